@@ -1,0 +1,49 @@
+/* account.h - what one uid uses, and the bounds on it.
+ *
+ * A charge is an object (after dbus-broker's util/user.c): taking it fills in whom it was charged
+ * to and for what; giving it back is one idempotent call. So a count can neither leak nor be given
+ * back twice. */
+#ifndef BERTH_CORE_ACCOUNT_H
+#define BERTH_CORE_ACCOUNT_H
+
+#include "core/definition.h"
+#include "core/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum account_slot {
+    ACCOUNT_CLIENTS,
+    ACCOUNT_WAITERS,
+    ACCOUNT_LEASES,
+    ACCOUNT_INSTANCES,
+    N_ACCOUNT_SLOTS
+};
+
+struct account {
+    struct table_node node; /* in accounts.by_uid */
+    uint32_t uid;
+    uint32_t used[N_ACCOUNT_SLOTS];
+};
+
+struct accounts {
+    struct table by_uid; /* only those that use something */
+    uint32_t bounds[N_ACCOUNT_SLOTS];
+};
+
+struct charge {
+    struct account *account; /* NULL: nothing is charged */
+    enum account_slot slot;
+};
+
+void accounts_init(struct accounts *accounts);
+void accounts_deinit(struct accounts *accounts); /* asserts that nothing is charged */
+/* Takes nothing away from who is above a new bound. */
+void accounts_set_bounds(struct accounts *accounts, const struct user_bounds *bounds);
+
+/* False if the uid has as much as it may; the charge is then empty. */
+bool charge_take(
+    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
+void charge_give_back(struct charge *charge, struct accounts *accounts);
+
+#endif

@@ -1,0 +1,20 @@
+/* client.h - who asks: in the daemon, one connection. Embedded in the caller's struct. */
+#ifndef BERTH_CORE_CLIENT_H
+#define BERTH_CORE_CLIENT_H
+
+#include "core/account.h"
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct lease;
+
+LIST_HEAD(lease_list, lease);
+
+struct client {
+    uint32_t uid;
+    struct charge charge; /* one connection of that uid */
+    struct lease_list leases; /* held and waiting */
+};
+
+#endif

@@ -1,0 +1,65 @@
+/* definition.h - what the operator wrote about one resource or template.
+ *
+ * Read-only for the core, which keeps pointers to definitions until the next
+ * core_define() has returned. Whoever built them (conf/) owns them. */
+#ifndef BERTH_CORE_DEFINITION_H
+#define BERTH_CORE_DEFINITION_H
+
+#include "core/types.h"
+
+enum kind {
+    KIND_SEMAPHORE, /* units are slots 0 ... limit-1, the lowest free one first */
+    KIND_LOCK, /* a semaphore whose limit is 1 */
+    KIND_POOL, /* units are named items */
+};
+
+enum order {
+    ORDER_FIFO,
+    ORDER_FIRST_FIT, /* a later request that fits may pass, max_overtakes times */
+};
+
+enum selection {
+    SELECT_LRU, /* the item that has been free for longest */
+    SELECT_FIRST, /* the first free one in file order */
+    SELECT_RANDOM,
+};
+
+/* A sorted or unsorted set of ids; `ids` is owned by whoever owns the definition. */
+struct id_set {
+    uint32_t *ids;
+    size_t n;
+};
+
+/* Who may do what. Empty allow sets mean everyone. Admins may always do both. */
+struct rights {
+    struct id_set allow_users, allow_groups;
+    struct id_set admin_users, admin_groups;
+};
+
+struct definition {
+    char *name; /* a template's ends in "/" and a star */
+    enum kind kind;
+    enum order order;
+    enum selection selection; /* pools */
+    uint32_t limit; /* semaphores and locks; 0 = closed */
+    char **items; /* pools */
+    size_t n_items;
+    nanoseconds cooldown; /* a freed unit rests this long */
+    uint32_t max_waiters;
+    uint32_t max_units_per_user; /* UNBOUNDED if not set */
+    uint32_t max_overtakes; /* first-fit: how often one waiter may be passed */
+    uint32_t max_instances; /* templates */
+    int32_t max_priority;
+    bool identity_shared; /* identities are not per uid */
+    struct rights rights;
+};
+
+/* Bounds that hold for one uid over all resources. */
+struct user_bounds {
+    uint32_t clients;
+    uint32_t waiters;
+    uint32_t leases; /* held and waiting */
+    uint32_t instances; /* of templates */
+};
+
+#endif

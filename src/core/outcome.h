@@ -1,0 +1,29 @@
+/* outcome.h - how an operation of the core, or a lease, ended. Named results that the caller must
+ * handle, never "out of memory" (which ends the daemon: doc/architecture.md). */
+#ifndef BERTH_CORE_OUTCOME_H
+#define BERTH_CORE_OUTCOME_H
+
+enum outcome {
+    OUTCOME_OK, /* done; of an acquire: granted */
+    OUTCOME_WAITING,
+    /* refused, or the wait ended without a grant */
+    OUTCOME_WOULD_WAIT,
+    OUTCOME_TIMEOUT,
+    OUTCOME_PAUSED,
+    OUTCOME_CLOSED,
+    OUTCOME_DRAINING,
+    OUTCOME_HELD,
+    OUTCOME_ANCESTOR,
+    OUTCOME_QUEUE_FULL,
+    OUTCOME_QUOTA,
+    OUTCOME_CANCELLED,
+    OUTCOME_RELEASED, /* by somebody else than the client that holds it */
+    OUTCOME_FORBIDDEN,
+    OUTCOME_NOT_HOLDER,
+    OUTCOME_UNKNOWN,
+    OUTCOME_IMPOSSIBLE,
+    OUTCOME_KIND,
+    N_OUTCOMES
+};
+
+#endif

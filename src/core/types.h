@@ -1,0 +1,26 @@
+/* types.h - the few types and bounds that every part of the core shares. */
+#ifndef BERTH_CORE_TYPES_H
+#define BERTH_CORE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Instants on the caller's clock (CLOCK_BOOTTIME in the daemon) and spans of it.
+ * The core never reads a clock: time comes in as an argument. */
+typedef int64_t nanoseconds;
+
+#define NEVER INT64_MAX
+#define NANOSECONDS_PER_SECOND INT64_C(1000000000)
+
+enum {
+    MAX_RESOURCES_PER_LEASE = 16,
+    MAX_LIMIT = 1000000, /* units of one resource */
+    FIRST_FIT_WINDOW = 64, /* how far from the head first-fit looks */
+};
+
+/* For bounds that may be absent. Zero is always a real bound. */
+#define UNBOUNDED UINT32_MAX
+
+#endif

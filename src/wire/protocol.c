@@ -1,0 +1,187 @@
+#include "wire/protocol.h"
+
+#include "wire/text.h"
+
+#include <string.h>
+
+const struct code_row code_table[N_CODES] = {
+#define CODE(id, word, exit_status, meaning) [CODE_##id] = {word, exit_status, meaning},
+#include "wire/codes.def"
+#undef CODE
+};
+
+const char *const event_words[N_EVENTS] = {
+#define EVENT(id, word, meaning) [EVENT_##id] = word,
+#include "wire/events.def"
+#undef EVENT
+};
+
+#define KEY(word) (UINT32_C(1) << KEY_INDEX_##word)
+const struct command_row command_table[N_COMMANDS] = {
+#define COMMAND(word, fewest, most, keys, right, help)                                             \
+    [COMMAND_##word] = {#word, fewest, most, keys, RIGHT_##right, help},
+#include "wire/commands.def"
+#undef COMMAND
+};
+#undef KEY
+
+const char *const request_key_words[N_REQUEST_KEYS] = {
+#define REQUEST_KEY(word, most) [KEY_INDEX_##word] = #word,
+#include "wire/keys.def"
+#undef REQUEST_KEY
+};
+
+static const size_t request_key_most_bytes[N_REQUEST_KEYS] = {
+#define REQUEST_KEY(word, most) [KEY_INDEX_##word] = most,
+#include "wire/keys.def"
+#undef REQUEST_KEY
+};
+
+_Static_assert(N_REQUEST_KEYS <= 32, "command_row.keys has 32 bits");
+
+enum code code_find(const char *word)
+{
+    for (enum code code = CODE_NONE + 1; code < N_CODES; code++) {
+        if (strcmp(code_table[code].word, word) == 0) {
+            return code;
+        }
+    }
+    return CODE_NONE;
+}
+
+enum event event_find(const char *word)
+{
+    for (enum event event = EVENT_NONE + 1; event < N_EVENTS; event++) {
+        if (strcmp(event_words[event], word) == 0) {
+            return event;
+        }
+    }
+    return EVENT_NONE;
+}
+
+static enum command_index command_find(const char *word)
+{
+    enum command_index command = 0;
+    while (command < N_COMMANDS && strcmp(command_table[command].word, word) != 0) {
+        command++;
+    }
+    return command;
+}
+
+static enum request_key request_key_find(const char *word, size_t length)
+{
+    enum request_key key = 0;
+    while (key < N_REQUEST_KEYS &&
+        (strncmp(request_key_words[key], word, length) != 0 ||
+            request_key_words[key][length] != '\0')) {
+        key++;
+    }
+    return key;
+}
+
+static bool line_is_clean(const char *line, size_t length)
+{
+    bool after_space = true; /* neither a leading, a double nor a trailing space */
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)line[i];
+        if (c == ' ' ? after_space : c < '!' || c > '~') {
+            return false;
+        }
+        after_space = c == ' ';
+    }
+    return length > 0 && !after_space;
+}
+
+/* Cuts the first word off: returns the rest, or NULL if there is none. */
+static char *cut_word(char *text)
+{
+    char *space = strchr(text, ' ');
+    if (!space) {
+        return NULL;
+    }
+    *space = '\0';
+    return space + 1;
+}
+
+static enum code request_take_key(
+    struct request *request, const struct command_row *row, char *word, char *equals)
+{
+    enum request_key key = request_key_find(word, (size_t)(equals - word));
+    if (key == N_REQUEST_KEYS || !(row->keys & UINT32_C(1) << key)) {
+        return CODE_UNKNOWN_KEY;
+    }
+    if (request->keys[key]) {
+        return CODE_MALFORMED; /* twice */
+    }
+    char *value = equals + 1;
+    if (!percent_decode(value)) {
+        return CODE_MALFORMED;
+    }
+    if (value[0] == '\0' || strlen(value) > request_key_most_bytes[key]) {
+        return CODE_BAD_VALUE;
+    }
+    request->keys[key] = value;
+    return CODE_NONE;
+}
+
+static enum code request_take_argument(
+    struct request *request, const struct command_row *row, char *word)
+{
+    if (request->n_arguments >= row->most || !percent_decode(word)) {
+        return CODE_MALFORMED;
+    }
+    request->arguments[request->n_arguments++] = word;
+    return CODE_NONE;
+}
+
+enum code request_parse(char *line, size_t length, struct request *request, const char **detailp)
+{
+    *detailp = NULL;
+    *request = (struct request){0};
+    if (!line_is_clean(line, length)) {
+        return CODE_MALFORMED;
+    }
+    char *rest = cut_word(line);
+    request->command = command_find(line);
+    if (request->command == N_COMMANDS) {
+        *detailp = line;
+        return CODE_UNKNOWN_COMMAND;
+    }
+    const struct command_row *row = &command_table[request->command];
+    while (rest) {
+        char *word = rest;
+        rest = cut_word(word);
+        char *equals = strchr(word, '=');
+        enum code code = equals ? request_take_key(request, row, word, equals)
+                                : request_take_argument(request, row, word);
+        if (code != CODE_NONE) {
+            *detailp = word;
+            return code;
+        }
+    }
+    return request->n_arguments < row->fewest ? CODE_MALFORMED : CODE_NONE;
+}
+
+size_t words_split(char *line, char *words[], size_t max)
+{
+    size_t n = 0;
+    for (char *rest = line; rest && *rest; ) {
+        if (n == max) {
+            return 0;
+        }
+        words[n++] = rest;
+        rest = cut_word(rest);
+    }
+    return n;
+}
+
+char *words_find(char *const words[], size_t n, const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(words[i], key, length) == 0 && words[i][length] == '=') {
+            return words[i] + length + 1;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,111 @@
+/* protocol.h - one line of the protocol <-> one struct, and the tables of requests, keys, error
+ * codes and events. Pure; shared by daemon and client. What a request does is not known here.
+ *
+ * Doc: doc/protocol.md. */
+#ifndef BERTH_WIRE_PROTOCOL_H
+#define BERTH_WIRE_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LINE_BYTES = 4096, /* the longest line, LF included */
+    PROTOCOL_VERSION = 1,
+    MAX_WORDS = 1024, /* of a received line; a granted line has at most 16 + 2 */
+    MAX_ARGUMENTS = 16,
+};
+
+/* ---- codes ---- */
+
+enum code {
+    CODE_NONE, /* no error */
+#define CODE(id, word, exit_status, meaning) CODE_##id,
+#include "wire/codes.def"
+#undef CODE
+    N_CODES
+};
+
+struct code_row {
+    const char *word;
+    int exit_status;
+    const char *meaning;
+};
+
+extern const struct code_row code_table[N_CODES]; /* [CODE_NONE] is empty */
+
+/* CODE_NONE if the word is not in the table (a newer daemon's). */
+enum code code_find(const char *word);
+
+/* ---- events ---- */
+
+enum event {
+    EVENT_NONE,
+#define EVENT(id, word, meaning) EVENT_##id,
+#include "wire/events.def"
+#undef EVENT
+    N_EVENTS
+};
+
+extern const char *const event_words[N_EVENTS];
+
+enum event event_find(const char *word);
+
+/* ---- requests ---- */
+
+enum request_key {
+#define REQUEST_KEY(word, most) KEY_INDEX_##word,
+#include "wire/keys.def"
+#undef REQUEST_KEY
+    N_REQUEST_KEYS
+};
+
+enum command_index {
+#define COMMAND(word, fewest, most, keys, right, help) COMMAND_##word,
+#include "wire/commands.def"
+#undef COMMAND
+    N_COMMANDS
+};
+
+/* 0 is not a right, so that a forgotten column is found by a test. */
+enum right {
+    RIGHT_ANYONE = 1,
+    RIGHT_USE, /* allow-users and allow-groups of each resource named */
+    RIGHT_OWNER, /* the lease's uid, or an admin of its resources */
+    RIGHT_RESOURCE_ADMIN, /* admin of the resource named first, or of the daemon */
+    RIGHT_DAEMON_ADMIN,
+};
+
+struct command_row {
+    const char *word;
+    uint8_t fewest, most; /* positional arguments */
+    uint32_t keys; /* bit 1 << enum request_key for each key it takes */
+    enum right right;
+    const char *help;
+};
+
+extern const struct command_row command_table[N_COMMANDS];
+extern const char *const request_key_words[N_REQUEST_KEYS];
+
+/* A parsed request. All pointers point into the line it was parsed from. */
+struct request {
+    enum command_index command;
+    size_t n_arguments;
+    const char *arguments[MAX_ARGUMENTS]; /* decoded */
+    const char *keys[N_REQUEST_KEYS]; /* decoded; NULL if absent */
+};
+
+/* Takes `line` apart in place (LF already replaced by NUL; `length` without it). CODE_NONE, or
+ * why not; then *detailp is the offending word, or NULL. */
+enum code request_parse(char *line, size_t length, struct request *request, const char **detailp);
+
+/* ---- answers, as the client reads them ---- */
+
+/* Splits a line at its spaces, in place. Returns the number of words, or 0 if it is empty or has
+ * more than `max`. Words are not decoded. */
+size_t words_split(char *line, char *words[], size_t max);
+
+/* The value of key=value among words, or NULL. Not decoded. */
+char *words_find(char *const words[], size_t n, const char *key);
+
+#endif
