@@ -13,7 +13,7 @@ enum kind {
     KIND_POOL, /* units are named items */
 };
 
-enum order {
+enum queue_order {
     ORDER_FIFO,
     ORDER_FIRST_FIT, /* a later request that fits may pass, max_overtakes times */
 };
@@ -39,7 +39,7 @@ struct rights {
 struct definition {
     char *name; /* a template's ends in "/" and a star */
     enum kind kind;
-    enum order order;
+    enum queue_order order;
     enum selection selection; /* pools */
     uint32_t limit; /* semaphores and locks; 0 = closed */
     char **items; /* pools */

@@ -9,8 +9,10 @@
 
 #include <sys/queue.h>
 
+struct ask;
+struct claim;
 struct client;
-struct lease;
+struct identity;
 struct resource;
 struct unit;
 struct usage;
@@ -18,43 +20,69 @@ struct usage;
 enum lease_state {
     LEASE_WAITING,
     LEASE_HELD,
-    LEASE_ENDED, /* only while an effect still names it */
+    LEASE_ENDED, /* until effects_clear() */
 };
 
 /* One resource's part of a lease. */
 struct claim {
     struct lease *lease;
     struct resource *resource;
-    struct order_node node; /* waiting: in the resource's queue or aside; held: in its holders */
-    struct usage *usage; /* what that uid holds of the resource, if that is bounded; or NULL */
-    struct identity *identity; /* NULL without --holder */
-    struct unit **units; /* held: `count` of them; NULL while waiting */
+    struct usage *usage; /* what the lease's uid has of the resource */
+    struct identity *identity; /* NULL without one */
+    struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
+    TAILQ_ENTRY(claim) link; /* held: in resource.holders */
     uint64_t token; /* held */
     uint32_t count;
-    uint32_t overtaken; /* waiting under first-fit: how often it was passed */
+};
+
+TAILQ_HEAD(claim_list, claim);
+
+/* One claim's place in line. Only while its lease waits. */
+struct place {
+    struct claim *claim;
+    struct order_node node; /* in resource.queue, or set aside in resource.aside */
+    struct order_node line_node; /* in usage.line, if the resource bounds its users' units */
+    uint32_t overtaken; /* how often first-fit let somebody pass */
+};
+
+/* What only a waiting lease needs. */
+struct waiting {
+    struct lease *lease;
+    struct order_node timer; /* in core's wait timers, if the wait is limited */
+    struct charge charge; /* ACCOUNT_WAITERS */
+    bool aside; /* in no queue, for a reason that is not the queue's */
+    struct place places[]; /* in the order of lease.claims */
 };
 
 struct lease {
     uint64_t id;
     uint64_t ticket; /* place in line */
-    struct client *client; /* whose list it is in; NULL when ended */
+    struct client *client; /* in whose list it is; NULL once ended */
     LIST_ENTRY(lease) link; /* in client->leases */
     struct table_node by_id;
-    struct order_node timer; /* waiting with a time limit: in core's timers */
     struct charge charge; /* ACCOUNT_LEASES */
-    struct charge waiter_charge; /* ACCOUNT_WAITERS while waiting */
-    nanoseconds asked_at, granted_at;
-    uint64_t parent;
-    struct parking *parking; /* set aside for its user's quota; or NULL */
+    struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_ended; /* effects.ended */
+    nanoseconds asked_at, granted_at;
+    uint64_t parent; /* id of the lease that the asker ran under, or 0 */
     uint32_t uid;
     int32_t pid;
     int32_t priority;
-    uint8_t state; /* enum lease_state; only lease.c writes it */
-    bool aside; /* waiting, but in no queue: quota, or another resource is blocked */
+    uint8_t state; /* enum lease_state; only lease_set_state() writes it */
     uint8_t n_claims;
-    const char *holder, *reason, *program; /* NULL if not given; owned, in one block */
+    char *holder, *reason, *program; /* NULL if not given; owned */
     struct claim claims[]; /* in the order asked */
 };
+
+/* In no table, list or queue yet; claims have no resource. Freed by effects_clear(). */
+struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now);
+void lease_free(struct lease *lease);
+/* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
+void lease_set_state(struct lease *lease, enum lease_state state);
+
+static inline struct place *claim_place(const struct claim *claim)
+{
+    return &claim->lease->waiting->places[claim - claim->lease->claims];
+}
 
 #endif

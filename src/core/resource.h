@@ -1,20 +1,20 @@
-/* resource.h - one resource: its units, who holds them, who waits. */
+/* resource.h - one resource: its units and what becomes of them. Who waits, and in what order, is
+ * queue.h's. */
 #ifndef BERTH_CORE_RESOURCE_H
 #define BERTH_CORE_RESOURCE_H
 
 #include "core/account.h"
 #include "core/definition.h"
+#include "core/lease.h"
 #include "core/order.h"
 #include "core/table.h"
 
 #include <sys/queue.h>
 
-struct claim;
-
 enum unit_state {
     UNIT_FREE, /* in resource.free */
     UNIT_HELD, /* by unit.claim */
-    UNIT_COOLING, /* in core's timers */
+    UNIT_COOLING, /* in the core's cooldown timers */
     UNIT_RESERVED, /* kept back, and not held */
     N_UNIT_STATES
 };
@@ -23,44 +23,49 @@ enum unit_state {
 struct unit {
     struct resource *resource;
     struct claim *claim; /* UNIT_HELD */
-    struct order_node node; /* in resource.free, or in core's timers */
+    struct unit *next_of_claim; /* UNIT_HELD */
+    struct order_node node; /* UNIT_FREE, UNIT_COOLING */
     char *item; /* pools; NULL for slots */
     char *reason; /* of a reservation, or NULL */
-    uint32_t index; /* slot number; for pools the place in resource.units */
-    uint8_t state; /* enum unit_state; only resource.c writes it */
-    bool reserved; /* not to be granted; while held, once it is given back */
-    bool removed; /* pools: held, but goes when it is given back */
+    uint32_t index; /* slot number; of an item, its place in resource.units */
+    uint8_t state; /* enum unit_state; only unit_set_state() writes it */
+    bool reserved; /* not to be granted; if held, from when it is given back */
+    bool removed; /* of a pool: held, but goes when it is given back */
 };
 
 struct resource {
     struct table_node by_name;
-    TAILQ_ENTRY(resource) link; /* in core's list, oldest first */
-    TAILQ_ENTRY(resource) dirty_link; /* in core's list of queues to look at */
+    TAILQ_ENTRY(resource) link; /* in the core's list, oldest first */
+    TAILQ_ENTRY(resource) dirty_link; /* in the core's list of queues to look at */
     char *name;
     const struct definition *definition; /* the template's for an instance */
-    struct charge instance_charge; /* whoever made this instance of a template */
+    struct template *template; /* of an instance, while that is defined; or NULL */
+    struct charge instance_charge; /* of whoever made the instance */
 
-    struct unit **units;
-    uint32_t n_units;
+    struct unit **units; /* slots 0 ... n-1, or items in file order */
+    uint32_t n_units, size_units;
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
-    uint32_t n_in_service; /* pools: units not removed */
-    struct order free; /* keyed by slot, file order, or time of release */
+    uint32_t n_removed; /* derived: units with .removed */
+    struct order free; /* by slot, file order, or time of release */
+    uint64_t n_frees; /* clock of `select = lru` */
 
-    struct order holders; /* claims, by ticket */
-    struct order queue; /* claims that wait for their turn, in order */
-    struct order aside; /* claims that wait for another reason, in order */
-    struct table usages; /* struct usage by uid, if max_units_per_user is set */
+    struct claim_list holders; /* in the order of their grants */
+    struct order queue; /* places of those who wait for their turn, in order */
+    struct order aside; /* places of those who wait for another reason, in order */
+    struct table usages; /* struct usage by uid */
 
     uint32_t runtime_limit; /* UNBOUNDED: the definition's */
     char *pause_reason;
+    bool paused;
+    bool items_changed; /* at runtime */
     bool is_instance;
     bool is_defined; /* false: drains, then goes */
-    bool items_changed; /* at runtime */
-    bool paused;
     bool is_dirty;
 };
 
 TAILQ_HEAD(resource_list, resource);
+
+/* ---- figures ---- */
 
 /* The limit in force: of a pool, the number of items in service. */
 uint32_t resource_limit(const struct resource *resource);
@@ -68,12 +73,48 @@ uint32_t resource_in_use(const struct resource *resource);
 uint32_t resource_waiting(const struct resource *resource);
 /* How many units could be granted now, order and pause apart. */
 uint32_t resource_available(const struct resource *resource);
-/* Paused or closed: nothing is granted, and who also wants something else delays nobody there. */
+/* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
+ * there. */
 bool resource_is_blocked(const struct resource *resource);
+/* More than this can never be had: the larger of what the file and the operator allow. UNBOUNDED
+ * while the file says 0, which means closed. */
+uint32_t resource_most(const struct resource *resource);
+/* NULL if there is none, or if it is a slot that nobody has used yet. */
 struct unit *resource_find_unit(const struct resource *resource, const char *item);
+
+static inline bool definition_is_pool(const struct definition *definition)
+{
+    return definition->kind == KIND_POOL;
+}
+
 static inline bool resource_is_pool(const struct resource *resource)
 {
-    return resource->definition->kind == KIND_POOL;
+    return definition_is_pool(resource->definition);
 }
+
+/* ---- life (core.c and operator.c call these) ---- */
+
+/* With the units of its definition, in no list or table. Nothing is granted yet. */
+struct resource *resource_new(const char *name, const struct definition *definition);
+/* Asserts that nobody holds or waits. */
+void resource_free(struct resource *resource);
+
+/* ---- units ---- */
+
+/* Gives `claim` its count of units; resource_available() must allow it. `random` is used by
+ * select = random. */
+void resource_take_units(struct resource *resource, struct claim *claim, uint64_t *random);
+/* The unit is free again, or reserved, or gone; cooldown is the caller's matter: a unit that has
+ * to cool is put into UNIT_COOLING instead. */
+void unit_settle(struct unit *unit);
+void unit_set_cooling(struct unit *unit, struct order *timers, nanoseconds until, uint64_t serial);
+/* `slot` below the limit; makes it if nobody has used it yet. */
+struct unit *resource_slot(struct resource *resource, uint32_t slot);
+struct unit *resource_add_item(struct resource *resource, const char *item);
+/* Goes at once, or when its holder gives it back. `timers` are the cooldown timers. */
+void unit_remove(struct unit *unit, struct order *timers);
+void unit_set_reserved(struct unit *unit, bool reserved, const char *reason);
+/* Brings the items in line with the definition's: new ones come, others are removed. */
+void resource_reset_items(struct resource *resource, struct order *timers);
 
 #endif

@@ -1,0 +1,49 @@
+/* queue.h - who waits for what, in which order, and who goes next.
+ *
+ * A lease that waits is *active* (it stands in the queue of each of its resources) or *aside* (it
+ * stands in none, keeps its place, and delays nobody). It is aside while
+ *   - one of its resources is blocked: paused or closed; or
+ *   - one of its resources bounds its users' units (max-units-per-user), and the lease is not its
+ *     user's candidate there. The candidate is, among that user's waiters for that resource whose
+ *     resources are not blocked, the first in order that fits into what is left of the quota.
+ * So one user's quota or an operator's pause never holds up anybody else, and a user at the quota
+ * has at most one place in the queue, whatever number of requests are behind it.
+ *
+ * An active lease is granted when it may go in each of its queues: under `fifo` as the head; under
+ * `first-fit` if it is among the first FIRST_FIT_WINDOW and nobody before it has been overtaken
+ * max-overtakes times; and when there are enough units of each. */
+#ifndef BERTH_CORE_QUEUE_H
+#define BERTH_CORE_QUEUE_H
+
+#include "core/core.h"
+
+/* What one uid has of one resource. Lives while that uid holds or waits for some of it. */
+struct usage {
+    struct table_node by_uid; /* in resource.usages */
+    uint32_t uid;
+    uint32_t units; /* held */
+    uint32_t n_claims; /* held and waiting */
+    struct order line; /* the uid's places, if the resource bounds its users' units */
+    struct claim *candidate; /* of the line, or NULL */
+};
+
+/* Makes the lease wait: its claims get their places. The resources are dirty afterwards. */
+void queue_enter(struct core *core, struct lease *lease, nanoseconds until);
+/* Undoes it, for whatever reason; frees lease->waiting. */
+void queue_leave(struct core *core, struct lease *lease);
+
+/* After anything that may let somebody go: grants until nobody can. With `self`, a grant to that
+ * lease is not an effect (its acquire is still running). */
+void queue_pump(
+    struct core *core, const struct lease *self, nanoseconds now, struct effects *effects);
+void queue_mark_dirty(struct core *core, struct resource *resource);
+
+/* After a resource's pause, limit or bounds have changed: sorts its waiters anew into active and
+ * aside. O(waiters). */
+void queue_resort(struct core *core, struct resource *resource);
+
+struct usage *usage_find(const struct resource *resource, uint32_t uid);
+void usage_add_claim(struct resource *resource, struct claim *claim);
+void usage_remove_claim(struct claim *claim);
+
+#endif
