@@ -1,0 +1,133 @@
+#include "client/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The user that the system's daemon may run as. */
+static const char daemon_user[] = "berth";
+
+static bool is_trusted(uid_t uid)
+{
+    if (uid == 0 || uid == geteuid()) {
+        return true;
+    }
+    struct passwd *user = getpwnam(daemon_user); /* last: the name service may be slow */
+    return user && uid == user->pw_uid;
+}
+
+int connection_open(struct connection *connection, const struct endpoint *endpoint)
+{
+    connection_close(connection);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return errno;
+    }
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, endpoint->path, sizeof address.sun_path);
+
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    int error = 0;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+        error = errno;
+    } else if (!is_trusted(peer.uid)) {
+        error = EPERM;
+    }
+    if (error != 0) {
+        close(fd);
+        return error;
+    }
+    connection->fd = fd;
+    return 0;
+}
+
+void connection_close(struct connection *connection)
+{
+    if (connection->fd >= 0) {
+        close(connection->fd);
+    }
+    connection->fd = -1;
+    linebuf_deinit(&connection->lines);
+}
+
+void connection_explain(const struct endpoint *endpoint, int error, char *out, size_t size)
+{
+    struct endpoint own;
+    if (error == EPERM) {
+        snprintf(out, size, "%s belongs to a server that is neither root's, berth's nor yours",
+            endpoint->path);
+    } else if (error == ENOENT && endpoint->is_default && endpoint_of_user(&own) &&
+        access(own.path, F_OK) == 0) {
+        snprintf(out, size, "cannot connect to %s: %s (but %s exists: -S user)", endpoint->path,
+            strerror(error), own.path);
+    } else {
+        snprintf(out, size, "cannot connect to %s: %s", endpoint->path, strerror(error));
+    }
+}
+
+bool connection_send(struct connection *connection, const char *line, size_t n)
+{
+    return send(connection->fd, line, n, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+bool connection_read(struct connection *connection)
+{
+    if (!linebuf_keep(&connection->lines)) {
+        return false;
+    }
+    ssize_t n = recv(connection->fd, connection->bytes, sizeof connection->bytes, 0);
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR;
+    }
+    return n > 0 && linebuf_feed(&connection->lines, connection->bytes, (size_t)n);
+}
+
+static bool is_clean(const char *line, size_t length)
+{
+    size_t i = 0;
+    while (i < length && line[i] >= ' ' && line[i] <= '~') {
+        i++;
+    }
+    return i == length && length > 0;
+}
+
+enum connection_line connection_next(struct connection *connection, char **linep)
+{
+    size_t length;
+    switch (linebuf_next(&connection->lines, linep, &length)) {
+    case LINE_MORE:
+        return CONNECTION_MORE;
+    case LINE_OK:
+        return is_clean(*linep, length) ? CONNECTION_LINE : CONNECTION_GARBAGE;
+    case LINE_TOO_LONG:
+        break;
+    }
+    return CONNECTION_GARBAGE;
+}
+
+enum connection_line connection_wait_line(
+    struct connection *connection, char **linep, nanoseconds deadline)
+{
+    for (;;) {
+        enum connection_line line = connection_next(connection, linep);
+        nanoseconds left = deadline - clock_now();
+        if (line != CONNECTION_MORE || left <= 0) {
+            return line;
+        }
+        struct pollfd readable = {.fd = connection->fd, .events = POLLIN};
+        struct timespec timeout = {
+            .tv_sec = left / NANOSECONDS_PER_SECOND,
+            .tv_nsec = left % NANOSECONDS_PER_SECOND,
+        };
+        if (ppoll(&readable, 1, &timeout, NULL) > 0 && !connection_read(connection)) {
+            return CONNECTION_MORE;
+        }
+    }
+}
