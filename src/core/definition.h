@@ -54,6 +54,12 @@ struct definition {
     struct rights rights;
 };
 
+/* Deep copies; NULL is fine. */
+struct definition *definition_copy(const struct definition *definition);
+void definition_free(struct definition *definition);
+/* Frees what it points to, not the struct. */
+void definition_deinit(struct definition *definition);
+
 /* Bounds that hold for one uid over all resources. */
 struct user_bounds {
     uint32_t clients;

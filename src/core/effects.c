@@ -13,14 +13,15 @@ void effects_deinit(struct effects *effects)
     *effects = (struct effects)EFFECTS_INIT;
 }
 
-void effects_append(
-    struct effects *effects, enum effect_kind kind, struct lease *lease, enum outcome why)
+void effects_append(struct effects *effects, enum effect_kind kind, struct lease *lease,
+    struct client *client, enum outcome why)
 {
     if (effects->n == effects->size) {
         effects->size = effects->size == 0 ? 8 : effects->size * 2;
         effects->list = memory_resize(effects->list, effects->size, sizeof *effects->list);
     }
-    effects->list[effects->n++] = (struct effect){.kind = kind, .why = why, .lease = lease};
+    effects->list[effects->n++] =
+        (struct effect){.kind = kind, .why = why, .lease = lease, .client = client};
 }
 
 void effects_clear(struct effects *effects)

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+struct client;
 struct lease;
 
 enum effect_kind {
@@ -23,6 +24,7 @@ struct effect {
     enum effect_kind kind;
     enum outcome why;
     struct lease *lease; /* good until effects_clear() */
+    struct client *client; /* whose lease it is, or was; NULL without a lease */
 };
 
 struct effects {
@@ -34,8 +36,8 @@ struct effects {
 #define EFFECTS_INIT {0}
 
 void effects_deinit(struct effects *effects); /* asserts that it has been cleared */
-void effects_append(
-    struct effects *effects, enum effect_kind kind, struct lease *lease, enum outcome why);
+void effects_append(struct effects *effects, enum effect_kind kind, struct lease *lease,
+    struct client *client, enum outcome why);
 void effects_clear(struct effects *effects);
 
 #endif

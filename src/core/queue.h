@@ -32,15 +32,23 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until);
 /* Undoes it, for whatever reason; frees lease->waiting. */
 void queue_leave(struct core *core, struct lease *lease);
 
-/* After anything that may let somebody go: grants until nobody can. With `self`, a grant to that
- * lease is not an effect (its acquire is still running). */
-void queue_pump(
-    struct core *core, const struct lease *self, nanoseconds now, struct effects *effects);
+/* Grants to this one lease if it may go now. No effect. */
+bool queue_try(struct core *core, struct lease *lease, nanoseconds now);
+/* After anything that may let somebody go: grants until nobody can. */
+void queue_pump(struct core *core, nanoseconds now, struct effects *effects);
 void queue_mark_dirty(struct core *core, struct resource *resource);
 
 /* After a resource's pause, limit or bounds have changed: sorts its waiters anew into active and
  * aside. O(waiters). */
 void queue_resort(struct core *core, struct resource *resource);
+
+/* All waiters, those in the queue first, in an array that the caller frees: for walks during which
+ * leases may move between the queue and aside. */
+struct lease **queue_waiters(const struct resource *resource, size_t *np);
+
+/* After the units that the claim's user holds of its resource have changed, or one of the user's
+ * waiters there has left: chooses the user's candidate anew. */
+void queue_usage_changed(struct core *core, struct claim *claim);
 
 struct usage *usage_find(const struct resource *resource, uint32_t uid);
 void usage_add_claim(struct resource *resource, struct claim *claim);

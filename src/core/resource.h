@@ -39,6 +39,7 @@ struct resource {
     TAILQ_ENTRY(resource) dirty_link; /* in the core's list of queues to look at */
     char *name;
     const struct definition *definition; /* the template's for an instance */
+    struct definition *remains; /* once it is no longer defined: the own copy of the last one */
     struct template *template; /* of an instance, while that is defined; or NULL */
     struct charge instance_charge; /* of whoever made the instance */
 
@@ -113,7 +114,13 @@ struct unit *resource_slot(struct resource *resource, uint32_t slot);
 struct unit *resource_add_item(struct resource *resource, const char *item);
 /* Goes at once, or when its holder gives it back. `timers` are the cooldown timers. */
 void unit_remove(struct unit *unit, struct order *timers);
+/* Takes a removal back. */
+void resource_return_item(struct unit *unit);
 void unit_set_reserved(struct unit *unit, bool reserved, const char *reason);
+/* After `select` has changed. */
+void resource_rekey_free(struct resource *resource);
+/* The definition is about to go away: lives on with a copy. */
+void resource_keep_remains(struct resource *resource);
 /* Brings the items in line with the definition's: new ones come, others are removed. */
 void resource_reset_items(struct resource *resource, struct order *timers);
 

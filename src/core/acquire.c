@@ -1,0 +1,180 @@
+/* acquire.c - from an ask to a granted or waiting lease, or to the reason why not. */
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/queue.h"
+
+#include <stdlib.h>
+
+enum { MAX_ANCESTORS = 64 };
+
+/* Finds or makes the resources, and refuses what can never be. */
+static enum outcome resolve(struct core *core, const struct ask *ask, struct lease *lease,
+    const char **aboutp)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct want *want = &ask->wants[i];
+        struct resource *resource;
+        *aboutp = want->name;
+        enum outcome outcome = registry_get(core, want->name, lease->uid, &resource);
+        if (outcome != OUTCOME_OK) {
+            return outcome;
+        }
+        queue_mark_dirty(core, resource); /* so that an idle instance is forgotten again */
+        lease->claims[i].resource = resource;
+        const struct definition *definition = resource->definition;
+        if (want->count == 0 || want->count > resource_most(resource) ||
+            want->count > definition->max_units_per_user) {
+            return OUTCOME_IMPOSSIBLE;
+        }
+        if (ask->priority > definition->max_priority) {
+            return OUTCOME_FORBIDDEN;
+        }
+        if (ask->holder && identity_find(core, resource, lease->uid, ask->holder)) {
+            return OUTCOME_HELD;
+        }
+    }
+    *aboutp = NULL;
+    return OUTCOME_OK;
+}
+
+static void link_lease(struct core *core, struct client *client, struct lease *lease)
+{
+    lease->id = ++core->last_id;
+    lease->ticket = ++core->last_ticket;
+    lease->client = client;
+    LIST_INSERT_HEAD(&client->leases, lease, link);
+    table_insert(&core->leases, &lease->by_id, hash_number(lease->id));
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[i];
+        usage_add_claim(claim->resource, claim);
+        if (lease->holder) {
+            identity_add(core, claim);
+        }
+    }
+    lease->waiting = memory_new(
+        sizeof *lease->waiting + lease->n_claims * sizeof lease->waiting->places[0]);
+    lease->waiting->lease = lease;
+}
+
+/* Units of the claim's resource that the asker's own ancestors hold: they will not be given back
+ * before the asker has ended. */
+static uint32_t held_by_ancestors(struct core *core, const struct claim *claim)
+{
+    uint32_t units = 0;
+    uint64_t id = claim->lease->parent;
+    for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
+        const struct lease *ancestor = core_find_lease(core, id);
+        if (!ancestor || ancestor->state != LEASE_HELD) {
+            break;
+        }
+        for (size_t k = 0; k < ancestor->n_claims; k++) {
+            if (ancestor->claims[k].resource == claim->resource) {
+                units += ancestor->claims[k].count;
+            }
+        }
+        id = ancestor->parent;
+    }
+    return units;
+}
+
+static bool blocked_by_ancestors(struct core *core, const struct lease *lease,
+    const struct ask *ask, const char **aboutp)
+{
+    for (size_t i = 0; lease->parent != 0 && i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        uint32_t theirs = held_by_ancestors(core, claim);
+        uint32_t most = resource_most(claim->resource);
+        uint32_t per_user = claim->resource->definition->max_units_per_user;
+        if (per_user < most) {
+            most = per_user;
+        }
+        if (theirs > 0 && (theirs >= most || claim->count > most - theirs)) {
+            *aboutp = ask->wants[i].name;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why a request that does not want to wait is refused. */
+static enum outcome why_not_now(const struct core *core, const struct lease *lease,
+    const struct ask *ask, const char **aboutp)
+{
+    enum outcome why = core->draining ? OUTCOME_DRAINING : OUTCOME_WOULD_WAIT;
+    for (size_t i = lease->n_claims; i-- > 0; ) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (resource->paused) {
+            why = OUTCOME_PAUSED;
+            *aboutp = ask->wants[i].name;
+        } else if (resource_limit(resource) == 0 && why != OUTCOME_PAUSED) {
+            why = OUTCOME_CLOSED;
+            *aboutp = ask->wants[i].name;
+        } else if (why == OUTCOME_WOULD_WAIT &&
+            lease->claims[i].count > resource_available(resource)) {
+            *aboutp = ask->wants[i].name;
+        }
+    }
+    if (why == OUTCOME_WOULD_WAIT && lease->waiting->aside) {
+        why = OUTCOME_QUOTA;
+    }
+    return why;
+}
+
+/* May it wait, and does it want to? */
+static enum outcome wait_in_line(
+    struct core *core, struct lease *lease, const struct ask *ask, const char **aboutp)
+{
+    if (blocked_by_ancestors(core, lease, ask, aboutp)) {
+        return OUTCOME_ANCESTOR;
+    }
+    if (ask->wait == 0) {
+        return why_not_now(core, lease, ask, aboutp);
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (resource_waiting(resource) > resource->definition->max_waiters) {
+            *aboutp = ask->wants[i].name;
+            return OUTCOME_QUEUE_FULL;
+        }
+    }
+    return charge_take(&lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS)
+        ? OUTCOME_WAITING
+        : OUTCOME_QUOTA;
+}
+
+static enum outcome acquire(struct core *core, struct client *client, const struct ask *ask,
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
+{
+    struct lease *lease = lease_new(ask, client->uid, now);
+    enum outcome outcome = resolve(core, ask, lease, aboutp);
+    if (outcome == OUTCOME_OK &&
+        !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
+        outcome = OUTCOME_QUOTA;
+    }
+    if (outcome != OUTCOME_OK) {
+        lease_free(lease);
+        return outcome;
+    }
+    bool for_ever = ask->wait > NEVER - 1 - now;
+    link_lease(core, client, lease);
+    queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
+    if (!queue_try(core, lease, now)) {
+        outcome = wait_in_line(core, lease, ask, aboutp);
+    }
+    if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
+        core_unlink_lease(core, lease, now, effects);
+        return outcome;
+    }
+    *leasep = lease;
+    return outcome;
+}
+
+enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
+{
+    *leasep = NULL;
+    *aboutp = NULL;
+    enum outcome outcome = acquire(core, client, ask, now, effects, leasep, aboutp);
+    core_settle(core, now, effects);
+    return outcome;
+}

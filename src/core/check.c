@@ -1,0 +1,108 @@
+/* check.c - core_check(): derived figures against the sets they are derived from. */
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/queue.h"
+
+#include <stdlib.h>
+
+/* Not assert(): tests want it in every build. */
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void check_units(const struct resource *resource)
+{
+    uint32_t n_in_state[N_UNIT_STATES] = {0};
+    uint32_t n_removed = 0;
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        const struct unit *unit = resource->units[i];
+        n_in_state[unit->state]++;
+        n_removed += unit->removed;
+        REQUIRE(unit->index == i && unit->resource == resource);
+        REQUIRE((unit->state == UNIT_HELD) == (unit->claim != NULL));
+        REQUIRE(order_contains(&unit->node) ==
+            (unit->state == UNIT_FREE || unit->state == UNIT_COOLING));
+        REQUIRE(!unit->removed || unit->state == UNIT_HELD);
+        REQUIRE(!unit->reserved || unit->state != UNIT_FREE);
+    }
+    for (size_t i = 0; i < N_UNIT_STATES; i++) {
+        REQUIRE(n_in_state[i] == resource->n_in_state[i]);
+    }
+    REQUIRE(n_removed == resource->n_removed);
+    REQUIRE(order_size(&resource->free) == n_in_state[UNIT_FREE]);
+}
+
+static void check_holders(const struct resource *resource)
+{
+    uint32_t held = 0;
+    const struct claim *claim;
+    TAILQ_FOREACH (claim, &resource->holders, link) {
+        uint32_t count = 0;
+        for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
+            REQUIRE(unit->claim == claim && unit->resource == resource);
+            count++;
+        }
+        REQUIRE(count == claim->count && claim->lease->state == LEASE_HELD);
+        REQUIRE(claim->token != 0 && !claim->lease->waiting);
+        held += count;
+    }
+    REQUIRE(held == resource->n_in_state[UNIT_HELD]);
+}
+
+static void check_line(const struct order *order, bool aside)
+{
+    const struct lease *before = NULL;
+    for (struct order_node *node = order_first(order); node; node = order_next(node)) {
+        const struct place *place = container_of(node, struct place, node);
+        const struct lease *lease = place->claim->lease;
+        REQUIRE(lease->state == LEASE_WAITING && lease->waiting->aside == aside);
+        REQUIRE(claim_place(place->claim) == place);
+        REQUIRE(!before || before->priority > lease->priority ||
+            (before->priority == lease->priority && before->ticket < lease->ticket));
+        before = lease;
+    }
+}
+
+static void check_usages(const struct resource *resource)
+{
+    uint32_t held = 0, claims = 0;
+    for (size_t i = 0; i < resource->usages.n_buckets; i++) {
+        for (struct table_node *node = resource->usages.buckets[i]; node; node = node->next) {
+            const struct usage *usage = container_of(node, struct usage, by_uid);
+            held += usage->units;
+            claims += usage->n_claims;
+        }
+    }
+    const struct claim *claim;
+    TAILQ_FOREACH (claim, &resource->holders, link) {
+        claims--;
+    }
+    REQUIRE(held == resource->n_in_state[UNIT_HELD] && claims == resource_waiting(resource));
+}
+
+void core_check(const struct core *core)
+{
+    size_t n_resources = 0, n_held = 0;
+    const struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        n_resources++;
+        REQUIRE(!resource->is_dirty);
+        check_units(resource);
+        check_holders(resource);
+        check_line(&resource->queue, false);
+        check_line(&resource->aside, true);
+        check_usages(resource);
+    }
+    REQUIRE(n_resources == core->resources.n);
+    for (size_t i = 0; i < core->leases.n_buckets; i++) {
+        for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
+            const struct lease *lease = container_of(node, struct lease, by_id);
+            REQUIRE(lease->client && lease->state != LEASE_ENDED);
+            n_held += lease->state == LEASE_HELD;
+        }
+    }
+    REQUIRE(n_held == core->n_held && core->leases.n == core->n_held + core->n_waiting);
+}

@@ -1,0 +1,285 @@
+#include "core/core.h"
+
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+struct core *core_new(const struct core_options *options)
+{
+    struct core *core = memory_new(sizeof *core);
+    TAILQ_INIT(&core->resource_list);
+    TAILQ_INIT(&core->dirty);
+    accounts_init(&core->accounts);
+    core->last_id = options->first_id - 1;
+    core->last_ticket = options->first_id - 1;
+    core->last_token = options->first_token - 1;
+    core->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
+    return core;
+}
+
+struct core *core_free(struct core *core)
+{
+    if (core) {
+        assert(core->n_held == 0 && core->n_waiting == 0 && !core->cursors);
+        registry_free(core);
+        table_deinit(&core->leases);
+        table_deinit(&core->identities);
+        accounts_deinit(&core->accounts);
+        free(core);
+    }
+    return NULL;
+}
+
+/* ---- the end of a lease ---- */
+
+static void unit_give_back(struct core *core, struct unit *unit, nanoseconds now)
+{
+    nanoseconds cooldown = unit->resource->definition->cooldown;
+    if (cooldown > 0 && !unit->removed) {
+        unit_set_cooling(
+            unit, &core->cooldown_timers, now + cooldown, ++core->timer_serial);
+    } else {
+        unit_settle(unit);
+    }
+}
+
+static void claim_give_back(struct core *core, struct claim *claim, nanoseconds now)
+{
+    struct resource *resource = claim->resource;
+    while (claim->units) {
+        struct unit *unit = claim->units;
+        claim->units = unit->next_of_claim;
+        unit_give_back(core, unit, now);
+    }
+    claim->usage->units -= claim->count;
+    TAILQ_REMOVE(&resource->holders, claim, link);
+    queue_mark_dirty(core, resource);
+}
+
+void core_unlink_lease(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        queue_leave(core, lease);
+    } else {
+        core->n_held--;
+        for (size_t i = 0; i < lease->n_claims; i++) {
+            claim_give_back(core, &lease->claims[i], now);
+        }
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[i];
+        queue_usage_changed(core, claim);
+        identity_remove(core, claim);
+        usage_remove_claim(claim);
+    }
+    LIST_REMOVE(lease, link);
+    lease->client = NULL;
+    table_remove(&core->leases, &lease->by_id);
+    charge_give_back(&lease->charge, &core->accounts);
+    lease_set_state(lease, LEASE_ENDED);
+    lease->next_ended = effects->ended;
+    effects->ended = lease;
+}
+
+void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease->client;
+    core_unlink_lease(core, lease, now, effects);
+    effects_append(effects, EFFECT_DENIED, lease, client, why);
+}
+
+void core_settle(struct core *core, nanoseconds now, struct effects *effects)
+{
+    queue_pump(core, now, effects);
+    if (core->draining && core->n_held == 0 && !core->drain_reported) {
+        core->drain_reported = true;
+        effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
+    }
+}
+
+void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease->client;
+    bool was_held = lease->state == LEASE_HELD;
+    core_unlink_lease(core, lease, now, effects);
+    if (client != by) {
+        effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client,
+            was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
+    }
+    core_settle(core, now, effects);
+}
+
+/* ---- clients ---- */
+
+enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid)
+{
+    *client = (struct client){.uid = uid};
+    LIST_INIT(&client->leases);
+    return charge_take(&client->charge, &core->accounts, uid, ACCOUNT_CLIENTS) ? OUTCOME_OK
+                                                                               : OUTCOME_QUOTA;
+}
+
+static void client_unlink_leases(struct core *core, struct client *client, enum lease_state state,
+    nanoseconds now, struct effects *effects)
+{
+    struct lease *next;
+    for (struct lease *lease = LIST_FIRST(&client->leases); lease; lease = next) {
+        next = LIST_NEXT(lease, link);
+        if (lease->state == state) {
+            core_unlink_lease(core, lease, now, effects);
+        }
+    }
+}
+
+void core_client_deinit(
+    struct core *core, struct client *client, nanoseconds now, struct effects *effects)
+{
+    client_unlink_leases(core, client, LEASE_WAITING, now, effects);
+    client_unlink_leases(core, client, LEASE_HELD, now, effects);
+    charge_give_back(&client->charge, &core->accounts);
+    core_settle(core, now, effects);
+}
+
+/* ---- time ---- */
+
+static nanoseconds due(const struct order *timers)
+{
+    const struct order_node *first = order_first(timers);
+    return first ? (nanoseconds)first->major : NEVER;
+}
+
+nanoseconds core_next_deadline(const struct core *core)
+{
+    nanoseconds wait = due(&core->wait_timers);
+    nanoseconds cooldown = due(&core->cooldown_timers);
+    return wait < cooldown ? wait : cooldown;
+}
+
+static void cooldown_is_over(struct core *core)
+{
+    struct order_node *node = order_first(&core->cooldown_timers);
+    struct unit *unit = container_of(node, struct unit, node);
+    order_remove(&core->cooldown_timers, node);
+    queue_mark_dirty(core, unit->resource);
+    unit_settle(unit);
+}
+
+static void wait_is_over(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct order_node *node = order_first(&core->wait_timers);
+    core_deny(
+        core, container_of(node, struct waiting, timer)->lease, OUTCOME_TIMEOUT, now, effects);
+}
+
+/* In the order in which things were due, so that a late tick decides as a prompt one would have. */
+void core_tick(struct core *core, nanoseconds now, struct effects *effects)
+{
+    while (core_next_deadline(core) <= now) {
+        if (due(&core->cooldown_timers) <= due(&core->wait_timers)) {
+            cooldown_is_over(core);
+        } else {
+            wait_is_over(core, now, effects);
+        }
+        queue_pump(core, now, effects);
+    }
+    core_settle(core, now, effects);
+}
+
+void core_drain(struct core *core, bool draining, nanoseconds now, struct effects *effects)
+{
+    core->draining = draining;
+    core->drain_reported = false;
+    struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        queue_mark_dirty(core, resource);
+    }
+    core_settle(core, now, effects);
+}
+
+/* ---- looking ---- */
+
+struct lease *core_find_lease(struct core *core, uint64_t id)
+{
+    struct table_node *node = table_find(&core->leases, hash_number(id));
+    while (node && container_of(node, struct lease, by_id)->id != id) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct lease, by_id) : NULL;
+}
+
+struct lease *core_find_identity(
+    struct core *core, struct resource *resource, uint32_t uid, const char *holder)
+{
+    struct identity *identity = identity_find(core, resource, uid, holder);
+    return identity ? identity->claim->lease : NULL;
+}
+
+struct resource *core_find_resource(struct core *core, const char *name)
+{
+    return registry_find(core, name);
+}
+
+const struct definition *core_find_definition(struct core *core, const char *name)
+{
+    struct resource *resource = registry_find(core, name);
+    if (resource) {
+        return resource->is_defined ? resource->definition : NULL;
+    }
+    struct template *template = registry_find_template(core, name);
+    return template ? template->definition : NULL;
+}
+
+bool core_is_draining(const struct core *core)
+{
+    return core->draining;
+}
+
+size_t core_n_held(const struct core *core)
+{
+    return core->n_held;
+}
+
+size_t core_n_waiting(const struct core *core)
+{
+    return core->n_waiting;
+}
+
+size_t core_n_resources(const struct core *core)
+{
+    return core->resources.n;
+}
+
+void core_cursor_init(struct core *core, struct core_cursor *cursor)
+{
+    cursor->next = TAILQ_FIRST(&core->resource_list);
+    cursor->next_cursor = core->cursors;
+    core->cursors = cursor;
+}
+
+struct resource *core_cursor_next(struct core *core, struct core_cursor *cursor)
+{
+    (void)core;
+    struct resource *resource = cursor->next;
+    if (resource) {
+        cursor->next = TAILQ_NEXT(resource, link);
+    }
+    return resource;
+}
+
+void core_cursor_deinit(struct core *core, struct core_cursor *cursor)
+{
+    struct core_cursor **linkp = &core->cursors;
+    while (*linkp != cursor) {
+        linkp = &(*linkp)->next_cursor;
+    }
+    *linkp = cursor->next_cursor;
+}

@@ -1,0 +1,227 @@
+/* define.c - start and reload: from one set of definitions to the next. */
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/operator.h"
+#include "core/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_template(const struct definition *definition)
+{
+    return definition->name[strlen(definition->name) - 1] == '*';
+}
+
+/* The new definitions by their names, for the time of one core_define(). */
+struct entry {
+    struct table_node by_name;
+    const struct definition *definition;
+};
+
+struct catalogue {
+    struct table by_name;
+    struct entry *entries;
+};
+
+static void catalogue_init(
+    struct catalogue *catalogue, const struct definition *definitions, size_t n)
+{
+    *catalogue = (struct catalogue){.entries = memory_new((n + 1) * sizeof(struct entry))};
+    for (size_t i = 0; i < n; i++) {
+        struct entry *entry = &catalogue->entries[i];
+        entry->definition = &definitions[i];
+        table_insert(&catalogue->by_name, &entry->by_name, hash_string(definitions[i].name, 0));
+    }
+}
+
+static void catalogue_deinit(struct catalogue *catalogue, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        table_remove(&catalogue->by_name, &catalogue->entries[i].by_name);
+    }
+    table_deinit(&catalogue->by_name);
+    free(catalogue->entries);
+}
+
+static const struct definition *catalogue_exact(
+    const struct catalogue *catalogue, const char *name)
+{
+    struct table_node *node = table_find(&catalogue->by_name, hash_string(name, 0));
+    for (; node; node = table_find_next(node)) {
+        struct entry *entry = container_of(node, struct entry, by_name);
+        if (strcmp(entry->definition->name, name) == 0) {
+            return entry->definition;
+        }
+    }
+    return NULL;
+}
+
+/* An exact name beats the template above it. */
+static const struct definition *catalogue_find(
+    const struct catalogue *catalogue, const char *name)
+{
+    const struct definition *definition = catalogue_exact(catalogue, name);
+    const char *slash = strrchr(name, '/');
+    if (definition || !slash) {
+        return definition;
+    }
+    size_t length = (size_t)(slash + 1 - name);
+    char *pattern = memory_new(length + 2);
+    memcpy(pattern, name, length);
+    pattern[length] = '*';
+    definition = catalogue_exact(catalogue, pattern);
+    free(pattern);
+    return definition;
+}
+
+static bool is_in_use(const struct resource *resource)
+{
+    return !TAILQ_EMPTY(&resource->holders) || resource_waiting(resource) > 0;
+}
+
+static const struct resource *find_kind_conflict(
+    const struct core *core, const struct catalogue *catalogue)
+{
+    const struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        const struct definition *next = catalogue_find(catalogue, resource->name);
+        if (next && definition_is_pool(next) != resource_is_pool(resource) &&
+            is_in_use(resource)) {
+            return resource;
+        }
+    }
+    return NULL;
+}
+
+static bool items_are_equal(const struct definition *a, const struct definition *b)
+{
+    if (a->n_items != b->n_items) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_items; i++) {
+        if (strcmp(a->items[i], b->items[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same kind of units as before. Runtime changes last until their key's value changes. */
+static void resource_redefine(
+    struct core *core, struct resource *resource, const struct definition *next)
+{
+    struct definition *remains = resource->remains;
+    const struct definition *before = resource->definition;
+    resource->definition = next;
+    resource->remains = NULL;
+    if (before->limit != next->limit || resource->runtime_limit == next->limit) {
+        resource->runtime_limit = UNBOUNDED;
+    }
+    if (next->kind == KIND_LOCK && resource->runtime_limit > 1) {
+        resource->runtime_limit = UNBOUNDED;
+    }
+    if (definition_is_pool(next) && !items_are_equal(before, next)) {
+        resource_reset_items(resource, &core->cooldown_timers);
+        resource->items_changed = false;
+    } else if (before->selection != next->selection) {
+        resource_rekey_free(resource);
+    }
+    if (before->identity_shared != next->identity_shared) {
+        identity_rekey(core, resource);
+    }
+    definition_free(remains);
+}
+
+/* An exact definition, or a template's instance from now on. */
+static void resource_attach(
+    struct core *core, struct resource *resource, const struct definition *definition)
+{
+    resource->is_defined = true;
+    resource->is_instance = is_template(definition);
+    resource->template =
+        resource->is_instance ? registry_find_template(core, resource->name) : NULL;
+    if (resource->template) {
+        resource->template->n_instances++;
+    } else {
+        charge_give_back(&resource->instance_charge, &core->accounts);
+    }
+}
+
+static void resource_apply(
+    struct core *core, struct resource *resource, const struct definition *next)
+{
+    if (next && definition_is_pool(next) == resource_is_pool(resource)) {
+        resource_redefine(core, resource, next);
+        resource_attach(core, resource, next);
+    } else {
+        /* Gone, or (nobody uses it) of another kind: drains, then goes. Its definition is about
+         * to be freed; the remains live by a copy. */
+        resource->is_defined = false;
+        resource->template = NULL;
+        resource_keep_remains(resource);
+    }
+    queue_mark_dirty(core, resource);
+}
+
+static void replace_templates(
+    struct core *core, const struct definition *definitions, size_t n)
+{
+    struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        resource->template = NULL;
+    }
+    registry_free_templates(core);
+    for (size_t i = 0; i < n; i++) {
+        if (is_template(&definitions[i])) {
+            registry_add_template(core, &definitions[i]);
+        }
+    }
+}
+
+/* Makes what is new, and puts everything in file order, instances last. */
+static void arrange(struct core *core, const struct definition *definitions, size_t n)
+{
+    for (size_t i = n; i-- > 0; ) {
+        if (is_template(&definitions[i])) {
+            continue;
+        }
+        struct resource *resource = registry_find(core, definitions[i].name);
+        if (!resource) {
+            resource = registry_add(core, definitions[i].name, &definitions[i]);
+        }
+        TAILQ_REMOVE(&core->resource_list, resource, link);
+        TAILQ_INSERT_HEAD(&core->resource_list, resource, link);
+    }
+}
+
+static void redefine(struct core *core, const struct catalogue *catalogue,
+    const struct definition *definitions, size_t n, nanoseconds now, struct effects *effects)
+{
+    struct resource *resource;
+    replace_templates(core, definitions, n);
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        resource_apply(core, resource, catalogue_find(catalogue, resource->name));
+    }
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        operator_changed(core, resource, now, effects);
+    }
+    queue_pump(core, now, effects); /* forgets what drained, so that its name is free */
+    arrange(core, definitions, n);
+}
+
+enum outcome core_define(struct core *core, const struct definition *definitions, size_t n,
+    const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
+    const char **refusedp)
+{
+    struct catalogue catalogue;
+    catalogue_init(&catalogue, definitions, n);
+    const struct resource *conflict = find_kind_conflict(core, &catalogue);
+    *refusedp = conflict ? conflict->name : NULL;
+    if (!conflict) {
+        accounts_set_bounds(&core->accounts, bounds);
+        redefine(core, &catalogue, definitions, n, now, effects);
+        core_settle(core, now, effects);
+    }
+    catalogue_deinit(&catalogue, n);
+    return conflict ? OUTCOME_KIND : OUTCOME_OK;
+}

@@ -1,0 +1,58 @@
+#include "core/definition.h"
+
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct id_set id_set_copy(const struct id_set *set)
+{
+    struct id_set copy = {.n = set->n};
+    if (set->n > 0) {
+        copy.ids = memory_resize(NULL, set->n, sizeof *copy.ids);
+        memcpy(copy.ids, set->ids, set->n * sizeof *copy.ids);
+    }
+    return copy;
+}
+
+struct definition *definition_copy(const struct definition *definition)
+{
+    struct definition *copy = memory_new(sizeof *copy);
+    *copy = *definition;
+    copy->name = memory_string(definition->name);
+    copy->items = NULL;
+    if (definition->n_items > 0) {
+        copy->items = memory_resize(NULL, definition->n_items, sizeof *copy->items);
+    }
+    for (size_t i = 0; i < definition->n_items; i++) {
+        copy->items[i] = memory_string(definition->items[i]);
+    }
+    copy->rights = (struct rights){
+        .allow_users = id_set_copy(&definition->rights.allow_users),
+        .allow_groups = id_set_copy(&definition->rights.allow_groups),
+        .admin_users = id_set_copy(&definition->rights.admin_users),
+        .admin_groups = id_set_copy(&definition->rights.admin_groups),
+    };
+    return copy;
+}
+
+void definition_deinit(struct definition *definition)
+{
+    for (size_t i = 0; i < definition->n_items; i++) {
+        free(definition->items[i]);
+    }
+    free(definition->items);
+    free(definition->name);
+    free(definition->rights.allow_users.ids);
+    free(definition->rights.allow_groups.ids);
+    free(definition->rights.admin_users.ids);
+    free(definition->rights.admin_groups.ids);
+}
+
+void definition_free(struct definition *definition)
+{
+    if (definition) {
+        definition_deinit(definition);
+        free(definition);
+    }
+}

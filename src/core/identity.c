@@ -1,0 +1,76 @@
+#include "core/internal.h"
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of all uids where the resource shares identities. */
+static uint64_t identity_hash(const struct resource *resource, uint32_t uid, const char *holder)
+{
+    uint64_t owner = resource->definition->identity_shared ? UINT64_MAX : uid;
+    return hash_string(holder, hash_number((uint64_t)(uintptr_t)resource) ^ hash_number(owner));
+}
+
+static bool identity_matches(
+    const struct identity *identity, const struct resource *resource, uint32_t uid,
+    const char *holder)
+{
+    const struct claim *claim = identity->claim;
+    return claim->resource == resource && strcmp(claim->lease->holder, holder) == 0 &&
+        (resource->definition->identity_shared || claim->lease->uid == uid);
+}
+
+struct identity *identity_find(
+    const struct core *core, const struct resource *resource, uint32_t uid, const char *holder)
+{
+    struct table_node *node =
+        table_find(&core->identities, identity_hash(resource, uid, holder));
+    for (; node; node = table_find_next(node)) {
+        struct identity *identity = container_of(node, struct identity, by_key);
+        if (identity_matches(identity, resource, uid, holder)) {
+            return identity;
+        }
+    }
+    return NULL;
+}
+
+void identity_add(struct core *core, struct claim *claim)
+{
+    const struct lease *lease = claim->lease;
+    struct identity *identity = memory_new(sizeof *identity);
+    identity->claim = claim;
+    claim->identity = identity;
+    table_insert(&core->identities, &identity->by_key,
+        identity_hash(claim->resource, lease->uid, lease->holder));
+}
+
+void identity_remove(struct core *core, struct claim *claim)
+{
+    if (claim->identity) {
+        table_remove(&core->identities, &claim->identity->by_key);
+        free(claim->identity);
+        claim->identity = NULL;
+    }
+}
+
+static void claim_rekey(struct core *core, struct claim *claim)
+{
+    if (claim->identity) {
+        identity_remove(core, claim);
+        identity_add(core, claim);
+    }
+}
+
+void identity_rekey(struct core *core, struct resource *resource)
+{
+    struct claim *claim;
+    TAILQ_FOREACH (claim, &resource->holders, link) {
+        claim_rekey(core, claim);
+    }
+    struct order *orders[] = {&resource->queue, &resource->aside};
+    for (size_t i = 0; i < 2; i++) {
+        for (struct order_node *node = order_first(orders[i]); node; node = order_next(node)) {
+            claim_rekey(core, container_of(node, struct place, node)->claim);
+        }
+    }
+}

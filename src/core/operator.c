@@ -1,0 +1,209 @@
+/* operator.c - what the operator changes at runtime: limit, items, reservations, pause. */
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/operator.h"
+#include "core/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct claim *claim_on(const struct lease *lease, const struct resource *resource)
+{
+    const struct claim *claim = lease->claims;
+    while (claim->resource != resource) {
+        claim++;
+    }
+    return claim;
+}
+
+static enum outcome still_possible(const struct resource *resource, const struct lease *lease)
+{
+    uint32_t count = claim_on(lease, resource)->count;
+    if (!resource->is_defined) {
+        return OUTCOME_UNKNOWN;
+    }
+    bool possible = count <= resource_most(resource) &&
+        count <= resource->definition->max_units_per_user;
+    return possible ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+}
+
+void operator_changed(
+    struct core *core, struct resource *resource, nanoseconds now, struct effects *effects)
+{
+    size_t n;
+    struct lease **waiters = queue_waiters(resource, &n);
+    for (size_t i = 0; i < n; i++) {
+        enum outcome outcome = still_possible(resource, waiters[i]);
+        if (outcome != OUTCOME_OK) {
+            core_deny(core, waiters[i], outcome, now, effects);
+        }
+    }
+    free(waiters);
+    queue_resort(core, resource);
+}
+
+/* Whether the items in service are other than those of the file. */
+static bool items_differ(const struct resource *resource)
+{
+    const struct definition *definition = resource->definition;
+    if (resource_limit(resource) != definition->n_items) {
+        return true;
+    }
+    for (size_t i = 0; i < definition->n_items; i++) {
+        const struct unit *unit = i < resource->n_units ? resource->units[i] : NULL;
+        if (!unit || strcmp(unit->item, definition->items[i]) != 0) {
+            unit = resource_find_unit(resource, definition->items[i]);
+        }
+        if (!unit || unit->removed) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Decimal, below the limit. */
+static bool parse_slot(const struct resource *resource, const char *text, uint32_t *slotp)
+{
+    char *end;
+    unsigned long slot = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || slot >= resource_limit(resource)) {
+        return false;
+    }
+    *slotp = (uint32_t)slot;
+    return true;
+}
+
+/* ---- one function for each change; see core.h for what they are given ---- */
+
+static enum outcome change_limit(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    (void)core;
+    enum kind kind = resource->definition->kind;
+    if (kind == KIND_POOL || (kind == KIND_LOCK && change->limit > 1)) {
+        return OUTCOME_KIND;
+    }
+    if (change->limit > MAX_LIMIT) {
+        return OUTCOME_IMPOSSIBLE;
+    }
+    resource->runtime_limit =
+        change->limit == resource->definition->limit ? UNBOUNDED : change->limit;
+    return OUTCOME_OK;
+}
+
+static enum outcome change_add(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    (void)core;
+    struct unit *unit = resource_find_unit(resource, change->item);
+    if (!resource_is_pool(resource)) {
+        if (!unit || !unit->reserved) {
+            return OUTCOME_KIND;
+        }
+        unit_set_reserved(unit, false, NULL);
+        return OUTCOME_OK;
+    }
+    if (unit) {
+        unit_set_reserved(unit, false, NULL);
+        resource_return_item(unit);
+    } else if (resource->n_units >= MAX_LIMIT) {
+        return OUTCOME_IMPOSSIBLE;
+    } else {
+        resource_add_item(resource, change->item);
+    }
+    resource->items_changed = items_differ(resource);
+    return OUTCOME_OK;
+}
+
+static enum outcome change_remove(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    if (!resource_is_pool(resource)) {
+        return OUTCOME_KIND;
+    }
+    struct unit *unit = resource_find_unit(resource, change->item);
+    if (!unit) {
+        return OUTCOME_UNKNOWN;
+    }
+    unit_remove(unit, &core->cooldown_timers);
+    resource->items_changed = items_differ(resource);
+    return OUTCOME_OK;
+}
+
+static enum outcome change_reserve(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    (void)core;
+    uint32_t slot;
+    struct unit *unit = NULL;
+    if (resource_is_pool(resource)) {
+        unit = resource_find_unit(resource, change->item);
+    } else if (parse_slot(resource, change->item, &slot)) {
+        unit = resource_slot(resource, slot);
+    }
+    if (!unit || unit->removed) {
+        return OUTCOME_UNKNOWN;
+    }
+    unit_set_reserved(unit, true, change->reason);
+    return OUTCOME_OK;
+}
+
+static enum outcome change_pause(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    (void)core;
+    free(resource->pause_reason);
+    resource->pause_reason = memory_string(change->reason);
+    resource->paused = true;
+    return OUTCOME_OK;
+}
+
+static enum outcome change_resume(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    (void)core, (void)change;
+    free(resource->pause_reason);
+    resource->pause_reason = NULL;
+    resource->paused = false;
+    return OUTCOME_OK;
+}
+
+static enum outcome change_reset(
+    struct core *core, struct resource *resource, const struct change *change)
+{
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        unit_set_reserved(resource->units[i], false, NULL);
+    }
+    if (resource_is_pool(resource)) {
+        resource_reset_items(resource, &core->cooldown_timers);
+    }
+    resource->items_changed = false;
+    resource->runtime_limit = UNBOUNDED;
+    return change_resume(core, resource, change);
+}
+
+typedef enum outcome change_function(
+    struct core *core, struct resource *resource, const struct change *change);
+
+static change_function *const change_functions[N_CHANGES] = {
+    [CHANGE_LIMIT] = change_limit,
+    [CHANGE_ADD] = change_add,
+    [CHANGE_REMOVE] = change_remove,
+    [CHANGE_RESERVE] = change_reserve,
+    [CHANGE_PAUSE] = change_pause,
+    [CHANGE_RESUME] = change_resume,
+    [CHANGE_RESET] = change_reset,
+};
+
+enum outcome core_change(struct core *core, const char *name, const struct change *change,
+    nanoseconds now, struct effects *effects)
+{
+    struct resource *resource;
+    enum outcome outcome = registry_get(core, name, 0, &resource);
+    if (outcome == OUTCOME_OK) {
+        outcome = change_functions[change->kind](core, resource, change);
+        operator_changed(core, resource, now, effects);
+        core_settle(core, now, effects);
+    }
+    return outcome;
+}

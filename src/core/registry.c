@@ -1,0 +1,153 @@
+#include "core/internal.h"
+#include "core/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct resource *registry_find(const struct core *core, const char *name)
+{
+    struct table_node *node = table_find(&core->resources, hash_string(name, 0));
+    while (node && strcmp(container_of(node, struct resource, by_name)->name, name) != 0) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct resource, by_name) : NULL;
+}
+
+/* Where the last part of a name begins; 0 if it has but one. */
+static size_t last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? (size_t)(slash + 1 - name) : 0;
+}
+
+static uint64_t hash_prefix(const char *name, size_t length)
+{
+    uint64_t hash = hash_number(length);
+    for (size_t i = 0; i < length; i++) {
+        hash = hash_number(hash ^ (unsigned char)name[i]);
+    }
+    return hash;
+}
+
+void registry_add_template(struct core *core, const struct definition *definition)
+{
+    struct template *template = memory_new(sizeof *template);
+    template->definition = definition;
+    table_insert(&core->templates, &template->by_name,
+        hash_prefix(definition->name, last_part(definition->name)));
+}
+
+/* The template one level above `name`: "a/b/" + star for "a/b/c". No other one can match. */
+struct template *registry_find_template(const struct core *core, const char *name)
+{
+    size_t length = last_part(name);
+    if (length == 0) {
+        return NULL;
+    }
+    struct table_node *node = table_find(&core->templates, hash_prefix(name, length));
+    for (; node; node = table_find_next(node)) {
+        struct template *template = container_of(node, struct template, by_name);
+        if (strncmp(template->definition->name, name, length) == 0 &&
+            last_part(template->definition->name) == length) {
+            return template;
+        }
+    }
+    return NULL;
+}
+
+struct resource *registry_add(
+    struct core *core, const char *name, const struct definition *definition)
+{
+    struct resource *resource = resource_new(name, definition);
+    table_insert(&core->resources, &resource->by_name, hash_string(name, 0));
+    TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
+    return resource;
+}
+
+enum outcome registry_get(
+    struct core *core, const char *name, uint32_t uid, struct resource **resourcep)
+{
+    struct resource *resource = registry_find(core, name);
+    if (resource) {
+        *resourcep = resource;
+        return resource->is_defined ? OUTCOME_OK : OUTCOME_UNKNOWN;
+    }
+    struct template *template = registry_find_template(core, name);
+    if (!template) {
+        return OUTCOME_UNKNOWN;
+    }
+    struct charge charge;
+    if (template->n_instances >= template->definition->max_instances ||
+        !charge_take(&charge, &core->accounts, uid, ACCOUNT_INSTANCES)) {
+        return OUTCOME_QUOTA;
+    }
+    resource = registry_add(core, name, template->definition);
+    resource->is_instance = true;
+    resource->template = template;
+    resource->instance_charge = charge;
+    template->n_instances++;
+    *resourcep = resource;
+    return OUTCOME_OK;
+}
+
+static void registry_forget(struct core *core, struct resource *resource)
+{
+    assert(!resource->is_dirty);
+    struct core_cursor *cursor = core->cursors;
+    for (; cursor; cursor = cursor->next_cursor) {
+        if (cursor->next == resource) {
+            cursor->next = TAILQ_NEXT(resource, link);
+        }
+    }
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        if (resource->units[i]->state == UNIT_COOLING) {
+            order_remove(&core->cooldown_timers, &resource->units[i]->node);
+        }
+    }
+    if (resource->template) {
+        resource->template->n_instances--;
+    }
+    charge_give_back(&resource->instance_charge, &core->accounts);
+    table_remove(&core->resources, &resource->by_name);
+    TAILQ_REMOVE(&core->resource_list, resource, link);
+    resource_free(resource);
+}
+
+static bool is_as_defined(const struct resource *resource)
+{
+    return !resource->paused && resource->runtime_limit == UNBOUNDED && !resource->items_changed &&
+        resource->n_in_state[UNIT_RESERVED] == 0 && resource->n_in_state[UNIT_COOLING] == 0;
+}
+
+void registry_forget_if_idle(struct core *core, struct resource *resource)
+{
+    bool in_use = !TAILQ_EMPTY(&resource->holders) || resource_waiting(resource) > 0;
+    bool keeps_itself =
+        resource->is_defined && !(resource->is_instance && is_as_defined(resource));
+    if (!in_use && !keeps_itself) {
+        registry_forget(core, resource);
+    }
+}
+
+void registry_free_templates(struct core *core)
+{
+    for (size_t i = 0; i < core->templates.n_buckets; i++) {
+        while (core->templates.buckets[i]) {
+            struct table_node *node = core->templates.buckets[i];
+            core->templates.buckets[i] = node->next;
+            core->templates.n--;
+            free(container_of(node, struct template, by_name));
+        }
+    }
+    table_deinit(&core->templates);
+}
+
+void registry_free(struct core *core)
+{
+    while (!TAILQ_EMPTY(&core->resource_list)) {
+        registry_forget(core, TAILQ_FIRST(&core->resource_list));
+    }
+    registry_free_templates(core);
+    table_deinit(&core->resources);
+}
