@@ -53,7 +53,8 @@ bool name_is_valid(const char *name)
 bool template_name_is_valid(const char *name)
 {
     size_t n = strlen(name);
-    return n >= 3 && name[n - 1] == '*' && name[n - 2] == '/' && name_bytes_are_valid(name, n - 2);
+    return n >= 3 && n <= NAME_BYTES && name[n - 1] == '*' && name[n - 2] == '/' &&
+        name_bytes_are_valid(name, n - 2);
 }
 
 bool item_is_valid(const char *item)
@@ -179,6 +180,9 @@ size_t percent_encode(char *out, size_t size, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";
     size_t n = 0;
+    if (size > 0) {
+        out[0] = '\0';
+    }
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         bool plain = c >= '!' && c <= '~' && c != '%';
@@ -196,9 +200,6 @@ size_t percent_encode(char *out, size_t size, const char *text)
             size = n + 1; /* nothing shorter may follow what did not fit */
         }
         n += need;
-    }
-    if (n == 0 && size > 0) {
-        out[0] = '\0';
     }
     return n;
 }
