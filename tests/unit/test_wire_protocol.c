@@ -1,0 +1,397 @@
+/* test_wire_protocol.c - the tables of requests, keys, codes and events, and request_parse(). What
+ * doc/protocol.md says stands here once more, by hand, so that a change of either is noticed. */
+#include "wire/protocol.h"
+#include "wire/text.h"
+
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- tables ---- */
+
+static void expect_word(const char *word)
+{
+    cr_assert(word && word[0]);
+    for (const char *c = word; *c; c++) {
+        cr_expect(islower((unsigned char)*c) || *c == '-', "%s", word);
+    }
+}
+
+Test(tables, every_command_row_is_whole)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const struct command_row *row = &command_table[i];
+        expect_word(row->word);
+        cr_expect_neq((int)row->right, 0, "%s has no right", row->word);
+        cr_expect_leq((int)row->right, RIGHT_DAEMON_ADMIN, "%s", row->word);
+        cr_expect_leq(row->fewest, row->most, "%s", row->word);
+        cr_expect_leq(row->most, (int)MAX_ARGUMENTS, "%s", row->word);
+        cr_expect_eq(row->keys >> N_REQUEST_KEYS, 0, "%s", row->word);
+        cr_expect(row->help && row->help[0], "%s", row->word);
+        for (size_t j = 0; j < i; j++) {
+            cr_expect_str_neq(row->word, command_table[j].word);
+        }
+    }
+}
+
+/* doc/protocol.md 4. */
+Test(tables, rights_are_the_documented_ones)
+{
+    static const struct {
+        const char *words;
+        enum right right;
+    } documented[] = {
+        {" hello ping status version ", RIGHT_ANYONE},
+        {" acquire ", RIGHT_USE},
+        {" release cancel ", RIGHT_OWNER},
+        {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
+        {" drain undrain reload ", RIGHT_DAEMON_ADMIN},
+    };
+    size_t n_found = 0;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        char word[32];
+        snprintf(word, sizeof word, " %s ", command_table[i].word);
+        for (size_t j = 0; j < N(documented); j++) {
+            if (strstr(documented[j].words, word)) {
+                cr_expect_eq(command_table[i].right, documented[j].right, "%s", word);
+                n_found++;
+            }
+        }
+    }
+    cr_expect_eq(n_found, (size_t)N_COMMANDS, "a request is not in this test");
+}
+
+Test(tables, every_key_is_of_some_command)
+{
+    uint32_t keys = 0;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        keys |= command_table[i].keys;
+    }
+    cr_expect_eq(keys, (UINT32_C(1) << N_REQUEST_KEYS) - 1);
+    for (size_t i = 0; i < N_REQUEST_KEYS; i++) {
+        expect_word(request_key_words[i]);
+    }
+}
+
+Test(tables, codes)
+{
+    cr_expect_null(code_table[CODE_NONE].word);
+    for (enum code code = CODE_NONE + 1; code < N_CODES; code++) {
+        const struct code_row *row = &code_table[code];
+        expect_word(row->word);
+        cr_expect(row->meaning && row->meaning[0]);
+        cr_expect_eq(code_find(row->word), code, "%s twice", row->word);
+        cr_expect(row->exit_status == 124 || (row->exit_status >= 64 && row->exit_status <= 78),
+            "%s exits with %d", row->word, row->exit_status);
+    }
+    cr_expect_eq(code_find(""), CODE_NONE);
+    cr_expect_eq(code_find("hel"), CODE_NONE);
+    cr_expect_eq(code_find("held "), CODE_NONE);
+    cr_expect_eq(code_find("from-the-future"), CODE_NONE);
+}
+
+/* DESIGN.md 3, the table of exit statuses. */
+Test(tables, exit_statuses)
+{
+    static const struct {
+        enum code code;
+        int exit_status;
+    } rows[] = {{CODE_BUSY, 69}, {CODE_WOULD_WAIT, 75}, {CODE_TIMEOUT, 75}, {CODE_PAUSED, 75},
+        {CODE_CLOSED, 75}, {CODE_HELD, 75}, {CODE_QUEUE_FULL, 75}, {CODE_QUOTA, 75},
+        {CODE_ANCESTOR, 75}, {CODE_FORBIDDEN, 77}, {CODE_NOT_HOLDER, 77}, {CODE_UNKNOWN, 78},
+        {CODE_IMPOSSIBLE, 78}, {CODE_MIXED, 78}, {CODE_RELEASED, 124}, {CODE_MALFORMED, 64}};
+    for (size_t i = 0; i < N(rows); i++) {
+        cr_expect_eq(code_table[rows[i].code].exit_status, rows[i].exit_status);
+    }
+}
+
+Test(tables, events)
+{
+    for (enum event event = EVENT_NONE + 1; event < N_EVENTS; event++) {
+        expect_word(event_words[event]);
+        cr_expect_eq(event_find(event_words[event]), event);
+    }
+    cr_expect_eq(event_find("from-the-future"), EVENT_NONE);
+    cr_expect_eq(event_find(""), EVENT_NONE);
+}
+
+/* ---- requests ---- */
+
+/* A parsed request, or the error, as text: "word arg arg key=value", keys in the table's order;
+ * "!code detail". */
+static const char *parsed_bytes(const char *bytes, size_t n)
+{
+    static char line[2 * LINE_BYTES], out[2 * LINE_BYTES];
+    struct request request;
+    const char *detail = "untouched";
+    cr_assert_lt(n, sizeof line);
+    memcpy(line, bytes, n);
+    line[n] = '\0';
+    enum code code = request_parse(line, n, &request, &detail);
+    if (code != CODE_NONE) {
+        snprintf(out, sizeof out, "!%s %s", code_table[code].word, detail ? detail : "-");
+        return out;
+    }
+    size_t at = (size_t)snprintf(out, sizeof out, "%s", command_table[request.command].word);
+    for (size_t i = 0; i < request.n_arguments; i++) {
+        at += (size_t)snprintf(out + at, sizeof out - at, " %s", request.arguments[i]);
+    }
+    for (size_t i = 0; i < N_REQUEST_KEYS; i++) {
+        if (request.keys[i]) {
+            at += (size_t)snprintf(
+                out + at, sizeof out - at, " %s=%s", request_key_words[i], request.keys[i]);
+        }
+    }
+    return out;
+}
+
+static const char *parsed(const char *line)
+{
+    return parsed_bytes(line, strlen(line));
+}
+
+/* Every form of every request of doc/protocol.md 4. */
+Test(requests, the_documented_ones)
+{
+    static const char *const lines[] = {
+        "hello",
+        "hello proto=1",
+        "hello proto=1 program=backup",
+        "hello program=backup",
+        "ping",
+        "version",
+        "acquire deploy",
+        "acquire etl:2 gpus market/alice:3",
+        "acquire deploy program=make wait=30s priority=-5 holder=job-7 reason=why pid=123 "
+        "parent=3k",
+        "acquire a wait=0",
+        "release 3k",
+        "release deploy holder=job-7",
+        "release gpus item=gpu0",
+        "cancel 3k",
+        "status",
+        "status deploy gpus",
+        "status lease=3k",
+        "limit etl 4",
+        "add gpus gpu9",
+        "remove gpus gpu9",
+        "reserve gpus gpu0",
+        "reserve gpus gpu0 reason=broken",
+        "pause etl",
+        "pause etl reason=upgrade",
+        "resume etl",
+        "reset etl",
+        "drain",
+        "drain wait=1",
+        "undrain",
+        "reload",
+    };
+    bool seen[N_COMMANDS] = {false};
+    for (size_t i = 0; i < N(lines); i++) {
+        cr_expect_str_eq(parsed(lines[i]), lines[i]);
+        for (size_t c = 0; c < N_COMMANDS; c++) {
+            size_t n = strlen(command_table[c].word);
+            seen[c] |= strncmp(lines[i], command_table[c].word, n) == 0 && !isalpha(lines[i][n]);
+        }
+    }
+    for (size_t c = 0; c < N_COMMANDS; c++) {
+        cr_expect(seen[c], "%s is not in this test", command_table[c].word);
+    }
+}
+
+/* From the table: as few and as many arguments as may be, all keys; one fewer, one more. */
+Test(requests, arguments_of_every_command)
+{
+    for (size_t c = 0; c < N_COMMANDS; c++) {
+        const struct command_row *row = &command_table[c];
+        for (int n = 0; n <= row->most + 1; n++) {
+            char line[512];
+            size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
+            for (int i = 0; i < n; i++) {
+                at += (size_t)snprintf(line + at, sizeof line - at, " a%d", i);
+            }
+            bool fits = n >= row->fewest && n <= row->most;
+            cr_expect_eq(parsed(line)[0] != '!', fits, "%s: %s", line, parsed(line));
+            if (!fits) {
+                cr_expect_eq(strncmp(parsed(line), "!malformed", 10), 0, "%s", line);
+            }
+        }
+    }
+}
+
+Test(requests, keys_of_every_command)
+{
+    for (size_t c = 0; c < N_COMMANDS; c++) {
+        const struct command_row *row = &command_table[c];
+        for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
+            char line[512], word[64];
+            size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
+            for (int i = 0; i < row->fewest; i++) {
+                at += (size_t)snprintf(line + at, sizeof line - at, " a");
+            }
+            snprintf(word, sizeof word, "%s=1", request_key_words[key]);
+            snprintf(line + at, sizeof line - at, " %s", word);
+            if (row->keys & UINT32_C(1) << key) {
+                cr_expect_str_eq(parsed(line), line);
+            } else {
+                char expected[128];
+                snprintf(expected, sizeof expected, "!unknown-key %s", word);
+                cr_expect_str_eq(parsed(line), expected);
+            }
+        }
+    }
+}
+
+Test(requests, values_are_decoded)
+{
+    cr_expect_str_eq(parsed("acquire a reason=a%20b%25%0a"), "acquire a reason=a b%\n");
+    cr_expect_str_eq(parsed("acquire a holder==x="), "acquire a holder==x=");
+    cr_expect_str_eq(parsed("acquire %61"), "acquire a");
+    cr_expect_str_eq(parsed("acquire a%3db"), "acquire a=b");
+    cr_expect_str_eq(parsed("acquire a%20wait%3D0"), "acquire a wait=0");
+}
+
+/* Keys may stand anywhere after the command. */
+Test(requests, keys_before_arguments)
+{
+    cr_expect_str_eq(parsed("acquire wait=3 a priority=1 b"), "acquire a b wait=3 priority=1");
+}
+
+Test(requests, malformed_lines)
+{
+    static const struct {
+        const char *line, *error;
+    } rows[] = {
+        {"", "!malformed -"},
+        {" ", "!malformed -"},
+        {" ping", "!malformed -"},
+        {"ping ", "!malformed -"},
+        {"status  a", "!malformed -"},
+        {"status\ta", "!malformed -"},
+        {"ping\r", "!malformed -"},
+        {"status caf\xc3\xa9", "!malformed -"},
+        {"status a\x7f", "!malformed -"},
+        {"status \x01", "!malformed -"},
+        {"acquire", "!malformed -"},
+        {"limit a", "!malformed -"},
+        {"ping a", "!malformed a"},
+        {"limit a 1 2", "!malformed 2"},
+        {"status a%", "!malformed a%"},
+        {"status %00", "!malformed %00"},
+        {"acquire a reason=%0", "!malformed reason=%0"},
+        {"acquire a reason=%00", "!malformed reason=%00"},
+        {"acquire a wait=1 wait=2", "!malformed wait=2"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        cr_expect_str_eq(
+            parsed(rows[i].line), rows[i].error, "\"%s\": %s", rows[i].line, parsed(rows[i].line));
+    }
+}
+
+#define PARSED_BYTES(literal) parsed_bytes(literal, sizeof(literal) - 1)
+
+Test(requests, zero_bytes_are_malformed)
+{
+    cr_expect_str_eq(PARSED_BYTES("ping\0"), "!malformed -");
+    cr_expect_str_eq(PARSED_BYTES("\0ping"), "!malformed -");
+    cr_expect_str_eq(PARSED_BYTES("pi\0ng"), "!malformed -");
+    cr_expect_str_eq(PARSED_BYTES("status a\0b"), "!malformed -");
+    cr_expect_str_eq(PARSED_BYTES("status \0"), "!malformed -");
+    cr_expect_str_eq(PARSED_BYTES("ping\0ping"), "!malformed -");
+}
+
+/* Whole words: no prefixes, no other case. */
+Test(requests, unknown_commands)
+{
+    static const char *const words[] = {"pin", "pingx", "PING", "Ping", "acquire:", "=", "a=b", "*",
+        "ok", "quit", "bind", "renew", "reclaim", "revoke", "drop", "log", "%70ing"};
+    for (size_t i = 0; i < N(words); i++) {
+        char line[64], error[128];
+        snprintf(line, sizeof line, "%s a b", words[i]);
+        snprintf(error, sizeof error, "!unknown-command %s", words[i]);
+        cr_expect_str_eq(parsed(line), error);
+    }
+}
+
+Test(requests, unknown_keys)
+{
+    static const char *const words[] = {
+        "=", "=1", "wai=1", "waitt=1", "WAIT=1", "ttl=1", "%77ait=1"};
+    for (size_t i = 0; i < N(words); i++) {
+        char line[64], error[128];
+        snprintf(line, sizeof line, "acquire a %s", words[i]);
+        snprintf(error, sizeof error, "!unknown-key %s", words[i]);
+        cr_expect_str_eq(parsed(line), error);
+    }
+}
+
+static void expect_longest(const char *key, size_t most)
+{
+    char line[LINE_BYTES];
+    size_t at = (size_t)snprintf(line, sizeof line, "acquire a %s=", key);
+    memset(line + at, 'x', most + 1);
+    line[at + most] = '\0';
+    cr_expect_str_eq(parsed(line), line);
+    line[at + most] = 'x';
+    line[at + most + 1] = '\0';
+    cr_expect_eq(strncmp(parsed(line), "!bad-value ", 11), 0, "%s of %zu", key, most + 1);
+}
+
+Test(requests, long_and_empty_values)
+{
+    expect_longest("holder", 128);
+    expect_longest("reason", 256);
+    expect_longest("program", 64);
+    for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
+        char line[64];
+        snprintf(line, sizeof line, "acquire a %s=", request_key_words[key]);
+        const char *got = parsed(line);
+        cr_expect(got[0] == '!', "%s", line);
+    }
+    cr_expect_eq(strncmp(parsed("acquire a reason="), "!bad-value ", 11), 0);
+}
+
+/* The bound is on what the value means, not on how it is written. */
+Test(requests, values_are_measured_decoded)
+{
+    char line[LINE_BYTES];
+    size_t at = (size_t)snprintf(line, sizeof line, "acquire a reason=");
+    for (int i = 0; i < REASON_BYTES; i++) {
+        at += (size_t)snprintf(line + at, sizeof line - at, "%%20");
+    }
+    cr_expect_neq(parsed(line)[0], '!');
+    snprintf(line + at, sizeof line - at, "%%20");
+    cr_expect_eq(strncmp(parsed(line), "!bad-value ", 11), 0);
+}
+
+/* ---- answers ---- */
+
+static size_t split(const char *text, char *words[], size_t max)
+{
+    static char line[256];
+    snprintf(line, sizeof line, "%s", text);
+    return words_split(line, words, max);
+}
+
+Test(answers, words)
+{
+    char *words[4];
+    cr_assert_eq(split("ok 3k slot=a,1,0 pid=5", words, 4), 4);
+    cr_expect_str_eq(words[0], "ok");
+    cr_expect_str_eq(words[3], "pid=5");
+    cr_expect_str_eq(words_find(words, 4, "slot"), "a,1,0");
+    cr_expect_str_eq(words_find(words, 4, "pid"), "5");
+    cr_expect_null(words_find(words, 4, "pi"));
+    cr_expect_null(words_find(words, 4, "pidd"));
+    cr_expect_null(words_find(words, 4, "ok"));
+    cr_expect_null(words_find(words, 0, "pid"));
+    cr_expect_eq(split("a b c d e", words, 4), 0);
+    cr_expect_eq(split("", words, 4), 0);
+    cr_expect_eq(split("end", words, 4), 1);
+    cr_assert_eq(split("a= b==", words, 4), 2);
+    cr_expect_str_eq(words_find(words, 2, "a"), "");
+    cr_expect_str_eq(words_find(words, 2, "b"), "=");
+}
