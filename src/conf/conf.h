@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct conf {
     /* [daemon] */
@@ -16,25 +17,40 @@ struct conf {
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
+    char *include; /* file or directory, as given; NULL if none */
 
-    struct definition *definitions; /* in file order */
+    struct definition *definitions; /* in file order: the main file, then what it includes */
     size_t n_definitions;
 
     char *path; /* the main file, as given */
 };
 
-/* Messages, one per error, "FILE:LINE: [section] key: what is wrong". */
+/* Messages, one per error, "FILE:LINE: [section] key: what is wrong", in the order of the files.
+ * One line each, without control characters. */
 struct conf_errors {
     char **messages;
     size_t n;
 };
 
-#define CONF_ERRORS_INIT {0}
+#define CONF_ERRORS_INIT                                                                           \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 /* Reads `path` and what it includes. NULL if there was any error; then `errors` has at least one
  * message. Resolves user and group names, so it may block in the name service. */
 struct conf *conf_load(const char *path, struct conf_errors *errors);
 struct conf *conf_free(struct conf *conf); /* NULL is fine; returns NULL */
 void conf_errors_deinit(struct conf_errors *errors);
+
+enum { CONF_FIXED_KEYS = 2 }; /* keys that are only read at start */
+
+/* The words of the keys that differ but take effect at the next start only; returns how many. */
+size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,
+    const char *words[static CONF_FIXED_KEYS]);
+
+/* The key table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where
+ * there is none. */
+void conf_print_keys(FILE *out);
 
 #endif

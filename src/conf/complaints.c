@@ -1,0 +1,138 @@
+#include "conf/complaints.h"
+
+#include "conf/grow.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUOTE_BYTES = 80 };
+
+void complaints_deinit(struct complaints *complaints)
+{
+    for (size_t i = 0; i < complaints->n; i++) {
+        free(complaints->list[i].text);
+    }
+    for (size_t i = 0; i < complaints->n_files; i++) {
+        free(complaints->files[i]);
+    }
+    free(complaints->list);
+    free(complaints->files);
+    *complaints = (struct complaints)COMPLAINTS_INIT;
+}
+
+uint32_t complaints_add_file(struct complaints *complaints, const char *name)
+{
+    size_t n = complaints->n_files++;
+    complaints->files = array_grow(complaints->files, n, sizeof *complaints->files);
+    complaints->files[n] = memory_string(name);
+    return (uint32_t)n;
+}
+
+const char *complaints_file(const struct complaints *complaints, struct place place)
+{
+    return complaints->files[place.file];
+}
+
+static void complaints_append(struct complaints *complaints, struct place place)
+{
+    size_t n = complaints->n++;
+    complaints->list = array_grow(complaints->list, n, sizeof *complaints->list);
+    complaints->list[n] = (struct complaint){.place = place, .sequence = n};
+}
+
+/* Whatever the files and their names hold: a message is one line that a terminal can show. */
+static void text_clean(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
+FILE *complaint_begin(
+    struct complaints *complaints, struct place place, const char *section, const char *key)
+{
+    FILE *out = open_memstream(&complaints->text, &complaints->text_size);
+    if (!out) {
+        abort();
+    }
+    complaints_append(complaints, place);
+    complaints->out = out;
+    fputs(complaints_file(complaints, place), out);
+    if (place.line > 0) {
+        fprintf(out, ":%lu", (unsigned long)place.line);
+    }
+    fputs(": ", out);
+    if (section) {
+        fprintf(out, "[%s]%s", section, key ? " " : ": ");
+    }
+    if (key) {
+        fprintf(out, "%.*s%s: ", QUOTE(key));
+    }
+    return out;
+}
+
+void complaint_end(struct complaints *complaints)
+{
+    if (fclose(complaints->out) != 0) {
+        abort();
+    }
+    text_clean(complaints->text);
+    complaints->list[complaints->n - 1].text = complaints->text;
+}
+
+void complain(struct complaints *complaints, struct place place, const char *section,
+    const char *key, const char *format, ...)
+{
+    int error = errno; /* for %m */
+    FILE *out = complaint_begin(complaints, place, section, key);
+    va_list arguments;
+    va_start(arguments, format);
+    errno = error;
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+    complaint_end(complaints);
+}
+
+static int complaint_compare(const void *a, const void *b)
+{
+    const struct complaint *left = a, *right = b;
+    if (left->place.file != right->place.file) {
+        return left->place.file < right->place.file ? -1 : 1;
+    }
+    if (left->place.line != right->place.line) {
+        return left->place.line < right->place.line ? -1 : 1;
+    }
+    return left->sequence < right->sequence ? -1 : 1;
+}
+
+void complaints_tell(struct complaints *complaints, struct conf_errors *errors)
+{
+    if (complaints->n == 0) {
+        return;
+    }
+    qsort(complaints->list, complaints->n, sizeof *complaints->list, complaint_compare);
+    errors->messages =
+        memory_resize(errors->messages, errors->n + complaints->n, sizeof *errors->messages);
+    for (size_t i = 0; i < complaints->n; i++) {
+        errors->messages[errors->n++] = complaints->list[i].text;
+    }
+    complaints->n = 0;
+}
+
+int quote_length(const char *text)
+{
+    size_t n = strnlen(text, QUOTE_BYTES + 1);
+    if (n <= QUOTE_BYTES) {
+        return (int)n;
+    }
+    n = QUOTE_BYTES;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
+        n--;
+    }
+    return (int)n;
+}

@@ -1,0 +1,52 @@
+/* complaints.h - everything wrong with the configuration, collected in any order, told in the
+ * order of the files and lines. */
+#ifndef BERTH_CONF_COMPLAINTS_H
+#define BERTH_CONF_COMPLAINTS_H
+
+#include "conf/conf.h"
+
+struct place {
+    uint32_t file; /* index into complaints.files */
+    uint32_t line; /* from 1; 0: the file as a whole */
+};
+
+struct complaint {
+    struct place place;
+    size_t sequence;
+    char *text;
+};
+
+struct complaints {
+    char **files; /* in the order they were read */
+    struct complaint *list;
+    size_t n_files, n;
+    FILE *out; /* the complaint being written */
+    char *text;
+    size_t text_size;
+};
+
+#define COMPLAINTS_INIT                                                                            \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void complaints_deinit(struct complaints *complaints);
+uint32_t complaints_add_file(struct complaints *complaints, const char *name);
+const char *complaints_file(const struct complaints *complaints, struct place place);
+
+/* `section` ("semaphore x") and `key` may be NULL. What is wrong is written between the two. */
+FILE *complaint_begin(
+    struct complaints *complaints, struct place place, const char *section, const char *key);
+void complaint_end(struct complaints *complaints);
+/* Both in one. */
+void complain(struct complaints *complaints, struct place place, const char *section,
+    const char *key, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Moves all of it to `errors`, sorted. */
+void complaints_tell(struct complaints *complaints, struct conf_errors *errors);
+
+/* For text of any length inside a message: "%.*s%s" with QUOTE(text). Cuts at a whole character. */
+int quote_length(const char *text);
+#define QUOTE(text) quote_length(text), (text), (text)[quote_length(text)] == '\0' ? "" : "..."
+
+#endif

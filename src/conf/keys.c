@@ -1,0 +1,134 @@
+#include "conf/keys.h"
+
+#include "conf/conf.h"
+#include "conf/nearest.h"
+#include "conf/values.h"
+
+#include <string.h>
+
+const char *const section_words[N_SECTION_KINDS] = {
+    [SECTION_DAEMON] = "daemon",
+    [SECTION_SEMAPHORE] = "semaphore",
+    [SECTION_LOCK] = "lock",
+    [SECTION_POOL] = "pool",
+};
+
+enum {
+    DAEMON = 1 << SECTION_DAEMON,
+    SEMAPHORE = 1 << SECTION_SEMAPHORE,
+    LOCK = 1 << SECTION_LOCK,
+    POOL = 1 << SECTION_POOL,
+    RESOURCE = SEMAPHORE | LOCK | POOL,
+    ALL = DAEMON | RESOURCE,
+    TEMPLATE = 1 << N_SECTION_KINDS,
+    START = false,
+    RELOAD = true,
+};
+
+#define DAEMON_MEMBER(member) offsetof(struct conf, member)
+#define RESOURCE_MEMBER(member) offsetof(struct definition, member)
+#define NOWHERE 0
+#define REQUIRED NULL
+
+const struct key_row key_table[N_KEYS] = {
+#define KEY(id, key_word, where, value, target, least, most, text, when, about)                    \
+    [KEY_##id] = {                                                                                 \
+        .word = (key_word),                                                                        \
+        .sections = (where)&ALL,                                                                   \
+        .templates_only = ((where)&TEMPLATE) != 0,                                                 \
+        .type = &value_types[VALUE_##value],                                                       \
+        .offset = (target),                                                                        \
+        .min = (least),                                                                            \
+        .max = (most),                                                                             \
+        .initial = (text),                                                                         \
+        .reloadable = (when),                                                                      \
+        .help = (about),                                                                           \
+    },
+#include "conf/keys.def"
+#undef KEY
+};
+
+/* Keys that belong to issues to come: whoever read of them is told so. */
+static const char *const later_words[] = {
+    "failover-lag", "kill-after", "max-hold", "on-lost", "redis", "ttl", "url"};
+
+const struct key_row *key_find(enum section_kind kind, const char *word)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (key_is_in(&key_table[i], kind) && strcmp(key_table[i].word, word) == 0) {
+            return &key_table[i];
+        }
+    }
+    return NULL;
+}
+
+/* "[semaphore] or [pool]" */
+static void print_sections(FILE *out, const char *word)
+{
+    const char *between = "";
+    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
+        if (key_find(kind, word)) {
+            fprintf(out, "%s[%s]", between, section_words[kind]);
+            between = " or ";
+        }
+    }
+}
+
+static bool is_known_elsewhere(const char *word)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(key_table[i].word, word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool comes_later(const char *word)
+{
+    for (size_t i = 0; i < sizeof later_words / sizeof later_words[0]; i++) {
+        if (strcmp(later_words[i], word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct key_row *key_nearest(enum section_kind kind, const char *word)
+{
+    struct nearest nearest = NEAREST_INIT(word);
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (key_is_in(&key_table[i], kind)) {
+            nearest_try(&nearest, key_table[i].word);
+        }
+    }
+    return nearest.best ? key_find(kind, nearest.best) : NULL;
+}
+
+void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out)
+{
+    if (is_known_elsewhere(word)) {
+        fputs("is not for this kind of section; it belongs in ", out);
+        print_sections(out, word);
+    } else if (comes_later(word)) {
+        fputs("this version has no such key yet", out);
+    } else if (nearest) {
+        fprintf(out, "unknown key; did you mean %s?", nearest->word);
+    } else {
+        fputs("unknown key", out);
+    }
+}
+
+void conf_print_keys(FILE *out)
+{
+    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
+        for (size_t i = 0; i < N_KEYS; i++) {
+            const struct key_row *key = &key_table[i];
+            if (key_is_in(key, kind)) {
+                const char *initial = key->initial ? key->initial : "(required)";
+                fprintf(out, "%s %s %s\n", section_words[kind], key->word,
+                    initial[0] != '\0' ? initial : "(empty)");
+            }
+        }
+    }
+}

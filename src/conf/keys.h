@@ -1,0 +1,55 @@
+/* keys.h - the table of keys (keys.def): where each may stand, what it takes, where it goes. */
+#ifndef BERTH_CONF_KEYS_H
+#define BERTH_CONF_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct value_type;
+
+enum section_kind {
+    SECTION_DAEMON,
+    SECTION_SEMAPHORE,
+    SECTION_LOCK,
+    SECTION_POOL,
+    N_SECTION_KINDS
+};
+
+extern const char *const section_words[N_SECTION_KINDS];
+
+enum key_id {
+#define KEY(id, ...) KEY_##id,
+#include "conf/keys.def"
+#undef KEY
+    N_KEYS
+};
+
+struct key_row {
+    const char *word;
+    const struct value_type *type;
+    const char *initial; /* the default as it would be written; NULL: must be given */
+    const char *help;
+    size_t offset; /* in struct conf or struct definition */
+    uint64_t min, max;
+    uint8_t sections; /* bit 1 << enum section_kind */
+    bool templates_only;
+    bool reloadable;
+};
+
+extern const struct key_row key_table[N_KEYS];
+
+static inline bool key_is_in(const struct key_row *key, enum section_kind kind)
+{
+    return key->sections >> kind & 1;
+}
+
+/* NULL if the section has no such key. */
+const struct key_row *key_find(enum section_kind kind, const char *word);
+/* The key of that section that may have been meant; NULL if none is near. */
+const struct key_row *key_nearest(enum section_kind kind, const char *word);
+/* Why the section has no such key: where it belongs, that it comes later, what may be meant. */
+void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out);
+
+#endif

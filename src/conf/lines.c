@@ -1,0 +1,308 @@
+#include "conf/lines.h"
+
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+struct reader {
+    struct loading *loading;
+    FILE *stream;
+    char *line; /* the line being read; without its end, comment and indentation from `text` on */
+    size_t size;
+    char *text;
+    char *rest; /* words of it that inih was not given yet; NULL if none */
+    uint32_t number;
+    enum {
+        ABOVE_NOTHING, /* no key in this section yet */
+        ABOVE_KEY, /* an indented line continues its value */
+        ABOVE_ERROR, /* its continuation is passed over */
+    } above;
+    bool is_key; /* the piece that inih has begins with a key */
+    bool unanswered; /* inih has a piece and has not called the handler yet */
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static char *skip_blanks(char *text)
+{
+    return text + strspn(text, " \t");
+}
+
+static void reader_complain(struct reader *reader, const char *what)
+{
+    section_complain(reader->loading, reader->number, NULL, "%s", what);
+}
+
+/* Passes over the line, and over what would continue it. Whoever calls this complains. */
+static void refuse_line(struct reader *reader)
+{
+    section_refuse(reader->loading, reader->number, reader->text);
+    reader->above = ABOVE_ERROR;
+    reader->rest = NULL;
+    reader->unanswered = false;
+}
+
+/* ---- a line and what is wrong with it ---- */
+
+/* As inih does it: at the start of a line, or a semicolon after white space. */
+static void cut_comment(char *line)
+{
+    char *text = skip_blanks(line);
+    if (*text == '#' || *text == ';') {
+        *text = '\0';
+    }
+    for (char *c = text; *c; c++) {
+        if (*c == ';' && c > line && is_blank(c[-1])) {
+            *c = '\0';
+            break;
+        }
+    }
+    size_t n = strlen(line);
+    while (n > 0 && is_blank(line[n - 1])) {
+        n--;
+    }
+    line[n] = '\0';
+}
+
+/* The length of the UTF-8 character at `text`, or 0 if there is none or it is a control. */
+static size_t character_length(const unsigned char *text)
+{
+    static const struct {
+        unsigned char first, last, second_first, second_last, length;
+    } forms[] = {
+        {'\t', '\t', 0, 0, 1},
+        {0x20, 0x7e, 0, 0, 1},
+        {0xc2, 0xc2, 0xa0, 0xbf, 2}, /* before U+00A0 there are controls */
+        {0xc3, 0xdf, 0x80, 0xbf, 2},
+        {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3},
+        {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4},
+        {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (text[0] < forms[i].first || text[0] > forms[i].last) {
+            continue;
+        }
+        size_t n = 1;
+        if (forms[i].length > 1 && text[1] >= forms[i].second_first &&
+            text[1] <= forms[i].second_last) {
+            n = 2;
+        }
+        while (n > 1 && n < forms[i].length && (text[n] & 0xc0) == 0x80) {
+            n++;
+        }
+        return n == forms[i].length ? n : 0;
+    }
+    return 0;
+}
+
+static const char *find_bad_byte(const char *text)
+{
+    while (*text) {
+        size_t n = character_length((const unsigned char *)text);
+        if (n == 0) {
+            return text;
+        }
+        text += n;
+    }
+    return NULL;
+}
+
+/* False, having complained, if a word cannot be handed on. */
+static bool check_words(struct reader *reader)
+{
+    for (char *word = reader->text; *word; word = skip_blanks(word)) {
+        size_t n = strcspn(word, " \t");
+        if (*word == '#') {
+            refuse_line(reader);
+            reader_complain(reader, "a comment behind a value begins with \" ;\", not with \"#\"");
+            return false;
+        }
+        if (n > WORD_BYTES) {
+            refuse_line(reader);
+            section_complain(reader->loading, reader->number, NULL,
+                "\"%.*s...\" is too long: a line may have any length, but a word of it at most %d "
+                "bytes, and this one has %zu",
+                quote_length(word), word, WORD_BYTES, n);
+            return false;
+        }
+        word += n;
+    }
+    return true;
+}
+
+/* ---- kinds of lines ---- */
+
+static void take_header(struct reader *reader, bool is_indented)
+{
+    char *inside = reader->text + 1;
+    char *end = strchr(inside, ']');
+    reader->above = ABOVE_NOTHING;
+    if (end) {
+        *end = '\0';
+    }
+    section_open(reader->loading, reader->number, end ? inside : NULL);
+    if (!end) {
+        reader_complain(reader, "the section's name has no \"]\" after it");
+    } else if (end[1] != '\0') {
+        section_complain(reader->loading, reader->number, NULL,
+            "\"%.*s%s\" stands behind the section's name; it belongs on a line of its own",
+            QUOTE(skip_blanks(end + 1)));
+    }
+    if (is_indented) {
+        reader_complain(reader, "a section begins at the start of its line");
+    }
+}
+
+static void take_continuation(struct reader *reader)
+{
+    if (reader->above == ABOVE_NOTHING) {
+        reader_complain(
+            reader, "an indented line continues the value of the key above it, but there is none");
+    } else if (reader->above == ABOVE_KEY) {
+        reader->rest = reader->text;
+        reader->is_key = false;
+    }
+}
+
+static void take_text(struct reader *reader, bool is_indented)
+{
+    const char *bad = find_bad_byte(reader->text);
+    if (bad) {
+        refuse_line(reader);
+        section_complain(reader->loading, reader->number, NULL,
+            "the byte 0x%02x is neither text nor part of UTF-8", (unsigned char)*bad);
+    } else if (reader->text[0] == '[') {
+        take_header(reader, is_indented);
+    } else if (!check_words(reader)) {
+        return;
+    } else if (is_indented && !strchr(reader->text, '=')) {
+        take_continuation(reader);
+    } else {
+        if (is_indented) {
+            reader_complain(reader,
+                "a key begins at the start of its line (an indented line "
+                "continues the value above it)");
+        }
+        reader->rest = reader->text;
+        reader->is_key = true;
+        reader->above = ABOVE_KEY;
+    }
+}
+
+/* False at the end of the file. */
+static bool next_line(struct reader *reader)
+{
+    ssize_t n = getline(&reader->line, &reader->size, reader->stream);
+    if (n < 0) {
+        return false;
+    }
+    reader->number++;
+    bool has_zero = strlen(reader->line) != (size_t)n;
+    char *line = reader->line;
+    if (n > 0 && line[n - 1] == '\n') {
+        line[--n] = '\0';
+    }
+    if (n > 0 && line[n - 1] == '\r') {
+        line[--n] = '\0';
+    }
+    if (reader->number == 1 && strncmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0) {
+        line += strlen(BYTE_ORDER_MARK);
+    }
+    cut_comment(line);
+    reader->text = skip_blanks(line);
+    if (has_zero) {
+        refuse_line(reader);
+        reader_complain(reader, "there is a zero byte");
+    } else if (reader->text[0] != '\0') {
+        take_text(reader, reader->text > line);
+    }
+    return true;
+}
+
+/* ---- to and from inih ---- */
+
+/* As many words as fit into `size` bytes, at least one. */
+static void write_piece(struct reader *reader, char *out, size_t size)
+{
+    size_t length = 0;
+    char *word = reader->rest;
+    while (*word) {
+        size_t n = strcspn(word, " \t");
+        bool blank = length > 0 || !reader->is_key;
+        if (length + blank + n + 2 > size) {
+            break;
+        }
+        if (blank) {
+            out[length++] = ' ';
+        }
+        memcpy(out + length, word, n);
+        length += n;
+        word = skip_blanks(word + n);
+    }
+    out[length++] = '\n';
+    out[length] = '\0';
+    reader->rest = *word ? word : NULL;
+    reader->unanswered = true;
+}
+
+/* What inih did not take for KEY = VALUE. */
+static void check_answered(struct reader *reader)
+{
+    if (reader->unanswered) {
+        refuse_line(reader);
+        section_complain(reader->loading, reader->number, NULL,
+            "\"%.*s%s\" has no \"=\"; a line is KEY = VALUE", QUOTE(reader->text));
+    }
+}
+
+/* inih's way to ask for a line, as fgets does. */
+static char *give_line(char *out, int size, void *stream)
+{
+    struct reader *reader = stream;
+    check_answered(reader);
+    if (reader->rest) {
+        reader->is_key = false;
+        write_piece(reader, out, (size_t)size);
+    } else if (!next_line(reader)) {
+        return NULL;
+    } else if (reader->rest) {
+        write_piece(reader, out, (size_t)size);
+    } else {
+        memcpy(out, "\n", 2);
+    }
+    return out;
+}
+
+static int take_pair(void *user, const char *section, const char *name, const char *value)
+{
+    struct reader *reader = user;
+    (void)section;
+    reader->unanswered = false;
+    if (reader->is_key) {
+        section_key(reader->loading, reader->number, name, value);
+    } else {
+        section_more(reader->loading, reader->number, value);
+    }
+    return 1;
+}
+
+void lines_read(struct loading *loading, FILE *stream)
+{
+    struct reader reader = {.loading = loading, .stream = stream};
+    int result = ini_parse_stream(give_line, &reader, take_pair, &reader);
+    check_answered(&reader);
+    section_close(loading);
+    if (result < 0) {
+        reader_complain(&reader, "there is not enough memory to read this file");
+    }
+    free(reader.line);
+}

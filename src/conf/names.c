@@ -1,0 +1,92 @@
+#include "conf/names.h"
+
+#include "core/memory.h"
+#include "wire/text.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+
+enum {
+    FIRST_BUFFER_BYTES = 1024,
+    MAX_BUFFER_BYTES = 64 << 20, /* groups with very many members need megabytes */
+};
+
+/* As POSIX has it, "not found" is 0 and no entry; some name services say so by an errno. */
+static enum lookup_result lookup_result(int error, const void *entry)
+{
+    if (entry) {
+        return LOOKUP_FOUND;
+    }
+    if (error == 0 || error == ENOENT || error == ESRCH || error == EINVAL) {
+        return LOOKUP_UNKNOWN;
+    }
+    errno = error;
+    return LOOKUP_FAILED;
+}
+
+static enum lookup_result system_user(const char *name, uint32_t *idp)
+{
+    struct passwd entry, *found = NULL;
+    char *buffer = NULL;
+    int error = ERANGE;
+    for (size_t n = FIRST_BUFFER_BYTES; error == ERANGE && n <= MAX_BUFFER_BYTES; n *= 4) {
+        buffer = memory_resize(buffer, n, 1);
+        error = getpwnam_r(name, &entry, buffer, n, &found);
+    }
+    *idp = found ? entry.pw_uid : 0;
+    free(buffer);
+    return lookup_result(error, found);
+}
+
+static enum lookup_result system_group(const char *name, uint32_t *idp)
+{
+    struct group entry, *found = NULL;
+    char *buffer = NULL;
+    int error = ERANGE;
+    for (size_t n = FIRST_BUFFER_BYTES; error == ERANGE && n <= MAX_BUFFER_BYTES; n *= 4) {
+        buffer = memory_resize(buffer, n, 1);
+        error = getgrnam_r(name, &entry, buffer, n, &found);
+    }
+    *idp = found ? entry.gr_gid : 0;
+    free(buffer);
+    return lookup_result(error, found);
+}
+
+const struct conf_lookup conf_system_lookup = {.user = system_user, .group = system_group};
+
+void names_deinit(struct names *names)
+{
+    registry_deinit(&names->users);
+    registry_deinit(&names->groups);
+}
+
+static enum lookup_result find(struct registry *registry,
+    enum lookup_result (*lookup)(const char *, uint32_t *), const char *text, uint32_t *idp)
+{
+    uint64_t number;
+    if (number_parse(text, UINT32_MAX - 1, &number)) { /* (uid_t)-1 is nobody's */
+        *idp = (uint32_t)number;
+        return LOOKUP_FOUND;
+    }
+    struct known *known = registry_find(registry, text);
+    if (!known) {
+        known = registry_add(registry, text, (struct place){.line = 0});
+        known->result = lookup(text, &known->id);
+        known->error = errno;
+    }
+    *idp = known->id;
+    errno = known->error;
+    return known->result;
+}
+
+enum lookup_result names_find_user(struct names *names, const char *text, uint32_t *idp)
+{
+    return find(&names->users, names->lookup->user, text, idp);
+}
+
+enum lookup_result names_find_group(struct names *names, const char *text, uint32_t *idp)
+{
+    return find(&names->groups, names->lookup->group, text, idp);
+}

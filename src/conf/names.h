@@ -1,0 +1,20 @@
+/* names.h - users and groups by name or number. Each name is looked up once per load: thousands
+ * of resources that name the same group cost one question to the name service. */
+#ifndef BERTH_CONF_NAMES_H
+#define BERTH_CONF_NAMES_H
+
+#include "conf/conf_internal.h"
+#include "conf/registry.h"
+
+struct names {
+    const struct conf_lookup *lookup;
+    struct registry users, groups;
+};
+
+void names_deinit(struct names *names);
+
+/* On LOOKUP_FAILED errno says why. */
+enum lookup_result names_find_user(struct names *names, const char *text, uint32_t *idp);
+enum lookup_result names_find_group(struct names *names, const char *text, uint32_t *idp);
+
+#endif

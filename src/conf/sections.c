@@ -1,0 +1,347 @@
+#include "conf/sections.h"
+
+#include "conf/grow.h"
+#include "conf/nearest.h"
+#include "core/memory.h"
+#include "wire/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const enum kind resource_kinds[N_SECTION_KINDS] = {
+    [SECTION_SEMAPHORE] = KIND_SEMAPHORE,
+    [SECTION_LOCK] = KIND_LOCK,
+    [SECTION_POOL] = KIND_POOL,
+};
+
+static void set_defaults(enum section_kind kind, void *object)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (key_is_in(&key_table[i], kind)) {
+            value_set_default(&key_table[i], object);
+        }
+    }
+}
+
+void loading_init(struct loading *loading, const struct conf_lookup *lookup)
+{
+    *loading = (struct loading){
+        .conf = memory_new(sizeof *loading->conf),
+        .complaints = COMPLAINTS_INIT,
+        .names = {.lookup = lookup, .users = REGISTRY_INIT, .groups = REGISTRY_INIT},
+        .resources = REGISTRY_INIT,
+        .items = REGISTRY_INIT,
+    };
+    set_defaults(SECTION_DAEMON, loading->conf);
+}
+
+void loading_deinit(struct loading *loading)
+{
+    conf_free(loading->conf);
+    complaints_deinit(&loading->complaints);
+    names_deinit(&loading->names);
+    registry_deinit(&loading->resources);
+    registry_deinit(&loading->items);
+}
+
+void section_complain(
+    struct loading *loading, uint32_t line, const char *key, const char *format, ...)
+{
+    const struct section *section = &loading->section;
+    FILE *out =
+        complaint_begin(&loading->complaints, (struct place){.file = loading->file, .line = line},
+            section->label[0] != '\0' ? section->label : NULL, key);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+    complaint_end(&loading->complaints);
+}
+
+/* ---- headers ---- */
+
+static bool find_kind(const char *word, enum section_kind *kindp)
+{
+    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
+        if (strcmp(section_words[kind], word) == 0) {
+            *kindp = kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void complain_of_kind(struct loading *loading, uint32_t line, const char *word)
+{
+    if (strcmp(word, "redis") == 0) {
+        section_complain(
+            loading, line, NULL, "this version has no fleet scope yet, and so no [redis] section");
+        return;
+    }
+    struct nearest nearest = NEAREST_INIT(word);
+    for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
+        nearest_try(&nearest, section_words[kind]);
+    }
+    section_complain(loading, line, NULL,
+        "unknown kind of section%s%s%s; there are [daemon], "
+        "[semaphore NAME], [lock NAME] and [pool NAME]",
+        nearest.best ? " (did you mean " : "", nearest.best ? nearest.best : "",
+        nearest.best ? "?)" : "");
+}
+
+/* "FILE:LINE", or "line LINE" if it is in the file being read. */
+static void print_place(const struct loading *loading, struct place place, FILE *out)
+{
+    if (place.file == loading->file) {
+        fprintf(out, "line %lu", (unsigned long)place.line);
+    } else {
+        fprintf(
+            out, "%s:%lu", complaints_file(&loading->complaints, place), (unsigned long)place.line);
+    }
+}
+
+static void complain_of_repetition(struct loading *loading, struct place first, const char *what)
+{
+    const struct section *section = &loading->section;
+    FILE *out = complaint_begin(&loading->complaints, section->place, section->label, NULL);
+    fprintf(out, "%s is there twice, first in ", what);
+    print_place(loading, first, out);
+    complaint_end(&loading->complaints);
+}
+
+static void open_daemon(struct loading *loading, const char *name)
+{
+    struct section *section = &loading->section;
+    section->object = loading->conf;
+    if (name) {
+        section_complain(loading, section->place.line, NULL, "[daemon] has no name");
+    }
+    if (loading->file != 0) {
+        section_complain(loading, section->place.line, NULL,
+            "only the main file, %s, may have this section", loading->conf->path);
+        section->state = SECTION_SKIPPED;
+    } else if (loading->daemon_place.line != 0) {
+        complain_of_repetition(loading, loading->daemon_place, "this section");
+    } else {
+        loading->daemon_place = section->place;
+    }
+}
+
+static void check_name(struct loading *loading, const char *name)
+{
+    struct section *section = &loading->section;
+    if (!name_is_valid(name) && !template_name_is_valid(name)) {
+        section_complain(loading, section->place.line, NULL,
+            "not a good name: 1 to %d bytes of A-Z a-z 0-9 . _ / @ + -, beginning with a letter or "
+            "digit, without empty, . or .. parts; or a template, which is such a name and /*",
+            NAME_BYTES);
+        return;
+    }
+    const struct known *first = registry_find(&loading->resources, name);
+    if (first) {
+        complain_of_repetition(loading, first->place, "this name");
+    } else {
+        registry_add(&loading->resources, name, section->place);
+    }
+}
+
+static void open_resource(struct loading *loading, const char *name)
+{
+    struct section *section = &loading->section;
+    struct conf *conf = loading->conf;
+    size_t n = conf->n_definitions;
+    conf->definitions = array_grow(conf->definitions, n, sizeof *conf->definitions);
+    struct definition *definition = &conf->definitions[conf->n_definitions++];
+    *definition = (struct definition){
+        .name = memory_string(name ? name : ""), .kind = resource_kinds[section->kind]};
+    set_defaults(section->kind, definition);
+    section->object = definition;
+    if (name) {
+        check_name(loading, name);
+    } else {
+        section_complain(loading, section->place.line, NULL,
+            "has no name; a section is called [%s NAME]", section_words[section->kind]);
+    }
+}
+
+static void open_words(struct loading *loading, char *words)
+{
+    struct section *section = &loading->section;
+    char *rest = NULL;
+    const char *word = strtok_r(words, " \t", &rest);
+    const char *name = strtok_r(NULL, " \t", &rest);
+    if (!word) {
+        section_complain(loading, section->place.line, NULL, "the section has no kind and name");
+    } else if (!find_kind(word, &section->kind)) {
+        complain_of_kind(loading, section->place.line, word);
+    } else {
+        section->state = SECTION_OPEN;
+        if (section->kind == SECTION_DAEMON) {
+            open_daemon(loading, name);
+        } else {
+            open_resource(loading, name);
+        }
+        if (name && strtok_r(NULL, " \t", &rest)) {
+            section_complain(loading, section->place.line, NULL, "has more than one name");
+        }
+    }
+}
+
+void section_open(struct loading *loading, uint32_t line, const char *inside)
+{
+    section_close(loading);
+    struct section *section = &loading->section;
+    section->state = SECTION_SKIPPED;
+    section->place = (struct place){.file = loading->file, .line = line};
+    if (inside) {
+        snprintf(section->label, sizeof section->label, "%.*s%s", QUOTE(inside));
+        char *words = memory_string(inside);
+        open_words(loading, words);
+        free(words);
+    }
+}
+
+/* ---- keys ---- */
+
+static void end_value(struct section *section)
+{
+    if (section->value.key) {
+        value_end(&section->value);
+        section->value.key = NULL;
+    }
+}
+
+static void complain_of_key(struct loading *loading, uint32_t line, const char *word)
+{
+    struct section *section = &loading->section;
+    if (word[0] == '\0') {
+        section_complain(loading, line, NULL, "there is no key before the \"=\"");
+        return;
+    }
+    const struct key_row *nearest = key_nearest(section->kind, word);
+    FILE *out = complaint_begin(&loading->complaints,
+        (struct place){.file = loading->file, .line = line}, section->label, word);
+    key_explain_unknown(word, nearest, out);
+    complaint_end(&loading->complaints);
+    if (nearest) {
+        section->is_meant[nearest - key_table] = true;
+    }
+}
+
+void section_key(struct loading *loading, uint32_t line, const char *word, const char *text)
+{
+    struct section *section = &loading->section;
+    end_value(section);
+    if (section->state == SECTION_NONE) {
+        section_complain(loading, line, word, "stands before the first section");
+    }
+    if (section->state != SECTION_OPEN) {
+        return;
+    }
+    const struct key_row *key = key_find(section->kind, word);
+    if (!key) {
+        complain_of_key(loading, line, word);
+        return;
+    }
+    uint32_t *linep = &section->lines[key - key_table];
+    if (*linep != 0) {
+        section_complain(
+            loading, line, word, "is there twice, first in line %lu", (unsigned long)*linep);
+        return;
+    }
+    *linep = line;
+    section->value = (struct value){
+        .key = key,
+        .object = section->object,
+        .place = {.file = loading->file, .line = line},
+        .first_line = line,
+        .section = section->label,
+        .complaints = &loading->complaints,
+        .names = &loading->names,
+        .items = &loading->items,
+    };
+    value_take(&section->value, text);
+}
+
+void section_more(struct loading *loading, uint32_t line, const char *text)
+{
+    struct value *value = &loading->section.value;
+    if (value->key) {
+        value->place.line = line;
+        value_take(value, text);
+    }
+}
+
+void section_refuse(struct loading *loading, uint32_t line, const char *text)
+{
+    struct section *section = &loading->section;
+    end_value(section);
+    if (text[0] == '[') {
+        section_open(loading, line, NULL);
+    } else if (section->state == SECTION_OPEN) {
+        char word[LABEL_BYTES];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " \t=:"), text);
+        const struct key_row *key = key_find(section->kind, word);
+        if (key) {
+            section->is_meant[key - key_table] = true;
+        }
+    }
+}
+
+/* ---- ends ---- */
+
+static void check_required(struct loading *loading)
+{
+    const struct section *section = &loading->section;
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const struct key_row *key = &key_table[i];
+        if (key_is_in(key, section->kind) && !key->initial && section->lines[i] == 0 &&
+            !section->is_meant[i]) {
+            section_complain(loading, section->place.line, key->word, "is missing (%s)", key->help);
+        }
+    }
+}
+
+static void check_templates(struct loading *loading)
+{
+    const struct section *section = &loading->section;
+    const struct definition *definition = section->object;
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (key_table[i].templates_only && section->lines[i] != 0 &&
+            name_is_valid(definition->name)) {
+            section_complain(loading, section->lines[i], key_table[i].word,
+                "is for templates only, whose names end in /*");
+        }
+    }
+}
+
+static void check_order(struct loading *loading)
+{
+    const struct section *section = &loading->section;
+    const struct definition *definition = section->object;
+    uint32_t line = section->lines[KEY_max_overtakes];
+    if (line != 0 && definition->order != ORDER_FIRST_FIT) {
+        section_complain(loading, line, key_table[KEY_max_overtakes].word,
+            "is only for order = first-fit; under fifo nobody is passed");
+    }
+}
+
+void section_close(struct loading *loading)
+{
+    struct section *section = &loading->section;
+    end_value(section);
+    if (section->state == SECTION_OPEN) {
+        check_required(loading);
+    }
+    if (section->state == SECTION_OPEN && section->kind == SECTION_DAEMON) {
+        loading->include_place = section->lines[KEY_include] != 0
+            ? (struct place){.file = loading->file, .line = section->lines[KEY_include]}
+            : loading->include_place;
+    } else if (section->state == SECTION_OPEN) {
+        check_templates(loading);
+        check_order(loading);
+    }
+    registry_deinit(&loading->items);
+    *section = (struct section){.state = SECTION_NONE};
+}

@@ -1,0 +1,56 @@
+/* sections.h - sections and keys in the order they stand in the files -> struct conf. What a line
+ * is was decided before (lines.c); what a word means is decided elsewhere (values.c). */
+#ifndef BERTH_CONF_SECTIONS_H
+#define BERTH_CONF_SECTIONS_H
+
+#include "conf/complaints.h"
+#include "conf/names.h"
+#include "conf/registry.h"
+#include "conf/values.h"
+
+enum { LABEL_BYTES = 160 }; /* of a section's name in messages; longer ones are cut */
+
+struct section {
+    enum {
+        SECTION_NONE, /* before the first one of a file */
+        SECTION_SKIPPED, /* its header was wrong, and that was said */
+        SECTION_OPEN,
+    } state;
+    enum section_kind kind;
+    struct place place;
+    void *object; /* struct conf or struct definition */
+    uint32_t lines[N_KEYS]; /* where each key was given; 0: not yet */
+    bool is_meant[N_KEYS]; /* given in a line that was refused: not to be called missing */
+    struct value value; /* of the key read last; value.key is NULL if that is to be skipped */
+    char label[LABEL_BYTES];
+};
+
+struct loading {
+    struct conf *conf;
+    struct complaints complaints;
+    struct names names;
+    struct registry resources;
+    struct registry items; /* of the pool being read */
+    struct section section;
+    struct place daemon_place, include_place;
+    uint32_t file; /* being read; 0 is the main file */
+};
+
+void loading_init(struct loading *loading, const struct conf_lookup *lookup);
+void loading_deinit(struct loading *loading);
+
+/* `inside` is what stands between the brackets; NULL if that cannot be told. */
+void section_open(struct loading *loading, uint32_t line, const char *inside);
+void section_key(struct loading *loading, uint32_t line, const char *word, const char *text);
+/* More of the last key's value, from the same or an indented line. */
+void section_more(struct loading *loading, uint32_t line, const char *text);
+/* A line that is complained of elsewhere and begins with `text`. */
+void section_refuse(struct loading *loading, uint32_t line, const char *text);
+/* The file ends: what must be there is there, what must fit fits. */
+void section_close(struct loading *loading);
+
+/* An error in the section being read. */
+void section_complain(struct loading *loading, uint32_t line, const char *key, const char *format,
+    ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,355 @@
+#include "conf/values.h"
+
+#include "conf/grow.h"
+#include "core/memory.h"
+#include "wire/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *target(const struct value *value)
+{
+    return (char *)value->object + value->key->offset;
+}
+
+/* ---- numbers ---- */
+
+static bool parse_number(const struct value *value, const char *word)
+{
+    uint64_t number;
+    if (!number_parse(word, value->key->max, &number) || number < value->key->min) {
+        return false;
+    }
+    *(uint32_t *)target(value) = (uint32_t)number;
+    return true;
+}
+
+static void describe_number(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "a number from %llu to %llu", (unsigned long long)key->min,
+        (unsigned long long)key->max);
+}
+
+static bool parse_bound(const struct value *value, const char *word)
+{
+    if (strcmp(word, "unbounded") != 0) {
+        return parse_number(value, word);
+    }
+    *(uint32_t *)target(value) = UNBOUNDED;
+    return true;
+}
+
+static void describe_bound(const struct key_row *key, FILE *out)
+{
+    describe_number(key, out);
+    fputs(", or unbounded", out);
+}
+
+static bool parse_mode(const struct value *value, const char *word)
+{
+    size_t n = strlen(word);
+    if (n < 3 || n > 4 || strspn(word, "01234567") != n) {
+        return false;
+    }
+    unsigned long mode = strtoul(word, NULL, 8);
+    if (mode > value->key->max) {
+        return false;
+    }
+    *(uint32_t *)target(value) = (uint32_t)mode;
+    return true;
+}
+
+static void describe_mode(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "an octal mode from 0000 to %04llo", (unsigned long long)key->max);
+}
+
+static bool same_number(const void *a, const void *b)
+{
+    return *(const uint32_t *)a == *(const uint32_t *)b;
+}
+
+static bool parse_duration(const struct value *value, const char *word)
+{
+    return duration_parse(word, target(value));
+}
+
+static void describe_duration(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("a duration such as 250ms, 30s, 5m, 2h or 1d (a plain number is seconds)", out);
+}
+
+/* ---- paths ---- */
+
+static bool parse_any_path(const struct value *value, const char *word)
+{
+    char **textp = target(value);
+    if (strlen(word) > value->key->max) {
+        return false;
+    }
+    free(*textp);
+    *textp = memory_string(word);
+    return true;
+}
+
+static void describe_any_path(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "a path of at most %llu bytes", (unsigned long long)key->max);
+}
+
+static bool parse_path(const struct value *value, const char *word)
+{
+    size_t n = strlen(word);
+    return n >= value->key->min && word[0] == '/' && word[n - 1] != '/' &&
+        parse_any_path(value, word);
+}
+
+static void describe_path(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "an absolute path of at most %llu bytes", (unsigned long long)key->max);
+}
+
+static bool same_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b) == 0;
+}
+
+/* ---- choices: words in the order of their enum ---- */
+
+static const char *const order_words[] = {"fifo", "first-fit", NULL};
+static const char *const selection_words[] = {"lru", "first", "random", NULL};
+static const char *const sharing_words[] = {"per-user", "shared", NULL};
+static const char *const scope_words[] = {"host", NULL};
+
+static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
+static_assert(SELECT_LRU == 0 && SELECT_FIRST == 1 && SELECT_RANDOM == 2, "selection_words");
+static_assert(sizeof(enum queue_order) == sizeof(unsigned), "parse_choice stores unsigned");
+static_assert(sizeof(enum selection) == sizeof(unsigned), "parse_choice stores unsigned");
+
+static bool choose(const struct value *value, const char *word, unsigned *choicep)
+{
+    const char *const *choices = value->key->type->choices;
+    for (unsigned i = 0; choices[i]; i++) {
+        if (strcmp(choices[i], word) == 0) {
+            *choicep = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void describe_choice(const struct key_row *key, FILE *out)
+{
+    const char *const *choices = key->type->choices;
+    for (size_t i = 0; choices[i]; i++) {
+        fprintf(out, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+    }
+}
+
+static bool parse_choice(const struct value *value, const char *word)
+{
+    return choose(value, word, target(value));
+}
+
+static bool parse_sharing(const struct value *value, const char *word)
+{
+    unsigned choice;
+    if (!choose(value, word, &choice)) {
+        return false;
+    }
+    *(bool *)target(value) = choice == 1;
+    return true;
+}
+
+static bool parse_scope(const struct value *value, const char *word)
+{
+    unsigned choice;
+    if (strcmp(word, "fleet") == 0) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "this version has no fleet scope yet; only host is possible");
+        return true;
+    }
+    return choose(value, word, &choice);
+}
+
+/* ---- lists ---- */
+
+static bool parse_item(const struct value *value, const char *word)
+{
+    struct definition *definition = value->object;
+    if (!item_is_valid(word)) {
+        return false;
+    }
+    const struct known *first = registry_find(value->items, word);
+    if (first) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "\"%s\" is there twice, first in line %lu", word, (unsigned long)first->place.line);
+        return true;
+    }
+    registry_add(value->items, word, value->place);
+    definition->items =
+        array_grow(definition->items, definition->n_items, sizeof *definition->items);
+    definition->items[definition->n_items++] = memory_string(word);
+    return true;
+}
+
+static void describe_item(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fprintf(out, "an item: 1 to %d bytes of A-Z a-z 0-9 . _ / : @ + -", ITEM_BYTES);
+}
+
+static void id_set_add(struct id_set *set, uint32_t id)
+{
+    set->ids = array_grow(set->ids, set->n, sizeof *set->ids);
+    set->ids[set->n++] = id;
+}
+
+/* False: unknown. */
+static bool add_name(
+    const struct value *value, const char *word, enum lookup_result result, uint32_t id)
+{
+    if (result == LOOKUP_FOUND) {
+        id_set_add(target(value), id);
+    } else if (result == LOOKUP_FAILED) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "\"%s\" cannot be looked up: %m", word);
+    }
+    return result != LOOKUP_UNKNOWN;
+}
+
+static bool parse_user(const struct value *value, const char *word)
+{
+    uint32_t id;
+    enum lookup_result result = names_find_user(value->names, word, &id);
+    return add_name(value, word, result, id);
+}
+
+static void describe_user(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("a user of this host, nor a numeric id", out);
+}
+
+static bool parse_group(const struct value *value, const char *word)
+{
+    uint32_t id;
+    enum lookup_result result = names_find_group(value->names, word, &id);
+    return add_name(value, word, result, id);
+}
+
+static void describe_group(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("a group of this host, nor a numeric id", out);
+}
+
+/* ---- all types ---- */
+
+const struct value_type value_types[N_VALUE_TYPES] = {
+#define VALUE_TYPE(id, parse_function, describe_function, same_function, words, list)              \
+    [VALUE_##id] = {                                                                               \
+        .parse = (parse_function),                                                                 \
+        .describe = (describe_function),                                                           \
+        .same = (same_function),                                                                   \
+        .choices = (words),                                                                        \
+        .is_list = (list),                                                                         \
+    },
+#include "conf/value_types.def"
+#undef VALUE_TYPE
+};
+
+static FILE *value_complaint(const struct value *value)
+{
+    return complaint_begin(value->complaints, value->place, value->section, value->key->word);
+}
+
+static void refuse_word(const struct value *value, const char *word)
+{
+    FILE *out = value_complaint(value);
+    fprintf(out, "\"%.*s%s\" is not ", QUOTE(word));
+    value->key->type->describe(value->key, out);
+    complaint_end(value->complaints);
+}
+
+static void refuse_count(const struct value *value, size_t max)
+{
+    FILE *out = value_complaint(value);
+    if (value->key->type->is_list) {
+        fprintf(out, "has more than %zu words", max);
+    } else {
+        fputs(value->place.line == value->first_line ? "has more than one word; it takes "
+                                                     : "is no list that could go on on an "
+                                                       "indented line; it takes ",
+            out);
+        value->key->type->describe(value->key, out);
+    }
+    complaint_end(value->complaints);
+}
+
+static void take_word(struct value *value, const char *word)
+{
+    const struct value_type *type = value->key->type;
+    size_t max = type->is_list ? value->key->max : 1;
+    value->n_words++;
+    if (value->n_words <= max) {
+        if (!type->parse(value, word)) {
+            refuse_word(value, word);
+        }
+    } else if (!value->is_refused) {
+        value->is_refused = true;
+        refuse_count(value, max);
+    }
+}
+
+void value_take(struct value *value, const char *text)
+{
+    char *words = memory_string(text), *rest = words, *word;
+    while ((word = strsep(&rest, " \t"))) {
+        if (word[0] != '\0') {
+            take_word(value, word);
+        }
+    }
+    free(words);
+}
+
+void value_end(const struct value *value)
+{
+    if (value->n_words == 0 && !value->key->type->is_list) {
+        FILE *out = value_complaint(value);
+        fputs("has no value; it takes ", out);
+        value->key->type->describe(value->key, out);
+        complaint_end(value->complaints);
+    }
+}
+
+void value_set_default(const struct key_row *key, void *object)
+{
+    struct value value = {.key = key, .object = object};
+    if (key->initial && key->initial[0] != '\0') {
+        bool is_good = key->type->parse(&value, key->initial);
+        assert(is_good);
+        (void)is_good;
+    }
+}
+
+void id_set_deinit(struct id_set *set)
+{
+    free(set->ids);
+    *set = (struct id_set){.ids = NULL};
+}
+
+void definition_deinit(struct definition *definition)
+{
+    for (size_t i = 0; i < definition->n_items; i++) {
+        free(definition->items[i]);
+    }
+    free(definition->items);
+    free(definition->name);
+    id_set_deinit(&definition->rights.allow_users);
+    id_set_deinit(&definition->rights.allow_groups);
+    id_set_deinit(&definition->rights.admin_users);
+    id_set_deinit(&definition->rights.admin_groups);
+}

@@ -1,0 +1,53 @@
+/* values.h - the types of values: one word of text -> one member of the object. */
+#ifndef BERTH_CONF_VALUES_H
+#define BERTH_CONF_VALUES_H
+
+#include "conf/complaints.h"
+#include "conf/keys.h"
+#include "conf/names.h"
+#include "conf/registry.h"
+
+/* A value being read, and whom to tell what is wrong with it. */
+struct value {
+    const struct key_row *key;
+    void *object; /* struct conf or struct definition, with the members' defaults in it */
+    size_t n_words; /* so far */
+    bool is_refused; /* has too many words, and that was said */
+    struct place place; /* of the words being read */
+    uint32_t first_line; /* of the key */
+    const char *section;
+    struct complaints *complaints;
+    struct names *names;
+    struct registry *items; /* of this pool so far */
+};
+
+struct value_type {
+    /* False: the word is not what describe() says. Says itself what else is wrong. */
+    bool (*parse)(const struct value *value, const char *word);
+    void (*describe)(const struct key_row *key, FILE *out);
+    bool (*same)(const void *a, const void *b); /* NULL if no key of START has this type */
+    const char *const *choices;
+    bool is_list;
+};
+
+enum value_type_id {
+#define VALUE_TYPE(id, ...) VALUE_##id,
+#include "conf/value_types.def"
+#undef VALUE_TYPE
+    N_VALUE_TYPES
+};
+
+extern const struct value_type value_types[N_VALUE_TYPES];
+
+/* Text between "=" and the end of the line, or its continuation. Complains of all that is wrong. */
+void value_take(struct value *value, const char *text);
+/* All words have been taken. */
+void value_end(const struct value *value);
+/* Stores the default, if there is one. */
+void value_set_default(const struct key_row *key, void *object);
+
+/* Frees what the keys of a section made in `object`. */
+void id_set_deinit(struct id_set *set);
+void definition_deinit(struct definition *definition);
+
+#endif
