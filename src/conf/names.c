@@ -58,11 +58,11 @@ const struct conf_lookup conf_system_lookup = {.user = system_user, .group = sys
 
 void names_deinit(struct names *names)
 {
-    registry_deinit(&names->users);
-    registry_deinit(&names->groups);
+    known_set_deinit(&names->users);
+    known_set_deinit(&names->groups);
 }
 
-static enum lookup_result find(struct registry *registry,
+static enum lookup_result find(struct known_set *set,
     enum lookup_result (*lookup)(const char *, uint32_t *), const char *text, uint32_t *idp)
 {
     uint64_t number;
@@ -70,9 +70,9 @@ static enum lookup_result find(struct registry *registry,
         *idp = (uint32_t)number;
         return LOOKUP_FOUND;
     }
-    struct known *known = registry_find(registry, text);
+    struct known *known = known_find(set, text);
     if (!known) {
-        known = registry_add(registry, text, (struct place){.line = 0});
+        known = known_add(set, text, (struct place){.line = 0});
         known->result = lookup(text, &known->id);
         known->error = errno;
     }

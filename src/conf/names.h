@@ -4,11 +4,11 @@
 #define BERTH_CONF_NAMES_H
 
 #include "conf/conf_internal.h"
-#include "conf/registry.h"
+#include "conf/known.h"
 
 struct names {
     const struct conf_lookup *lookup;
-    struct registry users, groups;
+    struct known_set users, groups;
 };
 
 void names_deinit(struct names *names);

@@ -29,9 +29,9 @@ void loading_init(struct loading *loading, const struct conf_lookup *lookup)
     *loading = (struct loading){
         .conf = memory_new(sizeof *loading->conf),
         .complaints = COMPLAINTS_INIT,
-        .names = {.lookup = lookup, .users = REGISTRY_INIT, .groups = REGISTRY_INIT},
-        .resources = REGISTRY_INIT,
-        .items = REGISTRY_INIT,
+        .names = {.lookup = lookup, .users = KNOWN_SET_INIT, .groups = KNOWN_SET_INIT},
+        .resources = KNOWN_SET_INIT,
+        .items = KNOWN_SET_INIT,
     };
     set_defaults(SECTION_DAEMON, loading->conf);
 }
@@ -41,8 +41,8 @@ void loading_deinit(struct loading *loading)
     conf_free(loading->conf);
     complaints_deinit(&loading->complaints);
     names_deinit(&loading->names);
-    registry_deinit(&loading->resources);
-    registry_deinit(&loading->items);
+    known_set_deinit(&loading->resources);
+    known_set_deinit(&loading->items);
 }
 
 void section_complain(
@@ -138,11 +138,11 @@ static void check_name(struct loading *loading, const char *name)
             NAME_BYTES);
         return;
     }
-    const struct known *first = registry_find(&loading->resources, name);
+    const struct known *first = known_find(&loading->resources, name);
     if (first) {
         complain_of_repetition(loading, first->place, "this name");
     } else {
-        registry_add(&loading->resources, name, section->place);
+        known_add(&loading->resources, name, section->place);
     }
 }
 
@@ -342,6 +342,6 @@ void section_close(struct loading *loading)
         check_templates(loading);
         check_order(loading);
     }
-    registry_deinit(&loading->items);
+    known_set_deinit(&loading->items);
     *section = (struct section){.state = SECTION_NONE};
 }

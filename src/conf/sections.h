@@ -5,7 +5,7 @@
 
 #include "conf/complaints.h"
 #include "conf/names.h"
-#include "conf/registry.h"
+#include "conf/known.h"
 #include "conf/values.h"
 
 enum { LABEL_BYTES = 160 }; /* of a section's name in messages; longer ones are cut */
@@ -29,8 +29,8 @@ struct loading {
     struct conf *conf;
     struct complaints complaints;
     struct names names;
-    struct registry resources;
-    struct registry items; /* of the pool being read */
+    struct known_set resources;
+    struct known_set items; /* of the pool being read */
     struct section section;
     struct place daemon_place, include_place;
     uint32_t file; /* being read; 0 is the main file */

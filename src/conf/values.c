@@ -182,13 +182,13 @@ static bool parse_item(const struct value *value, const char *word)
     if (!item_is_valid(word)) {
         return false;
     }
-    const struct known *first = registry_find(value->items, word);
+    const struct known *first = known_find(value->items, word);
     if (first) {
         complain(value->complaints, value->place, value->section, value->key->word,
             "\"%s\" is there twice, first in line %lu", word, (unsigned long)first->place.line);
         return true;
     }
-    registry_add(value->items, word, value->place);
+    known_add(value->items, word, value->place);
     definition->items =
         array_grow(definition->items, definition->n_items, sizeof *definition->items);
     definition->items[definition->n_items++] = memory_string(word);
@@ -339,17 +339,4 @@ void id_set_deinit(struct id_set *set)
 {
     free(set->ids);
     *set = (struct id_set){.ids = NULL};
-}
-
-void definition_deinit(struct definition *definition)
-{
-    for (size_t i = 0; i < definition->n_items; i++) {
-        free(definition->items[i]);
-    }
-    free(definition->items);
-    free(definition->name);
-    id_set_deinit(&definition->rights.allow_users);
-    id_set_deinit(&definition->rights.allow_groups);
-    id_set_deinit(&definition->rights.admin_users);
-    id_set_deinit(&definition->rights.admin_groups);
 }

@@ -5,7 +5,7 @@
 #include "conf/complaints.h"
 #include "conf/keys.h"
 #include "conf/names.h"
-#include "conf/registry.h"
+#include "conf/known.h"
 
 /* A value being read, and whom to tell what is wrong with it. */
 struct value {
@@ -18,7 +18,7 @@ struct value {
     const char *section;
     struct complaints *complaints;
     struct names *names;
-    struct registry *items; /* of this pool so far */
+    struct known_set *items; /* of this pool so far */
 };
 
 struct value_type {
@@ -48,6 +48,5 @@ void value_set_default(const struct key_row *key, void *object);
 
 /* Frees what the keys of a section made in `object`. */
 void id_set_deinit(struct id_set *set);
-void definition_deinit(struct definition *definition);
 
 #endif

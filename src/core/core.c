@@ -140,13 +140,19 @@ static void client_unlink_leases(struct core *core, struct client *client, enum 
     }
 }
 
-void core_client_deinit(
+void core_client_end_leases(
     struct core *core, struct client *client, nanoseconds now, struct effects *effects)
 {
     client_unlink_leases(core, client, LEASE_WAITING, now, effects);
     client_unlink_leases(core, client, LEASE_HELD, now, effects);
-    charge_give_back(&client->charge, &core->accounts);
     core_settle(core, now, effects);
+}
+
+void core_client_deinit(
+    struct core *core, struct client *client, nanoseconds now, struct effects *effects)
+{
+    core_client_end_leases(core, client, now, effects);
+    charge_give_back(&client->charge, &core->accounts);
 }
 
 /* ---- time ---- */

@@ -51,6 +51,9 @@ enum outcome core_define(struct core *core, const struct definition *definitions
 enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid);
 /* Its waiting leases leave their queues first, then its held ones are released. No effect names a
  * lease of this client. */
+void core_client_end_leases(
+    struct core *core, struct client *client, nanoseconds now, struct effects *effects);
+/* The same, and the client is gone. */
 void core_client_deinit(
     struct core *core, struct client *client, nanoseconds now, struct effects *effects);
 
@@ -134,6 +137,9 @@ bool core_is_draining(const struct core *core);
 size_t core_n_held(const struct core *core);
 size_t core_n_waiting(const struct core *core);
 size_t core_n_resources(const struct core *core);
+
+/* Its place among all who wait for that resource, aside or not; 1 is the first. */
+uint32_t claim_position(const struct claim *claim);
 
 /* Walks all resources in the order they were made (file order, then instances), safely over any
  * change between two calls. */

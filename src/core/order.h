@@ -49,6 +49,11 @@ static inline struct order_node *order_first(const struct order *order)
 }
 
 struct order_node *order_next(const struct order_node *node); /* NULL after the last */
+/* Of nodes that may be in different sets. */
+static inline bool order_node_is_before(const struct order_node *a, const struct order_node *b)
+{
+    return a->major != b->major ? a->major < b->major : a->minor < b->minor;
+}
 /* How many are before `node` in its set. */
 uint32_t order_rank(const struct order_node *node);
 /* How many have a smaller key. */

@@ -29,6 +29,14 @@ static struct place *place_of_node(struct order_node *node)
     return container_of(node, struct place, node);
 }
 
+uint32_t claim_position(const struct claim *claim)
+{
+    const struct order_node *node = &claim_place(claim)->node;
+    const struct resource *resource = claim->resource;
+    return 1 + order_count_below(&resource->queue, node->major, node->minor) +
+        order_count_below(&resource->aside, node->major, node->minor);
+}
+
 /* ---- usage ---- */
 
 struct usage *usage_find(const struct resource *resource, uint32_t uid)

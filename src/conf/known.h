@@ -1,6 +1,6 @@
-/* registry.h - strings met before, and where. */
-#ifndef BERTH_CONF_REGISTRY_H
-#define BERTH_CONF_REGISTRY_H
+/* known.h - strings met before, and where. */
+#ifndef BERTH_CONF_KNOWN_H
+#define BERTH_CONF_KNOWN_H
 
 #include "conf/complaints.h"
 #include "core/table.h"
@@ -15,19 +15,19 @@ struct known {
     char text[];
 };
 
-struct registry {
+struct known_set {
     struct table table;
     struct known *list;
 };
 
-#define REGISTRY_INIT                                                                              \
+#define KNOWN_SET_INIT                                                                              \
     {                                                                                              \
         .table = TABLE_INIT                                                                        \
     }
 
-void registry_deinit(struct registry *registry);
+void known_set_deinit(struct known_set *set);
 /* NULL if not known yet. */
-struct known *registry_find(const struct registry *registry, const char *text);
-struct known *registry_add(struct registry *registry, const char *text, struct place place);
+struct known *known_find(const struct known_set *set, const char *text);
+struct known *known_add(struct known_set *set, const char *text, struct place place);
 
 #endif

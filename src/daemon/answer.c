@@ -1,0 +1,195 @@
+#include "daemon/answer.h"
+
+#include "wire/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum code codes_of_outcomes[N_OUTCOMES] = {
+    [OUTCOME_OK] = CODE_NONE,
+    [OUTCOME_WAITING] = CODE_NONE,
+    [OUTCOME_WOULD_WAIT] = CODE_WOULD_WAIT,
+    [OUTCOME_TIMEOUT] = CODE_TIMEOUT,
+    [OUTCOME_PAUSED] = CODE_PAUSED,
+    [OUTCOME_CLOSED] = CODE_CLOSED,
+    [OUTCOME_DRAINING] = CODE_DRAINING,
+    [OUTCOME_HELD] = CODE_HELD,
+    [OUTCOME_ANCESTOR] = CODE_ANCESTOR,
+    [OUTCOME_QUEUE_FULL] = CODE_QUEUE_FULL,
+    [OUTCOME_QUOTA] = CODE_QUOTA,
+    [OUTCOME_CANCELLED] = CODE_CANCELLED,
+    [OUTCOME_RELEASED] = CODE_RELEASED,
+    [OUTCOME_FORBIDDEN] = CODE_FORBIDDEN,
+    [OUTCOME_NOT_HOLDER] = CODE_NOT_HOLDER,
+    [OUTCOME_UNKNOWN] = CODE_UNKNOWN,
+    [OUTCOME_IMPOSSIBLE] = CODE_IMPOSSIBLE,
+    [OUTCOME_KIND] = CODE_KIND,
+};
+
+enum code outcome_code(enum outcome outcome)
+{
+    return codes_of_outcomes[outcome];
+}
+
+static void add_code_and_text(struct text *text, enum code code, const char *what)
+{
+    text_add(text, code_table[code].word);
+    text_add(text, " ");
+    text_add_encoded(text, what);
+    text_add(text, "\n");
+}
+
+void answer_error_saying(struct text *text, enum code code, const char *what)
+{
+    text_add(text, "error ");
+    add_code_and_text(text, code, what);
+}
+
+void answer_error(struct text *text, enum code code, const char *about)
+{
+    char what[NAME_BYTES + 128];
+    snprintf(what, sizeof what, "%.*s%s%s", NAME_BYTES, about ? about : "", about ? ": " : "",
+        code_table[code].meaning);
+    answer_error_saying(text, code, what);
+}
+
+void answer_lease_id(struct text *text, const struct lease *lease)
+{
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
+    text_add(text, id);
+}
+
+/* A run of consecutive slots is one word. Returns the unit after it. */
+static const struct unit *add_slots(struct text *text, const struct unit *first)
+{
+    const struct unit *last = first;
+    while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
+        last = last->next_of_claim;
+    }
+    text_add_number(text, first->index);
+    if (last != first) {
+        text_add(text, "-");
+        text_add_number(text, last->index);
+    }
+    return last->next_of_claim;
+}
+
+void answer_claim_units(struct text *text, const struct claim *claim, size_t most)
+{
+    size_t start = text->length;
+    const struct unit *unit = claim->units;
+    while (unit) {
+        if (text->length > start) {
+            text_add(text, ",");
+        }
+        if (text->length - start + ITEM_BYTES > most) {
+            text_add(text, "...");
+            return;
+        }
+        if (unit->item) {
+            text_add(text, unit->item);
+            unit = unit->next_of_claim;
+        } else {
+            unit = add_slots(text, unit);
+        }
+    }
+}
+
+void answer_units(struct text *text, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        text_add(text, resource_is_pool(claim->resource) ? " item=" : " slot=");
+        text_add(text, claim->resource->name);
+        text_add(text, ",");
+        text_add_number(text, claim->token);
+        text_add(text, ",");
+        answer_claim_units(text, claim, SIZE_MAX);
+    }
+}
+
+/* Of the items that the file or the operator has put into service. */
+static size_t longest_item(const struct definition *definition, const struct resource *resource)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < definition->n_items; i++) {
+        size_t length = strlen(definition->items[i]);
+        longest = length > longest ? length : longest;
+    }
+    for (uint32_t i = 0; resource && i < resource->n_units; i++) {
+        size_t length = strlen(resource->units[i]->item);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* The longest that naming `count` units can get, commas included. */
+static size_t longest_units(
+    const struct definition *definition, const struct resource *resource, uint32_t count)
+{
+    static const size_t slot_digits = 7; /* of MAX_LIMIT */
+    if (!definition_is_pool(definition)) {
+        return count * (slot_digits + 1);
+    }
+    size_t at_most = count * (size_t)(ITEM_BYTES + 1);
+    return at_most < LINE_BYTES / MAX_RESOURCES_PER_LEASE
+        ? at_most
+        : count * (longest_item(definition, resource) + 1);
+}
+
+size_t answer_longest_grant(struct core *core, const struct ask *ask)
+{
+    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE;
+    static const size_t token_digits = 19;
+    size_t length = fixed;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct want *want = &ask->wants[i];
+        const struct definition *definition = core_find_definition(core, want->name);
+        length += sizeof " slot=,," + strlen(want->name) + token_digits;
+        if (definition) {
+            length += longest_units(
+                definition, core_find_resource(core, want->name), want->count);
+        }
+    }
+    return length;
+}
+
+static void effect_granted(struct text *text, const struct effect *effect)
+{
+    answer_units(text, effect->lease);
+    text_add(text, "\n");
+}
+
+static void effect_over(struct text *text, const struct effect *effect)
+{
+    enum code code = outcome_code(effect->why);
+    text_add(text, " ");
+    add_code_and_text(text, code, code_table[code].meaning);
+}
+
+static void effect_drained(struct text *text, const struct effect *effect)
+{
+    (void)effect;
+    text_add(text, "\n");
+}
+
+void answer_effect(struct text *text, const struct effect *effect)
+{
+    static const struct {
+        enum event event;
+        void (*add_rest)(struct text *text, const struct effect *effect);
+    } rows[] = {
+        [EFFECT_GRANTED] = {EVENT_GRANTED, effect_granted},
+        [EFFECT_DENIED] = {EVENT_DENIED, effect_over},
+        [EFFECT_LOST] = {EVENT_LOST, effect_over},
+        [EFFECT_DRAINED] = {EVENT_DRAINED, effect_drained},
+    };
+    text_add(text, "* ");
+    text_add(text, event_words[rows[effect->kind].event]);
+    if (effect->lease) {
+        text_add(text, " ");
+        answer_lease_id(text, effect->lease);
+    }
+    rows[effect->kind].add_rest(text, effect);
+}

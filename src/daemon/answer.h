@@ -1,0 +1,27 @@
+/* answer.h - outcomes, leases and units as words of the protocol. Pure. */
+#ifndef BERTH_DAEMON_ANSWER_H
+#define BERTH_DAEMON_ANSWER_H
+
+#include "core/core.h"
+#include "daemon/text.h"
+#include "wire/protocol.h"
+
+enum code outcome_code(enum outcome outcome);
+
+/* "error CODE TEXT\n"; `about` is put in front of the code's meaning (NULL: the meaning alone). */
+void answer_error(struct text *text, enum code code, const char *about);
+/* The same with a text of its own. */
+void answer_error_saying(struct text *text, enum code code, const char *what);
+
+void answer_lease_id(struct text *text, const struct lease *lease);
+/* " slot=NAME,TOKEN,SLOTS item=NAME,TOKEN,ITEMS ..." of a held lease. */
+void answer_units(struct text *text, const struct lease *lease);
+/* "0-3,7" or "gpu0,gpu1"; more than `most` bytes are cut, ending in "...". */
+void answer_claim_units(struct text *text, const struct claim *claim, size_t most);
+/* How long a line that grants this ask can get. */
+size_t answer_longest_grant(struct core *core, const struct ask *ask);
+
+/* The line for an effect, LF included. */
+void answer_effect(struct text *text, const struct effect *effect);
+
+#endif

@@ -1,0 +1,195 @@
+#include "daemon/command.h"
+
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/clock.h"
+#include "daemon/log.h"
+#include "daemon/peer.h"
+#include "daemon/rights.h"
+#include "daemon/server.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+
+typedef void command_function(struct call *call);
+
+static command_function *const command_functions[N_COMMANDS] = {
+#define COMMAND(word, fewest, most, keys, right, help) [COMMAND_##word] = command_##word,
+#include "wire/commands.def"
+#undef COMMAND
+};
+
+/* ---- answers ---- */
+
+void call_ok(struct call *call)
+{
+    text_add(call->out, "ok\n");
+}
+
+void call_refuse(struct call *call, enum code code, const char *about)
+{
+    answer_error(call->out, code, about);
+}
+
+bool call_check_name(struct call *call, const char *name)
+{
+    bool valid = name_is_valid(name);
+    if (!valid) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of a resource");
+    }
+    return valid;
+}
+
+bool call_check_item(struct call *call, const char *item)
+{
+    bool valid = item_is_valid(item);
+    if (!valid) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of an item");
+    }
+    return valid;
+}
+
+/* ---- rights ---- */
+
+typedef bool rights_function(const struct credentials *credentials,
+    const struct daemon_admins *admins, const struct rights *rights);
+
+static bool rights_daemon(const struct credentials *credentials,
+    const struct daemon_admins *admins, const struct rights *rights)
+{
+    (void)rights;
+    return rights_admin_of_daemon(credentials, admins);
+}
+
+/* Groups cost two system calls: they are asked for only if the uid alone does not do. */
+static bool call_may(struct call *call, rights_function *may, const struct rights *rights)
+{
+    const struct daemon_admins *admins = &call->server->admins;
+    struct credentials credentials = {.uid = call->conn->client.uid};
+    if (may(&credentials, admins, rights)) {
+        return true;
+    }
+    uv_os_fd_t fd;
+    struct peer peer;
+    struct peer_groups groups;
+    if (uv_fileno((uv_handle_t *)&call->conn->pipe, &fd) < 0 || !peer_read(fd, &peer) ||
+        !peer_groups_read(fd, &groups)) {
+        return false;
+    }
+    groups.gids = memory_resize(groups.gids, groups.n + 1, sizeof *groups.gids);
+    groups.gids[groups.n++] = peer.gid;
+    credentials.gids = groups.gids;
+    credentials.n_gids = groups.n;
+    bool allowed = may(&credentials, admins, rights);
+    peer_groups_deinit(&groups);
+    return allowed;
+}
+
+bool call_may_use(struct call *call, const struct definition *definition, const char *name)
+{
+    bool allowed = call_may(call, rights_use, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
+bool call_owns(struct call *call, const struct lease *lease)
+{
+    if (lease->uid == call->conn->client.uid) {
+        return true;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
+            call_refuse(call, CODE_FORBIDDEN, resource->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool may_administer_daemon(struct call *call)
+{
+    bool allowed = call_may(call, rights_daemon, NULL);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, NULL);
+    }
+    return allowed;
+}
+
+static bool may_administer_resource(struct call *call)
+{
+    const char *name = call->request->arguments[0];
+    if (!call_check_name(call, name)) {
+        return false;
+    }
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    if (!definition) {
+        call_refuse(call, CODE_UNKNOWN, name);
+        return false;
+    }
+    bool allowed = call_may(call, rights_admin_of, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
+static bool may_try(struct call *call)
+{
+    (void)call;
+    return true;
+}
+
+/* What is checked before the function runs. A right without a row would crash: a test looks. */
+static bool (*const right_checks[])(struct call *call) = {
+    [RIGHT_ANYONE] = may_try,
+    [RIGHT_USE] = may_try,
+    [RIGHT_OWNER] = may_try,
+    [RIGHT_RESOURCE_ADMIN] = may_administer_resource,
+    [RIGHT_DAEMON_ADMIN] = may_administer_daemon,
+};
+
+/* ---- one line ---- */
+
+void command_refuse_too_long(struct conn *conn)
+{
+    answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
+}
+
+static void log_if_it_changes_something(const struct call *call)
+{
+    const struct request *request = call->request;
+    const struct command_row *row = &command_table[request->command];
+    if (row->right == RIGHT_RESOURCE_ADMIN || row->right == RIGHT_DAEMON_ADMIN) {
+        log_info("%s%s%s%s%s: asked by uid %u, pid %d", row->word,
+            request->n_arguments > 0 ? " " : "",
+            request->n_arguments > 0 ? request->arguments[0] : "",
+            request->n_arguments > 1 ? " " : "",
+            request->n_arguments > 1 ? request->arguments[1] : "", call->conn->client.uid,
+            (int)call->conn->pid);
+    }
+}
+
+void command_run(struct conn *conn, char *line, size_t length)
+{
+    struct request request;
+    const char *detail;
+    enum code code = request_parse(line, length, &request, &detail);
+    if (code != CODE_NONE) {
+        answer_error(conn_answers(conn), code, detail);
+        return;
+    }
+    struct call call = {
+        .conn = conn,
+        .server = conn->server,
+        .request = &request,
+        .now = clock_now(),
+        .out = conn_answers(conn),
+    };
+    if (right_checks[command_table[request.command].right](&call)) {
+        log_if_it_changes_something(&call);
+        command_functions[request.command](&call);
+    }
+}

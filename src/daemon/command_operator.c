@@ -1,0 +1,124 @@
+/* command_operator.c - requests of operators: changes at runtime, drain, reload. Rights have been
+ * checked by command.c. */
+#include "daemon/answer.h"
+#include "daemon/command.h"
+#include "daemon/log.h"
+#include "daemon/server.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+
+static void run_change(struct call *call, struct change change)
+{
+    struct store *store = call->server->store;
+    const char *name = call->request->arguments[0];
+    change.reason = call->request->keys[KEY_INDEX_reason];
+    enum outcome outcome = store->ops->change(store, name, &change, call->now);
+    if (outcome == OUTCOME_OK) {
+        call_ok(call);
+    } else if (outcome == OUTCOME_UNKNOWN && change.item) {
+        call_refuse(call, CODE_UNKNOWN, change.item);
+    } else {
+        call_refuse(call, outcome_code(outcome), name);
+    }
+}
+
+static void run_item_change(struct call *call, enum change_kind kind)
+{
+    const char *item = call->request->arguments[1];
+    if (call_check_item(call, item)) {
+        run_change(call, (struct change){.kind = kind, .item = item});
+    }
+}
+
+void command_limit(struct call *call)
+{
+    uint64_t limit;
+    if (!number_parse(call->request->arguments[1], MAX_LIMIT, &limit)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "a limit is a number up to 1000000");
+        return;
+    }
+    run_change(call, (struct change){.kind = CHANGE_LIMIT, .limit = (uint32_t)limit});
+}
+
+void command_add(struct call *call)
+{
+    run_item_change(call, CHANGE_ADD);
+}
+
+void command_remove(struct call *call)
+{
+    run_item_change(call, CHANGE_REMOVE);
+}
+
+void command_reserve(struct call *call)
+{
+    run_item_change(call, CHANGE_RESERVE);
+}
+
+void command_pause(struct call *call)
+{
+    run_change(call, (struct change){.kind = CHANGE_PAUSE});
+}
+
+void command_resume(struct call *call)
+{
+    run_change(call, (struct change){.kind = CHANGE_RESUME});
+}
+
+void command_reset(struct call *call)
+{
+    run_change(call, (struct change){.kind = CHANGE_RESET});
+}
+
+void command_drain(struct call *call)
+{
+    const char *wait = call->request->keys[KEY_INDEX_wait];
+    int64_t span = 0;
+    if (wait && !duration_parse(wait, &span)) {
+        call_refuse(call, CODE_BAD_VALUE, "wait");
+        return;
+    }
+    call->conn->wants_drained = span > 0;
+    text_add(call->out, "ok");
+    text_add_number_key(call->out, "held", core_n_held(call->server->core));
+    text_add(call->out, "\n");
+    call->server->store->ops->drain(call->server->store, true, call->now);
+}
+
+void command_undrain(struct call *call)
+{
+    call_ok(call);
+    call->server->store->ops->drain(call->server->store, false, call->now);
+}
+
+/* As much of all messages as a line can hold; the log has them whole. */
+static void answer_conf_errors(struct call *call, const struct conf_errors *errors)
+{
+    enum { ENCODED_MOST = LINE_BYTES - 64 };
+    struct text all = TEXT_INIT;
+    size_t encoded = 0;
+    for (size_t i = 0; i < errors->n; i++) {
+        size_t length = percent_encode(NULL, 0, errors->messages[i]) + 3;
+        if (encoded + length > ENCODED_MOST) {
+            break;
+        }
+        encoded += length;
+        text_add(&all, i > 0 ? "\n" : "");
+        text_add(&all, errors->messages[i]);
+    }
+    text_add_bytes(&all, "", 1);
+    answer_error_saying(call->out, CODE_CONFIG, all.bytes);
+    text_deinit(&all);
+}
+
+void command_reload(struct call *call)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    if (server_reload(call->server, &errors)) {
+        call_ok(call);
+    } else {
+        answer_conf_errors(call, &errors);
+    }
+    conf_errors_deinit(&errors);
+}

@@ -1,0 +1,56 @@
+/* conn.h - one client's connection: bytes in and out, bounded both ways. What its lines mean is
+ * command.h's. */
+#ifndef BERTH_DAEMON_CONN_H
+#define BERTH_DAEMON_CONN_H
+
+#include "core/client.h"
+#include "daemon/text.h"
+#include "wire/linebuf.h"
+
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+struct server;
+struct snapshot;
+
+struct conn {
+    uv_pipe_t pipe;
+    struct server *server;
+    struct client client; /* pipe's peer, as the core knows it */
+    LIST_ENTRY(conn) link; /* in server->conns */
+    STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
+    struct linebuf input;
+    struct text output; /* not yet given to libuv */
+    struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
+    char *program; /* from hello, or NULL */
+    nanoseconds stalled_since; /* when it last took anything; 0 if it is not behind */
+    size_t unsent_then; /* bytes that waited at that moment */
+    pid_t pid;
+    bool writing; /* libuv has bytes of ours */
+    bool reading;
+    bool input_ended; /* half-closed: close when everything is sent */
+    bool closing;
+    bool is_dirty;
+    bool wants_drained; /* sent "drain wait=1" */
+};
+
+LIST_HEAD(conn_list, conn);
+STAILQ_HEAD(conn_queue, conn);
+
+/* Accepts one from the server's listener. Never leaves one in the queue. */
+void conn_accept(struct server *server);
+/* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
+void conn_close(struct conn *conn);
+
+/* Where answers and events go: an event is held back while a long answer is being sent. */
+struct text *conn_answers(struct conn *conn);
+struct text *conn_events(struct conn *conn);
+/* Takes part in the next conn_flush() round. */
+void conn_mark_dirty(struct conn *conn);
+/* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
+void conn_flush(struct conn *conn);
+/* Called about once a second while conn->stalled_since is set: closes it if it takes nothing. */
+void conn_check_stall(struct conn *conn, nanoseconds now);
+
+#endif

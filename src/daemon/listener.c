@@ -1,0 +1,141 @@
+#include "daemon/listener.h"
+
+#include "core/memory.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static bool make_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST) {
+        return true;
+    }
+    log_error("cannot make %s: %s", folder, strerror(errno));
+    return false;
+}
+
+/* Runtime files are named after the socket: $RUNTIME_DIRECTORY, else beside it. */
+static bool lock_path(const char *path, char *out, size_t size)
+{
+    const char *runtime = getenv("RUNTIME_DIRECTORY");
+    int n = runtime ? snprintf(out, size, "%s/%s.lock", runtime, strrchr(path, '/') + 1)
+                    : snprintf(out, size, "%s.lock", path);
+    return n > 0 && (size_t)n < size;
+}
+
+static bool take_lock(struct listener *listener)
+{
+    char path[PATH_MAX];
+    if (!lock_path(listener->path, path, sizeof path)) {
+        log_error("%s: too long", listener->path);
+        return false;
+    }
+    listener->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (listener->lock_fd < 0) {
+        log_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (flock(listener->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        log_error(errno == EWOULDBLOCK ? "%s: another berthd serves it" : "%s: cannot lock: %m",
+            listener->path);
+        return false;
+    }
+    return true;
+}
+
+/* Under the lock. Somebody else's file, or a socket that answers, is left alone. */
+static bool clear_stale_socket(const char *path, const struct sockaddr_un *address)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0) {
+        if (errno == ENOENT) {
+            return true;
+        }
+        log_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISSOCK(status.st_mode)) {
+        log_error("%s: is there, and is not a socket; not touched", path);
+        return false;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool refused = fd >= 0 &&
+        connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+        errno == ECONNREFUSED;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!refused) {
+        log_error("%s: some other process serves it; not touched", path);
+        return false;
+    }
+    if (unlink(path) < 0) {
+        log_error("%s: stale, and cannot be removed: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool bind_socket(
+    struct listener *listener, const struct sockaddr_un *address, uint32_t mode)
+{
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->fd < 0) {
+        log_error("cannot make a socket: %s", strerror(errno));
+        return false;
+    }
+    /* The mode is right from the first moment on: bind() takes it from the descriptor. */
+    mode_t umask_before = umask(0);
+    bool bound = fchmod(listener->fd, mode) == 0 &&
+        bind(listener->fd, (const struct sockaddr *)address, sizeof *address) == 0;
+    umask(umask_before);
+    struct stat status;
+    if (!bound || stat(listener->path, &status) < 0) {
+        log_error("%s: %s", listener->path, strerror(errno));
+        return false;
+    }
+    listener->device = status.st_dev;
+    listener->inode = status.st_ino;
+    return true;
+}
+
+bool listener_open(struct listener *listener, const char *path, uint32_t mode)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path[0] != '/' || strlen(path) >= sizeof address.sun_path) {
+        log_error("%s: a socket's path is absolute and has at most %zu bytes", path,
+            sizeof address.sun_path - 1);
+        return false;
+    }
+    strcpy(address.sun_path, path);
+    listener->path = memory_string(path);
+    return make_folder(path) && take_lock(listener) && clear_stale_socket(path, &address) &&
+        bind_socket(listener, &address, mode);
+}
+
+void listener_close(struct listener *listener)
+{
+    struct stat status;
+    if (listener->inode != 0 && lstat(listener->path, &status) == 0 &&
+        status.st_dev == listener->device && status.st_ino == listener->inode) {
+        unlink(listener->path);
+    }
+    if (listener->lock_fd >= 0) {
+        close(listener->lock_fd); /* the file stays: unlinking it would let two lock it */
+    }
+    free(listener->path);
+    *listener = (struct listener)LISTENER_INIT;
+}

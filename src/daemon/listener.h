@@ -1,0 +1,25 @@
+/* listener.h - the one socket: made so that two daemons never share a path, and that nothing but a
+ * stale socket is ever unlinked. */
+#ifndef BERTH_DAEMON_LISTENER_H
+#define BERTH_DAEMON_LISTENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct listener {
+    int fd; /* bound, not yet listening; given to libuv, which closes it */
+    int lock_fd; /* <runtime directory>/<socket's name>.lock, held for life */
+    char *path;
+    dev_t device; /* of our socket, so that only that is unlinked */
+    ino_t inode;
+};
+
+#define LISTENER_INIT {.fd = -1, .lock_fd = -1}
+
+/* Makes the last folder of the path if it is missing. Logs why not. */
+bool listener_open(struct listener *listener, const char *path, uint32_t mode);
+/* Unlinks the socket if it is still ours; the fd is libuv's. */
+void listener_close(struct listener *listener);
+
+#endif

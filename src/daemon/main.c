@@ -1,0 +1,151 @@
+/* main.c - berthd: command line, start, run, tear down. */
+#include "config.h"
+
+#include "conf/conf.h"
+#include "core/memory.h"
+#include "daemon/log.h"
+#include "daemon/server.h"
+#include "wire/text.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+struct options {
+    const char *conf_path; /* NULL: the default */
+    int ready_fd; /* -1: none */
+    bool check_only;
+    bool verbose;
+};
+
+static const char usage[] =
+    "usage: berthd [-c FILE] [--check] [--ready-fd N] [-v]\n"
+    "\n"
+    "Holds leases on the semaphores, locks and pools of its configuration for local jobs.\n"
+    "\n"
+    "  -c, --config FILE   the configuration; else /etc/berth/berth.conf, or for an\n"
+    "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"
+    "      --check         only see whether the configuration is right\n"
+    "      --ready-fd N    write a line to descriptor N when clients can connect\n"
+    "  -v, --verbose       log more\n"
+    "      --version, --help\n";
+
+enum { OPTION_CHECK = 256, OPTION_READY_FD, OPTION_VERSION, OPTION_HELP };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"ready-fd", required_argument, NULL, OPTION_READY_FD},
+    {"verbose", no_argument, NULL, 'v'},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {0},
+};
+
+static void exit_with_usage(void)
+{
+    fputs(usage, stderr);
+    exit(EX_USAGE);
+}
+
+static int parse_fd(const char *text)
+{
+    uint64_t fd;
+    if (!number_parse(text, INT32_MAX, &fd)) {
+        exit_with_usage();
+    }
+    return (int)fd;
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+    struct options options = {.ready_fd = -1};
+    int option;
+    while ((option = getopt_long(argc, argv, "c:v", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            options.conf_path = optarg;
+            break;
+        case 'v':
+            options.verbose = true;
+            break;
+        case OPTION_CHECK:
+            options.check_only = true;
+            break;
+        case OPTION_READY_FD:
+            options.ready_fd = parse_fd(optarg);
+            break;
+        case OPTION_VERSION:
+            puts("berthd " PACKAGE_VERSION);
+            exit(EXIT_SUCCESS);
+        case OPTION_HELP:
+            fputs(usage, stdout);
+            exit(EXIT_SUCCESS);
+        default:
+            exit_with_usage();
+        }
+    }
+    if (optind != argc) {
+        exit_with_usage();
+    }
+    return options;
+}
+
+/* The caller frees it. */
+static char *default_conf_path(void)
+{
+    const char *base = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    char *path = NULL;
+    int n;
+    if (geteuid() == 0 || (!base && !home)) {
+        n = asprintf(&path, "/etc/berth/berth.conf");
+    } else if (base && base[0] == '/') {
+        n = asprintf(&path, "%s/berth/berth.conf", base);
+    } else {
+        n = asprintf(&path, "%s/.config/berth/berth.conf", home);
+    }
+    if (n < 0) {
+        abort();
+    }
+    return path;
+}
+
+/* NULL, with every error said. */
+static struct conf *load(const struct options *options)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    char *path =
+        options->conf_path ? memory_string(options->conf_path) : default_conf_path();
+    struct conf *conf = conf_load(path, &errors);
+    for (size_t i = 0; i < errors.n; i++) {
+        log_error("%s", errors.messages[i]);
+    }
+    conf_errors_deinit(&errors);
+    free(path);
+    return conf;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = parse_options(argc, argv);
+    log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    struct conf *conf = load(&options);
+    if (!conf) {
+        return EX_CONFIG;
+    }
+    if (options.check_only) {
+        conf_free(conf);
+        return EXIT_SUCCESS;
+    }
+    static struct server server;
+    bool serving = server_init(&server, conf);
+    if (serving) {
+        server_run(&server, options.ready_fd);
+    }
+    server_deinit(&server);
+    return serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
+}

@@ -1,0 +1,357 @@
+#include "daemon/server.h"
+
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/clock.h"
+#include "daemon/log.h"
+#include "store/local.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 4096,
+    FILES_RESERVED = 64, /* for everything that is not a connection */
+    STALL_CHECK_MS = 1000,
+};
+
+/* ---- a turn ---- */
+
+static void tell_drained(struct server *server, const struct effect *effect)
+{
+    struct conn *conn;
+    LIST_FOREACH (conn, &server->conns, link) {
+        if (conn->wants_drained) {
+            conn->wants_drained = false;
+            answer_effect(conn_events(conn), effect);
+        }
+    }
+}
+
+void server_carry_out(struct server *server)
+{
+    struct effects *effects = &server->store->effects;
+    for (size_t i = 0; i < effects->n; i++) {
+        const struct effect *effect = &effects->list[i];
+        if (effect->client) {
+            struct conn *conn = container_of(effect->client, struct conn, client);
+            answer_effect(conn_events(conn), effect);
+        } else {
+            tell_drained(server, effect);
+        }
+    }
+    effects_clear(effects);
+}
+
+static void server_set_timer(struct server *server)
+{
+    nanoseconds deadline = server->store->ops->next_deadline(server->store);
+    if (deadline == server->armed_for) {
+        return;
+    }
+    server->armed_for = deadline;
+    struct itimerspec timer = {0}; /* disarmed */
+    if (deadline != NEVER) {
+        nanoseconds at = deadline > 0 ? deadline : 1;
+        timer.it_value.tv_sec = at / NANOSECONDS_PER_SECOND;
+        timer.it_value.tv_nsec = at % NANOSECONDS_PER_SECOND;
+    }
+    if (timerfd_settime(server->deadline_fd, TFD_TIMER_ABSTIME, &timer, NULL) < 0) {
+        log_error("timerfd_settime: %s", strerror(errno));
+        abort();
+    }
+}
+
+void server_end_turn(struct server *server)
+{
+    struct conn *conn;
+    while ((conn = STAILQ_FIRST(&server->dirty))) {
+        STAILQ_REMOVE_HEAD(&server->dirty, dirty_link);
+        conn->is_dirty = false;
+        conn_flush(conn);
+    }
+    server_set_timer(server);
+}
+
+/* ---- callbacks ---- */
+
+static void on_connection(uv_stream_t *listening, int status)
+{
+    struct server *server = container_of(listening, struct server, listening);
+    if (status < 0) {
+        log_provoked("cannot accept a connection: %s", uv_strerror(status));
+        return;
+    }
+    conn_accept(server);
+    server_end_turn(server);
+}
+
+static void on_deadline(uv_poll_t *poll, int status, int events)
+{
+    struct server *server = container_of(poll, struct server, deadline_poll);
+    uint64_t expirations;
+    (void)status, (void)events;
+    ssize_t n = read(server->deadline_fd, &expirations, sizeof expirations);
+    (void)n; /* EAGAIN: it was set anew in the meantime */
+    server->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
+    server->store->ops->tick(server->store, clock_now());
+    server_carry_out(server);
+    server_end_turn(server);
+}
+
+static void on_stall_timer(uv_timer_t *timer)
+{
+    struct server *server = container_of(timer, struct server, stall_timer);
+    nanoseconds now = clock_now();
+    bool any = false;
+    struct conn *next;
+    for (struct conn *conn = LIST_FIRST(&server->conns); conn; conn = next) {
+        next = LIST_NEXT(conn, link);
+        if (conn->stalled_since != 0) {
+            any = true;
+            conn_check_stall(conn, now);
+        }
+    }
+    if (!any) {
+        uv_timer_stop(timer);
+    }
+    server_end_turn(server);
+}
+
+void server_watch_stalls(struct server *server)
+{
+    if (!uv_is_active((uv_handle_t *)&server->stall_timer)) {
+        uv_timer_start(&server->stall_timer, on_stall_timer, STALL_CHECK_MS, STALL_CHECK_MS);
+    }
+}
+
+void server_conn_gone(struct server *server)
+{
+    server->n_conns--;
+}
+
+/* Nothing is granted any more: jobs that run would not be counted. */
+static void server_stop(struct server *server)
+{
+    if (server->stopping) {
+        return;
+    }
+    server->stopping = true;
+    log_info("stopping");
+    server->store->ops->drain(server->store, true, clock_now());
+    effects_clear(&server->store->effects);
+    while (!LIST_EMPTY(&server->conns)) {
+        conn_close(LIST_FIRST(&server->conns));
+    }
+    uv_stop(&server->loop);
+}
+
+static void on_signal(uv_signal_t *handle, int signal_number)
+{
+    struct server *server = handle->data;
+    if (signal_number == SIGHUP) {
+        server_reload(server, NULL);
+        server_end_turn(server);
+    } else {
+        server_stop(server);
+    }
+}
+
+/* ---- configuration ---- */
+
+static uint32_t most_connections(const struct conf *conf)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
+        files.rlim_cur = 1024;
+    }
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_NOFILE, &files);
+    uint32_t possible = files.rlim_cur > 2 * FILES_RESERVED && files.rlim_cur < UINT32_MAX
+        ? (uint32_t)files.rlim_cur - FILES_RESERVED
+        : FILES_RESERVED;
+    return conf->max_clients < possible ? conf->max_clients : possible;
+}
+
+static void use_conf(struct server *server, struct conf *conf)
+{
+    server->conf = conf;
+    server->max_conns = most_connections(conf);
+    server->admins = (struct daemon_admins){
+        .own_uid = geteuid(),
+        .users = &conf->admin_users,
+        .groups = &conf->admin_groups,
+    };
+}
+
+static bool define(struct server *server, const struct conf *conf, const char **refusedp)
+{
+    enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
+        &conf->user_bounds, clock_now(), &server->store->effects, refusedp);
+    server_carry_out(server);
+    return outcome == OUTCOME_OK;
+}
+
+static void add_kind_conflict(
+    struct conf_errors *errors, const struct conf *conf, const char *name)
+{
+    char message[PATH_MAX + 256];
+    snprintf(message, sizeof message,
+        "%s: [%s]: is in use, and cannot become another kind of resource meanwhile", conf->path,
+        name);
+    errors->messages =
+        memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
+    errors->messages[errors->n++] = memory_string(message);
+}
+
+static void warn_of_fixed_changes(const struct conf *running, const struct conf *loaded)
+{
+    const char *words[CONF_FIXED_KEYS];
+    size_t n = conf_fixed_changes(running, loaded, words);
+    for (size_t i = 0; i < n; i++) {
+        log_warning("%s: %s takes effect at the next start", loaded->path, words[i]);
+    }
+}
+
+bool server_reload(struct server *server, struct conf_errors *errors)
+{
+    struct conf_errors own = CONF_ERRORS_INIT;
+    struct conf_errors *found = errors ? errors : &own;
+    struct conf *conf = conf_load(server->conf->path, found);
+    const char *refused = NULL;
+    if (conf && !define(server, conf, &refused)) {
+        add_kind_conflict(found, conf, refused);
+        conf = conf_free(conf);
+    }
+    for (size_t i = 0; i < found->n; i++) {
+        log_error("%s", found->messages[i]);
+    }
+    conf_errors_deinit(&own);
+    if (!conf) {
+        log_error("%s: not reloaded: nothing has changed", server->conf->path);
+        return false;
+    }
+    warn_of_fixed_changes(server->conf, conf);
+    struct conf *before = server->conf;
+    use_conf(server, conf);
+    conf_free(before);
+    log_info("%s: reloaded, %zu resources and templates", conf->path, conf->n_definitions);
+    return true;
+}
+
+/* ---- life ---- */
+
+/* Ids and tokens begin where no earlier run can have been: at the wall clock's microseconds. */
+static struct core_options first_numbers(void)
+{
+    struct timespec now;
+    struct core_options options;
+    clock_gettime(CLOCK_REALTIME, &now);
+    options.first_id = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    options.first_token = options.first_id;
+    if (getrandom(&options.seed, sizeof options.seed, 0) != sizeof options.seed) {
+        options.seed = options.first_id;
+    }
+    return options;
+}
+
+static bool start_listening(struct server *server)
+{
+    const struct conf *conf = server->conf;
+    if (!listener_open(&server->listener, conf->socket, conf->socket_mode)) {
+        return false;
+    }
+    int error = uv_pipe_open(&server->listening, server->listener.fd);
+    if (error == 0) {
+        error = uv_listen((uv_stream_t *)&server->listening, BACKLOG, on_connection);
+    }
+    if (error < 0) {
+        log_error("%s: cannot listen: %s", conf->socket, uv_strerror(error));
+    }
+    return error == 0;
+}
+
+static void start_signals(struct server *server)
+{
+    static const int numbers[N_SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < N_SERVER_SIGNALS; i++) {
+        server->signals[i].data = server;
+        uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+    }
+}
+
+bool server_init(struct server *server, struct conf *conf)
+{
+    const struct core_options options = first_numbers();
+    const char *refused;
+    *server = (struct server){
+        .listener = LISTENER_INIT,
+        .started_at = clock_now(),
+        .armed_for = NEVER,
+        .deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC),
+    };
+    LIST_INIT(&server->conns);
+    STAILQ_INIT(&server->dirty);
+    if (server->deadline_fd < 0 || uv_loop_init(&server->loop) < 0) {
+        log_error("cannot start: %s", strerror(errno));
+        abort();
+    }
+    uv_pipe_init(&server->loop, &server->listening, 0);
+    uv_timer_init(&server->loop, &server->stall_timer);
+    for (size_t i = 0; i < N_SERVER_SIGNALS; i++) {
+        uv_signal_init(&server->loop, &server->signals[i]);
+    }
+    uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
+    uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
+    use_conf(server, conf);
+    server->store = local_store_new(&options);
+    server->core = local_store_core(server->store);
+    define(server, conf, &refused); /* nothing is in use yet: cannot be refused */
+    start_signals(server);
+    return start_listening(server);
+}
+
+void server_run(struct server *server, int ready_fd)
+{
+    log_info("serving %zu resources and templates on %s", server->conf->n_definitions,
+        server->conf->socket);
+    if (ready_fd >= 0) {
+        if (write(ready_fd, "ready\n", 6) != 6) {
+            log_warning("cannot write to the ready descriptor: %s", strerror(errno));
+        }
+        close(ready_fd);
+    }
+    uv_run(&server->loop, UV_RUN_DEFAULT);
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+    (void)unused;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+void server_deinit(struct server *server)
+{
+    listener_close(&server->listener);
+    uv_walk(&server->loop, close_handle, NULL);
+    uv_run(&server->loop, UV_RUN_DEFAULT);
+    int error = uv_loop_close(&server->loop);
+    assert(error == 0);
+    (void)error;
+    close(server->deadline_fd);
+    server->store = server->store->ops->free(server->store);
+    server->conf = conf_free(server->conf);
+}

@@ -1,0 +1,56 @@
+/* server.h - the loop and what hangs on it: listener, connections, store, timer, signals,
+ * configuration. One thread; every callback ends with server_end_turn(). */
+#ifndef BERTH_DAEMON_SERVER_H
+#define BERTH_DAEMON_SERVER_H
+
+#include "conf/conf.h"
+#include "daemon/conn.h"
+#include "daemon/listener.h"
+#include "daemon/rights.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+enum { N_SERVER_SIGNALS = 3 };
+
+struct server {
+    uv_loop_t loop;
+    uv_pipe_t listening;
+    uv_poll_t deadline_poll; /* of deadline_fd */
+    uv_timer_t stall_timer; /* runs while somebody does not read */
+    uv_signal_t signals[N_SERVER_SIGNALS];
+    struct listener listener;
+    struct conf *conf;
+    struct daemon_admins admins;
+    struct store *store;
+    struct core *core; /* the local store's, for looking */
+    struct conn_list conns;
+    struct conn_queue dirty; /* have something to send or to do */
+    uint32_t n_conns, max_conns;
+    nanoseconds started_at;
+    nanoseconds armed_for; /* what deadline_fd is set to */
+    int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
+    bool stopping;
+};
+
+/* Takes over `conf`. False (logged) if it cannot serve; server_deinit() in any case. */
+bool server_init(struct server *server, struct conf *conf);
+/* Until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
+void server_run(struct server *server, int ready_fd);
+/* Everything is closed and freed; asserts that nothing of the loop is left. */
+void server_deinit(struct server *server);
+
+/* The configuration anew: all or nothing. Errors are logged, and returned if `errors` is given. */
+bool server_reload(struct server *server, struct conf_errors *errors);
+
+/* After each operation of the store: turns its effects into lines, and clears them. */
+void server_carry_out(struct server *server);
+/* At the end of each callback: sends, and sets the timer. */
+void server_end_turn(struct server *server);
+
+/* For conn.c. */
+void server_watch_stalls(struct server *server);
+void server_conn_gone(struct server *server);
+
+#endif
