@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define CONF_DEFAULT_SOCKET "/run/berth/berth.sock"
+
 struct conf {
     /* [daemon] */
     char *socket; /* where to listen; absolute */

@@ -114,6 +114,21 @@ static char *default_conf_path(void)
     return path;
 }
 
+/* An ordinary user's daemon with the user's own file cannot listen where the host's does. */
+static void prefer_user_socket(struct conf *conf)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char *path;
+    if (strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0 || !runtime) {
+        return;
+    }
+    if (asprintf(&path, "%s/berth/berth.sock", runtime) < 0) {
+        abort();
+    }
+    free(conf->socket);
+    conf->socket = path;
+}
+
 /* NULL, with every error said. */
 static struct conf *load(const struct options *options)
 {
@@ -126,6 +141,9 @@ static struct conf *load(const struct options *options)
     }
     conf_errors_deinit(&errors);
     free(path);
+    if (conf && !options->conf_path && geteuid() != 0) {
+        prefer_user_socket(conf);
+    }
     return conf;
 }
 
