@@ -1,0 +1,359 @@
+#include "client/asking.h"
+
+#include "client/message.h"
+#include "client/request.h"
+#include "client/status.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
+#define LONGEST_PAUSE NANOSECONDS_PER_SECOND
+/* A connection that lasted so long was a good one: the next pause is short again. */
+#define GOOD_CONNECTION NANOSECONDS_PER_SECOND
+/* A short -w is not taken for an outage: berthd has at least so long to say that it is busy. */
+#define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
+/* Who gets it sooner than this need not read that it waited. */
+#define SAY_AFTER NANOSECONDS_PER_SECOND
+
+void asking_init(struct asking *asking, const struct options *options,
+    const struct endpoint *endpoint, struct connection *connection, pid_t job, nanoseconds now)
+{
+    *asking = (struct asking){
+        .options = options,
+        .endpoint = endpoint,
+        .connection = connection,
+        .parent = getenv("BERTH_LEASE"),
+        .job = job,
+        .state = ASKING_APART,
+        .started_at = now,
+        .wait_until = options->wait == NEVER ? NEVER : now + options->wait,
+        .down_at = now + options->down_after,
+        .retry_at = now,
+        .pause = FIRST_PAUSE,
+        .waiting.say_at = NEVER,
+    };
+}
+
+static nanoseconds earlier(nanoseconds a, nanoseconds b)
+{
+    return a < b ? a : b;
+}
+
+static nanoseconds later(nanoseconds a, nanoseconds b)
+{
+    return a > b ? a : b;
+}
+
+static nanoseconds patience_end(const struct asking *asking)
+{
+    return asking->was_queued ? asking->wait_until
+                              : later(asking->wait_until, asking->started_at + SHORTEST_PATIENCE);
+}
+
+static enum asking_result refuse(struct asking *asking, int status)
+{
+    const struct options *options = asking->options;
+    connection_close(asking->connection);
+    asking->status = status == STATUS_NOT_ACQUIRED && options->conflict_status >= 0
+        ? options->conflict_status
+        : status;
+    return ASKING_REFUSED;
+}
+
+static enum asking_result time_out(struct asking *asking)
+{
+    if (!asking->options->quiet) {
+        message("timed out waiting");
+    }
+    return refuse(asking, STATUS_NOT_ACQUIRED);
+}
+
+/* ---- when berthd is not there ---- */
+
+/* Between half the pause and all of it, so that those who lost berthd together do not come back
+ * together. */
+static void try_again_later(struct asking *asking, nanoseconds now)
+{
+    uint64_t random = 0;
+    nanoseconds half = asking->pause / 2;
+    ssize_t n = getrandom(&random, sizeof random, GRND_NONBLOCK);
+    (void)n;
+    connection_close(asking->connection);
+    asking->state = ASKING_APART;
+    asking->waiting.say_at = NEVER;
+    asking->retry_at =
+        earlier(now + half + (nanoseconds)(random % (uint64_t)half), later(asking->down_at, now));
+    asking->pause = earlier(asking->pause * 2, LONGEST_PAUSE);
+}
+
+static void say_why_down(struct asking *asking)
+{
+    if (!asking->options->quiet && !asking->loss_was_said) {
+        message(asking->was_queued ? "lost berthd while waiting; trying again (%s)"
+                                   : "waiting for berthd (%s)",
+            asking->why_down);
+    }
+    asking->loss_was_said = true;
+}
+
+/* asking->why_down is set. */
+static enum asking_result is_down(struct asking *asking, nanoseconds now)
+{
+    bool is_patient = asking->was_queued || asking->options->if_down == IF_DOWN_WAIT;
+    if (is_patient && now < patience_end(asking)) {
+        say_why_down(asking);
+        asking->down_at = NEVER;
+        try_again_later(asking, now);
+        return ASKING_GOES_ON;
+    }
+    if (asking->was_queued) {
+        return time_out(asking);
+    }
+    if (asking->options->if_down == IF_DOWN_RUN) {
+        connection_close(asking->connection);
+        message("%s; running without a lease", asking->why_down);
+        return ASKING_UNLEASED;
+    }
+    message("%s", asking->why_down);
+    return refuse(asking, STATUS_DOWN);
+}
+
+/* It was there a moment ago, or has no time at the moment: another try may help, until it counts
+ * as down. */
+static enum asking_result is_absent(struct asking *asking, nanoseconds now)
+{
+    if (asking->was_queued || now >= earlier(asking->down_at, patience_end(asking))) {
+        return is_down(asking, now);
+    }
+    try_again_later(asking, now);
+    return ASKING_GOES_ON;
+}
+
+static void set_why_down(struct asking *asking, const char *why)
+{
+    asking->why_down[0] = '\0';
+    append(asking->why_down, sizeof asking->why_down, "%s", why);
+}
+
+static enum asking_result is_lost(struct asking *asking, nanoseconds now)
+{
+    if (now - asking->opened_at >= GOOD_CONNECTION) {
+        asking->pause = FIRST_PAUSE;
+    }
+    set_why_down(asking, "berthd closed the connection");
+    return is_absent(asking, now);
+}
+
+/* ---- asking ---- */
+
+static nanoseconds patience_left(const struct asking *asking, nanoseconds now)
+{
+    if (asking->wait_until == NEVER) {
+        return NEVER;
+    }
+    return asking->wait_until > now ? asking->wait_until - now : 0;
+}
+
+static enum asking_result ask(struct asking *asking, nanoseconds now)
+{
+    struct request_line line;
+    if (!request_acquire(
+            &line, asking->options, patience_left(asking, now), asking->job, asking->parent)) {
+        message("too many or too long names for one request");
+        return refuse(asking, STATUS_USAGE);
+    }
+    int error = connection_open(asking->connection, asking->endpoint);
+    if (error != 0) {
+        /* EAGAIN: its queue of connections is full. */
+        bool is_about = error == EAGAIN || asking->opened_at != 0;
+        connection_explain(asking->endpoint, error, asking->why_down, sizeof asking->why_down);
+        return is_about ? is_absent(asking, now) : is_down(asking, now);
+    }
+    asking->state = ASKING_ASKED;
+    asking->opened_at = now;
+    if (asking->down_at == NEVER) {
+        asking->down_at = now + asking->options->down_after;
+    }
+    if (!connection_send(asking->connection, line.text, line.length)) {
+        return is_lost(asking, now);
+    }
+    return ASKING_GOES_ON;
+}
+
+/* ---- what berthd says ---- */
+
+static enum asking_result is_nonsense(struct asking *asking, nanoseconds now)
+{
+    static const char why[] = "what listens there does not speak Berth's protocol";
+    if (asking->state == ASKING_ASKED && !asking->was_queued) {
+        set_why_down(asking, why);
+        return is_down(asking, now);
+    }
+    message("%s", why);
+    return refuse(asking, STATUS_DOWN);
+}
+
+static enum asking_result is_denied(struct asking *asking, struct answer *answer, nanoseconds now)
+{
+    int status = answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
+    const char *text = message_clean(answer->text);
+    char why[512] = "";
+    append(why, sizeof why, "%s", text[0] ? text : code_table[answer->code].meaning);
+    append(why, sizeof why, " (%s)", answer->code_word);
+
+    if (status == STATUS_DOWN && answer->code != CODE_NONE) {
+        set_why_down(asking, why);
+        return is_down(asking, now);
+    }
+    if (status != STATUS_NOT_ACQUIRED || !asking->options->quiet) {
+        message("%s", why);
+    }
+    return refuse(asking, status);
+}
+
+static enum asking_result is_granted(
+    struct asking *asking, const struct answer *answer, nanoseconds now)
+{
+    if (!grant_parse(&asking->grant, answer, asking->options)) {
+        return is_nonsense(asking, now);
+    }
+    return ASKING_GRANTED;
+}
+
+static enum asking_result is_queued(
+    struct asking *asking, const struct answer *answer, nanoseconds now)
+{
+    if (!answer->lease[0]) {
+        return is_nonsense(asking, now);
+    }
+    asking->state = ASKING_QUEUED;
+    asking->loss_was_said = false;
+    memset(&asking->waiting, 0, sizeof asking->waiting);
+    memcpy(asking->waiting.lease, answer->lease, strlen(answer->lease) + 1);
+    /* Once is enough: after the connection was lost, the line would say the same. */
+    asking->waiting.say_at = asking->options->quiet || asking->was_queued ? NEVER : now + SAY_AFTER;
+    asking->was_queued = true;
+    if (asking->options->verbose) {
+        const char *position = words_find(answer->words, answer->n_words, "position");
+        message("queued, place %s", position ? position : "unknown");
+    }
+    return ASKING_GOES_ON;
+}
+
+static enum asking_result take_first_answer(
+    struct asking *asking, struct answer *answer, nanoseconds now)
+{
+    switch (answer->kind) {
+    case ANSWER_OK:
+        return is_granted(asking, answer, now);
+    case ANSWER_WAITING:
+        return is_queued(asking, answer, now);
+    case ANSWER_ERROR:
+        return is_denied(asking, answer, now);
+    case ANSWER_EVENT: /* of no lease of ours */
+        return ASKING_GOES_ON;
+    case ANSWER_OTHER:
+        break;
+    }
+    return is_nonsense(asking, now);
+}
+
+static enum asking_result take_while_queued(
+    struct asking *asking, struct answer *answer, nanoseconds now)
+{
+    if (answer->kind == ANSWER_EVENT) {
+        if (strcmp(answer->lease, asking->waiting.lease) != 0) {
+            return ASKING_GOES_ON;
+        }
+        if (answer->event == EVENT_GRANTED) {
+            return is_granted(asking, answer, now);
+        }
+        return answer->event == EVENT_DENIED ? is_denied(asking, answer, now) : ASKING_GOES_ON;
+    }
+    if (asking->waiting.was_asked && waiting_take(&asking->waiting, answer)) {
+        asking->waiting.was_asked = false;
+    }
+    return ASKING_GOES_ON;
+}
+
+static enum asking_result take_lines(struct asking *asking, nanoseconds now)
+{
+    static struct answer answer; /* large */
+    enum asking_result result = ASKING_GOES_ON;
+    char *line;
+    while (result == ASKING_GOES_ON && asking->state != ASKING_APART) {
+        enum connection_line found = connection_next(asking->connection, &line);
+        if (found == CONNECTION_MORE) {
+            break;
+        }
+        if (found == CONNECTION_GARBAGE) {
+            result = is_nonsense(asking, now);
+            continue;
+        }
+        answer_parse(&answer, line);
+        result = (asking->state == ASKING_ASKED ? take_first_answer : take_while_queued)(
+            asking, &answer, now);
+    }
+    return result;
+}
+
+/* ---- time ---- */
+
+nanoseconds asking_deadline(const struct asking *asking)
+{
+    switch (asking->state) {
+    case ASKING_APART:
+        return earlier(asking->retry_at, patience_end(asking));
+    case ASKING_ASKED:
+        return earlier(asking->down_at, patience_end(asking));
+    case ASKING_QUEUED:
+        break;
+    }
+    return earlier(asking->wait_until, asking->waiting.say_at);
+}
+
+static enum asking_result ask_who_holds(struct asking *asking, nanoseconds now)
+{
+    struct request_line line;
+    request_status(&line, asking->waiting.lease);
+    asking->waiting.say_at = NEVER;
+    asking->waiting.was_asked = true;
+    return connection_send(asking->connection, line.text, line.length) ? ASKING_GOES_ON
+                                                                       : is_lost(asking, now);
+}
+
+static enum asking_result take_time(struct asking *asking, nanoseconds now)
+{
+    if (now < asking_deadline(asking)) {
+        return ASKING_GOES_ON;
+    }
+    if (asking->state == ASKING_QUEUED) {
+        return now >= asking->wait_until ? time_out(asking) : ask_who_holds(asking, now);
+    }
+    if (asking->state == ASKING_ASKED) {
+        set_why_down(asking, "berthd does not answer");
+        return is_down(asking, now);
+    }
+    if (now >= patience_end(asking)) {
+        return is_down(asking, now);
+    }
+    return ask(asking, now);
+}
+
+enum asking_result asking_step(struct asking *asking, bool readable, nanoseconds now)
+{
+    if (readable) {
+        bool is_open = connection_read(asking->connection);
+        enum asking_result result = take_lines(asking, now);
+        if (result != ASKING_GOES_ON || asking->state == ASKING_APART) {
+            return result;
+        }
+        if (!is_open) {
+            return is_lost(asking, now);
+        }
+    }
+    return take_time(asking, now);
+}

@@ -1,0 +1,63 @@
+/* asking.h - from nothing to a lease: connects, asks, waits in the queue, and does it over when
+ * the connection breaks. Knows neither the job nor signals.
+ *
+ * Whoever runs the loop calls asking_step() when the connection is readable or
+ * asking_deadline() has come; nothing here blocks. */
+#ifndef BERTH_CLIENT_ASKING_H
+#define BERTH_CLIENT_ASKING_H
+
+#include "client/answer.h"
+#include "client/clock.h"
+#include "client/connection.h"
+#include "client/options.h"
+#include "client/waiting.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum asking_state {
+    ASKING_APART, /* no connection; the next try is at asking.retry_at */
+    ASKING_ASKED, /* no reply yet */
+    ASKING_QUEUED,
+};
+
+enum asking_result {
+    ASKING_GOES_ON,
+    ASKING_GRANTED, /* asking.grant */
+    ASKING_UNLEASED, /* berthd is down, and the job is to run all the same */
+    ASKING_REFUSED, /* asking.status is the exit status; why has been said */
+};
+
+struct asking {
+    const struct options *options;
+    const struct endpoint *endpoint;
+    const char *parent;
+    pid_t job;
+
+    enum asking_state state;
+    struct connection *connection;
+    nanoseconds started_at;
+    nanoseconds wait_until; /* NEVER, or when -w is over */
+    nanoseconds down_at; /* from then on berthd counts as down; NEVER: it does already */
+    nanoseconds opened_at; /* the last connection; 0: there was none */
+    nanoseconds retry_at;
+    nanoseconds pause; /* the longest before the next try; doubles */
+    bool was_queued; /* then --if-down does not hold any more */
+    bool loss_was_said;
+    char why_down[512];
+    struct waiting waiting; /* ASKING_QUEUED; has the lease's id */
+
+    struct grant grant; /* good until the connection is read again */
+    int status;
+};
+
+/* All pointers must stay. `now` is when berth was started. */
+void asking_init(struct asking *asking, const struct options *options,
+    const struct endpoint *endpoint, struct connection *connection, pid_t job, nanoseconds now);
+
+enum asking_result asking_step(struct asking *asking, bool readable, nanoseconds now);
+
+/* NEVER if only the connection can bring news. */
+nanoseconds asking_deadline(const struct asking *asking);
+
+#endif

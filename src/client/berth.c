@@ -1,0 +1,83 @@
+/* berth.c - the program `berth`: finds the subcommand. */
+#include "config.h"
+
+#include "client/commands.h"
+#include "client/message.h"
+#include "client/options.h"
+#include "client/status.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command {
+    const char *word;
+    const struct grammar *grammar;
+    int (*run)(const struct options *options);
+} commands[] = {
+    {"run", &grammar_run, command_run},
+    {"release", &grammar_release, command_release},
+};
+
+enum { N_COMMANDS_HERE = sizeof commands / sizeof commands[0] };
+
+static int print_help(void)
+{
+    printf("Usage:\n"
+           "  berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...\n"
+           "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
+           "\n"
+           "Runs a job under a lease of berthd. See `berth run --help`, `berth release --help`.\n");
+    return 0;
+}
+
+static int print_version(void)
+{
+    printf("berth %s\n", PACKAGE_VERSION);
+    return 0;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    static struct options options;
+    if (!options_parse(&options, command->grammar, argc, argv)) {
+        return STATUS_USAGE;
+    }
+    if (options.help) {
+        options_print_help(command->grammar);
+        return 0;
+    }
+    return command->run(&options);
+}
+
+/* A descriptor that we open must not become stdin, stdout or stderr: what is written there would
+ * go to berthd. The job finds them closed, as it would without us. */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            open("/dev/null", O_RDWR | O_CLOEXEC);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    fill_standard_descriptors();
+    for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
+        if (strcmp(word, commands[i].word) == 0) {
+            return run_command(&commands[i], argc - 1, argv + 1);
+        }
+    }
+    if (strcmp(word, "--help") == 0) {
+        return print_help();
+    }
+    if (strcmp(word, "--version") == 0) {
+        return print_version();
+    }
+    message(
+        argc > 1 ? "no such command: %s; see berth --help" : "no command; see berth --help", word);
+    return STATUS_USAGE;
+}

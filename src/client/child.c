@@ -1,0 +1,114 @@
+#include "client/child.h"
+
+#include "client/message.h"
+#include "client/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What goes through the pipe: the number of bytes in the block, then the block. */
+
+static bool read_all(int fd, void *out, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t now = read(fd, (char *)out + done, n - done);
+        if (now == 0 || (now < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += now > 0 ? (size_t)now : 0;
+    }
+    return true;
+}
+
+static void write_all(int fd, const void *in, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t now = write(fd, (const char *)in + done, n - done);
+        if (now < 0 && errno != EINTR) {
+            return; /* EPIPE: the child has died */
+        }
+        done += now > 0 ? (size_t)now : 0;
+    }
+}
+
+static _Noreturn void child_main(int go, char **argv, const struct signals *signals)
+{
+    static struct environment environment;
+    setpgid(0, 0);
+    signals_restore(signals);
+    if (!read_all(go, &environment.n, sizeof environment.n) ||
+        environment.n > sizeof environment.bytes ||
+        !read_all(go, environment.bytes, environment.n)) {
+        _exit(0); /* berth has gone, or does not want us */
+    }
+    environment_enter(&environment);
+    execvp(argv[0], argv);
+    int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+    message("%s: %s", argv[0], strerror(errno));
+    _exit(status);
+}
+
+bool child_fork(struct child *child, char **argv, const struct signals *signals)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return false;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]); /* else it would keep itself waiting */
+        child_main(ends[0], argv, signals);
+    }
+    int saved_errno = errno;
+    close(ends[0]);
+    if (pid < 0) {
+        close(ends[1]);
+        errno = saved_errno;
+        return false;
+    }
+    setpgid(pid, pid); /* both do it: neither knows who comes first */
+    *child = (struct child){.pid = pid, .go = ends[1]};
+    return true;
+}
+
+void child_start(struct child *child, const struct environment *environment)
+{
+    enum { PIPE_BYTES = 65536 };
+    size_t n = environment->n + sizeof environment->n;
+    if (n > PIPE_BYTES) {
+        /* All of it must fit, or we would wait for a child that somebody has stopped. */
+        fcntl(child->go, F_SETPIPE_SZ, (int)n);
+    }
+    /* The block follows its length in memory. */
+    _Static_assert(offsetof(struct environment, bytes) == sizeof environment->n, "no padding");
+    write_all(child->go, environment, n);
+    close(child->go);
+    child->go = -1;
+}
+
+void child_discard(struct child *child)
+{
+    if (child->pid == 0) {
+        return;
+    }
+    close(child->go);
+    kill(child->pid, SIGKILL); /* it would go by itself, but not if somebody has stopped it */
+    waitpid(child->pid, NULL, 0);
+    *child = (struct child){.go = -1};
+}
+
+void child_signal(const struct child *child, int signal)
+{
+    kill(-child->pid, signal);
+}
+
+enum child_change child_look(struct child *child, int *statusp)
+{
+    if (waitpid(child->pid, statusp, WNOHANG | WUNTRACED) != child->pid) {
+        return CHILD_AS_BEFORE;
+    }
+    return WIFSTOPPED(*statusp) ? CHILD_STOPPED : CHILD_ENDED;
+}

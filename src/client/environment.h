@@ -1,0 +1,31 @@
+/* environment.h - what the job learns about its lease: the variables as one block of NUL-ended
+ * strings, made by the wrapper and put in place by the child. */
+#ifndef BERTH_CLIENT_ENVIRONMENT_H
+#define BERTH_CLIENT_ENVIRONMENT_H
+
+#include "client/answer.h"
+#include "client/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    ENVIRONMENT_BYTES = 256 * 1024,
+    /* Of longer lists the ranges stay as berthd sent them ("0-65535"): somebody who takes so many
+     * uses the semaphore as a weight, and one variable must not exceed 128 KiB. */
+    ENVIRONMENT_MAX_SLOTS = 1024,
+};
+
+struct environment {
+    size_t n;
+    char bytes[ENVIRONMENT_BYTES];
+};
+
+/* False if it does not fit. `socket` is absolute. */
+bool environment_fill(struct environment *environment, const struct grant *grant,
+    const struct options *options, const char *socket);
+
+/* In the child: replaces every inherited BERTH_... by what is in the block, which must stay. */
+void environment_enter(struct environment *environment);
+
+#endif

@@ -1,0 +1,137 @@
+#include "client/waiting.h"
+
+#include "client/message.h"
+#include "wire/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *value_of(const struct answer *answer, const char *key)
+{
+    return words_find(answer->words, answer->n_words, key);
+}
+
+static uint64_t number_of(const struct answer *answer, const char *key)
+{
+    uint64_t number;
+    const char *value = value_of(answer, key);
+    return value && number_parse(value, INT64_MAX, &number) ? number : 0;
+}
+
+/* Two units at most: people compare, they do not calculate. */
+static void append_age(char *out, size_t size, uint64_t milliseconds)
+{
+    uint64_t seconds = milliseconds / 1000;
+    if (seconds < 60) {
+        append(out, size, "%llus", (unsigned long long)seconds);
+    } else if (seconds < 3600) {
+        append(
+            out, size, "%llum%02us", (unsigned long long)(seconds / 60), (unsigned)(seconds % 60));
+    } else if (seconds < 2 * 86400) {
+        append(out, size, "%lluh%02um", (unsigned long long)(seconds / 3600),
+            (unsigned)(seconds / 60 % 60));
+    } else {
+        append(out, size, "%llud%02uh", (unsigned long long)(seconds / 86400),
+            (unsigned)(seconds / 3600 % 24));
+    }
+}
+
+/* The resource that has been read goes into the line. */
+static void end_resource(struct waiting *waiting)
+{
+    if (!waiting->resource.name[0]) {
+        return;
+    }
+    append(waiting->line, sizeof waiting->line, "%s%s", waiting->line[0] ? ", " : "",
+        waiting->resource.name);
+    if (waiting->resource.state) {
+        append(waiting->line, sizeof waiting->line, " (%s)", waiting->resource.state);
+    } else if (waiting->resource.limit > 1) {
+        append(waiting->line, sizeof waiting->line, " (%llu of %llu held%s%s)",
+            (unsigned long long)waiting->resource.in_use,
+            (unsigned long long)waiting->resource.limit,
+            waiting->resource.has_holder ? ", first " : "", waiting->resource.held);
+    } else if (waiting->resource.has_holder) {
+        append(waiting->line, sizeof waiting->line, " (held %s)", waiting->resource.held);
+    }
+    waiting->resource.name[0] = '\0';
+}
+
+static void take_resource(struct waiting *waiting, const struct answer *answer)
+{
+    end_resource(waiting);
+    if (answer->n_words < 2) {
+        return;
+    }
+    memset(&waiting->resource, 0, sizeof waiting->resource);
+    snprintf(waiting->resource.name, sizeof waiting->resource.name, "%s",
+        message_clean(answer->words[1]));
+    waiting->resource.limit = number_of(answer, "limit");
+    waiting->resource.in_use = number_of(answer, "in_use");
+    if (number_of(answer, "paused")) {
+        waiting->resource.state = "paused";
+    } else if (waiting->resource.limit == 0) {
+        waiting->resource.state = "closed";
+    }
+}
+
+static void take_holder(struct waiting *waiting, const struct answer *answer)
+{
+    char *out = waiting->resource.held;
+    size_t size = sizeof waiting->resource.held;
+    if (waiting->resource.has_holder) {
+        return; /* the first has held it for longest */
+    }
+    waiting->resource.has_holder = true;
+    char *holder = value_of(answer, "holder");
+    char *program = value_of(answer, "program");
+    append(out, size, "by ");
+    if (holder) {
+        append(out, size, "%s, ", message_clean(holder));
+    }
+    append(out, size, "pid %llu", (unsigned long long)number_of(answer, "pid"));
+    if (program) {
+        append(out, size, " %s", message_clean(program));
+    }
+    append(out, size, ", uid %llu, for ", (unsigned long long)number_of(answer, "uid"));
+    append_age(out, size, number_of(answer, "age"));
+}
+
+static void take_waiter(struct waiting *waiting, const struct answer *answer)
+{
+    uint64_t position = number_of(answer, "position");
+    if (answer->n_words > 1 && strcmp(answer->words[1], waiting->lease) == 0 &&
+        position > waiting->position) {
+        waiting->position = position;
+    }
+}
+
+static const struct {
+    const char *word;
+    void (*take)(struct waiting *waiting, const struct answer *answer);
+} line_table[] = {
+    {"resource", take_resource},
+    {"holder", take_holder},
+    {"waiter", take_waiter},
+};
+
+bool waiting_take(struct waiting *waiting, const struct answer *answer)
+{
+    const char *word = answer->n_words > 0 ? answer->words[0] : "";
+    for (size_t i = 0; i < sizeof line_table / sizeof line_table[0]; i++) {
+        if (strcmp(word, line_table[i].word) == 0) {
+            line_table[i].take(waiting, answer);
+        }
+    }
+    if (answer->kind == ANSWER_ERROR) {
+        return true;
+    }
+    if (strcmp(word, "end") != 0) {
+        return false;
+    }
+    end_resource(waiting);
+    message("waiting for %s: place %llu in the queue", waiting->line,
+        (unsigned long long)waiting->position);
+    return true;
+}

@@ -1,0 +1,31 @@
+/* waiting.h - the one line that a waiting berth says: for what, who holds it, its place.
+ * Made of the answer to `status lease=ID`. Pure but for the message at the end. */
+#ifndef BERTH_CLIENT_WAITING_H
+#define BERTH_CLIENT_WAITING_H
+
+#include "client/answer.h"
+#include "client/clock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct waiting {
+    nanoseconds say_at; /* NEVER: said, or not to be said */
+    bool was_asked; /* the answer is being read */
+    uint64_t position;
+    char lease[LEASE_ID_SIZE];
+    /* The resource being read. */
+    struct {
+        char name[NAME_BYTES + 1];
+        char held[256]; /* who, in words */
+        const char *state; /* paused, closed, or NULL */
+        uint64_t limit, in_use;
+        bool has_holder;
+    } resource;
+    char line[1024];
+};
+
+/* A line of the answer. True when it was the last one: then it has been said. */
+bool waiting_take(struct waiting *waiting, const struct answer *answer);
+
+#endif

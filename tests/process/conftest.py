@@ -1,0 +1,192 @@
+"""What the process tests share: real programs, a directory and a socket for each test, and
+nothing that waits without a deadline.
+
+The programs are those of $BERTH_BUILD_DIR (default: ./build). Where they were built with
+sanitizers, a report of one fails the test that caused it."""
+
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+from fake_berthd import FakeBerthd
+from lines import DEADLINE, Client
+
+BUILD = pathlib.Path(os.environ.get("BERTH_BUILD_DIR", "build")).resolve()
+
+
+class Berthd:
+    """A running berthd with a configuration and a socket of its own."""
+
+    def __init__(self, directory, text, args=()):
+        self.socket = directory / "s"
+        self.config = directory / "berth.conf"
+        self.log = directory / "berthd.log"
+        self.args = args
+        self.process = None
+        self.clients = []
+        self.configure(text)
+        self.start()
+
+    def configure(self, text):
+        """Writes the file; [daemon] has the socket already and may be continued at the top."""
+        self.config.write_text(f"[daemon]\nsocket = {self.socket}\n{text}")
+
+    def start(self):
+        ready, to_daemon = os.pipe()
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [BUILD / "berthd", "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon])
+        os.close(to_daemon)
+        readable, _, _ = select.select([ready], [], [], DEADLINE)
+        is_ready = readable and os.read(ready, 1)
+        os.close(ready)
+        if not is_ready:
+            self.process.kill()
+            self.process.wait()
+            pytest.fail(f"berthd did not start:\n{self.log.read_text()}")
+
+    def client(self):
+        client = Client(self.socket)
+        self.clients.append(client)
+        return client
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(DEADLINE)
+
+    def stop(self):
+        """As an operator does; must end well."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise
+            assert self.process.returncode == 0, self.log.read_text()
+
+
+class Program:
+    """`berth` or `berthctl`, told where the socket is by the environment."""
+
+    def __init__(self, name, directory):
+        self.path = str(BUILD / name)
+        self.directory = directory
+        self.environ = {
+            name: value for name, value in os.environ.items() if not name.startswith("BERTH_")}
+        self.environ["BERTH_SOCKET"] = str(directory / "s")
+        self.started = []
+
+    def start(self, *args, env=None, **options):
+        """A Popen with pipes; killed at the end of the test if it still runs."""
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        options.setdefault("cwd", self.directory)
+        process = subprocess.Popen(
+            [self.path, *args], env={**self.environ, **(env or {})}, **options)
+        self.started.append(process)
+        return process
+
+    def __call__(self, *args, input=None, **options):
+        """Runs it to its end: a CompletedProcess with text."""
+        if input is not None:
+            options["stdin"] = subprocess.PIPE
+        process = self.start(*args, text=True, **options)
+        out, err = process.communicate(input, timeout=DEADLINE)
+        return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+    def end(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+
+
+def read_line(stream, timeout=DEADLINE):
+    """One line from an unbuffered stream or a descriptor, "" at its end."""
+    fd = stream if isinstance(stream, int) else stream.fileno()
+    end = time.monotonic() + timeout
+    line = b""
+    while not line.endswith(b"\n"):
+        readable, _, _ = select.select([fd], [], [], max(end - time.monotonic(), 0))
+        assert readable, f"nothing came; so far: {line!r}"
+        byte = os.read(fd, 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode().rstrip("\n")
+
+
+@pytest.fixture
+def directory():
+    """Short, because of what a socket's path may have."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(autouse=True)
+def sanitizer_reports(directory, monkeypatch):
+    for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+        options = os.environ.get(variable, "")
+        monkeypatch.setenv(variable, f"{options}:log_path={directory}/sanitizer")
+    yield
+    reports = [path.read_text() for path in sorted(directory.glob("sanitizer*"))]
+    assert not reports, "\n".join(reports)
+
+
+@pytest.fixture
+def berthd(directory, sanitizer_reports):
+    """berthd(configuration) starts the daemon; at the end it must stop with status 0."""
+    daemons = []
+
+    def start(text="", *args):
+        assert not daemons, "one daemon for each test's socket"
+        daemons.append(Berthd(directory, text, args))
+        return daemons[0]
+
+    yield start
+    for daemon in daemons:
+        daemon.stop()
+        for client in daemon.clients:
+            client.close()
+
+
+@pytest.fixture
+def berth(directory, sanitizer_reports):
+    program = Program("berth", directory)
+    yield program
+    program.end()
+
+
+@pytest.fixture
+def fake(directory):
+    """A server on the test's socket that the test itself plays."""
+    server = FakeBerthd(directory / "s")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def berthctl(directory, sanitizer_reports):
+    program = Program("berthctl", directory)
+    yield program
+    program.end()

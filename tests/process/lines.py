@@ -1,0 +1,67 @@
+"""Connections that speak lines, with a deadline for every step."""
+
+import socket
+import time
+
+# Seconds after which something that should have happened has not. Generous: only failures wait.
+DEADLINE = 30.0
+
+
+class LineSocket:
+    """One end of a connection that speaks lines; every step has a deadline."""
+
+    def __init__(self, sock):
+        self.socket = sock
+        self.socket.settimeout(DEADLINE)
+        self.buffer = b""
+
+    def send(self, text):
+        """Text or bytes, as they are: mind the newline."""
+        self.socket.sendall(text if isinstance(text, bytes) else text.encode())
+
+    def line(self, timeout=DEADLINE):
+        """The next line without its newline; "" at the end of the connection."""
+        end = time.monotonic() + timeout
+        while b"\n" not in self.buffer:
+            self.socket.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                data = self.socket.recv(65536)
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                assert not self.buffer, f"half a line before the end: {self.buffer!r}"
+                return ""
+            self.buffer += data
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return line.decode()
+
+    def request(self, line):
+        """Sends one line and returns the next one."""
+        self.send(line + "\n")
+        return self.line()
+
+    def lines(self, line):
+        """The lines of an answer that ends with "end"; or of one line if it is an error."""
+        answer = [self.request(line)]
+        while answer[-1] != "end" and not answer[0].startswith("error"):
+            answer.append(self.line())
+        return answer
+
+    def ended(self):
+        """Waits for the other end to close; what it sent before is thrown away."""
+        while self.line():
+            pass
+        return True
+
+    def close(self):
+        self.socket.close()
+
+
+class Client(LineSocket):
+    """A raw client of the protocol."""
+
+    def __init__(self, path):
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(DEADLINE)
+        sock.connect(str(path))
+        super().__init__(sock)

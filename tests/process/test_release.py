@@ -1,0 +1,62 @@
+"""berth release."""
+
+import pytest
+
+from lines import DEADLINE
+
+
+@pytest.mark.parametrize("args, line", [
+    (["3k"], "release 3k"),
+    (["deploy", "--holder", "me too"], "release deploy holder=me%20too"),
+    (["--item", "gpu0", "gpus"], "release gpus item=gpu0"),
+])
+def test_what_it_sends(berth, fake, args, line):
+    process = berth.start("release", *args)
+    peer = fake.accept()
+    assert peer.line() == line
+    peer.send("* drained\nok\n")
+    assert process.wait(DEADLINE) == 0
+    assert process.stdout.read() + process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("answer, status, text", [
+    ("error not-holder not%20you\n", 77, "not you (not-holder)"),
+    ("error forbidden\n", 77, "no right to do that (forbidden)"),
+    ("error unknown x\n", 78, "x (unknown)"),
+    ("error novelty x\n", 69, "x (novelty)"),
+    ("what?\n", 69, "what listens there does not speak Berth's protocol"),
+    ("\x01\n", 69, "no answer from berthd"),
+    ("", 69, "no answer from berthd"),
+    ("x" * 5000 + "\n", 69, "no answer from berthd"),
+])
+def test_what_it_is_told(berth, fake, answer, status, text):
+    process = berth.start("release", "3k")
+    peer, _ = fake.asked()
+    peer.send(answer)
+    peer.close()
+    assert process.wait(DEADLINE) == status
+    assert process.stderr.read() == f"berth: {text}\n".encode()
+
+
+def test_no_answer_at_all(berth, fake):
+    done = berth("release", "3k", "--down-after", "100ms")
+    assert (done.returncode, done.stderr) == (69, "berth: no answer from berthd\n")
+
+
+def test_nobody_listens(berth):
+    done = berth("release", "3k")
+    assert done.returncode == 69
+    assert done.stderr.startswith("berth: cannot connect to ")
+
+
+def test_with_a_daemon(berth, berthd):
+    daemon = berthd("[pool gpus]\nitems = a b\n")
+    holder = daemon.client()
+    answer = holder.request("acquire gpus holder=me").split(" ")
+    assert berth("release", "gpus", "--holder", "you").returncode == 77
+    assert berth("release", "gpus", "--item", "nothing").returncode == 78
+    assert berth("release", "nothing", "--holder", "me").returncode == 78
+    assert berth("release", "gpus", "--holder", "me").returncode == 0
+    assert holder.line().startswith(f"* lost {answer[1]} released")
+    assert berth("release", answer[1]).returncode == 0
+    assert berth("release", "gpus", "--holder", "me").returncode == 0

@@ -1,0 +1,149 @@
+"""berth run: every exit status, against a server that says what is needed."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BUILD
+from lines import DEADLINE
+
+
+def status_of(process):
+    return process.wait(DEADLINE)
+
+
+def test_every_status_of_the_job(berth, fake):
+    """One wrapper after the other: 256 of them take a second."""
+    for status in range(256):
+        process = berth.start("run", "r", "--", "sh", "-c", f"exit {status}")
+        peer = fake.grant()
+        assert process.wait(DEADLINE) == status
+        peer.close()
+
+
+def can_kill(number):
+    """Not those that stop or are ignored; 32 and 33 belong to the C library."""
+    harmless = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
+    stopping = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+    return number not in harmless | stopping
+
+
+@pytest.mark.parametrize(
+    "number", [n for n in range(1, signal.NSIG) if can_kill(n)])
+def test_a_signal_that_ends_the_job_ends_berth(berth, fake, number):
+    if number in (32, 33):
+        pytest.skip("taken by the C library")
+    process = berth.start("run", "r", "--", "sh", "-c", f"kill -{number} $$")
+    peer = fake.grant()
+    assert status_of(process) == -number
+    assert peer.line() == "release 1"
+
+
+def test_berth_leaves_no_core(berth, fake, directory):
+    process = berth.start(
+        "run", "r", "--", "sh", "-c", "ulimit -c 0; kill -ABRT $$",
+        preexec_fn=lambda: __import__("resource").setrlimit(
+            __import__("resource").RLIMIT_CORE, (-1, -1)) if os.getuid() == 0 else None)
+    fake.grant()
+    pid = process.pid
+    _, status = os.waitpid(pid, 0)
+    process.returncode = -os.WTERMSIG(status)
+    assert os.WTERMSIG(status) == signal.SIGABRT
+    assert not os.WCOREDUMP(status)
+
+
+REFUSALS = [
+    ("malformed", 64), ("too-long", 64), ("unknown-command", 64), ("unknown-key", 64),
+    ("bad-value", 64), ("busy", 69), ("no-memory", 69), ("would-wait", 75), ("timeout", 75),
+    ("paused", 75), ("closed", 75), ("draining", 75), ("held", 75), ("ancestor", 75),
+    ("queue-full", 75), ("quota", 75), ("cancelled", 75), ("forbidden", 77), ("not-holder", 77),
+    ("unknown", 78), ("impossible", 78), ("mixed", 78), ("kind", 78), ("config", 78),
+    ("from-the-future", 69),
+]
+
+
+@pytest.mark.parametrize("code, status", REFUSALS)
+def test_a_refusal(berth, fake, code, status, directory):
+    process = berth.start("run", "r", "--", "touch", "ran")
+    peer, _ = fake.asked()
+    peer.send(f"error {code} because%20of%1B%5Bthat\n")
+    assert status_of(process) == status
+    assert process.stderr.read() == f"berth: because of?[that ({code})\n".encode()
+    assert not (directory / "ran").exists()
+
+
+@pytest.mark.parametrize("code, status", REFUSALS)
+def test_a_denial_in_the_queue(berth, fake, code, status, directory):
+    if code in ("busy", "no-memory"):
+        pytest.skip("not an end: berth asks again")
+    process = berth.start("run", "r", "--", "touch", "ran")
+    peer = fake.queue("waiting 3k position=4")
+    peer.send(f"* denied 3k {code} reasons\n")
+    assert status_of(process) == status
+    assert not (directory / "ran").exists()
+
+
+@pytest.mark.parametrize("code, status", REFUSALS)
+def test_another_status_for_not_acquired(berth, fake, code, status):
+    process = berth.start("run", "-E", "0", "r", "--", "true")
+    peer, _ = fake.asked()
+    peer.send(f"error {code}\n")
+    assert status_of(process) == (0 if status == 75 else status)
+
+
+@pytest.mark.parametrize("code, silent", [("would-wait", True), ("held", True), ("unknown", False),
+                                          ("forbidden", False), ("busy", False)])
+def test_quiet_is_about_being_busy_alone(berth, fake, code, silent):
+    process = berth.start("run", "-q", "r", "--", "true")
+    peer, _ = fake.asked()
+    peer.send(f"error {code} text\n")
+    status_of(process)
+    assert (process.stderr.read() == b"") == silent
+
+
+def test_the_job_s_own_75_is_not_replaced(berth, fake):
+    process = berth.start("run", "-E", "3", "r", "--", "sh", "-c", "exit 75")
+    fake.grant()
+    assert status_of(process) == 75
+
+
+def test_not_found_and_not_executable(berth, fake, directory):
+    (directory / "text").write_text("no program")
+    for command, status in (("no-such-program", 127), ("./no-such-program", 127),
+                            ("./text", 126), (".", 126)):
+        process = berth.start("run", "r", "--", command)
+        peer = fake.grant()
+        assert status_of(process) == status
+        assert process.stderr.read().startswith(f"berth: {command}: ".encode())
+        assert peer.line() == "release 1"
+
+
+def test_timed_out_in_the_queue(berth, fake):
+    process = berth.start("run", "-w", "0.2", "r", "--", "true")
+    peer = fake.queue()
+    assert status_of(process) == 75
+    assert process.stderr.read() == b"berth: timed out waiting\n"
+    assert peer.ended()
+
+
+def test_wait_of_nothing_is_nonblock(berth, fake):
+    for args in (["-w", "0"], ["-n"], ["--nonblock"], ["--timeout=0s"]):
+        process = berth.start("run", *args, "r", "--", "true")
+        peer, words = fake.asked()
+        assert "wait=0ms" in words
+        peer.send("error would-wait x\n")
+        assert status_of(process) == 75
+
+
+def test_pid_1_exits_with_what_the_shell_would_show(directory, fake):
+    """PID 1 of a container cannot die by a signal that it does not handle."""
+    unshare = ["unshare", "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("not allowed to make a PID namespace")
+    process = subprocess.Popen(
+        [*unshare, BUILD / "berth", "run", "-S", directory / "s", "r", "--", "sh", "-c",
+         "kill -TERM $$"])
+    fake.grant()
+    assert process.wait(DEADLINE) == 128 + signal.SIGTERM

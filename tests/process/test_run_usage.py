@@ -1,0 +1,137 @@
+"""berth: what its command line says, and what is refused before berthd is asked."""
+
+import pytest
+
+from lines import DEADLINE
+
+
+def test_help_and_version(berth):
+    for args in (["--help"], ["--version"], ["run", "--help"], ["release", "--help"]):
+        done = berth(*args)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "berth" in done.stdout
+
+
+def test_help_names_every_option(berth):
+    text = berth("run", "--help").stdout
+    for option in ("-n, --nonblock", "-w, --timeout", "-E, --conflict-exit-code", "-p, --priority",
+                   "--holder", "--reason", "--if-down", "--down-after", "--export",
+                   "-S, --socket", "-q, --quiet", "-v, --verbose", "--help"):
+        assert option in text
+
+
+@pytest.mark.parametrize("args, message", [
+    (["run", "deploy", "./x"], "no `--`: did you mean `berth run deploy -- ./x`?"),
+    (["run", "-n", "deploy", "./x", "-n", "a b"],
+     "no `--`: did you mean `berth run -n deploy -- ./x -n 'a b'`?"),
+    (["run", "--holder", "me", "deploy:2", "make", "--jobs"],
+     "no `--`: did you mean `berth run --holder me deploy:2 -- make --jobs`?"),
+    (["run", "deploy"], "no COMMAND"),
+    (["run", "deploy", "--"], "no COMMAND"),
+    (["run", "--", "true"], "no NAME"),
+    (["run", "--"], "no COMMAND"),
+    (["run"], "no COMMAND"),
+    (["run", "deploy", "./x", "--", "y"], "./x: not a resource's name"),
+    (["run", "/a", "--", "true"], "/a: not a resource's name"),
+    (["run", "a/../b", "--", "true"], "a/../b: not a resource's name"),
+    (["run", "", "--", "true"], ": not a resource's name"),
+    (["run", "x" * 129, "--", "true"], "x" * 129 + ": not a resource's name"),
+    (["run", "a:", "--", "true"], "a:: what follows the colon is not a number of units"),
+    (["run", "a:-1", "--", "true"], "a:-1: what follows the colon is not a number of units"),
+    (["run", "a:99999999999", "--", "true"],
+     "a:99999999999: what follows the colon is not a number of units"),
+    (["run", *"abcdefghijklmnopq", "--", "true"], "more than 16 resources"),
+    (["run", "--bogus", "a", "--", "true"], "no such option: --bogus"),
+    (["run", "-nz", "a", "--", "true"], "no such option: -z"),
+    (["run", "a", "--", "true", "-w"], None),
+    (["run", "-w"], "-w needs an argument"),
+    (["run", "--holder"], "--holder needs an argument"),
+    (["run", "-w", "soon", "a", "--", "true"], "--timeout=soon: not a duration like 30s or 1.5h"),
+    (["run", "-w", "-1", "a", "--", "true"], "--timeout=-1: not a duration like 30s or 1.5h"),
+    (["run", "-E", "256", "a", "--", "true"],
+     "--conflict-exit-code=256: not an exit status from 0 to 255"),
+    (["run", "-p", "1001", "a", "--", "true"],
+     "--priority=1001: not a number from -1000 to 1000"),
+    (["run", "--holder", "", "a", "--", "true"], "--holder=: not 1 to 128 bytes"),
+    (["run", "--reason", "x" * 257, "a", "--", "true"],
+     f"--reason={'x' * 257}: not 1 to 256 bytes"),
+    (["run", "--if-down", "hope", "a", "--", "true"],
+     "--if-down=hope: not one of fail, wait, run"),
+    (["run", "--down-after", "x", "a", "--", "true"], "--down-after=x: not a duration like 5s"),
+    (["run", "--export", "1X", "a", "--", "true"], "--export=1X: not the name of a variable"),
+    (["run", "--export", "", "a", "--", "true"], "--export=: not the name of a variable"),
+    (["run", "-S", "", "a", "--", "true"], "the socket's path is empty or too long"),
+    (["run", "-S", "/" + "x" * 107, "a", "--", "true"],
+     "the socket's path is empty or too long"),
+    (["release"], "no LEASE or NAME"),
+    (["release", "1", "2"], "more than one LEASE or NAME"),
+    (["release", "deploy"],
+     "deploy: not a lease; for a NAME say --holder ID or --item ITEM"),
+    (["release", "/x", "--item", "1"], "/x: not a resource's name"),
+    (["release", "a", "--item", "b c"], "--item=b c: not an item's name"),
+    (["release", "a", "--item", "1", "--holder", "me"],
+     "--holder and --item exclude each other"),
+    (["release", "-w", "1", "a"], "no such option: -w"),
+    (["bogus"], "no such command: bogus; see berth --help"),
+    ([], "no command; see berth --help"),
+])
+def test_usage_errors(berth, args, message):
+    done = berth(*args)
+    if message is None:
+        assert done.returncode == 69  # right as it is; nobody listens
+        return
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == f"berth: {message}\n"
+
+
+def asked_for(berth, fake, *args, env=None):
+    """The words of the request that this command line makes."""
+    process = berth.start("run", *args, env=env)
+    peer, words = fake.asked()
+    peer.send("error would-wait\n")
+    assert process.wait(DEADLINE) == 75
+    return words
+
+
+def test_the_request(berth, fake):
+    words = asked_for(
+        berth, fake, "-w", "1.0005", "a", "-p", "-3", "--holder", "me 100%", "market/x:12",
+        "--reason", "\u00e4\n", "--", "/usr/bin/a program", "-w")
+    assert words[:3] == ["acquire", "a:1", "market/x:12"]
+    keys = dict(word.split("=", 1) for word in words[3:])
+    wait = keys.pop("wait")
+    assert wait.endswith("ms") and 900 < int(wait[:-2]) <= 1001
+    assert int(keys.pop("pid")) > 1
+    assert keys == {"priority": "-3", "holder": "me%20100%25", "reason": "%C3%A4%0A",
+                    "program": "a%20program"}
+
+
+def test_the_plainest_request(berth, fake):
+    words = asked_for(berth, fake, "a", "--", "true")
+    assert words[:3] == ["acquire", "a:1", "program=true"]
+    assert [word.split("=")[0] for word in words[3:]] == ["pid"]
+
+
+def test_a_long_program_is_cut(berth, fake):
+    words = asked_for(berth, fake, "a", "--", "x/" + "p" * 65)
+    assert "program=" + "p" * 64 in words
+
+
+def test_a_command_without_a_name_for_it(berth, fake):
+    words = asked_for(berth, fake, "a", "--", "bin/")
+    assert not [word for word in words if word.startswith("program")]
+
+
+def test_the_longest_request_fits(berth, fake):
+    names = [f"{i:x}" + "n" * 127 + ":99999" for i in range(16)]
+    words = asked_for(
+        berth, fake, *names, "--holder", "\x01" * 128, "--reason", "\x01" * 256, "-p", "-1000",
+        "-w", "1d", "--", "\x01" * 64, env={"BERTH_LEASE": "1" * 13})
+    assert words[1:17] == names
+
+
+@pytest.mark.parametrize("lease, sent", [("3k", True), ("0", True), ("oops", False), ("", False),
+                                         ("3k x=y", False)])
+def test_the_parent_s_lease(berth, fake, lease, sent):
+    words = asked_for(berth, fake, "a", "--", "true", env={"BERTH_LEASE": lease})
+    assert (f"parent={lease}" in words) == sent
