@@ -1,0 +1,87 @@
+/* ctl_status.h - the answer to `status`, line by line, as structs. Pure.
+ *
+ * Doc: doc/protocol.md, status. Keys and lines that are not known are ignored; of known keys that
+ * are missing the value is 0 or NULL. Strings are decoded, but not escaped. */
+#ifndef BERTH_CLIENT_CTL_STATUS_H
+#define BERTH_CLIENT_CTL_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list that was separated by commas. */
+struct words {
+    char **list;
+    size_t n;
+    bool is_cut; /* the daemon had no room for all of them */
+};
+
+/* A holder or a waiter. */
+struct status_lease {
+    char *line; /* what all strings point into */
+    const char *id;
+    struct words units; /* of a holder: items, or slots and ranges of slots, "3-7" */
+    uint64_t token; /* of a holder */
+    uint64_t position, wants; /* of a waiter */
+    int64_t priority; /* of a waiter */
+    const char *blocked; /* of a waiter */
+    uint64_t pid, uid;
+    uint64_t age; /* milliseconds */
+    const char *holder, *reason, *program;
+    const char *user; /* the name of uid; whoever fills it in owns it */
+};
+
+struct status_leases {
+    struct status_lease *list;
+    size_t n, size;
+};
+
+struct status_reserve {
+    const char *item, *reason;
+};
+
+struct status_resource {
+    char *line; /* what all strings point into */
+    const char *name, *kind, *scope, *template;
+    uint64_t limit, in_use, free, waiting, cooling; /* units; waiting: leases */
+    bool paused, removed;
+    const char *reason; /* of the pause */
+    struct words changed;
+    struct words items, reserved, draining; /* of semaphores: slots and ranges of slots */
+    struct status_reserve *reserves; /* those with a reason */
+    size_t n_reserves;
+    struct status_leases holders, waiters;
+};
+
+struct status {
+    bool begun; /* the `ok` line has been taken */
+    bool draining;
+    uint64_t held, waiting; /* leases on this host */
+    struct status_resource *resources;
+    size_t n_resources, size;
+};
+
+#define STATUS_INIT                                                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void status_deinit(struct status *status);
+
+enum answer_result {
+    ANSWER_MORE,
+    ANSWER_END,
+    ANSWER_MALFORMED, /* no daemon says that */
+};
+
+/* The lines after one another, the `ok` line first. Copies what it keeps. */
+enum answer_result status_take(struct status *status, const char *line);
+
+bool status_is_pool(const struct status_resource *resource);
+bool words_contain(const struct words *words, const char *word);
+/* Why an item or slot is reserved, or NULL. */
+const char *status_reserve_reason(const struct status_resource *resource, const char *item);
+/* "3-7" or "3". False if it is neither, or more than any resource has. */
+bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp);
+
+#endif

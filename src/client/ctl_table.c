@@ -1,0 +1,283 @@
+#include "client/ctl_table.h"
+
+#include "client/ctl_grid.h"
+
+#include <string.h>
+
+enum {
+    NOTE_INDENT = 4,
+    LEASE_INDENT = 4,
+};
+
+/* ---- resources ---- */
+
+static const struct column resource_columns[] = {
+    {.title = "NAME"},
+    {.title = "KIND"},
+    {.title = "LIMIT", .is_right = true},
+    {.title = "USED", .is_right = true},
+    {.title = "FREE", .is_right = true},
+    {.title = "WAIT", .is_right = true},
+    {.title = "STATE"},
+};
+
+enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
+
+static void add_string(struct grid *grid, const char *string)
+{
+    struct text cell = TEXT_INIT;
+    text_add_escaped(&cell, string ? string : "");
+    grid_add(grid, &cell);
+}
+
+static void add_number(struct grid *grid, uint64_t number)
+{
+    struct text cell = TEXT_INIT;
+    text_format(&cell, "%llu", (unsigned long long)number);
+    grid_add(grid, &cell);
+}
+
+/* Everything that an operator would not expect of a resource that works: a word each, so that it
+ * need not be cut; the details are below the line. */
+static void add_state(struct grid *grid, const struct status_resource *resource)
+{
+    const struct {
+        bool holds;
+        const char *word;
+    } states[] = {
+        {resource->removed, "removed"},
+        {resource->paused, "paused"},
+        {resource->limit == 0, "closed"},
+        {resource->in_use > resource->limit, "over limit"},
+        {resource->reserved.n > 0, "reserved"},
+        {resource->draining.n > 0, "draining"},
+        {resource->cooling > 0, "cooling"},
+        {resource->changed.n > 0, "changed"},
+    };
+    struct text cell = TEXT_INIT;
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (states[i].holds) {
+            text_add(&cell, cell.n > 0 ? ", " : "");
+            text_add(&cell, states[i].word);
+        }
+    }
+    grid_add(grid, &cell);
+}
+
+static void add_resource(struct grid *grid, const struct status_resource *resource)
+{
+    add_string(grid, resource->name);
+    add_string(grid, resource->kind);
+    add_number(grid, resource->limit);
+    add_number(grid, resource->in_use);
+    add_number(grid, resource->free);
+    add_number(grid, resource->waiting);
+    add_state(grid, resource);
+}
+
+/* ---- notes below a resource ---- */
+
+static void print_note(struct text *out, const char *title, const char *rest)
+{
+    text_add_repeated(out, ' ', NOTE_INDENT);
+    text_format(out, "%s: %s\n", title, rest);
+}
+
+static void add_listed(struct text *list, const char *word)
+{
+    text_add(list, list->n > 0 ? ", " : "");
+    text_add_escaped(list, word);
+}
+
+static void print_words(struct text *out, const char *title, const struct words *words)
+{
+    struct text list = TEXT_INIT;
+    for (size_t i = 0; i < words->n; i++) {
+        add_listed(&list, words->list[i]);
+    }
+    if (words->n > 0) {
+        text_add(&list, words->is_cut ? ", ..." : "");
+        print_note(out, title, list.bytes);
+    }
+    text_deinit(&list);
+}
+
+/* "gpu3, gpu0 (broken fan)": those without a reason first. */
+static void print_reserved(struct text *out, const struct status_resource *resource)
+{
+    const struct words *reserved = &resource->reserved;
+    struct text list = TEXT_INIT;
+    for (size_t i = 0; i < reserved->n; i++) {
+        if (!status_reserve_reason(resource, reserved->list[i])) {
+            add_listed(&list, reserved->list[i]);
+        }
+    }
+    for (size_t i = 0; i < resource->n_reserves; i++) {
+        add_listed(&list, resource->reserves[i].item);
+        text_add(&list, " (");
+        text_add_escaped(&list, resource->reserves[i].reason);
+        text_add(&list, ")");
+    }
+    if (list.n > 0) {
+        text_add(&list, reserved->is_cut ? ", ..." : "");
+        print_note(out, "reserved", list.bytes);
+    }
+    text_deinit(&list);
+}
+
+static void print_notes(struct text *out, const struct status_resource *resource)
+{
+    if (resource->paused && resource->reason) {
+        struct text reason = TEXT_INIT;
+        text_add_escaped(&reason, resource->reason);
+        print_note(out, "paused", reason.bytes);
+        text_deinit(&reason);
+    }
+    print_reserved(out, resource);
+    print_words(out, "draining", &resource->draining);
+    if (resource->cooling > 0) {
+        text_add_repeated(out, ' ', NOTE_INDENT);
+        text_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
+    }
+    print_words(out, "changed at runtime", &resource->changed);
+}
+
+/* ---- holders and waiters ---- */
+
+static const struct column lease_columns[] = {
+    {.title = "PLACE"},
+    {.title = "UNITS", .least = 8},
+    {.title = "AGE", .is_right = true},
+    {.title = "PID", .is_right = true},
+    {.title = "USER", .least = 8},
+    {.title = "PROGRAM", .is_optional = true, .least = 8},
+    {.title = "PRIORITY", .is_right = true, .is_optional = true},
+    {.title = "BLOCKED", .is_optional = true},
+    {.title = "LEASE"},
+    {.title = "HOLDER", .is_optional = true, .least = 8},
+    {.title = "REASON", .is_optional = true, .least = 12},
+};
+
+enum { N_LEASE_COLUMNS = sizeof lease_columns / sizeof lease_columns[0] };
+
+static void add_units(struct grid *grid, const struct words *units)
+{
+    struct text cell = TEXT_INIT;
+    for (size_t i = 0; i < units->n; i++) {
+        text_add(&cell, i > 0 ? "," : "");
+        text_add_escaped(&cell, units->list[i]);
+    }
+    text_add(&cell, units->is_cut ? ",..." : "");
+    grid_add(grid, &cell);
+}
+
+/* What holders and waiters have in common. */
+static void add_who(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    text_add_age(&cell, lease->age);
+    grid_add(grid, &cell);
+    add_number(grid, lease->pid);
+    if (lease->user) {
+        add_string(grid, lease->user);
+    } else {
+        add_number(grid, lease->uid);
+    }
+    add_string(grid, lease->program);
+    text_add(&cell, "");
+    if (lease->priority != 0) {
+        text_format(&cell, "%lld", (long long)lease->priority);
+    }
+    grid_add(grid, &cell);
+    add_string(grid, lease->blocked);
+    add_string(grid, lease->id);
+    add_string(grid, lease->holder);
+    add_string(grid, lease->reason);
+}
+
+static void add_holder(struct grid *grid, const struct status_lease *lease)
+{
+    add_string(grid, "held");
+    add_units(grid, &lease->units);
+    add_who(grid, lease);
+}
+
+static void add_waiter(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    text_format(&cell, "#%llu", (unsigned long long)lease->position);
+    grid_add(grid, &cell);
+    text_format(&cell, "wants %llu", (unsigned long long)lease->wants);
+    grid_add(grid, &cell);
+    add_who(grid, lease);
+}
+
+static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
+{
+    return style->most_leases > 0 && leases->n > style->most_leases ? style->most_leases
+                                                                    : leases->n;
+}
+
+static void add_leases(
+    struct grid *grid, const struct status_resource *resource, const struct table_style *style)
+{
+    for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
+        add_holder(grid, &resource->holders.list[i]);
+    }
+    for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
+        add_waiter(grid, &resource->waiters.list[i]);
+    }
+}
+
+static void print_rows(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
+    const char *what, const struct table_style *style, struct text *out)
+{
+    size_t n = n_shown(leases, style);
+    for (size_t i = 0; i < n; i++) {
+        grid_print_row(grid, (*rowp)++, out);
+    }
+    if (n < leases->n) {
+        text_add_repeated(out, ' ', LEASE_INDENT);
+        text_format(
+            out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void print_resource(const struct status_resource *resource, const struct grid *leases,
+    size_t *rowp, const struct table_style *style, struct text *out)
+{
+    print_notes(out, resource);
+    if (resource->holders.n + resource->waiters.n > 0) {
+        grid_print_titles(leases, out);
+    }
+    print_rows(leases, rowp, &resource->holders, "held", style, out);
+    print_rows(leases, rowp, &resource->waiters, "waiting", style, out);
+}
+
+void table_print(const struct status *status, const struct table_style *style, struct text *out)
+{
+    struct grid resources, leases;
+    grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
+    grid_init(&leases, lease_columns, N_LEASE_COLUMNS, LEASE_INDENT);
+    for (size_t i = 0; i < status->n_resources; i++) {
+        add_resource(&resources, &status->resources[i]);
+        add_leases(&leases, &status->resources[i], style);
+    }
+    if (style->width > 0) {
+        grid_fit(&leases, style->width);
+    }
+    if (status->draining) {
+        text_format(out, "draining: nothing is granted on this host; %llu held\n",
+            (unsigned long long)status->held);
+    }
+    grid_print_titles(&resources, out);
+    size_t row = 0;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        grid_print_row(&resources, i, out);
+        print_resource(&status->resources[i], &leases, &row, style, out);
+    }
+    grid_deinit(&resources);
+    grid_deinit(&leases);
+}
