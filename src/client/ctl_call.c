@@ -26,17 +26,6 @@ void complain(const char *format, ...)
     va_end(arguments);
 }
 
-/* "pause gpus: " - what was asked for. */
-static void add_subject(struct text *out, const struct call *call)
-{
-    text_add(out, call->request.word);
-    for (size_t i = 0; i < call->request.n_arguments; i++) {
-        text_add(out, " ");
-        text_add_escaped(out, call->request.arguments[i]);
-    }
-    text_add(out, ": ");
-}
-
 /* ---- connection ---- */
 
 static bool call_open(struct call *call)
@@ -121,7 +110,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
     struct text said = TEXT_INIT;
-    add_subject(&said, call);
+    text_format(&said, "%s: ", call->request.word);
     if (code == CODE_CONFIG && why) {
         text_add(&said, row->meaning);
         text_add(&said, ", nothing has changed:");

@@ -151,7 +151,7 @@ static const struct column lease_columns[] = {
     {.title = "PID", .is_right = true},
     {.title = "USER", .least = 8},
     {.title = "PROGRAM", .is_optional = true, .least = 8},
-    {.title = "PRIORITY", .is_right = true, .is_optional = true},
+    {.title = "PRIO", .is_right = true, .is_optional = true},
     {.title = "BLOCKED", .is_optional = true},
     {.title = "LEASE"},
     {.title = "HOLDER", .is_optional = true, .least = 8},
