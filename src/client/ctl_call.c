@@ -116,11 +116,14 @@ static void call_refused(struct call *call, const char *word, char *why)
         text_add(&said, ", nothing has changed:");
         add_lines(&said, why);
     } else {
-        text_add_escaped(&said, why ? why : code != CODE_NONE ? row->meaning : word);
+        text_add_escaped(&said, why ? why : code != CODE_NONE ? row->meaning : "refused");
+        text_add(&said, " (");
+        text_add_escaped(&said, word);
+        text_add(&said, ")");
     }
     if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
         who_may[call->right]) {
-        text_format(&said, " (only %s may)", who_may[call->right]);
+        text_format(&said, "; only %s may", who_may[call->right]);
     }
     complain("%s", said.bytes);
     text_deinit(&said);

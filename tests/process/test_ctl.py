@@ -1,0 +1,534 @@
+"""berthctl: what it sends, what it makes of the answers, and the operator's commands at the real
+daemon."""
+
+import fcntl
+import json
+import os
+import pty
+import pwd
+import signal
+import struct
+import termios
+import time
+
+import pytest
+
+from conftest import read_line
+from fake_berthd import FakeBerthd
+from lines import DEADLINE
+
+PATIENCE = 5  # seconds that berthctl waits for an answer
+
+as_nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+
+
+def served(berthctl, fake, *args, answer, close=True, **options):
+    """Runs it against the fake, which gives that answer: the request and the CompletedProcess-like
+    (status, out, err)."""
+    process = berthctl.start(*args, text=True, **options)
+    peer = fake.accept()
+    line = peer.line()
+    peer.send(answer)
+    if close:
+        peer.close()
+    out, err = process.communicate(timeout=DEADLINE)
+    return line, process.returncode, out, err
+
+
+# ---- the command line ----
+
+@pytest.mark.parametrize("args, line", [
+    (["ping"], "ping"),
+    (["limit", "etl", "4"], "limit etl 4"),
+    (["limit", "etl", "many"], "limit etl many"),  # the daemon judges
+    (["add", "gpus", "gpu0"], "add gpus gpu0"),
+    (["add", "--", "gpus", "-0"], "add gpus -0"),
+    (["remove", "gpus", "gpu0"], "remove gpus gpu0"),
+    (["reserve", "gpus", "gpu0", "--reason", "fan = broken"],
+     "reserve gpus gpu0 reason=fan%20=%20broken"),
+    (["pause", "--reason=why not", "gpus"], "pause gpus reason=why%20not"),
+    (["pause", "a=b\n"], "pause a%3Db%0A"),
+    (["resume", "gpus"], "resume gpus"),
+    (["reset", "gpus"], "reset gpus"),
+    (["undrain"], "undrain"),
+    (["reload"], "reload"),
+])
+def test_what_it_sends(berthctl, fake, args, line):
+    request, status, out, err = served(berthctl, fake, *args, answer="* drained\nok new=1\n")
+    assert (request, status, err) == (line, 0, "")
+    assert out == ("ok\n" if args == ["ping"] else "")
+
+
+@pytest.mark.parametrize("args, hint", [
+    ([], "no command"),
+    (["revolve"], "no such command: revolve"),
+    (["stat"], "no such command: stat"),  # no prefixes
+    (["\x1b[2J"], r"no such command: \x1b[2J"),
+    (["--nothing"], "no such option: --nothing"),
+    (["status", "--nothing"], "no such option: --nothing"),
+    (["status", "-S"], "an argument is missing: -S"),
+    (["status", "--wait"], "usage: berthctl status [NAME...] [--json]"),
+    (["ping", "--json"], "usage: berthctl ping"),
+    (["ping", "me"], "usage: berthctl ping"),
+    (["limit", "etl"], "usage: berthctl limit NAME N"),
+    (["limit", "etl", "4", "5"], "usage: berthctl limit NAME N"),
+    (["reserve", "gpus", "gpu0"], "usage: berthctl reserve NAME ITEM --reason TEXT"),
+    (["pause", ""], "an argument is empty"),
+    (["pause", "gpus", "--reason", ""], "the reason is empty"),
+    (["status"] + ["a"] * 17, "usage: berthctl status"),
+    (["status", "a" * 5000], "status: too much for one request"),
+    (["-S", "x" * 200, "ping"], "not a path for a socket"),
+])
+def test_wrong_usage(berthctl, fake, args, hint):
+    done = berthctl(*args)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith("berthctl: " + hint)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("args", [["--help"], ["-h"], ["limit", "--help"]])
+def test_help_names_every_command(berthctl, args):
+    done = berthctl(*args)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("status limit add remove reserve pause resume reset drain undrain reload ping"
+                 " version -S $BERTH_SOCKET").split():
+        assert f" {word} " in done.stdout.replace(",", " ").replace(";", " ")
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_socket_by_option_goes_first(berthctl, fake):
+    elsewhere = {"BERTH_SOCKET": "/nonexistent/s"}
+    for args in (["-S", fake.path, "ping"], ["ping", "--socket", fake.path]):
+        assert served(berthctl, fake, *args, answer="ok\n", env=elsewhere)[1] == 0
+    done = berthctl("ping", env=elsewhere)
+    assert (done.returncode, done.stdout) == (69, "")
+    assert done.stderr == "berthctl: cannot connect to /nonexistent/s: No such file or directory\n"
+
+
+# ---- answers ----
+
+@pytest.mark.parametrize("answer, status, text", [
+    ("error unknown gpus:%20no\n", 78, "pause: gpus: no (unknown)"),
+    ("error kind\n", 78, "pause: not for this kind of resource (kind)"),
+    ("error bad-value x\n", 64, "pause: x (bad-value)"),
+    ("error busy full\n", 69, "pause: full (busy)"),
+    ("error novelty\n", 69, "pause: refused (novelty)"),
+    ("error unknown %1b[2J%0a\n", 78, r"pause: \x1b[2J\x0a (unknown)"),
+    ("error forbidden no\n", 77,
+     "pause: no (forbidden); only root, the daemon's user, and admin-users and admin-groups of the"
+     " resource or of [daemon] may"),
+    ("", 69, "berthd has closed the connection"),
+    ("ok", 69, "berthd has closed the connection"),
+])
+def test_refusals(berthctl, fake, answer, status, text):
+    done = served(berthctl, fake, "pause", "gpus", answer=answer)
+    assert done[1:] == (status, "", f"berthctl: {text}\n")
+
+
+@pytest.mark.parametrize("command, answer", [
+    ("ping", "hello\n"),
+    ("ping", "okay\n"),
+    ("ping", "error\n"),
+    ("ping", "error unknown %zz\n"),
+    ("ping", "\x01\n"),
+    ("ping", "x" * 5000 + "\n"),
+    ("status", "ok draining=maybe\nend\n"),
+    ("status", "ok\nresource a\nend\n"),
+    ("status", "ok\nholder a units=0\nend\n"),
+    ("version", "ok\n"),
+    ("version", "ok version=1 proto=x pid=1 uptime=1\n"),
+    ("drain", "ok\n"),
+])
+def test_nonsense(berthctl, fake, command, answer):
+    _, status, out, err = served(berthctl, fake, command, answer=answer)
+    assert (status, out) == (69, "")
+    assert err == f"berthctl: what listens at {fake.path} does not speak this protocol\n"
+
+
+def test_a_full_daemon_that_does_not_read(berthctl, fake):
+    """Its only line comes before anything could be sent."""
+    process = berthctl.start("ping", text=True)
+    peer = fake.accept()
+    peer.send("error busy too%20many\n")
+    peer.close()
+    _, err = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, err) == (69, "berthctl: ping: too many (busy)\n")
+
+
+def test_a_hung_daemon(berthctl, fake, directory):
+    """In the middle of an answer, before it, and with a queue of connections that is full."""
+    full = FakeBerthd(directory / "full", backlog=0)
+    begin = time.monotonic()
+    processes = [berthctl.start("status", text=True)]
+    fake.accept().send("ok draining=0\nresource a kind=lock\n* lost x y\n")
+    processes += [berthctl.start(*args, text=True) for args in (
+        ["ping"], ["drain", "--wait"], ["-S", full.path, "ping"], ["-S", full.path, "ping"])]
+    errors = []
+    for process in processes:
+        out, err = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, out) == (69, "")
+        errors.append(err)
+    assert time.monotonic() - begin >= PATIENCE
+    silence = f"berthctl: berthd has not answered for {PATIENCE} seconds\n"
+    assert errors[:3] == [silence] * 3
+    assert sorted(errors[3:]) == [
+        silence,
+        f"berthctl: cannot connect to {full.path}: Resource temporarily unavailable\n"]
+    full.close()
+
+
+def test_answer_that_cannot_be_written(berthctl, fake):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        _, status, _, err = served(berthctl, fake, "ping", answer="ok\n", stdout=full)
+    assert (status, err) == (1, "berthctl: cannot write the answer: No space left on device\n")
+
+
+# ---- status ----
+
+UNFRIENDLY = (
+    "ok draining=0 held=1 waiting=0\n"
+    "resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting=0 paused=1"
+    " reason=%1b[1mbold%0a%c3%bc\n"
+    "holder 1 units=0 token=1 pid=1 uid=0 age=1 program=%1b]0;title%07 reason=%9b2J%c2%9b"
+    " holder=%e2%80%ae%7f\n"
+    "end\n")
+
+
+@pytest.mark.parametrize("args", [[], ["--json"]])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_nothing_is_printed_unescaped(berthctl, fake, args, locale):
+    _, status, out, _ = served(
+        berthctl, fake, "status", *args, answer=UNFRIENDLY, env={"LC_ALL": locale})
+    assert status == 0
+    for line in out.split("\n"):
+        assert line.isprintable()
+        assert line.isascii() or (locale == "C.UTF-8" and not args)
+    assert ("ü" in out) == (locale == "C.UTF-8" and not args)
+
+
+def test_what_it_does_not_know_is_ignored(berthctl, fake):
+    answer = ("ok draining=0 held=0 waiting=0 moon=full\nweather fine\n"
+              "resource a kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 colour=red\n"
+              "end\n")
+    _, status, out, err = served(berthctl, fake, "status", "--json", "a", answer=answer)
+    assert (status, err) == (0, "")
+    assert [row["name"] for row in json.loads(out)["resources"]] == ["a"]
+
+
+def long_queue(n):
+    lines = ["ok draining=0 held=1 waiting=0",
+             f"resource a kind=lock scope=host limit=1 in_use=1 free=0 waiting={n}",
+             "holder z units=0 token=1 pid=1 uid=0 age=1 program=a-program reason=" + "x" * 200]
+    lines += [f"waiter w{i} position={i} wants=1 pid=1 uid=0 age=1 priority=0"
+              for i in range(1, n + 1)]
+    return "\n".join(lines + ["end", ""])
+
+
+def on_terminal(berthctl, fake, *args, columns, answer):
+    """Its output on a terminal of so many columns, as lines."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = berthctl.start(*args, stdout=its)
+    os.close(its)
+    peer = fake.accept()
+    peer.line()
+    peer.send(answer)
+    output = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            output += chunk
+    except OSError:  # EIO: nobody has the other end any more
+        pass
+    os.close(ours)
+    assert process.wait(DEADLINE) == 0
+    return output.decode().replace("\r", "").splitlines()
+
+
+def test_status_on_a_terminal(berthctl, fake):
+    lines = on_terminal(berthctl, fake, "status", columns=80, answer=long_queue(25))
+    assert max(map(len, lines)) == 80
+    assert lines[-1].strip() == "... and 5 more waiting: name the resource to see all"
+    assert len(lines) == 2 + 1 + 1 + 20 + 1
+    lines = on_terminal(berthctl, fake, "status", "a", columns=300, answer=long_queue(25))
+    assert lines[3].endswith(" " + "x" * 200)
+    assert len(lines) == 2 + 1 + 1 + 25
+
+
+def test_status_elsewhere_is_whole(berthctl, fake):
+    _, status, out, _ = served(berthctl, fake, "status", answer=long_queue(3000))
+    assert status == 0
+    assert "x" * 200 in out
+    assert len(out.splitlines()) == 2 + 1 + 1 + 3000
+
+
+# ---- drain ----
+
+def test_drain_waits_without_a_deadline(berthctl, fake):
+    """Nothing else comes for longer than any answer may take, and then it ends."""
+    process = berthctl.start("drain", "--wait", text=True)
+    peer = fake.accept()
+    assert peer.line() == "drain wait=1"
+    peer.send("ok held=2\n* lost 1 released x\n")
+    assert read_line(process.stderr) == (
+        "berthctl: draining, waiting until 2 held leases have been given back")
+    with pytest.raises(Exception, match="timed out"):
+        process.wait(PATIENCE + 0.5)
+    peer.send("* drained\n")
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, out) == (0, "drained\n")
+
+
+def test_drain_ends_with_the_connection_or_a_signal(berthctl, fake):
+    stopped, interrupted = [berthctl.start("drain", "--wait") for _ in range(2)]
+    peers = [fake.accept() for _ in range(2)]
+    for peer in peers:
+        peer.line()
+        peer.send("ok held=1\n")
+    for process in stopped, interrupted:
+        read_line(process.stderr)
+    interrupted.send_signal(signal.SIGINT)
+    assert interrupted.wait(DEADLINE) == -signal.SIGINT
+    for peer in peers:
+        peer.close()
+    assert stopped.wait(DEADLINE) == 69
+
+
+# ---- with the daemon ----
+
+CONFIG = """
+[semaphore etl]
+limit = 2
+[lock deploy]
+[pool gpus]
+items = gpu0 gpu1 gpu2
+[semaphore market/*]
+limit = 5
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+@pytest.fixture
+def ok(berthctl):
+    """Runs a command that must succeed silently but for what is returned."""
+    def run(*args, **options):
+        done = berthctl(*args, **options)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+    return run
+
+
+@pytest.fixture
+def status(ok):
+    def run(*names):
+        answer = json.loads(ok("status", "--json", *names))
+        assert answer["version"] == 1
+        return answer["resources"][0] if names else answer
+    return run
+
+
+def test_ping_and_version(daemon, ok):
+    assert ok("ping") == "ok\n"
+    client, server = ok("version").splitlines()
+    assert ok("--version") == client + "\n"
+    assert client.startswith("berthctl ")
+    assert server.startswith(client.replace("ctl", "d") + f" (protocol 1, pid {daemon.process.pid}")
+
+
+def test_status_of_an_idle_host(daemon, ok, status):
+    assert ok("status").splitlines() == [
+        "NAME    KIND       LIMIT  USED  FREE  WAIT  STATE",
+        "etl     semaphore      2     0     2     0",
+        "deploy  lock           1     0     1     0",
+        "gpus    pool           3     0     3     0",
+    ]
+    answer = status()
+    assert not answer["draining"]
+    assert [row["name"] for row in answer["resources"]] == ["etl", "deploy", "gpus"]
+    assert ok("status", "market/alice", "etl").count("semaphore") == 2
+    assert status("market/alice")["template"] == "market/*"
+    assert [item["state"] for item in status("gpus")["items"]] == ["idle"] * 3
+
+
+def test_holders_and_waiters(daemon, ok, status):
+    holder, waiter = daemon.client(), daemon.client()
+    lease = holder.request(
+        "acquire etl:2 holder=job%2012 reason=weekly%20load program=etl-load pid=4711").split()[1]
+    waiting = waiter.request("acquire etl priority=0 pid=4712 reason=%1b[2J").split()[1]
+    etl = status("etl")
+    assert (etl["limit"], etl["in_use"], etl["free"], etl["waiting"]) == (2, 2, 0, 1)
+    assert etl["holders"] == [{
+        "lease": lease, "units": [0, 1], "units_cut": False, "pid": 4711, "uid": os.geteuid(),
+        "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
+        "program": "etl-load", "reason": "weekly load", "holder": "job 12",
+        "age_ms": etl["holders"][0]["age_ms"]}]
+    assert int(etl["holders"][0]["token"]) > 0
+    assert [(row["lease"], row["position"], row["wants"], row["pid"], row["reason"],
+             row["program"], row["priority"], row["blocked"]) for row in etl["waiters"]] == [
+        (waiting, 1, 1, 4712, "\x1b[2J", None, 0, None)]
+    lines = ok("status", "etl").splitlines()
+    assert lines[1].split() == ["etl", "semaphore", "2", "2", "0", "1"]
+    held, queued = lines[3].split(), lines[4].split()
+    assert held[0] == "held" and held[1] == "0-1" and held[3] == "4711"
+    assert lines[3].endswith("job 12  weekly load")
+    assert queued[:3] == ["#1", "wants", "1"] and queued[-1] == r"\x1b[2J"
+
+
+def test_limit(daemon, ok, status):
+    client = daemon.client()
+    client.request("acquire etl:2")
+    ok("limit", "etl", "1")
+    etl = status("etl")
+    assert (etl["limit"], etl["in_use"], etl["changed"]) == (1, 2, ["limit"])
+    assert "over limit, changed" in ok("status", "etl")
+    ok("limit", "etl", "0")
+    assert "closed" in ok("status", "etl")
+    ok("reset", "etl")
+    assert (status("etl")["limit"], status("etl")["changed"]) == (2, [])
+
+
+def test_items(daemon, ok, status):
+    client = daemon.client()
+    assert ",gpu0" in client.request("acquire gpus")
+
+    def items():
+        return {row["name"]: (row["state"], row["reason"]) for row in status("gpus")["items"]}
+
+    ok("add", "gpus", "gpu9")
+    ok("reserve", "gpus", "gpu1", "--reason", "fan, left: 5 %")
+    ok("remove", "gpus", "gpu0")
+    ok("remove", "gpus", "gpu2")
+    assert items() == {"gpu0": ("draining", None), "gpu1": ("reserved", "fan, left: 5 %"),
+                       "gpu9": ("idle", None)}
+    lines = ok("status", "gpus").splitlines()
+    assert "    reserved: gpu1 (fan, left: 5 %)" in lines
+    assert "    draining: gpu0" in lines
+    assert "    changed at runtime: items" in lines
+    ok("reset", "gpus")
+    assert items() == {"gpu0": ("held", None), "gpu1": ("idle", None), "gpu2": ("idle", None)}
+
+
+def test_reserved_slots(daemon, ok, status):
+    ok("reserve", "etl", "1", "--reason", "maintenance")
+    etl = status("etl")
+    assert etl["items"] == [{"name": 1, "state": "reserved", "reason": "maintenance"}]
+    assert "    reserved: 1 (maintenance)" in ok("status", "etl")
+    ok("add", "etl", "1")
+    assert status("etl")["items"] == []
+
+
+def test_pause(daemon, ok, status):
+    ok("pause", "etl", "--reason", "disk swap\n\x1b[1m")
+    etl = status("etl")
+    assert (etl["paused"], etl["pause_reason"]) == (True, "disk swap\n\x1b[1m")
+    assert "    paused: disk swap\\x0a\\x1b[1m" in ok("status").splitlines()
+    client = daemon.client()
+    lease = client.request("acquire etl").split()
+    assert lease[0] == "waiting"
+    ok("resume", "etl")
+    assert client.line().startswith("* granted " + lease[1])
+    assert not status("etl")["paused"]
+    ok("pause", "market/alice")
+    assert status("market/alice")["pause_reason"] is None
+
+
+def test_drain(daemon, berthctl, ok, status):
+    client = daemon.client()
+    lease = client.request("acquire etl").split()[1]
+    assert ok("drain") == "draining, 1 held\n"
+    assert status()["draining"]
+    assert ok("status").splitlines()[0] == (
+        "draining: nothing is granted on this host; 1 held")
+    process = berthctl.start("drain", "--wait", text=True)
+    assert read_line(process.stderr).startswith("berthctl: draining, waiting until 1 held lease ")
+    assert client.request("release " + lease) == "ok"
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, out) == (0, "drained\n")
+    assert ok("drain", "--wait") == "drained\n"  # at once
+    ok("undrain")
+    assert not status()["draining"]
+
+
+def test_reload(daemon, berthctl, ok, status):
+    daemon.configure(CONFIG.replace("limit = 2", "limit = 3"))
+    ok("reload")
+    assert status("etl")["limit"] == 3
+    daemon.configure("[lock a]\nlimit = x\n[semaphore b]\nnothing = 1\n")
+    done = berthctl("reload")
+    assert (done.returncode, done.stdout) == (78, "")
+    lines = done.stderr.splitlines()
+    assert lines[0] == (
+        "berthctl: reload: the configuration has errors, nothing has changed:")
+    assert len(lines) >= 3
+    assert all(line.startswith(f"  {daemon.config}:") for line in lines[1:])
+    assert status("etl")["limit"] == 3
+
+
+@pytest.mark.parametrize("args, exit_status, code", [
+    (["status", "nothing"], 78, "unknown"),
+    (["status", "etl", "nothing"], 78, "unknown"),
+    (["pause", "nothing"], 78, "unknown"),
+    (["remove", "gpus", "gpu7"], 78, "unknown"),
+    (["limit", "gpus", "1"], 78, "kind"),
+    (["limit", "deploy", "2"], 78, "kind"),
+    (["remove", "etl", "1"], 78, "kind"),
+    (["add", "etl", "1"], 78, "kind"),
+    (["limit", "etl", "many"], 64, "bad-value"),
+    (["pause", "etl", "--reason", "x" * 257], 64, "bad-value"),
+])
+def test_refused_by_the_daemon(daemon, berthctl, args, exit_status, code):
+    done = berthctl(*args)
+    assert (done.returncode, done.stdout) == (exit_status, "")
+    assert done.stderr.startswith(f"berthctl: {args[0]}: ")
+    assert done.stderr.endswith(f"({code})\n")
+    assert done.stderr.count("\n") == 1
+
+
+# ---- rights ----
+
+FOR_ALL = [["status"], ["status", "etl", "--json"], ["ping"], ["version"]]
+OF_RESOURCE = [["limit", "etl", "1"], ["reserve", "etl", "1", "--reason", "r"], ["add", "etl", "1"],
+               ["add", "gpus", "gpu5"], ["remove", "gpus", "gpu5"], ["pause", "etl"],
+               ["resume", "etl"], ["reset", "etl"]]
+OF_DAEMON = [["drain"], ["drain", "--wait"], ["undrain"], ["reload"]]
+
+
+def refused(berthctl, args, who):
+    done = berthctl(*args, **as_nobody)
+    assert (done.returncode, done.stdout) == (77, "")
+    assert done.stderr.startswith(f"berthctl: {args[0]}: ")
+    assert done.stderr.endswith(
+        f"; only root, the daemon's user, and admin-users and admin-groups of {who} may\n")
+
+
+@needs_root
+def test_nobody_may_only_look(daemon, berthctl, ok, status):
+    before = status()
+    for args in FOR_ALL:
+        ok(*args, **as_nobody)
+    for args in OF_RESOURCE:
+        refused(berthctl, args, "the resource or of [daemon]")
+    for args in OF_DAEMON:
+        refused(berthctl, args, "[daemon]")
+    assert status() == before
+
+
+@needs_root
+def test_admins_of_a_resource(berthd, berthctl, ok):
+    berthd("[semaphore etl]\nlimit = 2\nadmin-users = nobody\n"
+           "[pool gpus]\nitems = a b\nadmin-groups = nogroup\n[lock deploy]\n")
+    for args in OF_RESOURCE:
+        ok(*args, **as_nobody)
+    refused(berthctl, ["pause", "deploy"], "the resource or of [daemon]")
+    refused(berthctl, ["drain"], "[daemon]")
+
+
+@needs_root
+def test_admins_of_the_daemon(berthd, ok):
+    berthd("admin-users = nobody\n" + CONFIG)
+    for args in OF_RESOURCE + OF_DAEMON:
+        ok(*args, **as_nobody)
