@@ -491,7 +491,7 @@ def test_refused_by_the_daemon(daemon, berthctl, args, exit_status, code):
 # ---- rights ----
 
 FOR_ALL = [["status"], ["status", "etl", "--json"], ["ping"], ["version"]]
-OF_RESOURCE = [["limit", "etl", "1"], ["reserve", "etl", "1", "--reason", "r"], ["add", "etl", "1"],
+OF_RESOURCE = [["limit", "etl", "1"], ["reserve", "etl", "0", "--reason", "r"], ["add", "etl", "0"],
                ["add", "gpus", "gpu5"], ["remove", "gpus", "gpu5"], ["pause", "etl"],
                ["resume", "etl"], ["reset", "etl"]]
 OF_DAEMON = [["drain"], ["drain", "--wait"], ["undrain"], ["reload"]]
