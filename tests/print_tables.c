@@ -1,0 +1,38 @@
+/* print_tables.c - the tables of requests, codes, events and configuration keys as text, for
+ * tests/check_docs.py. */
+#include "conf/conf.h"
+#include "wire/protocol.h"
+
+#include <stdio.h>
+
+static const char *const right_words[] = {
+    [RIGHT_ANYONE] = "anyone",
+    [RIGHT_USE] = "use",
+    [RIGHT_OWNER] = "owner",
+    [RIGHT_RESOURCE_ADMIN] = "admin",
+    [RIGHT_DAEMON_ADMIN] = "daemon admin",
+};
+
+int main(void)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const struct command_row *row = &command_table[i];
+        printf("command\t%s\t%s\t", row->word, right_words[row->right]);
+        for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
+            if (row->keys & UINT32_C(1) << key) {
+                printf("%s ", request_key_words[key]);
+            }
+        }
+        putchar('\n');
+    }
+    for (size_t i = CODE_NONE + 1; i < N_CODES; i++) {
+        printf("code\t%s\t%d\t%s\n", code_table[i].word, code_table[i].exit_status,
+            code_table[i].meaning);
+    }
+    for (size_t i = EVENT_NONE + 1; i < N_EVENTS; i++) {
+        printf("event\t%s\n", event_words[i]);
+    }
+    printf("keys\n");
+    conf_print_keys(stdout);
+    return 0;
+}
