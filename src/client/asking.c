@@ -337,7 +337,8 @@ static enum asking_result take_time(struct asking *asking, nanoseconds now)
         set_why_down(asking, "berthd does not answer");
         return is_down(asking, now);
     }
-    if (now >= patience_end(asking)) {
+    bool was_tried = asking->why_down[0] != '\0';
+    if (was_tried && now >= earlier(asking->down_at, patience_end(asking))) {
         return is_down(asking, now);
     }
     return ask(asking, now);

@@ -1,0 +1,327 @@
+"""berth run: no daemon, one that does not answer, and one that goes away."""
+
+import os
+import socket
+import time
+
+import pytest
+
+from conftest import Program, read_line
+from fake_berthd import FakeBerthd
+from lines import DEADLINE
+
+
+def error_of(process, status):
+    assert process.wait(DEADLINE) == status
+    return process.stderr.read().decode()
+
+
+# ---- nobody there ----
+
+def test_nobody_listens(berth, directory):
+    begun = time.monotonic()
+    done = berth("run", "r", "--", "touch", "ran")
+    assert (done.returncode, done.stdout) == (69, "")
+    assert done.stderr == f"berth: cannot connect to {directory}/s: No such file or directory\n"
+    assert not (directory / "ran").exists()
+    assert time.monotonic() - begun < 2  # at once, not after --down-after
+
+
+def test_a_stale_socket(berth, directory):
+    FakeBerthd(directory / "s").close()
+    done = berth("run", "r", "--", "true")
+    assert (done.returncode, done.stderr) == (
+        69, f"berth: cannot connect to {directory}/s: Connection refused\n")
+
+
+def test_it_is_no_case_for_the_conflict_status(berth):
+    assert berth("run", "-E", "0", "r", "--", "true").returncode == 69
+
+
+def test_run_all_the_same(berth, directory):
+    done = berth("run", "--if-down", "run", "r", "--", "sh", "-c", "env | grep ^BERTH_; exit 3",
+                 env={"BERTH_LEASE": "1", "BERTH_SLOT": "1"})
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (f"berth: cannot connect to {directory}/s: No such file or directory; "
+                           "running without a lease\n")
+
+
+def test_wait_until_it_is_there(berth, directory):
+    process = berth.start("run", "--if-down", "wait", "r", "--", "echo", "ran")
+    assert read_line(process.stderr).startswith("berth: waiting for berthd (cannot connect to ")
+    fake = FakeBerthd(directory / "s")
+    peer = fake.grant()
+    out, err = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, out, err) == (0, b"ran\n", b"")
+    assert peer.line() == "release 1"
+    fake.close()
+
+
+def test_wait_no_longer_than_asked(berth, directory):
+    process = berth.start("run", "--if-down", "wait", "-w", "1.2s", "r", "--", "true")
+    begun = time.monotonic()
+    error = error_of(process, 69)  # an outage, not a conflict
+    assert 1.1 < time.monotonic() - begun < 5
+    assert error.splitlines()[-1] == (
+        f"berth: cannot connect to {directory}/s: No such file or directory")
+
+
+# ---- which socket ----
+
+def test_the_user_s_socket(berth, directory):
+    (directory / "berth").mkdir()
+    fake = FakeBerthd(directory / "berth" / "berth.sock")
+    process = berth.start("run", "-S", "user", "r", "--", "sh", "-c", "echo $BERTH_SOCKET",
+                          env={"XDG_RUNTIME_DIR": str(directory)})
+    fake.grant()
+    assert process.communicate(timeout=DEADLINE)[0].decode() == f"{fake.path}\n"
+    fake.close()
+
+
+def test_the_user_s_socket_without_xdg(berth):
+    program = Program("berth", berth.directory)
+    program.environ.pop("XDG_RUNTIME_DIR", None)
+    done = program("run", "-S", "user", "r", "--", "true")
+    assert f"/run/user/{os.getuid()}/berth/berth.sock" in done.stderr
+
+
+def test_the_default_socket(berth, directory):
+    if os.path.exists("/run/berth"):
+        pytest.skip("this machine has a berthd of its own")
+    (directory / "berth").mkdir()
+    program = Program("berth", directory)
+    del program.environ["BERTH_SOCKET"]
+    program.environ["XDG_RUNTIME_DIR"] = str(directory)
+    plain = "berth: cannot connect to /run/berth/berth.sock: No such file or directory"
+    done = program("run", "r", "--", "true")
+    assert (done.returncode, done.stderr) == (69, plain + "\n")
+    fake = FakeBerthd(directory / "berth" / "berth.sock")
+    done = program("run", "r", "--", "true")
+    assert (done.returncode, done.stderr) == (
+        69, f"{plain} (but {fake.path} exists: -S user)\n")
+    fake.close()
+
+
+def test_the_option_beats_the_environment(berth, directory):
+    done = berth("run", "-S", "/nowhere/s", "r", "--", "true")
+    assert "cannot connect to /nowhere/s" in done.stderr
+
+
+def serve_as(uid, path):
+    """A server whose credentials are another user's: listen() fixes them."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    os.chmod(path, 0o666)
+    pid = os.fork()
+    if pid == 0:
+        os.setuid(uid)
+        listener.listen()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return listener
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("options, status", [([], 69), (["--if-down", "run"], 0)])
+def test_a_server_of_somebody_else_is_refused(berth, directory, options, status):
+    listener = serve_as(65534, directory / "s")
+    done = berth("run", *options, "r", "--", "true")
+    assert done.returncode == status
+    assert done.stderr.startswith(
+        f"berth: {directory}/s belongs to a server that is neither root's, berth's nor yours")
+    listener.close()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_a_user_trusts_root_and_himself(berth, fake, directory):
+    os.chmod(fake.path, 0o666)
+    process = berth.start("run", "r", "--", "true", user=65534)
+    fake.grant()
+    assert process.wait(DEADLINE) == 0
+    fake.gone()
+    listener = serve_as(65534, directory / "s")
+    process = berth.start("run", "r", "--", "true", user=65534)
+    listener.accept()[0].close()
+    process.kill()
+    process.wait()
+    listener.close()
+
+
+# ---- there, but without an answer ----
+
+@pytest.mark.parametrize("option, status", [("fail", 69), ("run", 0)])
+def test_no_answer(berth, fake, option, status):
+    begun = time.monotonic()
+    process = berth.start(
+        "run", "--if-down", option, "--down-after", "0.3s", "r", "--", "true")
+    peer, _ = fake.asked()
+    error = error_of(process, status)
+    assert 0.25 < time.monotonic() - begun < 3
+    assert error.startswith("berth: berthd does not answer")
+    assert peer.ended()
+
+
+def test_no_answer_and_patience(berth, fake):
+    process = berth.start("run", "--if-down", "wait", "--down-after", "0.1s", "r", "--", "true")
+    first, _ = fake.asked()
+    assert read_line(process.stderr) == "berth: waiting for berthd (berthd does not answer)"
+    assert first.ended()
+    fake.grant()
+    assert process.wait(DEADLINE) == 0
+
+
+@pytest.mark.parametrize("code", ["busy", "no-memory"])
+@pytest.mark.parametrize("option, status", [("fail", 69), ("run", 5), ("wait", 5)])
+def test_busy_is_down(berth, fake, code, option, status):
+    process = berth.start("run", "--if-down", option, "r", "--", "sh", "-c", "exit 5")
+    peer, _ = fake.asked()
+    peer.send(f"error {code} too%20much\n")
+    peer.close()
+    if option == "wait":
+        fake.grant()
+    assert f"too much ({code})" in error_of(process, status)
+
+
+def test_an_early_end_is_tried_again(berth, fake):
+    """berthd may be in the middle of a restart, or out of descriptors."""
+    process = berth.start("run", "r", "--", "true")
+    for _ in range(3):
+        fake.asked()[0].close()
+    fake.grant()
+    assert error_of(process, 0) == ""
+
+
+def test_an_early_end_and_then_nobody(berth, fake, directory):
+    process = berth.start("run", "r", "--", "true")
+    fake.asked()
+    fake.gone()
+    again = FakeBerthd(directory / "s")
+    again.grant()
+    assert error_of(process, 0) == ""
+    again.close()
+
+
+def test_early_ends_until_it_counts_as_down(berth, fake):
+    process = berth.start("run", "--down-after", "0.5s", "r", "--", "true")
+    fake.listener.settimeout(0.05)
+    begun = time.monotonic()
+    while process.poll() is None:
+        try:
+            fake.asked()[0].close()
+        except TimeoutError:
+            pass
+        assert time.monotonic() - begun < 3
+    assert error_of(process, 69) == "berth: berthd closed the connection\n"
+
+
+def test_a_full_backlog_is_tried_again(berth, directory):
+    fake = FakeBerthd(directory / "s", backlog=0)
+    filler = socket.socket(socket.AF_UNIX)
+    filler.connect(str(fake.path))  # backlog 0 takes one
+    process = berth.start("run", "--down-after", "20s", "-w", "20s", "r", "--", "true")
+    fake.accept()
+    fake.grant()
+    assert error_of(process, 0) == ""
+    filler.close()
+    fake.close()
+
+
+def test_a_short_wait_is_no_outage(berth, fake):
+    """The answer may take longer than the wait that was asked for."""
+    process = berth.start("run", "-w", "1ms", "r", "--", "true")
+    peer, _ = fake.asked()
+    peer.send("waiting 1 position=1\n")
+    assert error_of(process, 75) == "berth: timed out waiting\n"
+
+
+# ---- gone while in the queue ----
+
+@pytest.mark.parametrize("option", ["fail", "run", "wait"])
+def test_a_waiter_asks_again(berth, fake, directory, option):
+    """Whatever --if-down says: it was accepted."""
+    process = berth.start("run", "--if-down", option, "r", "--", "echo", "ran")
+    fake.queue()
+    fake.gone()
+    assert read_line(process.stderr).startswith("berth: lost berthd while waiting; trying again (")
+    again = FakeBerthd(directory / "s")
+    peer = again.queue("waiting 2 position=1")
+    peer.send("* granted 2 slot=r,1,0\n")
+    out, err = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, out, err) == (0, b"ran\n", b"")
+    assert peer.line() == "release 2"
+    again.close()
+
+
+def test_a_waiter_is_told_busy_when_it_asks_again(berth, fake):
+    process = berth.start("run", "-q", "r", "--", "true")
+    fake.queue().close()
+    peer, _ = fake.asked()
+    peer.send("error busy x\n")
+    fake.grant()
+    assert error_of(process, 0) == ""
+
+
+def test_a_waiter_is_refused_when_it_asks_again(berth, fake):
+    process = berth.start("run", "-q", "r", "--", "true")
+    fake.queue().close()
+    peer, _ = fake.asked()
+    peer.send("error unknown gone\n")
+    assert error_of(process, 78) == "berth: gone (unknown)\n"
+
+
+def test_the_time_limit_goes_on(berth, fake):
+    """From the start of berth, over all connections."""
+    process = berth.start("run", "-q", "-w", "2s", "r", "--", "true")
+    begun = time.monotonic()
+    waits = []
+    for _ in range(3):
+        peer, words = fake.asked()
+        waits += [int(word[5:-2]) for word in words if word.startswith("wait=")]
+        peer.send("waiting 1 position=1\n")
+        peer.close()
+    fake.gone()
+    assert 1500 < waits[0] <= 2000
+    assert waits[0] > waits[1] > waits[2]
+    error_of(process, 75)
+    assert 1.8 < time.monotonic() - begun < 4
+
+
+def test_a_waiter_whose_daemon_stays_silent(berth, fake):
+    """Accepted once, then connected to something that does not answer: on to the next try."""
+    process = berth.start("run", "-q", "--down-after", "0.1s", "r", "--", "true")
+    fake.queue().close()
+    silent, _ = fake.asked()
+    assert silent.ended()
+    fake.grant()
+    assert error_of(process, 0) == ""
+
+
+# ---- gone while the job runs ----
+
+def running(berth, fake):
+    process = berth.start("run", "r", "--", "sh", "-c", "echo ready; read line; exit 6",
+                          stdin=-1)
+    peer = fake.grant()
+    assert read_line(process.stdout) == "ready"
+    return process, peer
+
+
+def test_the_job_goes_on_without_the_connection(berth, fake):
+    process, peer = running(berth, fake)
+    peer.close()
+    assert read_line(process.stderr) == (
+        "berth: lost the lease (berthd closed the connection); the job goes on")
+    process.stdin.close()
+    process.stdin = None
+    assert error_of(process, 6) == ""
+
+
+def test_the_job_goes_on_without_the_lease(berth, fake):
+    process, peer = running(berth, fake)
+    peer.send("* lost 2 released of%20no%20concern\n* lost 1 released by%20an%20admin%0A\n")
+    assert read_line(process.stderr) == (
+        "berth: lost the lease (by an admin?); the job goes on")
+    process.stdin.close()
+    process.stdin = None
+    assert error_of(process, 6) == ""
+    assert peer.line() == ""  # nothing is left to release
