@@ -154,7 +154,10 @@ static void open_resource(struct loading *loading, const char *name)
     conf->definitions = array_grow(conf->definitions, n, sizeof *conf->definitions);
     struct definition *definition = &conf->definitions[conf->n_definitions++];
     *definition = (struct definition){
-        .name = memory_string(name ? name : ""), .kind = resource_kinds[section->kind]};
+        .name = memory_string(name ? name : ""),
+        .kind = resource_kinds[section->kind],
+        .max_units_per_user = UNBOUNDED, /* locks have no key for it */
+    };
     set_defaults(section->kind, definition);
     section->object = definition;
     if (name) {

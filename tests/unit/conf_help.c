@@ -1,0 +1,125 @@
+#include "conf_help.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/berth-conf-XXXXXX";
+
+size_t n_lookups;
+
+struct name {
+    const char *text;
+    uint32_t id;
+};
+
+static enum lookup_result look_up(const struct name *names, const char *text, uint32_t *idp)
+{
+    n_lookups++;
+    for (; names->text; names++) {
+        if (strcmp(names->text, text) == 0) {
+            *idp = names->id;
+            return LOOKUP_FOUND;
+        }
+    }
+    errno = EIO;
+    return strcmp(text, "broken") == 0 ? LOOKUP_FAILED : LOOKUP_UNKNOWN;
+}
+
+static enum lookup_result look_up_user(const char *text, uint32_t *idp)
+{
+    static const struct name users[] = {{"alice", 1000}, {"bob", 1001}, {NULL, 0}};
+    return look_up(users, text, idp);
+}
+
+static enum lookup_result look_up_group(const char *text, uint32_t *idp)
+{
+    static const struct name groups[] = {{"etl", 2000}, {"ops", 2001}, {NULL, 0}};
+    return look_up(groups, text, idp);
+}
+
+const struct conf_lookup test_lookup = {.user = look_up_user, .group = look_up_group};
+
+void conf_test_init(void)
+{
+    cr_assert(mkdtemp(directory));
+    cr_assert_eq(chmod(directory, 0755), 0);
+    cr_assert_eq(chdir(directory), 0);
+    n_lookups = 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void conf_test_fini(void)
+{
+    cr_assert_eq(chdir("/"), 0);
+    cr_assert_eq(nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+void write_bytes(const char *path, const char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert(file, "%s: %m", path);
+    cr_assert_eq(fwrite(bytes, 1, n, file), n);
+    cr_assert_eq(fclose(file), 0);
+}
+
+void write_text(const char *path, const char *text)
+{
+    write_bytes(path, text, strlen(text));
+}
+
+struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors)
+{
+    write_bytes("t.conf", bytes, n);
+    return conf_load_with("t.conf", &test_lookup, errors);
+}
+
+struct conf *load_good(const char *text)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    struct conf *conf = load_bytes(text, strlen(text), &errors);
+    cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
+    cr_assert_eq(errors.n, 0);
+    return conf;
+}
+
+static char *joined(const struct conf_errors *errors)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = 0; i < errors->n; i++) {
+        fprintf(out, "%s%s", i == 0 ? "" : "\n", errors->messages[i]);
+    }
+    fclose(out);
+    return text;
+}
+
+void expect_errors_in(const char *path, const char *expected)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    struct conf *conf = conf_load_with(path, &test_lookup, &errors);
+    char *text = joined(&errors);
+    cr_expect_str_eq(text, expected);
+    cr_expect_eq(conf == NULL, expected[0] != '\0');
+    free(text);
+    conf_errors_deinit(&errors);
+    conf_free(conf);
+}
+
+void expect_errors(const char *text, const char *expected)
+{
+    write_text("t.conf", text);
+    expect_errors_in("t.conf", expected);
+}

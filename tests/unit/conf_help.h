@@ -1,0 +1,29 @@
+/* conf_help.h - for the tests of conf/: configurations as text, in a directory of their own, with
+ * a name service of two users and two groups. */
+#ifndef BERTH_TESTS_CONF_HELP_H
+#define BERTH_TESTS_CONF_HELP_H
+
+#include "conf/conf_internal.h"
+
+#include <stddef.h>
+
+/* users alice = 1000, bob = 1001; groups etl = 2000, ops = 2001; "broken" fails with EIO */
+extern const struct conf_lookup test_lookup;
+extern size_t n_lookups;
+
+/* Makes a directory and goes there; messages then begin with plain file names. */
+void conf_test_init(void);
+void conf_test_fini(void);
+
+void write_bytes(const char *path, const char *bytes, size_t n);
+void write_text(const char *path, const char *text);
+
+/* Writes "t.conf" and loads it. */
+struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors);
+/* Must be free of errors. */
+struct conf *load_good(const char *text);
+/* `expected`: all messages, one a line; "" if it must be good. */
+void expect_errors(const char *text, const char *expected);
+void expect_errors_in(const char *path, const char *expected);
+
+#endif

@@ -1,0 +1,405 @@
+/* What the keys take, where it goes, and what they are without being given. */
+#include "conf/keys.h"
+#include "conf/values.h"
+#include "conf_help.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(conf_values, .init = conf_test_init, .fini = conf_test_fini, .timeout = 20);
+
+/* ---- the table ---- */
+
+#define RESOURCE_DEFAULTS(kind, units)                                                             \
+    kind " order fifo\n" kind " max-overtakes 16\n" kind " cooldown 0\n" kind                      \
+         " max-waiters 1000\n" units kind " max-priority 0\n" kind " identity per-user\n" kind     \
+         " allow-users (empty)\n" kind " allow-groups (empty)\n" kind                              \
+         " admin-users (empty)\n" kind " admin-groups (empty)\n" kind                              \
+         " max-instances 10000\n" kind " scope host\n"
+
+Test(conf_values, the_table_is_the_contract)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    conf_print_keys(out);
+    fclose(out);
+    cr_expect_str_eq(text,
+        (char *)"daemon socket /run/berth/berth.sock\n"
+                "daemon socket-mode 0666\n"
+                "daemon admin-users (empty)\n"
+                "daemon admin-groups (empty)\n"
+                "daemon max-clients unbounded\n"
+                "daemon max-clients-per-user 2000\n"
+                "daemon max-waiters-per-user 900\n"
+                "daemon max-leases-per-user 10000\n"
+                "daemon max-instances-per-user 1000\n"
+                "daemon include (empty)\n"
+                "semaphore limit (required)\n" RESOURCE_DEFAULTS("semaphore",
+                    "semaphore max-units-per-user unbounded\n") "lock limit "
+                                                                "1\n" RESOURCE_DEFAULTS("lock",
+                                                                    "") "pool items (required)\n"
+                                                                        "pool select "
+                                                                        "lru\n" RESOURCE_DEFAULTS(
+                                                                            "pool",
+                                                                            "pool "
+                                                                            "max-units-per-user "
+                                                                            "unbounded\n"));
+    free(text);
+}
+
+Test(conf_values, every_row_is_filled_in)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const struct key_row *key = &key_table[i];
+        cr_assert(key->word && key->type && key->help, "row %zu", i);
+        cr_expect(key->sections != 0, "%s", key->word);
+        cr_expect(key->min <= key->max, "%s", key->word);
+        cr_expect(key->reloadable || key->type->same, "%s", key->word);
+        cr_expect(key->reloadable || key->sections == 1 << SECTION_DAEMON, "%s", key->word);
+        for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
+            cr_expect(!key_is_in(key, kind) || key_find(kind, key->word) == key,
+                "%s is twice in [%s]", key->word, section_words[kind]);
+        }
+    }
+}
+
+/* ---- defaults ---- */
+
+Test(conf_values, defaults_of_the_daemon)
+{
+    struct conf *conf = load_good("");
+    cr_expect_str_eq(conf->socket, "/run/berth/berth.sock");
+    cr_expect_eq(conf->socket_mode, 0666);
+    cr_expect_eq(conf->admin_users.n, 0);
+    cr_expect_eq(conf->admin_groups.n, 0);
+    cr_expect_eq(conf->max_clients, UNBOUNDED);
+    cr_expect_eq(conf->user_bounds.clients, 2000);
+    cr_expect_eq(conf->user_bounds.waiters, 900);
+    cr_expect_eq(conf->user_bounds.leases, 10000);
+    cr_expect_eq(conf->user_bounds.instances, 1000);
+    cr_expect_null(conf->include);
+    cr_expect_eq(conf->n_definitions, 0);
+    cr_expect_str_eq(conf->path, "t.conf");
+    conf_free(conf);
+}
+
+static void expect_defaults(const struct definition *definition, const char *name, enum kind kind)
+{
+    cr_expect_str_eq(definition->name, name);
+    cr_expect_eq(definition->kind, kind);
+    cr_expect_eq(definition->order, ORDER_FIFO);
+    cr_expect_eq(definition->selection, SELECT_LRU);
+    cr_expect_eq(definition->cooldown, 0);
+    cr_expect_eq(definition->max_waiters, 1000);
+    cr_expect_eq(definition->max_units_per_user, UNBOUNDED);
+    cr_expect_eq(definition->max_overtakes, 16);
+    cr_expect_eq(definition->max_instances, 10000);
+    cr_expect_eq(definition->max_priority, 0);
+    cr_expect_not(definition->identity_shared);
+    cr_expect_eq(definition->rights.allow_users.n, 0);
+    cr_expect_eq(definition->rights.allow_groups.n, 0);
+    cr_expect_eq(definition->rights.admin_users.n, 0);
+    cr_expect_eq(definition->rights.admin_groups.n, 0);
+}
+
+Test(conf_values, defaults_of_resources)
+{
+    struct conf *conf = load_good("[semaphore s]\nlimit = 3\n[lock l]\n[pool p]\nitems =\n");
+    cr_assert_eq(conf->n_definitions, 3);
+    expect_defaults(&conf->definitions[0], "s", KIND_SEMAPHORE);
+    expect_defaults(&conf->definitions[1], "l", KIND_LOCK);
+    expect_defaults(&conf->definitions[2], "p", KIND_POOL);
+    cr_expect_eq(conf->definitions[0].limit, 3);
+    cr_expect_eq(conf->definitions[1].limit, 1);
+    cr_expect_eq(conf->definitions[2].n_items, 0);
+    conf_free(conf);
+}
+
+/* ---- every key arrives ---- */
+
+static void expect_ids(const struct id_set *set, uint32_t first, uint32_t second)
+{
+    cr_assert_eq(set->n, 2);
+    cr_expect_eq(set->ids[0], first);
+    cr_expect_eq(set->ids[1], second);
+}
+
+Test(conf_values, each_key_of_the_daemon_arrives)
+{
+    struct conf *conf = load_good("[daemon]\n"
+                                  "socket = /x/y\n"
+                                  "socket-mode = 0750\n"
+                                  "admin-users = alice 7\n"
+                                  "admin-groups = ops\n"
+                                  "  etl\n"
+                                  "max-clients = 11\n"
+                                  "max-clients-per-user = 12\n"
+                                  "max-waiters-per-user = 13\n"
+                                  "max-leases-per-user = 14\n"
+                                  "max-instances-per-user = 15\n"
+                                  "include = none.d\n");
+    cr_expect_str_eq(conf->socket, "/x/y");
+    cr_expect_eq(conf->socket_mode, 0750);
+    expect_ids(&conf->admin_users, 1000, 7);
+    expect_ids(&conf->admin_groups, 2001, 2000);
+    cr_expect_eq(conf->max_clients, 11);
+    cr_expect_eq(conf->user_bounds.clients, 12);
+    cr_expect_eq(conf->user_bounds.waiters, 13);
+    cr_expect_eq(conf->user_bounds.leases, 14);
+    cr_expect_eq(conf->user_bounds.instances, 15);
+    cr_expect_str_eq(conf->include, "none.d");
+    conf_free(conf);
+}
+
+Test(conf_values, each_key_of_a_resource_arrives)
+{
+    struct conf *conf = load_good("[pool x/*]\n"
+                                  "items = b a\n"
+                                  "select = random\n"
+                                  "order = first-fit\n"
+                                  "max-overtakes = 1\n"
+                                  "cooldown = 1.5s\n"
+                                  "max-waiters = 2\n"
+                                  "max-units-per-user = 3\n"
+                                  "max-priority = 4\n"
+                                  "identity = shared\n"
+                                  "allow-users = alice bob\n"
+                                  "allow-groups = 1 2\n"
+                                  "admin-users = 3 4\n"
+                                  "admin-groups = etl ops\n"
+                                  "max-instances = 5\n"
+                                  "scope = host\n"
+                                  "[lock l]\n"
+                                  "limit = 0\n");
+    const struct definition *pool = &conf->definitions[0];
+    cr_expect_str_eq(pool->name, "x/*");
+    cr_assert_eq(pool->n_items, 2);
+    cr_expect_str_eq(pool->items[0], "b");
+    cr_expect_str_eq(pool->items[1], "a");
+    cr_expect_eq(pool->selection, SELECT_RANDOM);
+    cr_expect_eq(pool->order, ORDER_FIRST_FIT);
+    cr_expect_eq(pool->max_overtakes, 1);
+    cr_expect_eq(pool->cooldown, 3 * NANOSECONDS_PER_SECOND / 2);
+    cr_expect_eq(pool->max_waiters, 2);
+    cr_expect_eq(pool->max_units_per_user, 3);
+    cr_expect_eq(pool->max_priority, 4);
+    cr_expect(pool->identity_shared);
+    expect_ids(&pool->rights.allow_users, 1000, 1001);
+    expect_ids(&pool->rights.allow_groups, 1, 2);
+    expect_ids(&pool->rights.admin_users, 3, 4);
+    expect_ids(&pool->rights.admin_groups, 2000, 2001);
+    cr_expect_eq(pool->max_instances, 5);
+    cr_expect_eq(conf->definitions[1].limit, 0);
+    conf_free(conf);
+}
+
+/* ---- ranges ---- */
+
+/* A section with what it needs to take `key`, and then that key. */
+static bool takes(enum section_kind kind, const char *key, const char *value)
+{
+    char text[512];
+    int n = snprintf(
+        text, sizeof text, "[%s%s]\n", section_words[kind], kind == SECTION_DAEMON ? "" : " x/*");
+    if (kind == SECTION_SEMAPHORE && strcmp(key, "limit") != 0) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "limit = 1\n");
+    }
+    if (kind == SECTION_POOL && strcmp(key, "items") != 0) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "items = i\n");
+    }
+    if (strcmp(key, "max-overtakes") == 0) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "order = first-fit\n");
+    }
+    snprintf(text + n, sizeof text - (size_t)n, "%s = %s\n", key, value);
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    struct conf *conf = load_bytes(text, strlen(text), &errors);
+    bool is_good = conf != NULL;
+    cr_expect(is_good || errors.n == 1, "%s = %s: %zu errors", key, value, errors.n);
+    conf_errors_deinit(&errors);
+    conf_free(conf);
+    return is_good;
+}
+
+static const struct {
+    enum section_kind kind;
+    const char *key;
+    unsigned long min, max;
+} ranges[] = {
+    {SECTION_DAEMON, "max-clients", 1, 1000000},
+    {SECTION_DAEMON, "max-clients-per-user", 1, 1000000},
+    {SECTION_DAEMON, "max-waiters-per-user", 0, 1000000},
+    {SECTION_DAEMON, "max-leases-per-user", 1, 1000000},
+    {SECTION_DAEMON, "max-instances-per-user", 0, 1000000},
+    {SECTION_SEMAPHORE, "limit", 0, 1000000},
+    {SECTION_LOCK, "limit", 0, 1},
+    {SECTION_POOL, "max-overtakes", 1, 1000000},
+    {SECTION_POOL, "max-waiters", 0, 1000000},
+    {SECTION_SEMAPHORE, "max-units-per-user", 1, 1000000},
+    {SECTION_POOL, "max-units-per-user", 1, 1000000},
+    {SECTION_LOCK, "max-priority", 0, 1000},
+    {SECTION_LOCK, "max-instances", 1, 1000000},
+};
+
+Test(conf_values, numbers_end_where_they_say)
+{
+    char text[32];
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        snprintf(text, sizeof text, "%lu", ranges[i].min);
+        cr_expect(takes(ranges[i].kind, ranges[i].key, text), "%s = %s", ranges[i].key, text);
+        snprintf(text, sizeof text, "%lu", ranges[i].max);
+        cr_expect(takes(ranges[i].kind, ranges[i].key, text), "%s = %s", ranges[i].key, text);
+        snprintf(text, sizeof text, "%lu", ranges[i].max + 1);
+        cr_expect(!takes(ranges[i].kind, ranges[i].key, text), "%s = %s", ranges[i].key, text);
+        if (ranges[i].min > 0) {
+            cr_expect(!takes(ranges[i].kind, ranges[i].key, "0"), "%s = 0", ranges[i].key);
+        }
+        cr_expect(!takes(ranges[i].kind, ranges[i].key, "-1"));
+        cr_expect(!takes(ranges[i].kind, ranges[i].key, "01"));
+        cr_expect(!takes(ranges[i].kind, ranges[i].key, "1x"));
+        cr_expect(!takes(ranges[i].kind, ranges[i].key, "4294967297"));
+        cr_expect(!takes(ranges[i].kind, ranges[i].key, "18446744073709551617"));
+    }
+}
+
+static const struct {
+    bool good;
+    enum section_kind kind;
+    const char *key, *value;
+} words[] = {
+    {true, SECTION_DAEMON, "max-clients", "unbounded"},
+    {false, SECTION_DAEMON, "max-clients-per-user", "unbounded"},
+    {true, SECTION_POOL, "max-units-per-user", "unbounded"},
+    {false, SECTION_SEMAPHORE, "limit", "unbounded"},
+    {true, SECTION_DAEMON, "socket-mode", "0777"},
+    {true, SECTION_DAEMON, "socket-mode", "600"},
+    {true, SECTION_DAEMON, "socket-mode", "0000"},
+    {false, SECTION_DAEMON, "socket-mode", "1000"},
+    {false, SECTION_DAEMON, "socket-mode", "0668"},
+    {false, SECTION_DAEMON, "socket-mode", "66"},
+    {false, SECTION_DAEMON, "socket-mode", "00666"},
+    {false, SECTION_DAEMON, "socket-mode", "rw-rw-rw-"},
+    {true, SECTION_DAEMON, "socket", "/a"},
+    {false, SECTION_DAEMON, "socket", "/"},
+    {false, SECTION_DAEMON, "socket", "/a/"},
+    {false, SECTION_DAEMON, "socket", "a/b"},
+    {true, SECTION_LOCK, "cooldown", "0"},
+    {true, SECTION_LOCK, "cooldown", "250ms"},
+    {true, SECTION_LOCK, "cooldown", "3650d"},
+    {false, SECTION_LOCK, "cooldown", "3651d"},
+    {false, SECTION_LOCK, "cooldown", "5 m"},
+    {false, SECTION_LOCK, "cooldown", "-1"},
+    {false, SECTION_LOCK, "cooldown", "1w"},
+    {true, SECTION_POOL, "select", "first"},
+    {false, SECTION_POOL, "select", "First"},
+    {true, SECTION_LOCK, "order", "fifo"},
+    {true, SECTION_LOCK, "order", "first-fit"},
+    {false, SECTION_LOCK, "order", "first"},
+    {true, SECTION_LOCK, "identity", "per-user"},
+    {false, SECTION_LOCK, "identity", "yes"},
+    {false, SECTION_LOCK, "scope", "fleet"},
+    {false, SECTION_LOCK, "scope", "galaxy"},
+    {true, SECTION_POOL, "items", "a.b_c/d:e@f+g-h"},
+    {false, SECTION_POOL, "items", "a,b"},
+    {false, SECTION_POOL, "items", "a b a"},
+    {true, SECTION_LOCK, "allow-users", "4294967294"},
+    {false, SECTION_LOCK, "allow-users", "4294967295"},
+    {false, SECTION_LOCK, "allow-users", "-1"},
+    {false, SECTION_LOCK, "allow-users", "etl"},
+    {false, SECTION_LOCK, "allow-groups", "alice"},
+    {true, SECTION_LOCK, "allow-groups", ""},
+};
+
+Test(conf_values, words_are_taken_or_refused)
+{
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        cr_expect(takes(words[i].kind, words[i].key, words[i].value) == words[i].good, "%s = %s",
+            words[i].key, words[i].value);
+    }
+}
+
+static void fill(char *text, char c, size_t n)
+{
+    memset(text, c, n);
+    text[n] = '\0';
+}
+
+Test(conf_values, texts_end_where_they_say)
+{
+    char text[128] = "/";
+    fill(text + 1, 's', 106);
+    cr_expect(takes(SECTION_DAEMON, "socket", text));
+    fill(text + 1, 's', 107);
+    cr_expect(!takes(SECTION_DAEMON, "socket", text));
+    fill(text, 'i', 64);
+    cr_expect(takes(SECTION_POOL, "items", text));
+    fill(text, 'i', 65);
+    cr_expect(!takes(SECTION_POOL, "items", text));
+}
+
+/* ---- between the keys ---- */
+
+Test(conf_values, keys_that_do_not_go_together)
+{
+    expect_errors("[lock a]\nmax-overtakes = 3\n",
+        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; under fifo nobody is "
+        "passed");
+    expect_errors("[lock a]\nmax-overtakes = 3\norder = fifo\n",
+        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; under fifo nobody is "
+        "passed");
+    expect_errors("[lock a]\nmax-overtakes = 3\norder = first-fit\n", "");
+    expect_errors("[lock a]\nmax-instances = 3\n",
+        "t.conf:2: [lock a] max-instances: is for templates only, whose names end in /*");
+    expect_errors("[lock a/*]\nmax-instances = 3\n", "");
+    expect_errors("[semaphore a]\nlimit = 3\nmax-units-per-user = 4\n", "");
+    expect_errors("[lock a]\nscope = fleet\n",
+        "t.conf:2: [lock a] scope: this version has no fleet scope yet; only host is possible");
+}
+
+/* ---- users and groups ---- */
+
+Test(conf_values, unknown_names_are_errors_in_their_line)
+{
+    expect_errors("[lock a]\nallow-users = alice carol\n  bob dave\nadmin-groups = broken\n",
+        "t.conf:2: [lock a] allow-users: \"carol\" is not a user of this host, nor a numeric id\n"
+        "t.conf:3: [lock a] allow-users: \"dave\" is not a user of this host, nor a numeric id\n"
+        "t.conf:4: [lock a] admin-groups: \"broken\" cannot be looked up: Input/output error");
+}
+
+Test(conf_values, each_name_is_looked_up_once)
+{
+    expect_errors("[lock a]\nallow-users = alice bob 5\n[lock b]\nallow-users = bob alice\n"
+                  "admin-users = alice\nallow-groups = etl\n[lock c]\nallow-groups = etl\n",
+        "");
+    cr_expect_eq(n_lookups, 3);
+}
+
+Test(conf_values, the_system_knows_its_users)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    write_text("t.conf", "[lock a]\nallow-users = root\nallow-groups = root no-such-group-here\n");
+    cr_expect_null(conf_load("t.conf", &errors));
+    cr_assert_eq(errors.n, 1);
+    cr_expect_str_eq(errors.messages[0],
+        "t.conf:3: [lock a] allow-groups: \"no-such-group-here\" is not a group of this host, nor "
+        "a numeric id");
+    conf_errors_deinit(&errors);
+}
+
+/* ---- reload ---- */
+
+Test(conf_values, changes_that_need_a_restart)
+{
+    const char *changed[CONF_FIXED_KEYS];
+    struct conf *one = load_good("[daemon]\nsocket = /a\n[lock a]\n");
+    struct conf *two = load_good("[daemon]\nsocket = /a\nmax-clients = 3\n[lock b]\n");
+    struct conf *three = load_good("[daemon]\nsocket = /b\nsocket-mode = 0600\n");
+    cr_expect_eq(conf_fixed_changes(one, two, changed), 0);
+    cr_assert_eq(conf_fixed_changes(two, three, changed), 2);
+    cr_expect_str_eq(changed[0], "socket");
+    cr_expect_str_eq(changed[1], "socket-mode");
+    conf_free(one);
+    conf_free(two);
+    conf_free(three);
+}
