@@ -20,7 +20,7 @@ struct known_set {
     struct known *list;
 };
 
-#define KNOWN_SET_INIT                                                                              \
+#define KNOWN_SET_INIT                                                                             \
     {                                                                                              \
         .table = TABLE_INIT                                                                        \
     }

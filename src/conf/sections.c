@@ -156,7 +156,6 @@ static void open_resource(struct loading *loading, const char *name)
     *definition = (struct definition){
         .name = memory_string(name ? name : ""),
         .kind = resource_kinds[section->kind],
-        .max_units_per_user = UNBOUNDED, /* locks have no key for it */
     };
     set_defaults(section->kind, definition);
     section->object = definition;

@@ -4,8 +4,8 @@
 #define BERTH_CONF_SECTIONS_H
 
 #include "conf/complaints.h"
-#include "conf/names.h"
 #include "conf/known.h"
+#include "conf/names.h"
 #include "conf/values.h"
 
 enum { LABEL_BYTES = 160 }; /* of a section's name in messages; longer ones are cut */

@@ -4,8 +4,8 @@
 
 #include "conf/complaints.h"
 #include "conf/keys.h"
-#include "conf/names.h"
 #include "conf/known.h"
+#include "conf/names.h"
 
 /* A value being read, and whom to tell what is wrong with it. */
 struct value {

@@ -79,9 +79,12 @@ static const struct {
     {"[lock a]\nmax-hold = 1h\n", "t.conf:2: [lock a] max-hold: this version has no such key yet"},
     {"[lock a]\nitems = 1\n",
         "t.conf:2: [lock a] items: is not for this kind of section; it belongs in [pool]"},
-    {"[lock a]\nmax-units-per-user = 1\n",
-        "t.conf:2: [lock a] max-units-per-user: is not for this "
-        "kind of section; it belongs in [semaphore] or [pool]"},
+    {"[semaphore a]\nlimit = 1\nmax-clients = 1\n",
+        "t.conf:3: [semaphore a] max-clients: is not for this kind of section; it belongs in "
+        "[daemon]"},
+    {"[daemon]\nlimit = 1\n",
+        "t.conf:2: [daemon] limit: is not for this kind of section; it belongs in [semaphore] or "
+        "[lock]"},
     {"[semaphore a]\n",
         "t.conf:1: [semaphore a] limit: is missing (how many units may be held at "
         "once; 0 = closed)"},

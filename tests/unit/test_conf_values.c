@@ -11,42 +11,57 @@ TestSuite(conf_values, .init = conf_test_init, .fini = conf_test_fini, .timeout 
 
 /* ---- the table ---- */
 
-#define RESOURCE_DEFAULTS(kind, units)                                                             \
-    kind " order fifo\n" kind " max-overtakes 16\n" kind " cooldown 0\n" kind                      \
-         " max-waiters 1000\n" units kind " max-priority 0\n" kind " identity per-user\n" kind     \
-         " allow-users (empty)\n" kind " allow-groups (empty)\n" kind                              \
-         " admin-users (empty)\n" kind " admin-groups (empty)\n" kind                              \
-         " max-instances 10000\n" kind " scope host\n"
+/* As the design has it; "resource" stands for each of the three kinds. */
+static const char *const contract[][2] = {
+    {"daemon", "socket /run/berth/berth.sock"},
+    {"daemon", "socket-mode 0666"},
+    {"daemon", "admin-users (empty)"},
+    {"daemon", "admin-groups (empty)"},
+    {"daemon", "max-clients unbounded"},
+    {"daemon", "max-clients-per-user 2000"},
+    {"daemon", "max-waiters-per-user 900"},
+    {"daemon", "max-leases-per-user 10000"},
+    {"daemon", "max-instances-per-user 1000"},
+    {"daemon", "include (empty)"},
+    {"semaphore", "limit (required)"},
+    {"lock", "limit 1"},
+    {"pool", "items (required)"},
+    {"pool", "select lru"},
+    {"resource", "order fifo"},
+    {"resource", "max-overtakes 16"},
+    {"resource", "cooldown 0"},
+    {"resource", "max-waiters 1000"},
+    {"resource", "max-units-per-user unbounded"},
+    {"resource", "max-priority 0"},
+    {"resource", "identity per-user"},
+    {"resource", "allow-users (empty)"},
+    {"resource", "allow-groups (empty)"},
+    {"resource", "admin-users (empty)"},
+    {"resource", "admin-groups (empty)"},
+    {"resource", "max-instances 10000"},
+    {"resource", "scope host"},
+};
 
 Test(conf_values, the_table_is_the_contract)
 {
-    char *text;
+    char *expected, *text;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = open_memstream(&expected, &size);
+    for (size_t kind = 0; kind < N_SECTION_KINDS; kind++) {
+        for (size_t i = 0; i < sizeof contract / sizeof contract[0]; i++) {
+            if (strcmp(contract[i][0], section_words[kind]) == 0 ||
+                (strcmp(contract[i][0], "resource") == 0 && kind != SECTION_DAEMON)) {
+                fprintf(out, "%s %s\n", section_words[kind], contract[i][1]);
+            }
+        }
+    }
+    fclose(out);
+    out = open_memstream(&text, &size);
     conf_print_keys(out);
     fclose(out);
-    cr_expect_str_eq(text,
-        (char *)"daemon socket /run/berth/berth.sock\n"
-                "daemon socket-mode 0666\n"
-                "daemon admin-users (empty)\n"
-                "daemon admin-groups (empty)\n"
-                "daemon max-clients unbounded\n"
-                "daemon max-clients-per-user 2000\n"
-                "daemon max-waiters-per-user 900\n"
-                "daemon max-leases-per-user 10000\n"
-                "daemon max-instances-per-user 1000\n"
-                "daemon include (empty)\n"
-                "semaphore limit (required)\n" RESOURCE_DEFAULTS("semaphore",
-                    "semaphore max-units-per-user unbounded\n") "lock limit "
-                                                                "1\n" RESOURCE_DEFAULTS("lock",
-                                                                    "") "pool items (required)\n"
-                                                                        "pool select "
-                                                                        "lru\n" RESOURCE_DEFAULTS(
-                                                                            "pool",
-                                                                            "pool "
-                                                                            "max-units-per-user "
-                                                                            "unbounded\n"));
+    cr_expect_str_eq(text, expected);
     free(text);
+    free(expected);
 }
 
 Test(conf_values, every_row_is_filled_in)
@@ -237,6 +252,7 @@ static const struct {
     {SECTION_POOL, "max-overtakes", 1, 1000000},
     {SECTION_POOL, "max-waiters", 0, 1000000},
     {SECTION_SEMAPHORE, "max-units-per-user", 1, 1000000},
+    {SECTION_LOCK, "max-units-per-user", 1, 1000000},
     {SECTION_POOL, "max-units-per-user", 1, 1000000},
     {SECTION_LOCK, "max-priority", 0, 1000},
     {SECTION_LOCK, "max-instances", 1, 1000000},
