@@ -8,8 +8,8 @@
 enum { MAX_ANCESTORS = 64 };
 
 /* Finds or makes the resources, and refuses what can never be. */
-static enum outcome resolve(struct core *core, const struct ask *ask, struct lease *lease,
-    const char **aboutp)
+static enum outcome resolve(
+    struct core *core, const struct ask *ask, struct lease *lease, const char **aboutp)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
@@ -51,16 +51,21 @@ static void link_lease(struct core *core, struct client *client, struct lease *l
             identity_add(core, claim);
         }
     }
-    lease->waiting = memory_new(
-        sizeof *lease->waiting + lease->n_claims * sizeof lease->waiting->places[0]);
+    lease->waiting =
+        memory_new(sizeof *lease->waiting + lease->n_claims * sizeof lease->waiting->places[0]);
     lease->waiting->lease = lease;
 }
 
-/* Units of the claim's resource that the asker's own ancestors hold: they will not be given back
- * before the asker has ended. */
-static uint32_t held_by_ancestors(struct core *core, const struct claim *claim)
+/* Units of a resource that the asker's own ancestors hold: they will not be given back before the
+ * asker has ended. */
+struct ancestral {
+    uint32_t units;
+    uint32_t of_same_user; /* of these; they count in the asker's quota */
+};
+
+static struct ancestral held_by_ancestors(struct core *core, const struct claim *claim)
 {
-    uint32_t units = 0;
+    struct ancestral held = {0};
     uint64_t id = claim->lease->parent;
     for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
         const struct lease *ancestor = core_find_lease(core, id);
@@ -69,26 +74,30 @@ static uint32_t held_by_ancestors(struct core *core, const struct claim *claim)
         }
         for (size_t k = 0; k < ancestor->n_claims; k++) {
             if (ancestor->claims[k].resource == claim->resource) {
-                units += ancestor->claims[k].count;
+                held.units += ancestor->claims[k].count;
+                held.of_same_user +=
+                    ancestor->uid == claim->lease->uid ? ancestor->claims[k].count : 0;
             }
         }
         id = ancestor->parent;
     }
-    return units;
+    return held;
 }
 
-static bool blocked_by_ancestors(struct core *core, const struct lease *lease,
-    const struct ask *ask, const char **aboutp)
+static bool leaves_room(uint32_t most, uint32_t taken, uint32_t count)
+{
+    return taken == 0 || (taken <= most && count <= most - taken);
+}
+
+static bool blocked_by_ancestors(
+    struct core *core, const struct lease *lease, const struct ask *ask, const char **aboutp)
 {
     for (size_t i = 0; lease->parent != 0 && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        uint32_t theirs = held_by_ancestors(core, claim);
-        uint32_t most = resource_most(claim->resource);
-        uint32_t per_user = claim->resource->definition->max_units_per_user;
-        if (per_user < most) {
-            most = per_user;
-        }
-        if (theirs > 0 && (theirs >= most || claim->count > most - theirs)) {
+        struct ancestral held = held_by_ancestors(core, claim);
+        if (!leaves_room(resource_most(claim->resource), held.units, claim->count) ||
+            !leaves_room(
+                claim->resource->definition->max_units_per_user, held.of_same_user, claim->count)) {
             *aboutp = ask->wants[i].name;
             return true;
         }
@@ -97,11 +106,11 @@ static bool blocked_by_ancestors(struct core *core, const struct lease *lease,
 }
 
 /* Why a request that does not want to wait is refused. */
-static enum outcome why_not_now(const struct core *core, const struct lease *lease,
-    const struct ask *ask, const char **aboutp)
+static enum outcome why_not_now(
+    const struct core *core, const struct lease *lease, const struct ask *ask, const char **aboutp)
 {
     enum outcome why = core->draining ? OUTCOME_DRAINING : OUTCOME_WOULD_WAIT;
-    for (size_t i = lease->n_claims; i-- > 0; ) {
+    for (size_t i = lease->n_claims; i-- > 0;) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource->paused) {
             why = OUTCOME_PAUSED;
@@ -114,8 +123,11 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
             *aboutp = ask->wants[i].name;
         }
     }
-    if (why == OUTCOME_WOULD_WAIT && lease->waiting->aside) {
-        why = OUTCOME_QUOTA;
+    for (size_t i = 0; why == OUTCOME_WOULD_WAIT && i < lease->n_claims; i++) {
+        if (!claim_fits_quota(&lease->claims[i])) {
+            why = OUTCOME_QUOTA;
+            *aboutp = ask->wants[i].name;
+        }
     }
     return why;
 }

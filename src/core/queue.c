@@ -120,7 +120,7 @@ static void lease_sort(struct core *core, struct lease *lease)
     }
 }
 
-static bool fits_quota(const struct claim *claim)
+bool claim_fits_quota(const struct claim *claim)
 {
     return claim->count <= claim->resource->definition->max_units_per_user &&
         claim->usage->units <= claim->resource->definition->max_units_per_user - claim->count;
@@ -130,7 +130,7 @@ static struct claim *usage_choose(const struct usage *usage)
 {
     for (struct order_node *node = order_first(&usage->line); node; node = order_next(node)) {
         struct claim *claim = place_of_line_node(node)->claim;
-        if (fits_quota(claim) && !lease_is_blocked(claim->lease)) {
+        if (claim_fits_quota(claim) && !lease_is_blocked(claim->lease)) {
             return claim;
         }
     }

@@ -50,6 +50,9 @@ struct lease **queue_waiters(const struct resource *resource, size_t *np);
  * waiters there has left: chooses the user's candidate anew. */
 void queue_usage_changed(struct core *core, struct claim *claim);
 
+/* Whether the claim's user may have that many more units of its resource. */
+bool claim_fits_quota(const struct claim *claim);
+
 struct usage *usage_find(const struct resource *resource, uint32_t uid);
 void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
