@@ -123,7 +123,8 @@ static void resource_redefine(
     if (definition_is_pool(next) && !items_are_equal(before, next)) {
         resource_reset_items(resource, &core->cooldown_timers);
         resource->items_changed = false;
-    } else if (before->selection != next->selection) {
+    }
+    if (before->selection != next->selection) {
         resource_rekey_free(resource);
     }
     if (before->identity_shared != next->identity_shared) {

@@ -1,7 +1,7 @@
 /* operator.c - what the operator changes at runtime: limit, items, reservations, pause. */
+#include "core/operator.h"
 #include "core/internal.h"
 #include "core/memory.h"
-#include "core/operator.h"
 #include "core/queue.h"
 
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static enum outcome still_possible(const struct resource *resource, const struct
     if (!resource->is_defined) {
         return OUTCOME_UNKNOWN;
     }
-    bool possible = count <= resource_most(resource) &&
-        count <= resource->definition->max_units_per_user;
+    bool possible =
+        count <= resource_most(resource) && count <= resource->definition->max_units_per_user;
     return possible ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
 }
 
@@ -59,18 +59,6 @@ static bool items_differ(const struct resource *resource)
         }
     }
     return false;
-}
-
-/* Decimal, below the limit. */
-static bool parse_slot(const struct resource *resource, const char *text, uint32_t *slotp)
-{
-    char *end;
-    unsigned long slot = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || slot >= resource_limit(resource)) {
-        return false;
-    }
-    *slotp = (uint32_t)slot;
-    return true;
 }
 
 /* ---- one function for each change; see core.h for what they are given ---- */
@@ -138,7 +126,7 @@ static enum outcome change_reserve(
     struct unit *unit = NULL;
     if (resource_is_pool(resource)) {
         unit = resource_find_unit(resource, change->item);
-    } else if (parse_slot(resource, change->item, &slot)) {
+    } else if (slot_parse(change->item, &slot) && slot < resource_limit(resource)) {
         unit = resource_slot(resource, slot);
     }
     if (!unit || unit->removed) {

@@ -171,15 +171,29 @@ static struct unit *find_item(const struct resource *resource, const char *item,
     return NULL;
 }
 
+bool slot_parse(const char *text, uint32_t *slotp)
+{
+    uint32_t slot = 0;
+    if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0')) {
+        return false;
+    }
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9' || slot >= MAX_LIMIT) {
+            return false;
+        }
+        slot = slot * 10 + (uint32_t)(*text - '0');
+    }
+    *slotp = slot;
+    return true;
+}
+
 struct unit *resource_find_unit(const struct resource *resource, const char *item)
 {
     if (resource_is_pool(resource)) {
         return find_item(resource, item, 0);
     }
-    char *end;
-    unsigned long slot = strtoul(item, &end, 10);
-    bool is_number = item[0] >= '0' && item[0] <= '9' && *end == '\0';
-    return is_number && slot < resource->n_units ? resource->units[slot] : NULL;
+    uint32_t slot;
+    return slot_parse(item, &slot) && slot < resource->n_units ? resource->units[slot] : NULL;
 }
 
 struct unit *resource_slot(struct resource *resource, uint32_t slot)
@@ -263,8 +277,7 @@ static uint64_t random_next(uint64_t *state)
 static struct unit *pick_free(struct resource *resource, uint64_t *random)
 {
     uint32_t n_free = order_size(&resource->free);
-    bool by_chance =
-        resource_is_pool(resource) && resource->definition->selection == SELECT_RANDOM;
+    bool by_chance = resource_is_pool(resource) && resource->definition->selection == SELECT_RANDOM;
     if (n_free == 0) {
         assert(!resource_is_pool(resource));
         return unit_new(resource); /* the next slot that nobody has used yet */
@@ -355,11 +368,12 @@ static bool definition_has_item(const struct definition *definition, const char 
 void resource_reset_items(struct resource *resource, struct order *timers)
 {
     const struct definition *definition = resource->definition;
-    for (uint32_t i = resource->n_units; i-- > 0; ) {
+    for (uint32_t i = resource->n_units; i-- > 0;) {
         if (!definition_has_item(definition, resource->units[i]->item, i)) {
             unit_remove_unnumbered(resource->units[i], timers);
         }
     }
+    resource_renumber(resource);
     for (uint32_t i = 0; i < definition->n_items; i++) {
         put_item_at(resource, definition->items[i], i);
     }

@@ -80,6 +80,8 @@ bool resource_is_blocked(const struct resource *resource);
 /* More than this can never be had: the larger of what the file and the operator allow. UNBOUNDED
  * while the file says 0, which means closed. */
 uint32_t resource_most(const struct resource *resource);
+/* A slot's number: strict decimals, below 10 * MAX_LIMIT. */
+bool slot_parse(const char *text, uint32_t *slotp);
 /* NULL if there is none, or if it is a slot that nobody has used yet. */
 struct unit *resource_find_unit(const struct resource *resource, const char *item);
 
