@@ -1,0 +1,155 @@
+/* test_core_queue.c - one resource's queue under fifo: order, priorities, one unit wakes one. */
+#include "core_fixture.h"
+
+#include <stdio.h>
+
+WORLD_SUITE(queue);
+
+Test(queue, first_come_first_served)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(acquire("ann", "D", "d"), "waiting");
+    EXPECT(lines("d"), "A | B C D |");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+    EXPECT(end_lease("bob", "B"), "ok; C granted d=0");
+    EXPECT(end_lease("cy", "C"), "ok; D granted d=0");
+    EXPECT(end_lease("ann", "D"), "ok");
+}
+
+Test(queue, one_freed_unit_wakes_one_waiter)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s:2"), "ok s=1,2");
+    for (int i = 0; i < 10; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "W%d", i);
+        EXPECT(acquire("bob", name, "s"), "waiting");
+    }
+    EXPECT(end_lease("ann", "A"), "ok; W0 granted s=0");
+    EXPECT(end_lease("ann", "B"), "ok; W1 granted s=1; W2 granted s=2");
+    EXPECT(state("s"), "3/3 free=0 waiting=7+0");
+}
+
+/* Nobody passes: not even who would fit while the head does not. */
+Test(queue, the_head_keeps_those_behind_it_waiting)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    EXPECT(acquire("bob", "C", "s:3"), "waiting");
+    EXPECT(acquire("cy", "D", "s"), "waiting");
+    EXPECT(acquire("cy", "E", "s wait=0"), "would-wait");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(state("s"), "1/3 free=2 waiting=2+0");
+    EXPECT(end_lease("ann", "B"), "ok; C granted s=0,1,2");
+    EXPECT(end_lease("bob", "C"), "ok; D granted s=0");
+}
+
+Test(queue, leaving_the_head_lets_the_next_go)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    EXPECT(acquire("cy", "D", "s"), "waiting");
+    EXPECT(end_lease("bob", "B"), "ok; C granted s=2");
+    EXPECT(lines("s"), "A C | D |");
+}
+
+Test(queue, leaving_the_middle_changes_nothing_for_others)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(acquire("di", "D", "d"), "waiting");
+    EXPECT(end_lease("cy", "C"), "ok");
+    EXPECT(lines("d"), "A | B D |");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+    EXPECT(end_lease("bob", "B"), "ok; D granted d=0");
+}
+
+Test(queue, bigger_priority_first_then_ticket)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(acquire("bob", "C", "d priority=5"), "waiting");
+    EXPECT(acquire("bob", "D", "d priority=-1000"), "waiting");
+    EXPECT(acquire("bob", "E", "d priority=1000"), "waiting");
+    EXPECT(acquire("bob", "F", "d priority=5"), "waiting");
+    EXPECT(acquire("bob", "G", "d"), "waiting");
+    EXPECT(lines("d"), "A | E C F B G D |");
+    EXPECT(end_lease("ann", "A"), "ok; E granted d=0");
+    EXPECT(end_lease("bob", "E"), "ok; C granted d=0");
+}
+
+Test(queue, priority_takes_nothing_from_a_holder)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d priority=-5"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d priority=1000"), "waiting");
+    EXPECT(lease_state("A"), "granted d=0");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+}
+
+/* A small request of the highest priority goes past a head that does not fit. */
+Test(queue, priority_may_pass_the_head)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s priority=1"), "ok s=1");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(end_lease("cy", "C"), "ok; B granted s=0,1");
+}
+
+Test(queue, full_queue_refuses_the_newest)
+{
+    EXPECT(define("lock d max-waiters=2", "lock none max-waiters=0"), "ok");
+    EXPECT(acquire("ann", "A", "d none"), "ok d=0 none=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(acquire("bob", "C", "d"), "waiting");
+    EXPECT(acquire("bob", "D", "d"), "queue-full d");
+    EXPECT(acquire("bob", "D", "d priority=9"), "queue-full d");
+    EXPECT(acquire("bob", "D", "d wait=0"), "would-wait d");
+    EXPECT(acquire("bob", "D", "none"), "queue-full none");
+    EXPECT(lines("d"), "A | B C |");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(acquire("bob", "D", "d"), "waiting");
+}
+
+/* A queue that is full does not refuse what can be granted at once. */
+Test(queue, full_queue_and_free_units)
+{
+    EXPECT(define("semaphore s limit=2 max-waiters=1"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s priority=1"), "ok s=1");
+}
+
+Test(queue, many_waiters_in_order)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "H", "d"), "ok d=0");
+    for (int i = 0; i < 400; i++) {
+        char name[8], text[32];
+        snprintf(name, sizeof name, "%d", i);
+        snprintf(text, sizeof text, "d priority=%d", i % 7);
+        EXPECT(acquire("bob", name, text), "waiting");
+    }
+    EXPECT(end_lease("ann", "H"), "ok; 6 granted d=0");
+    int last = 6;
+    for (int i = 1; i < 400; i++) {
+        char name[16], expected[48];
+        int next = last + 7 < 400 ? last + 7 : last % 7 - 1;
+        snprintf(name, sizeof name, "%d", last);
+        snprintf(expected, sizeof expected, "ok; %d granted d=0", next);
+        EXPECT(end_lease("bob", name), expected);
+        last = next;
+    }
+}

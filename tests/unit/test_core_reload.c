@@ -1,0 +1,317 @@
+/* test_core_reload.c - core_define() on a living core: all or nothing, nothing taken from a holder,
+ * runtime changes last until their key changes. */
+#include "core_fixture.h"
+
+WORLD_SUITE(reload);
+
+Test(reload, the_same_again_changes_nothing)
+{
+    EXPECT(define("semaphore s limit=1", "pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
+    EXPECT(acquire("bob", "B", "s"), "waiting");
+    EXPECT(define("semaphore s limit=1", "pool g items=a,b select=first"), "ok");
+    EXPECT(state("s"), "1/1 free=0 waiting=1+0");
+    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(end_lease("ann", "A"), "ok; B granted s=0");
+}
+
+Test(reload, in_file_order)
+{
+    EXPECT(define("lock b", "lock a", "semaphore t/* limit=1"), "ok");
+    EXPECT(acquire("ann", "A", "t/z"), "ok t/z=0");
+    EXPECT(resources(), "b a t/z");
+    EXPECT(define("lock a", "lock c", "lock b", "semaphore t/* limit=1"), "ok");
+    EXPECT(resources(), "a c b t/z");
+}
+
+Test(reload, limits_go_up_and_down)
+{
+    EXPECT(define("semaphore s limit=1"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s"), "waiting");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    EXPECT(define("semaphore s limit=2"), "ok; B granted s=1");
+    EXPECT(define("semaphore s limit=1"), "ok");
+    EXPECT(state("s"), "2/1 free=0 waiting=1+0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(end_lease("bob", "B"), "ok; C granted s=0");
+}
+
+Test(reload, waiters_that_became_impossible)
+{
+    EXPECT(define("semaphore s limit=3", "lock d"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("cy", "C", "s:2"), "ok s=1,2");
+    EXPECT(acquire("bob", "B", "d s:3"), "waiting");
+    EXPECT(acquire("di", "D", "s"), "waiting");
+    EXPECT(define("semaphore s limit=2", "lock d"), "ok; B denied impossible");
+    EXPECT(acquire("cy", "E", "d"), "ok d=0");
+    EXPECT(state("s"), "3/2 free=0 waiting=1+0");
+}
+
+/* Gone from the file: waiters are denied, holders keep what they have, then it is gone. */
+Test(reload, a_resource_that_goes)
+{
+    EXPECT(define("lock a", "lock b"), "ok");
+    EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
+    EXPECT(acquire("cy", "B", "b"), "waiting");
+    EXPECT(acquire("di", "C", "a"), "waiting");
+    EXPECT(define("lock a"), "ok; B denied unknown");
+    EXPECT(resources(), "a b");
+    EXPECT(acquire("cy", "D", "b"), "unknown b");
+    EXPECT(acquire("cy", "D", "b wait=0"), "unknown b");
+    EXPECT(change("limit b 0"), "unknown");
+    cr_expect_null(core_find_definition(the_core(), "b"));
+    EXPECT(end_lease("ann", "A"), "ok; C granted a=0");
+    EXPECT(resources(), "a");
+    EXPECT(state("b"), "gone");
+}
+
+/* Who wants what goes and something else as well is denied, and delays nobody there any more. */
+Test(reload, one_of_several_resources_goes)
+{
+    EXPECT(define("lock a", "lock b", "lock c"), "ok");
+    EXPECT(acquire("ann", "A", "b"), "ok b=0");
+    EXPECT(acquire("bob", "B", "a b"), "waiting");
+    EXPECT(acquire("cy", "C", "a"), "waiting");
+    EXPECT(define("lock c", "lock a"), "ok; B denied unknown; C granted a=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(resources(), "c a");
+}
+
+Test(reload, an_idle_resource_goes_at_once)
+{
+    EXPECT(define("lock a", "lock b cooldown=5", "pool g items=x,y"), "ok");
+    EXPECT(acquire("ann", "A", "b"), "ok b=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(deadline(), "5");
+    EXPECT(define("lock a"), "ok");
+    EXPECT(resources(), "a");
+    EXPECT(deadline(), "never");
+}
+
+Test(reload, a_resource_that_comes_back_while_held)
+{
+    EXPECT(define("semaphore s limit=2", "pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
+    EXPECT(define("lock other"), "ok");
+    EXPECT(resources(), "other s g");
+    EXPECT(define("semaphore s limit=2", "lock other", "pool g items=b,c select=first"), "ok");
+    EXPECT(resources(), "s other g");
+    EXPECT(state("s"), "1/2 free=1 waiting=0+0");
+    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(acquire("bob", "B", "s g"), "ok s=1 g=b");
+    EXPECT(acquire("cy", "C", "s g"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok; C granted s=0 g=c");
+}
+
+/* All or nothing: a resource in use cannot change between semaphore and pool. */
+Test(reload, a_kind_in_use_cannot_change)
+{
+    EXPECT(define("semaphore s limit=2", "lock d", "lock old"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("ann", "B", "old"), "ok old=0");
+    EXPECT(acquire("bob", "C", "old"), "waiting");
+    EXPECT(define("pool s items=a,b", "semaphore d limit=5", "user leases=1"), "kind s");
+    EXPECT(resources(), "s d old");
+    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
+    EXPECT(acquire("ann", "D", "s"), "ok s=1");
+    EXPECT(lease_state("C"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(end_lease("ann", "D"), "ok");
+    EXPECT(define("pool s items=a,b", "semaphore d limit=5"), "ok; C denied unknown");
+    EXPECT(resources(), "s d old");
+    EXPECT(acquire("bob", "E", "s:2"), "ok s=a,b");
+}
+
+/* What only drains is in use too; so is what is only waited for. */
+Test(reload, kinds_of_what_drains_or_is_waited_for)
+{
+    EXPECT(define("semaphore s limit=1", "semaphore z limit=0"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("ann", "B", "z"), "waiting");
+    EXPECT(define("semaphore z limit=0"), "ok");
+    EXPECT(define("pool s items=a", "semaphore z limit=0"), "kind s");
+    EXPECT(define("pool z items=a"), "kind z");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(define("pool s items=a", "semaphore z limit=1"), "ok; B granted z=0");
+    EXPECT(acquire("ann", "C", "s"), "ok s=a");
+}
+
+/* Nobody uses it: it may change its kind, though it is still cooling or paused. */
+Test(reload, a_kind_out_of_use_may_change)
+{
+    EXPECT(define("semaphore s limit=2 cooldown=60"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(define("pool s items=a"), "ok");
+    EXPECT(deadline(), "never");
+    EXPECT(acquire("ann", "B", "s"), "ok s=a");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(change("pause s"), "ok");
+    EXPECT(define("semaphore s limit=1"), "ok");
+    EXPECT(acquire("ann", "C", "s"), "ok s=0");
+}
+
+Test(reload, lock_and_semaphore_are_the_same_units)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    EXPECT(change("limit s 4"), "ok");
+    EXPECT(define("lock s"), "ok");
+    EXPECT(state("s"), "2/1 free=0 waiting=0+0");
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "C", "s"), "ok s=2");
+}
+
+/* ---- runtime changes ---- */
+
+Test(reload, a_runtime_limit_lasts_until_its_key_changes)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(change("limit s 1"), "ok");
+    EXPECT(define("semaphore s limit=3 max-waiters=5", "lock d"), "ok");
+    EXPECT(state("s"), "0/1 free=1 waiting=0+0");
+    EXPECT(define("semaphore s limit=4"), "ok");
+    EXPECT(state("s"), "0/4 free=4 waiting=0+0");
+}
+
+Test(reload, a_pause_lasts)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(change("pause d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "waiting");
+    EXPECT(define("lock d max-waiters=5", "lock e"), "ok");
+    EXPECT(acquire("ann", "B", "d wait=0"), "paused d");
+    EXPECT(change("resume d"), "ok; A granted d=0");
+}
+
+Test(reload, runtime_items_last_until_the_key_changes)
+{
+    EXPECT(define("pool g items=a,b select=first"), "ok");
+    EXPECT(change("remove g a"), "ok");
+    EXPECT(change("add g x"), "ok");
+    EXPECT(define("pool g items=a,b select=first max-waiters=7"), "ok");
+    EXPECT(acquire("ann", "A", "g:2"), "ok g=b,x");
+    EXPECT(define("pool g items=a,b,c select=first"), "ok");
+    EXPECT(state("g"), "2/3 free=1 waiting=0+0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("ann", "B", "g:3"), "ok g=a,b,c");
+}
+
+Test(reload, reservations_last)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(change("reserve s 0"), "ok");
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "ok s=1,2");
+}
+
+/* ---- items and their order ---- */
+
+Test(reload, items_come_and_go)
+{
+    EXPECT(define("pool g items=a,b,c select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
+    EXPECT(acquire("bob", "B", "g:2"), "waiting");
+    EXPECT(define("pool g items=d,c,b select=first"), "ok");
+    EXPECT(state("g"), "2/3 free=1 waiting=1+0");
+    EXPECT(end_lease("ann", "A"), "ok; B granted g=d,c");
+    EXPECT(acquire("cy", "C", "g"), "ok g=b");
+    EXPECT(change("remove g a"), "unknown");
+}
+
+/* Free items go, the others change places. */
+Test(reload, items_go_and_change_places)
+{
+    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
+    EXPECT(define("pool g items=d,c,b select=first"), "ok");
+    EXPECT(state("g"), "0/3 free=3 waiting=0+0");
+    EXPECT(acquire("ann", "A", "g:2"), "ok g=d,c");
+    EXPECT(define("pool g items=x,b,d select=first"), "ok");
+    EXPECT(state("g"), "2/3 free=1 waiting=0+0");
+    EXPECT(acquire("ann", "B", "g"), "ok g=x");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("ann", "C", "g:2"), "ok g=b,d");
+}
+
+Test(reload, new_items_serve_waiters)
+{
+    EXPECT(define("pool g items=a select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g"), "ok g=a");
+    EXPECT(acquire("bob", "B", "g"), "waiting");
+    EXPECT(acquire("cy", "C", "g"), "waiting");
+    EXPECT(define("pool g items=b,a select=first"), "ok; B granted g=b");
+}
+
+Test(reload, a_held_item_leaves_and_returns)
+{
+    EXPECT(define("pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g"), "ok g=a");
+    EXPECT(define("pool g items=b select=first"), "ok");
+    EXPECT(state("g"), "1/1 free=0 waiting=0+0");
+    EXPECT(define("pool g items=b,a select=first"), "ok");
+    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("ann", "B", "g:2"), "ok g=b,a");
+}
+
+Test(reload, select_changes)
+{
+    EXPECT(define("pool g items=a,b,c select=lru"), "ok");
+    EXPECT(acquire("ann", "A", "g"), "ok g=a");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(define("pool g items=a,b,c select=first"), "ok");
+    EXPECT(acquire("ann", "B", "g"), "ok g=a");
+    EXPECT(define("pool g items=a,b,c select=lru"), "ok");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(acquire("ann", "C", "g:3"), "ok g=b,c,a");
+}
+
+/* Both keys in one reload: those that were free are older than those that come. */
+Test(reload, select_and_items_change_together)
+{
+    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
+    EXPECT(define("pool g items=a,b,c,d,e select=lru"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("ann", "B", "g:3"), "ok g=c,d,e");
+    EXPECT(acquire("ann", "C", "g:2"), "ok g=a,b");
+}
+
+Test(reload, cooldown_changes)
+{
+    EXPECT(define("lock d cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "B", "d"), "waiting");
+    EXPECT(tick(5), "ok; B granted d=0");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(acquire("ann", "C", "d"), "ok d=0");
+}
+
+Test(reload, fifo_and_first_fit_change)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    EXPECT(define("semaphore s limit=2 order=first-fit"), "ok; C granted s=1");
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(end_lease("cy", "C"), "ok");
+    EXPECT(acquire("cy", "D", "s wait=0"), "would-wait");
+}
+
+Test(reload, everything_goes_and_comes_back)
+{
+    EXPECT(define("lock d", "pool g items=a", "semaphore t/* limit=1"), "ok");
+    EXPECT(acquire("ann", "A", "d g t/x"), "ok d=0 g=a t/x=0");
+    EXPECT(acquire("bob", "B", "t/x"), "waiting");
+    EXPECT(define_all((const char *const[]){NULL}), "ok; B denied unknown");
+    EXPECT(resources(), "d g t/x");
+    EXPECT(define("lock d", "pool g items=a", "semaphore t/* limit=1"), "ok");
+    EXPECT(acquire("bob", "C", "d g t/x"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok; C granted d=0 g=a t/x=0");
+}
