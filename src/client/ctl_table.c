@@ -5,8 +5,7 @@
 #include <string.h>
 
 enum {
-    NOTE_INDENT = 4,
-    LEASE_INDENT = 4,
+    INDENT = 2, /* of what belongs to a resource */
 };
 
 /* ---- resources ---- */
@@ -79,7 +78,7 @@ static void add_resource(struct grid *grid, const struct status_resource *resour
 
 static void print_note(struct text *out, const char *title, const char *rest)
 {
-    text_add_repeated(out, ' ', NOTE_INDENT);
+    text_add_repeated(out, ' ', INDENT);
     text_format(out, "%s: %s\n", title, rest);
 }
 
@@ -136,7 +135,7 @@ static void print_notes(struct text *out, const struct status_resource *resource
     print_reserved(out, resource);
     print_words(out, "draining", &resource->draining);
     if (resource->cooling > 0) {
-        text_add_repeated(out, ' ', NOTE_INDENT);
+        text_add_repeated(out, ' ', INDENT);
         text_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
     }
     print_words(out, "changed at runtime", &resource->changed);
@@ -237,7 +236,7 @@ static void print_rows(const struct grid *grid, size_t *rowp, const struct statu
         grid_print_row(grid, (*rowp)++, out);
     }
     if (n < leases->n) {
-        text_add_repeated(out, ' ', LEASE_INDENT);
+        text_add_repeated(out, ' ', INDENT);
         text_format(
             out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
     }
@@ -260,7 +259,7 @@ void table_print(const struct status *status, const struct table_style *style, s
 {
     struct grid resources, leases;
     grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
-    grid_init(&leases, lease_columns, N_LEASE_COLUMNS, LEASE_INDENT);
+    grid_init(&leases, lease_columns, N_LEASE_COLUMNS, INDENT);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource(&resources, &status->resources[i]);
         add_leases(&leases, &status->resources[i], style);

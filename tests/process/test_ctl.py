@@ -8,6 +8,7 @@ import pty
 import pwd
 import signal
 import struct
+import subprocess
 import termios
 import time
 
@@ -23,15 +24,14 @@ as_nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 
 
-def served(berthctl, fake, *args, answer, close=True, **options):
-    """Runs it against the fake, which gives that answer: the request and the CompletedProcess-like
-    (status, out, err)."""
+def served(berthctl, fake, *args, answer, **options):
+    """Runs it against the fake, which gives that answer and closes: the request, the exit status,
+    stdout and stderr."""
     process = berthctl.start(*args, text=True, **options)
     peer = fake.accept()
     line = peer.line()
     peer.send(answer)
-    if close:
-        peer.close()
+    peer.close()
     out, err = process.communicate(timeout=DEADLINE)
     return line, process.returncode, out, err
 
@@ -205,6 +205,20 @@ def test_nothing_is_printed_unescaped(berthctl, fake, args, locale):
         assert line.isprintable()
         assert line.isascii() or (locale == "C.UTF-8" and not args)
     assert ("ü" in out) == (locale == "C.UTF-8" and not args)
+
+
+def test_terminals_of_other_encodings(berthctl, fake, directory):
+    """UTF-8 may hold what such a terminal takes for a control: nothing is let through."""
+    made = subprocess.run(
+        ["localedef", "--no-archive", "-i", "en_US", "-f", "ISO-8859-1", directory / "en_US"],
+        capture_output=True, check=False)
+    if made.returncode != 0:
+        pytest.skip("cannot make a locale of ISO-8859-1")
+    answer = UNFRIENDLY.replace("%c3%bc", "%c3%80")
+    _, status, out, _ = served(berthctl, fake, "status", answer=answer,
+                               env={"LOCPATH": str(directory), "LC_ALL": "en_US"})
+    assert status == 0
+    assert out.isascii() and r"\xc3\x80" in out
 
 
 def test_what_it_does_not_know_is_ignored(berthctl, fake):
@@ -405,9 +419,9 @@ def test_items(daemon, ok, status):
     assert items() == {"gpu0": ("draining", None), "gpu1": ("reserved", "fan, left: 5 %"),
                        "gpu9": ("idle", None)}
     lines = ok("status", "gpus").splitlines()
-    assert "    reserved: gpu1 (fan, left: 5 %)" in lines
-    assert "    draining: gpu0" in lines
-    assert "    changed at runtime: items" in lines
+    assert "  reserved: gpu1 (fan, left: 5 %)" in lines
+    assert "  draining: gpu0" in lines
+    assert "  changed at runtime: items" in lines
     ok("reset", "gpus")
     assert items() == {"gpu0": ("held", None), "gpu1": ("idle", None), "gpu2": ("idle", None)}
 
@@ -416,7 +430,7 @@ def test_reserved_slots(daemon, ok, status):
     ok("reserve", "etl", "1", "--reason", "maintenance")
     etl = status("etl")
     assert etl["items"] == [{"name": 1, "state": "reserved", "reason": "maintenance"}]
-    assert "    reserved: 1 (maintenance)" in ok("status", "etl")
+    assert "  reserved: 1 (maintenance)" in ok("status", "etl")
     ok("add", "etl", "1")
     assert status("etl")["items"] == []
 
@@ -425,7 +439,7 @@ def test_pause(daemon, ok, status):
     ok("pause", "etl", "--reason", "disk swap\n\x1b[1m")
     etl = status("etl")
     assert (etl["paused"], etl["pause_reason"]) == (True, "disk swap\n\x1b[1m")
-    assert "    paused: disk swap\\x0a\\x1b[1m" in ok("status").splitlines()
+    assert "  paused: disk swap\\x0a\\x1b[1m" in ok("status").splitlines()
     client = daemon.client()
     lease = client.request("acquire etl").split()
     assert lease[0] == "waiting"

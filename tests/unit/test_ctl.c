@@ -415,20 +415,20 @@ Test(table, whole)
         "NAME          KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "gpus          pool           3     3     0     2  paused, reserved, draining, cooling, "
         "changed\n"
-        "    paused: driver upgrade\n"
-        "    reserved: gpu2, gpu1 (broken fan, left)\n"
-        "    draining: gpu9\n"
-        "    cooling: 1\n"
-        "    changed at runtime: limit, items\n"
-        "    PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
-        "    held   gpu0,gpu9  2m03s  4711  alice  train                   3f9k   job-12  weekly "
+        "  paused: driver upgrade\n"
+        "  reserved: gpu2, gpu1 (broken fan, left)\n"
+        "  draining: gpu9\n"
+        "  cooling: 1\n"
+        "  changed at runtime: limit, items\n"
+        "  PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
+        "  held   gpu0,gpu9  2m03s  4711  alice  train                   3f9k   job-12  weekly "
         "load\n"
-        "    #1     wants 2    1m01s  4712  1000              -5  quota    3f9m\n"
-        "    #2     wants 1       1s  4713  1001   \\x1b[2J                 3f9n\n"
+        "  #1     wants 2    1m01s  4712  1000              -5  quota    3f9m\n"
+        "  #2     wants 1       1s  4713  1001   \\x1b[2J                 3f9n\n"
         "market/alice  semaphore      5     7     0     0  removed, over limit, reserved\n"
-        "    reserved: 3 (spare)\n"
-        "    PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
-        "    held   0-3,5,...     0s     1  0                              3f9p\n"
+        "  reserved: 3 (spare)\n"
+        "  PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
+        "  held   0-3,5,...     0s     1  0                              3f9p\n"
         "deploy        lock           0     0     0     0  closed\n");
 }
 
@@ -465,13 +465,13 @@ Test(table, cut_on_a_terminal_only)
     expect_table(reasons, N(reasons), &(struct table_style){.width = 80},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
-        "    PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
-        "    held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly load>\n");
+        "  PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
+        "  held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly load>\n");
     expect_table(reasons, N(reasons), &(struct table_style){.width = 120},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
-        "    PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER            REASON\n"
-        "    held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehouse-loader"
+        "  PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER            REASON\n"
+        "  held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehouse-loader"
         "  weekly load of the warehouse, ask Anna\n");
 }
 
@@ -493,15 +493,15 @@ Test(table, long_queues_are_counted)
     expect_text(&out,
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
         "r0    lock      1     0     0     5\n"
-        "    PLACE  UNITS    AGE  PID  USER  LEASE\n"
-        "    #1     wants 1   0s    9  0     l00\n"
-        "    #2     wants 1   0s    9  0     l01\n"
-        "    ... and 3 more waiting: name the resource to see all\n"
+        "  PLACE  UNITS    AGE  PID  USER  LEASE\n"
+        "  #1     wants 1   0s    9  0     l00\n"
+        "  #2     wants 1   0s    9  0     l01\n"
+        "  ... and 3 more waiting: name the resource to see all\n"
         "r1    lock      1     0     0     5\n"
-        "    PLACE  UNITS    AGE  PID  USER  LEASE\n"
-        "    #1     wants 1   0s    9  0     l10\n"
-        "    #2     wants 1   0s    9  0     l11\n"
-        "    ... and 2 more waiting: name the resource to see all\n");
+        "  PLACE  UNITS    AGE  PID  USER  LEASE\n"
+        "  #1     wants 1   0s    9  0     l10\n"
+        "  #2     wants 1   0s    9  0     l11\n"
+        "  ... and 2 more waiting: name the resource to see all\n");
     status_deinit(&status);
 }
 
