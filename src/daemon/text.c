@@ -30,8 +30,10 @@ static char *text_room(struct text *text, size_t n)
 
 void text_add_bytes(struct text *text, const char *bytes, size_t n)
 {
-    memcpy(text_room(text, n), bytes, n);
-    text->length += n;
+    if (n > 0) { /* `bytes` may be NULL if not */
+        memcpy(text_room(text, n), bytes, n);
+        text->length += n;
+    }
 }
 
 void text_add(struct text *text, const char *string)
