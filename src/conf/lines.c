@@ -1,5 +1,6 @@
 #include "conf/lines.h"
 
+#include <assert.h>
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct reader {
         ABOVE_ERROR, /* its continuation is passed over */
     } above;
     bool is_key; /* the piece that inih has begins with a key */
+    bool is_at_end;
     bool unanswered; /* inih has a piece and has not called the handler yet */
 };
 
@@ -248,6 +250,7 @@ static void write_piece(struct reader *reader, char *out, size_t size)
         length += n;
         word = skip_blanks(word + n);
     }
+    assert(length + 2 <= size);
     out[length++] = '\n';
     out[length] = '\0';
     reader->rest = *word ? word : NULL;
@@ -273,6 +276,7 @@ static char *give_line(char *out, int size, void *stream)
         reader->is_key = false;
         write_piece(reader, out, (size_t)size);
     } else if (!next_line(reader)) {
+        reader->is_at_end = true;
         return NULL;
     } else if (reader->rest) {
         write_piece(reader, out, (size_t)size);
@@ -298,11 +302,11 @@ static int take_pair(void *user, const char *section, const char *name, const ch
 void lines_read(struct loading *loading, FILE *stream)
 {
     struct reader reader = {.loading = loading, .stream = stream};
-    int result = ini_parse_stream(give_line, &reader, take_pair, &reader);
-    check_answered(&reader);
+    /* What it returns tells nothing that was not complained of already. */
+    ini_parse_stream(give_line, &reader, take_pair, &reader);
     section_close(loading);
-    if (result < 0) {
-        reader_complain(&reader, "there is not enough memory to read this file");
+    if (!reader.is_at_end) {
+        reader_complain(&reader, "inih stopped reading here");
     }
     free(reader.line);
 }

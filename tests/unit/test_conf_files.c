@@ -25,6 +25,7 @@ Test(conf_files, what_is_no_readable_file_is_an_error)
     expect_errors_in("absent/x", "absent/x: No such file or directory");
     expect_errors_in("secret/x", "secret/x: Not a directory");
     expect_errors_in("loop", "loop: Too many levels of symbolic links");
+    expect_errors_in("/proc/self/mem", "/proc/self/mem: cannot be read to its end");
     expect_errors_in("", ": No such file or directory");
     uid_t uid = geteuid();
     if (uid == 0) {
@@ -99,6 +100,9 @@ Test(conf_files, an_absolute_path_and_a_single_file)
     struct conf *conf = load_good(text);
     expect_names(conf, "one");
     conf_free(conf);
+    mkdir("d", 0755);
+    write_text("d/t.conf", text);
+    expect_included("d/t.conf", "one");
     conf = load_good("[daemon]\ninclude = one\n");
     expect_names(conf, "one");
     conf_free(conf);

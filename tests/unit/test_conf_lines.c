@@ -17,6 +17,8 @@ TestSuite(conf_lines, .init = conf_test_init, .fini = conf_test_fini, .timeout =
     "a key begins at the start of its line (an indented line continues the value above it)"
 #define NOTHING_ABOVE "an indented line continues the value of the key above it, but there is none"
 
+#define EUROS "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac"
+
 static const struct {
     const char *text, *expected;
 } cases[] = {
@@ -96,6 +98,10 @@ static const struct {
         "t.conf:2: [semaphore a]: \"limit 4\" has no \"=\"; a line is KEY = VALUE"},
     {"[lock a]\nlimit=0\n", ""},
     {"[lock a]\nlimit: 0\n", ""},
+    {"[daemon]\ninclude =\n",
+        "t.conf:2: [daemon] include: has no value; it takes a path of at most 140 bytes"},
+    {"[lock a]\nk" EUROS EUROS EUROS EUROS EUROS EUROS " = 1\n", /* cut at a whole character */
+        "t.conf:2: [lock a] k" EUROS EUROS EUROS EUROS EUROS "\xe2\x82\xac...: unknown key"},
     /* indented lines */
     {"  limit = 1\n",
         "t.conf:1: " INDENTED_KEY "\nt.conf:1: limit: stands before the first section"},
@@ -109,6 +115,7 @@ static const struct {
         "t.conf:3: [lock a] limit: is no list that could go on on an "
         "indented line; it takes a number from 0 to 1"},
     {"[lock a]\n[lock b]\n  1\n", "t.conf:3: [lock b]: " NOTHING_ABOVE},
+    {"[lock a]\nlimit = 1\n[lock b]\n  1\n", "t.conf:4: [lock b]: " NOTHING_ABOVE},
     {"[pool a]\nitems = x\n  $\n y\n  %\n",
         "t.conf:3: [pool a] items: \"$\" is not an item: 1 to 64 bytes of A-Z a-z 0-9 . _ / : @ + "
         "-\nt.conf:5: [pool a] items: \"%\" is not an item: 1 to 64 bytes of A-Z a-z 0-9 . _ / : "
@@ -126,6 +133,8 @@ static const struct {
         "t.conf:2: [lock a]: the byte 0xff is neither text nor part of UTF-8"},
     {"[lock a]\nlimit = \xed\xa0\x80\n",
         "t.conf:2: [lock a]: the byte 0xed is neither text nor part of UTF-8"},
+    {"[lock a]\nlimit = \xc2\x9b\n",
+        "t.conf:2: [lock a]: the byte 0xc2 is neither text nor part of UTF-8"},
     {"[lock a]\nlimit = \xe2\x82\n",
         "t.conf:2: [lock a]: the byte 0xe2 is neither text nor part of UTF-8"},
     {"[lock a]\nlimit = 1\x1b[2J\n",

@@ -319,6 +319,7 @@ static const struct {
     {true, SECTION_POOL, "items", "a.b_c/d:e@f+g-h"},
     {false, SECTION_POOL, "items", "a,b"},
     {false, SECTION_POOL, "items", "a b a"},
+    {true, SECTION_LOCK, "allow-users", "alice alice"},
     {true, SECTION_LOCK, "allow-users", "4294967294"},
     {false, SECTION_LOCK, "allow-users", "4294967295"},
     {false, SECTION_LOCK, "allow-users", "-1"},
@@ -355,6 +356,11 @@ Test(conf_values, texts_end_where_they_say)
 }
 
 /* ---- between the keys ---- */
+
+Test(conf_values, pools_may_have_items_of_the_same_name)
+{
+    expect_errors("[pool a]\nitems = x y\n[pool b]\nitems = y x\n", "");
+}
 
 Test(conf_values, keys_that_do_not_go_together)
 {
