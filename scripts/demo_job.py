@@ -1,0 +1,32 @@
+"""What the demo runs under a lease: COMMAND, which reads FILE and writes RESULT, between two looks
+at the clock. Says on stdout what it saw, as JSON: the demo believes the jobs, not the daemon.
+
+    demo_job.py FILE RESULT COMMAND [ARGUMENT]...
+
+Imports little, because it is started so often."""
+
+import json
+import os
+import sys
+import time
+
+
+def main():
+    started = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    source, result, *command = sys.argv[1:]
+    job = os.posix_spawnp(command[0], command, os.environ, file_actions=[
+        (os.POSIX_SPAWN_OPEN, 0, source, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, result, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)])
+    status = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
+    ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    json.dump({
+        "started": started,
+        "ended": ended,
+        "lease": os.environ["BERTH_LEASE"],
+        "token": int(os.environ["BERTH_TOKEN"]),
+        "slot": int(os.environ["BERTH_SLOT"]),
+    }, sys.stdout)
+    return 1 if status else 0
+
+
+sys.exit(main())
