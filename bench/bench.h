@@ -1,0 +1,31 @@
+/* bench.h - what the programs of this folder share: the clock, blocking connections, giving up.
+ * They measure and print samples, one line each; what these mean is for bench/run. */
+#ifndef BERTH_BENCH_BENCH_H
+#define BERTH_BENCH_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC in nanoseconds: the same clock in every process of the machine. */
+int64_t bench_now(void);
+
+/* Ends the program with 1; the second one says what errno means. */
+_Noreturn void bench_fail(const char *what);
+_Noreturn void bench_fail_errno(const char *what);
+
+/* A positive decimal of the command line, else the end. */
+unsigned bench_number(const char *text);
+
+/* A blocking connection to a Unix socket. */
+int bench_connect(const char *path);
+void bench_write(int fd, const char *bytes, size_t n);
+/* Reads until `n_lines` lines are there and NUL-terminates them: whoever reads knows how many are
+ * to come, so that nothing has to be kept for the next time. */
+char *bench_read_lines(int fd, unsigned n_lines, char *buffer, size_t size);
+/* The line after `line`, which must begin with `prefix`. */
+char *bench_expect(char *line, const char *prefix);
+/* The lease's id in "ok LEASE ..." or "waiting LEASE ...". */
+enum { BENCH_LEASE_SIZE = 16 };
+void bench_copy_lease(char out[static BENCH_LEASE_SIZE], const char *line);
+
+#endif

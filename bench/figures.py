@@ -1,0 +1,206 @@
+"""The figures: what each one measures, and the bound that it must not exceed. The first lines of a
+function's text are what `bench/run --help` shows."""
+
+import contextlib
+import os
+import statistics
+import subprocess
+
+from processes import MANY, Chain, Trouble
+
+FEW = 10  # waiters
+
+
+class Result:
+    """One measurement: two columns to read, and `value`, which the bound is about."""
+
+    def __init__(self, berth, peer, value):
+        self.berth = berth
+        self.peer = peer
+        self.value = value
+
+
+def microseconds(ns):
+    return "%.1f µs" % (ns / 1e3)
+
+
+def milliseconds(ns):
+    return "%.2f ms" % (ns / 1e6)
+
+
+def compare(in_words, ours, theirs, block=1):
+    """Of samples taken in turns, in nanoseconds. What slows the machine down for a while slows both
+    down: so the ratio is taken block by block, of the medians of `block` samples, and the median
+    of these ratios is the figure."""
+    ratios = [
+        statistics.median(ours[i : i + block]) / statistics.median(theirs[i : i + block])
+        for i in range(0, len(ours), block)
+    ]
+    return Result(
+        in_words(statistics.median(ours)),
+        in_words(statistics.median(theirs)),
+        statistics.median(ratios),
+    )
+
+
+def run(bench):
+    """`berth run NAME -- true` beside `flock FILE true`, the whole process from posix_spawn to
+    wait: 400 of each in turns, in 20 blocks."""
+    commands = [*bench.berth_run("true"), "::", *bench.flock("true")]
+    with bench.berthd():
+        return compare(milliseconds, *bench.samples("spawn", 400, *commands), block=20)
+
+
+def pairs(bench, depth):
+    with bench.berthd(pinned=True), bench.echo(pinned=True):
+        return bench.samples(
+            "pair", bench.socket, bench.echo_socket, "slots", depth, 100, 512, pinned=True
+        )
+
+
+def pair(bench):
+    """An acquire and its release over one connection, one request at a time, beside two round trips
+    of the same requests to a bare libuv echo server; client and servers on one CPU: 100
+    blocks of 512 in turns."""
+    return compare(microseconds, *pairs(bench, 1))
+
+
+def queue(bench, kind):
+    groups = ["many:%d%s" % (bench.many, kind), "few:%d%s" % (FEW, kind)]
+    with bench.berthd(pinned=True):
+        return compare(
+            microseconds, *bench.samples("waiters", bench.socket, 50, 200, *groups, pinned=True)
+        )
+
+
+def waiters(bench):
+    """From sending `release` to having read the next waiter's `granted`, with 10 000 in the queue
+    beside 10, each on a connection of its own, everything on one CPU; who has released asks
+    again: 50 blocks of 200 in turns."""
+    return queue(bench, "")
+
+
+def waiters_shared(bench):
+    """The same with all waiters on one connection: the queue alone, without 10 000 sockets."""
+    return queue(bench, ":shared")
+
+
+def handover(bench):
+    """From one job's last act to the first act of the next, which has been waiting for it, by `berth
+    run` and by `flock`, start of the process included: 200 of each in turns, in 10 blocks."""
+    job = bench.program("bench/stamp")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(bench.berthd())
+        connection = stack.enter_context(bench.connect(bench.socket))
+        ours = stack.enter_context(
+            Chain(bench.berth_run(job), bench.berth_has_waiter(connection))
+        )
+        theirs = stack.enter_context(Chain(bench.flock(job), bench.flock_has_waiter()))
+        samples = [(ours.hand_over(), theirs.hand_over()) for _ in range(200)]
+    return compare(milliseconds, *zip(*samples), block=20)
+
+
+def bytes_per_connection(bench, server, path, line):
+    """Of the server's resident memory, with `bench.many` connections that have sent `line`."""
+    before = server.rss()
+    with contextlib.ExitStack() as stack:
+        for _ in range(bench.many):
+            connection = stack.enter_context(bench.connect(path))
+            connection.sendall(line)
+            answer = connection.recv(4096)
+            if not answer.startswith((b"ok ", line)):
+                raise Trouble("%s is answered by %s" % (line, answer))
+        return (server.rss() - before) / bench.many
+
+
+def holder_bytes(bench, line):
+    with bench.berthd() as server:
+        return bytes_per_connection(bench, server, bench.socket, line)
+
+
+def memory(bench):
+    """Resident memory of berthd for each of 10 000 idle connections that hold one unit of a
+    semaphore each, beside the echo server's for each of 10 000 connections."""
+    line = b"acquire crowd\n"
+    ours = holder_bytes(bench, line)
+    with bench.echo() as server:
+        theirs = bytes_per_connection(bench, server, bench.echo_socket, line)
+    return Result("%.0f B" % ours, "%.0f B" % theirs, ours)
+
+
+def milliseconds_to_start(bench, more):
+    times = []
+    for _ in range(5):
+        with bench.berthd(more) as server:
+            times.append(server.seconds_to_start * 1e3)
+    return statistics.median(times)
+
+
+def start(bench):
+    """From starting berthd to its ready descriptor, with 10 000 semaphores in the file, beside
+    without them: median of 5."""
+    many = "".join("[semaphore r%d]\nlimit = 4\n" % i for i in range(MANY))
+    ours = milliseconds_to_start(bench, many)
+    theirs = milliseconds_to_start(bench, "")
+    return Result("%.1f ms" % ours, "%.1f ms" % theirs, ours)
+
+
+FIGURES = (
+    # function, what stands beside what, bound, how value and bound are written
+    (run, "berth run NAME -- true / flock FILE true", 1.1, "%.2f x"),
+    (pair, "acquire + release / 2 round trips of echo", 1.5, "%.2f x"),
+    (waiters, "hand-over with 10 000 waiting / with 10", 1.2, "%.2f x"),
+    (waiters_shared, "  the same over one connection", 1.2, "%.2f x"),
+    (handover, "job to job, berth run / flock", 1.0, "%.2f x"),
+    (memory, "an idle holder / a connection of echo", 1024, "%.0f B"),
+    (start, "start with 10 000 resources / with 5", 100, "%.0f ms"),
+)
+
+
+# ---- for information ----
+
+
+def in_flight(bench, depth):
+    ours, theirs = (1e3 / statistics.median(samples) for samples in pairs(bench, depth))
+    return "%.2f million pairs/s (echo: %.2f)" % (ours, theirs)
+
+
+def in_flight_16(bench):
+    """Pairs a second over one connection, with 16 requests sent at once."""
+    return in_flight(bench, 16)
+
+
+def in_flight_128(bench):
+    """The same with 128."""
+    return in_flight(bench, 128)
+
+
+def memory_full(bench):
+    """As `memory`, for holders that have given program, pid, and a reason of 40 bytes."""
+    line = b"acquire crowd:1 program=nightly-etl pid=12345 reason=" + b"r" * 40 + b"\n"
+    return "%.0f B" % holder_bytes(bench, line)
+
+
+def idle(bench):
+    """Resident memory of a berthd that has just started, libraries included."""
+    with bench.berthd() as server:
+        return "%.1f MiB" % (server.rss() / 2**20)
+
+
+def size(bench):
+    """Of the programs on disk, stripped."""
+    sizes = []
+    for name in ("berth", "berthd"):
+        stripped = os.path.join(bench.directory, name)
+        subprocess.run(["strip", "-o", stripped, bench.program(name)], check=True)
+        sizes.append("%s %.0f KiB" % (name, os.stat(stripped).st_size / 1024))
+    return ", ".join(sizes)
+
+
+INFORMATION = (
+    (in_flight_16, "16 requests in flight"),
+    (in_flight_128, "128 requests in flight"),
+    (memory_full, "an idle holder with reason and program"),
+    (idle, "an idle berthd"),
+    (size, "size, stripped"),
+)

@@ -1,0 +1,102 @@
+/* pair.c - what an acquire and the release that belongs to it cost over one connection, beside two
+ * round trips of the same requests to an echo server.
+ *
+ *     pair SOCKET ECHO-SOCKET NAME DEPTH ROUNDS PAIRS
+ *
+ * DEPTH requests are sent at once (1: one at a time), their answers read, then their releases.
+ * One line for each round: nanoseconds a pair at berthd, and nanoseconds two round trips at echo.
+ */
+#include "bench/bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 256, LINE_SIZE = 256, BATCH_SIZE = MAX_DEPTH * LINE_SIZE };
+
+struct batch {
+    unsigned depth;
+    size_t acquire_length, release_length;
+    char acquire[BATCH_SIZE], release[BATCH_SIZE];
+};
+
+static char answers[BATCH_SIZE + 1];
+
+/* As berth run sends it. */
+static void batch_init(struct batch *batch, unsigned depth, const char *name)
+{
+    char line[LINE_SIZE];
+    int n = snprintf(line, sizeof line, "acquire %s:1 program=job pid=12345\n", name);
+    if (n < 0 || n >= LINE_SIZE || depth > MAX_DEPTH) {
+        bench_fail("the name is too long, or the depth too large");
+    }
+    batch->depth = depth;
+    batch->acquire_length = 0;
+    for (unsigned i = 0; i < depth; i++) {
+        memcpy(batch->acquire + batch->acquire_length, line, (size_t)n);
+        batch->acquire_length += (size_t)n;
+    }
+}
+
+/* The releases of what `line`, and those after it, have granted. */
+static void batch_fill_releases(struct batch *batch, char *line)
+{
+    char lease[BENCH_LEASE_SIZE];
+    batch->release_length = 0;
+    for (unsigned i = 0; i < batch->depth; i++) {
+        char *next = bench_expect(line, "ok ");
+        bench_copy_lease(lease, line);
+        batch->release_length += (size_t)snprintf(
+            batch->release + batch->release_length, LINE_SIZE, "release %s\n", lease);
+        line = next;
+    }
+}
+
+static void acquire_and_release(int fd, struct batch *batch)
+{
+    bench_write(fd, batch->acquire, batch->acquire_length);
+    batch_fill_releases(batch, bench_read_lines(fd, batch->depth, answers, sizeof answers));
+    bench_write(fd, batch->release, batch->release_length);
+    char *line = bench_read_lines(fd, batch->depth, answers, sizeof answers);
+    for (unsigned i = 0; i < batch->depth; i++) {
+        line = bench_expect(line, "ok\n");
+    }
+}
+
+static void echo_twice(int fd, struct batch *batch)
+{
+    bench_write(fd, batch->acquire, batch->acquire_length);
+    bench_read_lines(fd, batch->depth, answers, sizeof answers);
+    bench_write(fd, batch->release, batch->release_length);
+    bench_read_lines(fd, batch->depth, answers, sizeof answers);
+}
+
+static int64_t measure(
+    int fd, struct batch *batch, unsigned pairs, void (*once)(int fd, struct batch *batch))
+{
+    int64_t start = bench_now();
+    for (unsigned done = 0; done < pairs; done += batch->depth) {
+        once(fd, batch);
+    }
+    return (bench_now() - start) / pairs;
+}
+
+int main(int argc, char **argv)
+{
+    static struct batch batch;
+    if (argc != 7) {
+        bench_fail("usage: pair SOCKET ECHO-SOCKET NAME DEPTH ROUNDS PAIRS");
+    }
+    batch_init(&batch, bench_number(argv[4]), argv[3]);
+    unsigned rounds = bench_number(argv[5]);
+    unsigned pairs = bench_number(argv[6]);
+    int berthd = bench_connect(argv[1]);
+    int echo = bench_connect(argv[2]);
+    measure(berthd, &batch, pairs, acquire_and_release); /* warm */
+    measure(echo, &batch, pairs, echo_twice);
+    for (unsigned i = 0; i < rounds; i++) {
+        int64_t of_berthd = measure(berthd, &batch, pairs, acquire_and_release);
+        int64_t of_echo = measure(echo, &batch, pairs, echo_twice);
+        printf("%lld %lld\n", (long long)of_berthd, (long long)of_echo);
+    }
+    return 0;
+}

@@ -1,0 +1,215 @@
+"""The processes of a measurement: servers that say when they serve, jobs that take over from each
+other, and the programs of this folder."""
+
+import contextlib
+import os
+import resource
+import select
+import socket
+import subprocess
+import time
+
+DEADLINE = 60  # seconds; for whatever is waited for
+MANY = 10_000  # waiters, connections, resources
+
+CONFIGURATION = """
+[daemon]
+socket = {socket}
+max-clients-per-user = 1000000
+max-waiters-per-user = 1000000
+max-leases-per-user = 1000000
+[lock job]
+[semaphore slots]
+limit = 1000
+[semaphore crowd]
+limit = 1000000
+[lock few]
+[lock many]
+max-waiters = 1000000
+"""
+
+
+class Trouble(Exception):
+    """Something could not be measured; the text says what."""
+
+
+def read_before_deadline(fd):
+    if not select.select([fd], [], [], DEADLINE)[0]:
+        raise Trouble("a program said nothing for %d s" % DEADLINE)
+    return os.read(fd, 65536)
+
+
+def wait_until(condition):
+    """For what no descriptor tells: looks again and again, and lets others run meanwhile."""
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Trouble("something has not come about in %d s" % DEADLINE)
+        os.sched_yield()
+
+
+def pin(pinned):
+    """Server and client on one CPU: a wake-up across CPUs costs more than what is measured."""
+    return ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if pinned else []
+
+
+class Server:
+    """A process that says on a descriptor when it serves. A context: it ends with it."""
+
+    def __init__(self, command):
+        """The number of the ready descriptor is appended to the command."""
+        readable, writable = os.pipe()
+        started = time.monotonic()
+        self.process = subprocess.Popen(
+            command + [str(writable)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[writable],
+        )
+        os.close(writable)
+        with open(readable, "rb", buffering=0) as ready:
+            is_ready = read_before_deadline(ready.fileno())
+        self.seconds_to_start = time.monotonic() - started
+        if not is_ready:
+            raise Trouble("%s: %s" % (command[0], self.process.communicate()[1].decode()))
+
+    def rss(self):
+        """Bytes. smaps_rollup counts; VmRSS in `status` is only about right."""
+        with open("/proc/%d/smaps_rollup" % self.process.pid, encoding="ascii") as rollup:
+            for line in rollup:
+                if line.startswith("Rss:"):
+                    return int(line.split()[1]) * 1024
+        raise Trouble("no Rss in smaps_rollup")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
+
+class Chain:
+    """Jobs that take over from each other: each prints when it began, stays until its standard
+    input ends, and prints when that was (stamp.c). A context, at whose beginning the first job
+    runs."""
+
+    def __init__(self, command, has_waiter):
+        self.command = command
+        self.has_waiter = has_waiter
+
+    def start(self):
+        return subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+
+    def hand_over(self):
+        """Nanoseconds from the end of one to the start of the next, who was waiting for it."""
+        before, self.holder = self.holder, self.start()
+        try:
+            wait_until(self.has_waiter)
+        finally:
+            before.stdin.close()
+        started = read_before_deadline(self.holder.stdout.fileno())
+        ended = read_before_deadline(before.stdout.fileno())
+        self.see_end_of(before)
+        return int(started) - int(ended)
+
+    def see_end_of(self, job):
+        job.stdout.close()
+        try:
+            status = job.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            status = job.wait()
+        if status != 0:
+            raise Trouble("%s: status %d" % (self.command[0], status))
+
+    def __enter__(self):
+        self.holder = self.start()
+        read_before_deadline(self.holder.stdout.fileno())
+        return self
+
+    def __exit__(self, *_):
+        self.holder.stdin.close()
+        read_before_deadline(self.holder.stdout.fileno())
+        self.see_end_of(self.holder)
+
+
+class Bench:
+    """What is measured, and a directory of our own for it."""
+
+    def __init__(self, build, directory):
+        self.build = build
+        self.directory = directory
+        self.socket = os.path.join(directory, "berth.sock")
+        self.echo_socket = os.path.join(directory, "echo.sock")
+        self.lock_file = os.path.join(directory, "lock")
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        self.many = min(MANY, files - 256) if files != resource.RLIM_INFINITY else MANY
+
+    def program(self, name):
+        return os.path.join(self.build, name)
+
+    def berthd(self, more="", pinned=False):
+        """A berthd with CONFIGURATION and `more`."""
+        path = os.path.join(self.directory, "berth.conf")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(CONFIGURATION.format(socket=self.socket) + more)
+        return Server(pin(pinned) + [self.program("berthd"), "-c", path, "--ready-fd"])
+
+    def echo(self, pinned=False):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.echo_socket)
+        return Server(pin(pinned) + [self.program("bench/echo"), self.echo_socket])
+
+    def berth_run(self, *command):
+        return [self.program("berth"), "run", "-S", self.socket, "job", "--", *command]
+
+    def flock(self, *command):
+        return ["flock", self.lock_file, *command]
+
+    def samples(self, name, *arguments, pinned=False):
+        """What a program of this folder prints: two columns of numbers."""
+        command = pin(pinned) + [self.program("bench/" + name)] + [str(a) for a in arguments]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        if done.returncode != 0:
+            raise Trouble(done.stderr.decode().strip() or "%s failed" % name)
+        rows = [line.split() for line in done.stdout.decode().splitlines()]
+        return [int(row[0]) for row in rows], [int(row[1]) for row in rows]
+
+    def connect(self, path):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(DEADLINE)
+        connection.connect(path)
+        return connection
+
+    def flock_has_waiter(self):
+        """A function that says whether somebody waits for the lock file."""
+        open(self.lock_file, "a", encoding="ascii").close()
+        inode = os.stat(self.lock_file).st_ino
+
+        def has_waiter():
+            with open("/proc/locks", encoding="ascii") as locks:
+                return any("->" in line and ":%d " % inode in line for line in locks)
+
+        return has_waiter
+
+    def berth_has_waiter(self, connection):
+        """The same for the lock `job` of berthd."""
+
+        def has_waiter():
+            connection.sendall(b"status job\n")
+            answer = b""
+            while not answer.endswith(b"\nend\n"):
+                answer += connection.recv(65536)
+            return b" waiting=1 " in answer.replace(b"\n", b" ")
+
+        return has_waiter
