@@ -73,14 +73,18 @@ int show_version(struct call *call, char *answer)
     return print(&out);
 }
 
-/* Waits for `* drained`. */
+/* Waits for `* drained`. False: it will not come, and why has been said. */
 static bool wait_drained(struct call *call)
 {
     char *line;
     call->deadline = NEVER;
-    do {
-        line = call_line(call);
-    } while (line && strcmp(line, "* drained") != 0);
+    while ((line = call_line(call)) && strcmp(line, "* drained") != 0) {
+        if (strcmp(line, "* undrained") == 0) {
+            complain("somebody has ended the drain");
+            call->exit_status = code_table[CODE_CANCELLED].exit_status;
+            return false;
+        }
+    }
     return line;
 }
 

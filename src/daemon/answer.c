@@ -168,9 +168,10 @@ static void effect_over(struct text *text, const struct effect *effect)
     add_code_and_text(text, code, code_table[code].meaning);
 }
 
-static void effect_drained(struct text *text, const struct effect *effect)
+void answer_event(struct text *text, enum event event)
 {
-    (void)effect;
+    text_add(text, "* ");
+    text_add(text, event_words[event]);
     text_add(text, "\n");
 }
 
@@ -183,13 +184,10 @@ void answer_effect(struct text *text, const struct effect *effect)
         [EFFECT_GRANTED] = {EVENT_GRANTED, effect_granted},
         [EFFECT_DENIED] = {EVENT_DENIED, effect_over},
         [EFFECT_LOST] = {EVENT_LOST, effect_over},
-        [EFFECT_DRAINED] = {EVENT_DRAINED, effect_drained},
     };
     text_add(text, "* ");
     text_add(text, event_words[rows[effect->kind].event]);
-    if (effect->lease) {
-        text_add(text, " ");
-        answer_lease_id(text, effect->lease);
-    }
+    text_add(text, " ");
+    answer_lease_id(text, effect->lease);
     rows[effect->kind].add_rest(text, effect);
 }

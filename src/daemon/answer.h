@@ -21,7 +21,9 @@ void answer_claim_units(struct text *text, const struct claim *claim, size_t mos
 /* How long a line that grants this ask can get. */
 size_t answer_longest_grant(struct core *core, const struct ask *ask);
 
-/* The line for an effect, LF included. */
+/* An event without a lease. */
+void answer_event(struct text *text, enum event event);
+/* The line for an effect on a lease, LF included. */
 void answer_effect(struct text *text, const struct effect *effect);
 
 #endif

@@ -2,6 +2,7 @@
 #include "daemon/answer.h"
 #include "daemon/command.h"
 #include "daemon/server.h"
+#include "daemon/why.h"
 #include "wire/text.h"
 
 #include <string.h>
@@ -183,7 +184,9 @@ void command_acquire(struct call *call)
     if (lease) {
         answer_acquired(call, lease);
     } else {
-        call_refuse(call, outcome_code(outcome), about);
+        char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+        why_refused(why, sizeof why, call->server->core, &ask, outcome, about, call->now);
+        answer_error_saying(call->out, outcome_code(outcome), why);
     }
 }
 

@@ -89,6 +89,7 @@ void command_drain(struct call *call)
 void command_undrain(struct call *call)
 {
     call_ok(call);
+    server_tell_drainers(call->server, EVENT_UNDRAINED);
     call->server->store->ops->drain(call->server->store, false, call->now);
 }
 

@@ -114,19 +114,20 @@ static char *default_conf_path(void)
     return path;
 }
 
-/* An ordinary user's daemon with the user's own file cannot listen where the host's does. */
-static void prefer_user_socket(struct conf *conf)
+/* An ordinary user's daemon with the user's own file cannot listen where the host's does. The
+ * caller frees it. */
+static char *socket_path(const struct options *options, const struct conf *conf)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
+    bool own_file = !options->conf_path && geteuid() != 0;
     char *path;
-    if (strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0 || !runtime) {
-        return;
+    if (!own_file || !runtime || strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0) {
+        return memory_string(conf->socket);
     }
     if (asprintf(&path, "%s/berth/berth.sock", runtime) < 0) {
         abort();
     }
-    free(conf->socket);
-    conf->socket = path;
+    return path;
 }
 
 /* NULL, with every error said. */
@@ -141,9 +142,6 @@ static struct conf *load(const struct options *options)
     }
     conf_errors_deinit(&errors);
     free(path);
-    if (conf && !options->conf_path && geteuid() != 0) {
-        prefer_user_socket(conf);
-    }
     return conf;
 }
 
@@ -160,10 +158,12 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     static struct server server;
-    bool serving = server_init(&server, conf);
+    char *socket = socket_path(&options, conf);
+    bool serving = server_init(&server, conf, socket);
     if (serving) {
         server_run(&server, options.ready_fd);
     }
     server_deinit(&server);
+    free(socket);
     return serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
 }

@@ -26,13 +26,13 @@ enum {
 
 /* ---- a turn ---- */
 
-static void tell_drained(struct server *server, const struct effect *effect)
+void server_tell_drainers(struct server *server, enum event event)
 {
     struct conn *conn;
     LIST_FOREACH (conn, &server->conns, link) {
         if (conn->wants_drained) {
             conn->wants_drained = false;
-            answer_effect(conn_events(conn), effect);
+            answer_event(conn_events(conn), event);
         }
     }
 }
@@ -46,7 +46,7 @@ void server_carry_out(struct server *server)
             struct conn *conn = container_of(effect->client, struct conn, client);
             answer_effect(conn_events(conn), effect);
         } else {
-            tell_drained(server, effect);
+            server_tell_drainers(server, EVENT_DRAINED);
         }
     }
     effects_clear(effects);
@@ -265,10 +265,9 @@ static struct core_options first_numbers(void)
     return options;
 }
 
-static bool start_listening(struct server *server)
+static bool start_listening(struct server *server, const char *path)
 {
-    const struct conf *conf = server->conf;
-    if (!listener_open(&server->listener, conf->socket, conf->socket_mode)) {
+    if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
         return false;
     }
     int error = uv_pipe_open(&server->listening, server->listener.fd);
@@ -276,7 +275,7 @@ static bool start_listening(struct server *server)
         error = uv_listen((uv_stream_t *)&server->listening, BACKLOG, on_connection);
     }
     if (error < 0) {
-        log_error("%s: cannot listen: %s", conf->socket, uv_strerror(error));
+        log_error("%s: cannot listen: %s", path, uv_strerror(error));
     }
     return error == 0;
 }
@@ -291,7 +290,7 @@ static void start_signals(struct server *server)
     }
 }
 
-bool server_init(struct server *server, struct conf *conf)
+bool server_init(struct server *server, struct conf *conf, const char *path)
 {
     const struct core_options options = first_numbers();
     const char *refused;
@@ -319,13 +318,13 @@ bool server_init(struct server *server, struct conf *conf)
     server->core = local_store_core(server->store);
     define(server, conf, &refused); /* nothing is in use yet: cannot be refused */
     start_signals(server);
-    return start_listening(server);
+    return start_listening(server, path);
 }
 
 void server_run(struct server *server, int ready_fd)
 {
     log_info("serving %zu resources and templates on %s", server->conf->n_definitions,
-        server->conf->socket);
+        server->listener.path);
     if (ready_fd >= 0) {
         if (write(ready_fd, "ready\n", 6) != 6) {
             log_warning("cannot write to the ready descriptor: %s", strerror(errno));

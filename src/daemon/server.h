@@ -8,6 +8,7 @@
 #include "daemon/listener.h"
 #include "daemon/rights.h"
 #include "store/store.h"
+#include "wire/protocol.h"
 
 #include <stdbool.h>
 #include <uv.h>
@@ -34,8 +35,8 @@ struct server {
     bool stopping;
 };
 
-/* Takes over `conf`. False (logged) if it cannot serve; server_deinit() in any case. */
-bool server_init(struct server *server, struct conf *conf);
+/* Takes over `conf`; listens on `path`, whatever the file says. False (logged) if it cannot serve; server_deinit() in any case. */
+bool server_init(struct server *server, struct conf *conf, const char *path);
 /* Until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
 void server_run(struct server *server, int ready_fd);
 /* Everything is closed and freed; asserts that nothing of the loop is left. */
@@ -46,6 +47,8 @@ bool server_reload(struct server *server, struct conf_errors *errors);
 
 /* After each operation of the store: turns its effects into lines, and clears them. */
 void server_carry_out(struct server *server);
+/* Tells those who sent "drain wait=1" how it ended: drained or undrained. */
+void server_tell_drainers(struct server *server, enum event event);
 /* At the end of each callback: sends, and sets the timer. */
 void server_end_turn(struct server *server);
 

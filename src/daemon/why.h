@@ -1,0 +1,13 @@
+/* why.h - a refused acquire in words that help: who is in the way, what there is. Pure. */
+#ifndef BERTH_DAEMON_WHY_H
+#define BERTH_DAEMON_WHY_H
+
+#include "core/core.h"
+
+#include <stddef.h>
+
+/* Writes at most `size` bytes; `about` as core_acquire() said, or NULL. */
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+    enum outcome outcome, const char *about, nanoseconds now);
+
+#endif
