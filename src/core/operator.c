@@ -98,6 +98,7 @@ static enum outcome change_add(
         return OUTCOME_IMPOSSIBLE;
     } else {
         resource_add_item(resource, change->item);
+        resource_order_items(resource); /* it may be one of the file's */
     }
     resource->items_changed = items_differ(resource);
     return OUTCOME_OK;

@@ -339,20 +339,28 @@ void resource_free(struct resource *resource)
     free(resource);
 }
 
-/* Brings unit `item` to `place`, before those that are not in the file. */
-static void put_item_at(struct resource *resource, const char *item, uint32_t place)
+/* `place` is at or before the unit's own; those between move up by one. */
+static void put_unit_at(struct resource *resource, struct unit *unit, uint32_t place)
 {
-    struct unit *unit = find_item(resource, item, place);
-    if (!unit) {
-        unit = resource_add_item(resource, item);
+    for (uint32_t i = unit->index; i > place; i--) {
+        resource->units[i] = resource->units[i - 1];
+        resource->units[i]->index = i;
     }
-    resource_return_item(unit);
-    struct unit *other = resource->units[place];
-    uint32_t from = unit->index;
     resource->units[place] = unit;
-    resource->units[from] = other;
     unit->index = place;
-    other->index = from;
+}
+
+void resource_order_items(struct resource *resource)
+{
+    const struct definition *definition = resource->definition;
+    uint32_t place = 0;
+    for (size_t i = 0; i < definition->n_items; i++) {
+        struct unit *unit = find_item(resource, definition->items[i], place);
+        if (unit) {
+            put_unit_at(resource, unit, place++);
+        }
+    }
+    resource_renumber(resource);
 }
 
 static bool definition_has_item(const struct definition *definition, const char *item, size_t hint)
@@ -375,7 +383,12 @@ void resource_reset_items(struct resource *resource, struct order *timers)
     }
     resource_renumber(resource);
     for (uint32_t i = 0; i < definition->n_items; i++) {
-        put_item_at(resource, definition->items[i], i);
+        struct unit *unit = find_item(resource, definition->items[i], i);
+        if (unit) {
+            resource_return_item(unit);
+        } else {
+            resource_add_item(resource, definition->items[i]);
+        }
     }
-    resource_renumber(resource);
+    resource_order_items(resource);
 }

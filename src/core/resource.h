@@ -123,6 +123,8 @@ void unit_set_reserved(struct unit *unit, bool reserved, const char *reason);
 void resource_rekey_free(struct resource *resource);
 /* The definition is about to go away: lives on with a copy. */
 void resource_keep_remains(struct resource *resource);
+/* Those of the definition to the front, in its order. */
+void resource_order_items(struct resource *resource);
 /* Brings the items in line with the definition's: new ones come, others are removed. */
 void resource_reset_items(struct resource *resource, struct order *timers);
 

@@ -125,6 +125,19 @@ Test(change, a_removed_free_item_goes_at_once)
     EXPECT(acquire("ann", "B", "g"), "ok g=a");
 }
 
+/* An item of the file comes back to its place there; new ones follow. */
+Test(change, items_stay_in_file_order)
+{
+    EXPECT(define("pool g items=a,b,c select=first"), "ok");
+    EXPECT(change("remove g b"), "ok");
+    EXPECT(change("add g x"), "ok");
+    EXPECT(change("add g w"), "ok");
+    EXPECT(change("remove g a"), "ok");
+    EXPECT(change("add g b"), "ok");
+    EXPECT(change("add g a"), "ok");
+    EXPECT(acquire("ann", "A", "g:5"), "ok g=a,b,c,x,w");
+}
+
 /* A held one drains: it goes when its holder does. */
 Test(change, a_removed_held_item_drains)
 {
