@@ -245,7 +245,7 @@ bool server_reload(struct server *server, struct conf_errors *errors)
     struct conf *before = server->conf;
     use_conf(server, conf);
     conf_free(before);
-    log_info("%s: reloaded, %zu resources and templates", conf->path, conf->n_definitions);
+    log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
     return true;
 }
 
@@ -323,8 +323,8 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
 
 void server_run(struct server *server, int ready_fd)
 {
-    log_info("serving %zu resources and templates on %s", server->conf->n_definitions,
-        server->listener.path);
+    log_info("serving on %s, definitions: %zu", server->listener.path,
+        server->conf->n_definitions);
     if (ready_fd >= 0) {
         if (write(ready_fd, "ready\n", 6) != 6) {
             log_warning("cannot write to the ready descriptor: %s", strerror(errno));

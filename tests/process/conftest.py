@@ -4,6 +4,7 @@ nothing that waits without a deadline.
 The programs are those of $BERTH_BUILD_DIR (default: ./build). Where they were built with
 sanitizers, a report of one fails the test that caused it."""
 
+import atexit
 import os
 import pathlib
 import select
@@ -19,7 +20,24 @@ import pytest
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 
-BUILD = pathlib.Path(os.environ.get("BERTH_BUILD_DIR", "build")).resolve()
+PROGRAMS = ("berthd", "berth", "berthctl")
+
+
+def reachable_build(build):
+    """Tests that run programs as another user need them where that may look: below /root, say, it
+    may not, and then they are copied."""
+    if all(path.stat().st_mode & 0o001 for path in (build, *build.parents)):
+        return build
+    copy = pathlib.Path(tempfile.mkdtemp(prefix="berth-programs-", dir="/tmp"))
+    atexit.register(shutil.rmtree, copy)
+    copy.chmod(0o755)
+    for program in PROGRAMS:
+        if (build / program).exists():
+            shutil.copy2(build / program, copy)
+    return copy
+
+
+BUILD = reachable_build(pathlib.Path(os.environ.get("BERTH_BUILD_DIR", "build")).resolve())
 
 
 class Berthd:
