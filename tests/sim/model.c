@@ -1,5 +1,5 @@
-/* model.c - the model's operations. Each says what must come of it and compares that with the
- * trace. */
+/* model.c - the model's operations: clients, leases, time. Each says what must come of it and
+ * compares that with the trace. */
 #include "model.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct model *model_free(struct model *model)
     return NULL;
 }
 
-static void require_outcome(const struct trace *trace, enum outcome outcome, const char *about)
+void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about)
 {
     REQUIRE(
         trace->outcome == outcome, "outcome %d instead of %d", (int)trace->outcome, (int)outcome);
@@ -44,7 +44,7 @@ void model_client(struct model *model, int client, uint32_t uid, struct trace *t
         n += model->client_uids[i] == (int)uid;
     }
     bool fits = n < model->file.bounds.clients;
-    require_outcome(trace, fits ? OUTCOME_OK : OUTCOME_QUOTA, NULL);
+    model_require_outcome(trace, fits ? OUTCOME_OK : OUTCOME_QUOTA, NULL);
     model->client_uids[client] = fits ? (int)uid : -1;
     model_settle(model, trace);
 }
@@ -87,8 +87,7 @@ static uint32_t instances_charged_to(const struct model *model, uint32_t uid)
     return n;
 }
 
-/* Alive, or made now. */
-static enum outcome get_resource(
+enum outcome model_get_resource(
     struct model *model, const char *name, uint32_t uid, struct model_resource **resourcep)
 {
     struct model_resource *resource = model_find_resource(model, name);
@@ -143,7 +142,7 @@ static enum outcome resolve(struct model *model, const struct model_ask *ask,
     for (size_t i = 0; i < ask->n_wants; i++) {
         struct model_resource *resource;
         *aboutp = ask->wants[i].name;
-        enum outcome outcome = get_resource(model, *aboutp, lease->uid, &resource);
+        enum outcome outcome = model_get_resource(model, *aboutp, lease->uid, &resource);
         if (outcome == OUTCOME_OK) {
             outcome = check_want(model, resource, lease->uid, ask, ask->wants[i].count);
         }
@@ -250,12 +249,12 @@ static void model_enter(struct model *model, struct model_lease *filled,
     model_lease_enter(model, lease);
     model_sort(model);
     if (model_may_go(model, lease)) {
-        require_outcome(trace, OUTCOME_OK, NULL);
+        model_require_outcome(trace, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &trace->grant);
         return;
     }
     enum outcome outcome = may_wait(model, lease, ask, &about);
-    require_outcome(trace, outcome, about);
+    model_require_outcome(trace, outcome, about);
     if (outcome != OUTCOME_WAITING) {
         model_lease_leave(model, lease, now);
     }
@@ -283,7 +282,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     if (outcome == OUTCOME_OK) {
         model_enter(model, &lease, ask, now, trace);
     } else {
-        require_outcome(trace, outcome, about);
+        model_require_outcome(trace, outcome, about);
     }
     model_settle(model, trace);
 }
@@ -300,207 +299,6 @@ void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct
             "lease %ju is told that it has ended, for reason %d", event->lease, (int)event->why);
     }
     model_lease_leave(model, lease, now);
-    model_settle(model, trace);
-}
-
-/* ---- changes of the rules ---- */
-
-/* Does the rule that `why` stands for end this lease's wait? */
-static bool is_to_be_denied(struct model_lease *lease, enum outcome why)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct model_claim *claim = &lease->claims[i];
-        bool impossible = claim->count > model_most(claim->resource) ||
-            claim->count > claim->resource->rules.max_units_per_user;
-        if (why == (claim->resource->defined ? OUTCOME_IMPOSSIBLE : OUTCOME_UNKNOWN) &&
-            (impossible || !claim->resource->defined)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Those who can never be granted any more, in whatever order. */
-static void deny_the_impossible(struct model *model, nanoseconds now, struct trace *trace)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < model->n_waiters; i++) {
-        n += is_to_be_denied(model->waiters[i], OUTCOME_UNKNOWN) ||
-            is_to_be_denied(model->waiters[i], OUTCOME_IMPOSSIBLE);
-    }
-    while (n-- > 0) {
-        const struct event *event = model_next_event(trace, EFFECT_DENIED);
-        struct model_lease *lease = model_find_lease(model, event->lease);
-        REQUIRE(lease && !lease->held && is_to_be_denied(lease, event->why),
-            "lease %ju is denied for reason %d", event->lease, (int)event->why);
-        model_lease_leave(model, lease, now);
-    }
-}
-
-static enum outcome change_units(
-    struct model *model, struct model_resource *resource, enum change_kind kind, uint32_t number)
-{
-    struct model_unit *unit = &resource->units[number];
-    bool is_pool = rules_are_pool(&resource->rules);
-    if (kind == CHANGE_RESERVE) {
-        if (is_pool ? !unit->exists || unit->removed : number >= model_limit(resource)) {
-            return OUTCOME_UNKNOWN;
-        }
-        model_unit_reserve(model, resource, number, true);
-    } else if (!is_pool) {
-        if (kind == CHANGE_REMOVE || !unit->reserved) {
-            return OUTCOME_KIND;
-        }
-        model_unit_reserve(model, resource, number, false);
-    } else if (kind == CHANGE_REMOVE) {
-        if (!unit->exists) {
-            return OUTCOME_UNKNOWN;
-        }
-        model_unit_remove(resource, number);
-    } else if (unit->exists) {
-        model_unit_reserve(model, resource, number, false);
-        unit->removed = false;
-    } else {
-        *unit = (struct model_unit){.exists = true, .free_since = model->moment};
-        resource->order[resource->n_order++] = (uint8_t)number;
-        model_resource_order_items(resource);
-    }
-    return OUTCOME_OK;
-}
-
-static enum outcome change(
-    struct model *model, struct model_resource *resource, enum change_kind kind, uint32_t number)
-{
-    switch (kind) {
-    case CHANGE_LIMIT:
-        if (rules_are_pool(&resource->rules) || (resource->rules.kind == KIND_LOCK && number > 1)) {
-            return OUTCOME_KIND;
-        }
-        resource->runtime_limit = number == resource->rules.limit ? -1 : (int64_t)number;
-        return OUTCOME_OK;
-    case CHANGE_PAUSE:
-    case CHANGE_RESUME:
-        resource->paused = kind == CHANGE_PAUSE;
-        return OUTCOME_OK;
-    case CHANGE_RESET:
-        for (uint32_t unit = 0; unit < MODEL_UNITS; unit++) {
-            model_unit_reserve(model, resource, unit, false);
-        }
-        if (rules_are_pool(&resource->rules)) {
-            model_resource_reset_items(model, resource);
-        }
-        resource->runtime_limit = -1;
-        resource->paused = false;
-        return OUTCOME_OK;
-    default:
-        return change_units(model, resource, kind, number);
-    }
-}
-
-void model_change(struct model *model, const char *name, enum change_kind kind, uint32_t number,
-    nanoseconds now, struct trace *trace)
-{
-    struct model_resource *resource;
-    model->moment++;
-    enum outcome outcome = get_resource(model, name, 0, &resource);
-    if (outcome == OUTCOME_OK) {
-        outcome = change(model, resource, kind, number);
-        deny_the_impossible(model, now, trace);
-    }
-    require_outcome(trace, outcome, NULL);
-    model_settle(model, trace);
-}
-
-void model_drain(struct model *model, bool draining, struct trace *trace)
-{
-    model->draining = draining;
-    model->drain_reported = false;
-    model_settle(model, trace);
-}
-
-/* ---- reload ---- */
-
-static bool is_conflict(
-    const struct model *model, const struct model_resource *resource, const struct rules_file *file)
-{
-    const struct rules *next = file_find(file, resource->name);
-    return next && rules_are_pool(next) != rules_are_pool(&resource->rules) &&
-        (model_in_use(resource) > 0 || model_waiting(model, resource) > 0);
-}
-
-static void take_over_rules(
-    struct model *model, struct model_resource *resource, const struct rules *next)
-{
-    struct rules before = resource->rules;
-    resource->rules = *next;
-    resource->is_instance = rules_are_template(next);
-    resource->defined = true;
-    resource->charged_uid = resource->is_instance ? resource->charged_uid : -1;
-    if (before.limit != next->limit || resource->runtime_limit == (int64_t)next->limit ||
-        (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
-        resource->runtime_limit = -1;
-    }
-    if (before.n_items != next->n_items || memcmp(before.items, next->items, next->n_items) != 0) {
-        model_resource_reset_items(model, resource);
-    }
-    for (uint32_t unit = 0; before.selection != next->selection && unit < MODEL_UNITS; unit++) {
-        resource->units[unit].free_since = model->moment;
-    }
-}
-
-/* Those of the file in its order, made if they are new; then the others. */
-static void arrange(struct model *model)
-{
-    struct model_resource *list[MODEL_RESOURCES];
-    size_t n = 0;
-    for (size_t i = 0; i < model->file.n; i++) {
-        const struct rules *rules = &model->file.list[i];
-        if (!rules_are_template(rules)) {
-            struct model_resource *resource = model_find_resource(model, rules->name);
-            list[n++] = resource ? resource : model_resource_make(model, rules->name, rules);
-        }
-    }
-    for (size_t i = 0; i < model->n_resources; i++) {
-        struct model_resource *resource = model->resources[i];
-        if (!resource->defined || resource->is_instance) {
-            list[n++] = resource;
-        }
-    }
-    REQUIRE(n == model->n_resources, "the model has lost a resource");
-    memcpy(model->resources, list, n * sizeof list[0]);
-}
-
-void model_define(
-    struct model *model, const struct rules_file *file, nanoseconds now, struct trace *trace)
-{
-    bool refused = false;
-    model->moment++;
-    for (size_t i = 0; i < model->n_resources; i++) {
-        refused |= is_conflict(model, model->resources[i], file);
-    }
-    if (refused) {
-        const struct model_resource *about =
-            trace->about ? model_find_resource(model, trace->about) : NULL;
-        REQUIRE(trace->outcome == OUTCOME_KIND && about && is_conflict(model, about, file),
-            "outcome %d about %s of a reload that had to be refused", (int)trace->outcome,
-            trace->about ? trace->about : "-");
-        model_settle(model, trace);
-        return;
-    }
-    require_outcome(trace, OUTCOME_OK, NULL);
-    model->file = *file;
-    for (size_t i = 0; i < model->n_resources; i++) {
-        struct model_resource *resource = model->resources[i];
-        const struct rules *next = file_find(&model->file, resource->name);
-        if (next && rules_are_pool(next) == rules_are_pool(&resource->rules)) {
-            take_over_rules(model, resource, next);
-        } else {
-            resource->defined = false;
-        }
-    }
-    deny_the_impossible(model, now, trace);
-    model_pump(model, trace);
-    arrange(model);
     model_settle(model, trace);
 }
 

@@ -170,6 +170,12 @@ size_t model_n_held(const struct model *model);
 
 /* ---- between the model's files ---- */
 
+/* model.c */
+void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about);
+/* Alive, or made now. */
+enum outcome model_get_resource(
+    struct model *model, const char *name, uint32_t uid, struct model_resource **resourcep);
+
 /* model_resource.c: resources and units */
 bool rules_are_template(const struct rules *rules);
 bool rules_are_pool(const struct rules *rules);

@@ -2,6 +2,8 @@
  * test's own text ends it. */
 #include "core_fixture.h"
 
+#include "core_text.h"
+
 #include "core/queue.h"
 
 #include <ctype.h>
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CLIENTS = 64, MAX_LEASES = 512, MAX_DEFINITIONS = 64, TEXT_BYTES = 8192, N_TEXTS = 16 };
+enum { MAX_CLIENTS = 64, MAX_LEASES = 512, TEXT_BYTES = 8192, N_TEXTS = 16 };
 
 struct named_client {
     char name[16];
@@ -20,11 +22,6 @@ struct named_client {
 struct named_lease {
     char name[16];
     uint64_t id;
-};
-
-struct definitions {
-    struct definition list[MAX_DEFINITIONS];
-    size_t n;
 };
 
 static struct {
@@ -62,27 +59,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct text *text, const c
     cr_assert(n >= 0 && text->n + (size_t)n < TEXT_BYTES);
     text->n += (size_t)n;
 }
-
-static const char *const outcome_words[N_OUTCOMES] = {
-    [OUTCOME_OK] = "ok",
-    [OUTCOME_WAITING] = "waiting",
-    [OUTCOME_WOULD_WAIT] = "would-wait",
-    [OUTCOME_TIMEOUT] = "timeout",
-    [OUTCOME_PAUSED] = "paused",
-    [OUTCOME_CLOSED] = "closed",
-    [OUTCOME_DRAINING] = "draining",
-    [OUTCOME_HELD] = "held",
-    [OUTCOME_ANCESTOR] = "ancestor",
-    [OUTCOME_QUEUE_FULL] = "queue-full",
-    [OUTCOME_QUOTA] = "quota",
-    [OUTCOME_CANCELLED] = "cancelled",
-    [OUTCOME_RELEASED] = "released",
-    [OUTCOME_FORBIDDEN] = "forbidden",
-    [OUTCOME_NOT_HOLDER] = "not-holder",
-    [OUTCOME_UNKNOWN] = "unknown",
-    [OUTCOME_IMPOSSIBLE] = "impossible",
-    [OUTCOME_KIND] = "kind",
-};
 
 static const char *lease_name(const struct lease *lease)
 {
@@ -153,145 +129,14 @@ static const char *answer(enum outcome outcome, const char *about)
     return and_effects(&text);
 }
 
-/* The next word of *restp in `word`; false at the end. */
-static bool next_word(const char **restp, char word[64])
-{
-    const char *start = *restp + strspn(*restp, " ");
-    size_t n = strcspn(start, " ");
-    cr_assert_lt(n, 64);
-    memcpy(word, start, n);
-    word[n] = '\0';
-    *restp = start + n;
-    return n > 0;
-}
-
-static nanoseconds seconds(const char *text)
-{
-    return (nanoseconds)(strtod(text, NULL) * 1e9);
-}
-
-static uint32_t number(const char *text)
-{
-    cr_assert(isdigit((unsigned char)text[0]), "%s", text);
-    return (uint32_t)strtoul(text, NULL, 10);
-}
-
 /* ---- definitions ---- */
-
-static void set_items(struct definition *definition, const char *items)
-{
-    char *copy = strdup(items), *save = NULL;
-    for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-        definition->items =
-            reallocarray(definition->items, definition->n_items + 1, sizeof definition->items[0]);
-        definition->items[definition->n_items++] = strdup(item);
-    }
-    free(copy);
-}
-
-static void set_key(struct definition *definition, const char *key, const char *value)
-{
-    const struct {
-        const char *key;
-        uint32_t *target;
-    } numbers[] = {
-        {"limit", &definition->limit},
-        {"max-waiters", &definition->max_waiters},
-        {"max-units-per-user", &definition->max_units_per_user},
-        {"max-overtakes", &definition->max_overtakes},
-        {"max-instances", &definition->max_instances},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (strcmp(numbers[i].key, key) == 0) {
-            *numbers[i].target = number(value);
-            return;
-        }
-    }
-    if (strcmp(key, "items") == 0) {
-        set_items(definition, value);
-    } else if (strcmp(key, "select") == 0) {
-        definition->selection = value[0] == 'l' ? SELECT_LRU
-            : value[0] == 'f'                   ? SELECT_FIRST
-                                                : SELECT_RANDOM;
-    } else if (strcmp(key, "order") == 0) {
-        definition->order = strcmp(value, "first-fit") == 0 ? ORDER_FIRST_FIT : ORDER_FIFO;
-    } else if (strcmp(key, "cooldown") == 0) {
-        definition->cooldown = seconds(value);
-    } else if (strcmp(key, "max-priority") == 0) {
-        definition->max_priority = (int32_t)number(value);
-    } else if (strcmp(key, "identity") == 0) {
-        definition->identity_shared = strcmp(value, "shared") == 0;
-    } else {
-        cr_assert_fail("no key %s", key);
-    }
-}
-
-static void set_bound(struct user_bounds *bounds, const char *key, const char *value)
-{
-    uint32_t *target = strcmp(key, "clients") == 0 ? &bounds->clients
-        : strcmp(key, "waiters") == 0              ? &bounds->waiters
-        : strcmp(key, "leases") == 0               ? &bounds->leases
-        : strcmp(key, "instances") == 0            ? &bounds->instances
-                                                   : NULL;
-    cr_assert_not_null(target, "no bound %s", key);
-    *target = number(value);
-}
-
-static enum kind kind_of(const char *word)
-{
-    cr_assert(
-        strcmp(word, "semaphore") == 0 || strcmp(word, "lock") == 0 || strcmp(word, "pool") == 0);
-    return word[0] == 's' ? KIND_SEMAPHORE : word[0] == 'l' ? KIND_LOCK : KIND_POOL;
-}
-
-static void parse_definition(
-    struct definitions *definitions, struct user_bounds *bounds, const char *line)
-{
-    char word[64], name[64];
-    cr_assert(next_word(&line, word));
-    bool is_user = strcmp(word, "user") == 0;
-    struct definition *definition = &definitions->list[definitions->n];
-    if (!is_user) {
-        cr_assert_lt(definitions->n, (size_t)MAX_DEFINITIONS);
-        cr_assert(next_word(&line, name));
-        *definition = (struct definition){.name = strdup(name),
-            .kind = kind_of(word),
-            .limit = word[0] == 'l',
-            .max_waiters = 1000,
-            .max_units_per_user = UNBOUNDED,
-            .max_overtakes = 100,
-            .max_instances = 100,
-            .max_priority = 1000};
-        definitions->n++;
-    }
-    while (next_word(&line, word)) {
-        char *equals = strchr(word, '=');
-        cr_assert_not_null(equals, "%s", word);
-        *equals = '\0';
-        if (is_user) {
-            set_bound(bounds, word, equals + 1);
-        } else {
-            set_key(definition, word, equals + 1);
-        }
-    }
-}
-
-/* Overwrites what the core must not look at any more. */
-static void definitions_free(struct definitions *definitions)
-{
-    for (size_t i = 0; definitions && i < definitions->n; i++) {
-        definition_deinit(&definitions->list[i]);
-        memset(&definitions->list[i], 0xaa, sizeof definitions->list[i]);
-    }
-    free(definitions);
-}
 
 const char *define_all(const char *const lines_of_file[])
 {
     struct definitions *definitions = calloc(1, sizeof *definitions);
     struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
     for (size_t i = 0; lines_of_file[i]; i++) {
-        parse_definition(definitions, &bounds, lines_of_file[i]);
+        definitions_parse(definitions, &bounds, lines_of_file[i]);
     }
     const char *refused = NULL;
     enum outcome outcome = core_define(world.core, definitions->list, definitions->n, &bounds,
