@@ -177,9 +177,8 @@ static enum asking_result ask(struct asking *asking, nanoseconds now)
     if (asking->down_at == NEVER) {
         asking->down_at = now + asking->options->down_after;
     }
-    if (!connection_send(asking->connection, line.text, line.length)) {
-        return is_lost(asking, now);
-    }
+    /* If that fails, berthd has closed, but may have said why before: reading will tell. */
+    connection_send(asking->connection, line.text, line.length);
     return ASKING_GOES_ON;
 }
 
@@ -204,6 +203,9 @@ static enum asking_result is_denied(struct asking *asking, struct answer *answer
     append(why, sizeof why, "%s", text[0] ? text : code_table[answer->code].meaning);
     append(why, sizeof why, " (%s)", answer->code_word);
 
+    if (answer->code == CODE_TIMEOUT) {
+        return time_out(asking); /* its clock was first */
+    }
     if (status == STATUS_DOWN && answer->code != CODE_NONE) {
         set_why_down(asking, why);
         return is_down(asking, now);
@@ -315,14 +317,13 @@ nanoseconds asking_deadline(const struct asking *asking)
     return earlier(asking->wait_until, asking->waiting.say_at);
 }
 
-static enum asking_result ask_who_holds(struct asking *asking, nanoseconds now)
+static void ask_who_holds(struct asking *asking)
 {
     struct request_line line;
     request_status(&line, asking->waiting.lease);
     asking->waiting.say_at = NEVER;
     asking->waiting.was_asked = true;
-    return connection_send(asking->connection, line.text, line.length) ? ASKING_GOES_ON
-                                                                       : is_lost(asking, now);
+    connection_send(asking->connection, line.text, line.length);
 }
 
 static enum asking_result take_time(struct asking *asking, nanoseconds now)
@@ -331,7 +332,11 @@ static enum asking_result take_time(struct asking *asking, nanoseconds now)
         return ASKING_GOES_ON;
     }
     if (asking->state == ASKING_QUEUED) {
-        return now >= asking->wait_until ? time_out(asking) : ask_who_holds(asking, now);
+        if (now >= asking->wait_until) {
+            return time_out(asking);
+        }
+        ask_who_holds(asking);
+        return ASKING_GOES_ON;
     }
     if (asking->state == ASKING_ASKED) {
         set_why_down(asking, "berthd does not answer");

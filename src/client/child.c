@@ -102,7 +102,9 @@ void child_discard(struct child *child)
 
 void child_signal(const struct child *child, int signal)
 {
-    kill(-child->pid, signal);
+    if (child->pid > 0) {
+        kill(-child->pid, signal);
+    }
 }
 
 enum child_change child_look(struct child *child, int *statusp)

@@ -116,9 +116,12 @@ enum connection_line connection_wait_line(
     struct connection *connection, char **linep, nanoseconds deadline)
 {
     for (;;) {
-        enum connection_line line = connection_next(connection, linep);
         nanoseconds left = deadline - clock_now();
-        if (line != CONNECTION_MORE || left <= 0) {
+        if (left <= 0) {
+            return CONNECTION_MORE; /* even if there are lines, which may be without end */
+        }
+        enum connection_line line = connection_next(connection, linep);
+        if (line != CONNECTION_MORE) {
             return line;
         }
         struct pollfd readable = {.fd = connection->fd, .events = POLLIN};

@@ -48,7 +48,7 @@ bool connection_read(struct connection *connection);
 /* The next line, good until connection_read(). */
 enum connection_line connection_next(struct connection *connection, char **linep);
 
-/* Waits until there is a line or garbage. CONNECTION_MORE: none until `deadline`, or the
+/* Waits until there is a line or garbage. CONNECTION_MORE: it is past the deadline, or the
  * connection has ended. */
 enum connection_line connection_wait_line(
     struct connection *connection, char **linep, nanoseconds deadline);

@@ -200,7 +200,7 @@ static bool take_wanted(struct options *options, const char *word)
         message("%s: not a resource's name", word);
         return false;
     }
-    if (colon && !number_parse(colon + 1, UINT32_MAX, &count)) {
+    if (colon && !number_parse(colon + 1, UINT64_MAX, &count)) {
         message("%s: what follows the colon is not a number of units", word);
         return false;
     }
@@ -211,7 +211,7 @@ static bool take_wanted(struct options *options, const char *word)
     options->wanted[options->n_wanted++] = (struct wanted){
         .name = word,
         .name_length = (int)n,
-        .count = (uint32_t)count,
+        .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX, /* berthd says: impossible */
     };
     return true;
 }

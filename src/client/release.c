@@ -27,16 +27,13 @@ static int ask_release(
 {
     static struct answer answer; /* large */
     char *text;
-    if (connection_send(connection, line->text, line->length)) {
-        do {
-            if (connection_wait_line(connection, &text, deadline) != CONNECTION_LINE) {
-                break;
-            }
-            answer_parse(&answer, text);
-            if (answer.kind != ANSWER_EVENT) {
-                return take_answer(&answer);
-            }
-        } while (clock_now() < deadline);
+    /* If that fails, berthd has closed, but may have said why before. */
+    connection_send(connection, line->text, line->length);
+    while (connection_wait_line(connection, &text, deadline) == CONNECTION_LINE) {
+        answer_parse(&answer, text);
+        if (answer.kind != ANSWER_EVENT) {
+            return take_answer(&answer);
+        }
     }
     message("no answer from berthd");
     return STATUS_DOWN;

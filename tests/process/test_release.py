@@ -1,5 +1,8 @@
 """berth release."""
 
+import os
+import time
+
 import pytest
 
 from lines import DEADLINE
@@ -41,6 +44,28 @@ def test_what_it_is_told(berth, fake, answer, status, text):
 def test_no_answer_at_all(berth, fake):
     done = berth("release", "3k", "--down-after", "100ms")
     assert (done.returncode, done.stderr) == (69, "berth: no answer from berthd\n")
+
+
+def test_messages_do_not_go_to_berthd(berth, fake):
+    """A socket must not become stderr, where that is closed."""
+    process = berth.start("release", "3k", stderr=None, preexec_fn=lambda: os.close(2))
+    peer, _ = fake.asked()
+    peer.send("error forbidden\n")
+    assert process.wait(DEADLINE) == 77
+    assert peer.line() == ""
+
+
+def test_chatter_without_an_answer(berth, fake):
+    process = berth.start("release", "3k", "--down-after", "0.3s")
+    peer, _ = fake.asked()
+    begun = time.monotonic()
+    while process.poll() is None:
+        try:
+            peer.send("* chatter\n" * 100)
+        except OSError:
+            pass
+        assert time.monotonic() - begun < 5
+    assert process.returncode == 69
 
 
 def test_nobody_listens(berth):

@@ -139,12 +139,13 @@ def test_a_user_trusts_root_and_himself(berth, fake, directory):
     fake.grant()
     assert process.wait(DEADLINE) == 0
     fake.gone()
-    listener = serve_as(65534, directory / "s")
-    process = berth.start("run", "r", "--", "true", user=65534)
-    listener.accept()[0].close()
-    process.kill()
-    process.wait()
-    listener.close()
+    with serve_as(65534, directory / "s") as listener:
+        listener.settimeout(DEADLINE)
+        process = berth.start("run", "r", "--", "true", user=65534)
+        with listener.accept()[0] as peer:
+            assert peer.recv(100).startswith(b"acquire ")
+            peer.send(b"ok 1 slot=r,1,0\n")
+            assert process.wait(DEADLINE) == 0
 
 
 # ---- there, but without an answer ----
@@ -214,14 +215,27 @@ def test_early_ends_until_it_counts_as_down(berth, fake):
     assert error_of(process, 69) == "berth: berthd closed the connection\n"
 
 
+def test_busy_before_it_has_asked(berth, fake):
+    """berthd does not wait for a request: many tries, to meet that moment."""
+    for _ in range(10):
+        processes = [berth.start("run", "r", "--", "true") for _ in range(5)]
+        for _ in processes:
+            peer = fake.accept()
+            peer.send("error busy x\n")
+            peer.close()
+        for process in processes:
+            assert error_of(process, 69) == "berth: x (busy)\n"
+
+
 def test_a_full_backlog_is_tried_again(berth, directory):
+    """It is there, so it does not count as down at once."""
     fake = FakeBerthd(directory / "s", backlog=0)
     filler = socket.socket(socket.AF_UNIX)
     filler.connect(str(fake.path))  # backlog 0 takes one
-    process = berth.start("run", "--down-after", "20s", "-w", "20s", "r", "--", "true")
-    fake.accept()
-    fake.grant()
-    assert error_of(process, 0) == ""
+    process = berth.start("run", "--down-after", "0.5s", "r", "--", "true")
+    begun = time.monotonic()
+    assert "Resource temporarily unavailable" in error_of(process, 69)
+    assert time.monotonic() - begun > 0.4
     filler.close()
     fake.close()
 

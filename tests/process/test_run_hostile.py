@@ -57,6 +57,7 @@ def test_what_is_not_known_is_ignored(berth, fake):
     peer.send("* granted 1 slot=r,1,0 colour=red\n* deadline 1 5\nsomething\n")
     assert process.wait(DEADLINE) == 0
     assert process.stderr.read() == b""
+    assert peer.line() == "release 1"
 
 
 def test_garbage_while_the_job_runs(berth, fake):

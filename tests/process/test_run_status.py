@@ -56,8 +56,8 @@ def test_berth_leaves_no_core(berth, fake, directory):
 
 REFUSALS = [
     ("malformed", 64), ("too-long", 64), ("unknown-command", 64), ("unknown-key", 64),
-    ("bad-value", 64), ("busy", 69), ("no-memory", 69), ("would-wait", 75), ("timeout", 75),
-    ("paused", 75), ("closed", 75), ("draining", 75), ("held", 75), ("ancestor", 75),
+    ("bad-value", 64), ("busy", 69), ("no-memory", 69), ("would-wait", 75), ("paused", 75),
+    ("closed", 75), ("draining", 75), ("held", 75), ("ancestor", 75),
     ("queue-full", 75), ("quota", 75), ("cancelled", 75), ("forbidden", 77), ("not-holder", 77),
     ("unknown", 78), ("impossible", 78), ("mixed", 78), ("kind", 78), ("config", 78),
     ("from-the-future", 69),
@@ -118,6 +118,13 @@ def test_not_found_and_not_executable(berth, fake, directory):
         assert status_of(process) == status
         assert process.stderr.read().startswith(f"berth: {command}: ".encode())
         assert peer.line() == "release 1"
+
+
+def test_timed_out_as_berthd_says(berth, fake):
+    process = berth.start("run", "-w", "1h", "r", "--", "true")
+    fake.queue().send("* denied 1 timeout waited%20as%20long%20as%20asked\n")
+    assert status_of(process) == 75
+    assert process.stderr.read() == b"berth: timed out waiting\n"
 
 
 def test_timed_out_in_the_queue(berth, fake):

@@ -1,0 +1,255 @@
+"""berth run and berthd together: every way not to get a lease, the queue, restarts."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import read_line
+from lines import DEADLINE
+
+CONFIGURATION = """
+[lock deploy]
+[semaphore etl]
+limit = 3
+max-waiters = 1
+[semaphore shut]
+limit = 0
+[semaphore private]
+limit = 1
+allow-users = 4294967294
+[pool gpus]
+items = gpu0 gpu1 gpu2
+[semaphore market/*]
+limit = 2
+"""
+
+# A job that says that it runs, and ends when its stdin does.
+HELD = ["sh", "-c", "echo runs $BERTH_LEASE; read line"]
+
+
+def hold(berth, *args):
+    process = berth.start("run", *args, "--", *HELD, stdin=subprocess.PIPE)
+    word, lease = read_line(process.stdout).split()
+    assert word == "runs"
+    return process, lease
+
+
+def let_go(process):
+    process.stdin.close()
+    process.stdin = None
+    process.wait(DEADLINE)
+
+
+def wait_in_queue(berth, *args):
+    process = berth.start("run", "-v", *args, "--", *HELD, stdin=subprocess.PIPE)
+    assert read_line(process.stderr).startswith("berth: queued, place ")
+    return process
+
+
+def error_of(process, status):
+    assert process.wait(DEADLINE) == status
+    return process.stderr.read().decode()
+
+
+def test_granted_and_released(berth, berthd):
+    berthd(CONFIGURATION)
+    done = berth("run", "deploy", "etl:2", "gpus", "market/x", "--", "sh", "-c",
+                 "echo $BERTH_NAME $BERTH_1_SLOT, $BERTH_2_SLOT, $BERTH_3_ITEM, $BERTH_4_NAME")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "deploy 0, 0 1, gpu0, market/x\n"
+    assert berth("run", "-n", "deploy", "etl:3", "gpus:3", "--", "true").returncode == 0
+
+
+def test_the_lease_lasts_as_long_as_the_job(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    first, lease = hold(berth, "deploy")
+    client = daemon.client()
+    assert [line for line in client.lines("status deploy") if line.startswith(f"holder {lease} ")]
+    assert berth("run", "-n", "deploy", "--", "true").returncode == 75
+    let_go(first)
+    assert berth("run", "-n", "deploy", "--", "true").returncode == 0
+
+
+def test_what_status_shows(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    process = berth.start("run", "--holder", "me", "--reason", "because of it", "deploy", "--",
+                          "sh", "-c", "echo $$; read line", stdin=subprocess.PIPE)
+    pid = read_line(process.stdout)
+    holder = [line for line in daemon.client().lines("status deploy")
+              if line.startswith("holder")][0].split(" ")
+    assert f"pid={pid}" in holder
+    assert f"uid={os.getuid()}" in holder
+    assert "program=sh" in holder
+    assert "holder=me" in holder
+    assert "reason=because%20of%20it" in holder
+    let_go(process)
+
+
+@pytest.mark.parametrize("args, status, message", [
+    (["-n", "deploy"], 75, "(would-wait)"),
+    (["-w", "0.1", "deploy"], 75, "timed out waiting"),
+    (["-n", "-E", "0", "deploy"], 0, "(would-wait)"),
+    (["-n", "-q", "deploy"], 75, None),
+    (["--holder", "me", "gpus"], 75, "(held)"),
+    (["-n", "shut"], 75, "(closed)"),
+    (["-n", "market/paused"], 75, "(paused)"),
+    (["etl:3"], 75, "(queue-full)"),
+    (["-p", "1", "deploy"], 77, "(forbidden)"),
+    (["unheard-of"], 78, "(unknown)"),
+    (["etl:4"], 78, "(impossible)"),
+    (["etl:0"], 78, "(impossible)"),
+    (["etl:99999999999"], 78, "(impossible)"),
+    (["deploy", "deploy"], 64, "(malformed)"),
+])
+def test_not_acquired(berth, berthd, directory, args, status, message):
+    """The words are berthd's; which code and status it is, and that it is one line, matters."""
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    assert client.request("acquire deploy").startswith("ok ")
+    assert client.request("acquire gpus holder=me").startswith("ok ")
+    assert client.request("pause market/paused").startswith("ok")
+    assert client.request("acquire etl:3").startswith("ok ")
+    assert client.request("acquire etl:3").startswith("waiting ")
+    done = berth("run", *args, "--", "touch", "ran")
+    assert done.returncode == status
+    if message is None:
+        assert done.stderr == ""
+    else:
+        assert done.stderr.startswith("berth: ") and done.stderr.endswith(f"{message}\n")
+        assert done.stderr.count("\n") == 1
+    assert not (directory / "ran").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
+def test_not_permitted(berth, berthd):
+    berthd(CONFIGURATION)
+    process = berth.start("run", "private", "--", "true", user=65534)
+    assert "(forbidden)" in error_of(process, 77)
+
+
+def test_draining(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    assert daemon.client().request("drain").startswith("ok")
+    assert berth("run", "-n", "deploy", "--", "true").returncode == 75
+
+
+def test_too_many_connections(berth, berthd):
+    daemon = berthd("max-clients-per-user = 1\n" + CONFIGURATION)
+    client = daemon.client()
+    assert client.request("ping") == "ok"
+    done = berth("run", "deploy", "--", "true")
+    assert done.returncode == 69
+    assert done.stderr.startswith("berth: too many connections")
+    assert berth("run", "--if-down", "run", "deploy", "--", "true").returncode == 0
+
+
+def test_its_own_ancestor(berth, berthd):
+    """Refused at once: it would wait for itself."""
+    berthd(CONFIGURATION)
+    done = berth("run", "deploy", "--", berth.path, "run", "deploy", "--", "true")
+    assert done.returncode == 75
+    assert "(ancestor)" in done.stderr
+    assert berth("run", "deploy", "--", berth.path, "run", "gpus", "--", "true").returncode == 0
+
+
+def test_cancelled_by_somebody(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    first, _ = hold(berth, "deploy")
+    second = wait_in_queue(berth, "deploy")
+    waiter = [line for line in daemon.client().lines("status deploy")
+              if line.startswith("waiter ")][0].split(" ")[1]
+    assert berth("release", waiter).returncode == 0
+    assert "(cancelled)" in error_of(second, 75)
+    let_go(first)
+
+
+def test_reloaded_away(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    first, _ = hold(berth, "deploy")
+    second = wait_in_queue(berth, "deploy")
+    daemon.configure("[lock another]\n")
+    assert daemon.client().request("reload") == "ok"
+    assert "(unknown)" in error_of(second, 78)
+    let_go(first)
+
+
+def test_released_by_somebody(berth, berthd):
+    """The job goes on: stopping it is not this version's."""
+    berthd(CONFIGURATION)
+    first, lease = hold(berth, "deploy")
+    assert berth("release", lease).returncode == 0
+    assert read_line(first.stderr).startswith("berth: lost the lease (")
+    assert berth("run", "-n", "deploy", "--", "true").returncode == 0
+    let_go(first)
+    assert first.returncode == 1  # that of `read` at the end of its input
+
+
+def test_in_order(berth, berthd):
+    berthd(CONFIGURATION)
+    running, _ = hold(berth, "deploy")
+    waiting = [wait_in_queue(berth, "deploy") for _ in range(5)]
+    for process in waiting:
+        let_go(running)
+        running = process
+        assert read_line(running.stdout).startswith("runs ")
+    let_go(running)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_waiter_that_dies_leaves_the_queue(berth, berthd, number):
+    berthd(CONFIGURATION)
+    running, _ = hold(berth, "deploy")
+    second = wait_in_queue(berth, "deploy")
+    third = wait_in_queue(berth, "deploy")
+    second.send_signal(number)
+    assert second.wait(DEADLINE) == -number
+    let_go(running)
+    assert read_line(third.stdout).startswith("runs ")
+    let_go(third)
+
+
+def test_who_holds_it(berth, berthd):
+    berthd(CONFIGURATION)
+    process = berth.start("run", "deploy", "--", "sh", "-c", "echo $$; read line",
+                          stdin=subprocess.PIPE)
+    pid = read_line(process.stdout)
+    second = wait_in_queue(berth, "deploy")
+    line = read_line(second.stderr)
+    assert line.startswith(f"berth: waiting for deploy (held by pid {pid} sh, uid {os.getuid()}, ")
+    assert line.endswith("): place 1 in the queue")
+    let_go(process)
+    assert read_line(second.stdout).startswith("runs ")
+    let_go(second)
+
+
+@pytest.mark.parametrize("way", ["stop", "kill"])
+def test_a_daemon_that_comes_back(berth, berthd, way):
+    """Waiters queue again; jobs go on."""
+    daemon = berthd(CONFIGURATION)
+    running, _ = hold(berth, "deploy")
+    waiter = wait_in_queue(berth, "deploy")
+    getattr(daemon, way)()
+    assert read_line(running.stderr).startswith("berth: lost the lease (")
+    assert read_line(waiter.stderr).startswith("berth: lost berthd while waiting; trying again (")
+    daemon.start()
+    assert read_line(waiter.stdout).startswith("runs ")
+    let_go(waiter)
+    assert running.poll() is None
+    let_go(running)
+
+
+def test_never_more_than_the_limit(berth, berthd, directory):
+    """40 jobs, 3 at a time, each with a slot of its own."""
+    daemon = berthd("[semaphore s]\nlimit = 3\n")
+    script = ('mkdir slot.$BERTH_SLOT || echo taken; echo $BERTH_TOKEN; rmdir slot.$BERTH_SLOT')
+    jobs = [berth.start("run", "s", "--", "sh", "-c", script) for _ in range(40)]
+    tokens = []
+    for job in jobs:
+        out, err = job.communicate(timeout=DEADLINE)
+        assert (job.returncode, err) == (0, b"")
+        tokens.append(int(out))
+    assert len(set(tokens)) == 40
+    status = daemon.client().lines("status s")[1]
+    assert " in_use=0 " in status and " waiting=0" in status
