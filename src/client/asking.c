@@ -47,6 +47,7 @@ static nanoseconds later(nanoseconds a, nanoseconds b)
     return a > b ? a : b;
 }
 
+/* Until when -w allows to go on. */
 static nanoseconds patience_end(const struct asking *asking)
 {
     return asking->was_queued ? asking->wait_until
