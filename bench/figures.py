@@ -65,7 +65,7 @@ def pair(bench):
     return compare(microseconds, *pairs(bench, 1))
 
 
-def queue(bench, kind):
+def queue_ratio(bench, kind):
     groups = ["many:%d%s" % (bench.many, kind), "few:%d%s" % (FEW, kind)]
     with bench.berthd(pinned=True):
         return compare(
@@ -74,15 +74,15 @@ def queue(bench, kind):
 
 
 def waiters(bench):
-    """From sending `release` to having read the next waiter's `granted`, with 10 000 in the queue
-    beside 10, each on a connection of its own, everything on one CPU; who has released asks
-    again: 50 blocks of 200 in turns."""
-    return queue(bench, "")
+    """A hand-over (release, the grant to the next that follows from it, and a new request at the
+    queue's end) with 10 000 waiting beside 10, each on a connection of its own, everything on
+    one CPU: 50 blocks of 200 in turns."""
+    return queue_ratio(bench, "")
 
 
 def waiters_shared(bench):
-    """The same with all waiters on one connection: the queue alone, without 10 000 sockets."""
-    return queue(bench, ":shared")
+    """The same with all waiters on one connection: the queue without the sockets."""
+    return queue_ratio(bench, ":shared")
 
 
 def handover(bench):
@@ -160,6 +160,15 @@ FIGURES = (
 # ---- for information ----
 
 
+def sockets(bench):
+    """A round trip to the echo server over 10 000 connections in turn, beside 10: how much of
+    `waiters` is the sockets' own, for whoever serves them."""
+    counts = (bench.many, FEW)
+    with bench.echo(pinned=True):
+        samples = bench.samples("ring", bench.echo_socket, 50, 200, *counts, pinned=True)
+    return "%.2f x" % compare(microseconds, *samples).value
+
+
 def in_flight(bench, depth):
     ours, theirs = (1e3 / statistics.median(samples) for samples in pairs(bench, depth))
     return "%.2f million pairs/s (echo: %.2f)" % (ours, theirs)
@@ -198,6 +207,7 @@ def size(bench):
 
 
 INFORMATION = (
+    (sockets, "echo over 10 000 connections / over 10"),
     (in_flight_16, "16 requests in flight"),
     (in_flight_128, "128 requests in flight"),
     (memory_full, "an idle holder with reason and program"),

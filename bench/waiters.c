@@ -3,9 +3,10 @@
  *     waiters SOCKET ROUNDS HANDOVERS GROUP GROUP
  *
  * GROUP is NAME:WAITERS (each has a connection of its own) or NAME:WAITERS:shared (all have one).
- * NAME must have one unit. In a round each group in turn hands its unit on HANDOVERS times; who has
- * given it back asks again, so the queue keeps its length. One line for each round: nanoseconds
- * from sending `release` to having read the next one's `granted`, for each group. */
+ * NAME must have one unit. It goes round a ring of one holder and WAITERS waiters: who has given it
+ * back asks again. In a round each group in turn hands its unit on HANDOVERS times. One line for
+ * each round: nanoseconds for a release, the grant that follows from it, and the request that joins
+ * the queue, for each group. */
 #include "bench/bench.h"
 
 #include <stdbool.h>
@@ -17,14 +18,14 @@ enum { N_GROUPS = 2, LINE_SIZE = 256 };
 
 struct asker {
     int fd;
-    char lease[BENCH_LEASE_SIZE];
+    char lease[BENCH_LEASE_SIZE]; /* held or waiting */
 };
 
 struct group {
     const char *name;
-    unsigned n_askers; /* one holds, the others wait, in the order of the ring */
     bool shared;
-    struct asker *askers;
+    unsigned n_askers;
+    struct asker *askers; /* in the order of their turns, round the end */
     unsigned holder;
 };
 
@@ -33,24 +34,27 @@ static char answers[64 * 1024];
 static void group_parse(struct group *group, char *text)
 {
     group->name = strtok(text, ":");
-    char *waiters = strtok(NULL, ":");
-    char *shared = strtok(NULL, ":");
+    const char *waiters = strtok(NULL, ":");
+    const char *shared = strtok(NULL, ":");
     if (!group->name || !waiters || (shared && strcmp(shared, "shared") != 0)) {
         bench_fail("a group is NAME:WAITERS or NAME:WAITERS:shared");
     }
-    group->n_askers = bench_number(waiters) + 1;
     group->shared = shared != NULL;
+    group->n_askers = bench_number(waiters) + 1;
     group->askers = calloc(group->n_askers, sizeof group->askers[0]);
     if (!group->askers) {
         bench_fail("out of memory");
     }
 }
 
-static void ask(const struct group *group, const struct asker *asker)
+static void ask(const struct group *group, struct asker *asker, const char *expected)
 {
     char line[LINE_SIZE];
     int n = snprintf(line, sizeof line, "acquire %s:1 program=job pid=12345\n", group->name);
     bench_write(asker->fd, line, (size_t)n);
+    char *answer = bench_read_lines(asker->fd, 1, answers, sizeof answers);
+    bench_expect(answer, expected);
+    bench_copy_lease(asker->lease, answer);
 }
 
 static void group_enter(struct group *group, const char *socket)
@@ -58,14 +62,11 @@ static void group_enter(struct group *group, const char *socket)
     for (unsigned i = 0; i < group->n_askers; i++) {
         struct asker *asker = &group->askers[i];
         asker->fd = group->shared && i > 0 ? group->askers[0].fd : bench_connect(socket);
-        ask(group, asker);
-        char *line = bench_read_lines(asker->fd, 1, answers, sizeof answers);
-        bench_expect(line, i == 0 ? "ok " : "waiting ");
-        bench_copy_lease(asker->lease, line);
+        ask(group, asker, i == 0 ? "ok " : "waiting ");
     }
 }
 
-/* Reads what the release has brought: if all share a connection, the answer comes with it. */
+/* The answer to the release comes with the grant if it comes on the same connection. */
 static void read_grant(const struct group *group, const struct asker *next)
 {
     char granted[LINE_SIZE];
@@ -77,36 +78,27 @@ static void read_grant(const struct group *group, const struct asker *next)
     bench_expect(line, granted);
 }
 
-static int64_t hand_on(struct group *group)
+static void hand_on(struct group *group)
 {
-    struct asker *holder = &group->askers[group->holder];
+    struct asker *before = &group->askers[group->holder];
     group->holder = (group->holder + 1) % group->n_askers;
-    const struct asker *next = &group->askers[group->holder];
     char line[LINE_SIZE];
-    int n = snprintf(line, sizeof line, "release %s\n", holder->lease);
-
-    int64_t start = bench_now();
-    bench_write(holder->fd, line, (size_t)n);
-    read_grant(group, next);
-    int64_t took = bench_now() - start;
-
+    int n = snprintf(line, sizeof line, "release %s\n", before->lease);
+    bench_write(before->fd, line, (size_t)n);
+    read_grant(group, &group->askers[group->holder]);
     if (!group->shared) {
-        bench_expect(bench_read_lines(holder->fd, 1, answers, sizeof answers), "ok\n");
+        bench_expect(bench_read_lines(before->fd, 1, answers, sizeof answers), "ok\n");
     }
-    ask(group, holder);
-    char *answer = bench_read_lines(holder->fd, 1, answers, sizeof answers);
-    bench_expect(answer, "waiting ");
-    bench_copy_lease(holder->lease, answer);
-    return took;
+    ask(group, before, "waiting ");
 }
 
 static int64_t hand_on_often(struct group *group, unsigned handovers)
 {
-    int64_t sum = 0;
+    int64_t start = bench_now();
     for (unsigned i = 0; i < handovers; i++) {
-        sum += hand_on(group);
+        hand_on(group);
     }
-    return sum / handovers;
+    return (bench_now() - start) / handovers;
 }
 
 int main(int argc, char **argv)
