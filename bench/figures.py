@@ -45,10 +45,10 @@ def compare(in_words, ours, theirs, block=1):
 
 def run(bench):
     """`berth run NAME -- true` beside `flock FILE true`, the whole process from posix_spawn to
-    wait: 400 of each in turns, in 20 blocks."""
+    wait: 1000 of each in turns, in 50 blocks."""
     commands = [*bench.berth_run("true"), "::", *bench.flock("true")]
     with bench.berthd():
-        return compare(milliseconds, *bench.samples("spawn", 400, *commands), block=20)
+        return compare(milliseconds, *bench.samples("spawn", 1000, *commands), block=20)
 
 
 def pairs(bench, depth):
@@ -69,14 +69,14 @@ def queue_ratio(bench, kind):
     groups = ["many:%d%s" % (bench.many, kind), "few:%d%s" % (FEW, kind)]
     with bench.berthd(pinned=True):
         return compare(
-            microseconds, *bench.samples("waiters", bench.socket, 50, 200, *groups, pinned=True)
+            microseconds, *bench.samples("waiters", bench.socket, 100, 200, *groups, pinned=True)
         )
 
 
 def waiters(bench):
     """A hand-over (release, the grant to the next that follows from it, and a new request at the
     queue's end) with 10 000 waiting beside 10, each on a connection of its own, everything on
-    one CPU: 50 blocks of 200 in turns."""
+    one CPU: 100 blocks of 200 in turns."""
     return queue_ratio(bench, "")
 
 
@@ -86,8 +86,8 @@ def waiters_shared(bench):
 
 
 def handover(bench):
-    """From one job's last act to the first act of the next, which has been waiting for it, by `berth
-    run` and by `flock`, start of the process included: 200 of each in turns, in 10 blocks."""
+    """From one job's last act to the first act of the next, which waits for it, by `berth
+    run` and by `flock`, start of the process included: 300 of each in turns, in 15 blocks."""
     job = bench.program("bench/stamp")
     with contextlib.ExitStack() as stack:
         stack.enter_context(bench.berthd())
@@ -96,7 +96,7 @@ def handover(bench):
             Chain(bench.berth_run(job), bench.berth_has_waiter(connection))
         )
         theirs = stack.enter_context(Chain(bench.flock(job), bench.flock_has_waiter()))
-        samples = [(ours.hand_over(), theirs.hand_over()) for _ in range(200)]
+        samples = [(ours.hand_over(), theirs.hand_over()) for _ in range(300)]
     return compare(milliseconds, *zip(*samples), block=20)
 
 
@@ -165,7 +165,7 @@ def sockets(bench):
     `waiters` is the sockets' own, for whoever serves them."""
     counts = (bench.many, FEW)
     with bench.echo(pinned=True):
-        samples = bench.samples("ring", bench.echo_socket, 50, 200, *counts, pinned=True)
+        samples = bench.samples("ring", bench.echo_socket, 100, 200, *counts, pinned=True)
     return "%.2f x" % compare(microseconds, *samples).value
 
 

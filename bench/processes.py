@@ -67,8 +67,13 @@ class Server:
             pass_fds=[writable],
         )
         os.close(writable)
-        with open(readable, "rb", buffering=0) as ready:
-            is_ready = read_before_deadline(ready.fileno())
+        try:
+            is_ready = read_before_deadline(readable)
+        except BaseException:
+            self.process.kill()
+            raise
+        finally:
+            os.close(readable)
         self.seconds_to_start = time.monotonic() - started
         if not is_ready:
             raise Trouble("%s: %s" % (command[0], self.process.communicate()[1].decode()))
@@ -178,7 +183,7 @@ class Bench:
         """What a program of this folder prints: two columns of numbers."""
         command = pin(pinned) + [self.program("bench/" + name)] + [str(a) for a in arguments]
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE, check=False
         )
         if done.returncode != 0:
             raise Trouble(done.stderr.decode().strip() or "%s failed" % name)
