@@ -39,6 +39,10 @@ static _Noreturn void child_main(int go, char **argv, const struct signals *sign
     static struct environment environment;
     setpgid(0, 0);
     signals_restore(signals);
+    if (!environment_prepare()) {
+        message("cannot start a job: %s", strerror(errno));
+        _exit(STATUS_CANNOT_EXECUTE);
+    }
     if (!read_all(go, &environment.n, sizeof environment.n) ||
         environment.n > sizeof environment.bytes ||
         !read_all(go, environment.bytes, environment.n)) {

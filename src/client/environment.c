@@ -8,6 +8,12 @@
 
 static const char prefix[] = "BERTH_";
 
+enum {
+    VARIABLES_OF_A_RESOURCE = 4,
+    /* Of the first resource twice, LEASE, SOCKET, and the exported one. */
+    MAX_VARIABLES = (1 + MAX_ARGUMENTS) * VARIABLES_OF_A_RESOURCE + 3,
+};
+
 /* One past the end means that something did not fit. */
 static void __attribute__((format(printf, 2, 3)))
 environment_add(struct environment *environment, const char *format, ...)
@@ -92,21 +98,49 @@ bool environment_fill(struct environment *environment, const struct grant *grant
     return environment->n < sizeof environment->bytes;
 }
 
-static void environment_leave_inherited(void)
+static size_t n_variables; /* in environ, once it is ours */
+
+static bool is_ours(const char *variable)
 {
-    char **kept = environ;
-    for (char **variable = environ; *variable; variable++) {
-        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0) {
-            *kept++ = *variable;
+    return strncmp(variable, prefix, sizeof prefix - 1) == 0;
+}
+
+bool environment_prepare(void)
+{
+    size_t n_inherited = 0;
+    while (environ[n_inherited]) {
+        n_inherited++;
+    }
+    char **roomy = malloc((n_inherited + MAX_VARIABLES + 1) * sizeof *roomy);
+    if (!roomy) {
+        return false;
+    }
+    for (size_t i = 0; i < n_inherited; i++) {
+        if (!is_ours(environ[i])) {
+            roomy[n_variables++] = environ[i];
         }
     }
-    *kept = NULL;
+    roomy[n_variables] = NULL;
+    environ = roomy;
+    return true;
+}
+
+static void environment_put(char *variable)
+{
+    size_t name_length = strcspn(variable, "=") + 1;
+    for (size_t i = 0; i < n_variables; i++) {
+        if (strncmp(environ[i], variable, name_length) == 0) {
+            environ[i] = variable;
+            return;
+        }
+    }
+    environ[n_variables++] = variable;
+    environ[n_variables] = NULL;
 }
 
 void environment_enter(struct environment *environment)
 {
-    environment_leave_inherited();
     for (size_t i = 0; i < environment->n; i += strlen(environment->bytes + i) + 1) {
-        putenv(environment->bytes + i);
+        environment_put(environment->bytes + i);
     }
 }

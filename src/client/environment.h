@@ -25,7 +25,10 @@ struct environment {
 bool environment_fill(struct environment *environment, const struct grant *grant,
     const struct options *options, const char *socket);
 
-/* In the child: replaces every inherited BERTH_... by what is in the block, which must stay. */
+/* In the child: drops every inherited BERTH_..., and makes room. What it does need not be done
+ * between the grant and the job's start. False if out of memory. */
+bool environment_prepare(void);
+/* Then: adds what is in the block, which must stay. */
 void environment_enter(struct environment *environment);
 
 #endif

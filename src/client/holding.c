@@ -4,6 +4,7 @@
 #include "client/message.h"
 #include "client/request.h"
 
+#include <sched.h>
 #include <string.h>
 
 void holding_init(struct holding *holding, struct connection *connection, const char *lease)
@@ -65,6 +66,9 @@ void holding_release(struct holding *holding)
         request_release_lease(&line, holding->lease);
         /* Whether or not it can be sent: the end of the connection says the same. */
         connection_send(holding->connection, line.text, line.length);
+        /* The next job waits for that. If berthd was woken on our CPU, the end of our process,
+         * which takes longer than its turn, would come first. */
+        sched_yield();
     }
     connection_close(holding->connection);
 }
