@@ -145,7 +145,7 @@ static int check(const struct command *command, const struct line *line, char **
 {
     const struct command_row *row = &command_table[command->request];
     struct text form = TEXT_INIT;
-    text_format(&form, "usage: berthctl %s %s", row->word, command->arguments);
+    text_add_format(&form, "usage: berthctl %s %s", row->word, command->arguments);
     int exit_status = 0;
     if (n < row->fewest || n > row->most || (line->options & ~command->options) ||
         (command->required & ~line->options)) {

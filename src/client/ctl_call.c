@@ -110,7 +110,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
     struct text said = TEXT_INIT;
-    text_format(&said, "%s: ", call->request.word);
+    text_add_format(&said, "%s: ", call->request.word);
     if (code == CODE_CONFIG && why) {
         text_add(&said, row->meaning);
         text_add(&said, ", nothing has changed:");
@@ -123,7 +123,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     }
     if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
         who_may[call->right]) {
-        text_format(&said, "; only %s may", who_may[call->right]);
+        text_add_format(&said, "; only %s may", who_may[call->right]);
     }
     complain("%s", said.bytes);
     text_deinit(&said);
@@ -154,7 +154,7 @@ static bool call_send(struct call *call)
     bool fits = request_print(&call->request, &line);
     if (fits) {
         /* A daemon that is full says so and closes: that it cannot be written to is no news. */
-        connection_send(&call->connection, line.bytes, line.n);
+        connection_send(&call->connection, line.bytes, line.length);
     } else {
         complain("%s: too much for one request", call->request.word);
         call->exit_status = STATUS_USAGE;

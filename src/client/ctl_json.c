@@ -19,7 +19,7 @@ static json_t *text_value(const char *string)
     }
     struct text valid = TEXT_INIT;
     text_add_valid(&valid, string);
-    json_t *value = json_stringn(valid.bytes, valid.n);
+    json_t *value = json_stringn(valid.bytes, valid.length);
     text_deinit(&valid);
     return value;
 }
@@ -128,7 +128,7 @@ static json_t *slot_items_value(const struct status_resource *resource)
         }
         for (; slot <= last; slot++) {
             struct text word = TEXT_INIT;
-            text_format(&word, "%llu", (unsigned long long)slot);
+            text_add_format(&word, "%llu", (unsigned long long)slot);
             add_item(
                 array, number_value(slot), "reserved", status_reserve_reason(resource, word.bytes));
             text_deinit(&word);

@@ -21,7 +21,7 @@ enum {
 /* Frees the text. */
 static int print(struct text *text)
 {
-    fwrite(text->bytes, 1, text->n, stdout);
+    fwrite(text->bytes, 1, text->length, stdout);
     text_deinit(text);
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return EXIT_SUCCESS;
@@ -66,7 +66,7 @@ int show_version(struct call *call, char *answer)
     struct text out = TEXT_INIT;
     text_add(&out, "berthctl " PACKAGE_VERSION "\nberthd ");
     text_add_escaped(&out, version);
-    text_format(&out, " (protocol %llu, pid %llu, up ", (unsigned long long)protocol,
+    text_add_format(&out, " (protocol %llu, pid %llu, up ", (unsigned long long)protocol,
         (unsigned long long)pid);
     text_add_age(&out, uptime);
     text_add(&out, ")\n");
@@ -107,7 +107,7 @@ int show_drain(struct call *call, char *answer)
         }
         text_add(&out, "drained\n");
     } else {
-        text_format(&out, "draining, %llu held\n", (unsigned long long)held);
+        text_add_format(&out, "draining, %llu held\n", (unsigned long long)held);
     }
     return print(&out);
 }

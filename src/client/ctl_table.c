@@ -32,7 +32,7 @@ static void add_string(struct grid *grid, const char *string)
 static void add_number(struct grid *grid, uint64_t number)
 {
     struct text cell = TEXT_INIT;
-    text_format(&cell, "%llu", (unsigned long long)number);
+    text_add_format(&cell, "%llu", (unsigned long long)number);
     grid_add(grid, &cell);
 }
 
@@ -56,7 +56,7 @@ static void add_state(struct grid *grid, const struct status_resource *resource)
     struct text cell = TEXT_INIT;
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         if (states[i].holds) {
-            text_add(&cell, cell.n > 0 ? ", " : "");
+            text_add(&cell, cell.length > 0 ? ", " : "");
             text_add(&cell, states[i].word);
         }
     }
@@ -79,12 +79,12 @@ static void add_resource(struct grid *grid, const struct status_resource *resour
 static void print_note(struct text *out, const char *title, const char *rest)
 {
     text_add_repeated(out, ' ', INDENT);
-    text_format(out, "%s: %s\n", title, rest);
+    text_add_format(out, "%s: %s\n", title, rest);
 }
 
 static void add_listed(struct text *list, const char *word)
 {
-    text_add(list, list->n > 0 ? ", " : "");
+    text_add(list, list->length > 0 ? ", " : "");
     text_add_escaped(list, word);
 }
 
@@ -117,7 +117,7 @@ static void print_reserved(struct text *out, const struct status_resource *resou
         text_add_escaped(&list, resource->reserves[i].reason);
         text_add(&list, ")");
     }
-    if (list.n > 0) {
+    if (list.length > 0) {
         text_add(&list, reserved->is_cut ? ", ..." : "");
         print_note(out, "reserved", list.bytes);
     }
@@ -136,7 +136,7 @@ static void print_notes(struct text *out, const struct status_resource *resource
     print_words(out, "draining", &resource->draining);
     if (resource->cooling > 0) {
         text_add_repeated(out, ' ', INDENT);
-        text_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
+        text_add_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
     }
     print_words(out, "changed at runtime", &resource->changed);
 }
@@ -185,7 +185,7 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     add_string(grid, lease->program);
     text_add(&cell, "");
     if (lease->priority != 0) {
-        text_format(&cell, "%lld", (long long)lease->priority);
+        text_add_format(&cell, "%lld", (long long)lease->priority);
     }
     grid_add(grid, &cell);
     add_string(grid, lease->blocked);
@@ -204,9 +204,9 @@ static void add_holder(struct grid *grid, const struct status_lease *lease)
 static void add_waiter(struct grid *grid, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
-    text_format(&cell, "#%llu", (unsigned long long)lease->position);
+    text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
     grid_add(grid, &cell);
-    text_format(&cell, "wants %llu", (unsigned long long)lease->wants);
+    text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
     grid_add(grid, &cell);
     add_who(grid, lease);
 }
@@ -237,7 +237,7 @@ static void print_rows(const struct grid *grid, size_t *rowp, const struct statu
     }
     if (n < leases->n) {
         text_add_repeated(out, ' ', INDENT);
-        text_format(
+        text_add_format(
             out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
     }
 }
@@ -268,7 +268,7 @@ void table_print(const struct status *status, const struct table_style *style, s
         grid_fit(&leases, style->width);
     }
     if (status->draining) {
-        text_format(out, "draining: nothing is granted on this host; %llu held\n",
+        text_add_format(out, "draining: nothing is granted on this host; %llu held\n",
             (unsigned long long)status->held);
     }
     grid_print_titles(&resources, out);

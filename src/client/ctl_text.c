@@ -1,6 +1,5 @@
 #include "client/ctl_text.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,65 +13,6 @@ void *memory_resized(void *memory, size_t n, size_t size)
         abort();
     }
     return resized;
-}
-
-void text_deinit(struct text *text)
-{
-    free(text->bytes);
-    *text = (struct text)TEXT_INIT;
-}
-
-char *text_take(struct text *text)
-{
-    text_add(text, "");
-    char *bytes = text->bytes;
-    *text = (struct text)TEXT_INIT;
-    return bytes;
-}
-
-/* Room for `n` more and a NUL. */
-static char *text_room(struct text *text, size_t n)
-{
-    if (text->size - text->n <= n) {
-        text->size = (text->n + n + 1) * 2;
-        text->bytes = memory_resized(text->bytes, text->size, 1);
-    }
-    return text->bytes + text->n;
-}
-
-void text_add_bytes(struct text *text, const char *bytes, size_t n)
-{
-    char *room = text_room(text, n);
-    memcpy(room, bytes, n);
-    room[n] = '\0';
-    text->n += n;
-}
-
-void text_add(struct text *text, const char *string)
-{
-    text_add_bytes(text, string, strlen(string));
-}
-
-void text_add_repeated(struct text *text, char byte, size_t n)
-{
-    char *room = text_room(text, n);
-    memset(room, byte, n);
-    room[n] = '\0';
-    text->n += n;
-}
-
-void text_format(struct text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *string;
-    int n = vasprintf(&string, format, arguments);
-    va_end(arguments);
-    if (n < 0) {
-        abort();
-    }
-    text_add_bytes(text, string, (size_t)n);
-    free(string);
 }
 
 /* The length of the well-formed character at `bytes`, or 0. RFC 3629: nothing overlong, no
@@ -137,7 +77,7 @@ static bool is_printable(uint32_t character)
 static void text_add_hex(struct text *text, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        text_format(text, "\\x%02x", (uint8_t)bytes[i]);
+        text_add_format(text, "\\x%02x", (uint8_t)bytes[i]);
     }
 }
 
@@ -186,13 +126,13 @@ void text_add_age(struct text *text, uint64_t milliseconds)
 
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (seconds >= units[i].seconds) {
-            text_format(text, "%llu%c%02llu%c", (unsigned long long)(seconds / units[i].seconds),
+            text_add_format(text, "%llu%c%02llu%c", (unsigned long long)(seconds / units[i].seconds),
                 units[i].unit, (unsigned long long)(seconds % units[i].seconds / parts[i]),
                 units[i].smaller);
             return;
         }
     }
-    text_format(text, "%llus", (unsigned long long)seconds);
+    text_add_format(text, "%llus", (unsigned long long)seconds);
 }
 
 /* The bytes of the character at `escaped`, which is not at its end, and its columns. */

@@ -1,31 +1,14 @@
-/* ctl_text.h - text that grows, and the one place where what strangers wrote is made harmless.
+/* ctl_text.h - the one place where what strangers wrote is made harmless, and widths of text.
  *
  * Pure but for the locale (LC_CTYPE), which says what can be printed: with "C" everything outside
  * ASCII is escaped. Widths are columns of a terminal. Memory that is not there ends the program. */
 #ifndef BERTH_CLIENT_CTL_TEXT_H
 #define BERTH_CLIENT_CTL_TEXT_H
 
+#include "wire/textbuf.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-struct text {
-    char *bytes; /* NULL while empty, else with a final NUL */
-    size_t n, size;
-};
-
-#define TEXT_INIT                                                                                  \
-    {                                                                                              \
-        0                                                                                          \
-    }
-
-void text_deinit(struct text *text);
-/* Hands the string over to the caller, who frees it; never NULL. */
-char *text_take(struct text *text);
-
-void text_add(struct text *text, const char *string);
-void text_add_bytes(struct text *text, const char *bytes, size_t n);
-void text_add_repeated(struct text *text, char byte, size_t n);
-void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* `untrusted` with a backslash doubled, and every byte that belongs to no printable character as
  * \xNN: controls, bad UTF-8, and characters that are invisible or turn the direction of writing. */

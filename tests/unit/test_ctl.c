@@ -88,10 +88,10 @@ Test(text, escape_every_byte)
             char in[] = {(char)first, (char)second, '\0'};
             struct text text = TEXT_INIT;
             text_add_escaped(&text, in);
-            for (size_t i = 0; i < text.n; i++) {
+            for (size_t i = 0; i < text.length; i++) {
                 unsigned char byte = (unsigned char)text.bytes[i];
                 cr_expect(byte >= ' ' && byte != 0x7f);
-                cr_expect(byte < 0x80 || text.n == 2, "%d %d", first, second);
+                cr_expect(byte < 0x80 || text.length == 2, "%d %d", first, second);
             }
             text_deinit(&text);
         }
@@ -170,10 +170,10 @@ static void expect_parsed(const struct ctl_request *request, struct request *par
     struct text text = TEXT_INIT;
     const char *detail;
     cr_assert(request_print(request, &text));
-    cr_assert_eq(text.bytes[text.n - 1], '\n');
-    memcpy(line, text.bytes, text.n);
-    line[text.n - 1] = '\0';
-    cr_assert_eq(request_parse(line, text.n - 1, parsed, &detail), CODE_NONE);
+    cr_assert_eq(text.bytes[text.length - 1], '\n');
+    memcpy(line, text.bytes, text.length);
+    line[text.length - 1] = '\0';
+    cr_assert_eq(request_parse(line, text.length - 1, parsed, &detail), CODE_NONE);
     text_deinit(&text);
 }
 
