@@ -2,7 +2,6 @@
 #include "daemon/rights.h"
 
 #include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 enum { ROOT = 0, OWN = 900, ALICE = 1001, BOB = 1002, STAFF = 50, WHEEL = 60 };
 

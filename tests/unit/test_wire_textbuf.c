@@ -2,7 +2,6 @@
 #include "wire/textbuf.h"
 
 #include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
