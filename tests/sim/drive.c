@@ -266,14 +266,17 @@ static void compare_units(const struct resource *resource, const struct model_re
     }
 }
 
-static void compare_place(
-    const struct model_lease *lease, const struct resource *resource, const struct order_node *node)
+/* `n` stand before it, aside or not. */
+static void compare_place(const struct model_lease *lease, const struct resource *resource,
+    const struct order_node *node, uint32_t n)
 {
     const struct place *place =
         (const struct place *)(const void *)((const char *)node - offsetof(struct place, node));
     const struct claim *claim = place->claim;
     REQUIRE(claim->lease->id == lease->id && claim->resource == resource,
         "%s: lease %ju stands where %ju should", resource->name, claim->lease->id, lease->id);
+    REQUIRE(claim_position(claim) == n + 1, "%s: %ju has place %u instead of %u", resource->name,
+        lease->id, claim_position(claim), n + 1);
     size_t i = (size_t)(claim - claim->lease->claims);
     REQUIRE(place->overtaken == lease->claims[i].overtaken, "%s: %ju overtaken %u times, not %u",
         resource->name, lease->id, place->overtaken, lease->claims[i].overtaken);
@@ -286,13 +289,14 @@ static void compare_queues(const struct simulation *simulation, const struct res
     const struct model *model = simulation->model;
     const struct order_node *nodes[2] = {
         order_first(&resource->queue), order_first(&resource->aside)};
+    uint32_t n = 0;
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
         if (model_claim_on(lease, expected)) {
             const struct order_node **nodep = &nodes[lease->aside];
             REQUIRE(*nodep, "%s: lease %ju is %saside", resource->name, lease->id,
                 lease->aside ? "not " : "");
-            compare_place(lease, resource, *nodep);
+            compare_place(lease, resource, *nodep, n++);
             *nodep = order_next(*nodep);
         }
     }

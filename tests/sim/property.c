@@ -29,8 +29,8 @@ static void print_history(void)
         operation_write(&history.operations[i % N_HISTORY], text, sizeof text);
         printf("%s%6ju %s\n", history.tap ? "# " : "", (uintmax_t)i, text);
     }
-    printf("%sseed %ju, step %ju\n", history.tap ? "# " : "", (uintmax_t)history.seed,
-        (uintmax_t)(history.n - 1));
+    printf("%sagain with: property --seed %ju --steps %ju\n", history.tap ? "# " : "",
+        (uintmax_t)history.seed, (uintmax_t)history.n);
 }
 
 void fail(const char *format, ...)

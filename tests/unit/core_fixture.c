@@ -263,6 +263,10 @@ static void ask_take_word(struct ask *ask, char *word)
         ask->priority = atoi(value);
     } else if (strcmp(word, "holder") == 0) {
         ask->holder = value;
+    } else if (strcmp(word, "reason") == 0) {
+        ask->reason = value;
+    } else if (strcmp(word, "program") == 0) {
+        ask->program = value;
     } else if (strcmp(word, "parent") == 0) {
         ask->parent = id_of(value);
     } else {
@@ -332,7 +336,7 @@ const char *change(const char *text)
         [CHANGE_RESUME] = "resume",
         [CHANGE_RESET] = "reset",
     };
-    char word[64], name[64], item[64];
+    char word[64], name[64], item[64], reason[64];
     cr_assert(next_word(&text, word) && next_word(&text, name));
     struct change change = {.kind = N_CHANGES};
     for (size_t i = 0; i < N_CHANGES; i++) {
@@ -344,6 +348,10 @@ const char *change(const char *text)
     if (next_word(&text, item)) {
         change.item = item;
         change.limit = change.kind == CHANGE_LIMIT ? number(item) : 0;
+        change.reason = change.kind == CHANGE_PAUSE ? item : NULL;
+    }
+    if (next_word(&text, reason)) {
+        change.reason = reason;
     }
     return answer(core_change(world.core, name, &change, world.now, &world.effects), NULL);
 }

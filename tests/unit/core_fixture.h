@@ -34,7 +34,8 @@ const char *client_gone(const char *who);
 const char *acquire(const char *who, const char *lease, const char *text);
 const char *end_lease(const char *who, const char *lease);
 
-/* "limit s 3", "add g a", "remove g a", "reserve s 0", "pause s", "resume s", "reset s" */
+/* "limit s 3", "add g a", "remove g a", "reserve s 0 [REASON]", "pause s [REASON]", "resume s",
+ * "reset s" */
 const char *change(const char *text);
 const char *drain(bool draining);
 

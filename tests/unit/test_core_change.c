@@ -254,9 +254,10 @@ Test(change, a_reservation_ended_while_held)
 
 Test(change, what_can_be_reserved)
 {
-    EXPECT(define("semaphore s limit=3", "pool g items=a,b"), "ok");
-    EXPECT(change("reserve s 3"), "unknown");
+    EXPECT(define("semaphore s limit=900", "pool g items=a,b"), "ok");
+    EXPECT(change("reserve s 900"), "unknown");
     EXPECT(change("reserve s 99999999999999999999"), "unknown");
+    EXPECT(change("reserve s 42949672960"), "unknown");
     EXPECT(change("reserve s x"), "unknown");
     EXPECT(change("reserve s -1"), "unknown");
     EXPECT(change("reserve s 1x"), "unknown");
@@ -264,7 +265,9 @@ Test(change, what_can_be_reserved)
     EXPECT(change("reserve s 2"), "ok");
     EXPECT(change("reserve s 2"), "ok");
     EXPECT(change("add s 2x"), "kind");
-    EXPECT(state("s"), "0/3 free=2 waiting=0+0");
+    EXPECT(state("s"), "0/900 free=899 waiting=0+0");
+    EXPECT(change("reserve s 899"), "ok");
+    EXPECT(state("s"), "0/900 free=898 waiting=0+0");
 }
 
 /* Slots are numbers: without leading zeros, as everywhere. */
@@ -331,6 +334,31 @@ Test(change, reset_ends_a_pause)
     EXPECT(change("pause d"), "ok");
     EXPECT(acquire("ann", "A", "d"), "waiting");
     EXPECT(change("reset d"), "ok; A granted d=0");
+}
+
+Test(change, reasons)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    const struct resource *s = core_find_resource(the_core(), "s");
+    EXPECT(change("pause s upgrade"), "ok");
+    cr_expect_str_eq(s->pause_reason, "upgrade");
+    EXPECT(change("pause s"), "ok");
+    cr_expect_null(s->pause_reason);
+    EXPECT(change("pause s again"), "ok");
+    EXPECT(change("resume s"), "ok");
+    cr_expect_null(s->pause_reason);
+    EXPECT(change("reserve s 1 broken"), "ok");
+    cr_expect_str_eq(resource_find_unit(s, "1")->reason, "broken");
+    EXPECT(change("reserve s 1"), "ok");
+    cr_expect_null(resource_find_unit(s, "1")->reason);
+    EXPECT(change("reserve s 1 broken"), "ok");
+    EXPECT(change("add s 1"), "ok");
+    cr_expect_null(resource_find_unit(s, "1")->reason);
+    EXPECT(change("pause s upgrade"), "ok");
+    EXPECT(change("reserve s 0 broken"), "ok");
+    EXPECT(change("reset s"), "ok");
+    cr_expect_null(s->pause_reason);
+    cr_expect_null(resource_find_unit(s, "0")->reason);
 }
 
 /* Why not now: paused before closed before draining before would-wait. */

@@ -132,6 +132,31 @@ Test(queue, full_queue_and_free_units)
     EXPECT(acquire("cy", "C", "s priority=1"), "ok s=1");
 }
 
+static uint32_t position(const char *lease)
+{
+    return claim_position(&lease_of(lease)->claims[0]);
+}
+
+/* Whoever is set aside keeps its place. */
+Test(queue, positions)
+{
+    EXPECT(define("semaphore s limit=2 max-units-per-user=1"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s"), "ok s=1");
+    EXPECT(acquire("ann", "C", "s"), "waiting");
+    EXPECT(acquire("cy", "D", "s"), "waiting");
+    EXPECT(acquire("di", "E", "s priority=1"), "waiting");
+    EXPECT(acquire("bob", "F", "s"), "waiting");
+    EXPECT(lines("s"), "A B | E D | C F");
+    cr_expect_eq(position("E"), 1);
+    cr_expect_eq(position("C"), 2);
+    cr_expect_eq(position("D"), 3);
+    cr_expect_eq(position("F"), 4);
+    EXPECT(end_lease("di", "E"), "ok");
+    cr_expect_eq(position("C"), 1);
+    cr_expect_eq(position("D"), 2);
+}
+
 Test(queue, many_waiters_in_order)
 {
     EXPECT(define("lock d"), "ok");
