@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/command.h"
+#include "daemon/describe.h"
 #include "daemon/server.h"
 #include "daemon/snapshot.h"
 #include "wire/text.h"
@@ -49,6 +50,35 @@ void command_version(struct call *call)
 
 /* ---- status ---- */
 
+enum { FEW_HOLDERS = 8 };
+
+static void add_head(struct call *call)
+{
+    const struct core *core = call->server->core;
+    text_add(call->out, "ok");
+    text_add_number_key(call->out, "draining", core_is_draining(core));
+    text_add_number_key(call->out, "held", core_n_held(core));
+    text_add_number_key(call->out, "waiting", core_n_waiting(core));
+    text_add(call->out, "\n");
+}
+
+/* As seen by the lease: no other waiters, and few of the holders. */
+static void add_resource_of(struct call *call, const struct claim *own)
+{
+    const struct claim *claim;
+    int n = 0;
+    describe_resource(call->out, own->resource);
+    TAILQ_FOREACH (claim, &own->resource->holders, link) {
+        if (n++ == FEW_HOLDERS) {
+            break;
+        }
+        describe_holder(call->out, claim, call->now);
+    }
+    if (own->lease->state == LEASE_WAITING) {
+        describe_waiter(call->out, own, claim_position(own), call->now);
+    }
+}
+
 static void status_of_lease(struct call *call, const char *text)
 {
     uint64_t id;
@@ -61,60 +91,44 @@ static void status_of_lease(struct call *call, const char *text)
         call_refuse(call, CODE_UNKNOWN, "lease");
         return;
     }
-    snapshot_add_head(call->out, call->server->core);
+    add_head(call);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        snapshot_add_resource_for(call->out, lease->claims[i].resource, lease, call->now);
+        add_resource_of(call, &lease->claims[i]);
     }
-    snapshot_add_end(call->out);
+    text_add(call->out, "end\n");
 }
 
-/* Looking at an instance that nobody uses does not make it. */
-static void add_idle_instance(struct text *out, const char *name, const struct definition *definition)
-{
-    struct resource *idle = resource_new(name, definition);
-    idle->is_instance = true;
-    snapshot_add_resource(out, idle, 0);
-    resource_free(idle);
-}
-
-static void status_of_names(struct call *call)
+static bool are_known(struct call *call)
 {
     struct core *core = call->server->core;
     const struct request *request = call->request;
     for (size_t i = 0; i < request->n_arguments; i++) {
         const char *name = request->arguments[i];
         if (!call_check_name(call, name)) {
-            return;
+            return false;
         }
         if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
             call_refuse(call, CODE_UNKNOWN, name);
-            return;
+            return false;
         }
     }
-    snapshot_add_head(call->out, core);
-    for (size_t i = 0; i < request->n_arguments; i++) {
-        const char *name = request->arguments[i];
-        struct resource *resource = core_find_resource(core, name);
-        if (resource) {
-            snapshot_add_resource(call->out, resource, call->now);
-        } else {
-            add_idle_instance(call->out, name, core_find_definition(core, name));
-        }
-    }
-    snapshot_add_end(call->out);
+    return true;
 }
 
 void command_status(struct call *call)
 {
-    const char *lease = call->request->keys[KEY_INDEX_lease];
-    if (lease && call->request->n_arguments > 0) {
+    const struct request *request = call->request;
+    const char *lease = request->keys[KEY_INDEX_lease];
+    struct core *core = call->server->core;
+    if (lease && request->n_arguments > 0) {
         call_refuse(call, CODE_MALFORMED, "names and a lease");
     } else if (lease) {
         status_of_lease(call, lease);
-    } else if (call->request->n_arguments > 0) {
-        status_of_names(call);
-    } else {
-        snapshot_add_head(call->out, call->server->core);
-        call->conn->snapshot = snapshot_new(call->server->core); /* goes on in conn_flush() */
+    } else if (are_known(call)) {
+        add_head(call);
+        call->conn->snapshot = request->n_arguments == 0
+            ? snapshot_new(core)
+            : snapshot_new_of(core, request->arguments, request->n_arguments);
+        /* goes on in conn_flush() */
     }
 }

@@ -14,18 +14,28 @@
 
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
 
-enum { OUTPUT_LIMIT = 64 * 1024 };
+enum {
+    OUTPUT_LIMIT = 64 * 1024,
+    SHARE_LINES = 16, /* at least so many lines of one connection in a turn, however long it is */
+};
 
 /* ---- closing ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
     struct conn *conn = container_of(handle, struct conn, pipe);
-    server_conn_gone(conn->server);
     linebuf_deinit(&conn->input);
     text_deinit(&conn->output);
     free(conn->program);
     free(conn);
+}
+
+/* The descriptor is closed at once: another connection may have its place. */
+static void close_pipe(struct conn *conn)
+{
+    conn->closing = true;
+    conn->server->n_conns--;
+    uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }
 
 void conn_close(struct conn *conn)
@@ -39,10 +49,13 @@ void conn_close(struct conn *conn)
     if (conn->is_dirty) {
         STAILQ_REMOVE(&server->dirty, conn, conn, dirty_link);
     }
+    if (conn->is_later) {
+        STAILQ_REMOVE(&server->later, conn, conn, later_link);
+    }
     conn->snapshot = snapshot_free(conn->snapshot);
     server->store->ops->client_deinit(server->store, &conn->client, clock_now());
     server_carry_out(server);
-    uv_close((uv_handle_t *)&conn->pipe, on_closed);
+    close_pipe(conn);
 }
 
 /* ---- output ---- */
@@ -54,7 +67,7 @@ static size_t conn_unsent(const struct conn *conn)
 
 static bool conn_is_behind(const struct conn *conn)
 {
-    return conn_unsent(conn) > OUTPUT_LIMIT;
+    return conn_unsent(conn) >= OUTPUT_LIMIT;
 }
 
 struct text *conn_answers(struct conn *conn)
@@ -75,6 +88,12 @@ void conn_mark_dirty(struct conn *conn)
         conn->is_dirty = true;
         STAILQ_INSERT_TAIL(&conn->server->dirty, conn, dirty_link);
     }
+}
+
+/* Bytes that the peer's socket has taken so far. */
+static uint64_t conn_taken(const struct conn *conn)
+{
+    return conn->given - uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
 }
 
 /* What libuv could not send at once: the bytes live as long as the request. */
@@ -105,6 +124,7 @@ static void conn_write_later(struct conn *conn, size_t sent)
     write->request.data = conn;
     uv_buf_t buffer =
         uv_buf_init(write->bytes + sent, (unsigned)(conn->output.length - sent));
+    conn->given += conn->output.length;
     conn->output = (struct text)TEXT_INIT;
     if (uv_write(&write->request, (uv_stream_t *)&conn->pipe, &buffer, 1, on_written) < 0) {
         free(write->bytes);
@@ -125,6 +145,7 @@ static void conn_send(struct conn *conn)
     if (sent < 0 && sent != UV_EAGAIN) {
         conn_close(conn);
     } else if (sent == (int)conn->output.length) {
+        conn->given += conn->output.length;
         text_deinit(&conn->output);
     } else {
         conn_write_later(conn, sent < 0 ? 0 : (size_t)sent);
@@ -156,12 +177,33 @@ static void conn_set_reading(struct conn *conn, bool reading)
     }
 }
 
+/* The others shall have their turn of the loop: it goes on in a later one. */
+static void conn_put_off(struct conn *conn)
+{
+    conn->is_later = true;
+    STAILQ_INSERT_TAIL(&conn->server->later, conn, later_link);
+    server_continue_later(conn->server);
+    conn_set_reading(conn, false);
+}
+
+void conn_continue(struct conn *conn)
+{
+    conn->is_later = false;
+    STAILQ_REMOVE(&conn->server->later, conn, conn, later_link);
+    conn_mark_dirty(conn);
+}
+
 /* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
 static void conn_take_lines(struct conn *conn)
 {
     char *line;
     size_t length;
-    while (!conn->closing && !conn->snapshot && !conn_is_behind(conn)) {
+    for (unsigned n = 1;
+         !conn->closing && !conn->snapshot && !conn->is_later && !conn_is_behind(conn); n++) {
+        if (n % SHARE_LINES == 0 && server_turn_is_long(conn->server)) {
+            conn_put_off(conn);
+            return;
+        }
         switch (linebuf_next(&conn->input, &line, &length)) {
         case LINE_MORE:
             return;
@@ -179,7 +221,8 @@ static void conn_take_lines(struct conn *conn)
 /* Whether lines that have arrived still wait to be carried out. */
 static bool conn_has_lines_left(const struct conn *conn)
 {
-    return conn->snapshot || (conn_is_behind(conn) && linebuf_pending(&conn->input) > 0);
+    return conn->snapshot || conn->is_later ||
+        (conn_is_behind(conn) && linebuf_pending(&conn->input) > 0);
 }
 
 /* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
@@ -227,17 +270,16 @@ static void conn_note_stall(struct conn *conn)
         conn->stalled_since = 0;
     } else if (conn->stalled_since == 0) {
         conn->stalled_since = clock_now();
-        conn->unsent_then = conn_unsent(conn);
+        conn->taken_then = conn_taken(conn);
         server_watch_stalls(conn->server);
     }
 }
 
 void conn_check_stall(struct conn *conn, nanoseconds now)
 {
-    size_t unsent = conn_unsent(conn);
-    if (unsent < conn->unsent_then) {
+    if (conn_taken(conn) > conn->taken_then) {
         conn->stalled_since = now;
-        conn->unsent_then = unsent;
+        conn->taken_then = conn_taken(conn);
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
         log_provoked("pid %d (uid %u) does not read its answers: dropped", (int)conn->pid,
             conn->client.uid);
@@ -248,11 +290,14 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
 void conn_flush(struct conn *conn)
 {
     conn_send(conn);
-    while (!conn->closing && conn->snapshot && !conn_is_behind(conn)) {
+    while (!conn->closing && conn->snapshot && !conn->is_later && !conn_is_behind(conn)) {
         if (!snapshot_continue(conn->snapshot, &conn->output, OUTPUT_LIMIT)) {
             conn->snapshot = snapshot_free(conn->snapshot);
         }
         conn_send(conn);
+        if (!conn->closing && conn->snapshot && server_turn_is_long(conn->server)) {
+            conn_put_off(conn);
+        }
     }
     if (!conn->closing && linebuf_pending(&conn->input) > 0) {
         conn_take_lines(conn);
@@ -278,8 +323,7 @@ static void refuse(struct conn *conn, const char *why)
     int n = snprintf(line, sizeof line, "error %s %s\n", code_table[CODE_BUSY].word, why);
     uv_buf_t buffer = uv_buf_init(line, (unsigned)n);
     uv_try_write((uv_stream_t *)&conn->pipe, &buffer, 1); /* the close says it as well */
-    conn->closing = true;
-    uv_close((uv_handle_t *)&conn->pipe, on_closed);
+    close_pipe(conn);
 }
 
 static bool identify(struct conn *conn, uid_t *uidp)
@@ -303,8 +347,7 @@ void conn_accept(struct server *server)
     server->n_conns++;
     int error = uv_accept((uv_stream_t *)&server->listening, (uv_stream_t *)&conn->pipe);
     if (error < 0 || !identify(conn, &uid)) {
-        conn->closing = true;
-        uv_close((uv_handle_t *)&conn->pipe, on_closed);
+        close_pipe(conn);
     } else if (server->n_conns > server->max_conns) {
         log_provoked("more than %u connections: uid %u refused", server->max_conns, uid);
         refuse(conn, "too%20many%20connections");

@@ -8,6 +8,7 @@
 #include "wire/linebuf.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
 #include <uv.h>
 
@@ -20,18 +21,21 @@ struct conn {
     struct client client; /* pipe's peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
     STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
+    STAILQ_ENTRY(conn) later_link; /* in server->later */
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
     char *program; /* from hello, or NULL */
+    uint64_t given; /* bytes that libuv has had from us so far */
+    uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */
     nanoseconds stalled_since; /* when it last took anything; 0 if it is not behind */
-    size_t unsent_then; /* bytes that waited at that moment */
     pid_t pid;
     bool writing; /* libuv has bytes of ours */
     bool reading;
     bool input_ended; /* half-closed: close when everything is sent */
     bool closing;
     bool is_dirty;
+    bool is_later; /* it has had its share of this turn of the loop */
     bool wants_drained; /* sent "drain wait=1" */
 };
 
@@ -50,6 +54,8 @@ struct text *conn_events(struct conn *conn);
 void conn_mark_dirty(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
 void conn_flush(struct conn *conn);
+/* Goes on with what it put off, in a later turn of the loop. */
+void conn_continue(struct conn *conn);
 /* Called about once a second while conn->stalled_since is set: closes it if it takes nothing. */
 void conn_check_stall(struct conn *conn, nanoseconds now);
 

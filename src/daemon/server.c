@@ -22,6 +22,7 @@ enum {
     BACKLOG = 4096,
     FILES_RESERVED = 64, /* for everything that is not a connection */
     STALL_CHECK_MS = 1000,
+    LONG_TURN_MS = 4,
 };
 
 /* ---- a turn ---- */
@@ -82,8 +83,16 @@ void server_end_turn(struct server *server)
     server_set_timer(server);
 }
 
+/* libuv takes its time when a turn begins, and when poll() returns. */
+bool server_turn_is_long(const struct server *server)
+{
+    return uv_hrtime() / 1000000 > uv_now(&server->loop) + LONG_TURN_MS;
+}
+
 /* ---- callbacks ---- */
 
+/* Whoever connects without end would keep libuv here for ever. It waits for us to take one that
+ * it has offered. */
 static void on_connection(uv_stream_t *listening, int status)
 {
     struct server *server = container_of(listening, struct server, listening);
@@ -91,8 +100,35 @@ static void on_connection(uv_stream_t *listening, int status)
         log_provoked("cannot accept a connection: %s", uv_strerror(status));
         return;
     }
+    if (server_turn_is_long(server)) {
+        server->accepts_later = true;
+        server_continue_later(server);
+        return;
+    }
     conn_accept(server);
     server_end_turn(server);
+}
+
+static void on_later(uv_idle_t *idle)
+{
+    struct server *server = container_of(idle, struct server, later_idle);
+    uv_idle_stop(idle);
+    if (server->accepts_later) {
+        server->accepts_later = false;
+        conn_accept(server);
+    }
+    if (!STAILQ_EMPTY(&server->later)) {
+        conn_continue(STAILQ_FIRST(&server->later));
+    }
+    server_end_turn(server);
+    if (!STAILQ_EMPTY(&server->later)) {
+        server_continue_later(server);
+    }
+}
+
+void server_continue_later(struct server *server)
+{
+    uv_idle_start(&server->later_idle, on_later);
 }
 
 static void on_deadline(uv_poll_t *poll, int status, int events)
@@ -132,11 +168,6 @@ void server_watch_stalls(struct server *server)
     if (!uv_is_active((uv_handle_t *)&server->stall_timer)) {
         uv_timer_start(&server->stall_timer, on_stall_timer, STALL_CHECK_MS, STALL_CHECK_MS);
     }
-}
-
-void server_conn_gone(struct server *server)
-{
-    server->n_conns--;
 }
 
 /* Nothing is granted any more: jobs that run would not be counted. */
@@ -302,12 +333,14 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     };
     LIST_INIT(&server->conns);
     STAILQ_INIT(&server->dirty);
+    STAILQ_INIT(&server->later);
     if (server->deadline_fd < 0 || uv_loop_init(&server->loop) < 0) {
         log_error("cannot start: %s", strerror(errno));
         abort();
     }
     uv_pipe_init(&server->loop, &server->listening, 0);
     uv_timer_init(&server->loop, &server->stall_timer);
+    uv_idle_init(&server->loop, &server->later_idle);
     for (size_t i = 0; i < N_SERVER_SIGNALS; i++) {
         uv_signal_init(&server->loop, &server->signals[i]);
     }

@@ -20,6 +20,7 @@ struct server {
     uv_pipe_t listening;
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_timer_t stall_timer; /* runs while somebody does not read */
+    uv_idle_t later_idle; /* runs while something was put off to a later turn of the loop */
     uv_signal_t signals[N_SERVER_SIGNALS];
     struct listener listener;
     struct conf *conf;
@@ -28,14 +29,17 @@ struct server {
     struct core *core; /* the local store's, for looking */
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
-    uint32_t n_conns, max_conns;
+    struct conn_queue later; /* have had their share of a turn, and have more to do */
+    uint32_t n_conns, max_conns; /* those that are closing do not count */
     nanoseconds started_at;
     nanoseconds armed_for; /* what deadline_fd is set to */
     int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
+    bool accepts_later; /* one connection is waiting in `listening` */
     bool stopping;
 };
 
-/* Takes over `conf`; listens on `path`, whatever the file says. False (logged) if it cannot serve; server_deinit() in any case. */
+/* Takes over `conf`; listens on `path`, whatever the file says. False (logged) if it cannot serve;
+ * server_deinit() in any case. */
 bool server_init(struct server *server, struct conf *conf, const char *path);
 /* Until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
 void server_run(struct server *server, int ready_fd);
@@ -54,6 +58,10 @@ void server_end_turn(struct server *server);
 
 /* For conn.c. */
 void server_watch_stalls(struct server *server);
-void server_conn_gone(struct server *server);
+/* Whether this turn of the loop has lasted so long that who has had a share of it should put off
+ * the rest. */
+bool server_turn_is_long(const struct server *server);
+/* Something is in server->later: it goes on, one thing of one connection in each turn. */
+void server_continue_later(struct server *server);
 
 #endif

@@ -1,5 +1,8 @@
 /* snapshot.h - the answer to `status`: made and sent piece by piece, so that neither a long list
- * nor a slow reader costs memory. Each resource's lines are of one moment. */
+ * nor a slow reader costs memory.
+ *
+ * What one piece shows is of one moment. Between two of them anything may happen: what has gone is
+ * left out, and a list goes on behind the last one shown. */
 #ifndef BERTH_DAEMON_SNAPSHOT_H
 #define BERTH_DAEMON_SNAPSHOT_H
 
@@ -10,19 +13,13 @@ struct snapshot;
 
 /* Of all resources; nothing is made yet. */
 struct snapshot *snapshot_new(struct core *core);
+/* Of these, which are known and are copied; at most MAX_ARGUMENTS. */
+struct snapshot *snapshot_new_of(struct core *core, const char *const names[], size_t n);
 struct snapshot *snapshot_free(struct snapshot *snapshot); /* NULL is fine; returns NULL */
 /* Adds to `out` until it has `enough` bytes. False when that was the end; then the "end" line and
  * the events held back have been added as well. */
 bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough);
 /* Events that must not stand inside the answer. */
 struct text *snapshot_held_back(struct snapshot *snapshot);
-
-/* The pieces, for short answers. */
-void snapshot_add_head(struct text *out, const struct core *core);
-void snapshot_add_resource(struct text *out, const struct resource *resource, nanoseconds now);
-/* As seen by one lease: no other waiters, and few of the holders. */
-void snapshot_add_resource_for(struct text *out, const struct resource *resource,
-    const struct lease *lease, nanoseconds now);
-void snapshot_add_end(struct text *out);
 
 #endif

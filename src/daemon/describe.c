@@ -1,0 +1,186 @@
+#include "daemon/describe.h"
+
+#include "daemon/answer.h"
+#include "wire/text.h"
+
+/* A line's bytes. A resource has a name (or two: its template's), a reason and, of a pool, three
+ * lists, which leaves so much to the reasons of reservations. */
+enum {
+    UNITS_BYTES = 1200, /* of a holder */
+    LIST_BYTES = 600,
+    RESERVATIONS_BYTES = 1000,
+};
+
+/* ---- a resource ---- */
+
+static const char *const kind_words[] = {
+    [KIND_SEMAPHORE] = "semaphore",
+    [KIND_LOCK] = "lock",
+    [KIND_POOL] = "pool",
+};
+
+static bool unit_is_reserved(const struct unit *unit)
+{
+    return unit->reserved;
+}
+
+static bool unit_is_draining(const struct unit *unit)
+{
+    return unit->removed;
+}
+
+static bool unit_is_in_service(const struct unit *unit)
+{
+    return !unit->removed;
+}
+
+static void add_unit_name(struct text *out, const struct unit *unit)
+{
+    if (unit->item) {
+        text_add(out, unit->item);
+    } else {
+        text_add_number(out, unit->index);
+    }
+}
+
+/* " key=a,b,..." of the units that `belongs` says; nothing if there is none. */
+static void add_unit_list(struct text *out, const char *key, const struct resource *resource,
+    bool (*belongs)(const struct unit *unit))
+{
+    size_t start = 0;
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        const struct unit *unit = resource->units[i];
+        if (!belongs(unit)) {
+            continue;
+        }
+        if (start == 0) {
+            text_add_key(out, key, "");
+            start = out->length;
+        } else {
+            text_add(out, ",");
+        }
+        if (out->length - start + ITEM_BYTES + sizeof ",..." > LIST_BYTES) {
+            text_add(out, "...");
+            return;
+        }
+        add_unit_name(out, unit);
+    }
+}
+
+/* " reserve=ITEM,REASON" of as many as there is room for. */
+static void add_reservations(struct text *out, const struct resource *resource)
+{
+    size_t start = out->length;
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        const struct unit *unit = resource->units[i];
+        if (!unit->reserved || !unit->reason) {
+            continue;
+        }
+        size_t most = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, unit->reason);
+        if (out->length - start + most > RESERVATIONS_BYTES) {
+            return;
+        }
+        text_add_key(out, "reserve", "");
+        add_unit_name(out, unit);
+        text_add(out, ",");
+        text_add_encoded(out, unit->reason);
+    }
+}
+
+static void add_changes(struct text *out, const struct resource *resource)
+{
+    bool limit = resource->runtime_limit != UNBOUNDED;
+    if (limit || resource->items_changed) {
+        text_add_key(out, "changed", limit ? "limit" : "items");
+    }
+}
+
+void describe_resource(struct text *out, const struct resource *resource)
+{
+    text_add(out, "resource ");
+    text_add(out, resource->name);
+    text_add_key(out, "kind", kind_words[resource->definition->kind]);
+    text_add_key(out, "scope", "host");
+    text_add_number_key(out, "limit", resource_limit(resource));
+    text_add_number_key(out, "in_use", resource_in_use(resource));
+    text_add_number_key(
+        out, "free", resource_is_blocked(resource) ? 0 : resource_available(resource));
+    text_add_number_key(out, "waiting", resource_waiting(resource));
+    if (resource->n_in_state[UNIT_COOLING] > 0) {
+        text_add_number_key(out, "cooling", resource->n_in_state[UNIT_COOLING]);
+    }
+    if (resource->paused) {
+        text_add_key(out, "paused", "1");
+        text_add_key(out, "reason", resource->pause_reason);
+    }
+    if (!resource->is_defined) {
+        text_add_key(out, "removed", "1");
+    }
+    if (resource->is_instance) {
+        text_add_key(out, "template", resource->definition->name);
+    }
+    add_changes(out, resource);
+    if (resource_is_pool(resource)) {
+        add_unit_list(out, "items", resource, unit_is_in_service);
+        add_unit_list(out, "draining", resource, unit_is_draining);
+    }
+    add_unit_list(out, "reserved", resource, unit_is_reserved);
+    add_reservations(out, resource);
+    text_add(out, "\n");
+}
+
+/* ---- leases ---- */
+
+static void add_milliseconds(struct text *out, const char *key, nanoseconds span)
+{
+    text_add_number_key(out, key, (uint64_t)(span < 0 ? 0 : span) / 1000000);
+}
+
+static void add_who(struct text *out, const struct lease *lease)
+{
+    text_add_number_key(out, "pid", (uint64_t)lease->pid);
+    text_add_number_key(out, "uid", lease->uid);
+    text_add_key(out, "holder", lease->holder);
+    text_add_key(out, "program", lease->program);
+    text_add_key(out, "reason", lease->reason);
+}
+
+void describe_holder(struct text *out, const struct claim *claim, nanoseconds now)
+{
+    text_add(out, "holder ");
+    answer_lease_id(out, claim->lease);
+    text_add_key(out, "units", "");
+    answer_claim_units(out, claim, UNITS_BYTES);
+    text_add_number_key(out, "token", claim->token);
+    add_milliseconds(out, "age", now - claim->lease->granted_at);
+    add_who(out, claim->lease);
+    text_add(out, "\n");
+}
+
+/* Why a waiter is passed over for the time being. */
+static const char *why_aside(const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (resource_is_blocked(lease->claims[i].resource)) {
+            return "other";
+        }
+    }
+    return "quota";
+}
+
+void describe_waiter(
+    struct text *out, const struct claim *claim, uint32_t position, nanoseconds now)
+{
+    const struct lease *lease = claim->lease;
+    text_add(out, "waiter ");
+    answer_lease_id(out, lease);
+    text_add_number_key(out, "position", position);
+    text_add_number_key(out, "wants", claim->count);
+    add_milliseconds(out, "age", now - lease->asked_at);
+    text_add_format(out, " priority=%d", (int)lease->priority);
+    if (lease->waiting->aside) {
+        text_add_key(out, "blocked", why_aside(lease));
+    }
+    add_who(out, lease);
+    text_add(out, "\n");
+}
