@@ -1,0 +1,182 @@
+"""For the tests of berthd itself: other users, its figures, its `status` taken apart."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import traceback
+
+import pytest
+
+from conftest import BUILD
+from lines import DEADLINE, LineSocket
+
+SANITIZED = b"__asan_init" in (BUILD / "berthd").read_bytes()
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
+
+NOBODY = 65534
+
+
+def in_child(work):
+    """Forks; work() runs in the child. Returns its pid."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return pid
+
+
+def must_end_well(pid):
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def become(uid, gid=None, groups=()):
+    os.setgroups(list(groups))
+    os.setgid(uid if gid is None else gid)
+    os.setuid(uid)
+
+
+def connect_as(daemon, uid, gid=None, groups=()):
+    """A connection that somebody else has made: who it is, is settled when it is made."""
+    here, there = socket.socketpair()
+
+    def work():
+        become(uid, gid, groups)
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(DEADLINE)
+        sock.connect(str(daemon.socket))
+        socket.send_fds(there, [b"x"], [sock.fileno()])
+
+    must_end_well(in_child(work))
+    _, (fd,), _, _ = socket.recv_fds(here, 1, 1)
+    here.close()
+    there.close()
+    client = LineSocket(socket.socket(fileno=fd))
+    daemon.clients.append(client)
+    return client
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    """berthd does nothing meanwhile: what is done here, it will find done in one turn."""
+    pid = daemon.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+    yield
+    os.kill(pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def children(n, work):
+    """n children that do work(k) until the end of the block, at which they are killed."""
+    pids = [in_child(lambda k=k: work(k)) for k in range(n)]
+    try:
+        yield pids
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        for pid in pids:
+            os.waitpid(pid, 0)
+
+
+# ---- figures
+
+
+def open_files(daemon):
+    return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+
+
+def resident(daemon):
+    """Bytes. Says nothing of a leak where a sanitizer keeps what was freed."""
+    pages = pathlib.Path(f"/proc/{daemon.process.pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+# ---- status
+
+
+def keys(words):
+    """The key=value among the words of a line; of a repeated key, the last."""
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
+class Status:
+    """.resources[name]: its keys, .holders and .waiters: keys of each, with its lease in "lease"."""
+
+    def __init__(self, lines):
+        assert lines[-1] == "end", lines
+        head = keys(lines[0].split())
+        self.held, self.waiting, self.draining = (
+            int(head[key]) for key in ("held", "waiting", "draining"))
+        self.resources = {}
+        current = None
+        for line in lines[1:-1]:
+            assert len(line) < 4096
+            kind, name, *words = line.split(" ")
+            if kind == "resource":
+                current = self.resources[name] = keys(words)
+                current["holders"], current["waiters"] = [], []
+            else:
+                current[kind + "s"].append({"lease": name, **keys(words)})
+
+    def holders(self, name):
+        return [holder["lease"] for holder in self.resources[name]["holders"]]
+
+    def waiters(self, name):
+        return [waiter["lease"] for waiter in self.resources[name]["waiters"]]
+
+
+def status(client, *names):
+    return Status(client.lines(" ".join(["status", *names])))
+
+
+def lease_of(answer):
+    """The id in the answer to `acquire`, which must be ok or waiting."""
+    word, lease, *_ = answer.split()
+    assert word in ("ok", "waiting"), answer
+    return lease
+
+
+def held(client, request):
+    answer = client.request(request)
+    assert answer.startswith("ok "), answer
+    return lease_of(answer)
+
+
+def waits(client, request, position=None):
+    answer = client.request(request)
+    assert answer.startswith("waiting "), answer
+    if position is not None:
+        assert answer.endswith(f" position={position}"), answer
+    return lease_of(answer)
+
+
+def event(client):
+    """The next line, which must be an event: (kind, lease, code or units)."""
+    line = client.line()
+    assert line.startswith("* "), line
+    return tuple(line.split()[1:4])
+
+
+def code(answer):
+    """CODE of `error CODE TEXT`; there is always a text."""
+    words = answer.split(" ")
+    assert words[0] == "error" and len(words) == 3 and words[2], answer
+    return words[1]
+
+
+def refused(client, request):
+    return code(client.request(request))
+
+
+def is_quiet(client):
+    """Nothing has been said to it that it has not read: its ping is answered next."""
+    return client.request("ping") == "ok"

@@ -1,0 +1,52 @@
+"""Clients that do not read what they are told, or slowly."""
+
+import select
+import time
+
+from daemon_help import SANITIZED, Status, held, resident, status, waits
+
+LOCKS = 2000
+CONFIGURATION = "[lock a]\n" + "".join(f"[lock r{i}]\n" for i in range(LOCKS))
+
+
+def has_hung_up(client):
+    """Without reading: what it was sent stays where it is."""
+    poll = select.poll()
+    poll.register(client.socket, 0)
+    return bool(poll.poll(0))
+
+
+def read_slowly(client, seconds, until=lambda: False):
+    """100 KB each second: berthd is always behind."""
+    received = b""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not until():
+        select.select([], [], [], 0.5)
+        data = client.socket.recv(50_000)
+        assert data, "dropped"
+        received += data
+    return received
+
+
+def test_who_does_not_read_is_dropped_and_who_reads_slowly_is_not(berthd):
+    """Takes more than ten seconds, because berthd waits so long."""
+    daemon = berthd(CONFIGURATION)
+    mute, slow, other = daemon.client(), daemon.client(), daemon.client()
+    held(mute, "acquire a")
+    waiter = waits(other, "acquire a")
+    before = resident(daemon)
+    began = time.monotonic()
+    mute.send("status\n" * 10_000)
+    slow.send("ping\n" * 95_000 + "status\n" * 20 + "version\n")
+    received = read_slowly(slow, 20, until=lambda: has_hung_up(mute))
+    assert 9 < time.monotonic() - began < 15
+    assert other.line().startswith(f"* granted {waiter} ")
+    if not SANITIZED:
+        assert resident(daemon) - before < 2_000_000
+
+    slow.buffer = received
+    assert all(slow.line() == "ok" for _ in range(95_000))
+    for _ in range(20):
+        assert len(Status(list(iter(slow.line, "end")) + ["end"]).resources) == LOCKS + 1
+    assert slow.line().startswith("ok version=")
+    assert status(slow).held == 1
