@@ -148,8 +148,7 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
         const struct definition *definition = core_find_definition(core, want->name);
         length += sizeof " slot=,," + strlen(want->name) + token_digits;
         if (definition) {
-            length += longest_units(
-                definition, core_find_resource(core, want->name), want->count);
+            length += longest_units(definition, core_find_resource(core, want->name), want->count);
         }
     }
     return length;

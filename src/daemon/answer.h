@@ -3,8 +3,8 @@
 #define BERTH_DAEMON_ANSWER_H
 
 #include "core/core.h"
-#include "daemon/text.h"
 #include "wire/protocol.h"
+#include "wire/textbuf.h"
 
 enum code outcome_code(enum outcome outcome);
 

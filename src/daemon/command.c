@@ -54,8 +54,8 @@ bool call_check_item(struct call *call, const char *item)
 typedef bool rights_function(const struct credentials *credentials,
     const struct daemon_admins *admins, const struct rights *rights);
 
-static bool rights_daemon(const struct credentials *credentials,
-    const struct daemon_admins *admins, const struct rights *rights)
+static bool rights_daemon(const struct credentials *credentials, const struct daemon_admins *admins,
+    const struct rights *rights)
 {
     (void)rights;
     return rights_admin_of_daemon(credentials, admins);

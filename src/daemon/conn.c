@@ -122,8 +122,7 @@ static void conn_write_later(struct conn *conn, size_t sent)
     struct pending_write *write = memory_new(sizeof *write);
     write->bytes = conn->output.bytes;
     write->request.data = conn;
-    uv_buf_t buffer =
-        uv_buf_init(write->bytes + sent, (unsigned)(conn->output.length - sent));
+    uv_buf_t buffer = uv_buf_init(write->bytes + sent, (unsigned)(conn->output.length - sent));
     conn->given += conn->output.length;
     conn->output = (struct text)TEXT_INIT;
     if (uv_write(&write->request, (uv_stream_t *)&conn->pipe, &buffer, 1, on_written) < 0) {
@@ -281,8 +280,8 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
         conn->stalled_since = now;
         conn->taken_then = conn_taken(conn);
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
-        log_provoked("pid %d (uid %u) does not read its answers: dropped", (int)conn->pid,
-            conn->client.uid);
+        log_provoked(
+            "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);
     }
 }
@@ -310,8 +309,8 @@ void conn_flush(struct conn *conn)
         conn_close(conn);
         return;
     }
-    conn_set_reading(conn, !conn->input_ended && !conn_has_lines_left(conn) &&
-        !conn_is_behind(conn));
+    conn_set_reading(
+        conn, !conn->input_ended && !conn_has_lines_left(conn) && !conn_is_behind(conn));
     conn_note_stall(conn);
 }
 

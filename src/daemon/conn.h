@@ -4,8 +4,8 @@
 #define BERTH_DAEMON_CONN_H
 
 #include "core/client.h"
-#include "daemon/text.h"
 #include "wire/linebuf.h"
+#include "wire/textbuf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

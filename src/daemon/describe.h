@@ -3,7 +3,7 @@
 #define BERTH_DAEMON_DESCRIBE_H
 
 #include "core/core.h"
-#include "daemon/text.h"
+#include "wire/textbuf.h"
 
 void describe_resource(struct text *out, const struct resource *resource);
 void describe_holder(struct text *out, const struct claim *claim, nanoseconds now);

@@ -72,8 +72,7 @@ static bool clear_stale_socket(const char *path, const struct sockaddr_un *addre
         return false;
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool refused = fd >= 0 &&
-        connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+    bool refused = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
         errno == ECONNREFUSED;
     if (fd >= 0) {
         close(fd);
@@ -89,8 +88,7 @@ static bool clear_stale_socket(const char *path, const struct sockaddr_un *addre
     return true;
 }
 
-static bool bind_socket(
-    struct listener *listener, const struct sockaddr_un *address, uint32_t mode)
+static bool bind_socket(struct listener *listener, const struct sockaddr_un *address, uint32_t mode)
 {
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd < 0) {

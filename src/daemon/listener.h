@@ -15,7 +15,10 @@ struct listener {
     ino_t inode;
 };
 
-#define LISTENER_INIT {.fd = -1, .lock_fd = -1}
+#define LISTENER_INIT                                                                              \
+    {                                                                                              \
+        .fd = -1, .lock_fd = -1                                                                    \
+    }
 
 /* Makes the last folder of the path if it is missing. Logs why not. */
 bool listener_open(struct listener *listener, const char *path, uint32_t mode);

@@ -134,8 +134,7 @@ static char *socket_path(const struct options *options, const struct conf *conf)
 static struct conf *load(const struct options *options)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    char *path =
-        options->conf_path ? memory_string(options->conf_path) : default_conf_path();
+    char *path = options->conf_path ? memory_string(options->conf_path) : default_conf_path();
     struct conf *conf = conf_load(path, &errors);
     for (size_t i = 0; i < errors.n; i++) {
         log_error("%s", errors.messages[i]);

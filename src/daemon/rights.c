@@ -10,8 +10,8 @@ static bool set_has(const struct id_set *set, uint32_t id)
     return false;
 }
 
-static bool is_named(const struct credentials *credentials, const struct id_set *users,
-    const struct id_set *groups)
+static bool is_named(
+    const struct credentials *credentials, const struct id_set *users, const struct id_set *groups)
 {
     if (set_has(users, credentials->uid)) {
         return true;

@@ -233,15 +233,13 @@ static bool define(struct server *server, const struct conf *conf, const char **
     return outcome == OUTCOME_OK;
 }
 
-static void add_kind_conflict(
-    struct conf_errors *errors, const struct conf *conf, const char *name)
+static void add_kind_conflict(struct conf_errors *errors, const struct conf *conf, const char *name)
 {
     char message[PATH_MAX + 256];
     snprintf(message, sizeof message,
         "%s: [%s]: is in use, and cannot become another kind of resource meanwhile", conf->path,
         name);
-    errors->messages =
-        memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
+    errors->messages = memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
     errors->messages[errors->n++] = memory_string(message);
 }
 
@@ -356,8 +354,7 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
 
 void server_run(struct server *server, int ready_fd)
 {
-    log_info("serving on %s, definitions: %zu", server->listener.path,
-        server->conf->n_definitions);
+    log_info("serving on %s, definitions: %zu", server->listener.path, server->conf->n_definitions);
     if (ready_fd >= 0) {
         if (write(ready_fd, "ready\n", 6) != 6) {
             log_warning("cannot write to the ready descriptor: %s", strerror(errno));

@@ -7,7 +7,7 @@
 #define BERTH_DAEMON_SNAPSHOT_H
 
 #include "core/core.h"
-#include "daemon/text.h"
+#include "wire/textbuf.h"
 
 struct snapshot;
 

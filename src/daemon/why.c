@@ -17,8 +17,8 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 {
     const struct resource *resource = refusal->resource;
     const struct claim *holder = TAILQ_FIRST(&resource->holders);
-    int n = snprintf(out, size, "%u of %u in use", resource_in_use(resource),
-        resource_limit(resource));
+    int n =
+        snprintf(out, size, "%u of %u in use", resource_in_use(resource), resource_limit(resource));
     if (holder && (size_t)n < size) {
         const struct lease *lease = holder->lease;
         n += snprintf(out + n, size - (size_t)n, ", %spid %d (%s%suid %u%s%s) for %llds",
@@ -41,8 +41,7 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
     return per_user < most
         ? (size_t)snprintf(out, size, "%u wanted, and one user may have at most %u",
               refusal->want->count, per_user)
-        : (size_t)snprintf(out, size, "%u wanted, of at most %u", refusal->want->count,
-              most);
+        : (size_t)snprintf(out, size, "%u wanted, of at most %u", refusal->want->count, most);
 }
 
 static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
@@ -54,14 +53,13 @@ static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 
 static size_t why_held(char *out, size_t size, const struct refusal *refusal)
 {
-    return (size_t)snprintf(
-        out, size, "the identity %s has it already", refusal->ask->holder);
+    return (size_t)snprintf(out, size, "the identity %s has it already", refusal->ask->holder);
 }
 
 static size_t why_forbidden(char *out, size_t size, const struct refusal *refusal)
 {
-    return (size_t)snprintf(out, size, "the highest priority is %d",
-        (int)refusal->resource->definition->max_priority);
+    return (size_t)snprintf(
+        out, size, "the highest priority is %d", (int)refusal->resource->definition->max_priority);
 }
 
 /* Those that can say more than their code does. */
