@@ -15,7 +15,7 @@ static enum outcome resolve(
         const struct want *want = &ask->wants[i];
         struct resource *resource;
         *aboutp = want->name;
-        enum outcome outcome = registry_get(core, want->name, lease->uid, &resource);
+        enum outcome outcome = registry_get(core, want->name, &lease->uid, &resource);
         if (outcome != OUTCOME_OK) {
             return outcome;
         }

@@ -186,12 +186,21 @@ static void wait_is_over(struct core *core, nanoseconds now, struct effects *eff
         core, container_of(node, struct waiting, timer)->lease, OUTCOME_TIMEOUT, now, effects);
 }
 
+/* All that rest until the same instant are free together, before anybody is granted one. */
+static void cooldowns_are_over(struct core *core)
+{
+    nanoseconds instant = due(&core->cooldown_timers);
+    while (due(&core->cooldown_timers) == instant) {
+        cooldown_is_over(core);
+    }
+}
+
 /* In the order in which things were due, so that a late tick decides as a prompt one would have. */
 void core_tick(struct core *core, nanoseconds now, struct effects *effects)
 {
     while (core_next_deadline(core) <= now) {
         if (due(&core->cooldown_timers) <= due(&core->wait_timers)) {
-            cooldown_is_over(core);
+            cooldowns_are_over(core);
         } else {
             wait_is_over(core, now, effects);
         }

@@ -42,9 +42,10 @@ struct core {
 
 struct resource *registry_find(const struct core *core, const char *name);
 struct template *registry_find_template(const struct core *core, const char *name);
-/* Defined or alive, else a new instance charged to `uid`. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */
+/* Defined or alive, else a new instance charged to the uid `payer`; NULL is an operator, whom no
+ * bound holds up. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */
 enum outcome registry_get(
-    struct core *core, const char *name, uint32_t uid, struct resource **resourcep);
+    struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep);
 struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition);
 /* Frees it if nothing keeps it: an idle instance, or one that is no longer defined. */

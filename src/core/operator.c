@@ -188,8 +188,10 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     nanoseconds now, struct effects *effects)
 {
     struct resource *resource;
-    enum outcome outcome = registry_get(core, name, 0, &resource);
+    enum outcome outcome = registry_get(core, name, NULL, &resource);
     if (outcome == OUTCOME_OK) {
+        /* What an operator has changed may stay for that: no user pays for it any more. */
+        charge_give_back(&resource->instance_charge, &core->accounts);
         outcome = change_functions[change->kind](core, resource, change);
         operator_changed(core, resource, now, effects);
         core_settle(core, now, effects);

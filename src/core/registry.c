@@ -66,7 +66,7 @@ struct resource *registry_add(
 }
 
 enum outcome registry_get(
-    struct core *core, const char *name, uint32_t uid, struct resource **resourcep)
+    struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep)
 {
     struct resource *resource = registry_find(core, name);
     if (resource) {
@@ -77,9 +77,10 @@ enum outcome registry_get(
     if (!template) {
         return OUTCOME_UNKNOWN;
     }
-    struct charge charge;
-    if (template->n_instances >= template->definition->max_instances ||
-        !charge_take(&charge, &core->accounts, uid, ACCOUNT_INSTANCES)) {
+    struct charge charge = {.account = NULL};
+    if (payer &&
+        (template->n_instances >= template->definition->max_instances ||
+            !charge_take(&charge, &core->accounts, *payer, ACCOUNT_INSTANCES))) {
         return OUTCOME_QUOTA;
     }
     resource = registry_add(core, name, template->definition);

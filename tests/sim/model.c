@@ -88,7 +88,7 @@ static uint32_t instances_charged_to(const struct model *model, uint32_t uid)
 }
 
 enum outcome model_get_resource(
-    struct model *model, const char *name, uint32_t uid, struct model_resource **resourcep)
+    struct model *model, const char *name, int payer, struct model_resource **resourcep)
 {
     struct model_resource *resource = model_find_resource(model, name);
     *resourcep = resource;
@@ -99,12 +99,13 @@ enum outcome model_get_resource(
     if (!rules) {
         return OUTCOME_UNKNOWN;
     }
-    if (instances_of(model, rules) >= rules->max_instances ||
-        instances_charged_to(model, uid) >= model->file.bounds.instances) {
+    if (payer >= 0 &&
+        (instances_of(model, rules) >= rules->max_instances ||
+            instances_charged_to(model, (uint32_t)payer) >= model->file.bounds.instances)) {
         return OUTCOME_QUOTA;
     }
     *resourcep = model_resource_make(model, name, rules);
-    (*resourcep)->charged_uid = (int)uid;
+    (*resourcep)->charged_uid = payer;
     return OUTCOME_OK;
 }
 
@@ -142,7 +143,7 @@ static enum outcome resolve(struct model *model, const struct model_ask *ask,
     for (size_t i = 0; i < ask->n_wants; i++) {
         struct model_resource *resource;
         *aboutp = ask->wants[i].name;
-        enum outcome outcome = model_get_resource(model, *aboutp, lease->uid, &resource);
+        enum outcome outcome = model_get_resource(model, *aboutp, (int)lease->uid, &resource);
         if (outcome == OUTCOME_OK) {
             outcome = check_want(model, resource, lease->uid, ask, ask->wants[i].count);
         }
@@ -351,8 +352,13 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
         struct model_lease *lease = next_timeout(model);
         model->moment++;
         if (unit && (!lease || unit->cooling_until <= lease->until)) {
+            nanoseconds instant = unit->cooling_until;
             unit->cooling = false;
             unit->free_since = model->moment;
+            unit = next_cooling(model);
+            if (unit && unit->cooling_until == instant) {
+                continue; /* they are free together, before anybody is granted one */
+            }
         } else {
             const struct event *event = model_next_event(trace, EFFECT_DENIED);
             REQUIRE(event->lease == lease->id && event->why == OUTCOME_TIMEOUT,

@@ -172,9 +172,9 @@ size_t model_n_held(const struct model *model);
 
 /* model.c */
 void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about);
-/* Alive, or made now. */
+/* Alive, or made now and charged to the uid `payer`; -1 is an operator. */
 enum outcome model_get_resource(
-    struct model *model, const char *name, uint32_t uid, struct model_resource **resourcep);
+    struct model *model, const char *name, int payer, struct model_resource **resourcep);
 
 /* model_resource.c: resources and units */
 bool rules_are_template(const struct rules *rules);

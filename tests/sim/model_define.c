@@ -102,8 +102,9 @@ void model_change(struct model *model, const char *name, enum change_kind kind, 
 {
     struct model_resource *resource;
     model->moment++;
-    enum outcome outcome = model_get_resource(model, name, 0, &resource);
+    enum outcome outcome = model_get_resource(model, name, -1, &resource);
     if (outcome == OUTCOME_OK) {
+        resource->charged_uid = -1;
         outcome = change(model, resource, kind, number);
         deny_the_impossible(model, now, trace);
     }

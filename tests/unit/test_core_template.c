@@ -251,3 +251,19 @@ Test(template, a_template_changes_its_kind)
     EXPECT(resources(), "");
     EXPECT(acquire("ann", "B", "t/x"), "ok t/x=a");
 }
+
+/* Nobody's bounds hold an operator up, and nobody pays for what an operator keeps alive. */
+Test(template, what_an_operator_changes_is_charged_to_nobody)
+{
+    EXPECT(define("semaphore t/* limit=2 max-instances=1", "user instances=1"), "ok");
+    EXPECT(acquire("ann", "A", "t/1"), "ok t/1=0");
+    EXPECT(change("pause t/2"), "ok");
+    EXPECT(change("pause t/3"), "ok");
+    EXPECT(resources(), "t/1 t/2 t/3");
+    EXPECT(change("pause t/1"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(change("reset t/2"), "ok");
+    EXPECT(change("reset t/3"), "ok");
+    EXPECT(define("semaphore t/* limit=2 max-instances=2", "user instances=1"), "ok");
+    EXPECT(acquire("ann", "B", "t/4"), "ok t/4=0");
+}

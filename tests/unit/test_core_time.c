@@ -186,3 +186,14 @@ Test(time, a_reserved_unit_cools_and_stays_reserved)
     EXPECT(acquire("ann", "C", "s"), "waiting");
     EXPECT(tick(20), "ok; C granted s=0");
 }
+
+/* Units that rest until the same instant are free together: the head that wants both gets them. */
+Test(time, free_together)
+{
+    EXPECT(define("semaphore s limit=2 cooldown=3 order=first-fit max-overtakes=9"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(3), "ok; B granted s=0,1");
+}
