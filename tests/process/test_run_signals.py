@@ -205,7 +205,7 @@ def wait_for_state(pid, states):
     end = time.monotonic() + DEADLINE
     while state_of(pid) not in states:
         assert time.monotonic() < end
-        time.sleep(0.01)
+        os.sched_yield()
 
 
 def test_a_stop_stops_the_job_and_berth(berth, fake):
