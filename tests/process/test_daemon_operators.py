@@ -1,0 +1,285 @@
+"""doc/protocol.md: what an operator asks for and sees: status, changes at runtime, drain, reload."""
+
+import os
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from daemon_help import code, event, held, is_quiet, refused, status, waits
+
+CONFIG = """
+[semaphore s]
+limit = 3
+[lock l]
+[pool p]
+items = a b c
+select = first
+[semaphore t/*]
+limit = 1
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client()
+
+
+# ---- status
+
+
+def test_status_of_everything(daemon, client):
+    other = daemon.client()
+    lease = held(client, "acquire p:2 t/x holder=me reason=why%20not program=prog pid=77")
+    waiting = waits(other, "acquire p:2 priority=-3", 1)
+    lines = client.lines("status")
+    assert lines[0] == "ok draining=0 held=1 waiting=1"
+    assert lines[-1] == "end"
+    who = f"pid={os.getpid()} uid={os.getuid()}"
+    patterns = [
+        "resource s kind=semaphore scope=host limit=3 in_use=0 free=3 waiting=0",
+        "resource l kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
+        "resource p kind=pool scope=host limit=3 in_use=2 free=1 waiting=1 items=a,b,c",
+        rf"holder {lease} units=a,b token=\d+ age=\d+ pid=77 uid={os.getuid()} holder=me "
+        r"program=prog reason=why%20not",
+        rf"waiter {waiting} position=1 wants=2 age=\d+ priority=-3 {who}",
+        r"resource t/x kind=semaphore scope=host limit=1 in_use=1 free=0 waiting=0 template=t/\*",
+        rf"holder {lease} units=0 token=\d+ age=\d+ pid=77 .*",
+    ]
+    assert len(lines) == len(patterns) + 2
+    for line, pattern in zip(lines[1:-1], patterns):
+        assert re.fullmatch(pattern, line), line
+
+
+def test_status_of_names(client):
+    lines = client.lines("status p l p")
+    assert [line.split(" ")[:2] for line in lines[1:-1]] == [
+        ["resource", "p"], ["resource", "l"], ["resource", "p"]]
+    assert refused(client, "status nope") == "unknown"
+    assert refused(client, "status l nope") == "unknown"
+    assert refused(client, "status -") == "bad-value"
+    assert refused(client, "status" + " l" * 17) == "malformed"
+    assert refused(client, "status lease=UPPER") == "bad-value"
+    assert refused(client, "status lease=11111111111") == "unknown"
+    assert refused(client, "status l lease=11111111111") == "malformed"
+    assert is_quiet(client), "an error is one line"
+
+
+def test_looking_at_an_instance_does_not_make_it(client):
+    client.lines("status t/x")
+    assert not any(name.startswith("t/") for name in status(client).resources)
+
+
+def test_status_of_a_lease(berthd):
+    """Eight of more holders, in order; of the waiters that one; only its resources."""
+    daemon = berthd("[semaphore many]\nlimit = 12\n[lock l]\n[lock other]\n")
+    client = daemon.client()
+    holders = [held(client, "acquire many") for _ in range(12)]
+    waiters = [waits(client, "acquire l many"), waits(client, "acquire many"),
+               waits(client, "acquire many l")]
+    shown = status(client, f"lease={waiters[2]}")
+    assert (shown.held, shown.waiting) == (12, 3)
+    assert list(shown.resources) == ["many", "l"]
+    assert shown.holders("many") == holders[:8]
+    assert shown.resources["many"]["in_use"] == "12"
+    assert shown.waiters("many") == shown.waiters("l") == [waiters[2]]
+    assert shown.resources["many"]["waiters"][0]["position"] == "3"
+    assert shown.resources["l"]["waiters"][0]["position"] == "2"
+    shown = status(client, f"lease={holders[10]}")
+    assert list(shown.resources) == ["many"]
+    assert shown.holders("many") == holders[:8]
+    assert shown.waiters("many") == []
+
+
+def test_a_waiter_that_is_passed_over_is_marked(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 3\nmax-units-per-user = 1\n[lock shut]\nlimit = 0\n"
+                    "[lock l]\n")
+    client = daemon.client()
+    held(client, "acquire s")
+    waits(client, "acquire s")
+    waits(client, "acquire l shut")
+    shown = status(client).resources
+    assert shown["s"]["waiters"][0]["blocked"] == "quota"
+    assert shown["l"]["waiters"][0]["blocked"] == "other"
+
+
+# ---- changes
+
+
+CHANGES = [
+    # request, answer, keys of the resource's status line afterwards
+    ("limit s 5", "ok", {"limit": "5", "free": "5", "changed": "limit"}),
+    ("limit s 0", "ok", {"limit": "0", "free": "0"}),
+    ("limit l 0", "ok", {"limit": "0"}),
+    ("limit l 2", "kind", {"limit": "1"}),
+    ("limit p 2", "kind", {"limit": "3"}),
+    ("limit nope 1", "unknown", None),
+    ("limit s -1", "bad-value", {"limit": "3"}),
+    ("limit s 1000001", "bad-value", {"limit": "3"}),
+    ("limit s 1000000", "ok", {"limit": "1000000"}),
+    ("limit s", "malformed", {"limit": "3"}),
+    ("limit s 1 2", "malformed", {"limit": "3"}),
+    ("add p d", "ok", {"items": "a,b,c,d", "limit": "4", "changed": "items"}),
+    ("add p a", "ok", {"items": "a,b,c"}),
+    ("add s 1", "kind", {"limit": "3"}),
+    ("add nope a", "unknown", None),
+    ("add p %20", "bad-value", {"items": "a,b,c"}),
+    ("remove p b", "ok", {"items": "a,c", "limit": "2", "changed": "items"}),
+    ("remove p z", "unknown", {"items": "a,b,c"}),
+    ("remove nope a", "unknown", None),
+    ("remove s 0", "kind", {"limit": "3"}),
+    ("reserve p b reason=broken%20fan", "ok", {"reserved": "b", "reserve": "b,broken%20fan"}),
+    ("reserve p b", "ok", {"reserved": "b", "free": "2"}),
+    ("reserve s 1", "ok", {"reserved": "1", "free": "2"}),
+    ("reserve p z", "unknown", {"free": "3"}),
+    ("reserve nope a", "unknown", None),
+    ("pause s reason=not%20now", "ok", {"paused": "1", "reason": "not%20now", "free": "0"}),
+    ("pause s", "ok", {"paused": "1"}),
+    ("pause nope", "unknown", None),
+    ("resume s", "ok", {"free": "3"}),
+    ("resume nope", "unknown", None),
+    ("reset s", "ok", {"limit": "3"}),
+    ("reset nope", "unknown", None),
+    ("pause", "malformed", None),
+    ("pause -", "bad-value", None),
+]
+
+
+@pytest.mark.parametrize("line, answer, after", CHANGES, ids=[change[0] for change in CHANGES])
+def test_changes(client, line, answer, after):
+    got = client.request(line)
+    assert (got if got == "ok" else code(got)) == answer
+    if after:
+        name = line.split()[1]
+        shown = status(client, name).resources[name]
+        assert {key: shown.get(key) for key in after} == after
+        before = {"s": {"limit": "3", "free": "3"}, "l": {"limit": "1", "free": "1"},
+                  "p": {"items": "a,b,c", "limit": "3", "free": "3"}}[name]
+        assert client.request(f"reset {name}") == "ok"
+        shown = status(client, name).resources[name]
+        assert {key: shown.get(key) for key in before} == before
+        assert not {"paused", "changed", "reserved", "reserve", "draining"} & set(shown)
+
+
+def test_changes_wake_and_hold_back(daemon, client):
+    """Each wakes those to whom it gives something, and nobody else."""
+    others = [daemon.client() for _ in range(3)]
+    taken = held(client, "acquire s:3 p:3")
+    leases = [waits(other, "acquire s") for other in others]
+    assert client.request("limit s 4") == "ok"
+    assert event(others[0])[:2] == ("granted", leases[0])
+    assert client.request("pause s") == "ok"
+    assert client.request("limit s 6") == "ok"
+    assert is_quiet(others[1]) and is_quiet(others[2])
+    assert client.request("resume s") == "ok"
+    assert event(others[1])[:2] == ("granted", leases[1])
+    assert event(others[2])[:2] == ("granted", leases[2])
+    assert client.request("limit s 1") == "ok"
+    shown = status(client, "s").resources["s"]
+    assert (shown["limit"], shown["in_use"], shown["free"]) == ("1", "6", "0")
+
+    waiting = waits(others[0], "acquire p")
+    assert client.request("remove p a") == "ok"
+    assert status(client, "p").resources["p"]["draining"] == "a"
+    assert client.request("reserve p b") == "ok"
+    assert client.request("add p d") == "ok"
+    assert is_quiet(others[0]), "three items, and three in use: the removed one counts as well"
+    assert client.request("add p e") == "ok"
+    assert re.fullmatch(rf"\* granted {waiting} item=p,\d+,[de]", others[0].line())
+    waits(others[1], "acquire p:3")
+    assert client.request(f"release {taken}") == "ok"
+    assert is_quiet(others[1]), "one is reserved still"
+    assert client.request("add p b") == "ok"
+    assert re.fullmatch(r"\* granted \w+ item=p,\d+,\w,\w,\w", others[1].line())
+
+
+# ---- drain
+
+
+def test_drain(daemon, client):
+    other, third = daemon.client(), daemon.client()
+    first, second = held(other, "acquire l"), held(other, "acquire s")
+    assert client.request("drain wait=1") == "ok held=2"
+    waiting = waits(third, "acquire l")
+    assert refused(third, "acquire p wait=0") == "draining"
+    assert status(third).draining == 1
+    other.request(f"release {first}")
+    assert is_quiet(client) and is_quiet(third)
+    other.request(f"release {second}")
+    assert client.line() == "* drained"
+    assert is_quiet(client) and is_quiet(other) and is_quiet(third)
+    assert other.request("undrain") == "ok"
+    assert event(third)[:2] == ("granted", waiting)
+    assert is_quiet(client), "it has been told already"
+    assert status(third).draining == 0
+
+
+def test_drained_at_once(daemon, client):
+    client.send("drain wait=1\n")
+    assert client.line() == "ok held=0"
+    assert client.line() == "* drained"
+    assert is_quiet(client)
+    assert client.request("undrain") == "ok"
+    assert is_quiet(client)
+
+
+def test_undrained(daemon, client):
+    other, silent = daemon.client(), daemon.client()
+    held(other, "acquire l")
+    assert client.request("drain wait=1") == "ok held=1"
+    assert silent.request("drain") == "ok held=1"
+    assert other.request("undrain") == "ok"
+    assert client.line() == "* undrained"
+    assert is_quiet(client) and is_quiet(silent) and is_quiet(other)
+    assert refused(client, "drain wait=soon") == "bad-value"
+    assert status(client).draining == 0
+
+
+def test_a_holder_that_dies_ends_a_drain(daemon, client):
+    other = daemon.client()
+    held(other, "acquire l")
+    assert client.request("drain wait=1") == "ok held=1"
+    other.close()
+    assert client.line() == "* drained"
+
+
+# ---- reload
+
+
+def test_reload(daemon, client):
+    daemon.configure(CONFIG.replace("limit = 3", "limit = 4"))
+    assert client.request("reload") == "ok"
+    assert status(client, "s").resources["s"]["limit"] == "4"
+    daemon.configure("[lock l]\nlimit = 7\n[semaphore s]\nlimits = 3\n")
+    answer = client.request("reload")
+    assert code(answer) == "config"
+    errors = unquote(answer.split(" ")[2]).splitlines()
+    assert len(errors) >= 2
+    assert all(str(daemon.config) in line for line in errors)
+    assert status(client, "s").resources["s"]["limit"] == "4"
+    assert set(status(client).resources) == {"s", "l", "p"}
+
+
+def test_the_errors_of_a_reload_fit_on_a_line(daemon, client):
+    daemon.configure("".join(f"[semaphore s{i}]\nnonsense{i} = 1\n" for i in range(500)))
+    client.send("reload\n")
+    answer = client.line()
+    assert code(answer) == "config"
+    assert len(answer) < 4096
+    assert is_quiet(client)
+
+
+def test_what_is_removed_while_held_only_drains(daemon, client):
+    lease = held(client, "acquire l")
+    daemon.configure(CONFIG.replace("[lock l]", ""))
+    assert client.request("reload") == "ok"
+    shown = status(client).resources
+    assert shown["l"]["removed"] == "1"
+    assert refused(client, "acquire l") == "unknown"
+    assert client.request(f"release {lease}") == "ok"
+    assert "l" not in status(client).resources
