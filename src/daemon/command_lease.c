@@ -248,7 +248,8 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     }
     struct unit *unit = resource_find_unit(resource, item);
     uint64_t slot;
-    bool slot_never_used = !resource_is_pool(resource) && number_parse(item, MAX_LIMIT, &slot);
+    bool slot_never_used = !resource_is_pool(resource) && number_parse(item, MAX_LIMIT, &slot) &&
+        slot < resource_limit(resource);
     if (!unit && !slot_never_used) {
         call_refuse(call, CODE_UNKNOWN, item);
         return;

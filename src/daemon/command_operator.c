@@ -74,12 +74,12 @@ void command_reset(struct call *call)
 void command_drain(struct call *call)
 {
     const char *wait = call->request->keys[KEY_INDEX_wait];
-    int64_t span = 0;
-    if (wait && !duration_parse(wait, &span)) {
+    uint64_t wants = 0;
+    if (wait && !number_parse(wait, 1, &wants)) {
         call_refuse(call, CODE_BAD_VALUE, "wait");
         return;
     }
-    call->conn->wants_drained = span > 0;
+    call->conn->wants_drained = wants == 1;
     text_add(call->out, "ok");
     text_add_number_key(call->out, "held", core_n_held(call->server->core));
     text_add(call->out, "\n");

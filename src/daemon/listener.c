@@ -20,18 +20,21 @@ static bool make_folder(const char *path)
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    if (slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST) {
-        return true;
+    mode_t umask_before = umask(022); /* others must get at the host's socket */
+    bool made = slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST;
+    umask(umask_before);
+    if (!made) {
+        log_error("cannot make %s: %s", folder, strerror(errno));
     }
-    log_error("cannot make %s: %s", folder, strerror(errno));
-    return false;
+    return made;
 }
 
-/* Runtime files are named after the socket: $RUNTIME_DIRECTORY, else beside it. */
+/* Runtime files are named after the socket: in the first $RUNTIME_DIRECTORY, else beside it. */
 static bool lock_path(const char *path, char *out, size_t size)
 {
     const char *runtime = getenv("RUNTIME_DIRECTORY");
-    int n = runtime ? snprintf(out, size, "%s/%s.lock", runtime, strrchr(path, '/') + 1)
+    int n = runtime ? snprintf(out, size, "%.*s/%s.lock", (int)strcspn(runtime, ":"), runtime,
+                          strrchr(path, '/') + 1)
                     : snprintf(out, size, "%s.lock", path);
     return n > 0 && (size_t)n < size;
 }

@@ -7,6 +7,7 @@
 #include "daemon/server.h"
 #include "wire/text.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +145,21 @@ static struct conf *load(const struct options *options)
     return conf;
 }
 
+/* Were one of them closed, the first connections would get what we log. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_descriptors();
     struct options options = parse_options(argc, argv);
     log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     struct conf *conf = load(&options);

@@ -16,11 +16,13 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 enum {
     BACKLOG = 4096,
     FILES_RESERVED = 64, /* for everything that is not a connection */
+    FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
     STALL_CHECK_MS = 1000,
     LONG_TURN_MS = 4,
 };
@@ -208,9 +210,11 @@ static uint32_t most_connections(const struct conf *conf)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     getrlimit(RLIMIT_NOFILE, &files);
-    uint32_t possible = files.rlim_cur > 2 * FILES_RESERVED && files.rlim_cur < UINT32_MAX
-        ? (uint32_t)files.rlim_cur - FILES_RESERVED
-        : FILES_RESERVED;
+    uint32_t all = files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
+    uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
+        : all / 2 > FEWEST_RESERVED              ? all / 2
+                                                 : FEWEST_RESERVED;
+    uint32_t possible = all > reserved ? all - reserved : 1;
     return conf->max_clients < possible ? conf->max_clients : possible;
 }
 
@@ -332,9 +336,10 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     LIST_INIT(&server->conns);
     STAILQ_INIT(&server->dirty);
     STAILQ_INIT(&server->later);
-    if (server->deadline_fd < 0 || uv_loop_init(&server->loop) < 0) {
-        log_error("cannot start: %s", strerror(errno));
-        abort();
+    int error = server->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
+    if (error < 0) {
+        log_error("cannot start: %s", uv_strerror(error));
+        exit(EX_UNAVAILABLE);
     }
     uv_pipe_init(&server->loop, &server->listening, 0);
     uv_timer_init(&server->loop, &server->stall_timer);
@@ -359,7 +364,9 @@ void server_run(struct server *server, int ready_fd)
         if (write(ready_fd, "ready\n", 6) != 6) {
             log_warning("cannot write to the ready descriptor: %s", strerror(errno));
         }
-        close(ready_fd);
+        if (ready_fd > STDERR_FILENO) {
+            close(ready_fd);
+        }
     }
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import socket
 import traceback
@@ -180,3 +181,37 @@ def refused(client, request):
 def is_quiet(client):
     """Nothing has been said to it that it has not read: its ping is answered next."""
     return client.request("ping") == "ok"
+
+
+# ---- the protocol's tables
+
+SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
+
+
+def table_rows(path, macro):
+    """The arguments of each row, as they are written."""
+    text = re.sub(r"/\*.*?\*/", "", (SOURCE / path).read_text(), flags=re.S)
+    pattern = rf'^{macro}\((?P<row>(?:"[^"]*"|[^"])*?)\)$'
+    for match in re.finditer(pattern, text, re.M | re.S):
+        yield re.split(r",\s+", match["row"])
+
+
+def sizes():
+    text = (SOURCE / "src/wire/text.h").read_text()
+    return {name: int(value) for name, value in re.findall(r"(\w+_(?:BYTES|SIZE)) = (\d+)", text)}
+
+
+class Command:
+    def __init__(self, word, fewest, most, keys, right):
+        self.word, self.fewest, self.most, self.right = word, int(fewest), int(most), right
+        self.keys = re.findall(r"KEY\((\w+)\)", keys)
+
+    def line(self, *more, arguments=None):
+        """With as many arguments as it must have, and `more` words."""
+        n = self.fewest if arguments is None else arguments
+        return " ".join([self.word] + ["a"] * min(n, 1) + [str(i) for i in range(1, n)] + list(more))
+
+
+COMMANDS = [Command(*row[:5]) for row in table_rows("src/wire/commands.def", "COMMAND")]
+KEY_BYTES = {word: sizes().get(most) or int(most)
+             for word, most in table_rows("src/wire/keys.def", "REQUEST_KEY")}

@@ -1,0 +1,242 @@
+"""Every request of doc/protocol.md with its answers: hello to version. acquire, release and cancel
+are in test_daemon_leases.py, the operator's requests in test_daemon_operator.py."""
+
+import re
+
+import pytest
+
+from daemon_help import COMMANDS, KEY_BYTES, held, is_quiet, keys, refused, status, waits
+
+CONFIGURATION = """
+[lock a]
+[semaphore b]
+limit = 8
+[pool gpus]
+items = g0 g1 g2
+[semaphore market/*]
+limit = 2
+"""
+
+by_word = pytest.mark.parametrize("command", COMMANDS, ids=[command.word for command in COMMANDS])
+
+
+@pytest.fixture
+def client(berthd):
+    return berthd(CONFIGURATION).client()
+
+
+# ---- what any request can be refused for
+
+
+@by_word
+def test_too_many_arguments(client, command):
+    assert refused(client, command.line(arguments=command.most + 1)) == "malformed"
+    assert is_quiet(client)
+
+
+@by_word
+def test_too_few_arguments(client, command):
+    if command.fewest > 0:
+        assert refused(client, command.line(arguments=command.fewest - 1)) == "malformed"
+        assert is_quiet(client)
+
+
+@by_word
+def test_keys_that_it_does_not_take(client, command):
+    for key in sorted(KEY_BYTES.keys() - command.keys) + ["", "Wait", "wai", "waits", "x.y"]:
+        assert refused(client, command.line(f"{key}=1")) == "unknown-key"
+    assert is_quiet(client)
+
+
+@by_word
+def test_values_that_are_too_long(client, command):
+    for key in command.keys:
+        for value in ("1" * (KEY_BYTES[key] + 1), "%41" * (KEY_BYTES[key] + 1)):
+            assert refused(client, command.line(f"{key}={value}")) == "bad-value"
+    assert is_quiet(client)
+    assert status(client).held == 0
+
+
+@by_word
+def test_keys_twice_or_empty_or_badly_encoded(client, command):
+    for key in command.keys:
+        assert refused(client, command.line(f"{key}=1", f"{key}=1")) == "malformed"
+        assert refused(client, command.line(f"{key}=")) == "bad-value"
+        for bad in ("%", "%4", "%4g", "%00", "a%00b", "%-1"):
+            assert refused(client, command.line(f"{key}={bad}")) == "malformed"
+    assert is_quiet(client)
+    assert status(client).held == 0
+
+
+@pytest.mark.parametrize("line", [
+    "", " ", "ping ", " ping", "acquire  a", "ping\tx", "ping\r", "\x80ping", "p\x7fng", "acquire a\0",
+    "\0", "acquire a%", "acquire a%0", "acquire %00", "ping%"], ids=repr)
+def test_not_a_line_of_the_protocol(client, line):
+    client.send(line.encode("latin-1") + b"\n")
+    assert client.line().startswith("error " if line == "ping%" else "error malformed ")
+    assert is_quiet(client)
+
+
+@pytest.mark.parametrize("word", [
+    "Ping", "pin", "pings", "PING", "acquire%20a", "bind", "renew", "reclaim", "revoke", "drop", "log",
+    "*", "ok", "error", "quit", "="])
+def test_not_a_request(client, word):
+    assert refused(client, word) == "unknown-command"
+    assert is_quiet(client)
+
+
+# ---- hello, ping, version
+
+
+def test_hello(berthd):
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    answer = re.compile(rf"ok proto=1 version=\S+ pid={daemon.process.pid}")
+    assert answer.fullmatch(client.request("hello"))
+    assert answer.fullmatch(client.request("hello proto=1 program=one%20two"))
+    held(client, "acquire a")
+    assert status(client).resources["a"]["holders"][0]["program"] == "one%20two"
+    assert answer.fullmatch(client.request("hello program=three"))
+    waits(client, "acquire a")
+    waits(client, "acquire a program=four")
+    waiters = status(client).resources["a"]["waiters"]
+    assert [waiter["program"] for waiter in waiters] == ["three", "four"]
+
+
+@pytest.mark.parametrize("proto", ["0", "2", "01", "1.0", "-1", "x", "1%20", "4294967297"])
+def test_another_protocol(client, proto):
+    assert refused(client, f"hello proto={proto} program=x") == "bad-value"
+    held(client, "acquire a")
+    assert "program" not in status(client).resources["a"]["holders"][0]
+
+
+def test_ping_and_version(berthd):
+    daemon = berthd()
+    client = daemon.client()
+    assert client.request("ping") == "ok"
+    answer = client.request("version")
+    assert re.fullmatch(
+        rf"ok version=\S+ proto=1 pid={daemon.process.pid} uptime=\d+", answer)
+    assert int(keys(answer.split())["uptime"]) < 60_000
+    assert is_quiet(client)
+
+
+# ---- status
+
+
+def test_status_of_everything(client):
+    assert client.lines("status") == [
+        "ok draining=0 held=0 waiting=0",
+        "resource a kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
+        "resource b kind=semaphore scope=host limit=8 in_use=0 free=8 waiting=0",
+        "resource gpus kind=pool scope=host limit=3 in_use=0 free=3 waiting=0 items=g0,g1,g2",
+        "end"]
+
+
+def test_status_of_holders_and_waiters(client):
+    one = held(client, "acquire b:3 holder=h%201 reason=why%25 program=p pid=77")
+    two = waits(client, "acquire b:6")
+    three = waits(client, "acquire a b:7 holder=h2")
+    lines = client.lines("status b a")
+    assert lines[0] == "ok draining=0 held=1 waiting=2" and lines[-1] == "end"
+    assert lines[1] == (
+        "resource b kind=semaphore scope=host limit=8 in_use=3 free=5 waiting=2")
+    assert re.fullmatch(
+        rf"holder {one} units=0-2 token=\d+ age=\d+ pid=77 uid=\d+ holder=h%201 program=p reason=why%25",
+        lines[2])
+    assert re.fullmatch(
+        rf"waiter {two} position=1 wants=6 age=\d+ priority=0 pid=\d+ uid=\d+", lines[3])
+    assert re.fullmatch(
+        rf"waiter {three} position=2 wants=7 age=\d+ priority=0 pid=\d+ uid=\d+ holder=h2", lines[4])
+    assert lines[5] == "resource a kind=lock scope=host limit=1 in_use=0 free=1 waiting=1"
+    assert re.fullmatch(
+        rf"waiter {three} position=1 wants=1 age=\d+ priority=0 pid=\d+ uid=\d+ holder=h2", lines[6])
+    assert len(lines) == 8
+
+
+def test_status_of_what_the_operator_did(client):
+    lease = held(client, "acquire b:2 gpus:2")
+    for line in ("limit b 1", "pause a reason=flood%20in%20the%20cellar", "remove gpus g0",
+                 "reserve gpus g2 reason=mine", "reserve gpus g1", "reserve b 0 reason=too"):
+        assert client.request(line) == "ok"
+    assert client.lines("status")[1:-1] == [
+        "resource a kind=lock scope=host limit=1 in_use=0 free=0 waiting=0 paused=1 "
+        "reason=flood%20in%20the%20cellar",
+        "resource b kind=semaphore scope=host limit=1 in_use=2 free=0 waiting=0 changed=limit "
+        "reserved=0 reserve=0,too",
+        *[line for line in client.lines("status b") if line.startswith("holder")],
+        "resource gpus kind=pool scope=host limit=2 in_use=2 free=0 waiting=0 changed=items "
+        "items=g1,g2 draining=g0 reserved=g1,g2 reserve=g2,mine",
+        *[line for line in client.lines("status gpus") if line.startswith("holder")]]
+    assert client.request(f"release {lease}") == "ok"
+    assert client.lines("status gpus")[1] == (
+        "resource gpus kind=pool scope=host limit=2 in_use=0 free=0 waiting=0 changed=items "
+        "items=g1,g2 reserved=g1,g2 reserve=g2,mine")
+
+
+def test_status_of_a_template(client):
+    """Live instances are shown; looking at one makes none."""
+    line = "resource market/x kind=semaphore scope=host limit=2 in_use=0 free=2 waiting=0 " \
+        "template=market/*"
+    assert client.lines("status market/x")[1:-1] == [line]
+    assert "market/x" not in status(client).resources
+    lease = held(client, "acquire market/x")
+    assert "market/x" in status(client).resources
+    assert client.request(f"release {lease}") == "ok"
+    assert "market/x" not in status(client).resources
+
+
+def test_status_of_a_lease(client):
+    """Only what it wants, with no waiters but itself and few of the holders."""
+    for _ in range(7):
+        held(client, "acquire b")
+    last = held(client, "acquire b")
+    lines = client.lines(f"status lease={last}")
+    assert [line.split()[0] for line in lines] == ["ok", "resource"] + ["holder"] * 8 + ["end"]
+    first = waits(client, "acquire a b:2")
+    second = waits(client, "acquire b a reason=x")
+    lines = client.lines(f"status lease={second}")
+    assert [" ".join(line.split()[:2]) for line in lines if not line.startswith("holder")] == [
+        "ok draining=0", "resource b", f"waiter {second}", "resource a", f"waiter {second}", "end"]
+    assert " position=2 " in lines[-2] and first not in "".join(lines)
+
+
+def test_status_is_refused(client):
+    lease = held(client, "acquire a")
+    assert refused(client, "status a none") == "unknown"
+    assert refused(client, "status market/x/y") == "unknown"
+    assert refused(client, "status lease=zzz") == "unknown"
+    assert refused(client, "status -x") == "bad-value"
+    assert refused(client, "status lease=A-B") == "bad-value"
+    assert refused(client, f"status a lease={lease}") == "malformed"
+    assert is_quiet(client)
+
+
+def test_no_line_of_status_is_too_long(berthd):
+    """With everything on it that makes one long."""
+    items = [f"{i:064}" for i in range(200)]
+    name = "n" * 128
+    daemon = berthd(f"[pool {name}]\nitems = " + "\n    ".join(items) + "\n")
+    client = daemon.client()
+    assert client.request("hello program=" + "%01" * 64).startswith("ok")
+    text = "%01" * 256
+    for i in range(2):
+        held(client, f"acquire {name}:40 reason={text} holder={'%02' * 127}{i}")
+    held(client, f"acquire {name}:50")
+    held(client, f"acquire {name}:50")
+    waits(client, f"acquire {name}:50 wait=1h reason={text} holder={'%02' * 128}")
+    assert client.request(f"pause {name} reason={text}") == "ok"
+    for item in items[:60]:
+        assert client.request(f"remove {name} {item}") == "ok"
+    for item in items[70:180]:
+        assert client.request(f"reserve {name} {item} reason={text[:300]}") == "ok"
+    lines = client.lines("status")
+    assert max(map(len, lines)) < 4096
+    resource = keys(lines[1].split())
+    for key in ("items", "draining", "reserved"):
+        assert resource[key].endswith(",...")
+        shown = resource[key].split(",")[:-1]
+        assert len(shown) >= 5 and set(shown) <= set(items)
+    assert {"kind", "limit", "paused", "reason", "changed", "reserve"} <= resource.keys()
+    assert keys(lines[2].split())["units"].endswith(",...")
+    assert len(status(client).resources[name]["holders"]) == 4
