@@ -1,0 +1,354 @@
+"""acquire, release and cancel: every answer, and what the others hear of it."""
+
+import re
+
+import pytest
+
+from daemon_help import event, held, is_quiet, lease_of, refused, status, waits
+from lines import DEADLINE
+
+CONFIGURATION = """
+[lock a]
+[lock deploy]
+[semaphore b]
+limit = 8
+max-priority = 5
+[semaphore big]
+limit = 100000
+[semaphore few]
+limit = 4
+max-units-per-user = 2
+[semaphore closed]
+limit = 0
+[semaphore short]
+limit = 1
+max-waiters = 2
+[pool gpus]
+items = g0 g1 g2
+select = first
+[semaphore market/*]
+limit = 2
+max-instances = 3
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIGURATION)
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client()
+
+
+def units(answer):
+    """{name: (slot or item, token, [units])} of a grant."""
+    result = {}
+    for word in answer.split()[2:]:
+        kind, value = word.split("=", 1)
+        if kind in ("slot", "item"):
+            name, token, *which = value.split(",")
+            result[name] = (kind, int(token), which)
+    return result
+
+
+# ---- acquire
+
+
+@pytest.mark.parametrize("request_line, kind, which", [
+    ("a", "slot", ["0"]), ("b", "slot", ["0"]), ("b:1", "slot", ["0"]), ("b:3", "slot", ["0-2"]),
+    ("gpus", "item", ["g0"]), ("gpus:3", "item", ["g0", "g1", "g2"]), ("market/x", "slot", ["0"]),
+    ("big:500", "slot", ["0-499"])])
+def test_granted(client, request_line, kind, which):
+    answer = client.request(f"acquire {request_line}")
+    assert re.fullmatch(r"ok [0-9a-z]+ (slot|item)=\S+", answer)
+    (name, (got_kind, token, got)), = units(answer).items()
+    assert (name, got_kind, got) == (request_line.split(":")[0], kind, which)
+    assert 0 < token < 1 << 63
+
+
+def test_the_lowest_free_slots(client):
+    leases = [held(client, "acquire b") for _ in range(6)]
+    for i in (1, 3, 4):
+        assert client.request(f"release {leases[i]}") == "ok"
+    assert units(client.request("acquire b:5"))["b"][2] == ["1", "3-4", "6-7"]
+
+
+def test_several_in_the_order_asked(client):
+    answer = client.request("acquire gpus:2 a market/x b:2")
+    assert list(units(answer)) == ["gpus", "a", "market/x", "b"]
+    assert status(client).held == 1
+
+
+def test_tokens_and_leases_only_grow(client):
+    """Per resource, and also from one run of the daemon to the next."""
+    tokens, leases = [], []
+    for _ in range(100):
+        answer = client.request("acquire a")
+        tokens.append(units(answer)["a"][1])
+        leases.append(lease_of(answer))
+        assert client.request(f"release {leases[-1]}") == "ok"
+    assert tokens == sorted(set(tokens)) and len(set(leases)) == 100
+
+
+def test_tokens_and_leases_grow_over_a_restart(daemon):
+    before = daemon.client().request("acquire a")
+    for _ in range(3):
+        daemon.kill()
+        daemon.start()
+        after = daemon.client().request("acquire a")
+        assert units(after)["a"][1] > units(before)["a"][1]
+        assert lease_of(after) != lease_of(before)
+        before = after
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("acquire none", "unknown"), ("acquire market", "unknown"), ("acquire market/x/y", "unknown"),
+    ("acquire a none", "unknown"),
+    ("acquire a:0", "impossible"), ("acquire a:2", "impossible"), ("acquire b:9", "impossible"),
+    ("acquire few:3", "impossible"), ("acquire gpus:4", "impossible"),
+    ("acquire market/x:3", "impossible"), ("acquire b:4294967295", "impossible"),
+    ("acquire b:4294967296", "impossible"), ("acquire b:18446744073709551615", "impossible"),
+    ("acquire closed:4294967295", "impossible"), ("acquire big:100000", "impossible"),
+    ("acquire a b:9 gpus", "impossible"),
+    ("acquire b priority=6", "forbidden"), ("acquire a priority=1", "forbidden"),
+    ("acquire a a", "malformed"), ("acquire b:2 a b:1", "malformed"),
+    ("acquire " + " ".join("abcdefghijklmnopq"), "malformed"),
+    ("acquire a:", "bad-value"), ("acquire a:-1", "bad-value"), ("acquire a:+1", "bad-value"),
+    ("acquire a:01", "bad-value"), ("acquire a:1x", "bad-value"), ("acquire a:1:1", "bad-value"),
+    ("acquire a:18446744073709551616", "bad-value"), ("acquire :1", "bad-value"),
+    ("acquire -a", "bad-value"), ("acquire a/../b", "bad-value"), ("acquire a//b", "bad-value"),
+    ("acquire a/", "bad-value"), ("acquire .", "bad-value"), ("acquire " + "x" * 129, "bad-value"),
+    ("acquire market/*", "bad-value"), ("acquire a%20b", "bad-value"), ("acquire %FF", "bad-value"),
+    ("acquire a wait=-1", "bad-value"), ("acquire a wait=1w", "bad-value"),
+    ("acquire a wait=3651d", "bad-value"), ("acquire a wait=1e3", "bad-value"),
+    ("acquire a priority=1001", "bad-value"), ("acquire a priority=+1", "bad-value"),
+    ("acquire a priority=-1001", "bad-value"), ("acquire a priority=--1", "bad-value"),
+    ("acquire a pid=0", "bad-value"), ("acquire a pid=-1", "bad-value"),
+    ("acquire a pid=2147483648", "bad-value"), ("acquire a pid=self", "bad-value"),
+    ("acquire a parent=A", "bad-value"), ("acquire a parent=-", "bad-value"),
+], ids=lambda value: value[:40])
+def test_refused(client, line, expected):
+    assert refused(client, line) == expected
+    assert is_quiet(client)
+    after = status(client)
+    assert after.held == after.waiting == 0 and "market/x" not in after.resources
+
+
+@pytest.mark.parametrize("before, line, expected", [
+    (["acquire a"], "acquire a wait=0", "would-wait"),
+    (["acquire a"], "acquire b a wait=0", "would-wait"),
+    (["acquire b:7"], "acquire b:2 wait=0", "would-wait"),
+    (["acquire b:7", "acquire b:2"], "acquire b wait=0", "would-wait"),  # somebody is before it
+    (["pause b"], "acquire b wait=0", "paused"),
+    (["acquire a", "pause b"], "acquire a b wait=0", "paused"),
+    ([], "acquire closed wait=0", "closed"),
+    (["limit b 0"], "acquire b wait=0s", "closed"),
+    (["drain"], "acquire a wait=0", "draining"),
+    (["pause a", "drain"], "acquire a wait=0", "paused"),
+    (["acquire few:2"], "acquire few wait=0", "quota"),
+    (["acquire a holder=me"], "acquire a holder=me", "held"),
+    (["acquire a", "acquire a holder=me"], "acquire a holder=me wait=0", "held"),
+    (["acquire b holder=me"], "acquire a b holder=me", "held"),
+    (["acquire short", "acquire short", "acquire short"], "acquire short", "queue-full"),
+    (["acquire market/x", "acquire market/y", "acquire market/z"], "acquire market/w", "quota"),
+], ids=lambda value: str(value)[:40])
+def test_refused_now(client, before, line, expected):
+    for request_line in before:
+        assert not client.request(request_line).startswith("error")
+    then = client.lines("status")[0]
+    assert refused(client, line) == expected
+    assert client.lines("status")[0] == then
+
+
+def test_refusals_say_what_they_are_about(client):
+    held(client, "acquire a program=make reason=big%20build")
+    answer = client.request("acquire b a wait=0")
+    assert answer.startswith("error would-wait a:%20")
+    assert "make" in answer and "big%20build" in answer
+
+
+def test_wait_0_does_not_wait_for_what_is_free(client):
+    held(client, "acquire a wait=0")
+    held(client, "acquire b:8 wait=0 priority=5")
+
+
+def test_an_identity_per_resource(client):
+    first = held(client, "acquire a holder=me")
+    held(client, "acquire b holder=me")
+    held(client, "acquire b holder=you")
+    assert client.request(f"release {first}") == "ok"
+    held(client, "acquire a holder=me")
+
+
+def test_nothing_waits_for_its_own_ancestors(client):
+    """It could only be granted after it has ended."""
+    parent = held(client, "acquire b:7")
+    child = held(client, f"acquire a parent={parent}")
+    assert refused(client, f"acquire b:2 parent={child}") == "ancestor"
+    assert refused(client, f"acquire a parent={child} wait=1h") == "ancestor"
+    held(client, f"acquire b parent={child}")
+    waits(client, f"acquire b parent={child}")  # the last one's is no ancestor
+    waits(client, "acquire a parent=zzz")  # nobody's
+
+
+def test_waiting_positions(client):
+    held(client, "acquire a")
+    for position in range(1, 4):
+        waits(client, "acquire a", position)
+    held(client, "acquire deploy")
+    waits(client, "acquire deploy a", 4)  # the largest
+    waits(client, "acquire deploy", 2)
+
+
+# ---- release
+
+
+def test_release_of_a_lease(client):
+    lease = held(client, "acquire a b:2 gpus")
+    assert client.request(f"release {lease}") == "ok"
+    assert status(client).held == 0
+    assert client.request(f"release {lease}") == "ok"
+    assert client.request("release 1") == "ok"
+    assert is_quiet(client)
+
+
+def test_release_of_a_waiting_lease(client):
+    first = held(client, "acquire a")
+    second = waits(client, "acquire a")
+    assert client.request(f"release {second}") == "ok"
+    assert status(client).waiting == 0
+    assert client.request(f"release {first}") == "ok"
+    assert is_quiet(client)
+
+
+@pytest.mark.parametrize("verb", ["release", "cancel"])
+def test_ended_from_another_connection(daemon, client, verb):
+    """Whose lease it was is told, once."""
+    owner = daemon.client()
+    lease = held(owner, "acquire a")
+    waiting = waits(owner, "acquire a b")
+    assert client.request(f"{verb} {waiting}") == "ok"
+    assert event(owner) == ("denied", waiting, "cancelled")
+    assert client.request(f"{verb} {lease}") == "ok"
+    assert event(owner) == ("lost", lease, "released")
+    assert client.request(f"{verb} {lease}") == "ok"
+    assert is_quiet(owner)
+    held(client, "acquire a")
+
+
+def test_release_by_identity(client):
+    held(client, "acquire b:2 holder=me")
+    held(client, "acquire b holder=you")
+    assert client.request("release b holder=me") == "ok"
+    assert refused(client, "release b holder=me") == "not-holder"
+    assert client.request("release b holder=you") == "ok"
+    assert client.request("release b holder=me") == "ok"  # nobody holds it
+    held(client, "acquire a")
+    waits(client, "acquire a holder=me")
+    assert client.request("release a holder=me") == "ok"
+    assert status(client).waiting == 0
+
+
+def test_release_by_item(client):
+    held(client, "acquire gpus:2")
+    held(client, "acquire b:3")
+    assert client.request("release gpus item=g1") == "ok"  # a lease is given back whole
+    assert status(client).resources["gpus"]["in_use"] == "0"
+    assert client.request("release gpus item=g1") == "ok"
+    assert client.request("release b item=2") == "ok"
+    assert client.request("release b item=7") == "ok"
+    assert status(client).held == 0
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("release none holder=me", "unknown"), ("release none item=x", "unknown"),
+    ("release gpus item=g3", "unknown"), ("release b item=8", "unknown"),
+    ("release b item=x", "unknown"), ("release b item=1000001", "unknown"),
+    ("release market/x/y item=0", "unknown"),
+    ("release b holder=me item=0", "malformed"),
+    ("release b item=a%20b", "bad-value"), ("release -b item=0", "bad-value"),
+    ("release A-", "bad-value"), ("release abcdefghijklmn", "bad-value"),
+    ("cancel A-", "bad-value"), ("release 00", "bad-value")])
+def test_release_refused(client, line, expected):
+    assert refused(client, line) == expected
+    assert is_quiet(client)
+
+
+def test_release_of_an_instance_that_nobody_uses(client):
+    assert client.request("release market/x item=0") == "ok"
+    assert client.request("release market/x holder=me") == "ok"
+    assert "market/x" not in status(client).resources
+
+
+# ---- cancel
+
+
+def test_cancel(client):
+    first = held(client, "acquire a")
+    second, third = waits(client, "acquire a"), waits(client, "acquire a")
+    assert client.request(f"cancel {second}") == "ok"
+    assert client.request(f"cancel {second}") == "ok"
+    assert client.request("cancel 1") == "ok"
+    client.send(f"cancel {first}\n")  # granted in the meantime: released
+    assert client.line() == "ok"
+    assert event(client)[:2] == ("granted", third)
+    assert is_quiet(client)
+
+
+# ---- how waiting ends
+
+
+def test_granted_later(daemon, client):
+    """As an answer would have said it."""
+    holder = daemon.client()
+    lease = held(holder, "acquire gpus:2 a b:8")
+    waiting = waits(client, "acquire gpus:3 b:2 a", 1)
+    assert holder.request(f"release {lease}") == "ok"
+    line = client.line()
+    assert line.startswith(f"* granted {waiting} ")
+    granted = units(line[2:])
+    assert list(granted) == ["gpus", "b", "a"]
+    assert granted["gpus"][2] == ["g0", "g1", "g2"] and granted["b"][2] == ["0-1"]
+    shown = status(client).resources
+    assert shown["b"]["holders"][0]["token"] == str(granted["b"][1])
+
+
+@pytest.mark.parametrize("wait", ["1ms", "0.05", "50ms", "0.0001s"])
+def test_denied_when_the_time_is_over(client, wait):
+    held(client, "acquire a")
+    lease = waits(client, f"acquire a wait={wait}")
+    assert event(client) == ("denied", lease, "timeout")
+    assert status(client).waiting == 0
+    assert client.request(f"release {lease}") == "ok"
+
+
+def test_waits_end_in_the_order_of_their_deadlines(daemon, client):
+    held(client, "acquire a")
+    waiters = [(daemon.client(), wait) for wait in (90, 30, 60)]
+    leases = [waits(waiter, f"acquire a wait={wait}ms") for waiter, wait in waiters]
+    long = waits(client, "acquire a wait=1h")
+    for i in (1, 2, 0):
+        assert event(waiters[i][0]) == ("denied", leases[i], "timeout")
+        assert leases[i] not in status(client).waiters("a")
+    assert status(client).waiters("a") == [long]
+
+
+def test_a_freed_unit_rests(berthd):
+    """Then the next one gets it, without anybody asking."""
+    client = berthd("[lock a]\ncooldown = 50ms\n").client()
+    lease = held(client, "acquire a")
+    waiting = waits(client, "acquire a")
+    assert client.request(f"release {lease}") == "ok"
+    assert status(client).resources["a"]["cooling"] == "1"
+    assert refused(client, "acquire a wait=0") == "would-wait"
+    assert event(client)[:2] == ("granted", waiting)
+
+
+def test_a_long_cooldown_keeps_nobody_from_stopping(berthd):
+    client = berthd("[semaphore a]\nlimit = 2\ncooldown = 1d\n[semaphore x/*]\nlimit=1\ncooldown=1d\n"
+        ).client()
+    for name in ("a", "x/y"):
+        assert client.request(f"release {held(client, f'acquire {name}')}") == "ok"
+    assert status(client).resources["x/y"]["cooling"] == "1"

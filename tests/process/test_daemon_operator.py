@@ -1,0 +1,279 @@
+"""The operator's requests: every answer, and what becomes of holders and waiters."""
+
+import pytest
+
+from daemon_help import event, held, is_quiet, refused, status, waits
+
+CONFIGURATION = """
+[lock a]
+[semaphore b]
+limit = 4
+[pool gpus]
+items = g0 g1 g2
+select = first
+[semaphore market/*]
+limit = 2
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIGURATION)
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client()
+
+
+def does(client, *lines):
+    for line in lines:
+        assert client.request(line) == "ok", line
+
+
+def shown(client, name):
+    return status(client, name).resources[name]
+
+
+def granted(client, lease):
+    assert event(client)[:2] == ("granted", lease)
+
+
+@pytest.mark.parametrize("line, expected", [
+    *[(f"{verb} none{rest}", "unknown") for verb, rest in [
+        ("limit", " 1"), ("add", " x"), ("remove", " x"), ("reserve", " x"), ("pause", ""),
+        ("resume", ""), ("reset", "")]],
+    *[(f"{verb} -x{rest}", "bad-value") for verb, rest in [
+        ("limit", " 1"), ("add", " x"), ("remove", " x"), ("reserve", " x"), ("pause", ""),
+        ("resume", ""), ("reset", "")]],
+    ("limit market/x/y 1", "unknown"), ("pause market", "unknown"), ("pause market/*", "bad-value"),
+    ("limit gpus 1", "kind"), ("limit a 2", "kind"),
+    ("limit b 1000001", "bad-value"), ("limit b -1", "bad-value"), ("limit b x", "bad-value"),
+    ("limit b 4294967296", "bad-value"), ("limit b 01", "bad-value"),
+    ("add b 1", "kind"), ("add a x", "kind"), ("add gpus a%20b", "bad-value"),
+    ("add gpus " + "x" * 65, "bad-value"),
+    ("remove b 1", "kind"), ("remove gpus g3", "unknown"),
+    ("reserve gpus g3", "unknown"), ("reserve b 4", "unknown"), ("reserve b x", "unknown"),
+    ("reserve b -1", "unknown"),
+], ids=str)
+def test_refused(client, line, expected):
+    before = client.lines("status")
+    assert refused(client, line) == expected
+    assert is_quiet(client)
+    assert client.lines("status") == before
+
+
+# ---- limit
+
+
+def test_a_lower_limit_takes_nothing_away(client):
+    leases = [held(client, "acquire b") for _ in range(4)]
+    does(client, "limit b 2")
+    resource = shown(client, "b")
+    assert (resource["in_use"], resource["limit"], resource["free"]) == ("4", "2", "0")
+    assert resource["changed"] == "limit"
+    waiting = waits(client, "acquire b")
+    does(client, f"release {leases[0]}", f"release {leases[1]}")
+    assert shown(client, "b")["in_use"] == "2"  # nothing new until it fits
+    client.send(f"release {leases[2]}\n")
+    assert client.line() == "ok"
+    granted(client, waiting)
+
+
+def test_a_higher_limit_lets_the_next_ones_in(client):
+    held(client, "acquire b:4")
+    waiting = [waits(client, "acquire b") for _ in range(3)]
+    client.send("limit b 6\n")
+    assert client.line() == "ok"
+    for lease in waiting[:2]:
+        granted(client, lease)
+    assert is_quiet(client)
+    does(client, "limit b 6")
+    assert refused(client, "acquire b:7") == "impossible"
+    held_back = waits(client, "acquire b:6")
+    client.send("limit b 5\n")  # more than can ever be had, now
+    assert client.line() == "ok"
+    assert event(client) == ("denied", held_back, "impossible")
+
+
+def test_limit_0_is_closed(client):
+    does(client, "limit a 0")
+    waiting = waits(client, "acquire a")
+    assert refused(client, "acquire a wait=0") == "closed"
+    client.send("limit a 1\n")
+    assert client.line() == "ok"
+    granted(client, waiting)
+    assert "changed" not in shown(client, "a")  # as the file says
+
+
+# ---- items
+
+
+def test_items_come_and_go(client):
+    holder = held(client, "acquire gpus")
+    does(client, "remove gpus g0", "remove gpus g1")
+    resource = shown(client, "gpus")
+    assert (resource["items"], resource["draining"], resource["limit"], resource["in_use"]) == (
+        "g2", "g0", "1", "1")
+    assert resource["changed"] == "items"
+    does(client, f"release {holder}")
+    assert "draining" not in shown(client, "gpus")
+    held(client, "acquire gpus")
+    waiting = waits(client, "acquire gpus")
+    client.send("add gpus new\n")
+    assert client.line() == "ok"
+    assert event(client) == ("granted", waiting, f"item=gpus,{shown(client, 'gpus')['holders'][1]['token']},new")
+    does(client, "reset gpus")
+    resource = shown(client, "gpus")
+    assert resource["items"] == "g0,g1,g2" and resource["draining"] == "new"
+
+
+def test_a_removed_item_that_is_held_comes_back(client):
+    held(client, "acquire gpus:3")
+    does(client, "remove gpus g1", "add gpus g1")
+    resource = shown(client, "gpus")
+    assert resource["items"] == "g0,g1,g2" and "draining" not in resource and "changed" not in resource
+
+
+def test_all_items_removed(client):
+    waiting = None
+    does(client, "remove gpus g0", "remove gpus g1", "remove gpus g2")
+    assert refused(client, "acquire gpus wait=0") == "closed"
+    waiting = waits(client, "acquire gpus")
+    client.send("add gpus g1\n")
+    assert client.line() == "ok"
+    granted(client, waiting)
+
+
+# ---- reservations
+
+
+def test_reserved_units_are_not_granted(client):
+    does(client, "reserve b 0 reason=mine", "reserve b 2", "reserve gpus g0")
+    answer = client.request("acquire b:2 gpus")
+    assert answer.split()[2].endswith(",1,3") and answer.split()[3].endswith(",g1")
+    waiting = waits(client, "acquire b")
+    does(client, "reserve b 1")  # held: kept from when it is given back
+    resource = shown(client, "b")
+    assert resource["reserved"] == "0,1,2" and resource["reserve"] == "0,mine"
+    client.send("add b 2\n")
+    assert client.line() == "ok"
+    assert event(client)[2].endswith(",2")
+    assert waiting
+    does(client, "reset b")
+    assert "reserved" not in shown(client, "b")
+
+
+# ---- pause
+
+
+def test_pause(daemon, client):
+    does(client, "pause a reason=move")
+    waiting = waits(client, "acquire a b")
+    other = daemon.client()
+    held(other, "acquire b:4")  # who waits for something paused delays nobody elsewhere
+    assert status(client).resources["b"]["waiters"][0]["blocked"] == "other"
+    answer = other.request("acquire a wait=0")
+    assert answer.startswith("error paused ") and "move" in answer
+    does(client, "pause a reason=other")
+    assert shown(client, "a")["reason"] == "other"
+    other.close()
+    client.send("resume a\n")
+    assert client.line() == "ok"
+    granted(client, waiting)
+    does(client, "resume a")
+
+
+def test_pause_of_an_instance_makes_it_last(client):
+    does(client, "pause market/x")
+    assert refused(client, "acquire market/x wait=0") == "paused"
+    held(client, "acquire market/y wait=0")
+    assert "market/x" in status(client).resources
+    does(client, "resume market/x")
+    assert "market/x" not in status(client).resources
+    does(client, "limit market/x 1")
+    held(client, "acquire market/x")
+    assert refused(client, "acquire market/x wait=0") == "would-wait"
+
+
+def test_a_refused_change_makes_no_instance(client):
+    assert refused(client, "add market/x 0") == "kind"
+    assert refused(client, "reserve market/x 2") == "unknown"
+    does(client, "resume market/x", "reset market/x")
+    assert "market/x" not in status(client).resources
+
+
+def test_reset_undoes_everything(client):
+    before = client.lines("status")
+    does(client, "limit b 9", "pause b", "reserve b 1", "remove gpus g0", "add gpus x", "limit a 0",
+         "reserve gpus g1", "pause market/x", "limit market/x 9")
+    does(client, "reset a", "reset b", "reset gpus", "reset market/x")
+    assert client.lines("status") == before
+
+
+# ---- drain
+
+
+def test_drain(daemon, client):
+    other = daemon.client()
+    first, second = held(other, "acquire a"), held(other, "acquire b")
+    waiting = waits(other, "acquire a")
+    assert client.request("drain wait=1") == "ok held=2"
+    assert status(client).draining == 1
+    assert refused(other, "acquire b wait=0") == "draining"
+    queued = waits(other, "acquire b")  # nothing is granted, though it is free
+    does(other, f"release {first}")
+    assert is_quiet(client) and is_quiet(other)
+    does(other, f"release {second}")
+    assert client.line() == "* drained"
+    assert is_quiet(client) and is_quiet(other)
+    assert client.request("drain") == "ok held=0"
+    assert is_quiet(client)  # it did not ask this time
+    assert client.request("undrain") == "ok"
+    assert [event(other)[1] for _ in range(2)] == [waiting, queued]
+    assert status(client).draining == 0
+
+
+def test_drain_of_nothing(client):
+    assert client.request("drain wait=1") == "ok held=0"
+    assert client.line() == "* drained"
+    assert client.request("drain wait=0") == "ok held=0"
+    assert is_quiet(client)
+
+
+def test_drained_by_the_end_of_connections(daemon, client):
+    holders = [daemon.client() for _ in range(20)]
+    for holder in holders:
+        held(holder, "acquire b wait=0" if holder in holders[:4] else f"acquire market/{id(holder)}")
+    drainers = [daemon.client() for _ in range(3)]
+    for drainer in drainers:
+        assert drainer.request("drain wait=1") == "ok held=20"
+    for holder in holders:
+        holder.close()
+    for drainer in drainers:
+        assert drainer.line() == "* drained"
+        assert is_quiet(drainer)
+
+
+def test_undrain_tells_who_waits(daemon, client):
+    held(client, "acquire a")
+    drainer = daemon.client()
+    assert drainer.request("drain wait=1") == "ok held=1"
+    assert client.request("undrain") == "ok"
+    assert drainer.line() == "* undrained"
+    assert client.request("undrain") == "ok"
+    assert is_quiet(drainer)
+
+
+@pytest.mark.parametrize("wait", ["2", "1h", "-1", "yes"])
+def test_drain_waits_or_not(client, wait):
+    assert refused(client, f"drain wait={wait}") == "bad-value"
+    assert status(client).draining == 0
+
+
+def test_cooling_is_not_held(berthd):
+    client = berthd("[lock a]\ncooldown = 1d\n").client()
+    lease = held(client, "acquire a")
+    does(client, f"release {lease}")
+    assert client.request("drain wait=1") == "ok held=0"
+    assert client.line() == "* drained"
