@@ -9,7 +9,7 @@ import pytest
 
 from daemon_help import (
     NOBODY, SANITIZED, become, children, connect_as, held, needs_root, resident, status, stopped)
-from lines import DEADLINE
+from lines import DEADLINE, LineSocket
 
 
 def keeps_working(client, name, times):
@@ -48,10 +48,13 @@ def test_connecting_without_end(berthd):
     with children(3, flood):
         for _ in range(3):
             assert os.read(at_it, 1)
-        keeps_working(client, "a", 200)
+        keeps_working(client, "a", 50)
     os.close(at_it)
     os.close(tell)
-    keeps_working(daemon.client(), "a", 1)
+    late = socket.socket(socket.AF_UNIX)
+    late.connect(path)  # without a timeout, so it waits while thousands of dead ones are before it
+    keeps_working(LineSocket(late), "a", 1)
+    late.close()
 
 
 @pytest.mark.parametrize("request_line", ["ping", "status", "acquire b wait=0"])
