@@ -1,0 +1,325 @@
+"""Who may do what, with real users and groups."""
+
+import os
+import pathlib
+import re
+
+import pytest
+
+from daemon_help import (
+    code, connect_as, event, held, is_quiet, needs_root, refused, status, waits)
+
+pytestmark = needs_root
+
+# Nobody has these: a uid and a gid need no name to have rights.
+ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
+GROUP, ADMINS, OTHERS = 60101, 60102, 60103
+
+COMMANDS = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", ".")) / "src/wire/commands.def"
+
+
+def commands_of(right):
+    """The words of the requests that this right is needed for."""
+    rows = re.findall(r"^COMMAND\((\w+),.*?\b([A-Z_]+), \"", COMMANDS.read_text(), re.M | re.S)
+    return [word for word, needs in rows if needs == right]
+
+
+# ---- use
+
+
+def test_allow_users_and_groups(berthd):
+    daemon = berthd(
+        f"[semaphore users]\nlimit = 9\nallow-users = {ANNA} {BERT}\n"
+        f"[semaphore groups]\nlimit = 9\nallow-groups = {GROUP}\n"
+        f"[semaphore both]\nlimit = 9\nallow-users = {ANNA}\nallow-groups = {GROUP}\n"
+        f"[semaphore all]\nlimit = 9\n"
+        f"[semaphore t/*]\nlimit = 9\nallow-users = {ANNA}\n"
+        f"[semaphore t/open]\nlimit = 9\n")
+    names = ["users", "groups", "both", "all", "t/x", "t/open"]
+
+    def may(*who, **groups):
+        client = connect_as(daemon, *who, **groups)
+        answers = {name: client.request(f"acquire {name} wait=0") for name in names}
+        assert is_quiet(client)
+        for name, answer in answers.items():
+            assert answer.startswith("ok ") or code(answer) == "forbidden", (name, answer)
+        return {name for name, answer in answers.items() if answer.startswith("ok ")}
+
+    open_to_all = {"all", "t/open"}
+    assert may(ANNA) == open_to_all | {"users", "both", "t/x"}
+    assert may(BERT) == open_to_all | {"users"}
+    assert may(CLEO) == open_to_all
+    assert may(CLEO, GROUP) == open_to_all | {"groups", "both"}
+    assert may(CLEO, groups=[OTHERS, GROUP]) == open_to_all | {"groups", "both"}
+    assert may(CLEO, groups=[OTHERS] * 3) == open_to_all
+    assert may(GROUP, OTHERS) == open_to_all, "a uid is no gid"
+    assert may(0, 0) == set(names)
+
+
+def test_of_several_resources_all_must_be_allowed(berthd):
+    daemon = berthd(f"[lock a]\n[lock b]\nallow-users = {ANNA}\n")
+    client = connect_as(daemon, BERT)
+    assert refused(client, "acquire a b") == "forbidden"
+    shown = status(client)
+    assert shown.held == 0 and shown.waiting == 0
+    held(connect_as(daemon, ANNA), "acquire a b")
+
+
+def test_a_reload_changes_rights(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 9\n")
+    anna, root = connect_as(daemon, ANNA), daemon.client()
+    held(anna, "acquire s")
+    daemon.configure(f"[semaphore s]\nlimit = 9\nallow-users = {BERT}\nadmin-users = {CLEO}\n")
+    assert root.request("reload") == "ok"
+    assert refused(anna, "acquire s") == "forbidden"
+    assert status(anna).held == 1
+    assert connect_as(daemon, CLEO).request("pause s") == "ok"
+
+
+# ---- administer
+
+CONFIG = f"""admin-users = {DORA}
+admin-groups = {ADMINS}
+[semaphore s]
+limit = 3
+admin-users = {CLEO}
+admin-groups = {GROUP}
+[pool p]
+items = a b
+admin-users = {CLEO}
+[semaphore other]
+limit = 3
+[semaphore t/*]
+limit = 3
+admin-users = {CLEO}
+"""
+
+RESOURCE_REQUESTS = {
+    "limit": ["limit s 1", "limit s 0", "limit s 9", "limit other 2", "limit t/x 1"],
+    "add": ["add p c", "add p a", "add s 0"],
+    "remove": ["remove p a", "remove p z"],
+    "reserve": ["reserve p a", "reserve s 1 reason=mine"],
+    "pause": ["pause s", "pause p reason=x", "pause t/x"],
+    "resume": ["resume s", "resume other"],
+    "reset": ["reset s", "reset p"],
+}
+DAEMON_REQUESTS = {
+    "drain": ["drain", "drain wait=1"],
+    "undrain": ["undrain"],
+    "reload": ["reload"],
+}
+
+
+def test_no_operators_request_is_forgotten_here():
+    assert sorted(commands_of("RESOURCE_ADMIN")) == sorted(RESOURCE_REQUESTS)
+    assert sorted(commands_of("DAEMON_ADMIN")) == sorted(DAEMON_REQUESTS)
+
+
+@pytest.mark.parametrize(
+    "line", [line for lines in (RESOURCE_REQUESTS | DAEMON_REQUESTS).values() for line in lines])
+def test_an_ordinary_user_changes_nothing(berthd, line):
+    daemon = berthd(CONFIG)
+    root = daemon.client()
+    held(root, "acquire other")
+    anna = connect_as(daemon, ANNA)
+
+    def everything():
+        return [re.sub(r"age=\d+", "", text) for text in root.lines("status")]
+
+    root.request("pause other")
+    before = everything()
+    daemon.configure(CONFIG.replace("limit = 3", "limit = 4"))
+    assert refused(anna, line) == "forbidden"
+    assert everything() == before
+    assert is_quiet(anna) and is_quiet(root)
+
+
+def test_admins_of_a_resource(berthd):
+    """Of that one, and of nothing else."""
+    daemon = berthd(CONFIG)
+    cleo = connect_as(daemon, CLEO)
+    members = [connect_as(daemon, BERT, GROUP), connect_as(daemon, BERT, groups=[OTHERS, GROUP])]
+    for client in [cleo, *members]:
+        assert client.request("limit s 2") == "ok"
+        assert client.request("pause s") == "ok"
+        assert client.request("reset s") == "ok"
+        assert refused(client, "pause other") == "forbidden"
+        for lines in DAEMON_REQUESTS.values():
+            assert refused(client, lines[0]) == "forbidden"
+    assert cleo.request("remove p a") == "ok"
+    assert refused(members[0], "remove p b") == "forbidden"
+    assert cleo.request("limit t/x 1") == "ok"
+    assert refused(members[1], "limit t/x 1") == "forbidden"
+    assert refused(cleo, "pause nope") == "unknown"
+
+
+def test_admins_of_the_daemon(berthd):
+    daemon = berthd(CONFIG)
+    for client in [connect_as(daemon, DORA), connect_as(daemon, BERT, ADMINS),
+                   connect_as(daemon, BERT, groups=[OTHERS, ADMINS]), daemon.client()]:
+        for line in ["limit s 2", "pause other", "remove p a", "add p a", "reset p", "reset other",
+                     "reset s", "drain", "undrain", "reload"]:
+            answer = client.request(line)
+            assert answer.split()[0] == "ok", (line, answer)
+
+
+def test_an_admin_may_use_what_he_administers(berthd):
+    daemon = berthd(f"admin-users = {DORA}\n[semaphore s]\nlimit = 9\nallow-users = {ANNA}\n"
+                    f"admin-users = {CLEO}\n")
+    held(connect_as(daemon, CLEO), "acquire s")
+    held(connect_as(daemon, DORA), "acquire s")
+    assert refused(connect_as(daemon, BERT), "acquire s") == "forbidden"
+
+
+# ---- others' leases
+
+FORMS = ["release {}", "cancel {}", "release p item=a"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whose_lease_may_be_ended(berthd, form):
+    """A lease on several resources needs an admin of them all."""
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    lease = held(anna, "acquire p:2 other holder=me")
+    for stranger in (connect_as(daemon, BERT), connect_as(daemon, BERT, ANNA),
+                     connect_as(daemon, CLEO)):
+        assert refused(stranger, form.format(lease)) == "forbidden"
+    assert is_quiet(anna)
+    assert status(anna, "p").holders("p") == [lease]
+    for friend in (connect_as(daemon, ANNA), connect_as(daemon, DORA), daemon.client()):
+        assert friend.request(form.format(lease)) == "ok"
+        assert event(anna) == ("lost", lease, "released")
+        lease = held(anna, "acquire p:2 other holder=me")
+
+
+@pytest.mark.parametrize("form", FORMS[:2])
+def test_whose_wait_may_be_ended(berthd, form):
+    daemon = berthd(CONFIG)
+    anna, root = connect_as(daemon, ANNA), daemon.client()
+    held(root, "acquire p:2")
+    lease = waits(anna, "acquire p")
+    assert refused(connect_as(daemon, BERT), form.format(lease)) == "forbidden"
+    assert is_quiet(anna)
+    assert status(anna, "p").waiters("p") == [lease]
+    for friend in (connect_as(daemon, ANNA), connect_as(daemon, CLEO), root):
+        assert friend.request(form.format(lease)) == "ok"
+        assert event(anna) == ("denied", lease, "cancelled")
+        lease = waits(anna, "acquire p")
+
+
+# ---- identities
+
+
+def test_identities_of_two_users_are_apart(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 9\n")
+    anna, bert, root = connect_as(daemon, ANNA), connect_as(daemon, BERT), daemon.client()
+    of_anna = held(anna, "acquire s holder=x")
+    assert refused(bert, "release s holder=x") == "not-holder"
+    assert refused(root, "release s holder=x") == "not-holder"
+    of_bert = held(bert, "acquire s holder=x")
+    assert refused(connect_as(daemon, BERT), "acquire s holder=x") == "held"
+    assert bert.request("release s holder=x") == "ok"
+    assert status(root, "s").holders("s") == [of_anna]
+    assert of_bert != of_anna
+    assert is_quiet(anna) and is_quiet(bert)
+
+
+def test_shared_identities_are_one(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 9\nidentity = shared\n")
+    anna, bert, root = connect_as(daemon, ANNA), connect_as(daemon, BERT), daemon.client()
+    lease = held(anna, "acquire s holder=x")
+    assert refused(bert, "acquire s holder=x") == "held"
+    assert refused(bert, "release s holder=x") == "forbidden", "one identity, but whose lease?"
+    assert status(bert, "s").holders("s") == [lease]
+    assert root.request("release s holder=x") == "ok"
+    assert event(anna) == ("lost", lease, "released")
+    held(bert, "acquire s holder=x")
+
+
+# ---- bounds: they stop him, and nobody else
+
+
+def test_connections_of_one_user(berthd):
+    daemon = berthd("max-clients-per-user = 3\n[lock l]\n")
+    annas = [connect_as(daemon, ANNA) for _ in range(3)]
+    assert all(is_quiet(client) for client in annas)
+    for _ in range(2):
+        extra = connect_as(daemon, ANNA)
+        assert code(extra.line()) == "busy"
+        assert extra.line() == ""
+    berts = [connect_as(daemon, BERT) for _ in range(3)]
+    assert all(is_quiet(client) for client in berts + annas)
+    annas.pop().close()
+    assert is_quiet(berts[0])
+    assert is_quiet(connect_as(daemon, ANNA))
+
+
+def test_waiters_of_one_user(berthd):
+    daemon = berthd("max-waiters-per-user = 2\n[lock l]\n[lock k]\n[lock free]\n")
+    root, anna, bert = daemon.client(), connect_as(daemon, ANNA), connect_as(daemon, BERT)
+    first = held(root, "acquire l k")
+    mine = waits(anna, "acquire l", 1)
+    also = waits(connect_as(daemon, ANNA), "acquire k", 1)
+    assert refused(anna, "acquire l") == "quota"
+    assert refused(connect_as(daemon, ANNA), "acquire l k") == "quota"
+    held(anna, "acquire free")
+    waits(bert, "acquire l", 2)
+    waits(bert, "acquire k", 2)
+    assert root.request(f"cancel {also}") == "ok"
+    waits(anna, "acquire k", 2)
+    assert refused(anna, "acquire k") == "quota"
+    root.request(f"release {first}")
+    assert event(anna)[:2] == ("granted", mine)
+
+
+def test_leases_of_one_user(berthd):
+    daemon = berthd("max-leases-per-user = 3\n[semaphore s]\nlimit = 4\n")
+    anna, again, bert = (connect_as(daemon, uid) for uid in (ANNA, ANNA, BERT))
+    held(anna, "acquire s")
+    lease = held(anna, "acquire s")
+    held(again, "acquire s")
+    assert refused(anna, "acquire s") == "quota"
+    assert refused(again, "acquire s") == "quota"
+    held(bert, "acquire s")
+    waiting = waits(bert, "acquire s", 1)
+    waits(bert, "acquire s", 2)
+    assert refused(bert, "acquire s") == "quota", "waiting ones count as well"
+    anna.request(f"release {lease}")
+    assert event(bert)[:2] == ("granted", waiting)
+    waits(again, "acquire s", 2)
+
+
+def test_instances_of_one_user(berthd):
+    daemon = berthd("max-instances-per-user = 2\n[lock t/*]\nmax-instances = 4\n[lock l]\n")
+    anna, bert, cleo = (connect_as(daemon, uid) for uid in (ANNA, BERT, CLEO))
+    lease = held(anna, "acquire t/a")
+    held(anna, "acquire t/b")
+    assert refused(anna, "acquire t/c") == "quota"
+    assert refused(connect_as(daemon, ANNA), "acquire t/c wait=0") == "quota"
+    waits(anna, "acquire t/a")
+    held(anna, "acquire l")
+    held(bert, "acquire t/c")
+    held(bert, "acquire t/d")
+    assert refused(cleo, "acquire t/e") == "quota", "of the template: max-instances"
+    assert "t/e" not in status(cleo).resources
+    anna.request(f"release {lease}")
+    assert event(anna)[0] == "granted"
+
+
+def test_units_of_one_user(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 5\nmax-units-per-user = 2\n")
+    anna, again, bert = (connect_as(daemon, uid) for uid in (ANNA, ANNA, BERT))
+    lease = held(anna, "acquire s:2")
+    assert refused(again, "acquire s wait=0") == "quota"
+    assert refused(again, "acquire s:3") == "impossible"
+    waiting = waits(again, "acquire s")
+    first = held(bert, "acquire s")
+    held(bert, "acquire s")
+    waits(bert, "acquire s")
+    assert status(bert, "s").resources["s"]["free"] == "1"
+    anna.request(f"release {lease}")
+    assert event(again)[:2] == ("granted", waiting)
+    assert is_quiet(bert)
+    bert.request(f"release {first}")
+    assert event(bert)[0] == "granted"
