@@ -1,0 +1,433 @@
+"""The guarantees 1 to 4 on one host, over real connections."""
+
+import contextlib
+import os
+import random
+import select
+import signal
+import socket
+
+import pytest
+
+from conftest import read_line
+from daemon_help import (
+    children, event, held, in_child, is_quiet, must_end_well, refused, status, stopped, waits)
+from lines import Client
+
+
+def units_of(words):
+    """{(name, unit)} of the words of UNITS."""
+    found = set()
+    for word in words:
+        key, value = word.split("=", 1)
+        name, _, *units = value.split(",")
+        for unit in units:
+            first, _, last = unit.partition("-") if key == "slot" else (unit, "", "")
+            if last:
+                found |= {(name, str(slot)) for slot in range(int(first), int(last) + 1)}
+            else:
+                found.add((name, first))
+    return found
+
+
+# ---- in order
+
+
+@pytest.mark.parametrize("how", ["release", "close", "half-close"])
+def test_one_after_the_other(berthd, how):
+    """Each end wakes the next one, and nobody else."""
+    daemon = berthd("[lock l]\n")
+    watcher = daemon.client()
+    clients = [daemon.client() for _ in range(12)]
+    leases = [held(clients[0], "acquire l")]
+    leases += [waits(client, "acquire l", i + 1) for i, client in enumerate(clients[1:])]
+    for i, client in enumerate(clients):
+        shown = status(watcher, "l")
+        assert shown.holders("l") == [leases[i]]
+        assert shown.waiters("l") == leases[i + 1:]
+        assert all(is_quiet(each) for each in clients[i:])
+        if how == "release":
+            assert client.request(f"release {leases[i]}") == "ok"
+        elif how == "close":
+            client.close()
+        else:
+            client.socket.shutdown(socket.SHUT_WR)
+        if i + 1 < len(clients):
+            assert event(clients[i + 1])[:2] == ("granted", leases[i + 1])
+    assert status(watcher).held == 0
+
+
+def test_a_process_that_is_killed_frees_its_lease(berthd):
+    """And that wakes exactly the next one."""
+    daemon = berthd("[semaphore s]\nlimit = 1\n[lock l]\n")
+    heard, tell = os.pipe()
+
+    def work(_):
+        client = Client(daemon.socket)
+        os.write(tell, client.request("acquire s l").encode() + b"\n")
+        os.write(tell, client.line().encode() + b"\n")
+        signal.pause()
+
+    with contextlib.ExitStack() as stack:
+        pids, leases = [], []
+        first = daemon.client()
+        freed = held(first, "acquire s l")
+        for i in range(6):
+            pids += stack.enter_context(children(1, work))
+            word, lease, position = read_line(heard).split()
+            assert (word, position) == ("waiting", f"position={i + 1}")
+            leases.append(lease)
+        last = daemon.client()
+        waiting = waits(last, "acquire s l", 7)
+        assert first.request(f"release {freed}") == "ok"
+        for pid, lease in zip(pids, leases):
+            assert read_line(heard).startswith(f"* granted {lease} ")
+            assert is_quiet(last)
+            assert not select.select([heard], [], [], 0)[0], "nobody else has heard anything"
+            os.kill(pid, signal.SIGKILL)
+        assert event(last)[:2] == ("granted", waiting)
+    os.close(heard)
+    os.close(tell)
+
+
+def test_an_end_of_a_waiter_wakes_nobody(berthd):
+    daemon = berthd("[lock l]\n")
+    clients = [daemon.client() for _ in range(5)]
+    held(clients[0], "acquire l")
+    leases = [waits(client, "acquire l", i + 1) for i, client in enumerate(clients[1:])]
+    clients[2].close()
+    assert clients[3].request(f"release {leases[2]}") == "ok"
+    assert all(is_quiet(clients[i]) for i in (0, 1, 3, 4))
+    assert status(clients[0], "l").waiters("l") == [leases[0], leases[3]]
+
+
+def test_a_unit_each(berthd):
+    """Five units given back at once wake five, in order, with a unit each."""
+    daemon = berthd("[semaphore s]\nlimit = 5\n")
+    holder = daemon.client()
+    lease = held(holder, "acquire s:5")
+    clients = [daemon.client() for _ in range(8)]
+    leases = [waits(client, "acquire s", i + 1) for i, client in enumerate(clients)]
+    assert holder.request(f"release {lease}") == "ok"
+    units = set()
+    for client, lease in zip(clients[:5], leases):
+        words = client.line().split()
+        assert words[:3] == ["*", "granted", lease]
+        units |= units_of(words[3:])
+    assert len(units) == 5
+    assert all(is_quiet(client) for client in clients[5:])
+    assert status(holder, "s").waiters("s") == leases[5:]
+
+
+def test_priorities(berthd):
+    daemon = berthd("[lock l]\nmax-priority = 10\n")
+    holder = daemon.client()
+    last = held(holder, "acquire l")
+    asked = [0, 5, -7, 10, 5, 0, 10]
+    clients = [daemon.client() for _ in asked]
+    leases = {}
+    for i, (client, priority) in enumerate(zip(clients, asked)):
+        leases[i] = waits(client, f"acquire l priority={priority}")
+    order = [3, 6, 1, 4, 0, 5, 2]
+    assert status(holder, "l").waiters("l") == [leases[i] for i in order]
+    for i in order:
+        assert holder.request(f"release {last}") == "ok"
+        last = leases[i]
+        assert event(clients[i])[:2] == ("granted", last)
+        for client in clients:
+            assert is_quiet(client)
+        holder = clients[i]
+
+
+def test_a_smaller_request_does_not_overtake(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 3\n")
+    holder, large, small = (daemon.client() for _ in range(3))
+    lease = held(holder, "acquire s:2")
+    first = waits(large, "acquire s:2", 1)
+    second = waits(small, "acquire s", 2)
+    assert refused(holder, "acquire s wait=0") == "would-wait"
+    assert holder.request(f"release {lease}") == "ok"
+    assert event(large)[:2] == ("granted", first)
+    assert event(small)[:2] == ("granted", second)
+
+
+def test_first_fit_overtakes_within_bounds(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 3\norder = first-fit\nmax-overtakes = 4\n")
+    holder, large, small = (daemon.client() for _ in range(3))
+    kept = held(holder, "acquire s:2")
+    first = waits(large, "acquire s:3", 1)
+    for _ in range(4):
+        assert small.request(f"release {held(small, 'acquire s')}") == "ok"
+    second = waits(small, "acquire s", 2)
+    assert is_quiet(large)
+    assert holder.request(f"release {kept}") == "ok"
+    assert event(large)[:2] == ("granted", first)
+    assert is_quiet(small)
+    large.close()
+    assert event(small)[:2] == ("granted", second)
+
+
+# ---- never over the limit
+
+
+def test_a_unit_is_never_granted_twice(berthd):
+    """What clients saw, not what `status` says: many of them, at random, over several resources."""
+    limits = {"s": 3, "l": 1, "p": 2}
+    daemon = berthd("[semaphore s]\nlimit = 3\n[lock l]\n[pool p]\nitems = a b\n")
+    chance = random.Random(1)
+    clients = [daemon.client() for _ in range(20)]
+    in_use = {}  # unit -> who
+    of = {}  # who -> its lease and units
+    waiting = {}  # lease -> who
+
+    def take(i, lease, words):
+        units = units_of(words)
+        assert units and not units & in_use.keys(), "granted twice"
+        in_use.update(dict.fromkeys(units, i))
+        of[i] = lease, units
+        for name, limit in limits.items():
+            assert len([unit for unit in in_use if unit[0] == name]) <= limit
+
+    def hear():
+        """Those who wait and have been granted something by what was done last."""
+        assert is_quiet(clients[0])
+        for lease in status(clients[0]).resources.values():
+            for holder in lease["holders"]:
+                if holder["lease"] in waiting:
+                    i = waiting.pop(holder["lease"])
+                    words = clients[i].line().split()
+                    assert words[:3] == ["*", "granted", holder["lease"]]
+                    take(i, words[2], words[3:])
+
+    for _ in range(1500):
+        i = chance.randrange(1, len(clients))
+        if i in of:
+            lease, units = of.pop(i)
+            for unit in units:
+                del in_use[unit]
+            if chance.random() < 0.2:
+                clients[i].close()
+                clients[i] = daemon.client()
+            else:
+                assert clients[i].request(f"release {lease}") == "ok"
+            hear()
+        elif i not in waiting.values():
+            names = chance.sample(sorted(limits), chance.randint(1, 3))
+            wants = " ".join(f"{name}:{chance.randint(1, limits[name])}" for name in names)
+            words = clients[i].request(f"acquire {wants}").split()
+            if words[0] == "ok":
+                take(i, words[1], words[2:])
+            else:
+                assert words[0] == "waiting"
+                waiting[words[1]] = i
+        else:
+            assert is_quiet(clients[i])
+    assert status(clients[0]).held == len(of)
+    assert status(clients[0]).waiting == len(waiting)
+
+
+def test_processes_that_fight(berthd, directory):
+    """Real concurrency: who is inside, notes it in a file that only one may have open."""
+    daemon = berthd("[lock l]\n")
+    inside = directory / "inside"
+
+    def work():
+        client = Client(daemon.socket)
+        for _ in range(100):
+            words = client.request("acquire l").split()
+            if words[0] == "waiting":
+                assert client.line().startswith(f"* granted {words[1]} ")
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+            os.unlink(inside)
+            assert client.request(f"release {words[1]}") == "ok"
+
+    pids = [in_child(work) for _ in range(6)]
+    for pid in pids:
+        must_end_well(pid)
+    assert status(daemon.client()).held == 0
+
+
+def test_a_lowered_limit(berthd):
+    """Takes nothing away, and gives nothing until it fits."""
+    daemon = berthd("[semaphore s]\nlimit = 3\n")
+    root, other = daemon.client(), daemon.client()
+    leases = [held(root, "acquire s") for _ in range(3)]
+    waiting = waits(other, "acquire s")
+    assert root.request("limit s 1") == "ok"
+    for lease in leases[:2]:
+        assert root.request(f"release {lease}") == "ok"
+        assert is_quiet(other)
+    assert root.request(f"release {leases[2]}") == "ok"
+    assert event(other)[:2] == ("granted", waiting)
+    assert is_quiet(root)
+
+
+# ---- all or nothing
+
+
+def test_all_or_nothing(berthd):
+    daemon = berthd("[lock a]\n[lock b]\n[lock c]\n")
+    one, two, three = (daemon.client() for _ in range(3))
+    lease = held(one, "acquire a")
+    both = waits(two, "acquire b a")
+    shown = status(one)
+    assert shown.resources["b"]["in_use"] == "0"
+    assert shown.waiters("a") == shown.waiters("b") == [both]
+    held(three, "acquire c wait=0")
+    assert refused(three, "acquire b wait=0") == "would-wait", "somebody was there before"
+    last = waits(three, "acquire b")
+    assert one.request(f"release {lease}") == "ok"
+    assert event(two)[:2] == ("granted", both)
+    assert is_quiet(three)
+    two.close()
+    assert event(three)[:2] == ("granted", last)
+
+
+def test_no_deadlock(berthd):
+    """In whatever order they name what they want."""
+    daemon = berthd("[lock a]\n[lock b]\n[lock c]\n")
+
+    def work(k):
+        client = Client(daemon.socket)
+        names = ["a", "b", "c"][k % 3:] + ["a", "b", "c"][:k % 3]
+        for i in range(60):
+            words = client.request("acquire " + " ".join(names[:2 + i % 2])).split()
+            if words[0] == "waiting":
+                assert client.line().startswith(f"* granted {words[1]} ")
+            assert client.request(f"release {words[1]}") == "ok"
+
+    for pid in [in_child(lambda k=k: work(k)) for k in range(6)]:
+        must_end_well(pid)
+    assert status(daemon.client()).held == 0
+
+
+# ---- refused at once, and in time
+
+
+def test_deadlines(berthd):
+    """In the order of the deadlines; who was in time is granted, and is not denied later."""
+    daemon = berthd("[lock l]\n")
+    holder = daemon.client()
+    lease = held(holder, "acquire l")
+    clients = [daemon.client() for _ in range(4)]
+    late = [waits(client, f"acquire l wait={wait}")
+            for client, wait in zip(clients, ("300ms", "0.1s", "20ms"))]
+    kept = waits(clients[3], "acquire l wait=1h")
+    heard = [event(clients[i]) for i in (2, 1, 0)]
+    assert heard == [("denied", late[i], "timeout") for i in (2, 1, 0)]
+    assert status(holder, "l").waiters("l") == [kept]
+    assert holder.request(f"release {lease}") == "ok"
+    assert event(clients[3])[:2] == ("granted", kept)
+    assert all(is_quiet(client) for client in [holder, *clients])
+
+
+def test_a_deadline_lets_the_next_one_go(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 2\n")
+    holder, large, small = (daemon.client() for _ in range(3))
+    held(holder, "acquire s")
+    late = waits(large, "acquire s:2 wait=200ms")
+    waiting = waits(small, "acquire s")
+    assert event(large) == ("denied", late, "timeout")
+    assert event(small)[:2] == ("granted", waiting)
+
+
+def test_what_not_to_wait_for(berthd):
+    """Codes of wait=0, and of what is refused however long one would wait."""
+    daemon = berthd("[lock l]\n[lock shut]\nlimit = 0\n[semaphore s]\nlimit = 4\n"
+                    "max-units-per-user = 2\n[lock narrow]\nmax-waiters = 0\n")
+    client, other = daemon.client(), daemon.client()
+    parent = held(client, "acquire l narrow s:2 holder=me")
+    assert refused(other, "acquire l wait=0") == "would-wait"
+    assert refused(other, "acquire shut wait=0") == "closed"
+    assert refused(other, "acquire s wait=0") == "quota"
+    assert refused(other, "acquire narrow") == "queue-full"
+    assert refused(other, "acquire l holder=me") == "held"
+    assert refused(other, f"acquire l parent={parent}") == "ancestor"
+    assert refused(other, f"acquire s parent={parent}") == "ancestor"
+    client.request("pause l")
+    assert refused(other, "acquire l wait=0") == "paused"
+    client.request("resume l")
+    client.request("drain")
+    assert refused(other, "acquire l wait=0") == "draining"
+    client.request("undrain")
+    assert refused(other, "acquire l shut wait=0") == "closed"
+    assert status(client).waiting == 0
+    waits(other, "acquire shut")
+    assert client.request("limit shut 1") == "ok"
+    assert event(other)[0] == "granted"
+
+
+def test_nobody_goes_while_it_is_paused_closed_or_drained(berthd):
+    daemon = berthd("[lock l]\n")
+    root, other = daemon.client(), daemon.client()
+    for close, reopen in (("pause l", "resume l"), ("limit l 0", "limit l 1"),
+                          ("limit l 0", "reset l"), ("drain", "undrain")):
+        lease = held(root, "acquire l")
+        waiting = waits(other, "acquire l")
+        assert root.request(close).startswith("ok")
+        assert root.request(f"release {lease}") == "ok"
+        assert is_quiet(other)
+        assert root.request(reopen) == "ok"
+        assert event(other)[:2] == ("granted", waiting)
+        assert other.request(f"release {waiting}") == "ok"
+
+
+# ---- cooldown
+
+
+def test_cooldown(berthd):
+    daemon = berthd("[lock l]\ncooldown = 300ms\n")
+    client, other = daemon.client(), daemon.client()
+    lease = held(client, "acquire l")
+    first, second = waits(other, "acquire l"), waits(client, "acquire l", 2)
+    assert client.request(f"release {lease}") == "ok"
+    shown = status(client, "l").resources["l"]
+    assert (shown["in_use"], shown["free"], shown["cooling"]) == ("0", "0", "1")
+    assert event(other)[:2] == ("granted", first)
+    assert is_quiet(client)
+    other.close()
+    assert event(client)[:2] == ("granted", second)
+
+
+# ---- never leaked
+
+
+def test_many_deaths_in_one_turn(berthd):
+    """Holders and waiters alike: what is freed goes to those who live, as long as it lasts."""
+    daemon = berthd("[semaphore s]\nlimit = 4\n")
+    dying = [daemon.client() for _ in range(10)]
+    for i, client in enumerate(dying):
+        (held if i < 4 else waits)(client, "acquire s")
+    living = [daemon.client() for _ in range(6)]
+    leases = [waits(client, "acquire s") for client in living]
+    with stopped(daemon):
+        for client in dying:
+            client.close()
+    for client, lease in zip(living[:4], leases):
+        assert event(client)[:2] == ("granted", lease)
+    assert is_quiet(living[4]) and is_quiet(living[5])
+    shown = status(living[0], "s")
+    assert shown.holders("s") == leases[:4] and shown.waiters("s") == leases[4:]
+
+
+# ---- templates
+
+
+def test_instances_appear_and_vanish(berthd):
+    daemon = berthd("[semaphore market/*]\nlimit = 2\n[lock market/special]\n")
+    one, two = daemon.client(), daemon.client()
+    alice = held(one, "acquire market/alice:2")
+    bob = held(two, "acquire market/bob")
+    waiting = waits(two, "acquire market/alice")
+    held(one, "acquire market/special")
+    shown = status(one).resources
+    assert set(shown) == {"market/special", "market/alice", "market/bob"}
+    assert shown["market/alice"]["template"] == "market/*"
+    assert shown["market/alice"]["in_use"] == "2"
+    assert "template" not in shown["market/special"]
+    assert two.request(f"release {bob}") == "ok"
+    assert set(status(one).resources) == {"market/special", "market/alice"}
+    assert one.request(f"release {alice}") == "ok"
+    assert event(two)[:2] == ("granted", waiting)
+    two.close()
+    assert list(status(one).resources) == ["market/special"]
