@@ -265,6 +265,20 @@ def test_reload(daemon, client):
     assert set(status(client).resources) == {"s", "l", "p"}
 
 
+def test_a_reload_that_is_refused_changes_nothing(daemon, client):
+    """There is no error in the file itself, but what is held cannot become something else."""
+    lease = held(client, "acquire l")
+    daemon.configure("max-clients = 1\n[semaphore s]\nlimit = 9\n[pool l]\nitems = a b\n")
+    assert refused(client, "reload") == "config"
+    shown = status(client).resources
+    assert set(shown) == {"s", "l", "p"} and shown["s"]["limit"] == "3"
+    assert shown["l"]["kind"] == "lock"
+    assert is_quiet(daemon.client()), "max-clients is as it was"
+    assert client.request(f"release {lease}") == "ok"
+    assert client.request("reload") == "ok"
+    assert status(client).resources["l"]["kind"] == "pool"
+
+
 def test_the_errors_of_a_reload_fit_on_a_line(daemon, client):
     daemon.configure("".join(f"[semaphore s{i}]\nnonsense{i} = 1\n" for i in range(500)))
     client.send("reload\n")

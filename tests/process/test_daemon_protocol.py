@@ -292,7 +292,7 @@ REFUSED_ASKS = [
     ("acquire t", "unknown"), ("acquire nope:0", "unknown"),
     ("acquire s:0", "impossible"), ("acquire s:3", "impossible"), ("acquire l:2", "impossible"),
     ("acquire p:4", "impossible"), ("acquire t/a:2", "impossible"), ("acquire mine:3", "impossible"),
-    ("acquire s:4294967296", "impossible"), ("acquire s:99999999999999999999", "bad-value"),
+    ("acquire s:4294967296", "impossible"), ("acquire s:4294967297", "impossible"), ("acquire s:99999999999999999999", "bad-value"),
     ("acquire wide:100", "impossible"), ("acquire l s:3", "impossible"),
     ("acquire s priority=1", "forbidden"), ("acquire big priority=6", "forbidden"),
     ("acquire big s priority=5", "forbidden"),
