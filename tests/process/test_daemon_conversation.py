@@ -1,0 +1,236 @@
+"""Pipelining, events between answers and never inside one, half-close."""
+
+import random
+import socket
+
+import pytest
+
+from daemon_help import Status, connect_as, event, held, is_quiet, lease_of, status, stopped, waits
+from lines import Client
+
+LOCKS = 3000
+MANY = "".join(f"[lock r{i}]\n" for i in range(LOCKS))
+
+
+def half_close(client):
+    client.socket.shutdown(socket.SHUT_WR)
+
+
+# ---- answers in the order of the requests
+
+
+def test_pipelined(berthd):
+    client = berthd("[lock a]\n").client()
+    client.send("hello proto=1\nping\nacquire a\nnonsense\nstatus\nacquire a wait=0\nversion\nping\n")
+    assert client.line().startswith("ok proto=1 ")
+    assert client.line() == "ok"
+    assert client.line().startswith("ok 1")
+    assert client.line().startswith("error unknown-command ")
+    assert [client.line().split()[0] for _ in range(4)] == ["ok", "resource", "holder", "end"]
+    assert client.line().startswith("error would-wait ")
+    assert client.line().startswith("ok version=")
+    assert client.line() == "ok"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_however_the_bytes_are_cut(berthd, seed):
+    """One byte at a time, or many lines in one."""
+    choose = random.Random(seed)
+    client = berthd("[semaphore b]\nlimit = 100000\n[lock a]\n").client()
+    requests = [choose.choice(["ping", "status a", "nonsense", "acquire b wait=0", "acquire b:0",
+        "x" * 5000, "version", "", "acquire b reason=" + "%20" * 250]) for _ in range(300)]
+    data = "\n".join(requests).encode() + b"\nping\n"
+    position = 0
+    while position < len(data):
+        n = choose.choice([1, 2, 7, 100, 5000])
+        client.send(data[position:position + n])
+        position += n
+    for request in requests:
+        answer = client.line()
+        if request.startswith("status"):
+            while client.line() != "end":
+                pass
+        expected = {"ping": "ok", "nonsense": "error unknown-command ", "": "error malformed ",
+            "acquire b:0": "error impossible ", "x" * 5000: "error too-long ", "version": "ok version"}
+        assert answer.startswith(expected.get(request, "ok")), (request[:80], answer)
+    assert client.line() == "ok"
+    assert client.buffer == b""
+
+
+@pytest.mark.parametrize("length, answer", [(4095, "malformed"), (4096, "too-long"), (70_000, "too-long")])
+def test_the_longest_line(berthd, length, answer):
+    """4096 bytes with its LF; after a longer one, life goes on."""
+    client = berthd().client()
+    client.send("ping\nping " + "x" * (length - 5) + "\nping\n")
+    assert client.line() == "ok"
+    assert client.line().startswith(f"error {answer} ")
+    assert client.line() == "ok"
+
+
+# ---- events
+
+
+def test_events_come_between_answers(berthd):
+    """Of one connection's own doing: after the answer to that."""
+    client = berthd("[lock a]\n[lock b]\n").client()
+    client.send("acquire a\nacquire a\nacquire b\n")
+    first, second = lease_of(client.line()), lease_of(client.line())
+    client.line()
+    client.send(f"release {first}\nping\nrelease {second}\nping\n")
+    assert client.line() == "ok"
+    assert client.line().startswith(f"* granted {second} slot=a,")
+    assert [client.line() for _ in range(3)] == ["ok", "ok", "ok"]
+
+
+def test_no_event_inside_a_long_answer(berthd):
+    """Leases of the connection are granted, lost and denied while it is being sent its status."""
+    daemon = berthd("[semaphore s]\nlimit = 1\n[lock a]\n[lock b]\n" + MANY)
+    client, other = daemon.client(), daemon.client()
+    first = held(other, "acquire s")
+    granted = waits(client, "acquire s")
+    lost = held(client, "acquire a")
+    held(other, "acquire b")
+    denied = waits(client, "acquire b")
+    drained = client.request("drain")
+    assert drained == "ok held=3"
+    rounds = 20
+    client.send("status\n" * rounds + "ping\n")  # far more than a socket holds
+    assert other.request("undrain") == "ok"
+    assert other.request(f"release {first}") == "ok"
+    assert other.request(f"release {lost}") == "ok"
+    assert other.request(f"cancel {denied}") == "ok"
+    events = []
+    for _ in range(rounds):
+        line = client.line()
+        while line.startswith("*"):
+            events.append(line)
+            line = client.line()
+        lines = [line]
+        while lines[-1] != "end":
+            lines.append(client.line())
+        assert not any(line.startswith("*") for line in lines)
+        assert len(Status(lines).resources) == LOCKS + 3
+    while (line := client.line()) != "ok":
+        events.append(line)
+    assert [tuple(line.split()[1:3]) for line in events] == [
+        ("granted", granted), ("lost", lost), ("denied", denied)]
+    assert is_quiet(client)
+
+
+def test_what_comes_and_goes_during_a_long_answer(berthd):
+    """Instances and whole resources vanish while they are being listed."""
+    daemon = berthd("[semaphore x/*]\nlimit = 2\n" + MANY)
+    operator = daemon.client()
+    owners = [daemon.client() for _ in range(50)]
+    for i, owner in enumerate(owners):
+        owner.send("".join(f"acquire x/{i}.{k}\n" for k in range(20)))
+        for _ in range(20):
+            assert owner.line().startswith("ok ")
+    readers = [daemon.client() for _ in range(20)]
+    for i, reader in enumerate(readers):
+        reader.send("status\n" * 10 + "version\n")
+        reader.socket.recv(1)
+        reader.buffer = b"o"
+        owners.pop().close()
+        daemon.configure("[semaphore x/*]\nlimit = 2\n" + MANY[:len(MANY) // (1 + i % 3)]
+            .rpartition("[")[0])
+        assert operator.request("reload") == "ok"
+    for owner in owners:
+        owner.close()
+    for reader in readers:
+        for _ in range(10):
+            lines = [reader.line()]
+            assert lines[0].startswith("ok draining=0")
+            while lines[-1] != "end":
+                lines.append(reader.line())
+            Status(lines)
+        assert reader.line().startswith("ok version=")
+    assert status(operator).held == 0
+
+
+# ---- the end
+
+
+def test_half_close(berthd):
+    """What was asked is answered, and then everything is given back."""
+    daemon = berthd("[lock a]\n[lock b]\n")
+    other = daemon.client()
+    client = daemon.client()
+    client.send("acquire a\nacquire b\nping\nstatus")  # the last one has no end
+    half_close(client)
+    assert client.line().startswith("ok 1") and client.line().startswith("ok 1")
+    assert client.line() == "ok"
+    assert client.line() == ""
+    held(other, "acquire a b wait=0")
+
+
+def test_half_close_with_long_answers(berthd):
+    """Delivered whole, however slowly they are read."""
+    daemon = berthd("[lock a]\n" + MANY)
+    other, client = daemon.client(), daemon.client()
+    rounds = 20
+    held(client, "acquire a")
+    waiting = waits(other, "acquire a")
+    client.send("status\n" * rounds + "acquire r0\nversion\n")
+    half_close(client)
+    for _ in range(rounds):
+        lines = [client.line()]
+        while lines[-1] != "end":
+            lines.append(client.line())
+        assert len(Status(lines).resources) == LOCKS + 1
+    assert client.line().startswith("ok 1")
+    assert client.line().startswith("ok version=")
+    assert client.line() == ""
+    assert event(other)[:2] == ("granted", waiting)
+    held(other, "acquire r0 wait=0")
+
+
+@pytest.mark.parametrize("last", ["release {lease}", "drain", "acquire b"])
+def test_a_last_line_without_its_end_is_not_carried_out(berthd, last):
+    daemon = berthd("[lock a]\n[lock b]\n")
+    other, client = daemon.client(), daemon.client()
+    lease = held(other, "acquire a")
+    client.send(last.format(lease=lease))
+    half_close(client)
+    assert client.line() == ""
+    after = status(other)
+    assert (after.held, after.draining) == (1, 0)
+    client = daemon.client()
+    client.send(last.format(lease=lease))
+    client.close()
+    after = status(other)
+    assert (after.held, after.draining) == (1, 0)
+    assert is_quiet(other)
+
+
+def test_a_client_that_only_reads_ends_when_it_closes(berthd):
+    daemon = berthd("[lock a]\n")
+    client, other = daemon.client(), daemon.client()
+    held(client, "acquire a")
+    waiting = waits(other, "acquire a")
+    client.socket.shutdown(socket.SHUT_RD)  # it cannot be told anything any more
+    client.send("ping\n")
+    assert event(other)[:2] == ("granted", waiting)
+
+
+def test_everything_at_once(berthd):
+    """Found in one turn: who has ended is not granted anything, and nobody is told twice."""
+    daemon = berthd("[semaphore s]\nlimit = 2\n")
+    holders = [daemon.client(), daemon.client()]
+    leases = [held(holder, "acquire s") for holder in holders]
+    waiters = [daemon.client() for _ in range(6)]
+    waiting = [waits(waiter, "acquire s") for waiter in waiters]
+    operator = daemon.client()
+    with stopped(daemon):
+        waiters[0].close()
+        operator.send(f"release {leases[0]}\ncancel {waiting[1]}\nlimit s 3\n")
+        holders[1].close()
+        waiters[2].send(f"release {waiting[2]}\n")
+        waiters[3].close()
+    assert [operator.line() for _ in range(3)] == ["ok"] * 3
+    assert event(holders[0]) == ("lost", leases[0], "released")
+    for waiter, lease in zip(waiters[4:], waiting[4:]):
+        assert event(waiter)[:2] == ("granted", lease)
+        assert is_quiet(waiter)
+    after = status(operator)
+    assert after.waiting == 0 and set(waiting[4:]) <= set(after.holders("s"))
