@@ -56,6 +56,14 @@ void conf_errors_deinit(struct conf_errors *errors)
     *errors = (struct conf_errors)CONF_ERRORS_INIT;
 }
 
+void conf_keep_fixed(struct conf *running, struct conf *loaded)
+{
+    char *socket = loaded->socket;
+    loaded->socket = running->socket;
+    running->socket = socket;
+    loaded->socket_mode = running->socket_mode;
+}
+
 size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,
     const char *words[static CONF_FIXED_KEYS])
 {

@@ -50,6 +50,8 @@ enum { CONF_FIXED_KEYS = 2 }; /* keys that are only read at start */
 /* The words of the keys that differ but take effect at the next start only; returns how many. */
 size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,
     const char *words[static CONF_FIXED_KEYS]);
+/* `loaded` takes those over from `running`, which is about to be freed: they go on to hold. */
+void conf_keep_fixed(struct conf *running, struct conf *loaded);
 
 /* The key table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where
  * there is none. */

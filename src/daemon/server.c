@@ -276,6 +276,7 @@ bool server_reload(struct server *server, struct conf_errors *errors)
     }
     warn_of_fixed_changes(server->conf, conf);
     struct conf *before = server->conf;
+    conf_keep_fixed(before, conf);
     use_conf(server, conf);
     conf_free(before);
     log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);

@@ -1,6 +1,7 @@
 """berthd starts, refuses to start, and stops: nobody's file is lost, nobody is left behind."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -19,9 +20,9 @@ def configuration(directory, text="", socket_path=None):
     return path
 
 
-def run(*args, **options):
+def run(*args, program=BUILD / "berthd", **options):
     """berthd, which must end by itself: (status, what it said). Nothing goes to stdout."""
-    done = subprocess.run([BUILD / "berthd", *args], stdin=subprocess.DEVNULL, text=True,
+    done = subprocess.run([program, *args], stdin=subprocess.DEVNULL, text=True,
         capture_output=True, timeout=DEADLINE, **options)
     assert done.stdout == ""
     return done.returncode, done.stderr
@@ -246,7 +247,8 @@ def test_a_folder_that_cannot_be_made(directory):
 def test_an_unwritable_folder(directory):
     (directory / "root").mkdir(mode=0o755)
     config = configuration(directory, socket_path=directory / "root" / "s")
-    status, said = run("-c", config, user=NOBODY, group=NOBODY)
+    program = shutil.copy(BUILD / "berthd", directory)  # where that user can get at it
+    status, said = run("-c", config, program=program, user=NOBODY, group=NOBODY)
     assert status == 69 and "Permission denied" in said
     assert os.listdir(directory / "root") == []
 

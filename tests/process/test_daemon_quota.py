@@ -1,0 +1,187 @@
+"""What one user may have: beyond it he is refused, and nobody else notices."""
+
+import pytest
+
+from daemon_help import (
+    NOBODY, connect_as, event, held, is_quiet, lease_of, needs_root, open_files, refused, status, waits)
+from lines import Client
+
+SOMEBODY = 4711
+
+
+def busy(client):
+    """Refused in the one and only line of the connection."""
+    line = client.line()
+    return line.startswith("error busy ") and client.line() == ""
+
+
+def eventually_back_to(daemon, client, files):
+    while open_files(daemon) != files:
+        assert is_quiet(client)
+
+
+@needs_root
+def test_connections_of_one_user(berthd):
+    daemon = berthd("max-clients-per-user = 3\n[lock a]\n")
+    operator = daemon.client()
+    assert is_quiet(operator)
+    files = open_files(daemon)
+    clients = [connect_as(daemon, NOBODY) for _ in range(3)]
+    for client in clients:
+        assert is_quiet(client)
+    for _ in range(50):
+        assert busy(connect_as(daemon, NOBODY))
+    assert is_quiet(connect_as(daemon, SOMEBODY)) and is_quiet(operator)
+    assert all(is_quiet(client) for client in clients)
+    clients.pop().close()
+    replacement = connect_as(daemon, NOBODY)
+    assert is_quiet(replacement)
+    for client in daemon.clients[1:]:
+        client.close()
+    eventually_back_to(daemon, operator, files)
+
+
+def test_connections_of_all(berthd):
+    daemon = berthd("max-clients = 5\n[lock a]\n")
+    clients = [daemon.client() for _ in range(5)]
+    assert all(is_quiet(client) for client in clients)
+    held(clients[0], "acquire a")
+    waiting = waits(clients[1], "acquire a")
+    for _ in range(50):
+        late = Client(daemon.socket)
+        assert busy(late)
+        late.close()
+    assert all(is_quiet(client) for client in clients)
+    clients[0].close()
+    assert event(clients[1])[:2] == ("granted", waiting)
+    assert is_quiet(daemon.client())
+
+
+def test_a_request_sent_to_a_full_house(berthd):
+    """The line is there even if the client has said something first."""
+    daemon = berthd("max-clients = 1\n[lock a]\n")
+    client = daemon.client()
+    assert is_quiet(client)
+    for _ in range(100):
+        late = Client(daemon.socket)
+        try:
+            late.send("acquire a\n")
+        except BrokenPipeError:
+            pass
+        assert busy(late)
+        late.close()
+    assert status(client).held == 0
+
+
+@needs_root
+def test_waiters_of_one_user(berthd):
+    daemon = berthd("max-waiters-per-user = 3\n[lock a]\n[lock b]\n")
+    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    held(other, "acquire a b")
+    mine = [waits(client, f"acquire {name}") for name in ("a", "b", "a b")]
+    second = connect_as(daemon, NOBODY)
+    for line in ("acquire a", "acquire b wait=1s", "acquire a b"):
+        assert refused(second, line) == "quota"
+    assert refused(second, "acquire a wait=0") == "would-wait"
+    theirs = waits(other, "acquire b", 3)
+    assert client.request(f"cancel {mine[0]}") == "ok"
+    waits(second, "acquire a")
+    other.close()
+    assert event(client)[0] == "granted"
+    assert theirs not in status(second).waiters("b")
+
+
+@needs_root
+def test_leases_of_one_user(berthd):
+    """Held and waiting."""
+    daemon = berthd("max-leases-per-user = 3\n[semaphore s]\nlimit = 4\n")
+    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    first = held(client, "acquire s:2")
+    held(client, "acquire s")
+    waits(client, "acquire s:2")
+    for line in ("acquire s", "acquire s wait=0"):
+        assert refused(connect_as(daemon, NOBODY), line) == "quota"
+    waits(other, "acquire s")
+    assert client.request(f"release {first}") == "ok"
+    assert event(client)[0] == "granted"
+    assert waits(client, "acquire s")
+    assert refused(client, "acquire s") == "quota"
+
+
+@needs_root
+def test_instances_of_one_user(berthd):
+    daemon = berthd("max-instances-per-user = 2\n[semaphore x/*]\nlimit = 2\nmax-instances = 3\n")
+    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    leases = [held(client, "acquire x/1"), held(client, "acquire x/2")]
+    assert refused(client, "acquire x/3") == "quota"
+    held(client, "acquire x/1")
+    held(other, "acquire x/2")  # it is the first one's, who made it
+    held(other, "acquire x/3")
+    assert refused(other, "acquire x/4") == "quota"  # of the template
+    assert client.request(f"release {leases[1]}") == "ok"
+    assert "x/2" in status(client).resources
+    other.close()
+    while "x/2" in status(client).resources:
+        pass
+    held(client, "acquire x/4")
+
+
+@needs_root
+def test_units_of_one_user(berthd):
+    """Who is at the bound keeps his place, and delays nobody."""
+    daemon = berthd("[semaphore s]\nlimit = 4\nmax-units-per-user = 2\n")
+    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    assert refused(client, "acquire s:3") == "impossible"
+    first = held(client, "acquire s")
+    held(client, "acquire s")
+    waiting = waits(client, "acquire s:1", 1)
+    assert refused(client, "acquire s wait=0") == "quota"
+    assert status(client).resources["s"]["waiters"][0]["blocked"] == "quota"
+    held(other, "acquire s:2 wait=0")
+    second = waits(other, "acquire s", 2)
+    other.send("ping\n")
+    assert client.request(f"release {first}") == "ok"
+    assert event(client)[:2] == ("granted", waiting)
+    assert other.line() == "ok"
+    assert is_quiet(other)
+    client.close()
+    assert status(other).waiters("s") == [second]
+
+
+@needs_root
+def test_the_queue_is_full(berthd):
+    """The newest is refused; whose it is does not matter."""
+    daemon = berthd("[lock a]\nmax-waiters = 3\n")
+    client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
+    lease = held(client, "acquire a")
+    for _ in range(3):
+        waits(client, "acquire a")
+    assert refused(other, "acquire a") == "queue-full"
+    assert refused(other, "acquire a wait=0") == "would-wait"
+    assert client.request(f"release {lease}") == "ok"
+    assert event(client)[0] == "granted"
+    waits(other, "acquire a", 3)
+
+
+@pytest.mark.parametrize("line", [
+    "acquire a wait=1h", "acquire a wait=0", "acquire a b:9", "acquire x/1 b:9", "acquire x/1 none",
+    "acquire x/1 a wait=0", "acquire a holder=h", "acquire a wait=1ms"])
+def test_refusals_and_ends_cost_nothing(berthd, line):
+    """Whatever was charged on the way is given back: the bounds are still those bounds."""
+    daemon = berthd("max-waiters-per-user = 2\nmax-leases-per-user = 3\nmax-instances-per-user = 1\n"
+        "[lock a]\nmax-waiters = 1\n[semaphore b]\nlimit = 8\n[semaphore x/*]\nlimit = 1\n")
+    client = daemon.client()
+    lease = held(client, "acquire a holder=h")
+    for _ in range(20):
+        answer = client.request(line)
+        if answer.startswith("waiting") and "1ms" in line:
+            assert event(client) == ("denied", lease_of(answer), "timeout")
+        elif answer.startswith("waiting"):
+            assert client.request(f"cancel {lease_of(answer)}") == "ok"
+        else:
+            assert answer.startswith("error ")
+    assert client.request(f"release {lease}") == "ok"
+    held(client, "acquire x/2")
+    held(client, "acquire a")
+    waits(client, "acquire x/2")
+    assert refused(client, "acquire b") == "quota"

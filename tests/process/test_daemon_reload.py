@@ -1,0 +1,390 @@
+"""Reload: by SIGHUP and by request, all or nothing, and nobody loses what he holds."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from daemon_help import NOBODY, connect_as, event, held, is_quiet, needs_root, refused, status, waits
+from lines import DEADLINE
+
+
+def request(daemon, client):
+    assert client.request("reload") == "ok"
+
+
+def sighup(daemon, client):
+    before = daemon.log.read_text().count("reloaded")
+    daemon.signal(signal.SIGHUP)
+    end = time.monotonic() + DEADLINE
+    while daemon.log.read_text().count("reloaded") == before:
+        assert time.monotonic() < end and is_quiet(client)
+
+
+ways = pytest.mark.parametrize("reload", [request, sighup])
+
+
+def reload_to(daemon, client, text):
+    daemon.configure(text)
+    client.send("reload\n")
+    assert client.line() == "ok"
+
+
+def shown(client, name):
+    return status(client).resources[name]
+
+
+# ---- limits
+
+
+@ways
+def test_limits_grow(berthd, reload):
+    daemon = berthd("[semaphore s]\nlimit = 1\n[pool p]\nitems = x\n")
+    operator, client = daemon.client(), daemon.client()
+    held(client, "acquire s p")
+    first, second, third = (
+        waits(client, "acquire s"), waits(client, "acquire s"), waits(client, "acquire p"))
+    daemon.configure("[semaphore s]\nlimit = 2\n[pool p]\nitems = x y\n")
+    reload(daemon, operator)
+    assert {event(client)[:2] for _ in range(2)} == {("granted", first), ("granted", third)}
+    assert is_quiet(client)
+    assert status(client).waiters("s") == [second]
+
+
+@ways
+def test_limits_shrink(berthd, reload):
+    """Nothing is taken away; what can never be any more is refused."""
+    daemon = berthd("[semaphore s]\nlimit = 4\n[pool p]\nitems = x y z\n")
+    operator, client = daemon.client(), daemon.client()
+    leases = [held(client, "acquire s p") for _ in range(3)]
+    impossible, possible = waits(client, "acquire s:3"), waits(client, "acquire s:2")
+    daemon.configure("[semaphore s]\nlimit = 2\n[pool p]\nitems = y\n")
+    reload(daemon, operator)
+    assert event(client) == ("denied", impossible, "impossible")
+    resource = shown(client, "s")
+    assert (resource["limit"], resource["in_use"], resource["free"]) == ("2", "3", "0")
+    assert shown(client, "p")["draining"] == "x,z" or shown(client, "p")["draining"] == "z,x"
+    for lease in leases[:2]:
+        assert client.request(f"release {lease}") == "ok"
+    assert is_quiet(client)
+    client.send(f"release {leases[2]}\n")
+    assert client.line() == "ok"
+    assert event(client)[:2] == ("granted", possible)
+    assert shown(client, "p")["items"] == "y" and "draining" not in shown(client, "p")
+
+
+def test_closed_and_open_again(berthd):
+    daemon = berthd("[lock a]\n")
+    operator, client = daemon.client(), daemon.client()
+    reload_to(daemon, operator, "[lock a]\nlimit = 0\n")
+    waiting = waits(client, "acquire a")
+    assert refused(client, "acquire a wait=0") == "closed"
+    reload_to(daemon, operator, "[lock a]\n")
+    assert event(client)[:2] == ("granted", waiting)
+
+
+# ---- resources come and go
+
+
+@ways
+def test_a_resource_goes(berthd, reload):
+    """It drains; who waits for it is told; its name is unknown at once, and free for another."""
+    daemon = berthd("[lock a]\n[lock b]\n")
+    operator, client = daemon.client(), daemon.client()
+    lease = held(client, "acquire a")
+    waiting, both = waits(client, "acquire a"), waits(client, "acquire b a")
+    daemon.configure("[lock b]\n")
+    reload(daemon, operator)
+    assert [event(client) for _ in range(2)] == [
+        ("denied", waiting, "unknown"), ("denied", both, "unknown")]
+    assert shown(client, "a")["removed"] == "1"
+    assert refused(client, "acquire a") == "unknown"
+    assert refused(operator, "pause a") == "unknown"
+    assert status(client).holders("a") == [lease]
+    held(client, "acquire b wait=0")
+    assert client.request(f"release {lease}") == "ok"
+    assert "a" not in status(client).resources
+    assert refused(client, "status a") == "unknown"
+
+
+def test_a_resource_comes_back_while_it_is_held(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 2\n")
+    operator, client = daemon.client(), daemon.client()
+    lease = held(client, "acquire s")
+    reload_to(daemon, operator, "[lock other]\n")
+    reload_to(daemon, operator, "[lock third]\n")
+    reload_to(daemon, operator, "[semaphore s]\nlimit = 1\n")
+    assert "removed" not in shown(client, "s")
+    assert status(client).holders("s") == [lease]
+    waiting = waits(client, "acquire s")
+    client.send(f"release {lease}\n")
+    assert client.line() == "ok"
+    assert event(client)[:2] == ("granted", waiting)
+
+
+def test_the_order_of_the_file(berthd):
+    daemon = berthd("[lock a]\n[lock b]\n[lock c]\n")
+    client = daemon.client()
+    reload_to(daemon, client, "[lock d]\n[lock c]\n[lock a]\n")
+    assert list(status(client).resources) == ["d", "c", "a"]
+
+
+@ways
+def test_templates(berthd, reload):
+    """Live instances take over the new settings; those of a template that goes, drain."""
+    daemon = berthd("[semaphore x/*]\nlimit = 1\n[semaphore y/*]\nlimit = 1\n")
+    operator, client = daemon.client(), daemon.client()
+    held(client, "acquire x/1 y/1")
+    granted, denied = waits(client, "acquire x/1"), waits(client, "acquire y/1")
+    daemon.configure("[semaphore x/*]\nlimit = 2\n[lock x/special]\n")
+    reload(daemon, operator)
+    assert {event(client) [:2] for _ in range(2)} == {("granted", granted), ("denied", denied)}
+    assert shown(client, "y/1")["removed"] == "1"
+    assert refused(client, "acquire y/2") == "unknown"
+    held(client, "acquire x/special")
+    assert refused(client, "acquire x/special wait=0") == "would-wait"  # an exact name beats it
+
+
+def test_an_instance_becomes_a_resource_of_its_own_and_back(berthd):
+    daemon = berthd("max-instances-per-user = 1\n[semaphore x/*]\nlimit = 5\n")
+    operator, client = daemon.client(), daemon.client()
+    held(client, "acquire x/1")
+    assert refused(client, "acquire x/2") == "quota"
+    reload_to(daemon, operator, "max-instances-per-user = 1\n[semaphore x/*]\nlimit = 5\n[lock x/1]\n")
+    assert "template" not in shown(client, "x/1") and shown(client, "x/1")["kind"] == "lock"
+    held(client, "acquire x/2")
+    reload_to(daemon, operator, "max-instances-per-user = 1\n[semaphore x/*]\nlimit = 5\n")
+    assert shown(client, "x/1")["template"] == "x/*"
+    assert refused(client, "acquire x/3") == "quota"
+
+
+# ---- all or nothing
+
+
+BAD = [
+    ("[semaphore s]\nlimit = 9\n[lock b]\ncolour = red\n", "colour"),
+    ("[semaphore s]\nlimit = 9\n[semaphore s]\nlimit = 8\n", "[semaphore s]"),
+    ("max-clients = 0\n[semaphore s]\nlimit = 9\n", "max-clients"),
+    ("[semaphore s]\nlimit = 9\n[pool p]\n", "items"),
+    ("[semaphore s]\nlimit = 9\nadmin-users = nobody-of-that-name\n", "nobody-of-that-name"),
+    ("[semaphore s\n", "]"),
+]
+
+
+@pytest.mark.parametrize("text, word", BAD, ids=range(len(BAD)))
+def test_a_bad_file_changes_nothing(berthd, text, word):
+    daemon = berthd("[semaphore s]\nlimit = 2\n[lock a]\n")
+    operator, client = daemon.client(), daemon.client()
+    held(client, "acquire s:2")
+    waits(client, "acquire s")
+    before = [line for line in client.lines("status") if line.startswith("resource")]
+    daemon.configure(text)
+    answer = operator.request("reload")
+    assert answer.startswith("error config ") and len(answer) < 4096
+    assert word.replace(" ", "%20") in answer and str(daemon.config) in answer
+    daemon.signal(signal.SIGHUP)
+    end = time.monotonic() + DEADLINE
+    while daemon.log.read_text().count("not reloaded") < 2:
+        assert time.monotonic() < end and is_quiet(client)
+    assert [line for line in client.lines("status") if line.startswith("resource")] == before
+    reload_to(daemon, operator, "[semaphore s]\nlimit = 3\n")
+    assert event(client)[0] == "granted"
+
+
+def test_no_file_any_more(berthd):
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    daemon.config.unlink()
+    assert refused(client, "reload") == "config"
+    held(client, "acquire a")
+
+
+def test_very_many_errors_fit_on_a_line(berthd):
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    daemon.configure("".join(f"colour{i} = %red\n" for i in range(3000)))
+    answer = client.request("reload")
+    assert answer.startswith("error config ") and 2000 < len(answer) < 4096
+    assert answer.count("%0A") > 5
+    assert is_quiet(client)
+
+
+def test_one_very_long_error(berthd):
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    daemon.configure("x" * 4000 + " = 1\n[" + "\x01" * 3000 + "]\n")
+    answer = client.request("reload")
+    assert answer.startswith("error config ") and len(answer.split(" ")) == 3
+    assert 50 < len(answer) < 4096
+    assert is_quiet(client)
+
+
+@pytest.mark.parametrize("before, after", [
+    ("[semaphore s]\nlimit = 2\n", "[pool s]\nitems = x y\n"),
+    ("[pool s]\nitems = x y\n", "[lock s]\n"),
+    ("[lock x/*]\n[pool s]\nitems = a\n", "[pool x/*]\nitems = b\n[semaphore s]\nlimit = 1\n")])
+@pytest.mark.parametrize("use", ["held", "waiting"])
+def test_no_other_kind_while_in_use(berthd, before, after, use):
+    daemon = berthd(before)
+    operator, client = daemon.client(), daemon.client()
+    name = "x/1" if "x/" in before else "s"
+    if use == "held":
+        lease = held(client, f"acquire {name}")
+    else:
+        assert operator.request(f"pause {name}") == "ok"
+        lease = waits(client, f"acquire {name}")
+    daemon.configure(after)
+    answer = operator.request("reload")
+    assert answer.startswith("error config ") and f"[{name}]" in answer and "in%20use" in answer
+    kind = shown(client, name)["kind"]
+    assert f"[{kind} " in before
+    assert client.request(f"release {lease}") == "ok"
+    assert operator.request("reload") == "ok"
+    assert f"[{status(client, name).resources[name]['kind']} " in after
+
+
+def test_a_semaphore_becomes_a_lock_while_in_use(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 2\n")
+    operator, client = daemon.client(), daemon.client()
+    held(client, "acquire s:2")
+    assert operator.request("limit s 3") == "ok"
+    reload_to(daemon, operator, "[lock s]\n")
+    resource = shown(client, "s")
+    assert (resource["kind"], resource["limit"], resource["in_use"]) == ("lock", "1", "2")
+
+
+# ---- the daemon's own keys
+
+
+def test_what_takes_effect_at_the_next_start(berthd, directory):
+    """The socket stays; each reload says so."""
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    daemon.config.write_text(f"[daemon]\nsocket = {directory / 'other'}\nsocket-mode = 0600\n[lock b]\n")
+    for n in (1, 2):
+        assert client.request("reload") == "ok"
+        log = daemon.log.read_text()
+        assert log.count("socket takes effect at the next start") == n
+        assert log.count("socket-mode takes effect at the next start") == n
+    daemon.configure("[lock b]\n")
+    assert client.request("reload") == "ok"  # as it was: nothing to say
+    assert daemon.log.read_text().count("takes effect at the next start") == 4
+    assert not (directory / "other").exists()
+    assert is_quiet(daemon.client())
+    held(client, "acquire b")
+
+
+@needs_root
+def test_bounds_and_admins(berthd):
+    daemon = berthd("[lock a]\n[semaphore s]\nlimit = 9\n")
+    operator, client = daemon.client(), connect_as(daemon, NOBODY)
+    held(client, "acquire a")
+    waits(client, "acquire a")
+    assert refused(client, "drain") == "forbidden"
+    reload_to(daemon, operator, f"admin-users = {NOBODY}\nmax-clients-per-user = 1\n"
+        "max-waiters-per-user = 1\nmax-leases-per-user = 3\n[lock a]\n[semaphore s]\nlimit = 9\n")
+    assert refused(client, "acquire a") == "quota"
+    held(client, "acquire s")
+    assert refused(client, "acquire s") == "quota"
+    assert connect_as(daemon, NOBODY).line().startswith("error busy ")
+    assert client.request("drain") == "ok held=2" and client.request("undrain") == "ok"
+    reload_to(daemon, operator, "[lock a]\n[semaphore s]\nlimit = 9\n")
+    assert refused(client, "drain") == "forbidden"
+    assert is_quiet(connect_as(daemon, NOBODY))
+
+
+@needs_root
+def test_rights_of_resources(berthd):
+    daemon = berthd("[lock a]\n")
+    operator, client = daemon.client(), connect_as(daemon, NOBODY)
+    lease = held(client, "acquire a")
+    reload_to(daemon, operator, "[lock a]\nallow-users = 0\n")
+    assert status(client).holders("a") == [lease]
+    assert refused(client, "acquire a") == "forbidden"
+    assert client.request(f"release {lease}") == "ok"
+
+
+def test_max_clients(berthd):
+    daemon = berthd("[lock a]\n")
+    clients = [daemon.client() for _ in range(4)]
+    assert all(is_quiet(client) for client in clients)
+    reload_to(daemon, clients[0], "max-clients = 2\n[lock a]\n")
+    assert all(is_quiet(client) for client in clients)
+    assert daemon.client().line().startswith("error busy ")
+    reload_to(daemon, clients[0], "[lock a]\n")
+    assert is_quiet(daemon.client())
+
+
+def test_includes(berthd, directory):
+    (directory / "conf.d").mkdir()
+    daemon = berthd("include = conf.d\n[lock a]\n")
+    client = daemon.client()
+    (directory / "conf.d" / "b.conf").write_text("[lock b]\n")
+    assert client.request("reload") == "ok"
+    held(client, "acquire b")
+    (directory / "conf.d" / "c.conf").write_text("[lock b]\n")
+    answer = client.request("reload")
+    assert answer.startswith("error config ") and "conf.d/c.conf" in answer and "b.conf" in answer
+
+
+# ---- runtime changes
+
+
+@ways
+def test_runtime_changes_last_until_their_keys_change(berthd, reload):
+    text = "[semaphore s]\nlimit = {}\nmax-waiters = {}\n[pool p]\nitems = {}\nselect = first\n"
+    daemon = berthd(text.format(4, 10, "x y"))
+    client = daemon.client()
+    for line in ("limit s 2", "add p z", "remove p x", "reserve p y reason=mine", "pause s reason=why",
+                 "reserve s 0"):
+        assert client.request(line) == "ok"
+    daemon.configure(text.format(4, 11, "x y"))
+    reload(daemon, client)
+    s, p = shown(client, "s"), shown(client, "p")
+    assert (s["limit"], s["changed"], s["paused"], s["reason"], s["reserved"]) == (
+        "2", "limit", "1", "why", "0")
+    assert (p["items"], p["changed"], p["reserve"]) == ("y,z", "items", "y,mine")
+    daemon.configure(text.format(5, 11, "x y w"))
+    reload(daemon, client)
+    s, p = shown(client, "s"), shown(client, "p")
+    assert s["limit"] == "5" and "changed" not in s and s["paused"] == "1"
+    assert p["items"] == "x,y,w" and "changed" not in p
+
+
+def test_drain_lasts_over_a_reload(berthd):
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    assert client.request("drain") == "ok held=0"
+    reload_to(daemon, client, "[lock a]\n[lock b]\n")
+    assert refused(client, "acquire b wait=0") == "draining"
+
+
+def test_many_reloads_while_everybody_works(berthd):
+    """Kinds of everything, at every step of a lease's life; the sanitizers look."""
+    texts = [
+        "[semaphore s]\nlimit = 3\n[pool p]\nitems = a b c\n[semaphore x/*]\nlimit = 2\n",
+        "[pool p]\nitems = c d\nselect = first\nmax-units-per-user = 1\n[lock s]\n[lock x/*]\n",
+        "[lock only]\n",
+        "[semaphore x/1]\nlimit = 1\n[semaphore s]\nlimit = 9\norder = first-fit\nidentity = shared\n"
+        "max-units-per-user = 2\n[pool p]\nitems = a\n",
+        "",
+    ]
+    daemon = berthd(texts[0])
+    operator = daemon.client()
+    clients = [daemon.client() for _ in range(8)]
+    for step in range(120):
+        client = clients[step % 8]
+        client.send(f"acquire s holder=h{step % 5}\nacquire p\nacquire x/{step % 3} s\nacquire p s x/1\n")
+        if step % 3 == 0:
+            client.send(f"release s item={step % 4}\nrelease p item=a\nrelease s holder=h{step % 5}\n")
+        reload_to(daemon, operator, texts[step * 7 % 5])
+        if step % 5 == 4:
+            clients[step % 8].close()
+            clients[step % 8] = daemon.client()
+    for client in clients:
+        client.close()
+    reload_to(daemon, operator, "")
+    while status(operator).held:
+        pass
+    assert status(operator).resources == {} and status(operator).waiting == 0
