@@ -1,6 +1,6 @@
-"""doc/protocol.md: what an operator asks for and sees: status, changes at runtime, drain, reload."""
+"""What changes while others hold and wait: by an operator at runtime, by a reload. Each answer of
+his requests by itself is in test_daemon_operator.py."""
 
-import os
 import re
 from urllib.parse import unquote
 
@@ -28,72 +28,6 @@ def daemon(berthd):
 @pytest.fixture
 def client(daemon):
     return daemon.client()
-
-
-# ---- status
-
-
-def test_status_of_everything(daemon, client):
-    other = daemon.client()
-    lease = held(client, "acquire p:2 t/x holder=me reason=why%20not program=prog pid=77")
-    waiting = waits(other, "acquire p:2 priority=-3", 1)
-    lines = client.lines("status")
-    assert lines[0] == "ok draining=0 held=1 waiting=1"
-    assert lines[-1] == "end"
-    who = f"pid={os.getpid()} uid={os.getuid()}"
-    patterns = [
-        "resource s kind=semaphore scope=host limit=3 in_use=0 free=3 waiting=0",
-        "resource l kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
-        "resource p kind=pool scope=host limit=3 in_use=2 free=1 waiting=1 items=a,b,c",
-        rf"holder {lease} units=a,b token=\d+ age=\d+ pid=77 uid={os.getuid()} holder=me "
-        r"program=prog reason=why%20not",
-        rf"waiter {waiting} position=1 wants=2 age=\d+ priority=-3 {who}",
-        r"resource t/x kind=semaphore scope=host limit=1 in_use=1 free=0 waiting=0 template=t/\*",
-        rf"holder {lease} units=0 token=\d+ age=\d+ pid=77 .*",
-    ]
-    assert len(lines) == len(patterns) + 2
-    for line, pattern in zip(lines[1:-1], patterns):
-        assert re.fullmatch(pattern, line), line
-
-
-def test_status_of_names(client):
-    lines = client.lines("status p l p")
-    assert [line.split(" ")[:2] for line in lines[1:-1]] == [
-        ["resource", "p"], ["resource", "l"], ["resource", "p"]]
-    assert refused(client, "status nope") == "unknown"
-    assert refused(client, "status l nope") == "unknown"
-    assert refused(client, "status -") == "bad-value"
-    assert refused(client, "status" + " l" * 17) == "malformed"
-    assert refused(client, "status lease=UPPER") == "bad-value"
-    assert refused(client, "status lease=11111111111") == "unknown"
-    assert refused(client, "status l lease=11111111111") == "malformed"
-    assert is_quiet(client), "an error is one line"
-
-
-def test_looking_at_an_instance_does_not_make_it(client):
-    client.lines("status t/x")
-    assert not any(name.startswith("t/") for name in status(client).resources)
-
-
-def test_status_of_a_lease(berthd):
-    """Eight of more holders, in order; of the waiters that one; only its resources."""
-    daemon = berthd("[semaphore many]\nlimit = 12\n[lock l]\n[lock other]\n")
-    client = daemon.client()
-    holders = [held(client, "acquire many") for _ in range(12)]
-    waiters = [waits(client, "acquire l many"), waits(client, "acquire many"),
-               waits(client, "acquire many l")]
-    shown = status(client, f"lease={waiters[2]}")
-    assert (shown.held, shown.waiting) == (12, 3)
-    assert list(shown.resources) == ["many", "l"]
-    assert shown.holders("many") == holders[:8]
-    assert shown.resources["many"]["in_use"] == "12"
-    assert shown.waiters("many") == shown.waiters("l") == [waiters[2]]
-    assert shown.resources["many"]["waiters"][0]["position"] == "3"
-    assert shown.resources["l"]["waiters"][0]["position"] == "2"
-    shown = status(client, f"lease={holders[10]}")
-    assert list(shown.resources) == ["many"]
-    assert shown.holders("many") == holders[:8]
-    assert shown.waiters("many") == []
 
 
 def test_a_waiter_that_is_passed_over_is_marked(berthd):
@@ -196,48 +130,6 @@ def test_changes_wake_and_hold_back(daemon, client):
     assert is_quiet(others[1]), "one is reserved still"
     assert client.request("add p b") == "ok"
     assert re.fullmatch(r"\* granted \w+ item=p,\d+,\w,\w,\w", others[1].line())
-
-
-# ---- drain
-
-
-def test_drain(daemon, client):
-    other, third = daemon.client(), daemon.client()
-    first, second = held(other, "acquire l"), held(other, "acquire s")
-    assert client.request("drain wait=1") == "ok held=2"
-    waiting = waits(third, "acquire l")
-    assert refused(third, "acquire p wait=0") == "draining"
-    assert status(third).draining == 1
-    other.request(f"release {first}")
-    assert is_quiet(client) and is_quiet(third)
-    other.request(f"release {second}")
-    assert client.line() == "* drained"
-    assert is_quiet(client) and is_quiet(other) and is_quiet(third)
-    assert other.request("undrain") == "ok"
-    assert event(third)[:2] == ("granted", waiting)
-    assert is_quiet(client), "it has been told already"
-    assert status(third).draining == 0
-
-
-def test_drained_at_once(daemon, client):
-    client.send("drain wait=1\n")
-    assert client.line() == "ok held=0"
-    assert client.line() == "* drained"
-    assert is_quiet(client)
-    assert client.request("undrain") == "ok"
-    assert is_quiet(client)
-
-
-def test_undrained(daemon, client):
-    other, silent = daemon.client(), daemon.client()
-    held(other, "acquire l")
-    assert client.request("drain wait=1") == "ok held=1"
-    assert silent.request("drain") == "ok held=1"
-    assert other.request("undrain") == "ok"
-    assert client.line() == "* undrained"
-    assert is_quiet(client) and is_quiet(silent) and is_quiet(other)
-    assert refused(client, "drain wait=soon") == "bad-value"
-    assert status(client).draining == 0
 
 
 def test_a_holder_that_dies_ends_a_drain(daemon, client):
