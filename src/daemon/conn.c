@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
 
@@ -337,14 +338,17 @@ static bool identify(struct conn *conn, uid_t *uidp)
     return true;
 }
 
-void conn_accept(struct server *server)
+void conn_accept(struct server *server, int fd)
 {
     uid_t uid = 0;
     struct conn *conn = memory_new(sizeof *conn);
     conn->server = server;
     uv_pipe_init(&server->loop, &conn->pipe, 0);
     server->n_conns++;
-    int error = uv_accept((uv_stream_t *)&server->listening, (uv_stream_t *)&conn->pipe);
+    int error = uv_pipe_open(&conn->pipe, fd);
+    if (error < 0) {
+        close(fd);
+    }
     if (error < 0 || !identify(conn, &uid)) {
         close_pipe(conn);
     } else if (server->n_conns > server->max_conns) {

@@ -42,8 +42,8 @@ struct conn {
 LIST_HEAD(conn_list, conn);
 STAILQ_HEAD(conn_queue, conn);
 
-/* Accepts one from the server's listener. Never leaves one in the queue. */
-void conn_accept(struct server *server);
+/* Takes over `fd`, just accepted: a connection, or refused and closed. */
+void conn_accept(struct server *server, int fd);
 /* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
 void conn_close(struct conn *conn);
 

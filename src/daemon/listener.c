@@ -134,6 +134,9 @@ void listener_close(struct listener *listener)
         status.st_dev == listener->device && status.st_ino == listener->inode) {
         unlink(listener->path);
     }
+    if (listener->fd >= 0) {
+        close(listener->fd);
+    }
     if (listener->lock_fd >= 0) {
         close(listener->lock_fd); /* the file stays: unlinking it would let two lock it */
     }

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct listener {
-    int fd; /* bound, not yet listening; given to libuv, which closes it */
+    int fd; /* bound, not yet listening */
     int lock_fd; /* <runtime directory>/<socket's name>.lock, held for life */
     char *path;
     dev_t device; /* of our socket, so that only that is unlinked */
@@ -22,7 +22,7 @@ struct listener {
 
 /* Makes the last folder of the path if it is missing. Logs why not. */
 bool listener_open(struct listener *listener, const char *path, uint32_t mode);
-/* Unlinks the socket if it is still ours; the fd is libuv's. */
+/* Unlinks the socket if it is still ours. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ enum {
     FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
     STALL_CHECK_MS = 1000,
     LONG_TURN_MS = 4,
+    ACCEPT_AGAIN_MS = 100,
 };
 
 /* ---- a turn ---- */
@@ -93,21 +95,37 @@ bool server_turn_is_long(const struct server *server)
 
 /* ---- callbacks ---- */
 
-/* Whoever connects without end would keep libuv here for ever. It waits for us to take one that
- * it has offered. */
-static void on_connection(uv_stream_t *listening, int status)
+static void on_connection(uv_poll_t *poll, int status, int events);
+
+static void start_accepting(struct server *server)
 {
-    struct server *server = container_of(listening, struct server, listening);
-    if (status < 0) {
-        log_provoked("cannot accept a connection: %s", uv_strerror(status));
-        return;
-    }
-    if (server_turn_is_long(server)) {
-        server->accepts_later = true;
-        server_continue_later(server);
-        return;
-    }
-    conn_accept(server);
+    uv_poll_start(&server->accepting, UV_READABLE, on_connection);
+}
+
+static void on_accept_timer(uv_timer_t *timer)
+{
+    start_accepting(container_of(timer, struct server, accept_timer));
+}
+
+/* Not by uv_listen(): its loop would keep us for as long as somebody connects without end, and for
+ * ever when there are no descriptors. Those who are left over wait for the next turn. */
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct server *server = container_of(poll, struct server, accepting);
+    (void)status, (void)events;
+    do {
+        int fd = accept4(server->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            conn_accept(server, fd);
+        } else if (errno == EAGAIN) {
+            break;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            log_provoked("cannot accept a connection: %s", strerror(errno));
+            uv_poll_stop(poll);
+            uv_timer_start(&server->accept_timer, on_accept_timer, ACCEPT_AGAIN_MS, 0);
+            break;
+        }
+    } while (!server_turn_is_long(server));
     server_end_turn(server);
 }
 
@@ -115,10 +133,6 @@ static void on_later(uv_idle_t *idle)
 {
     struct server *server = container_of(idle, struct server, later_idle);
     uv_idle_stop(idle);
-    if (server->accepts_later) {
-        server->accepts_later = false;
-        conn_accept(server);
-    }
     if (!STAILQ_EMPTY(&server->later)) {
         conn_continue(STAILQ_FIRST(&server->later));
     }
@@ -304,14 +318,13 @@ static bool start_listening(struct server *server, const char *path)
     if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
         return false;
     }
-    int error = uv_pipe_open(&server->listening, server->listener.fd);
-    if (error == 0) {
-        error = uv_listen((uv_stream_t *)&server->listening, BACKLOG, on_connection);
+    if (listen(server->listener.fd, BACKLOG) < 0) {
+        log_error("%s: cannot listen: %s", path, strerror(errno));
+        return false;
     }
-    if (error < 0) {
-        log_error("%s: cannot listen: %s", path, uv_strerror(error));
-    }
-    return error == 0;
+    uv_poll_init(&server->loop, &server->accepting, server->listener.fd);
+    start_accepting(server);
+    return true;
 }
 
 static void start_signals(struct server *server)
@@ -342,7 +355,7 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
         log_error("cannot start: %s", uv_strerror(error));
         exit(EX_UNAVAILABLE);
     }
-    uv_pipe_init(&server->loop, &server->listening, 0);
+    uv_timer_init(&server->loop, &server->accept_timer);
     uv_timer_init(&server->loop, &server->stall_timer);
     uv_idle_init(&server->loop, &server->later_idle);
     for (size_t i = 0; i < N_SERVER_SIGNALS; i++) {
@@ -382,6 +395,9 @@ static void close_handle(uv_handle_t *handle, void *unused)
 
 void server_deinit(struct server *server)
 {
+    if (uv_handle_get_type((uv_handle_t *)&server->accepting) == UV_POLL) {
+        uv_close((uv_handle_t *)&server->accepting, NULL); /* before its descriptor */
+    }
     listener_close(&server->listener);
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);

@@ -17,7 +17,8 @@ enum { N_SERVER_SIGNALS = 3 };
 
 struct server {
     uv_loop_t loop;
-    uv_pipe_t listening;
+    uv_poll_t accepting; /* of listener.fd */
+    uv_timer_t accept_timer; /* runs when nobody can be accepted for the moment */
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_timer_t stall_timer; /* runs while somebody does not read */
     uv_idle_t later_idle; /* runs while something was put off to a later turn of the loop */
@@ -34,7 +35,6 @@ struct server {
     nanoseconds started_at;
     nanoseconds armed_for; /* what deadline_fd is set to */
     int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
-    bool accepts_later; /* one connection is waiting in `listening` */
     bool stopping;
 };
 

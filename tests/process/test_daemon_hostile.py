@@ -1,0 +1,286 @@
+"""Whatever a client sends: one clear error for each line, nobody else notices, nothing leaks."""
+
+import contextlib
+import random
+import resource
+import socket
+
+import pytest
+
+from daemon_help import (
+    SANITIZED, held, is_quiet, open_files, refused, resident, status, stopped)
+from lines import DEADLINE, Client
+
+CONFIGURATION = """
+[lock a]
+[semaphore b]
+limit = 5
+[pool p]
+items = x y z
+[semaphore t/*]
+limit = 2
+max-instances = 50
+"""
+
+WORDS = [b"acquire", b"release", b"cancel", b"status", b"hello", b"limit", b"pause", b"reserve", b"add",
+    b"remove", b"reset", b"resume", b"a", b"b:2", b"p", b"t/1", b"t/2", b"b:0", b"b:99999999999", b"x",
+    b"holder=h", b"item=x", b"item=0", b"wait=0", b"wait=1ms", b"wait=", b"priority=-5", b"reason=%41%",
+    b"reason=%ff%01", b"program=x", b"pid=1", b"parent=1", b"lease=1", b"lease=zz", b"1", b"3", b"%00", b"%",
+    b"=", b"a=b", b"\xff", b"\0", b"", b"wait=1", b"proto=1"]
+
+
+class Bystander:
+    """Another client on another connection, and what the daemon used before."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.client = daemon.client()
+        self.works()
+        self.files, self.memory = open_files(daemon), resident(daemon)
+
+    def works(self):
+        lease = held(self.client, "acquire mine wait=0")
+        assert self.client.request(f"release {lease}") == "ok"
+
+    def finds_all_as_it_was(self):
+        """Once berthd has found out that the connections have ended."""
+        while open_files(self.daemon) > self.files:
+            self.works()
+        after = status(self.client)
+        assert (after.held, after.waiting) == (0, 0)
+        if not SANITIZED:
+            assert resident(self.daemon) - self.memory < 4_000_000
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIGURATION + "[lock mine]\n")
+
+
+@pytest.fixture
+def bystander(daemon):
+    bystander = Bystander(daemon)
+    yield bystander
+    for client in daemon.clients[1:]:
+        client.close()
+    bystander.finds_all_as_it_was()
+
+
+def throw(client, data):
+    """Sends what it can, reading all the while; returns what came. Then half-closes."""
+    client.socket.settimeout(0.001)
+    answers = b""
+    while data:
+        with contextlib.suppress(TimeoutError):
+            data = data[client.socket.send(data):]
+        with contextlib.suppress(TimeoutError):
+            answers += client.socket.recv(1 << 20)
+    client.socket.shutdown(socket.SHUT_WR)
+    client.socket.settimeout(DEADLINE)
+    while more := client.socket.recv(1 << 20):
+        answers += more
+    return answers
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_bytes(daemon, bystander, seed):
+    """An error for each line, whatever it is."""
+    data = random.Random(seed).randbytes(200_000)
+    answers = throw(daemon.client(), data).splitlines()
+    bystander.works()
+    too_long = sum(1 for line in data.split(b"\n")[:-1] if len(line) > 4095)
+    assert len(answers) == data.count(b"\n") + (len(data.split(b"\n")[-1]) > 4095)
+    assert all(line.startswith(b"error ") for line in answers)
+    assert sum(line.startswith(b"error too-long ") for line in answers) >= too_long
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_requests(daemon, bystander, seed):
+    """Of the right words in the wrong places: an answer for each, and no more."""
+    choose = random.Random(seed)
+    lines = [b" ".join(choose.choices(WORDS, k=choose.randint(1, 5))) for _ in range(3000)]
+    answers = throw(daemon.client(), b"\n".join(lines) + b"\n").decode().splitlines()
+    bystander.client.send("reset a\nreset b\nreset p\n" + "".join(f"reset t/{i}\n" for i in (1, 2)))
+    assert [bystander.client.line() for _ in range(5)] == ["ok"] * 5
+    bystander.works()
+    inside, count = False, 0
+    for line in answers:
+        word = line.split(" ")[0]
+        if inside:
+            assert word in ("resource", "holder", "waiter", "end"), line
+            inside = word != "end"
+        elif word != "*":
+            assert word in ("ok", "error", "waiting"), line
+            count += 1
+            inside = line.startswith("ok draining=")
+    assert count == len(lines)
+
+
+@pytest.mark.parametrize("data, expected", [
+    (b"x" * (1 << 20) + b"\n", b"too-long"),
+    (b"\0" * 100 + b"\n", b"malformed"),
+    (b"\0" * (1 << 20) + b"\n", b"too-long"),
+    (b"acquire " + b"a " * 2000 + b"\n", b"malformed"),
+    (b"acquire " + b"a=" * 2000 + b"\n", b"unknown-key"),
+    (b"acquire a reason=" + b"%41" * 1300 + b"\n", b"bad-value"),
+    (b"acquire a " + b"%" * 4000 + b"\n", b"malformed"),
+    (b"x" * 4095 + b"\n", b"unknown-command"),
+    (b"\r\n", b"malformed"),
+    (b"GET / HTTP/1.1\r\n", b"malformed"),
+    ("acquire \u00fcber\n".encode(), b"malformed"),
+], ids=range(11))
+def test_one_clear_error(daemon, bystander, data, expected):
+    client = daemon.client()
+    for _ in range(20):
+        client.send(data)
+        line = client.line().encode()
+        assert line.startswith(b"error " + expected + b" ") and len(line) < 4096
+        assert is_quiet(client)
+    bystander.works()
+
+
+@pytest.mark.parametrize("data", [
+    b"x" * (1 << 20), b"acquire a", b"acquire a wait=1h reason=" + b"x" * 4000, b"\xff", b""],
+    ids=["long", "acquire", "longer", "byte", "nothing"])
+def test_a_line_that_never_ends(daemon, bystander, data):
+    """Many such clients cost no more than a line each."""
+    clients = [daemon.client() for _ in range(100)]
+    for client in clients:
+        client.send(data)
+    bystander.works()
+    if not SANITIZED:
+        assert resident(daemon) - bystander.memory < 100 * 20_000
+    with stopped(daemon):
+        for client in clients:
+            client.close()
+    bystander.works()
+
+
+def test_ten_thousand_connections(daemon, bystander):
+    for i in range(10_000):
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as sock:
+            sock.connect(str(daemon.socket))
+            if i % 4 == 1:
+                sock.send(b"acquire b\nacquire b\nacquire")
+            if i % 4 == 2:
+                sock.send(b"status\n")
+    bystander.works()
+
+
+def test_thousands_of_requests_pipelined_and_read_late(daemon, bystander):
+    client = daemon.client()
+    client.send("acquire b:6\n" * 10_000)
+    bystander.works()
+    for _ in range(10_000):
+        assert client.line().startswith("error impossible ")
+
+
+def test_thousands_of_waiters_cancelled_at_once(berthd):
+    """By another one, by their own client, by an operator, and by the clock."""
+    daemon = berthd("max-waiters-per-user = 10000\nmax-leases-per-user = 20000\n"
+        "[lock a]\nmax-waiters = 10000\n[lock mine]\n")
+    bystander = Bystander(daemon)
+    holder, crowd, other = daemon.client(), daemon.client(), daemon.client()
+    held(holder, "acquire a")
+    n = 2000
+    for how in ("another", "own", "clock"):
+        wait = " wait=300ms" if how == "clock" else ""
+        crowd.send(f"acquire a{wait}\n" * n)
+        leases = [crowd.line().split()[1] for _ in range(n)]
+        if how == "another":
+            other.send("".join(f"cancel {lease}\n" for lease in leases))
+            assert all(other.line() == "ok" for _ in range(n))
+        elif how == "own":
+            crowd.send("".join(f"release {lease}\n" for lease in leases))
+            assert all(crowd.line() == "ok" for _ in range(n))
+        bystander.works()
+        if how != "own":
+            code = "cancelled" if how == "another" else "timeout"
+            denied = [crowd.line().split()[:4] for _ in range(n)]
+            assert denied == [["*", "denied", lease, code] for lease in leases]
+    crowd.send("acquire a\n" * n)
+    for _ in range(n):
+        assert crowd.line().startswith("waiting ")
+    daemon.configure("[lock mine]\n")
+    assert other.request("reload") == "ok"
+    assert all(crowd.line().split()[3] == "unknown" for _ in range(n))
+    for client in (holder, crowd, other):
+        client.close()
+    bystander.finds_all_as_it_was()
+
+
+def test_instances_without_end(daemon, bystander):
+    client = daemon.client()
+    for i in range(2000):
+        lease = held(client, f"acquire t/{i}")
+        assert client.request(f"release {lease}") == "ok"
+    for i in range(50):
+        held(client, f"acquire t/{i}")
+    assert refused(client, "acquire t/50") == "quota"
+    assert len(status(client).resources) == 4 + 50
+    bystander.works()
+
+
+def test_a_client_that_is_stopped_hurts_nobody(daemon, bystander):
+    """It cannot read what becomes of it."""
+    client, other = daemon.client(), daemon.client()
+    held(client, "acquire a")
+    client.send("acquire a\n" * 500)
+    for _ in range(50):
+        bystander.works()
+    client.close()
+    held(other, "acquire a")
+
+
+# ---- few descriptors
+
+
+def limit_files(daemon, soft, hard=None):
+    """berthd makes use of the hard limit when it reads its configuration."""
+    pid = daemon.process.pid
+    hard = hard or resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("files", [32, 40, 64, 100, 200])
+def test_more_connections_than_files(berthd, files):
+    """There are always files left for a reload, and a word for who is refused."""
+    daemon = berthd("[lock a]\n[lock mine]\n")
+    first = Bystander(daemon)
+    limit_files(daemon, files, files)
+    assert first.client.request("reload") == "ok"
+    clients = []
+    while len(clients) < files:
+        clients.append(Client(daemon.socket))
+        with contextlib.suppress(BrokenPipeError):
+            clients[-1].send("ping\n")
+    answers = [client.line() for client in clients]
+    served = answers.count("ok")
+    assert min(files // 4, 8) - 1 <= served < files - 10
+    assert all(answer == "ok" or answer.startswith("error busy ") for answer in answers)
+    first.works()
+    held(clients[0], "acquire a")
+    assert first.client.request("reload") == "ok"
+    for client in clients:
+        client.close()
+    first.finds_all_as_it_was()
+    held(daemon.client(), "acquire a")
+
+
+def test_no_files_left_at_all(berthd):
+    """The limit sinks below what is open: new ones wait, the old ones live on, and later all is as it
+    was. libuv's own accept loop never came back."""
+    daemon = berthd("[lock a]\n[lock mine]\n")
+    first = Bystander(daemon)
+    limit_files(daemon, 5)
+    late = [daemon.client() for _ in range(30)]
+    for client in late:
+        client.send("ping\n")
+        first.works()
+    limit_files(daemon, 200)
+    for client in late:
+        assert client.line() == "ok"
+    held(late[0], "acquire a")
+    for client in late:
+        client.close()
+    first.finds_all_as_it_was()
