@@ -64,10 +64,23 @@ static enum asking_result refuse(struct asking *asking, int status)
     return ASKING_REFUSED;
 }
 
+/* "db, gpus" */
+static void append_names(char *out, size_t size, const struct options *options)
+{
+    for (size_t i = 0; i < options->n_wanted; i++) {
+        append(out, size, "%s%.*s", i > 0 ? ", " : "", options->wanted[i].name_length,
+            options->wanted[i].name);
+    }
+}
+
 static enum asking_result time_out(struct asking *asking)
 {
+    bool is_away = asking->state == ASKING_APART && asking->why_down[0];
+    char names[256] = "";
+    append_names(names, sizeof names, asking->options);
     if (!asking->options->quiet) {
-        message("timed out waiting");
+        message("timed out waiting for %s%s%s%s", names, is_away ? " (" : "",
+            is_away ? asking->why_down : "", is_away ? ")" : "");
     }
     return refuse(asking, STATUS_NOT_ACQUIRED);
 }
@@ -200,7 +213,11 @@ static enum asking_result is_denied(struct asking *asking, struct answer *answer
 {
     int status = answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
     const char *text = message_clean(answer->text);
-    char why[512] = "";
+    char why[1024] = "";
+    if (answer->kind == ANSWER_EVENT) { /* which does not say what it is about */
+        append_names(why, 256, asking->options);
+        append(why, sizeof why, ": ");
+    }
     append(why, sizeof why, "%s", text[0] ? text : code_table[answer->code].meaning);
     append(why, sizeof why, " (%s)", answer->code_word);
 

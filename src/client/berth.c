@@ -28,7 +28,8 @@ static int print_help(void)
            "  berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...\n"
            "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
            "\n"
-           "Runs a job under a lease of berthd. See `berth run --help`, `berth release --help`.\n");
+           "Runs a job under a lease of berthd. See `berth run --help`, `berth release --help`.\n"
+           "What is held and waited for: berthctl status.\n");
     return 0;
 }
 
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
             return run_command(&commands[i], argc - 1, argv + 1);
         }
     }
-    if (strcmp(word, "--help") == 0) {
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         return print_help();
     }
     if (strcmp(word, "--version") == 0) {

@@ -78,6 +78,21 @@ static void environment_add_granted(
     environment_add_units(environment, granted, ' ');
 }
 
+/* Whose units --export is for: the only pool's, as its items mean something outside; else the first
+ * resource's. */
+static const struct granted *exported(const struct grant *grant)
+{
+    const struct granted *pool = NULL;
+    size_t n_pools = 0;
+    for (size_t i = 0; i < grant->n; i++) {
+        if (grant->granted[i].pool) {
+            pool = &grant->granted[i];
+            n_pools++;
+        }
+    }
+    return n_pools == 1 ? pool : &grant->granted[0];
+}
+
 bool environment_fill(struct environment *environment, const struct grant *grant,
     const struct options *options, const char *socket)
 {
@@ -93,7 +108,7 @@ bool environment_fill(struct environment *environment, const struct grant *grant
     }
     if (options->export) {
         environment_add(environment, "%s=", options->export);
-        environment_add_units(environment, &grant->granted[0], ',');
+        environment_add_units(environment, exported(grant), ',');
     }
     return environment->n < sizeof environment->bytes;
 }

@@ -165,7 +165,7 @@ static const struct option_row run_rows[] = {
     {LETTER_IF_DOWN, "if-down", "fail|wait|run", set_if_down, "if berthd does not answer (fail)"},
     {LETTER_DOWN_AFTER, "down-after", "DURATION", set_down_after,
         "how long berthd may take to answer (5s)"},
-    {LETTER_EXPORT, "export", "VAR", set_export, "put the slots or items, comma-joined, into VAR"},
+    {LETTER_EXPORT, "export", "VAR", set_export, "put the items (of the only pool) or slots into VAR"},
     {'S', "socket", "PATH|user", set_socket, "berthd's socket; \"user\" is that of your own"},
     {'q', "quiet", NULL, set_quiet, "say nothing about waiting and being busy"},
     {'v', "verbose", NULL, set_verbose, "say what was granted"},

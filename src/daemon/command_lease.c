@@ -5,6 +5,7 @@
 #include "daemon/why.h"
 #include "wire/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- acquire ---- */
@@ -46,7 +47,10 @@ static bool parse_wants(struct call *call, struct ask *ask)
         }
         for (size_t k = 0; k < i; k++) {
             if (strcmp(ask->wants[k].name, want->name) == 0) {
-                call_refuse(call, CODE_MALFORMED, want->name);
+                char why[NAME_BYTES * 2 + 64];
+                snprintf(
+                    why, sizeof why, "%s: named twice; ask for %s:COUNT", want->name, want->name);
+                answer_error_saying(call->out, CODE_MALFORMED, why);
                 return false;
             }
         }
@@ -185,7 +189,8 @@ void command_acquire(struct call *call)
         answer_acquired(call, lease);
     } else {
         char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-        why_refused(why, sizeof why, call->server->core, &ask, outcome, about, call->now);
+        why_refused(why, sizeof why, call->server->core, &ask, call->conn->client.uid, outcome,
+            about, call->now);
         answer_error_saying(call->out, outcome_code(outcome), why);
     }
 }

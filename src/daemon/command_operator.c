@@ -6,7 +6,23 @@
 #include "daemon/server.h"
 #include "wire/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* What "kind" means for each change. */
+static const char *const kind_texts[N_CHANGES] = {
+    [CHANGE_LIMIT] = "a lock's limit is 1 or 0, a pool's is its items: add, remove, reserve",
+    [CHANGE_ADD] = "a slot is added by ending its reservation; more of them, by limit",
+    [CHANGE_REMOVE] = "only a pool's items are removed; a semaphore has a limit",
+};
+
+static void refuse_kind(struct call *call, const char *name, enum change_kind kind)
+{
+    char why[NAME_BYTES + 128];
+    snprintf(why, sizeof why, "%s: %s", name,
+        kind_texts[kind] ? kind_texts[kind] : code_table[CODE_KIND].meaning);
+    answer_error_saying(call->out, CODE_KIND, why);
+}
 
 static void run_change(struct call *call, struct change change)
 {
@@ -18,6 +34,8 @@ static void run_change(struct call *call, struct change change)
         call_ok(call);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse(call, CODE_UNKNOWN, change.item);
+    } else if (outcome == OUTCOME_KIND) {
+        refuse_kind(call, name, change.kind);
     } else {
         call_refuse(call, outcome_code(outcome), name);
     }
@@ -96,12 +114,14 @@ void command_undrain(struct call *call)
 /* As much of all messages as a line can hold; the log has them whole. */
 static void answer_conf_errors(struct call *call, const struct conf_errors *errors)
 {
-    enum { ENCODED_MOST = LINE_BYTES - 64 };
+    enum { ENCODED_MOST = LINE_BYTES - 256 };
     struct text all = TEXT_INIT;
     size_t encoded = 0;
     for (size_t i = 0; i < errors->n; i++) {
         size_t length = percent_encode(NULL, 0, errors->messages[i]) + 3;
         if (encoded + length > ENCODED_MOST) {
+            text_add_format(
+                &all, "\n... and %zu more: see the log, or berthd --check", errors->n - i);
             break;
         }
         encoded += length;

@@ -21,7 +21,8 @@ static bool make_folder(const char *path)
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     mode_t umask_before = umask(022); /* others must get at the host's socket */
-    bool made = slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST;
+    bool made =
+        slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST;
     umask(umask_before);
     if (!made) {
         log_error("cannot make %s: %s", folder, strerror(errno));

@@ -27,14 +27,15 @@ static const char usage[] =
     "\n"
     "Holds leases on the semaphores, locks and pools of its configuration for local jobs.\n"
     "\n"
-    "  -c, --config FILE   the configuration; else /etc/berth/berth.conf, or for an\n"
+    "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
     "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"
     "      --check         only see whether the configuration is right\n"
     "      --ready-fd N    write a line to descriptor N when clients can connect\n"
     "  -v, --verbose       log more\n"
-    "      --version, --help\n";
+    "  -h, --help\n"
+    "      --version\n";
 
-enum { OPTION_CHECK = 256, OPTION_READY_FD, OPTION_VERSION, OPTION_HELP };
+enum { OPTION_CHECK = 256, OPTION_READY_FD, OPTION_VERSION };
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
@@ -42,7 +43,7 @@ static const struct option long_options[] = {
     {"ready-fd", required_argument, NULL, OPTION_READY_FD},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, OPTION_VERSION},
-    {"help", no_argument, NULL, OPTION_HELP},
+    {"help", no_argument, NULL, 'h'},
     {0},
 };
 
@@ -65,7 +66,7 @@ static struct options parse_options(int argc, char **argv)
 {
     struct options options = {.ready_fd = -1};
     int option;
-    while ((option = getopt_long(argc, argv, "c:v", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "c:hv", long_options, NULL)) != -1) {
         switch (option) {
         case 'c':
             options.conf_path = optarg;
@@ -82,7 +83,7 @@ static struct options parse_options(int argc, char **argv)
         case OPTION_VERSION:
             puts("berthd " PACKAGE_VERSION);
             exit(EXIT_SUCCESS);
-        case OPTION_HELP:
+        case 'h':
             fputs(usage, stdout);
             exit(EXIT_SUCCESS);
         default:
@@ -90,6 +91,7 @@ static struct options parse_options(int argc, char **argv)
         }
     }
     if (optind != argc) {
+        fprintf(stderr, "berthd: unexpected argument: %s\n", argv[optind]);
         exit_with_usage();
     }
     return options;
@@ -103,7 +105,7 @@ static char *default_conf_path(void)
     char *path = NULL;
     int n;
     if (geteuid() == 0 || (!base && !home)) {
-        n = asprintf(&path, "/etc/berth/berth.conf");
+        n = asprintf(&path, SYSCONFDIR "/berth/berth.conf");
     } else if (base && base[0] == '/') {
         n = asprintf(&path, "%s/berth/berth.conf", base);
     } else {
@@ -122,10 +124,13 @@ static char *socket_path(const struct options *options, const struct conf *conf)
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     bool own_file = !options->conf_path && geteuid() != 0;
     char *path;
-    if (!own_file || !runtime || strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0) {
+    if (!own_file || strcmp(conf->socket, CONF_DEFAULT_SOCKET) != 0) {
         return memory_string(conf->socket);
     }
-    if (asprintf(&path, "%s/berth/berth.sock", runtime) < 0) {
+    int n = runtime && runtime[0] == '/'
+        ? asprintf(&path, "%s/berth/berth.sock", runtime)
+        : asprintf(&path, "/run/user/%u/berth/berth.sock", (unsigned)geteuid());
+    if (n < 0) {
         abort();
     }
     return path;

@@ -10,6 +10,8 @@ struct refusal {
     const struct ask *ask;
     const struct want *want; /* the one that it is about */
     const struct resource *resource; /* of that; NULL if it is not alive */
+    const struct definition *definition; /* of that; NULL if there is none */
+    const struct lease *same_identity; /* that has the identity asked for; or NULL */
     nanoseconds now;
 };
 
@@ -17,8 +19,16 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 {
     const struct resource *resource = refusal->resource;
     const struct claim *holder = TAILQ_FIRST(&resource->holders);
-    int n =
-        snprintf(out, size, "%u of %u in use", resource_in_use(resource), resource_limit(resource));
+    uint32_t reserved = resource->n_in_state[UNIT_RESERVED];
+    uint32_t cooling = resource->n_in_state[UNIT_COOLING];
+    int n = snprintf(out, size, "%u wanted, %u of %u in use", refusal->want->count,
+        resource_in_use(resource), resource_limit(resource));
+    if (reserved > 0 && (size_t)n < size) {
+        n += snprintf(out + n, size - (size_t)n, ", %u reserved", reserved);
+    }
+    if (cooling > 0 && (size_t)n < size) {
+        n += snprintf(out + n, size - (size_t)n, ", %u cooling down", cooling);
+    }
     if (holder && (size_t)n < size) {
         const struct lease *lease = holder->lease;
         n += snprintf(out + n, size - (size_t)n, ", %spid %d (%s%suid %u%s%s) for %llds",
@@ -32,9 +42,11 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 
 static size_t why_impossible(char *out, size_t size, const struct refusal *refusal)
 {
-    const struct resource *resource = refusal->resource;
-    uint32_t most = resource_most(resource);
-    uint32_t per_user = resource->definition->max_units_per_user;
+    const struct definition *definition = refusal->definition;
+    uint32_t in_file =
+        definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
+    uint32_t most = refusal->resource ? resource_most(refusal->resource) : in_file;
+    uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
         return (size_t)snprintf(out, size, "a count is at least 1");
     }
@@ -46,20 +58,26 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
 
 static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 {
-    const char *reason = refusal->resource->pause_reason;
+    const char *reason = refusal->resource ? refusal->resource->pause_reason : NULL;
     return (size_t)snprintf(
         out, size, "an operator has paused it%s%s", reason ? ": " : "", reason ? reason : "");
 }
 
 static size_t why_held(char *out, size_t size, const struct refusal *refusal)
 {
-    return (size_t)snprintf(out, size, "the identity %s has it already", refusal->ask->holder);
+    int n = snprintf(out, size, "the identity %s has it already", refusal->ask->holder);
+    const struct lease *lease = refusal->same_identity;
+    if (lease && (size_t)n < size) {
+        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", lease->pid,
+            lease->state == LEASE_HELD ? "held" : "waiting");
+    }
+    return (size_t)n;
 }
 
 static size_t why_forbidden(char *out, size_t size, const struct refusal *refusal)
 {
     return (size_t)snprintf(
-        out, size, "the highest priority is %d", (int)refusal->resource->definition->max_priority);
+        out, size, "the highest priority is %d", (int)refusal->definition->max_priority);
 }
 
 /* Those that can say more than their code does. */
@@ -72,6 +90,12 @@ static size_t (*const explanations[N_OUTCOMES])(
     [OUTCOME_FORBIDDEN] = why_forbidden,
 };
 
+/* The others can be said of an instance that is not alive. */
+static bool needs_resource(enum outcome outcome)
+{
+    return outcome == OUTCOME_WOULD_WAIT;
+}
+
 static const struct want *find_want(const struct ask *ask, const char *name)
 {
     for (size_t i = 0; name && i < ask->n_wants; i++) {
@@ -82,17 +106,22 @@ static const struct want *find_want(const struct ask *ask, const char *name)
     return NULL;
 }
 
-void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask, uint32_t uid,
     enum outcome outcome, const char *about, nanoseconds now)
 {
+    struct resource *resource = about ? core_find_resource(core, about) : NULL;
     struct refusal refusal = {
         .ask = ask,
         .want = find_want(ask, about),
-        .resource = about ? core_find_resource(core, about) : NULL,
+        .resource = resource,
+        .definition = about ? core_find_definition(core, about) : NULL,
+        .same_identity =
+            resource && ask->holder ? core_find_identity(core, resource, uid, ask->holder) : NULL,
         .now = now,
     };
     size_t n = about ? (size_t)snprintf(out, size, "%s: ", about) : 0;
-    if (refusal.want && refusal.resource && explanations[outcome]) {
+    bool is_known = refusal.want && refusal.definition && (resource || !needs_resource(outcome));
+    if (is_known && explanations[outcome]) {
         explanations[outcome](out + n, size - n, &refusal);
     } else {
         snprintf(out + n, size - n, "%s", code_table[outcome_code(outcome)].meaning);

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Writes at most `size` bytes; `about` as core_acquire() said, or NULL. */
-void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+/* Writes at most `size` bytes; `uid` asked, and `about` is as core_acquire() said, or NULL. */
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask, uint32_t uid,
     enum outcome outcome, const char *about, nanoseconds now);
 
 #endif

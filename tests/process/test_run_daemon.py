@@ -89,7 +89,7 @@ def test_what_status_shows(berth, berthd):
 
 @pytest.mark.parametrize("args, status, message", [
     (["-n", "deploy"], 75, "(would-wait)"),
-    (["-w", "0.1", "deploy"], 75, "timed out waiting"),
+    (["-w", "0.1", "deploy"], 75, "timed out waiting for deploy"),
     (["-n", "-E", "0", "deploy"], 0, "(would-wait)"),
     (["-n", "-q", "deploy"], 75, None),
     (["--holder", "me", "gpus"], 75, "(held)"),

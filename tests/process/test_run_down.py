@@ -245,7 +245,7 @@ def test_a_short_wait_is_no_outage(berth, fake):
     process = berth.start("run", "-w", "1ms", "r", "--", "true")
     peer, _ = fake.asked()
     peer.send("waiting 1 position=1\n")
-    assert error_of(process, 75) == "berth: timed out waiting\n"
+    assert error_of(process, 75) == "berth: timed out waiting for r\n"
 
 
 # ---- gone while in the queue ----

@@ -48,11 +48,12 @@ def test_items(berth, fake):
 
 
 def test_several_resources(berth, fake):
-    """In the order of the command line; the plain names are the first one's."""
+    """In the order of the command line; the plain names are the first one's, the exported units
+    the only pool's."""
     found = variables(
         berth, fake, "ok 3k slot=b,2,1-2 item=a,1,x", "b:2", "a", "--export", "CUDA")
     assert found == {
-        "BERTH_LEASE": "3k", "BERTH_SOCKET": str(fake.path), "CUDA": "1,2",
+        "BERTH_LEASE": "3k", "BERTH_SOCKET": str(fake.path), "CUDA": "x",
         "BERTH_NAME": "b", "BERTH_TOKEN": "2", "BERTH_SLOT": "1 2", "BERTH_COUNT": "2",
         "BERTH_1_NAME": "b", "BERTH_1_TOKEN": "2", "BERTH_1_SLOT": "1 2", "BERTH_1_COUNT": "2",
         "BERTH_2_NAME": "a", "BERTH_2_TOKEN": "1", "BERTH_2_ITEM": "x", "BERTH_2_COUNT": "1"}
