@@ -4,6 +4,7 @@
 #include "daemon/command.h"
 #include "daemon/log.h"
 #include "daemon/server.h"
+#include "daemon/settings.h"
 #include "wire/text.h"
 
 #include <stdio.h>
@@ -136,7 +137,7 @@ static void answer_conf_errors(struct call *call, const struct conf_errors *erro
 void command_reload(struct call *call)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
-    if (server_reload(call->server, &errors)) {
+    if (settings_reload(call->server, &errors)) {
         call_ok(call);
     } else {
         answer_conf_errors(call, &errors);

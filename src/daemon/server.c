@@ -4,17 +4,15 @@
 #include "daemon/answer.h"
 #include "daemon/clock.h"
 #include "daemon/log.h"
+#include "daemon/settings.h"
 #include "store/local.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sysexits.h>
@@ -22,8 +20,6 @@
 
 enum {
     BACKLOG = 4096,
-    FILES_RESERVED = 64, /* for everything that is not a connection */
-    FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
     STALL_CHECK_MS = 1000,
     LONG_TURN_MS = 4,
     ACCEPT_AGAIN_MS = 100,
@@ -206,95 +202,11 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 {
     struct server *server = handle->data;
     if (signal_number == SIGHUP) {
-        server_reload(server, NULL);
+        settings_reload(server, NULL);
         server_end_turn(server);
     } else {
         server_stop(server);
     }
-}
-
-/* ---- configuration ---- */
-
-static uint32_t most_connections(const struct conf *conf)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
-        files.rlim_cur = 1024;
-    }
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    getrlimit(RLIMIT_NOFILE, &files);
-    uint32_t all = files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
-    uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
-        : all / 2 > FEWEST_RESERVED              ? all / 2
-                                                 : FEWEST_RESERVED;
-    uint32_t possible = all > reserved ? all - reserved : 1;
-    return conf->max_clients < possible ? conf->max_clients : possible;
-}
-
-static void use_conf(struct server *server, struct conf *conf)
-{
-    server->conf = conf;
-    server->max_conns = most_connections(conf);
-    server->admins = (struct daemon_admins){
-        .own_uid = geteuid(),
-        .users = &conf->admin_users,
-        .groups = &conf->admin_groups,
-    };
-}
-
-static bool define(struct server *server, const struct conf *conf, const char **refusedp)
-{
-    enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
-        &conf->user_bounds, clock_now(), &server->store->effects, refusedp);
-    server_carry_out(server);
-    return outcome == OUTCOME_OK;
-}
-
-static void add_kind_conflict(struct conf_errors *errors, const struct conf *conf, const char *name)
-{
-    char message[PATH_MAX + 256];
-    snprintf(message, sizeof message,
-        "%s: [%s]: is in use, and cannot become another kind of resource meanwhile", conf->path,
-        name);
-    errors->messages = memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
-    errors->messages[errors->n++] = memory_string(message);
-}
-
-static void warn_of_fixed_changes(const struct conf *running, const struct conf *loaded)
-{
-    const char *words[CONF_FIXED_KEYS];
-    size_t n = conf_fixed_changes(running, loaded, words);
-    for (size_t i = 0; i < n; i++) {
-        log_warning("%s: %s takes effect at the next start", loaded->path, words[i]);
-    }
-}
-
-bool server_reload(struct server *server, struct conf_errors *errors)
-{
-    struct conf_errors own = CONF_ERRORS_INIT;
-    struct conf_errors *found = errors ? errors : &own;
-    struct conf *conf = conf_load(server->conf->path, found);
-    const char *refused = NULL;
-    if (conf && !define(server, conf, &refused)) {
-        add_kind_conflict(found, conf, refused);
-        conf = conf_free(conf);
-    }
-    for (size_t i = 0; i < found->n; i++) {
-        log_error("%s", found->messages[i]);
-    }
-    conf_errors_deinit(&own);
-    if (!conf) {
-        log_error("%s: not reloaded: nothing has changed", server->conf->path);
-        return false;
-    }
-    warn_of_fixed_changes(server->conf, conf);
-    struct conf *before = server->conf;
-    conf_keep_fixed(before, conf);
-    use_conf(server, conf);
-    conf_free(before);
-    log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
-    return true;
 }
 
 /* ---- life ---- */
@@ -363,10 +275,10 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     }
     uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
     uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
-    use_conf(server, conf);
+    settings_use(server, conf);
     server->store = local_store_new(&options);
     server->core = local_store_core(server->store);
-    define(server, conf, &refused); /* nothing is in use yet: cannot be refused */
+    settings_define(server, conf, &refused); /* nothing is in use yet: cannot be refused */
     start_signals(server);
     return start_listening(server, path);
 }

@@ -46,9 +46,6 @@ void server_run(struct server *server, int ready_fd);
 /* Everything is closed and freed; asserts that nothing of the loop is left. */
 void server_deinit(struct server *server);
 
-/* The configuration anew: all or nothing. Errors are logged, and returned if `errors` is given. */
-bool server_reload(struct server *server, struct conf_errors *errors);
-
 /* After each operation of the store: turns its effects into lines, and clears them. */
 void server_carry_out(struct server *server);
 /* Tells those who sent "drain wait=1" how it ended: drained or undrained. */

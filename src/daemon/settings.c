@@ -1,0 +1,97 @@
+#include "daemon/settings.h"
+
+#include "core/memory.h"
+#include "daemon/clock.h"
+#include "daemon/log.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    FILES_RESERVED = 64, /* for everything that is not a connection */
+    FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
+};
+
+static uint32_t most_connections(const struct conf *conf)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
+        files.rlim_cur = 1024;
+    }
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_NOFILE, &files);
+    uint32_t all = files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
+    uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
+        : all / 2 > FEWEST_RESERVED              ? all / 2
+                                                 : FEWEST_RESERVED;
+    uint32_t possible = all > reserved ? all - reserved : 1;
+    return conf->max_clients < possible ? conf->max_clients : possible;
+}
+
+void settings_use(struct server *server, struct conf *conf)
+{
+    server->conf = conf;
+    server->max_conns = most_connections(conf);
+    server->admins = (struct daemon_admins){
+        .own_uid = geteuid(),
+        .users = &conf->admin_users,
+        .groups = &conf->admin_groups,
+    };
+}
+
+bool settings_define(struct server *server, const struct conf *conf, const char **refusedp)
+{
+    enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
+        &conf->user_bounds, clock_now(), &server->store->effects, refusedp);
+    server_carry_out(server);
+    return outcome == OUTCOME_OK;
+}
+
+static void add_kind_conflict(struct conf_errors *errors, const struct conf *conf, const char *name)
+{
+    char message[PATH_MAX + 256];
+    snprintf(message, sizeof message,
+        "%s: [%s]: is in use, and cannot become another kind of resource meanwhile", conf->path,
+        name);
+    errors->messages = memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
+    errors->messages[errors->n++] = memory_string(message);
+}
+
+static void warn_of_fixed_changes(const struct conf *running, const struct conf *loaded)
+{
+    const char *words[CONF_FIXED_KEYS];
+    size_t n = conf_fixed_changes(running, loaded, words);
+    for (size_t i = 0; i < n; i++) {
+        log_warning("%s: %s takes effect at the next start", loaded->path, words[i]);
+    }
+}
+
+bool settings_reload(struct server *server, struct conf_errors *errors)
+{
+    struct conf_errors own = CONF_ERRORS_INIT;
+    struct conf_errors *found = errors ? errors : &own;
+    struct conf *conf = conf_load(server->conf->path, found);
+    const char *refused = NULL;
+    if (conf && !settings_define(server, conf, &refused)) {
+        add_kind_conflict(found, conf, refused);
+        conf = conf_free(conf);
+    }
+    for (size_t i = 0; i < found->n; i++) {
+        log_error("%s", found->messages[i]);
+    }
+    conf_errors_deinit(&own);
+    if (!conf) {
+        log_error("%s: not reloaded: nothing has changed", server->conf->path);
+        return false;
+    }
+    warn_of_fixed_changes(server->conf, conf);
+    struct conf *before = server->conf;
+    conf_keep_fixed(before, conf);
+    settings_use(server, conf);
+    conf_free(before);
+    log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
+    return true;
+}

@@ -1,0 +1,16 @@
+/* settings.h - the configuration, as the server lives by it: at start, and at each reload. */
+#ifndef BERTH_DAEMON_SETTINGS_H
+#define BERTH_DAEMON_SETTINGS_H
+
+#include "daemon/server.h"
+
+/* From now on server->conf and what is derived from it: bounds, admins. Takes `conf` over. */
+void settings_use(struct server *server, struct conf *conf);
+/* Gives the core its definitions, and carries out what that brings about. False, and nothing has
+ * changed, if the resource *refusedp is in use and would become one of another kind. */
+bool settings_define(struct server *server, const struct conf *conf, const char **refusedp);
+/* Reads the configuration again: all or nothing. Errors are logged, and returned if `errors` is
+ * given. */
+bool settings_reload(struct server *server, struct conf_errors *errors);
+
+#endif
