@@ -41,7 +41,7 @@ TAILQ_HEAD(claim_list, claim);
 struct place {
     struct claim *claim;
     struct order_node node; /* in resource.queue, or set aside in resource.aside */
-    struct order_node line_node; /* in usage.line, if the resource bounds its users' units */
+    struct order_node line_node; /* in usage.line, if it may become its user's candidate */
     uint32_t overtaken; /* how often first-fit let somebody pass */
 };
 

@@ -126,11 +126,16 @@ bool claim_fits_quota(const struct claim *claim)
         claim->usage->units <= claim->resource->definition->max_units_per_user - claim->count;
 }
 
+/* At the quota there is nothing to look for: the walk is only long where a user has asked for more
+ * than is left again and again. */
 static struct claim *usage_choose(const struct usage *usage)
 {
     for (struct order_node *node = order_first(&usage->line); node; node = order_next(node)) {
         struct claim *claim = place_of_line_node(node)->claim;
-        if (claim_fits_quota(claim) && !lease_is_blocked(claim->lease)) {
+        if (usage->units >= claim->resource->definition->max_units_per_user) {
+            return NULL;
+        }
+        if (claim_fits_quota(claim)) {
             return claim;
         }
     }
@@ -151,11 +156,28 @@ static void usage_update(struct core *core, struct usage *usage)
     }
 }
 
+/* In the line are those who could be the candidate. Whether they could depends on definitions,
+ * pauses and limits, which may just have changed. */
+static void claim_keep_line(struct claim *claim, bool is_blocked)
+{
+    struct order_node *node = &claim_place(claim)->line_node;
+    bool belongs = is_bounded(claim->resource) && !is_blocked;
+    if (belongs && !order_contains(node)) {
+        place_insert(&claim->usage->line, node, claim->lease);
+    } else if (!belongs && order_contains(node)) {
+        order_remove(&claim->usage->line, node);
+        if (claim->usage->candidate == claim) {
+            claim->usage->candidate = NULL;
+        }
+    }
+}
+
 /* ---- entering and leaving ---- */
 
 void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
 {
     struct waiting *waiting = lease->waiting;
+    bool is_blocked = lease_is_blocked(lease);
     waiting->aside = true;
     core->n_waiting++;
     if (until != NEVER) {
@@ -167,9 +189,7 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
         struct place *place = &waiting->places[i];
         place->claim = claim;
         place_insert(&claim->resource->aside, &place->node, lease);
-        if (is_bounded(claim->resource)) {
-            place_insert(&claim->usage->line, &place->line_node, lease);
-        }
+        claim_keep_line(claim, is_blocked);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         usage_update(core, lease->claims[i].usage);
@@ -343,26 +363,14 @@ struct lease **queue_waiters(const struct resource *resource, size_t *np)
     return waiters;
 }
 
-/* Whether the line is kept depends on the definition, which may just have changed. */
-static void claim_keep_line(struct claim *claim)
-{
-    struct order_node *node = &claim_place(claim)->line_node;
-    bool in_line = order_contains(node);
-    if (is_bounded(claim->resource) && !in_line) {
-        place_insert(&claim->usage->line, node, claim->lease);
-    } else if (!is_bounded(claim->resource) && in_line) {
-        order_remove(&claim->usage->line, node);
-        claim->usage->candidate = NULL;
-    }
-}
-
 void queue_resort(struct core *core, struct resource *resource)
 {
     size_t n;
     struct lease **waiters = queue_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
+        bool is_blocked = lease_is_blocked(waiters[i]);
         for (size_t k = 0; k < waiters[i]->n_claims; k++) {
-            claim_keep_line(&waiters[i]->claims[k]);
+            claim_keep_line(&waiters[i]->claims[k], is_blocked);
         }
     }
     for (size_t i = 0; i < n; i++) {

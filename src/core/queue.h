@@ -23,7 +23,7 @@ struct usage {
     uint32_t uid;
     uint32_t units; /* held */
     uint32_t n_claims; /* held and waiting */
-    struct order line; /* the uid's places, if the resource bounds its users' units */
+    struct order line; /* the uid's places that may become the candidate; see claim_keep_line() */
     struct claim *candidate; /* of the line, or NULL */
 };
 
