@@ -183,6 +183,9 @@ static enum asking_result ask(struct asking *asking, nanoseconds now)
     if (error != 0) {
         /* EAGAIN: its queue of connections is full. */
         bool is_about = error == EAGAIN || asking->opened_at != 0;
+        if (error == EAGAIN) {
+            asking->pause = FIRST_PAUSE; /* a crowd: who pauses for long is never let in */
+        }
         connection_explain(asking->endpoint, error, asking->why_down, sizeof asking->why_down);
         return is_about ? is_absent(asking, now) : is_down(asking, now);
     }

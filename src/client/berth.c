@@ -2,14 +2,13 @@
 #include "config.h"
 
 #include "client/commands.h"
+#include "client/descriptors.h"
 #include "client/message.h"
 #include "client/options.h"
 #include "client/status.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct command {
     const char *word;
@@ -52,21 +51,10 @@ static int run_command(const struct command *command, int argc, char **argv)
     return command->run(&options);
 }
 
-/* A descriptor that we open must not become stdin, stdout or stderr: what is written there would
- * go to berthd. The job finds them closed, as it would without us. */
-static void fill_standard_descriptors(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) {
-            open("/dev/null", O_RDWR | O_CLOEXEC);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    fill_standard_descriptors();
+    descriptors_fill_standard();
     for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
         if (strcmp(word, commands[i].word) == 0) {
             return run_command(&commands[i], argc - 1, argv + 1);

@@ -106,8 +106,9 @@ void child_discard(struct child *child)
 
 void child_signal(const struct child *child, int signal)
 {
-    if (child->pid > 0) {
-        kill(-child->pid, signal);
+    /* The group is gone if the job has left it. */
+    if (child->pid > 0 && kill(-child->pid, signal) != 0 && errno == ESRCH) {
+        kill(child->pid, signal);
     }
 }
 

@@ -1,6 +1,7 @@
 /* ctl.c - berthctl: what operators ask of berthd. The command line and its tables; the rest is in
  * ctl_call (asking) and ctl_show (showing). Doc: DESIGN.md 3. */
 #include "client/ctl_show.h"
+#include "client/descriptors.h"
 #include "client/status.h"
 #include "config.h"
 
@@ -202,6 +203,7 @@ static void choose_locale(void)
 int main(int argc, char **argv)
 {
     struct line line = {0};
+    descriptors_fill_standard();
     choose_locale();
     int first = take_options(&line, argc, argv, "+:S:hV");
     if (first < 0) {

@@ -112,6 +112,9 @@ static const char *set_export(struct options *options, const char *argument)
 {
     static const char bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     options->export = argument;
+    if (strncmp(argument, "BERTH_", 6) == 0) {
+        return "not for a name that berth sets itself";
+    }
     bool valid = strspn(argument, bytes) == strlen(argument) && argument[0] != '\0' &&
         strchr("0123456789", argument[0]) == NULL;
     return valid ? NULL : "not the name of a variable";

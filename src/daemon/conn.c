@@ -17,7 +17,7 @@
 
 enum {
     OUTPUT_LIMIT = 64 * 1024,
-    SHARE_LINES = 16, /* at least so many lines of one connection in a turn, however long it is */
+    SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
 };
 
 /* ---- closing ---- */
@@ -200,7 +200,8 @@ static void conn_take_lines(struct conn *conn)
     size_t length;
     for (unsigned n = 1;
          !conn->closing && !conn->snapshot && !conn->is_later && !conn_is_behind(conn); n++) {
-        if (n % SHARE_LINES == 0 && server_turn_is_long(conn->server)) {
+        bool has_had_share = n == 2 || n % SHARE_LINES == 0;
+        if (has_had_share && server_turn_is_long(conn->server)) {
             conn_put_off(conn);
             return;
         }
@@ -295,7 +296,8 @@ void conn_flush(struct conn *conn)
             conn->snapshot = snapshot_free(conn->snapshot);
         }
         conn_send(conn);
-        if (!conn->closing && conn->snapshot && server_turn_is_long(conn->server)) {
+        bool has_more = conn->snapshot || linebuf_pending(&conn->input) > 0;
+        if (!conn->closing && has_more && server_turn_is_long(conn->server)) {
             conn_put_off(conn);
         }
     }

@@ -3,6 +3,7 @@
 #include "daemon/clock.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,6 +40,11 @@ static void emit(enum log_level level, const char *text)
         }
     }
     line[end++] = '\n';
+    /* Whoever does not read the log must not stop the daemon: lines are lost instead. */
+    struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&log, 1, 0) != 1) {
+        return;
+    }
     ssize_t written = write(STDERR_FILENO, line, end);
     (void)written; /* nowhere left to say so */
 }

@@ -48,10 +48,11 @@ static void text_grown(struct text *text, size_t n)
 
 void text_add_bytes(struct text *text, const char *bytes, size_t n)
 {
+    char *room = text_room(text, n);
     if (n > 0) {
-        memcpy(text_room(text, n), bytes, n);
-        text_grown(text, n);
+        memcpy(room, bytes, n);
     }
+    text_grown(text, n);
 }
 
 void text_add_repeated(struct text *text, char byte, size_t n)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct text {
-    char *bytes; /* owned; NULL while nothing was added, else with a final NUL */
+    char *bytes; /* owned; NULL until something, even "", was added; then with a final NUL */
     size_t length, size;
 };
 

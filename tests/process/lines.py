@@ -1,6 +1,7 @@
 """Connections that speak lines, with a deadline for every step."""
 
 import socket
+import struct
 import time
 
 # Seconds after which something that should have happened has not. Generous: only failures wait.
@@ -62,6 +63,7 @@ class Client(LineSocket):
 
     def __init__(self, path):
         sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(DEADLINE)
+        # Not settimeout(), which would not wait where the queue of connections is full.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(DEADLINE), 0))
         sock.connect(str(path))
         super().__init__(sock)

@@ -546,3 +546,15 @@ def test_admins_of_the_daemon(berthd, ok):
     berthd("admin-users = nobody\n" + CONFIG)
     for args in OF_RESOURCE + OF_DAEMON:
         ok(*args, **as_nobody)
+
+
+def test_usage_without_a_word_about_it(daemon, berthctl):
+    done = berthctl("limit", "etl")
+    assert (done.returncode, done.stderr) == (
+        64, "berthctl: usage: berthctl limit NAME N (see berthctl --help)\n")
+
+
+def test_a_closed_stdout_is_not_the_connection(daemon, berthctl):
+    done = berthctl("status", preexec_fn=lambda: os.close(1), stdout=None)
+    assert done.returncode == 1
+    assert "status" not in daemon.log.read_text()

@@ -60,6 +60,8 @@ def test_help_names_every_option(berth):
     (["run", "--down-after", "x", "a", "--", "true"], "--down-after=x: not a duration like 5s"),
     (["run", "--export", "1X", "a", "--", "true"], "--export=1X: not the name of a variable"),
     (["run", "--export", "", "a", "--", "true"], "--export=: not the name of a variable"),
+    (["run", "--export", "BERTH_LEASE", "a", "--", "true"],
+     "--export=BERTH_LEASE: not for a name that berth sets itself"),
     (["run", "-S", "", "a", "--", "true"], "the socket's path is empty or too long"),
     (["run", "-S", "/" + "x" * 107, "a", "--", "true"],
      "the socket's path is empty or too long"),

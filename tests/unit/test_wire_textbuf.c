@@ -35,6 +35,15 @@ Test(textbuf, grows_at_every_length)
     text_deinit(&text);
 }
 
+/* Who prints the bytes need not ask whether there are any. */
+Test(textbuf, an_empty_text_is_a_string)
+{
+    struct text text = TEXT_INIT;
+    text_add(&text, "");
+    cr_assert_str_eq(text.bytes, "");
+    text_deinit(&text);
+}
+
 Test(textbuf, is_handed_over)
 {
     struct text text = TEXT_INIT;

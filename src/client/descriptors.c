@@ -1,0 +1,13 @@
+#include "client/descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+void descriptors_fill_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+        }
+    }
+}
