@@ -105,10 +105,10 @@ static void on_accept_timer(uv_timer_t *timer)
 
 /* Not by uv_listen(): its loop would keep us for as long as somebody connects without end, and for
  * ever when there are no descriptors. Those who are left over wait for the next turn. */
-static void on_connection(uv_poll_t *poll, int status, int events)
+static void on_accept_check(uv_check_t *check)
 {
-    struct server *server = container_of(poll, struct server, accepting);
-    (void)status, (void)events;
+    struct server *server = container_of(check, struct server, accept_check);
+    uv_check_stop(check);
     do {
         int fd = accept4(server->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
@@ -117,12 +117,21 @@ static void on_connection(uv_poll_t *poll, int status, int events)
             break;
         } else if (errno != EINTR && errno != ECONNABORTED) {
             log_provoked("cannot accept a connection: %s", strerror(errno));
-            uv_poll_stop(poll);
+            uv_poll_stop(&server->accepting);
             uv_timer_start(&server->accept_timer, on_accept_timer, ACCEPT_AGAIN_MS, 0);
             break;
         }
     } while (!server_turn_is_long(server));
     server_end_turn(server);
+}
+
+/* First all else that this turn has brought: who closes a connection and makes another one finds
+ * the place free. */
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct server *server = container_of(poll, struct server, accepting);
+    (void)status, (void)events;
+    uv_check_start(&server->accept_check, on_accept_check);
 }
 
 static void on_later(uv_idle_t *idle)
@@ -267,6 +276,7 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
         log_error("cannot start: %s", uv_strerror(error));
         exit(EX_UNAVAILABLE);
     }
+    uv_check_init(&server->loop, &server->accept_check);
     uv_timer_init(&server->loop, &server->accept_timer);
     uv_timer_init(&server->loop, &server->stall_timer);
     uv_idle_init(&server->loop, &server->later_idle);

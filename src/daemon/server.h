@@ -19,6 +19,7 @@ struct server {
     uv_loop_t loop;
     uv_poll_t accepting; /* of listener.fd */
     uv_timer_t accept_timer; /* runs when nobody can be accepted for the moment */
+    uv_check_t accept_check; /* accepts, at the end of a turn */
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_timer_t stall_timer; /* runs while somebody does not read */
     uv_idle_t later_idle; /* runs while something was put off to a later turn of the loop */
