@@ -109,6 +109,9 @@ static void on_accept_check(uv_check_t *check)
 {
     struct server *server = container_of(check, struct server, accept_check);
     uv_check_stop(check);
+    if (server->stopping) {
+        return; /* a signal came in the same turn */
+    }
     do {
         int fd = accept4(server->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
