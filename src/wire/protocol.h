@@ -13,7 +13,7 @@ enum {
     LINE_BYTES = 4096, /* the longest line, LF included */
     PROTOCOL_VERSION = 1,
     MAX_WORDS = 1024, /* of a received line; a granted line has at most 16 + 2 */
-    MAX_ARGUMENTS = 16,
+    MAX_ARGUMENTS = 1 + 16, /* a lease and resources */
 };
 
 /* ---- codes ---- */

@@ -16,6 +16,7 @@ enum {
     HOLDER_BYTES = 128, /* identities */
     REASON_BYTES = 256,
     PROGRAM_BYTES = 64,
+    ONCE_BYTES = 32,
     LEASE_ID_SIZE = 14, /* 13 digits of base 32 and a NUL */
 };
 
