@@ -24,6 +24,13 @@ enum selection {
     SELECT_RANDOM,
 };
 
+/* What becomes of a job whose lease is lost; stricter is larger. */
+enum on_lost {
+    ON_LOST_WARN, /* it is told */
+    ON_LOST_TERM, /* it gets a signal */
+    ON_LOST_KILL, /* and SIGKILL, if that does not end it */
+};
+
 /* A sorted or unsorted set of ids; `ids` is owned by whoever owns the definition. */
 struct id_set {
     uint32_t *ids;
@@ -45,6 +52,9 @@ struct definition {
     char **items; /* pools */
     size_t n_items;
     nanoseconds cooldown; /* a freed unit rests this long */
+    nanoseconds max_hold; /* a lease is stopped after so long; NEVER if not set */
+    nanoseconds kill_after; /* between the signal and SIGKILL */
+    enum on_lost on_lost;
     uint32_t max_waiters;
     uint32_t max_units_per_user; /* UNBOUNDED if not set */
     uint32_t max_overtakes; /* first-fit: how often one waiter may be passed */

@@ -23,6 +23,13 @@ enum lease_state {
     LEASE_ENDED, /* until effects_clear() */
 };
 
+/* What a held lease lasts as long as. */
+enum binding {
+    BOUND_CONNECTION, /* its client's */
+    BOUND_PROCESS, /* until both the connection and the process are gone */
+    BOUND_TIME, /* its ttl, since the grant or the last renewal */
+};
+
 /* One resource's part of a lease. */
 struct claim {
     struct lease *lease;
@@ -54,23 +61,47 @@ struct waiting {
     struct place places[]; /* in the order of lease.claims */
 };
 
+/* Until when a held lease is good; while it is being stopped, when the next signal is due. Only
+ * where that is limited. */
+struct term {
+    struct lease *lease;
+    struct order_node timer; /* in core's term timers */
+};
+
 struct lease {
-    uint64_t id;
-    uint64_t ticket; /* place in line */
+    uint64_t id; /* also its ticket: the place in line */
     struct client *client; /* in whose list it is; NULL once ended */
     LIST_ENTRY(lease) link; /* in client->leases */
     struct table_node by_id;
     struct charge charge; /* ACCOUNT_LEASES */
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_ended; /* effects.ended */
+    struct lease *next_changed; /* effects.changed */
+    struct term *term; /* or NULL */
     nanoseconds asked_at, granted_at;
+    nanoseconds ttl; /* BOUND_TIME */
+    nanoseconds kill_after;
+    struct process process; /* BOUND_PROCESS */
     uint64_t parent; /* id of the lease that the asker ran under, or 0 */
     uint32_t uid;
-    int32_t pid;
+    int32_t pid; /* as status shows it */
     int32_t priority;
     uint8_t state; /* enum lease_state; only lease_set_state() writes it */
     uint8_t n_claims;
-    char *holder, *reason, *program; /* NULL if not given; owned */
+    uint8_t binding; /* enum binding */
+    uint8_t on_lost; /* enum on_lost */
+    uint8_t signal; /* that asks the job to end */
+    uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
+    bool is_changed; /* in effects.changed */
+    bool is_killed; /* being stopped: SIGKILL has been asked for */
+    bool is_watched; /* EFFECT_WATCH has been asked for */
+    bool process_is_gone;
+    char *holder, *reason, *program, *once; /* NULL if not given; owned */
+
+    /* The caller's, who sets and frees them; 0 for a new lease. */
+    uint32_t record; /* where it is written down */
+    void *watch;
+
     struct claim claims[]; /* in the order asked */
 };
 

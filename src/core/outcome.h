@@ -16,8 +16,15 @@ enum outcome {
     OUTCOME_ANCESTOR,
     OUTCOME_QUEUE_FULL,
     OUTCOME_QUOTA,
+    OUTCOME_GRACE, /* only who had a lease before may have one yet */
     OUTCOME_CANCELLED,
     OUTCOME_RELEASED, /* by somebody else than the client that holds it */
+    OUTCOME_LOST, /* it is over */
+    OUTCOME_DROPPED,
+    OUTCOME_REVOKED,
+    OUTCOME_MAX_HOLD,
+    OUTCOME_EXPIRED,
+    OUTCOME_NO_SPACE, /* the caller could not write it down */
     OUTCOME_FORBIDDEN,
     OUTCOME_NOT_HOLDER,
     OUTCOME_UNKNOWN,

@@ -21,6 +21,13 @@ enum {
     FIRST_FIT_WINDOW = 64, /* how far from the head first-fit looks */
 };
 
+/* A pid alone may mean another process later: `started` is when, in clock ticks since boot (field
+ * 22 of /proc/PID/stat). The core compares neither with anything. */
+struct process {
+    int32_t pid;
+    uint64_t started;
+};
+
 /* For bounds that may be absent. Zero is always a real bound. */
 #define UNBOUNDED UINT32_MAX
 

@@ -1,0 +1,42 @@
+/* remembered.h - all of a lease that outlives berthd: what is written down, and what a lease is
+ * made again from. Strings and arrays belong to whoever filled it in. */
+#ifndef BERTH_CORE_REMEMBERED_H
+#define BERTH_CORE_REMEMBERED_H
+
+#include "core/lease.h"
+#include "core/outcome.h"
+
+struct remembered_unit {
+    const char *item; /* of a pool; else NULL */
+    uint32_t slot;
+};
+
+struct remembered_claim {
+    const char *name;
+    uint32_t count;
+    uint64_t token; /* held */
+    bool is_pool; /* held */
+    const struct remembered_unit *units; /* held: `count` of them; else NULL */
+};
+
+struct remembered {
+    uint64_t id;
+    bool is_held;
+    uint32_t uid;
+    int32_t pid, priority;
+    enum binding binding;
+    struct process process; /* BOUND_PROCESS */
+    nanoseconds asked_at, granted_at;
+    nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
+    nanoseconds ttl; /* BOUND_TIME */
+    nanoseconds kill_after;
+    enum on_lost on_lost;
+    enum outcome stopping; /* OUTCOME_OK, OUTCOME_REVOKED or OUTCOME_MAX_HOLD */
+    uint8_t signal;
+    uint64_t parent;
+    const char *holder, *reason, *program, *once; /* NULL if not given */
+    size_t n_claims;
+    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
+};
+
+#endif
