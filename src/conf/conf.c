@@ -62,6 +62,7 @@ void conf_keep_fixed(struct conf *running, struct conf *loaded)
     loaded->socket = running->socket;
     running->socket = socket;
     loaded->socket_mode = running->socket_mode;
+    loaded->grace = running->grace;
 }
 
 size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,

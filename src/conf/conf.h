@@ -19,6 +19,7 @@ struct conf {
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
+    nanoseconds grace; /* after a start: for leases whose clients are not back yet */
     char *include; /* file or directory, as given; NULL if none */
 
     struct definition *definitions; /* in file order: the main file, then what it includes */
@@ -45,7 +46,7 @@ struct conf *conf_load(const char *path, struct conf_errors *errors);
 struct conf *conf_free(struct conf *conf); /* NULL is fine; returns NULL */
 void conf_errors_deinit(struct conf_errors *errors);
 
-enum { CONF_FIXED_KEYS = 2 }; /* keys that are only read at start */
+enum { CONF_FIXED_KEYS = 3 }; /* keys that are only read at start */
 
 /* The words of the keys that differ but take effect at the next start only; returns how many. */
 size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,

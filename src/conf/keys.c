@@ -25,6 +25,11 @@ enum {
     RELOAD = true,
 };
 
+/* In nanoseconds, as the members have them. */
+#define MILLISECOND UINT64_C(1000000)
+#define HOUR (3600 * 1000 * MILLISECOND)
+#define DAY (24 * HOUR)
+
 #define DAEMON_MEMBER(member) offsetof(struct conf, member)
 #define RESOURCE_MEMBER(member) offsetof(struct definition, member)
 #define NOWHERE 0
@@ -49,8 +54,7 @@ const struct key_row key_table[N_KEYS] = {
 };
 
 /* Keys that belong to issues to come: whoever read of them is told so. */
-static const char *const later_words[] = {
-    "failover-lag", "kill-after", "max-hold", "on-lost", "redis", "ttl", "url"};
+static const char *const later_words[] = {"failover-lag", "redis", "ttl", "url"};
 
 const struct key_row *key_find(enum section_kind kind, const char *word)
 {

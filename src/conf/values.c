@@ -70,15 +70,48 @@ static bool same_number(const void *a, const void *b)
     return *(const uint32_t *)a == *(const uint32_t *)b;
 }
 
+/* ---- durations ---- */
+
 static bool parse_duration(const struct value *value, const char *word)
 {
-    return duration_parse(word, target(value));
+    nanoseconds duration;
+    if (!duration_parse(word, &duration) || (uint64_t)duration < value->key->min ||
+        (uint64_t)duration > value->key->max) {
+        return false;
+    }
+    *(nanoseconds *)target(value) = duration;
+    return true;
 }
 
 static void describe_duration(const struct key_row *key, FILE *out)
 {
-    (void)key;
-    fputs("a duration such as 250ms, 30s, 5m, 2h or 1d (a plain number is seconds)", out);
+    char least[32], most[32];
+    duration_format(least, sizeof least, (nanoseconds)key->min);
+    duration_format(most, sizeof most, (nanoseconds)key->max);
+    fprintf(out,
+        "a duration from %s to %s, such as 250ms, 30s, 5m or 2h (a plain number is seconds)", least,
+        most);
+}
+
+/* A duration that may be without end. */
+static bool parse_span(const struct value *value, const char *word)
+{
+    if (strcmp(word, "unbounded") != 0) {
+        return parse_duration(value, word);
+    }
+    *(nanoseconds *)target(value) = NEVER;
+    return true;
+}
+
+static void describe_span(const struct key_row *key, FILE *out)
+{
+    describe_duration(key, out);
+    fputs(", or unbounded", out);
+}
+
+static bool same_duration(const void *a, const void *b)
+{
+    return *(const nanoseconds *)a == *(const nanoseconds *)b;
 }
 
 /* ---- paths ---- */
@@ -120,13 +153,16 @@ static bool same_text(const void *a, const void *b)
 
 static const char *const order_words[] = {"fifo", "first-fit", NULL};
 static const char *const selection_words[] = {"lru", "first", "random", NULL};
+static const char *const on_lost_words[] = {"warn", "term", "kill", NULL};
 static const char *const sharing_words[] = {"per-user", "shared", NULL};
 static const char *const scope_words[] = {"host", NULL};
 
 static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
 static_assert(SELECT_LRU == 0 && SELECT_FIRST == 1 && SELECT_RANDOM == 2, "selection_words");
+static_assert(ON_LOST_WARN == 0 && ON_LOST_TERM == 1 && ON_LOST_KILL == 2, "on_lost_words");
 static_assert(sizeof(enum queue_order) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum selection) == sizeof(unsigned), "parse_choice stores unsigned");
+static_assert(sizeof(enum on_lost) == sizeof(unsigned), "parse_choice stores unsigned");
 
 static bool choose(const struct value *value, const char *word, unsigned *choicep)
 {

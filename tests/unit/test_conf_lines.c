@@ -78,7 +78,7 @@ static const struct {
     {"[lock a]\nMax_Waiters = 1\n",
         "t.conf:2: [lock a] Max_Waiters: unknown key; did you mean max-waiters?"},
     {"[lock a]\ncolour = 1\n", "t.conf:2: [lock a] colour: unknown key"},
-    {"[lock a]\nmax-hold = 1h\n", "t.conf:2: [lock a] max-hold: this version has no such key yet"},
+    {"[lock a]\nredis = a\n", "t.conf:2: [lock a] redis: this version has no such key yet"},
     {"[lock a]\nitems = 1\n",
         "t.conf:2: [lock a] items: is not for this kind of section; it belongs in [pool]"},
     {"[semaphore a]\nlimit = 1\nmax-clients = 1\n",

@@ -22,6 +22,7 @@ static const char *const contract[][2] = {
     {"daemon", "max-waiters-per-user 900"},
     {"daemon", "max-leases-per-user 10000"},
     {"daemon", "max-instances-per-user 1000"},
+    {"daemon", "grace 10s"},
     {"daemon", "include (empty)"},
     {"semaphore", "limit (required)"},
     {"lock", "limit 1"},
@@ -30,6 +31,9 @@ static const char *const contract[][2] = {
     {"resource", "order fifo"},
     {"resource", "max-overtakes 16"},
     {"resource", "cooldown 0"},
+    {"resource", "max-hold unbounded"},
+    {"resource", "kill-after 10s"},
+    {"resource", "on-lost kill"},
     {"resource", "max-waiters 1000"},
     {"resource", "max-units-per-user unbounded"},
     {"resource", "max-priority 0"},
@@ -94,6 +98,7 @@ Test(conf_values, defaults_of_the_daemon)
     cr_expect_eq(conf->user_bounds.waiters, 900);
     cr_expect_eq(conf->user_bounds.leases, 10000);
     cr_expect_eq(conf->user_bounds.instances, 1000);
+    cr_expect_eq(conf->grace, 10 * NANOSECONDS_PER_SECOND);
     cr_expect_null(conf->include);
     cr_expect_eq(conf->n_definitions, 0);
     cr_expect_str_eq(conf->path, "t.conf");
@@ -107,6 +112,9 @@ static void expect_defaults(const struct definition *definition, const char *nam
     cr_expect_eq(definition->order, ORDER_FIFO);
     cr_expect_eq(definition->selection, SELECT_LRU);
     cr_expect_eq(definition->cooldown, 0);
+    cr_expect_eq(definition->max_hold, NEVER);
+    cr_expect_eq(definition->kill_after, 10 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(definition->on_lost, ON_LOST_KILL);
     cr_expect_eq(definition->max_waiters, 1000);
     cr_expect_eq(definition->max_units_per_user, UNBOUNDED);
     cr_expect_eq(definition->max_overtakes, 16);
@@ -154,6 +162,7 @@ Test(conf_values, each_key_of_the_daemon_arrives)
                                   "max-waiters-per-user = 13\n"
                                   "max-leases-per-user = 14\n"
                                   "max-instances-per-user = 15\n"
+                                  "grace = 16s\n"
                                   "include = none.d\n");
     cr_expect_str_eq(conf->socket, "/x/y");
     cr_expect_eq(conf->socket_mode, 0750);
@@ -164,6 +173,7 @@ Test(conf_values, each_key_of_the_daemon_arrives)
     cr_expect_eq(conf->user_bounds.waiters, 13);
     cr_expect_eq(conf->user_bounds.leases, 14);
     cr_expect_eq(conf->user_bounds.instances, 15);
+    cr_expect_eq(conf->grace, 16 * NANOSECONDS_PER_SECOND);
     cr_expect_str_eq(conf->include, "none.d");
     conf_free(conf);
 }
@@ -176,6 +186,9 @@ Test(conf_values, each_key_of_a_resource_arrives)
                                   "order = first-fit\n"
                                   "max-overtakes = 1\n"
                                   "cooldown = 1.5s\n"
+                                  "max-hold = 2h\n"
+                                  "kill-after = 7s\n"
+                                  "on-lost = term\n"
                                   "max-waiters = 2\n"
                                   "max-units-per-user = 3\n"
                                   "max-priority = 4\n"
@@ -197,6 +210,9 @@ Test(conf_values, each_key_of_a_resource_arrives)
     cr_expect_eq(pool->order, ORDER_FIRST_FIT);
     cr_expect_eq(pool->max_overtakes, 1);
     cr_expect_eq(pool->cooldown, 3 * NANOSECONDS_PER_SECOND / 2);
+    cr_expect_eq(pool->max_hold, 7200 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(pool->kill_after, 7 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(pool->on_lost, ON_LOST_TERM);
     cr_expect_eq(pool->max_waiters, 2);
     cr_expect_eq(pool->max_units_per_user, 3);
     cr_expect_eq(pool->max_priority, 4);
@@ -307,6 +323,25 @@ static const struct {
     {false, SECTION_LOCK, "cooldown", "5 m"},
     {false, SECTION_LOCK, "cooldown", "-1"},
     {false, SECTION_LOCK, "cooldown", "1w"},
+    {true, SECTION_LOCK, "max-hold", "1ms"},
+    {false, SECTION_LOCK, "max-hold", "0.9ms"},
+    {false, SECTION_LOCK, "max-hold", "0"},
+    {true, SECTION_LOCK, "max-hold", "3650d"},
+    {false, SECTION_LOCK, "max-hold", "3651d"},
+    {true, SECTION_LOCK, "max-hold", "unbounded"},
+    {false, SECTION_LOCK, "max-hold", "never"},
+    {true, SECTION_POOL, "kill-after", "0"},
+    {true, SECTION_POOL, "kill-after", "1d"},
+    {false, SECTION_POOL, "kill-after", "24.001h"},
+    {false, SECTION_POOL, "kill-after", "unbounded"},
+    {true, SECTION_DAEMON, "grace", "0"},
+    {true, SECTION_DAEMON, "grace", "1h"},
+    {false, SECTION_DAEMON, "grace", "60.001m"},
+    {false, SECTION_DAEMON, "grace", "unbounded"},
+    {true, SECTION_SEMAPHORE, "on-lost", "kill"},
+    {true, SECTION_SEMAPHORE, "on-lost", "warn"},
+    {false, SECTION_SEMAPHORE, "on-lost", "Kill"},
+    {false, SECTION_SEMAPHORE, "on-lost", "stop"},
     {true, SECTION_POOL, "select", "first"},
     {false, SECTION_POOL, "select", "First"},
     {true, SECTION_LOCK, "order", "fifo"},
@@ -353,6 +388,18 @@ Test(conf_values, texts_end_where_they_say)
     cr_expect(takes(SECTION_POOL, "items", text));
     fill(text, 'i', 65);
     cr_expect(!takes(SECTION_POOL, "items", text));
+}
+
+Test(conf_values, durations_that_are_refused_are_told_the_range)
+{
+    expect_errors("[lock a]\nkill-after = 2d\nmax-hold = 0\non-lost = die\n",
+        "t.conf:2: [lock a] kill-after: \"2d\" is not a duration from 0s to 1d, such as 250ms, "
+        "30s, "
+        "5m or 2h (a plain number is seconds)\n"
+        "t.conf:3: [lock a] max-hold: \"0\" is not a duration from 1ms to 3650d, such as 250ms, "
+        "30s, "
+        "5m or 2h (a plain number is seconds), or unbounded\n"
+        "t.conf:4: [lock a] on-lost: \"die\" is not warn, term or kill");
 }
 
 /* ---- between the keys ---- */
@@ -416,11 +463,14 @@ Test(conf_values, changes_that_need_a_restart)
     const char *changed[CONF_FIXED_KEYS];
     struct conf *one = load_good("[daemon]\nsocket = /a\n[lock a]\n");
     struct conf *two = load_good("[daemon]\nsocket = /a\nmax-clients = 3\n[lock b]\n");
-    struct conf *three = load_good("[daemon]\nsocket = /b\nsocket-mode = 0600\n");
+    struct conf *three = load_good("[daemon]\nsocket = /b\nsocket-mode = 0600\ngrace = 1ms\n");
     cr_expect_eq(conf_fixed_changes(one, two, changed), 0);
-    cr_assert_eq(conf_fixed_changes(two, three, changed), 2);
+    cr_assert_eq(conf_fixed_changes(two, three, changed), 3);
     cr_expect_str_eq(changed[0], "socket");
     cr_expect_str_eq(changed[1], "socket-mode");
+    cr_expect_str_eq(changed[2], "grace");
+    conf_keep_fixed(two, three);
+    cr_expect_eq(conf_fixed_changes(one, three, changed), 0);
     conf_free(one);
     conf_free(two);
     conf_free(three);
