@@ -48,12 +48,19 @@ static bool account_is_unused(const struct account *account)
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
 {
-    struct account *account = account_find(accounts, uid);
-    uint32_t used = account ? account->used[slot] : 0;
+    const struct account *account = account_find(accounts, uid);
     *charge = (struct charge){.account = NULL};
-    if (used >= accounts->bounds[slot]) {
+    if ((account ? account->used[slot] : 0) >= accounts->bounds[slot]) {
         return false;
     }
+    charge_take_anyway(charge, accounts, uid, slot);
+    return true;
+}
+
+void charge_take_anyway(
+    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
+{
+    struct account *account = account_find(accounts, uid);
     if (!account) {
         account = memory_new(sizeof *account);
         account->uid = uid;
@@ -61,7 +68,6 @@ bool charge_take(
     }
     account->used[slot]++;
     *charge = (struct charge){.account = account, .slot = slot};
-    return true;
 }
 
 void charge_give_back(struct charge *charge, struct accounts *accounts)

@@ -44,6 +44,9 @@ void accounts_set_bounds(struct accounts *accounts, const struct user_bounds *bo
 /* False if the uid has as much as it may; the charge is then empty. */
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
+/* Whatever the bound: of what the uid had before. */
+void charge_take_anyway(
+    struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
 void charge_give_back(struct charge *charge, struct accounts *accounts);
 
 #endif

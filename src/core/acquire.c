@@ -7,10 +7,26 @@
 
 enum { MAX_ANCESTORS = 64 };
 
-/* Finds or makes the resources, and refuses what can never be. */
-static enum outcome resolve(
+/* The strictest of its resources and its own. False if its own is laxer than theirs. */
+static bool take_stop_rules(
+    struct lease *lease, const struct ask *ask, const struct definition *definition)
+{
+    bool is_laxer = (ask->has_kill_after && ask->kill_after > definition->kill_after) ||
+        (ask->has_on_lost && ask->on_lost < definition->on_lost);
+    if (definition->kill_after < lease->kill_after) {
+        lease->kill_after = definition->kill_after;
+    }
+    if (definition->on_lost > lease->on_lost) {
+        lease->on_lost = (uint8_t)definition->on_lost;
+    }
+    return !is_laxer;
+}
+
+enum outcome acquire_resolve(
     struct core *core, const struct ask *ask, struct lease *lease, const char **aboutp)
 {
+    lease->kill_after = ask->has_kill_after ? ask->kill_after : NEVER;
+    lease->on_lost = (uint8_t)(ask->has_on_lost ? ask->on_lost : ON_LOST_WARN);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
         struct resource *resource;
@@ -26,7 +42,8 @@ static enum outcome resolve(
             want->count > definition->max_units_per_user) {
             return OUTCOME_IMPOSSIBLE;
         }
-        if (ask->priority > definition->max_priority) {
+        if (ask->priority > definition->max_priority ||
+            !take_stop_rules(lease, ask, definition)) {
             return OUTCOME_FORBIDDEN;
         }
         if (ask->holder && identity_find(core, resource, lease->uid, ask->holder)) {
@@ -37,10 +54,9 @@ static enum outcome resolve(
     return OUTCOME_OK;
 }
 
-static void link_lease(struct core *core, struct client *client, struct lease *lease)
+void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id)
 {
-    lease->id = ++core->last_id;
-    lease->ticket = ++core->last_ticket;
+    lease->id = id;
     lease->client = client;
     LIST_INSERT_HEAD(&client->leases, lease, link);
     table_insert(&core->leases, &lease->by_id, hash_number(lease->id));
@@ -109,7 +125,9 @@ static bool blocked_by_ancestors(
 static enum outcome why_not_now(
     const struct core *core, const struct lease *lease, const struct ask *ask, const char **aboutp)
 {
-    enum outcome why = core->draining ? OUTCOME_DRAINING : OUTCOME_WOULD_WAIT;
+    enum outcome why = core->draining ? OUTCOME_DRAINING
+        : core->is_closed             ? OUTCOME_GRACE
+                                      : OUTCOME_WOULD_WAIT;
     for (size_t i = lease->n_claims; i-- > 0;) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource->paused) {
@@ -132,8 +150,7 @@ static enum outcome why_not_now(
     return why;
 }
 
-/* May it wait, and does it want to? */
-static enum outcome wait_in_line(
+enum outcome acquire_wait(
     struct core *core, struct lease *lease, const struct ask *ask, const char **aboutp)
 {
     if (blocked_by_ancestors(core, lease, ask, aboutp)) {
@@ -158,7 +175,7 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
 {
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = resolve(core, ask, lease, aboutp);
+    enum outcome outcome = acquire_resolve(core, ask, lease, aboutp);
     if (outcome == OUTCOME_OK &&
         !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
         outcome = OUTCOME_QUOTA;
@@ -168,15 +185,16 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
         return outcome;
     }
     bool for_ever = ask->wait > NEVER - 1 - now;
-    link_lease(core, client, lease);
+    acquire_link(core, client, lease, ++core->last_id);
     queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
-    if (!queue_try(core, lease, now)) {
-        outcome = wait_in_line(core, lease, ask, aboutp);
+    if (!queue_try(core, lease, now, effects)) {
+        outcome = acquire_wait(core, lease, ask, aboutp);
     }
     if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
         core_unlink_lease(core, lease, now, effects);
         return outcome;
     }
+    effects_change(effects, lease);
     *leasep = lease;
     return outcome;
 }

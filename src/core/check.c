@@ -61,7 +61,7 @@ static void check_line(const struct order *order, bool aside)
         REQUIRE(lease->state == LEASE_WAITING && lease->waiting->aside == aside);
         REQUIRE(claim_place(place->claim) == place);
         REQUIRE(!before || before->priority > lease->priority ||
-            (before->priority == lease->priority && before->ticket < lease->ticket));
+            (before->priority == lease->priority && before->id < lease->id));
         before = lease;
     }
 }
@@ -101,6 +101,8 @@ void core_check(const struct core *core)
         for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
             const struct lease *lease = container_of(node, struct lease, by_id);
             REQUIRE(lease->client && lease->state != LEASE_ENDED);
+            REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD);
+            REQUIRE(!lease->term || lease->state == LEASE_HELD);
             n_held += lease->state == LEASE_HELD;
         }
     }

@@ -17,7 +17,9 @@ struct core *core_new(const struct core_options *options)
     TAILQ_INIT(&core->dirty);
     accounts_init(&core->accounts);
     core->last_id = options->first_id - 1;
-    core->last_ticket = options->first_id - 1;
+    core->first_id = options->first_id;
+    LIST_INIT(&core->detached.leases);
+    LIST_INIT(&core->absent.leases);
     core->last_token = options->first_token - 1;
     core->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     return core;
@@ -30,6 +32,7 @@ struct core *core_free(struct core *core)
         registry_free(core);
         table_deinit(&core->leases);
         table_deinit(&core->identities);
+        table_deinit(&core->once);
         accounts_deinit(&core->accounts);
         free(core);
     }
@@ -69,6 +72,7 @@ void core_unlink_lease(
         queue_leave(core, lease);
     } else {
         core->n_held--;
+        term_end(core, lease);
         for (size_t i = 0; i < lease->n_claims; i++) {
             claim_give_back(core, &lease->claims[i], now);
         }
@@ -79,7 +83,11 @@ void core_unlink_lease(
         identity_remove(core, claim);
         usage_remove_claim(claim);
     }
-    LIST_REMOVE(lease, link);
+    if (lease_is_away(core, lease)) {
+        away_leave(core, lease);
+    } else {
+        LIST_REMOVE(lease, link);
+    }
     lease->client = NULL;
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
@@ -91,7 +99,7 @@ void core_unlink_lease(
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    struct client *client = lease->client;
+    struct client *client = core_client_of(core, lease);
     core_unlink_lease(core, lease, now, effects);
     effects_append(effects, EFFECT_DENIED, lease, client, why);
 }
@@ -108,7 +116,7 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
     struct effects *effects)
 {
-    struct client *client = lease->client;
+    struct client *client = core_client_of(core, lease);
     bool was_held = lease->state == LEASE_HELD;
     core_unlink_lease(core, lease, now, effects);
     if (client != by) {
@@ -128,13 +136,13 @@ enum outcome core_client_init(struct core *core, struct client *client, uint32_t
                                                                                : OUTCOME_QUOTA;
 }
 
-static void client_unlink_leases(struct core *core, struct client *client, enum lease_state state,
-    nanoseconds now, struct effects *effects)
+static void client_leaves_queues(
+    struct core *core, struct client *client, nanoseconds now, struct effects *effects)
 {
     struct lease *next;
     for (struct lease *lease = LIST_FIRST(&client->leases); lease; lease = next) {
         next = LIST_NEXT(lease, link);
-        if (lease->state == state) {
+        if (lease->state == LEASE_WAITING) {
             core_unlink_lease(core, lease, now, effects);
         }
     }
@@ -143,8 +151,10 @@ static void client_unlink_leases(struct core *core, struct client *client, enum 
 void core_client_end_leases(
     struct core *core, struct client *client, nanoseconds now, struct effects *effects)
 {
-    client_unlink_leases(core, client, LEASE_WAITING, now, effects);
-    client_unlink_leases(core, client, LEASE_HELD, now, effects);
+    client_leaves_queues(core, client, now, effects);
+    while (!LIST_EMPTY(&client->leases)) {
+        away_client_is_gone(core, LIST_FIRST(&client->leases), now, effects);
+    }
     core_settle(core, now, effects);
 }
 
@@ -161,13 +171,6 @@ static nanoseconds due(const struct order *timers)
 {
     const struct order_node *first = order_first(timers);
     return first ? (nanoseconds)first->major : NEVER;
-}
-
-nanoseconds core_next_deadline(const struct core *core)
-{
-    nanoseconds wait = due(&core->wait_timers);
-    nanoseconds cooldown = due(&core->cooldown_timers);
-    return wait < cooldown ? wait : cooldown;
 }
 
 static void cooldown_is_over(struct core *core)
@@ -187,36 +190,77 @@ static void wait_is_over(struct core *core, nanoseconds now, struct effects *eff
 }
 
 /* All that rest until the same instant are free together, before anybody is granted one. */
-static void cooldowns_are_over(struct core *core)
+static void cooldowns_are_over(struct core *core, nanoseconds now, struct effects *effects)
 {
+    (void)now, (void)effects;
     nanoseconds instant = due(&core->cooldown_timers);
     while (due(&core->cooldown_timers) == instant) {
         cooldown_is_over(core);
     }
 }
 
+static nanoseconds next_cooldown(const struct core *core)
+{
+    return due(&core->cooldown_timers);
+}
+
+static nanoseconds next_wait(const struct core *core)
+{
+    return due(&core->wait_timers);
+}
+
+/* What time brings. Of things due at the same instant the first row's comes first: units are free
+ * before somebody's wait is over. */
+static const struct {
+    nanoseconds (*next)(const struct core *core);
+    void (*is_due)(struct core *core, nanoseconds now, struct effects *effects);
+} clocks[] = {
+    {next_cooldown, cooldowns_are_over},
+    {term_next_deadline, term_is_due},
+    {away_next_deadline, away_is_due},
+    {next_wait, wait_is_over},
+};
+
+enum { N_CLOCKS = sizeof clocks / sizeof clocks[0] };
+
+nanoseconds core_next_deadline(const struct core *core)
+{
+    nanoseconds next = NEVER;
+    for (size_t i = 0; i < N_CLOCKS; i++) {
+        nanoseconds at = clocks[i].next(core);
+        next = at < next ? at : next;
+    }
+    return next;
+}
+
 /* In the order in which things were due, so that a late tick decides as a prompt one would have. */
 void core_tick(struct core *core, nanoseconds now, struct effects *effects)
 {
-    while (core_next_deadline(core) <= now) {
-        if (due(&core->cooldown_timers) <= due(&core->wait_timers)) {
-            cooldowns_are_over(core);
-        } else {
-            wait_is_over(core, now, effects);
+    nanoseconds next;
+    while ((next = core_next_deadline(core)) <= now) {
+        size_t i = 0;
+        while (clocks[i].next(core) != next) {
+            i++;
         }
+        clocks[i].is_due(core, now, effects);
         queue_pump(core, now, effects);
     }
     core_settle(core, now, effects);
+}
+
+void core_look_at_all(struct core *core)
+{
+    struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        queue_mark_dirty(core, resource);
+    }
 }
 
 void core_drain(struct core *core, bool draining, nanoseconds now, struct effects *effects)
 {
     core->draining = draining;
     core->drain_reported = false;
-    struct resource *resource;
-    TAILQ_FOREACH (resource, &core->resource_list, link) {
-        queue_mark_dirty(core, resource);
-    }
+    core_look_at_all(core);
     core_settle(core, now, effects);
 }
 
@@ -251,6 +295,11 @@ const struct definition *core_find_definition(struct core *core, const char *nam
     }
     struct template *template = registry_find_template(core, name);
     return template ? template->definition : NULL;
+}
+
+bool core_is_away(const struct core *core, const struct lease *lease)
+{
+    return lease_is_away(core, lease);
 }
 
 bool core_is_draining(const struct core *core)

@@ -17,6 +17,7 @@
 #include "core/definition.h"
 #include "core/effects.h"
 #include "core/lease.h"
+#include "core/remembered.h"
 #include "core/resource.h"
 #include "core/types.h"
 
@@ -49,8 +50,8 @@ enum outcome core_define(struct core *core, const struct definition *definitions
 /* A client is who asks: in the daemon, one connection. The caller owns the memory. OUTCOME_QUOTA
  * if that uid has too many (then the client must not be used). */
 enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid);
-/* Its waiting leases leave their queues first, then its held ones are released. No effect names a
- * lease of this client. */
+/* Its waiting leases leave their queues first; then its held ones are released, but for those that
+ * a living process or time keeps: those are without a client from then on. */
 void core_client_end_leases(
     struct core *core, struct client *client, nanoseconds now, struct effects *effects);
 /* The same, and the client is gone. */
@@ -70,8 +71,16 @@ struct ask {
     nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
     int32_t priority;
     const char *holder, *reason, *program; /* NULL if not given; copied */
-    int32_t pid;
+    const char *once; /* NULL if not given; copied. See core_find_once() */
+    int32_t pid; /* for status */
     uint64_t parent; /* 0 = none */
+    enum binding binding;
+    struct process process; /* BOUND_PROCESS: alive, and one that the asker may signal */
+    nanoseconds ttl; /* BOUND_TIME; a span > 0 */
+    uint8_t signal; /* that asks the job to end */
+    bool has_kill_after, has_on_lost; /* else the resources' */
+    nanoseconds kill_after;
+    enum on_lost on_lost;
 };
 
 /* OUTCOME_OK (granted: *leasep is held) and OUTCOME_WAITING set *leasep; anything else is a
@@ -86,6 +95,62 @@ enum outcome core_acquire(struct core *core, struct client *client, const struct
  * lease's own, the lease's own client is told by an effect (lost: released; denied: cancelled). */
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
     struct effects *effects);
+
+/* Held: the job is stopped, and the lease is over when it is gone (term.c says how). Waiting: it is
+ * denied. */
+void core_revoke(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+/* Held: over at once, and its client is told. Waiting: denied. */
+void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+
+/* Lets the ttl begin anew; 0: its length stays. OUTCOME_LOST if it is not held, or being stopped;
+ * OUTCOME_KIND for a ttl of a lease that is not bound to time. */
+enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now,
+    struct effects *effects);
+/* The lease lasts as long as another process from now on; the caller lets go of its watch on the
+ * old one before. OUTCOME_KIND if it is bound to time, or would be to a connection not its own. */
+enum outcome core_bind(struct core *core, struct lease *lease, const struct client *by,
+    enum binding binding, const struct process *process, struct effects *effects);
+/* The process that the lease is bound to is gone: the answer to EFFECT_WATCH. */
+void core_process_gone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+
+/* Until when a held lease is good; NEVER if its time is not limited, or it is being stopped. */
+nanoseconds lease_until(const struct lease *lease);
+/* The same and what stopping its job may take: by then it is gone. */
+nanoseconds lease_gone_by(const struct lease *lease);
+
+/* ---- leases without a client ---- */
+
+/* Before the first client: leases of an earlier run. Those that a process or time keeps are
+ * simply held. All others keep their units and places, and grant nothing to anybody behind them,
+ * until they are reclaimed or the grace is over. With `closed`, some may be missing: nothing new is
+ * granted until then, and core_reclaim_unknown() works. */
+void core_begin_grace(struct core *core, bool closed, nanoseconds until);
+/* NEVER: there is none, or all are back. */
+nanoseconds core_grace_until(const struct core *core);
+/* Ids and tokens given out from now on are larger than its. If it cannot be true: OUTCOME_HELD,
+ * OUTCOME_KIND; if it cannot be granted any more: OUTCOME_UNKNOWN, OUTCOME_IMPOSSIBLE. Then there
+ * is no lease. */
+enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
+    struct effects *effects, struct lease **leasep);
+
+/* A lease without a client gets this one: OUTCOME_OK (held) or OUTCOME_WAITING. OUTCOME_HELD if it
+ * has one. The lease's owner is the caller's matter. */
+enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects);
+/* One that nobody remembers, during a closed grace: checked like an acquire. `units` has an array
+ * for each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. */
+enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
+    uint64_t id, const struct remembered_unit *const units[], nanoseconds now,
+    struct effects *effects, struct lease **leasep, const char **aboutp);
+/* The lease that an acquire with the same `once` has made, if its client has gone since. */
+struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
+bool core_is_away(const struct core *core, const struct lease *lease);
+
+/* The caller stops: ends all leases without a client, without a word, so that the core can be
+ * freed. */
+void core_abandon(struct core *core, nanoseconds now, struct effects *effects);
 
 struct lease *core_find_lease(struct core *core, uint64_t id);
 /* By identity: among those of `uid`, or of all if the resource shares identities. */

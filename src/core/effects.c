@@ -8,7 +8,7 @@
 
 void effects_deinit(struct effects *effects)
 {
-    assert(effects->n == 0 && !effects->ended);
+    assert(effects->n == 0 && !effects->ended && !effects->changed);
     free(effects->list);
     *effects = (struct effects)EFFECTS_INIT;
 }
@@ -24,9 +24,28 @@ void effects_append(struct effects *effects, enum effect_kind kind, struct lease
         (struct effect){.kind = kind, .why = why, .lease = lease, .client = client};
 }
 
+void effects_change(struct effects *effects, struct lease *lease)
+{
+    if (!lease->is_changed) {
+        lease->is_changed = true;
+        lease->next_changed = effects->changed;
+        effects->changed = lease;
+    }
+}
+
+void effects_clear_changed(struct effects *effects)
+{
+    while (effects->changed) {
+        struct lease *lease = effects->changed;
+        effects->changed = lease->next_changed;
+        lease->is_changed = false;
+    }
+}
+
 void effects_clear(struct effects *effects)
 {
     effects->n = 0;
+    effects_clear_changed(effects);
     while (effects->ended) {
         struct lease *lease = effects->ended;
         effects->ended = lease->next_ended;

@@ -17,20 +17,26 @@ enum effect_kind {
     EFFECT_GRANTED, /* a waiting lease is held now */
     EFFECT_DENIED, /* a waiting lease is over, `why` */
     EFFECT_LOST, /* a held lease is over without its client having asked for it, `why` */
+    EFFECT_STOP, /* the client is to stop the job of a held lease, `why` */
+    EFFECT_WATCH, /* the caller must see to it that core_process_gone() is called */
+    EFFECT_SIGNAL, /* `signal` to the process that the lease is bound to */
     EFFECT_DRAINED, /* draining, and the last held lease is over; no lease */
 };
 
 struct effect {
     enum effect_kind kind;
     enum outcome why;
+    int signal;
     struct lease *lease; /* good until effects_clear() */
-    struct client *client; /* whose lease it is, or was; NULL without a lease */
+    struct client *client; /* whose lease it is, or was; NULL without a lease, or if that is away */
 };
 
 struct effects {
     struct effect *list;
     size_t n, size;
-    struct lease *ended; /* freed by effects_clear() */
+    struct lease *ended; /* linked by next_ended; freed by effects_clear() */
+    struct lease *changed; /* linked by next_changed: what is written down of them is not true any
+                              more. May have ended as well. */
 };
 
 #define EFFECTS_INIT {0}
@@ -38,6 +44,9 @@ struct effects {
 void effects_deinit(struct effects *effects); /* asserts that it has been cleared */
 void effects_append(struct effects *effects, enum effect_kind kind, struct lease *lease,
     struct client *client, enum outcome why);
+void effects_change(struct effects *effects, struct lease *lease);
+/* The caller has dealt with effects->changed. */
+void effects_clear_changed(struct effects *effects);
 void effects_clear(struct effects *effects);
 
 #endif

@@ -28,10 +28,18 @@ struct core {
     struct table identities;
     struct order wait_timers; /* struct waiting by when the wait ends */
     struct order cooldown_timers; /* struct unit by when it is free again */
+    struct order term_timers; /* struct term by when the lease's time, or the job's, is over */
     uint64_t timer_serial; /* breaks ties */
 
     struct accounts accounts;
-    uint64_t last_id, last_ticket, last_token;
+    struct client detached; /* has the leases that live without a connection */
+    struct client absent; /* has those whose client is expected back, until grace_until */
+    struct table once; /* leases of both, by what their asker may repeat */
+    nanoseconds grace_until;
+    bool is_closed; /* until then: only who had a lease may have one */
+
+    uint64_t first_id; /* smaller ones are of earlier runs */
+    uint64_t last_id, last_token;
     uint64_t random;
     size_t n_held, n_waiting;
     bool draining;
@@ -62,6 +70,13 @@ void core_unlink_lease(
 /* A waiting lease is over: effect and unlink. */
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
+/* Marks every resource's queue to be looked at. */
+void core_look_at_all(struct core *core);
+/* Nothing at all is granted at present. */
+static inline bool core_grants_nothing(const struct core *core)
+{
+    return core->draining || core->is_closed;
+}
 /* The end of every operation: grants what can be granted, forgets what is idle. */
 void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
@@ -73,5 +88,52 @@ void identity_add(struct core *core, struct claim *claim);
 void identity_remove(struct core *core, struct claim *claim);
 /* After the resource's `identity` key has changed. */
 void identity_rekey(struct core *core, struct resource *resource);
+
+/* ---- term.c: leases whose time is limited, and stopping ---- */
+
+/* A lease was granted, or made again with the time that it has left (NEVER: all). */
+void term_start(struct core *core, struct lease *lease, nanoseconds until);
+void term_end(struct core *core, struct lease *lease);
+nanoseconds term_next_deadline(const struct core *core);
+/* The first that is due. */
+void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
+void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects);
+/* Its client has gone while it is being stopped. */
+void stop_without_client(struct lease *lease, struct effects *effects);
+
+/* ---- away.c: leases without a client ---- */
+
+static inline bool lease_is_away(const struct core *core, const struct lease *lease)
+{
+    return lease->client == &core->detached || lease->client == &core->absent;
+}
+/* Whom an effect on the lease is for; NULL if nobody is there. */
+static inline struct client *core_client_of(const struct core *core, const struct lease *lease)
+{
+    return lease_is_away(core, lease) ? NULL : lease->client;
+}
+/* Held, and its client has gone: over, or it lives on alone. */
+void away_client_is_gone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+void away_enter(struct core *core, struct lease *lease, struct client *where);
+/* Before it is linked anywhere else. */
+void away_leave(struct core *core, struct lease *lease);
+/* Asks for a watch on the process, once. */
+void away_watch(struct lease *lease, struct effects *effects);
+nanoseconds away_next_deadline(const struct core *core);
+/* The grace is over. */
+void away_is_due(struct core *core, nanoseconds now, struct effects *effects);
+
+/* ---- acquire.c ---- */
+
+/* Finds or makes the resources, and refuses what can never be. */
+enum outcome acquire_resolve(
+    struct core *core, const struct ask *ask, struct lease *lease, const char **aboutp);
+/* Into the tables and the client's list, as one that waits in no queue yet. */
+void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
+/* May it wait, and does it want to? */
+enum outcome acquire_wait(
+    struct core *core, struct lease *lease, const struct ask *ask, const char **aboutp);
 
 #endif

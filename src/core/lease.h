@@ -66,6 +66,7 @@ struct waiting {
 struct term {
     struct lease *lease;
     struct order_node timer; /* in core's term timers */
+    nanoseconds hold_until; /* max-hold; NEVER if there is none */
 };
 
 struct lease {
@@ -73,6 +74,7 @@ struct lease {
     struct client *client; /* in whose list it is; NULL once ended */
     LIST_ENTRY(lease) link; /* in client->leases */
     struct table_node by_id;
+    struct table_node by_once; /* while it is away and has .once */
     struct charge charge; /* ACCOUNT_LEASES */
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_ended; /* effects.ended */

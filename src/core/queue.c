@@ -8,10 +8,10 @@
 
 /* ---- keys ---- */
 
-/* Bigger priorities first, then smaller tickets. */
+/* Bigger priorities first, then smaller tickets, which are the ids. */
 static void place_insert(struct order *order, struct order_node *node, const struct lease *lease)
 {
-    order_insert(order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->priority), lease->ticket);
+    order_insert(order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->priority), lease->id);
 }
 
 static bool is_bounded(const struct resource *resource)
@@ -250,8 +250,11 @@ static bool may_go(const struct resource *resource, const struct place *place)
     return false;
 }
 
-static bool lease_may_go(const struct lease *lease)
+static bool lease_may_go(const struct core *core, const struct lease *lease)
 {
+    if (lease_is_away(core, lease)) {
+        return false; /* keeps its place until its client is back */
+    }
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         if (claim->count > resource_available(claim->resource)) {
@@ -267,14 +270,14 @@ static bool lease_may_go(const struct lease *lease)
     return true;
 }
 
-static struct lease *next_to_go(const struct resource *resource)
+static struct lease *next_to_go(const struct core *core, const struct resource *resource)
 {
     bool fifo = resource->definition->order == ORDER_FIFO;
     uint32_t look_at = fifo ? 1 : FIRST_FIT_WINDOW;
     struct order_node *node = order_first(&resource->queue);
     for (uint32_t i = 0; node && i < look_at; node = order_next(node), i++) {
         struct place *place = place_of_node(node);
-        if (lease_may_go(place->claim->lease)) {
+        if (lease_may_go(core, place->claim->lease)) {
             return place->claim->lease;
         }
         if (place->overtaken >= resource->definition->max_overtakes) {
@@ -295,18 +298,16 @@ static void count_overtaken(struct lease *lease)
     }
 }
 
-static void lease_grant(struct core *core, struct lease *lease, nanoseconds now)
+void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
 {
-    count_overtaken(lease);
     queue_leave(core, lease);
     lease_set_state(lease, LEASE_HELD);
-    lease->granted_at = now;
+    lease->granted_at = granted_at;
     core->n_held++;
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         claim->token = ++core->last_token;
         claim->usage->units += claim->count;
-        resource_take_units(claim->resource, claim, &core->random);
         TAILQ_INSERT_TAIL(&claim->resource->holders, claim, link);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -314,11 +315,25 @@ static void lease_grant(struct core *core, struct lease *lease, nanoseconds now)
     }
 }
 
-bool queue_try(struct core *core, struct lease *lease, nanoseconds now)
+static void lease_grant(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = !core->draining && !lease->waiting->aside && lease_may_go(lease);
+    count_overtaken(lease);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[i];
+        resource_take_units(claim->resource, claim, &core->random);
+    }
+    queue_hold(core, lease, now);
+    term_start(core, lease, NEVER);
+    effects_change(effects, lease);
+}
+
+bool queue_try(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool may = !core_grants_nothing(core) && !lease->waiting->aside && lease_may_go(core, lease);
     if (may) {
-        lease_grant(core, lease, now);
+        lease_grant(core, lease, now, effects);
     }
     return may;
 }
@@ -330,14 +345,16 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
     struct resource *resource;
     while ((resource = TAILQ_FIRST(&core->dirty))) {
         struct lease *lease =
-            core->draining || resource_is_blocked(resource) ? NULL : next_to_go(resource);
+            core_grants_nothing(core) || resource_is_blocked(resource)
+            ? NULL
+            : next_to_go(core, resource);
         if (!lease) {
             TAILQ_REMOVE(&core->dirty, resource, dirty_link);
             resource->is_dirty = false;
             registry_forget_if_idle(core, resource);
             continue;
         }
-        lease_grant(core, lease, now);
+        lease_grant(core, lease, now, effects);
         effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
     }
 }

@@ -32,8 +32,10 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until);
 /* Undoes it, for whatever reason; frees lease->waiting. */
 void queue_leave(struct core *core, struct lease *lease);
 
-/* Grants to this one lease if it may go now. No effect. */
-bool queue_try(struct core *core, struct lease *lease, nanoseconds now);
+/* Grants to this one lease if it may go now. No effect but the change. */
+bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+/* From the queue to the holders: the claims have their units. Gives new tokens. */
+void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at);
 /* After anything that may let somebody go: grants until nobody can. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects);
 void queue_mark_dirty(struct core *core, struct resource *resource);

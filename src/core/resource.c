@@ -301,6 +301,17 @@ void resource_take_units(struct resource *resource, struct claim *claim, uint64_
     }
 }
 
+void resource_take_unit(struct claim *claim, struct unit *unit)
+{
+    if (unit->state == UNIT_HELD) {
+        abort();
+    }
+    unit_set_state(unit, UNIT_HELD);
+    unit->claim = claim;
+    unit->next_of_claim = claim->units;
+    claim->units = unit;
+}
+
 /* ---- life ---- */
 
 struct resource *resource_new(const char *name, const struct definition *definition)

@@ -107,6 +107,9 @@ void resource_free(struct resource *resource);
 /* Gives `claim` its count of units; resource_available() must allow it. `random` is used by
  * select = random. */
 void resource_take_units(struct resource *resource, struct claim *claim, uint64_t *random);
+/* Gives it this one, which nobody holds; to the front of its list. Whether it may is the caller's
+ * matter. */
+void resource_take_unit(struct claim *claim, struct unit *unit);
 /* The unit is free again, or reserved, or gone; cooldown is the caller's matter: a unit that has
  * to cool is put into UNIT_COOLING instead. */
 void unit_settle(struct unit *unit);

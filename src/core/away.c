@@ -1,0 +1,148 @@
+/* away.c - leases without a client: those that outlive their connection because of what they are
+ * bound to (detached), and those of an earlier berthd whose clients are expected back (absent). */
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/queue.h"
+
+#include <string.h>
+
+/* ---- being away ---- */
+
+static uint64_t once_hash(uint32_t uid, const char *once)
+{
+    return hash_string(once, hash_number(uid));
+}
+
+void away_enter(struct core *core, struct lease *lease, struct client *where)
+{
+    lease->client = where;
+    LIST_INSERT_HEAD(&where->leases, lease, link);
+    if (lease->once) {
+        table_insert(&core->once, &lease->by_once, once_hash(lease->uid, lease->once));
+    }
+}
+
+void away_leave(struct core *core, struct lease *lease)
+{
+    LIST_REMOVE(lease, link);
+    if (lease->once) {
+        table_remove(&core->once, &lease->by_once);
+    }
+}
+
+void away_watch(struct lease *lease, struct effects *effects)
+{
+    if (!lease->is_watched) {
+        lease->is_watched = true;
+        effects_append(effects, EFFECT_WATCH, lease, NULL, OUTCOME_OK);
+    }
+}
+
+void away_client_is_gone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool is_over = lease->binding == BOUND_CONNECTION ||
+        (lease->binding == BOUND_PROCESS && lease->process_is_gone);
+    if (is_over) {
+        core_unlink_lease(core, lease, now, effects);
+        return;
+    }
+    LIST_REMOVE(lease, link);
+    away_enter(core, lease, &core->detached);
+    if (lease->binding == BOUND_PROCESS) {
+        away_watch(lease, effects);
+    }
+    if (lease->stopping != OUTCOME_OK) {
+        stop_without_client(lease, effects);
+    }
+}
+
+void core_process_gone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    struct client *client = core_client_of(core, lease);
+    enum outcome why = (enum outcome)lease->stopping;
+    lease->process_is_gone = true;
+    if (!client || (lease->state == LEASE_HELD && why != OUTCOME_OK)) {
+        core_unlink_lease(core, lease, now, effects);
+        if (client) {
+            effects_append(effects, EFFECT_LOST, lease, client, why);
+        }
+        core_settle(core, now, effects);
+    }
+}
+
+struct lease *core_find_once(struct core *core, uint32_t uid, const char *once)
+{
+    struct table_node *node = table_find(&core->once, once_hash(uid, once));
+    for (; node; node = table_find_next(node)) {
+        struct lease *lease = container_of(node, struct lease, by_once);
+        if (lease->uid == uid && strcmp(lease->once, once) == 0) {
+            return lease;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the grace ---- */
+
+void core_begin_grace(struct core *core, bool closed, nanoseconds until)
+{
+    core->grace_until = until;
+    core->is_closed = closed;
+}
+
+nanoseconds core_grace_until(const struct core *core)
+{
+    return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;
+}
+
+nanoseconds away_next_deadline(const struct core *core)
+{
+    return core_grace_until(core);
+}
+
+void away_is_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    core->is_closed = false;
+    while (!LIST_EMPTY(&core->absent.leases)) {
+        core_unlink_lease(core, LIST_FIRST(&core->absent.leases), now, effects);
+    }
+    core_look_at_all(core);
+}
+
+void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct lease_list *lists[] = {&core->detached.leases, &core->absent.leases};
+    core->draining = true;
+    for (size_t i = 0; i < 2; i++) {
+        while (!LIST_EMPTY(lists[i])) {
+            core_unlink_lease(core, LIST_FIRST(lists[i]), now, effects);
+        }
+    }
+    queue_pump(core, now, effects);
+}
+
+/* ---- coming back ---- */
+
+enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects)
+{
+    if (!lease_is_away(core, lease)) {
+        return OUTCOME_HELD;
+    }
+    away_leave(core, lease);
+    lease->client = client;
+    LIST_INSERT_HEAD(&client->leases, lease, link);
+    enum outcome outcome = OUTCOME_OK;
+    if (lease->state == LEASE_WAITING) {
+        outcome = queue_try(core, lease, now, effects) ? OUTCOME_OK : OUTCOME_WAITING;
+        for (size_t i = 0; i < lease->n_claims; i++) {
+            queue_mark_dirty(core, lease->claims[i].resource);
+        }
+    } else if (lease->stopping != OUTCOME_OK) {
+        effects_append(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping);
+    }
+    core_settle(core, now, effects);
+    return outcome;
+}

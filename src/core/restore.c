@@ -1,0 +1,315 @@
+/* restore.c - leases made again: from what was written down of them, or (the record being lost)
+ * from what their client says, which is checked like an acquire. */
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/queue.h"
+
+#include <string.h>
+
+/* ---- certain units ---- */
+
+static struct unit *find_unit(struct resource *resource, const struct remembered_unit *wanted)
+{
+    if (resource_is_pool(resource)) {
+        return resource_find_unit(resource, wanted->item);
+    }
+    return wanted->slot < MAX_LIMIT ? resource_slot(resource, wanted->slot) : NULL;
+}
+
+/* An item that the file does not name any more is made, held and removed at once: it drains. */
+static struct unit *find_or_make_unit(
+    struct resource *resource, const struct remembered_unit *wanted)
+{
+    struct unit *unit = find_unit(resource, wanted);
+    if (!unit && resource_is_pool(resource)) {
+        unit = resource_add_item(resource, wanted->item);
+    }
+    return unit;
+}
+
+static bool is_defined_unit(const struct resource *resource, const struct remembered_unit *wanted)
+{
+    const struct definition *definition = resource->definition;
+    for (size_t i = 0; resource_is_pool(resource) && i < definition->n_items; i++) {
+        if (strcmp(definition->items[i], wanted->item) == 0) {
+            return true;
+        }
+    }
+    return !resource_is_pool(resource);
+}
+
+static void give_units_back(struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[i];
+        while (claim->units) {
+            struct unit *unit = claim->units;
+            claim->units = unit->next_of_claim;
+            unit_settle(unit);
+        }
+    }
+}
+
+/* ---- from the record ---- */
+
+static struct resource *make_remains(struct core *core, const struct remembered_claim *claim)
+{
+    struct definition definition = {
+        .name = (char *)claim->name,
+        .kind = claim->is_pool ? KIND_POOL : KIND_SEMAPHORE,
+        .max_units_per_user = UNBOUNDED,
+        .max_hold = NEVER,
+        .on_lost = ON_LOST_KILL,
+    };
+    struct resource *resource = registry_add(core, claim->name, &definition);
+    resource->is_defined = false;
+    resource_keep_remains(resource);
+    return resource;
+}
+
+/* What a lease held before stays held even if its resource is gone from the file. */
+static enum outcome restore_resource(struct core *core, const struct remembered *remembered,
+    const struct remembered_claim *claim, struct resource **resourcep)
+{
+    enum outcome outcome = registry_get(core, claim->name, NULL, resourcep);
+    if (!remembered->is_held) {
+        bool possible = outcome == OUTCOME_OK && claim->count <= resource_most(*resourcep);
+        return outcome == OUTCOME_OK && !possible ? OUTCOME_IMPOSSIBLE : outcome;
+    }
+    if (outcome == OUTCOME_UNKNOWN) {
+        struct resource *draining = registry_find(core, claim->name);
+        *resourcep = draining ? draining : make_remains(core, claim);
+    }
+    return resource_is_pool(*resourcep) == claim->is_pool ? OUTCOME_OK : OUTCOME_KIND;
+}
+
+static struct lease *restored_lease(const struct remembered *remembered)
+{
+    struct ask ask = {
+        .n_wants = remembered->n_claims,
+        .priority = remembered->priority,
+        .holder = remembered->holder,
+        .reason = remembered->reason,
+        .program = remembered->program,
+        .once = remembered->once,
+        .pid = remembered->pid,
+        .parent = remembered->parent,
+        .binding = remembered->binding,
+        .process = remembered->process,
+        .ttl = remembered->ttl,
+        .signal = remembered->signal,
+    };
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        ask.wants[i].count = remembered->claims[i].count;
+    }
+    struct lease *lease = lease_new(&ask, remembered->uid, remembered->asked_at);
+    lease->kill_after = remembered->kill_after;
+    lease->on_lost = (uint8_t)remembered->on_lost;
+    return lease;
+}
+
+/* Finds the resources, and refuses a record that cannot be true. */
+static enum outcome restore_resolve(
+    struct core *core, const struct remembered *remembered, struct lease *lease)
+{
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        const struct remembered_claim *claim = &remembered->claims[i];
+        struct resource *resource;
+        enum outcome outcome = restore_resource(core, remembered, claim, &resource);
+        if (outcome != OUTCOME_OK) {
+            return outcome;
+        }
+        queue_mark_dirty(core, resource);
+        bool is_taken = false;
+        for (size_t k = 0; k < i; k++) {
+            is_taken |= lease->claims[k].resource == resource;
+        }
+        if (is_taken ||
+            (remembered->holder &&
+                identity_find(core, resource, remembered->uid, remembered->holder))) {
+            return OUTCOME_HELD;
+        }
+        lease->claims[i].resource = resource;
+    }
+    return core_find_lease(core, remembered->id) ? OUTCOME_HELD : OUTCOME_OK;
+}
+
+/* status walks the holders by their tokens. */
+static void place_holder(struct claim *claim, uint64_t token)
+{
+    struct claim_list *holders = &claim->resource->holders;
+    struct claim *before;
+    TAILQ_REMOVE(holders, claim, link);
+    claim->token = token;
+    TAILQ_FOREACH_REVERSE (before, holders, claim_list, link) {
+        if (before->token < token) {
+            TAILQ_INSERT_AFTER(holders, before, claim, link);
+            return;
+        }
+    }
+    TAILQ_INSERT_HEAD(holders, claim, link);
+}
+
+/* From the last to the first: each goes to the front of the claim's list. */
+static bool take_remembered_units(
+    struct core *core, struct claim *claim, const struct remembered_unit *units)
+{
+    struct resource *resource = claim->resource;
+    for (uint32_t i = claim->count; i-- > 0;) {
+        struct unit *unit = find_or_make_unit(resource, &units[i]);
+        if (!unit || unit->state == UNIT_HELD) {
+            return false;
+        }
+        resource_take_unit(claim, unit);
+        if (!is_defined_unit(resource, &units[i])) {
+            unit_remove(unit, &core->cooldown_timers);
+        }
+    }
+    return true;
+}
+
+static bool restore_held(
+    struct core *core, const struct remembered *remembered, struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!take_remembered_units(core, &lease->claims[i], remembered->claims[i].units)) {
+            give_units_back(lease);
+            return false;
+        }
+    }
+    uint64_t last_token = core->last_token;
+    queue_hold(core, lease, remembered->granted_at);
+    core->last_token = last_token;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        place_holder(&lease->claims[i], remembered->claims[i].token);
+    }
+    term_start(core, lease, remembered->until);
+    return true;
+}
+
+static void raise_numbers(struct core *core, const struct remembered *remembered)
+{
+    if (remembered->id > core->last_id) {
+        core->last_id = remembered->id;
+        core->first_id = remembered->id + 1;
+    }
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        if (remembered->claims[i].token > core->last_token) {
+            core->last_token = remembered->claims[i].token;
+        }
+    }
+}
+
+static bool has_to_come_back(const struct remembered *remembered)
+{
+    return !remembered->is_held || remembered->binding == BOUND_CONNECTION;
+}
+
+enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
+    struct effects *effects, struct lease **leasep)
+{
+    struct lease *lease = restored_lease(remembered);
+    enum outcome outcome = restore_resolve(core, remembered, lease);
+    *leasep = NULL;
+    raise_numbers(core, remembered);
+    if (outcome != OUTCOME_OK) {
+        lease_free(lease);
+        core_settle(core, now, effects);
+        return outcome;
+    }
+    charge_take_anyway(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
+    acquire_link(core, &core->absent, lease, remembered->id);
+    LIST_REMOVE(lease, link);
+    away_enter(core, lease, has_to_come_back(remembered) ? &core->absent : &core->detached);
+    queue_enter(core, lease, remembered->is_held ? NEVER : remembered->until);
+    if (remembered->is_held && !restore_held(core, remembered, lease)) {
+        core_unlink_lease(core, lease, now, effects);
+        core_settle(core, now, effects);
+        return OUTCOME_HELD;
+    }
+    if (!remembered->is_held) {
+        charge_take_anyway(
+            &lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS);
+    }
+    if (lease->binding == BOUND_PROCESS) {
+        away_watch(lease, effects);
+    }
+    if (remembered->stopping != OUTCOME_OK) {
+        stop_begin(core, lease, remembered->stopping, now, effects);
+    }
+    core_settle(core, now, effects);
+    *leasep = lease;
+    return OUTCOME_OK;
+}
+
+/* ---- from what the client says ---- */
+
+/* The same units, if an acquire could get them now. */
+static bool can_have_units(struct lease *lease, const struct remembered_unit *const units[])
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        struct resource *resource = claim->resource;
+        bool fits = !resource_is_blocked(resource) &&
+            claim->count <= resource_available(resource) && claim_fits_quota(claim);
+        for (uint32_t k = claim->count; fits && k-- > 0;) {
+            bool in_limit =
+                resource_is_pool(resource) || units[i][k].slot < resource_limit(resource);
+            struct unit *unit = in_limit ? find_unit(resource, &units[i][k]) : NULL;
+            fits = unit && unit->state == UNIT_FREE;
+            if (fits) {
+                resource_take_unit(&lease->claims[i], unit);
+            }
+        }
+        if (!fits) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum outcome reclaim_held(struct core *core, struct lease *lease,
+    const struct remembered_unit *const units[], nanoseconds now)
+{
+    if (!can_have_units(lease, units)) {
+        give_units_back(lease);
+        return OUTCOME_LOST;
+    }
+    queue_hold(core, lease, now);
+    term_start(core, lease, NEVER);
+    return OUTCOME_OK;
+}
+
+enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
+    uint64_t id, const struct remembered_unit *const units[], nanoseconds now,
+    struct effects *effects, struct lease **leasep, const char **aboutp)
+{
+    *leasep = NULL;
+    *aboutp = NULL;
+    if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
+        return OUTCOME_LOST;
+    }
+    struct lease *lease = lease_new(ask, client->uid, now);
+    enum outcome outcome = acquire_resolve(core, ask, lease, aboutp);
+    if (outcome == OUTCOME_OK &&
+        !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
+        outcome = OUTCOME_QUOTA;
+    }
+    if (outcome != OUTCOME_OK) {
+        lease_free(lease);
+        core_settle(core, now, effects);
+        return outcome;
+    }
+    acquire_link(core, client, lease, id);
+    bool for_ever = ask->wait > NEVER - 1 - now;
+    queue_enter(core, lease, units || for_ever ? NEVER : now + ask->wait);
+    outcome = units ? reclaim_held(core, lease, units, now) : acquire_wait(core, lease, ask, aboutp);
+    if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
+        effects_change(effects, lease);
+        *leasep = lease;
+    } else {
+        core_unlink_lease(core, lease, now, effects);
+    }
+    core_settle(core, now, effects);
+    return outcome;
+}

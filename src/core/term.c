@@ -1,0 +1,240 @@
+/* term.c - leases whose time is limited (max-hold, ttl), and how a lease is taken away: the job is
+ * stopped first, so that nobody else gets its units while it runs.
+ *
+ * Two killers (DESIGN.md 8): a client that is there has kill_after, and half the margin that the
+ * deadline leaves, before SIGKILL comes from us; without a client we do all of it. */
+#include "core/internal.h"
+#include "core/memory.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#define SHORTEST_MARGIN NANOSECONDS_PER_SECOND
+#define KILL_AGAIN NANOSECONDS_PER_SECOND
+
+/* What a stop may take beyond kill_after until the job is certainly gone. */
+static nanoseconds stop_margin(nanoseconds kill_after)
+{
+    nanoseconds third = kill_after / 3;
+    return third > SHORTEST_MARGIN ? third : SHORTEST_MARGIN;
+}
+
+static nanoseconds earlier(nanoseconds a, nanoseconds b)
+{
+    return a < b ? a : b;
+}
+
+/* Spans come from clients and files: no sum overflows. */
+static nanoseconds after(nanoseconds instant, nanoseconds span)
+{
+    return span >= NEVER - 1 - instant ? NEVER : instant + span;
+}
+
+/* ---- the timer ---- */
+
+void term_end(struct core *core, struct lease *lease)
+{
+    if (lease->term && order_contains(&lease->term->timer)) {
+        order_remove(&core->term_timers, &lease->term->timer);
+    }
+    free(lease->term);
+    lease->term = NULL;
+}
+
+static struct term *term_get(struct lease *lease)
+{
+    if (!lease->term) {
+        lease->term = memory_new(sizeof *lease->term);
+        lease->term->lease = lease;
+        lease->term->hold_until = NEVER;
+    }
+    return lease->term;
+}
+
+static void term_set(struct core *core, struct lease *lease, nanoseconds at)
+{
+    struct term *term = term_get(lease);
+    if (order_contains(&term->timer)) {
+        order_remove(&core->term_timers, &term->timer);
+    }
+    order_insert(&core->term_timers, &term->timer, (uint64_t)at, ++core->timer_serial);
+}
+
+static nanoseconds max_hold(const struct lease *lease)
+{
+    nanoseconds shortest = NEVER;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        shortest = earlier(shortest, lease->claims[i].resource->definition->max_hold);
+    }
+    return shortest;
+}
+
+void term_start(struct core *core, struct lease *lease, nanoseconds until)
+{
+    nanoseconds hold_until = after(lease->granted_at, max_hold(lease));
+    if (until == NEVER) {
+        until = hold_until;
+        if (lease->binding == BOUND_TIME) {
+            until = earlier(until, after(lease->granted_at, lease->ttl));
+        }
+    }
+    if (until != NEVER) {
+        term_get(lease)->hold_until = hold_until;
+        term_set(core, lease, until);
+    }
+}
+
+nanoseconds term_next_deadline(const struct core *core)
+{
+    const struct order_node *first = order_first(&core->term_timers);
+    return first ? (nanoseconds)first->major : NEVER;
+}
+
+nanoseconds lease_until(const struct lease *lease)
+{
+    bool is_limited = lease->term && lease->stopping == OUTCOME_OK;
+    return is_limited ? (nanoseconds)lease->term->timer.major : NEVER;
+}
+
+nanoseconds lease_gone_by(const struct lease *lease)
+{
+    nanoseconds until = lease_until(lease);
+    return until == NEVER ? NEVER
+                          : after(until, lease->kill_after + stop_margin(lease->kill_after));
+}
+
+/* ---- stopping ---- */
+
+static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
+    nanoseconds now, struct effects *effects)
+{
+    struct client *client = core_client_of(core, lease);
+    core_unlink_lease(core, lease, now, effects);
+    effects_append(effects, kind, lease, client, why);
+}
+
+static void ask_signal(struct lease *lease, int signal, struct effects *effects)
+{
+    if (lease->binding == BOUND_PROCESS && !lease->process_is_gone) {
+        effects_append(effects, EFFECT_SIGNAL, lease, NULL, (enum outcome)lease->stopping);
+        effects->list[effects->n - 1].signal = signal;
+    }
+}
+
+void stop_without_client(struct lease *lease, struct effects *effects)
+{
+    if (!lease->is_killed) {
+        ask_signal(lease, lease->signal, effects);
+    }
+}
+
+void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = core_client_of(core, lease);
+    if (lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN) {
+        lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
+        return;
+    }
+    nanoseconds patience = lease->kill_after;
+    lease->stopping = (uint8_t)why;
+    effects_change(effects, lease);
+    if (lease->binding == BOUND_PROCESS) {
+        away_watch(lease, effects);
+    }
+    if (client) {
+        effects_append(effects, EFFECT_STOP, lease, client, why);
+        patience += stop_margin(lease->kill_after) / 2;
+    } else {
+        stop_without_client(lease, effects);
+    }
+    term_set(core, lease, after(now, patience));
+}
+
+static void stop_goes_on(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
+        lease->on_lost == ON_LOST_KILL;
+    if (!can_kill) {
+        lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
+        return;
+    }
+    /* Held until it is dead: again and again, for one that the kernel cannot end yet, or that has
+     * made itself another user's for a while. */
+    lease->is_killed = true;
+    ask_signal(lease, SIGKILL, effects);
+    term_set(core, lease, after(now, KILL_AGAIN));
+}
+
+void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct term *term = container_of(order_first(&core->term_timers), struct term, timer);
+    struct lease *lease = term->lease;
+    if (lease->stopping != OUTCOME_OK) {
+        stop_goes_on(core, lease, now, effects);
+    } else {
+        bool held_too_long = (nanoseconds)term->timer.major >= term->hold_until;
+        stop_begin(
+            core, lease, held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, effects);
+    }
+}
+
+/* ---- asked for ---- */
+
+void core_revoke(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
+    } else if (lease->stopping == OUTCOME_OK) {
+        stop_begin(core, lease, OUTCOME_REVOKED, now, effects);
+    }
+    core_settle(core, now, effects);
+}
+
+void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
+    } else {
+        lose(core, lease, EFFECT_LOST, OUTCOME_DROPPED, now, effects);
+    }
+    core_settle(core, now, effects);
+}
+
+enum outcome core_renew(
+    struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now, struct effects *effects)
+{
+    if (lease->state != LEASE_HELD || lease->stopping != OUTCOME_OK) {
+        return OUTCOME_LOST;
+    }
+    if (lease->binding != BOUND_TIME) {
+        return ttl == 0 ? OUTCOME_OK : OUTCOME_KIND;
+    }
+    if (ttl != 0) {
+        lease->ttl = ttl;
+    }
+    term_set(core, lease, earlier(after(now, lease->ttl), lease->term->hold_until));
+    effects_change(effects, lease);
+    return OUTCOME_OK;
+}
+
+enum outcome core_bind(struct core *core, struct lease *lease, const struct client *by,
+    enum binding binding, const struct process *process, struct effects *effects)
+{
+    if (lease->binding == BOUND_TIME || (binding == BOUND_CONNECTION && lease->client != by)) {
+        return OUTCOME_KIND;
+    }
+    lease->binding = (uint8_t)binding;
+    lease->process = *process;
+    lease->pid = process->pid;
+    lease->process_is_gone = false;
+    lease->is_watched = false;
+    if (binding == BOUND_PROCESS &&
+        (lease_is_away(core, lease) || lease->stopping != OUTCOME_OK)) {
+        away_watch(lease, effects);
+    }
+    effects_change(effects, lease);
+    return OUTCOME_OK;
+}
