@@ -60,7 +60,7 @@ void away_client_is_gone(
 void core_process_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    struct client *client = core_client_of(core, lease);
+    struct client *client = lease_real_client(lease);
     enum outcome why = (enum outcome)lease->stopping;
     lease->process_is_gone = true;
     if (!client || (lease->state == LEASE_HELD && why != OUTCOME_OK)) {
@@ -128,7 +128,7 @@ void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects)
 {
-    if (!lease_is_away(core, lease)) {
+    if (!lease_is_away(lease)) {
         return OUTCOME_HELD;
     }
     away_leave(core, lease);

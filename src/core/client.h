@@ -4,6 +4,7 @@
 
 #include "core/account.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -13,6 +14,7 @@ LIST_HEAD(lease_list, lease);
 
 struct client {
     uint32_t uid;
+    bool is_nobody; /* the core's own, for leases without a client */
     struct charge charge; /* one connection of that uid */
     struct lease_list leases; /* held and waiting */
 };

@@ -18,6 +18,7 @@ struct core *core_new(const struct core_options *options)
     accounts_init(&core->accounts);
     core->last_id = options->first_id - 1;
     core->first_id = options->first_id;
+    core->detached.is_nobody = core->absent.is_nobody = true;
     LIST_INIT(&core->detached.leases);
     LIST_INIT(&core->absent.leases);
     core->last_token = options->first_token - 1;
@@ -83,7 +84,7 @@ void core_unlink_lease(
         identity_remove(core, claim);
         usage_remove_claim(claim);
     }
-    if (lease_is_away(core, lease)) {
+    if (lease_is_away(lease)) {
         away_leave(core, lease);
     } else {
         LIST_REMOVE(lease, link);
@@ -99,7 +100,7 @@ void core_unlink_lease(
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    struct client *client = core_client_of(core, lease);
+    struct client *client = lease_real_client(lease);
     core_unlink_lease(core, lease, now, effects);
     effects_append(effects, EFFECT_DENIED, lease, client, why);
 }
@@ -116,7 +117,7 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
     struct effects *effects)
 {
-    struct client *client = core_client_of(core, lease);
+    struct client *client = lease_real_client(lease);
     bool was_held = lease->state == LEASE_HELD;
     core_unlink_lease(core, lease, now, effects);
     if (client != by) {
@@ -295,11 +296,6 @@ const struct definition *core_find_definition(struct core *core, const char *nam
     }
     struct template *template = registry_find_template(core, name);
     return template ? template->definition : NULL;
-}
-
-bool core_is_away(const struct core *core, const struct lease *lease)
-{
-    return lease_is_away(core, lease);
 }
 
 bool core_is_draining(const struct core *core)

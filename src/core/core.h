@@ -146,7 +146,11 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     struct effects *effects, struct lease **leasep, const char **aboutp);
 /* The lease that an acquire with the same `once` has made, if its client has gone since. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
-bool core_is_away(const struct core *core, const struct lease *lease);
+/* No client has it at present. */
+static inline bool lease_is_away(const struct lease *lease)
+{
+    return lease->client->is_nobody;
+}
 
 /* The caller stops: ends all leases without a client, without a word, so that the core can be
  * freed. */

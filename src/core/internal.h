@@ -104,14 +104,10 @@ void stop_without_client(struct lease *lease, struct effects *effects);
 
 /* ---- away.c: leases without a client ---- */
 
-static inline bool lease_is_away(const struct core *core, const struct lease *lease)
-{
-    return lease->client == &core->detached || lease->client == &core->absent;
-}
 /* Whom an effect on the lease is for; NULL if nobody is there. */
-static inline struct client *core_client_of(const struct core *core, const struct lease *lease)
+static inline struct client *lease_real_client(const struct lease *lease)
 {
-    return lease_is_away(core, lease) ? NULL : lease->client;
+    return lease_is_away(lease) ? NULL : lease->client;
 }
 /* Held, and its client has gone: over, or it lives on alone. */
 void away_client_is_gone(

@@ -250,9 +250,9 @@ static bool may_go(const struct resource *resource, const struct place *place)
     return false;
 }
 
-static bool lease_may_go(const struct core *core, const struct lease *lease)
+static bool lease_may_go(const struct lease *lease)
 {
-    if (lease_is_away(core, lease)) {
+    if (lease_is_away(lease)) {
         return false; /* keeps its place until its client is back */
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -270,14 +270,14 @@ static bool lease_may_go(const struct core *core, const struct lease *lease)
     return true;
 }
 
-static struct lease *next_to_go(const struct core *core, const struct resource *resource)
+static struct lease *next_to_go(const struct resource *resource)
 {
     bool fifo = resource->definition->order == ORDER_FIFO;
     uint32_t look_at = fifo ? 1 : FIRST_FIT_WINDOW;
     struct order_node *node = order_first(&resource->queue);
     for (uint32_t i = 0; node && i < look_at; node = order_next(node), i++) {
         struct place *place = place_of_node(node);
-        if (lease_may_go(core, place->claim->lease)) {
+        if (lease_may_go(place->claim->lease)) {
             return place->claim->lease;
         }
         if (place->overtaken >= resource->definition->max_overtakes) {
@@ -331,7 +331,7 @@ static void lease_grant(
 bool queue_try(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = !core_grants_nothing(core) && !lease->waiting->aside && lease_may_go(core, lease);
+    bool may = !core_grants_nothing(core) && !lease->waiting->aside && lease_may_go(lease);
     if (may) {
         lease_grant(core, lease, now, effects);
     }
@@ -347,7 +347,7 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
         struct lease *lease =
             core_grants_nothing(core) || resource_is_blocked(resource)
             ? NULL
-            : next_to_go(core, resource);
+            : next_to_go(resource);
         if (!lease) {
             TAILQ_REMOVE(&core->dirty, resource, dirty_link);
             resource->is_dirty = false;

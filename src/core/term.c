@@ -108,7 +108,7 @@ nanoseconds lease_gone_by(const struct lease *lease)
 static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
     nanoseconds now, struct effects *effects)
 {
-    struct client *client = core_client_of(core, lease);
+    struct client *client = lease_real_client(lease);
     core_unlink_lease(core, lease, now, effects);
     effects_append(effects, kind, lease, client, why);
 }
@@ -131,7 +131,7 @@ void stop_without_client(struct lease *lease, struct effects *effects)
 void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    struct client *client = core_client_of(core, lease);
+    struct client *client = lease_real_client(lease);
     if (lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN) {
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
@@ -232,7 +232,7 @@ enum outcome core_bind(struct core *core, struct lease *lease, const struct clie
     lease->process_is_gone = false;
     lease->is_watched = false;
     if (binding == BOUND_PROCESS &&
-        (lease_is_away(core, lease) || lease->stopping != OUTCOME_OK)) {
+        (lease_is_away(lease) || lease->stopping != OUTCOME_OK)) {
         away_watch(lease, effects);
     }
     effects_change(effects, lease);
