@@ -56,7 +56,7 @@ def pin(pinned):
 class Server:
     """A process that says on a descriptor when it serves. A context: it ends with it."""
 
-    def __init__(self, command):
+    def __init__(self, command, **environ):
         """The number of the ready descriptor is appended to the command."""
         readable, writable = os.pipe()
         started = time.monotonic()
@@ -65,6 +65,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=[writable],
+            env={**os.environ, **environ},
         )
         os.close(writable)
         try:
@@ -166,7 +167,10 @@ class Bench:
         path = os.path.join(self.directory, "berth.conf")
         with open(path, "w", encoding="ascii") as file:
             file.write(CONFIGURATION.format(socket=self.socket) + more)
-        return Server(pin(pinned) + [self.program("berthd"), "-c", path, "--ready-fd"])
+        return Server(
+            pin(pinned) + [self.program("berthd"), "-c", path, "--ready-fd"],
+            STATE_DIRECTORY=os.path.join(self.directory, "state"),
+        )
 
     def echo(self, pinned=False):
         with contextlib.suppress(FileNotFoundError):

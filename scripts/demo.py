@@ -87,6 +87,7 @@ class Daemon:
         self.socket = work / "berth.sock"
         self.config = work / "berth.conf"
         self.log = work / "berthd.log"
+        self.state = work / "state"
         self.resource = f"[semaphore compress]\nlimit = {LIMIT}\n"
         self.process = None
 
@@ -96,7 +97,8 @@ class Daemon:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [self.program, "-c", self.config, "--ready-fd", str(to_daemon)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon])
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon],
+                env={**os.environ, "STATE_DIRECTORY": str(self.state)})
         os.close(to_daemon)
         is_readable, _, _ = select.select([ready], [], [], DEADLINE)
         is_ready = is_readable and os.read(ready, 1)

@@ -20,7 +20,7 @@ import pytest
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 
-PROGRAMS = ("berthd", "berth", "berthctl")
+PROGRAMS = ("berthd", "berth", "berthctl", "tests/process/witness_job")
 
 
 def reachable_build(build):
@@ -33,7 +33,8 @@ def reachable_build(build):
     copy.chmod(0o755)
     for program in PROGRAMS:
         if (build / program).exists():
-            shutil.copy2(build / program, copy)
+            (copy / program).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(build / program, copy / program)
     return copy
 
 
@@ -41,10 +42,13 @@ BUILD = reachable_build(pathlib.Path(os.environ.get("BERTH_BUILD_DIR", "build"))
 
 
 class Berthd:
-    """A running berthd with a configuration and a socket of its own."""
+    """A running berthd with a configuration and a socket of its own. It may be stopped or killed
+    and started again; what it remembers is in .journal and .state."""
 
     def __init__(self, directory, text, args=()):
         self.socket = directory / "s"
+        self.journal = directory / "s.journal"
+        self.state = directory / "state"
         self.config = directory / "berth.conf"
         self.log = directory / "berthd.log"
         self.args = args
@@ -58,11 +62,13 @@ class Berthd:
         self.config.write_text(f"[daemon]\nsocket = {self.socket}\n{text}")
 
     def start(self):
+        """Returns when it serves."""
         ready, to_daemon = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [BUILD / "berthd", "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon])
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon],
+                env={**os.environ, "STATE_DIRECTORY": str(self.state)})
         os.close(to_daemon)
         readable, _, _ = select.select([ready], [], [], DEADLINE)
         is_ready = readable and os.read(ready, 1)
@@ -159,6 +165,13 @@ def directory():
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)
+
+
+@pytest.fixture(autouse=True)
+def own_files(directory, monkeypatch):
+    """Whatever starts a berthd: it leaves nothing outside of the test's directory."""
+    monkeypatch.setenv("STATE_DIRECTORY", str(directory / "state"))
+    monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
 
 
 @pytest.fixture(autouse=True)
