@@ -298,6 +298,29 @@ const struct definition *core_find_definition(struct core *core, const char *nam
     return template ? template->definition : NULL;
 }
 
+bool core_is_closed(const struct core *core)
+{
+    return core->is_closed;
+}
+
+uint64_t core_next_number(const struct core *core)
+{
+    return 1 + (core->last_id > core->last_token ? core->last_id : core->last_token);
+}
+
+bool core_for_each_lease(
+    struct core *core, bool (*function)(struct lease *lease, void *context), void *context)
+{
+    for (size_t i = 0; i < core->leases.n_buckets; i++) {
+        for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
+            if (!function(container_of(node, struct lease, by_id), context)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool core_is_draining(const struct core *core)
 {
     return core->draining;

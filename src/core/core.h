@@ -109,8 +109,8 @@ enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl,
     struct effects *effects);
 /* The lease lasts as long as another process from now on; the caller lets go of its watch on the
  * old one before. OUTCOME_KIND if it is bound to time, or would be to a connection not its own. */
-enum outcome core_bind(struct core *core, struct lease *lease, const struct client *by,
-    enum binding binding, const struct process *process, struct effects *effects);
+enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
+    const struct process *process, struct effects *effects);
 /* The process that the lease is bound to is gone: the answer to EFFECT_WATCH. */
 void core_process_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
@@ -203,6 +203,13 @@ nanoseconds core_next_deadline(const struct core *core);
 /* ---- looking ---- */
 
 bool core_is_draining(const struct core *core);
+/* A closed grace: see core_begin_grace(). */
+bool core_is_closed(const struct core *core);
+/* No lease id or token that large has been given out. */
+uint64_t core_next_number(const struct core *core);
+/* Until the function returns false. It may end no lease. Whether it got through. */
+bool core_for_each_lease(
+    struct core *core, bool (*function)(struct lease *lease, void *context), void *context);
 size_t core_n_held(const struct core *core);
 size_t core_n_waiting(const struct core *core);
 size_t core_n_resources(const struct core *core);

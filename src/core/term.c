@@ -220,8 +220,8 @@ enum outcome core_renew(
     return OUTCOME_OK;
 }
 
-enum outcome core_bind(struct core *core, struct lease *lease, const struct client *by,
-    enum binding binding, const struct process *process, struct effects *effects)
+enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
+    const struct process *process, struct effects *effects)
 {
     if (lease->binding == BOUND_TIME || (binding == BOUND_CONNECTION && lease->client != by)) {
         return OUTCOME_KIND;

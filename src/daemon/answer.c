@@ -17,8 +17,15 @@ static const enum code codes_of_outcomes[N_OUTCOMES] = {
     [OUTCOME_ANCESTOR] = CODE_ANCESTOR,
     [OUTCOME_QUEUE_FULL] = CODE_QUEUE_FULL,
     [OUTCOME_QUOTA] = CODE_QUOTA,
+    [OUTCOME_GRACE] = CODE_GRACE,
     [OUTCOME_CANCELLED] = CODE_CANCELLED,
     [OUTCOME_RELEASED] = CODE_RELEASED,
+    [OUTCOME_LOST] = CODE_LOST,
+    [OUTCOME_DROPPED] = CODE_DROPPED,
+    [OUTCOME_REVOKED] = CODE_REVOKED,
+    [OUTCOME_MAX_HOLD] = CODE_MAX_HOLD,
+    [OUTCOME_EXPIRED] = CODE_EXPIRED,
+    [OUTCOME_NO_SPACE] = CODE_NO_SPACE,
     [OUTCOME_FORBIDDEN] = CODE_FORBIDDEN,
     [OUTCOME_NOT_HOLDER] = CODE_NOT_HOLDER,
     [OUTCOME_UNKNOWN] = CODE_UNKNOWN,
@@ -140,7 +147,8 @@ static size_t longest_units(
 
 size_t answer_longest_grant(struct core *core, const struct ask *ask)
 {
-    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE;
+    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE +
+        sizeof " bound=connection kill_after=315360000000ms on_lost=kill";
     static const size_t token_digits = 19;
     size_t length = fixed;
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -154,10 +162,58 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
     return length;
 }
 
+static const char *const on_lost_words[] = {
+    [ON_LOST_WARN] = "warn",
+    [ON_LOST_TERM] = "term",
+    [ON_LOST_KILL] = "kill",
+};
+
+bool on_lost_parse(const char *text, enum on_lost *on_lostp)
+{
+    for (size_t i = 0; i < sizeof on_lost_words / sizeof on_lost_words[0]; i++) {
+        if (strcmp(text, on_lost_words[i]) == 0) {
+            *on_lostp = (enum on_lost)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void answer_stop_rules(struct text *text, const struct lease *lease)
+{
+    if (lease->signal == 0) {
+        return;
+    }
+    if (lease->binding == BOUND_CONNECTION) {
+        text_add_key(text, "bound", "connection");
+    }
+    text_add_number_key(text, "kill_after", (uint64_t)lease->kill_after / 1000000);
+    text_add(text, "ms");
+    text_add_key(text, "on_lost", on_lost_words[lease->on_lost]);
+}
+
+void answer_deadline(struct text *text, const struct lease *lease)
+{
+    nanoseconds gone_by = lease_gone_by(lease);
+    if (gone_by == NEVER || lease->binding == BOUND_TIME) {
+        return;
+    }
+    text_add(text, "* ");
+    text_add(text, event_words[EVENT_DEADLINE]);
+    text_add(text, " ");
+    answer_lease_id(text, lease);
+    text_add(text, " ");
+    text_add_number(text, (uint64_t)gone_by);
+    text_add_number_key(text, "stop", (uint64_t)lease_until(lease));
+    text_add(text, "\n");
+}
+
 static void effect_granted(struct text *text, const struct effect *effect)
 {
     answer_units(text, effect->lease);
+    answer_stop_rules(text, effect->lease);
     text_add(text, "\n");
+    answer_deadline(text, effect->lease);
 }
 
 static void effect_over(struct text *text, const struct effect *effect)
@@ -174,6 +230,12 @@ void answer_event(struct text *text, enum event event)
     text_add(text, "\n");
 }
 
+/* What the client is told to do about it. */
+static enum event stop_event(const struct effect *effect)
+{
+    return effect->why == OUTCOME_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;
+}
+
 void answer_effect(struct text *text, const struct effect *effect)
 {
     static const struct {
@@ -183,9 +245,11 @@ void answer_effect(struct text *text, const struct effect *effect)
         [EFFECT_GRANTED] = {EVENT_GRANTED, effect_granted},
         [EFFECT_DENIED] = {EVENT_DENIED, effect_over},
         [EFFECT_LOST] = {EVENT_LOST, effect_over},
+        [EFFECT_STOP] = {EVENT_NONE, effect_over},
     };
+    enum event event = rows[effect->kind].event;
     text_add(text, "* ");
-    text_add(text, event_words[rows[effect->kind].event]);
+    text_add(text, event_words[event != EVENT_NONE ? event : stop_event(effect)]);
     text_add(text, " ");
     answer_lease_id(text, effect->lease);
     rows[effect->kind].add_rest(text, effect);

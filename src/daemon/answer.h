@@ -16,6 +16,12 @@ void answer_error_saying(struct text *text, enum code code, const char *what);
 void answer_lease_id(struct text *text, const struct lease *lease);
 /* " slot=NAME,TOKEN,SLOTS item=NAME,TOKEN,ITEMS ..." of a held lease. */
 void answer_units(struct text *text, const struct lease *lease);
+/* What the client must know to stop its job: nothing if the lease has none. */
+void answer_stop_rules(struct text *text, const struct lease *lease);
+/* The event that says until when a held lease is good; nothing if its time is not limited. */
+void answer_deadline(struct text *text, const struct lease *lease);
+/* "kill", "term", "warn"; false if it is none of them. */
+bool on_lost_parse(const char *text, enum on_lost *on_lostp);
 /* "0-3,7" or "gpu0,gpu1"; more than `most` bytes are cut, ending in "...". */
 void answer_claim_units(struct text *text, const struct claim *claim, size_t most);
 /* How long a line that grants this ask can get. */

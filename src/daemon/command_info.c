@@ -59,6 +59,11 @@ static void add_head(struct call *call)
     text_add_number_key(call->out, "draining", core_is_draining(core));
     text_add_number_key(call->out, "held", core_n_held(core));
     text_add_number_key(call->out, "waiting", core_n_waiting(core));
+    nanoseconds grace = core_grace_until(core);
+    if (grace != NEVER) {
+        text_add_number_key(
+            call->out, "grace", (uint64_t)(grace > call->now ? grace - call->now : 0) / 1000000);
+    }
     text_add(call->out, "\n");
 }
 

@@ -7,8 +7,10 @@
 #include "daemon/settings.h"
 #include "wire/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What "kind" means for each change. */
 static const char *const kind_texts[N_CHANGES] = {
@@ -25,13 +27,29 @@ static void refuse_kind(struct call *call, const char *name, enum change_kind ki
     answer_error_saying(call->out, CODE_KIND, why);
 }
 
+/* False, with an answer, if what is about to be changed could not outlive the daemon. */
+static bool can_store_change(struct call *call)
+{
+    if (settings_can_store_change(call->server)) {
+        return true;
+    }
+    char why[512];
+    snprintf(why, sizeof why, "not changed: %s: %s", call->server->state.path, strerror(errno));
+    answer_error_saying(call->out, CODE_NO_SPACE, why);
+    return false;
+}
+
 static void run_change(struct call *call, struct change change)
 {
     struct store *store = call->server->store;
+    if (!can_store_change(call)) {
+        return;
+    }
     const char *name = call->request->arguments[0];
     change.reason = call->request->keys[KEY_INDEX_reason];
     enum outcome outcome = store->ops->change(store, name, &change, call->now);
     if (outcome == OUTCOME_OK) {
+        settings_store_changes(call->server);
         call_ok(call);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse(call, CODE_UNKNOWN, change.item);
@@ -98,18 +116,26 @@ void command_drain(struct call *call)
         call_refuse(call, CODE_BAD_VALUE, "wait");
         return;
     }
+    if (!can_store_change(call)) {
+        return;
+    }
     call->conn->wants_drained = wants == 1;
     text_add(call->out, "ok");
     text_add_number_key(call->out, "held", core_n_held(call->server->core));
     text_add(call->out, "\n");
     call->server->store->ops->drain(call->server->store, true, call->now);
+    settings_store_changes(call->server);
 }
 
 void command_undrain(struct call *call)
 {
+    if (!can_store_change(call)) {
+        return;
+    }
     call_ok(call);
     server_tell_drainers(call->server, EVENT_UNDRAINED);
     call->server->store->ops->drain(call->server->store, false, call->now);
+    settings_store_changes(call->server);
 }
 
 /* As much of all messages as a line can hold; the log has them whole. */

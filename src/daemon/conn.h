@@ -15,6 +15,9 @@
 struct server;
 struct snapshot;
 
+/* Whether the pids that a client names are the same to us: asked for when it names one. */
+enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
+
 struct conn {
     uv_pipe_t pipe;
     struct server *server;
@@ -30,6 +33,7 @@ struct conn {
     uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */
     nanoseconds stalled_since; /* when it last took anything; 0 if it is not behind */
     pid_t pid;
+    enum conn_pids pids;
     bool writing; /* libuv has bytes of ours */
     bool reading;
     bool input_ended; /* half-closed: close when everything is sent */

@@ -136,6 +136,26 @@ static void add_milliseconds(struct text *out, const char *key, nanoseconds span
     text_add_number_key(out, key, (uint64_t)(span < 0 ? 0 : span) / 1000000);
 }
 
+static void add_life(struct text *out, const struct lease *lease, nanoseconds now)
+{
+    static const char *const binding_words[] = {
+        [BOUND_CONNECTION] = "connection",
+        [BOUND_PROCESS] = "process",
+        [BOUND_TIME] = "time",
+    };
+    text_add_key(out, "bound", binding_words[lease->binding]);
+    if (lease_is_away(lease)) {
+        text_add_key(out, "away", "1");
+    }
+    if (lease_until(lease) != NEVER) {
+        add_milliseconds(out, "left", lease_until(lease) - now);
+    }
+    if (lease->stopping != OUTCOME_OK) {
+        text_add_key(
+            out, "stopping", code_table[outcome_code((enum outcome)lease->stopping)].word);
+    }
+}
+
 static void add_who(struct text *out, const struct lease *lease)
 {
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
@@ -153,6 +173,7 @@ void describe_holder(struct text *out, const struct claim *claim, nanoseconds no
     answer_claim_units(out, claim, UNITS_BYTES);
     text_add_number_key(out, "token", claim->token);
     add_milliseconds(out, "age", now - claim->lease->granted_at);
+    add_life(out, claim->lease, now);
     add_who(out, claim->lease);
     text_add(out, "\n");
 }
@@ -178,6 +199,9 @@ void describe_waiter(
     text_add_number_key(out, "wants", claim->count);
     add_milliseconds(out, "age", now - lease->asked_at);
     text_add_format(out, " priority=%d", (int)lease->priority);
+    if (lease_is_away(lease)) {
+        text_add_key(out, "away", "1");
+    }
     if (lease->waiting->aside) {
         text_add_key(out, "blocked", why_aside(lease));
     }

@@ -3,7 +3,10 @@
 #include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/clock.h"
+#include "daemon/job.h"
+#include "daemon/ledger.h"
 #include "daemon/log.h"
+#include "daemon/recovery.h"
 #include "daemon/settings.h"
 #include "store/local.h"
 
@@ -38,17 +41,73 @@ void server_tell_drainers(struct server *server, enum event event)
     }
 }
 
+static void tell_client(struct server *server, const struct effect *effect)
+{
+    (void)server;
+    if (effect->client) {
+        struct conn *conn = container_of(effect->client, struct conn, client);
+        answer_effect(conn_events(conn), effect);
+    }
+}
+
+/* Nothing is granted that could not be written down. */
+static void tell_granted(struct server *server, const struct effect *effect)
+{
+    struct lease *lease = effect->lease;
+    if (lease->record != RECORD_FAILED) {
+        tell_client(server, effect);
+        return;
+    }
+    struct effect denied = *effect;
+    denied.kind = EFFECT_DENIED;
+    denied.why = OUTCOME_NO_SPACE;
+    tell_client(server, &denied);
+    if (lease->state != LEASE_ENDED) {
+        server->store->ops->end(server->store, lease, lease->client, clock_now());
+    }
+}
+
+static void tell_drained(struct server *server, const struct effect *effect)
+{
+    (void)effect;
+    server_tell_drainers(server, EVENT_DRAINED);
+}
+
+static void watch_job(struct server *server, const struct effect *effect)
+{
+    if (effect->lease->state != LEASE_ENDED && !server->stopping) {
+        job_watch(server, effect->lease);
+    }
+}
+
+static void signal_job(struct server *server, const struct effect *effect)
+{
+    (void)server;
+    if (effect->lease->state != LEASE_ENDED) {
+        job_signal(effect->lease, effect->signal);
+    }
+}
+
 void server_carry_out(struct server *server)
 {
+    static void (*const carry_out[])(struct server *server, const struct effect *effect) = {
+        [EFFECT_GRANTED] = tell_granted,
+        [EFFECT_DENIED] = tell_client,
+        [EFFECT_LOST] = tell_client,
+        [EFFECT_STOP] = tell_client,
+        [EFFECT_WATCH] = watch_job,
+        [EFFECT_SIGNAL] = signal_job,
+        [EFFECT_DRAINED] = tell_drained,
+    };
     struct effects *effects = &server->store->effects;
-    for (size_t i = 0; i < effects->n; i++) {
-        const struct effect *effect = &effects->list[i];
-        if (effect->client) {
-            struct conn *conn = container_of(effect->client, struct conn, client);
-            answer_effect(conn_events(conn), effect);
-        } else {
-            server_tell_drainers(server, EVENT_DRAINED);
-        }
+    ledger_commit(server);
+    for (size_t i = 0; i < effects->n; i++) { /* which may append */
+        const struct effect effect = effects->list[i];
+        carry_out[effect.kind](server, &effect);
+    }
+    ledger_commit(server);
+    for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
+        job_forget(lease);
     }
     effects_clear(effects);
 }
@@ -80,6 +139,7 @@ void server_end_turn(struct server *server)
         conn->is_dirty = false;
         conn_flush(conn);
     }
+    ledger_note_complete(server);
     server_set_timer(server);
 }
 
@@ -194,7 +254,8 @@ void server_watch_stalls(struct server *server)
     }
 }
 
-/* Nothing is granted any more: jobs that run would not be counted. */
+/* From here on nothing is written down: the connections end, the leases do not. Nothing is granted
+ * any more. */
 static void server_stop(struct server *server)
 {
     if (server->stopping) {
@@ -223,13 +284,17 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 
 /* ---- life ---- */
 
-/* Ids and tokens begin where no earlier run can have been: at the wall clock's microseconds. */
-static struct core_options first_numbers(void)
+/* Ids and tokens begin where no earlier run can have been: above the mark in the state directory
+ * and, should that be lost, at the wall clock's microseconds. */
+static struct core_options first_numbers(const struct state *state)
 {
     struct timespec now;
     struct core_options options;
     clock_gettime(CLOCK_REALTIME, &now);
     options.first_id = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    if (options.first_id < state->mark) {
+        options.first_id = state->mark;
+    }
     options.first_token = options.first_id;
     if (getrandom(&options.seed, sizeof options.seed, 0) != sizeof options.seed) {
         options.seed = options.first_id;
@@ -237,13 +302,10 @@ static struct core_options first_numbers(void)
     return options;
 }
 
-static bool start_listening(struct server *server, const char *path)
+static bool start_listening(struct server *server)
 {
-    if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
-        return false;
-    }
     if (listen(server->listener.fd, BACKLOG) < 0) {
-        log_error("%s: cannot listen: %s", path, strerror(errno));
+        log_error("%s: cannot listen: %s", server->listener.path, strerror(errno));
         return false;
     }
     uv_poll_init(&server->loop, &server->accepting, server->listener.fd);
@@ -261,12 +323,24 @@ static void start_signals(struct server *server)
     }
 }
 
+/* One at a time per socket: that lock is taken before anything is read. */
+static void start_store(struct server *server)
+{
+    const char *refused;
+    state_load(&server->state, server->listener.path);
+    const struct core_options options = first_numbers(&server->state);
+    server->store = local_store_new(&options);
+    server->core = local_store_core(server->store);
+    settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
+    recovery_run(server);
+}
+
 bool server_init(struct server *server, struct conf *conf, const char *path)
 {
-    const struct core_options options = first_numbers();
-    const char *refused;
     *server = (struct server){
         .listener = LISTENER_INIT,
+        .journal = JOURNAL_INIT,
+        .record_line = TEXT_INIT,
         .started_at = clock_now(),
         .armed_for = NEVER,
         .deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC),
@@ -289,11 +363,13 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
     uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
     settings_use(server, conf);
-    server->store = local_store_new(&options);
-    server->core = local_store_core(server->store);
-    settings_define(server, conf, &refused); /* nothing is in use yet: cannot be refused */
+    watches_init(&server->watches, &server->loop, server->max_conns / 2);
     start_signals(server);
-    return start_listening(server, path);
+    if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
+        return false;
+    }
+    start_store(server);
+    return start_listening(server);
 }
 
 void server_run(struct server *server, int ready_fd)
@@ -318,11 +394,26 @@ static void close_handle(uv_handle_t *handle, void *unused)
     }
 }
 
+static void stop_store(struct server *server)
+{
+    if (!server->store) {
+        return;
+    }
+    server->stopping = true;
+    core_abandon(server->core, clock_now(), &server->store->effects);
+    server_carry_out(server);
+    server->store = server->store->ops->free(server->store);
+    journal_close(&server->journal);
+    state_deinit(&server->state);
+    watches_deinit(&server->watches);
+}
+
 void server_deinit(struct server *server)
 {
     if (uv_handle_get_type((uv_handle_t *)&server->accepting) == UV_POLL) {
         uv_close((uv_handle_t *)&server->accepting, NULL); /* before its descriptor */
     }
+    stop_store(server);
     listener_close(&server->listener);
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
@@ -330,6 +421,6 @@ void server_deinit(struct server *server)
     assert(error == 0);
     (void)error;
     close(server->deadline_fd);
-    server->store = server->store->ops->free(server->store);
+    text_deinit(&server->record_line);
     server->conf = conf_free(server->conf);
 }

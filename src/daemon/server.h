@@ -5,8 +5,11 @@
 
 #include "conf/conf.h"
 #include "daemon/conn.h"
+#include "daemon/journal.h"
 #include "daemon/listener.h"
 #include "daemon/rights.h"
+#include "daemon/state.h"
+#include "daemon/watch.h"
 #include "store/store.h"
 #include "wire/protocol.h"
 
@@ -29,6 +32,13 @@ struct server {
     struct daemon_admins admins;
     struct store *store;
     struct core *core; /* the local store's, for looking */
+    struct watches watches; /* of processes that leases are bound to */
+    struct journal journal; /* written by ledger.c */
+    struct text record_line; /* ledger.c's, kept for its memory */
+    struct state state;
+    bool state_works; /* numbers could be stored at the start */
+    bool ledger_is_behind; /* some leases are not in the journal */
+    bool ledger_is_complete; /* no client is expected that the journal does not know */
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
     struct conn_queue later; /* have had their share of a turn, and have more to do */

@@ -1,6 +1,7 @@
 #include "daemon/settings.h"
 
 #include "core/memory.h"
+#include "daemon/changes.h"
 #include "daemon/clock.h"
 #include "daemon/log.h"
 
@@ -69,6 +70,25 @@ static void warn_of_fixed_changes(const struct conf *running, const struct conf 
     }
 }
 
+bool settings_can_store_change(struct server *server)
+{
+    return state_can_store(&server->state, LINE_BYTES);
+}
+
+bool settings_store_changes(struct server *server)
+{
+    struct text lines = TEXT_INIT;
+    text_add(&lines, "");
+    changes_describe(&lines, server->core);
+    bool stored = state_store_changes(&server->state, lines.bytes, lines.length);
+    if (!stored) {
+        log_error("runtime changes could not be stored: they are in force, but will not outlive "
+                  "this berthd");
+    }
+    text_deinit(&lines);
+    return stored;
+}
+
 bool settings_reload(struct server *server, struct conf_errors *errors)
 {
     struct conf_errors own = CONF_ERRORS_INIT;
@@ -92,6 +112,7 @@ bool settings_reload(struct server *server, struct conf_errors *errors)
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
     conf_free(before);
+    settings_store_changes(server);
     log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
     return true;
 }

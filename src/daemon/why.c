@@ -1,6 +1,7 @@
 #include "daemon/why.h"
 
 #include "daemon/answer.h"
+#include "wire/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,8 +77,18 @@ static size_t why_held(char *out, size_t size, const struct refusal *refusal)
 
 static size_t why_forbidden(char *out, size_t size, const struct refusal *refusal)
 {
-    return (size_t)snprintf(
-        out, size, "the highest priority is %d", (int)refusal->definition->max_priority);
+    const struct ask *ask = refusal->ask;
+    const struct definition *definition = refusal->definition;
+    if (ask->priority > definition->max_priority) {
+        return (size_t)snprintf(
+            out, size, "the highest priority is %d", (int)definition->max_priority);
+    }
+    if (ask->has_kill_after && ask->kill_after > definition->kill_after) {
+        char longest[32];
+        duration_format(longest, sizeof longest, definition->kill_after);
+        return (size_t)snprintf(out, size, "kill-after is at most %s", longest);
+    }
+    return (size_t)snprintf(out, size, "on-lost may only be stricter than the resource's");
 }
 
 /* Those that can say more than their code does. */

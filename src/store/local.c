@@ -27,6 +27,47 @@ static void local_end(
     core_end(local_store_core(store), lease, by, now, &store->effects);
 }
 
+static void local_revoke(struct store *store, struct lease *lease, nanoseconds now)
+{
+    core_revoke(local_store_core(store), lease, now, &store->effects);
+}
+
+static void local_drop(struct store *store, struct lease *lease, nanoseconds now)
+{
+    core_drop(local_store_core(store), lease, now, &store->effects);
+}
+
+static enum outcome local_renew(
+    struct store *store, struct lease *lease, nanoseconds ttl, nanoseconds now)
+{
+    return core_renew(local_store_core(store), lease, ttl, now, &store->effects);
+}
+
+static enum outcome local_bind(struct store *store, struct lease *lease, const struct client *by,
+    enum binding binding, const struct process *process)
+{
+    return lease_bind(lease, by, binding, process, &store->effects);
+}
+
+static void local_process_gone(struct store *store, struct lease *lease, nanoseconds now)
+{
+    core_process_gone(local_store_core(store), lease, now, &store->effects);
+}
+
+static enum outcome local_reclaim(
+    struct store *store, struct client *client, struct lease *lease, nanoseconds now)
+{
+    return core_reclaim(local_store_core(store), client, lease, now, &store->effects);
+}
+
+static enum outcome local_reclaim_unknown(struct store *store, struct client *client,
+    const struct ask *ask, uint64_t id, const struct remembered_unit *const units[],
+    nanoseconds now, struct lease **leasep, const char **aboutp)
+{
+    return core_reclaim_unknown(
+        local_store_core(store), client, ask, id, units, now, &store->effects, leasep, aboutp);
+}
+
 static enum outcome local_change(
     struct store *store, const char *name, const struct change *change, nanoseconds now)
 {
@@ -79,6 +120,13 @@ static const struct store_ops local_ops = {
     .scope = "host",
     .acquire = local_acquire,
     .end = local_end,
+    .revoke = local_revoke,
+    .drop = local_drop,
+    .renew = local_renew,
+    .bind = local_bind,
+    .process_gone = local_process_gone,
+    .reclaim = local_reclaim,
+    .reclaim_unknown = local_reclaim_unknown,
     .change = local_change,
     .client_init = local_client_init,
     .client_end_leases = local_client_end_leases,

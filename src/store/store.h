@@ -18,6 +18,18 @@ struct store_ops {
         nanoseconds now, struct lease **leasep, const char **aboutp);
     void (*end)(
         struct store *store, struct lease *lease, const struct client *by, nanoseconds now);
+    void (*revoke)(struct store *store, struct lease *lease, nanoseconds now);
+    void (*drop)(struct store *store, struct lease *lease, nanoseconds now);
+    enum outcome (*renew)(
+        struct store *store, struct lease *lease, nanoseconds ttl, nanoseconds now);
+    enum outcome (*bind)(struct store *store, struct lease *lease, const struct client *by,
+        enum binding binding, const struct process *process);
+    void (*process_gone)(struct store *store, struct lease *lease, nanoseconds now);
+    enum outcome (*reclaim)(
+        struct store *store, struct client *client, struct lease *lease, nanoseconds now);
+    enum outcome (*reclaim_unknown)(struct store *store, struct client *client,
+        const struct ask *ask, uint64_t id, const struct remembered_unit *const units[],
+        nanoseconds now, struct lease **leasep, const char **aboutp);
     enum outcome (*change)(
         struct store *store, const char *name, const struct change *change, nanoseconds now);
     enum outcome (*client_init)(struct store *store, struct client *client, uint32_t uid);

@@ -1,0 +1,403 @@
+/* command_acquire.c - how one comes to a lease: acquire, and reclaim after a connection was lost. */
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/command.h"
+#include "daemon/job.h"
+#include "daemon/ledger.h"
+#include "daemon/server.h"
+#include "daemon/units.h"
+#include "daemon/why.h"
+#include "wire/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is asked for ---- */
+
+/* A count that is a number, but too large for anything, is a matter for the core. */
+static bool parse_count(const char *text, uint32_t *countp)
+{
+    uint64_t count;
+    if (!number_parse(text, UINT64_MAX, &count)) {
+        return false;
+    }
+    *countp = count < UNBOUNDED ? (uint32_t)count : UNBOUNDED;
+    return true;
+}
+
+/* "NAME[:COUNT]" or, where `unitsp` is given, "NAME:COUNT[:UNITS]", taken apart in place: arguments
+ * point into the line, which is ours. */
+static bool parse_want(const char *argument, struct want *want, char **unitsp)
+{
+    char *colon = strchr((char *)argument, ':');
+    *want = (struct want){.name = argument, .count = 1};
+    if (colon) {
+        *colon = '\0';
+        char *second = unitsp ? strchr(colon + 1, ':') : NULL;
+        if (second) {
+            *second = '\0';
+            *unitsp = second + 1;
+        }
+        if (!parse_count(colon + 1, &want->count)) {
+            return false;
+        }
+    }
+    return name_is_valid(argument);
+}
+
+/* `units` has a place for each; NULL where there are none. */
+static bool parse_wants(
+    struct call *call, const char *const arguments[], size_t n, struct ask *ask, char **units)
+{
+    ask->n_wants = n;
+    for (size_t i = 0; i < n; i++) {
+        struct want *want = &ask->wants[i];
+        if (!parse_want(arguments[i], want, units ? &units[i] : NULL)) {
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not NAME or NAME:COUNT");
+            return false;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(ask->wants[k].name, want->name) == 0) {
+                char why[NAME_BYTES * 2 + 64];
+                snprintf(
+                    why, sizeof why, "%s: named twice; ask for %s:COUNT", want->name, want->name);
+                answer_error_saying(call->out, CODE_MALFORMED, why);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool parse_wait(const char *value, struct ask *ask)
+{
+    return duration_parse(value, &ask->wait);
+}
+
+static bool parse_priority(const char *value, struct ask *ask)
+{
+    int64_t priority;
+    if (!signed_number_parse(value, MAX_PRIORITY, &priority)) {
+        return false;
+    }
+    ask->priority = (int32_t)priority;
+    return true;
+}
+
+static bool parse_parent(const char *value, struct ask *ask)
+{
+    return lease_id_parse(value, &ask->parent);
+}
+
+static bool parse_holder(const char *value, struct ask *ask)
+{
+    ask->holder = value;
+    return true;
+}
+
+static bool parse_reason(const char *value, struct ask *ask)
+{
+    ask->reason = value;
+    return true;
+}
+
+static bool parse_program(const char *value, struct ask *ask)
+{
+    ask->program = value;
+    return true;
+}
+
+static bool parse_once(const char *value, struct ask *ask)
+{
+    ask->once = value;
+    return true;
+}
+
+static bool parse_ttl(const char *value, struct ask *ask)
+{
+    return duration_parse(value, &ask->ttl) && ask->ttl > 0;
+}
+
+static bool parse_signal(const char *value, struct ask *ask)
+{
+    uint64_t number;
+    if (!number_parse(value, SIGRTMAX, &number) || number == 0) {
+        return false;
+    }
+    ask->signal = (uint8_t)number;
+    return true;
+}
+
+static bool parse_kill_after(const char *value, struct ask *ask)
+{
+    ask->has_kill_after = true;
+    return duration_parse(value, &ask->kill_after);
+}
+
+static bool parse_on_lost(const char *value, struct ask *ask)
+{
+    ask->has_on_lost = true;
+    return on_lost_parse(value, &ask->on_lost);
+}
+
+static bool (*const key_parsers[N_REQUEST_KEYS])(const char *value, struct ask *ask) = {
+    [KEY_INDEX_wait] = parse_wait,
+    [KEY_INDEX_priority] = parse_priority,
+    [KEY_INDEX_parent] = parse_parent,
+    [KEY_INDEX_holder] = parse_holder,
+    [KEY_INDEX_reason] = parse_reason,
+    [KEY_INDEX_program] = parse_program,
+    [KEY_INDEX_once] = parse_once,
+    [KEY_INDEX_ttl] = parse_ttl,
+    [KEY_INDEX_signal] = parse_signal,
+    [KEY_INDEX_kill_after] = parse_kill_after,
+    [KEY_INDEX_on_lost] = parse_on_lost,
+};
+
+static bool parse_keys(struct call *call, struct ask *ask)
+{
+    for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
+        const char *value = call->request->keys[key];
+        if (value && key_parsers[key] && !key_parsers[key](value, ask)) {
+            call_refuse(call, CODE_BAD_VALUE, request_key_words[key]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What it is to be bound to. */
+static bool parse_binding(struct call *call, struct ask *ask)
+{
+    const char *pid = call->request->keys[KEY_INDEX_pid];
+    if (pid && ask->ttl != 0) {
+        call_refuse(call, CODE_MALFORMED, "pid and ttl");
+        return false;
+    }
+    if (!pid) {
+        ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
+        ask->signal = 0; /* there is no job */
+        return true;
+    }
+    ask->signal = ask->signal != 0 ? ask->signal : SIGTERM;
+    return job_identify(call, pid, &ask->binding, &ask->process);
+}
+
+static bool may_use_all(struct call *call, const struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const char *name = ask->wants[i].name;
+        const struct definition *definition = core_find_definition(call->server->core, name);
+        if (!definition) {
+            call_refuse(call, CODE_UNKNOWN, name);
+            return false;
+        }
+        if (!call_may_use(call, definition, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t largest_position(const struct lease *lease)
+{
+    uint32_t largest = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        uint32_t position = claim_position(&lease->claims[i]);
+        largest = position > largest ? position : largest;
+    }
+    return largest;
+}
+
+static void answer_acquired(struct call *call, const struct lease *lease, bool is_held)
+{
+    text_add(call->out, is_held ? "ok " : "waiting ");
+    answer_lease_id(call->out, lease);
+    if (is_held) {
+        answer_units(call->out, lease);
+        answer_stop_rules(call->out, lease);
+    } else {
+        text_add_number_key(call->out, "position", largest_position(lease));
+    }
+    text_add(call->out, "\n");
+    if (is_held) {
+        answer_deadline(call->out, lease);
+    }
+}
+
+static void answer_refused(
+    struct call *call, const struct ask *ask, enum outcome outcome, const char *about)
+{
+    char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+    why_refused(why, sizeof why, call->server->core, ask, call->conn->client.uid, outcome, about,
+        call->now);
+    answer_error_saying(call->out, outcome_code(outcome), why);
+}
+
+/* Everything but the resources. */
+static bool parse_terms(struct call *call, struct ask *ask)
+{
+    ask->wait = NEVER;
+    ask->pid = call->conn->pid;
+    ask->program = call->conn->program;
+    if (!parse_keys(call, ask) || !may_use_all(call, ask) || !parse_binding(call, ask)) {
+        return false;
+    }
+    if (ask->binding == BOUND_PROCESS) {
+        ask->pid = ask->process.pid;
+    }
+    return true;
+}
+
+/* ---- acquire, or the same of a lease that berthd has forgotten ---- */
+
+/* Who asks for a lease: core_acquire(), or core_reclaim_unknown() with the rest filled in. */
+struct asked {
+    struct ask ask;
+    uint64_t id; /* 0: a new one */
+    const struct remembered_unit *const *units; /* or NULL */
+};
+
+static enum outcome ask_store(
+    struct call *call, const struct asked *asked, struct lease **leasep, const char **aboutp)
+{
+    struct store *store = call->server->store;
+    struct client *client = &call->conn->client;
+    return asked->id == 0
+        ? store->ops->acquire(store, client, &asked->ask, call->now, leasep, aboutp)
+        : store->ops->reclaim_unknown(store, client, &asked->ask, asked->id, asked->units,
+              call->now, leasep, aboutp);
+}
+
+/* The place to write it down is there before it is granted, and it is written down before anybody
+ * hears of it. */
+static void take_lease(struct call *call, const struct asked *asked)
+{
+    size_t longest = answer_longest_grant(call->server->core, &asked->ask);
+    if (longest > LINE_BYTES) {
+        answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
+        return;
+    }
+    uint32_t record = ledger_reserve(call->server, &asked->ask, longest);
+    if (record == RECORD_NONE) {
+        call_refuse(call, CODE_NO_SPACE, NULL);
+        return;
+    }
+    struct lease *lease;
+    const char *about;
+    enum outcome outcome = ask_store(call, asked, &lease, &about);
+    if (!lease) {
+        ledger_give_back(call->server, record);
+        answer_refused(call, &asked->ask, outcome, about);
+        return;
+    }
+    lease->record = record;
+    ledger_commit(call->server);
+    if (lease->record == RECORD_FAILED) {
+        struct store *store = call->server->store;
+        store->ops->end(store, lease, &call->conn->client, call->now);
+        call_refuse(call, CODE_NO_SPACE, NULL);
+        return;
+    }
+    answer_acquired(call, lease, outcome == OUTCOME_OK);
+}
+
+static void take_back(struct call *call, struct lease *lease)
+{
+    struct store *store = call->server->store;
+    enum outcome outcome = store->ops->reclaim(store, &call->conn->client, lease, call->now);
+    if (outcome == OUTCOME_HELD) {
+        answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that still lives");
+    } else {
+        ledger_commit(call->server);
+        answer_acquired(call, lease, outcome == OUTCOME_OK);
+    }
+}
+
+void command_acquire(struct call *call)
+{
+    const struct request *request = call->request;
+    struct asked asked = {0};
+    if (!parse_wants(call, request->arguments, request->n_arguments, &asked.ask, NULL) ||
+        !parse_terms(call, &asked.ask)) {
+        return;
+    }
+    struct lease *known = asked.ask.once
+        ? core_find_once(call->server->core, call->conn->client.uid, asked.ask.once)
+        : NULL;
+    if (known) {
+        take_back(call, known);
+    } else {
+        take_lease(call, &asked);
+    }
+}
+
+/* ---- reclaim ---- */
+
+/* What it held: an array for each resource, or none at all if it was waiting. */
+struct held_units {
+    struct remembered_unit *lists[MAX_RESOURCES_PER_LEASE];
+};
+
+static void held_units_deinit(struct held_units *held)
+{
+    for (size_t i = 0; i < MAX_RESOURCES_PER_LEASE; i++) {
+        free(held->lists[i]);
+    }
+}
+
+static bool parse_units(
+    struct call *call, const struct ask *ask, char *const texts[], struct held_units *held)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct want *want = &ask->wants[i];
+        const struct definition *definition =
+            core_find_definition(call->server->core, want->name);
+        bool fits = texts[i] && want->count <= MAX_LIMIT;
+        if (fits) {
+            held->lists[i] = memory_resize(NULL, want->count + 1, sizeof *held->lists[i]);
+            fits = units_parse(texts[i], definition_is_pool(definition), want->count, held->lists[i]);
+        }
+        if (!fits) {
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not COUNT units");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void reclaim_unknown(struct call *call, uint64_t id)
+{
+    const struct request *request = call->request;
+    struct asked asked = {.id = id};
+    char *texts[MAX_RESOURCES_PER_LEASE] = {NULL};
+    struct held_units held = {{NULL}};
+    if (!parse_wants(
+            call, request->arguments + 1, request->n_arguments - 1, &asked.ask, texts) ||
+        !parse_terms(call, &asked.ask)) {
+        return;
+    }
+    bool was_held = texts[0];
+    if (!was_held || parse_units(call, &asked.ask, texts, &held)) {
+        asked.units = was_held ? (const struct remembered_unit *const *)held.lists : NULL;
+        take_lease(call, &asked);
+    }
+    held_units_deinit(&held);
+}
+
+void command_reclaim(struct call *call)
+{
+    uint64_t id;
+    if (!lease_id_parse(call->request->arguments[0], &id)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
+        return;
+    }
+    struct lease *lease = core_find_lease(call->server->core, id);
+    if (!lease) {
+        reclaim_unknown(call, id);
+    } else if (call_owns(call, lease)) {
+        take_back(call, lease);
+    }
+}

@@ -1,0 +1,91 @@
+#include "daemon/job.h"
+
+#include "daemon/answer.h"
+#include "daemon/clock.h"
+#include "daemon/log.h"
+#include "daemon/process.h"
+#include "daemon/server.h"
+#include "daemon/watch.h"
+#include "wire/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- who it is ---- */
+
+static bool conn_names_our_pids(struct conn *conn)
+{
+    if (conn->pids == PIDS_NOT_KNOWN) {
+        conn->pids = process_shares_our_namespace(conn->pid) ? PIDS_OURS : PIDS_OTHERS;
+    }
+    return conn->pids == PIDS_OURS;
+}
+
+bool job_identify(
+    struct call *call, const char *pid, enum binding *bindingp, struct process *process)
+{
+    uint64_t number;
+    uint32_t uid = call->conn->client.uid;
+    *bindingp = BOUND_CONNECTION;
+    *process = (struct process){.pid = call->conn->pid};
+    if (!number_parse(pid, INT32_MAX, &number) || number == 0) {
+        call_refuse(call, CODE_BAD_VALUE, "pid");
+        return false;
+    }
+    if (!conn_names_our_pids(call->conn)) {
+        return true;
+    }
+    switch (process_identify((pid_t)number, uid, uid == 0, process)) {
+    case PROCESS_OK:
+        *bindingp = BOUND_PROCESS;
+        return true;
+    case PROCESS_NONE:
+        answer_error_saying(call->out, CODE_BAD_VALUE, "pid: no such process");
+        return false;
+    case PROCESS_NOT_YOURS:
+        break;
+    }
+    answer_error_saying(call->out, CODE_FORBIDDEN, "pid: not your process");
+    return false;
+}
+
+/* ---- when it is gone ---- */
+
+static void on_gone(struct watches *watches, void *context)
+{
+    struct server *server = container_of(watches, struct server, watches);
+    struct lease *lease = context;
+    job_forget(lease);
+    server->store->ops->process_gone(server->store, lease, clock_now());
+    server_carry_out(server);
+    server_end_turn(server);
+}
+
+void job_watch(struct server *server, struct lease *lease)
+{
+    job_forget(lease);
+    lease->watch = watch_new(&server->watches, &lease->process, on_gone, lease);
+}
+
+void job_forget(struct lease *lease)
+{
+    if (lease->watch) {
+        lease->watch = watch_free(lease->watch);
+    }
+}
+
+/* ---- stopping it ---- */
+
+void job_signal(struct lease *lease, int signal)
+{
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
+    log_info("lease %s (%s) is to be given up (%s): %s to process %d", id,
+        lease->claims[0].resource->name,
+        code_table[outcome_code((enum outcome)lease->stopping)].word, strsignal(signal),
+        (int)lease->process.pid);
+    if (!lease->watch || !watch_signal(lease->watch, signal)) {
+        log_provoked("lease %s: cannot signal process %d: %s", id, (int)lease->process.pid,
+            strerror(errno));
+    }
+}

@@ -1,0 +1,118 @@
+#include "daemon/ledger.h"
+
+#include "daemon/journal.h"
+#include "daemon/log.h"
+#include "daemon/record.h"
+#include "daemon/server.h"
+#include "daemon/state.h"
+#include "wire/protocol.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
+
+/* ---- before ---- */
+
+/* The high-water mark in the state directory is always ahead of what is given out. */
+static bool has_numbers(struct server *server)
+{
+    uint64_t next = core_next_number(server->core) + NUMBERS_PER_REQUEST;
+    return next < server->state.mark || state_reserve_numbers(&server->state, next);
+}
+
+static bool catch_up_with(struct lease *lease, void *context)
+{
+    struct server *server = context;
+    if (lease->record == RECORD_NONE) {
+        ledger_enter(server, lease);
+    }
+    return lease->record != RECORD_NONE;
+}
+
+/* After the journal could not be made at the start: those who had a lease before come first. */
+static bool has_caught_up(struct server *server)
+{
+    if (server->ledger_is_behind) {
+        server->ledger_is_behind = !core_for_each_lease(server->core, catch_up_with, server);
+    }
+    return !server->ledger_is_behind;
+}
+
+uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t longest_grant)
+{
+    /* Numbers that could not be stored are no reason to refuse: see server_init(). */
+    if (!has_caught_up(server) || (server->state_works && !has_numbers(server))) {
+        return RECORD_NONE;
+    }
+    return journal_reserve(&server->journal, record_most_bytes(ask, longest_grant));
+}
+
+void ledger_give_back(struct server *server, uint32_t record)
+{
+    journal_erase(&server->journal, record);
+}
+
+/* ---- after ---- */
+
+static void write_down(struct server *server, struct lease *lease)
+{
+    struct text *line = &server->record_line;
+    line->length = 0;
+    record_write(line, lease);
+    if (!journal_write(&server->journal, lease->record, line->bytes, line->length)) {
+        log_error("the journal cannot be written: %s", strerror(errno));
+        journal_erase(&server->journal, lease->record);
+        lease->record = RECORD_FAILED;
+    }
+}
+
+static bool has_record(const struct lease *lease)
+{
+    return lease->record != RECORD_NONE && lease->record != RECORD_FAILED;
+}
+
+void ledger_commit(struct server *server)
+{
+    struct effects *effects = &server->store->effects;
+    for (struct lease *lease = effects->ended; lease && !server->stopping;
+         lease = lease->next_ended) {
+        if (has_record(lease)) {
+            journal_erase(&server->journal, lease->record);
+            lease->record = RECORD_NONE;
+        }
+    }
+    for (struct lease *lease = effects->changed; lease && !server->stopping;
+         lease = lease->next_changed) {
+        if (lease->state != LEASE_ENDED && has_record(lease)) {
+            write_down(server, lease);
+        }
+    }
+    effects_clear_changed(effects);
+}
+
+/* ---- at the start ---- */
+
+/* A bound from the lease itself: it only gets shorter from there. */
+void ledger_enter(struct server *server, struct lease *lease)
+{
+    struct text *line = &server->record_line;
+    line->length = 0;
+    record_write(line, lease);
+    size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 64);
+    lease->record = journal_reserve(&server->journal, most);
+    if (lease->record == RECORD_NONE) {
+        server->ledger_is_behind = true;
+    } else {
+        write_down(server, lease);
+    }
+}
+
+void ledger_note_complete(struct server *server)
+{
+    bool complete = !core_is_closed(server->core) && !server->ledger_is_behind;
+    if (complete && !server->ledger_is_complete) {
+        server->ledger_is_complete = true;
+        journal_set_complete(&server->journal);
+    }
+}

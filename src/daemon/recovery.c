@@ -1,0 +1,173 @@
+#include "daemon/recovery.h"
+
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/changes.h"
+#include "daemon/clock.h"
+#include "daemon/ledger.h"
+#include "daemon/log.h"
+#include "daemon/process.h"
+#include "daemon/record.h"
+#include "daemon/server.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is written down ---- */
+
+struct found {
+    struct remembered *remembered; /* points into `text` */
+    char *text;
+    uint32_t slot;
+};
+
+struct findings {
+    struct found *list;
+    size_t n, size;
+    bool has_nonsense; /* a record with a good checksum that says nothing */
+};
+
+static void find_record(void *context, uint32_t slot, const char *bytes, size_t length)
+{
+    struct findings *findings = context;
+    if (findings->n == findings->size) {
+        findings->size = findings->size == 0 ? 64 : findings->size * 2;
+        findings->list = memory_resize(findings->list, findings->size, sizeof *findings->list);
+    }
+    struct found found = {.text = memory_resize(NULL, length + 1, 1), .slot = slot};
+    memcpy(found.text, bytes, length);
+    found.text[length] = '\0';
+    found.remembered = record_read(found.text, length);
+    if (!found.remembered) {
+        findings->has_nonsense = true;
+    }
+    findings->list[findings->n++] = found;
+}
+
+static void findings_deinit(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        record_free(findings->list[i].remembered);
+        free(findings->list[i].text);
+    }
+    free(findings->list);
+}
+
+/* Holders in the order of their grants, then waiters; nonsense last. */
+static int compare(const void *a, const void *b)
+{
+    const struct remembered *x = ((const struct found *)a)->remembered;
+    const struct remembered *y = ((const struct found *)b)->remembered;
+    if (!x || !y) {
+        return !x - !y;
+    }
+    if (x->is_held != y->is_held) {
+        return x->is_held ? -1 : 1;
+    }
+    if (x->is_held && x->granted_at != y->granted_at) {
+        return x->granted_at < y->granted_at ? -1 : 1;
+    }
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* ---- back into the core ---- */
+
+/* What ended while nobody looked. */
+static bool is_over(const struct remembered *remembered, nanoseconds now)
+{
+    if (remembered->binding == BOUND_PROCESS) {
+        return !process_is_alive(&remembered->process);
+    }
+    return remembered->binding == BOUND_TIME && remembered->is_held && remembered->until <= now;
+}
+
+static void restore(struct server *server, const struct found *found, nanoseconds now)
+{
+    const struct remembered *remembered = found->remembered;
+    struct lease *lease = NULL;
+    if (remembered && !is_over(remembered, now)) {
+        enum outcome outcome = core_restore(
+            server->core, remembered, now, &server->store->effects, &lease);
+        if (!lease) {
+            char id[LEASE_ID_SIZE];
+            lease_id_format(id, remembered->id);
+            log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name,
+                code_table[outcome_code(outcome)].meaning);
+        }
+    }
+    if (lease) {
+        lease->record = found->slot;
+        if (found->slot == RECORD_NONE) {
+            ledger_enter(server, lease);
+        }
+    } else if (found->slot != RECORD_NONE) {
+        journal_erase(&server->journal, found->slot);
+    }
+    server_carry_out(server);
+}
+
+static bool leases_may_be_missing(
+    const struct server *server, enum journal_found found, const struct findings *findings)
+{
+    switch (found) {
+    case JOURNAL_MISSING: /* at the first start ever, nothing is missing */
+        return server->state.found == STATE_READ && server->state.same_boot;
+    case JOURNAL_INTACT:
+        return findings->has_nonsense;
+    case JOURNAL_INCOMPLETE:
+    case JOURNAL_DAMAGED:
+        return true;
+    case JOURNAL_OF_OTHER_BOOT:
+        break;
+    }
+    return false;
+}
+
+static void begin_grace(struct server *server, bool closed, nanoseconds now)
+{
+    nanoseconds grace = server->conf->grace;
+    core_begin_grace(server->core, closed, now + grace);
+    if (closed) {
+        log_warning("the journal was lost or damaged: for %lld ms only those who had a lease "
+                    "before may have one",
+            (long long)grace / 1000000);
+    }
+}
+
+static void restore_all(struct server *server)
+{
+    struct findings findings = {0};
+    nanoseconds now = clock_now();
+    char *path = journal_path(server->listener.path);
+    enum journal_found found =
+        journal_open(&server->journal, path, server->state.boot_id, find_record, &findings);
+    bool closed = leases_may_be_missing(server, found, &findings);
+    if (findings.n > 0) {
+        qsort(findings.list, findings.n, sizeof *findings.list, compare);
+    }
+    begin_grace(server, closed, now);
+    for (size_t i = 0; i < findings.n; i++) {
+        restore(server, &findings.list[i], now);
+    }
+    findings_deinit(&findings);
+    free(path);
+}
+
+void recovery_run(struct server *server)
+{
+    changes_apply(server->store, server->core, &server->state, clock_now());
+    server_carry_out(server);
+    restore_all(server);
+    server->state_works =
+        state_reserve_numbers(&server->state, core_next_number(server->core));
+    if (!server->state_works) {
+        log_warning("fencing tokens depend on the clock until berthd is started with a state "
+                    "directory that it can write");
+    }
+    ledger_note_complete(server);
+    size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
+    if (n_held + n_waiting > 0) {
+        log_info("leases taken over: %zu held, %zu waiting", n_held, n_waiting);
+    }
+}
