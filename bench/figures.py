@@ -54,7 +54,7 @@ def run(bench):
 def pairs(bench, depth):
     with bench.berthd(pinned=True), bench.echo(pinned=True):
         return bench.samples(
-            "pair", bench.socket, bench.echo_socket, "slots", depth, 100, 512, pinned=True
+            "pair", bench.socket, bench.echo_socket, "echo", "slots", depth, 100, 512, pinned=True
         )
 
 
@@ -63,6 +63,18 @@ def pair(bench):
     of the same requests to a bare libuv echo server; client and servers on one CPU: 100
     blocks of 512 in turns."""
     return compare(microseconds, *pairs(bench, 1))
+
+
+def journal(bench):
+    """The same pair at berthd, beside one that is built without its journal; all on one CPU: 200
+    blocks of 512 in turns."""
+    with bench.berthd(pinned=True), bench.berthd_unwritten(pinned=True) as peer:
+        return compare(
+            microseconds,
+            *bench.samples(
+                "pair", bench.socket, peer.socket, "berthd", "slots", 1, 200, 512, pinned=True
+            ),
+        )
 
 
 def queue_ratio(bench, kind):
@@ -149,6 +161,7 @@ FIGURES = (
     # function, what stands beside what, bound, how value and bound are written
     (run, "berth run NAME -- true / flock FILE true", 1.1, "%.2f x"),
     (pair, "acquire + release / 2 round trips of echo", 1.5, "%.2f x"),
+    (journal, "the same / without the journal", 1.1, "%.2f x"),
     (waiters, "hand-over with 10 000 waiting / with 10", 1.2, "%.2f x"),
     (waiters_shared, "  the same over one connection", 1.2, "%.2f x"),
     (handover, "job to job, berth run / flock", 1.0, "%.2f x"),
@@ -186,7 +199,7 @@ def in_flight_128(bench):
 
 def memory_full(bench):
     """As `memory`, for holders that have given program, pid, and a reason of 40 bytes."""
-    line = b"acquire crowd:1 program=nightly-etl pid=12345 reason=" + b"r" * 40 + b"\n"
+    line = b"acquire crowd:1 program=nightly-etl pid=%d reason=%b\n" % (os.getpid(), b"r" * 40)
     return "%.0f B" % holder_bytes(bench, line)
 
 

@@ -1,15 +1,16 @@
 /* pair.c - what an acquire and the release that belongs to it cost over one connection, beside two
- * round trips of the same requests to an echo server.
+ * round trips of the same requests to an echo server, or beside another berthd.
  *
- *     pair SOCKET ECHO-SOCKET NAME DEPTH ROUNDS PAIRS
+ *     pair SOCKET PEER-SOCKET echo|berthd NAME DEPTH ROUNDS PAIRS
  *
  * DEPTH requests are sent at once (1: one at a time), their answers read, then their releases.
- * One line for each round: nanoseconds a pair at berthd, and nanoseconds two round trips at echo.
+ * One line for each round: nanoseconds a pair at berthd, and nanoseconds of the same at the peer.
  */
 #include "bench/bench.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_DEPTH = 256, LINE_SIZE = 256, BATCH_SIZE = MAX_DEPTH * LINE_SIZE };
 
@@ -25,7 +26,8 @@ static char answers[BATCH_SIZE + 1];
 static void batch_init(struct batch *batch, unsigned depth, const char *name)
 {
     char line[LINE_SIZE];
-    int n = snprintf(line, sizeof line, "acquire %s:1 program=job pid=12345\n", name);
+    int n = snprintf(line, sizeof line,
+        "acquire %s:1 program=job pid=%ld once=0123456789abcdef\n", name, (long)getpid());
     if (n < 0 || n >= LINE_SIZE || depth > MAX_DEPTH) {
         bench_fail("the name is too long, or the depth too large");
     }
@@ -83,20 +85,22 @@ static int64_t measure(
 int main(int argc, char **argv)
 {
     static struct batch batch;
-    if (argc != 7) {
-        bench_fail("usage: pair SOCKET ECHO-SOCKET NAME DEPTH ROUNDS PAIRS");
+    if (argc != 8) {
+        bench_fail("usage: pair SOCKET PEER-SOCKET echo|berthd NAME DEPTH ROUNDS PAIRS");
     }
-    batch_init(&batch, bench_number(argv[4]), argv[3]);
-    unsigned rounds = bench_number(argv[5]);
-    unsigned pairs = bench_number(argv[6]);
+    batch_init(&batch, bench_number(argv[5]), argv[4]);
+    unsigned rounds = bench_number(argv[6]);
+    unsigned pairs = bench_number(argv[7]);
     int berthd = bench_connect(argv[1]);
-    int echo = bench_connect(argv[2]);
+    int peer = bench_connect(argv[2]);
+    bool is_echo = strcmp(argv[3], "echo") == 0;
+    void (*at_peer)(int fd, struct batch * batch) = is_echo ? echo_twice : acquire_and_release;
     measure(berthd, &batch, pairs, acquire_and_release); /* warm */
-    measure(echo, &batch, pairs, echo_twice);
+    measure(peer, &batch, pairs, at_peer);
     for (unsigned i = 0; i < rounds; i++) {
         int64_t of_berthd = measure(berthd, &batch, pairs, acquire_and_release);
-        int64_t of_echo = measure(echo, &batch, pairs, echo_twice);
-        printf("%lld %lld\n", (long long)of_berthd, (long long)of_echo);
+        int64_t of_peer = measure(peer, &batch, pairs, at_peer);
+        printf("%lld %lld\n", (long long)of_berthd, (long long)of_peer);
     }
     return 0;
 }

@@ -5,6 +5,7 @@ import contextlib
 import os
 import resource
 import select
+import shutil
 import socket
 import subprocess
 import time
@@ -162,15 +163,29 @@ class Bench:
     def program(self, name):
         return os.path.join(self.build, name)
 
-    def berthd(self, more="", pinned=False):
-        """A berthd with CONFIGURATION and `more`."""
-        path = os.path.join(self.directory, "berth.conf")
+    def start_berthd(self, program, socket, more, pinned):
+        path = socket + ".conf"
         with open(path, "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(socket=self.socket) + more)
-        return Server(
-            pin(pinned) + [self.program("berthd"), "-c", path, "--ready-fd"],
+            file.write(CONFIGURATION.format(socket=socket) + more)
+        # Nobody comes back from the last measurement.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(socket + ".journal")
+        shutil.rmtree(os.path.join(self.directory, "state"), ignore_errors=True)
+        server = Server(
+            pin(pinned) + [self.program(program), "-c", path, "--ready-fd"],
             STATE_DIRECTORY=os.path.join(self.directory, "state"),
         )
+        server.socket = socket
+        return server
+
+    def berthd(self, more="", pinned=False):
+        """A berthd with CONFIGURATION and `more`."""
+        return self.start_berthd("berthd", self.socket, more, pinned)
+
+    def berthd_unwritten(self, pinned=False):
+        """One that forgets everything."""
+        socket = os.path.join(self.directory, "unwritten.sock")
+        return self.start_berthd("bench/berthd-unwritten", socket, "", pinned)
 
     def echo(self, pinned=False):
         with contextlib.suppress(FileNotFoundError):

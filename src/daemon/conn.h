@@ -34,6 +34,7 @@ struct conn {
     nanoseconds stalled_since; /* when it last took anything; 0 if it is not behind */
     pid_t pid;
     enum conn_pids pids;
+    uint64_t started; /* of the process `pid`, once it was looked at; else 0 */
     bool writing; /* libuv has bytes of ours */
     bool reading;
     bool input_ended; /* half-closed: close when everything is sent */

@@ -21,11 +21,26 @@ static bool conn_names_our_pids(struct conn *conn)
     return conn->pids == PIDS_OURS;
 }
 
+/* A client that names itself need be looked at but once: should its pid be another process by now,
+ * the start says so. */
+static enum process_check identify(struct conn *conn, pid_t pid, struct process *process)
+{
+    uint32_t uid = conn->client.uid;
+    if (pid == conn->pid && conn->started != 0) {
+        *process = (struct process){.pid = pid, .started = conn->started};
+        return PROCESS_OK;
+    }
+    enum process_check check = process_identify(pid, uid, uid == 0, process);
+    if (check == PROCESS_OK && pid == conn->pid) {
+        conn->started = process->started;
+    }
+    return check;
+}
+
 bool job_identify(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process)
 {
     uint64_t number;
-    uint32_t uid = call->conn->client.uid;
     *bindingp = BOUND_CONNECTION;
     *process = (struct process){.pid = call->conn->pid};
     if (!number_parse(pid, INT32_MAX, &number) || number == 0) {
@@ -35,7 +50,7 @@ bool job_identify(
     if (!conn_names_our_pids(call->conn)) {
         return true;
     }
-    switch (process_identify((pid_t)number, uid, uid == 0, process)) {
+    switch (identify(call->conn, (pid_t)number, process)) {
     case PROCESS_OK:
         *bindingp = BOUND_PROCESS;
         return true;
