@@ -1,38 +1,34 @@
 #include "client/asking.h"
 
 #include "client/message.h"
-#include "client/request.h"
+#include "client/random.h"
 #include "client/status.h"
+#include "client/why.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
-#define LONGEST_PAUSE NANOSECONDS_PER_SECOND
 /* A connection that lasted so long was a good one: the next pause is short again. */
 #define GOOD_CONNECTION NANOSECONDS_PER_SECOND
 /* A short -w is not taken for an outage: berthd has at least so long to say that it is busy. */
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
-/* Who gets it sooner than this need not read that it waited. */
+/* Who gets it sooner than this need not read that it waited, or that berthd was away. */
 #define SAY_AFTER NANOSECONDS_PER_SECOND
 
 void asking_init(struct asking *asking, const struct options *options,
-    const struct endpoint *endpoint, struct connection *connection, pid_t job, nanoseconds now)
+    const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now)
 {
     *asking = (struct asking){
         .options = options,
         .endpoint = endpoint,
         .connection = connection,
-        .parent = getenv("BERTH_LEASE"),
-        .job = job,
+        .wish = {options, getenv("BERTH_LEASE"), pid, random_bits()},
         .state = ASKING_APART,
         .started_at = now,
         .wait_until = options->wait == NEVER ? NEVER : now + options->wait,
         .down_at = now + options->down_after,
         .retry_at = now,
-        .pause = FIRST_PAUSE,
         .waiting.say_at = NEVER,
     };
 }
@@ -87,24 +83,20 @@ static enum asking_result time_out(struct asking *asking)
 
 /* ---- when berthd is not there ---- */
 
-/* Between half the pause and all of it, so that those who lost berthd together do not come back
- * together. */
 static void try_again_later(struct asking *asking, nanoseconds now)
 {
-    uint64_t random = 0;
-    nanoseconds half = asking->pause / 2;
-    ssize_t n = getrandom(&random, sizeof random, GRND_NONBLOCK);
-    (void)n;
+    nanoseconds at = backoff_next(&asking->backoff, now, random_bits());
     connection_close(asking->connection);
     asking->state = ASKING_APART;
     asking->waiting.say_at = NEVER;
-    asking->retry_at =
-        earlier(now + half + (nanoseconds)(random % (uint64_t)half), later(asking->down_at, now));
-    asking->pause = earlier(asking->pause * 2, LONGEST_PAUSE);
+    asking->retry_at = earlier(at, later(asking->down_at, now));
 }
 
-static void say_why_down(struct asking *asking)
+static void say_why_down(struct asking *asking, nanoseconds now)
 {
+    if (asking->was_queued && now - asking->lost_at < SAY_AFTER) {
+        return; /* berthd is started anew: nothing that anybody must know */
+    }
     if (!asking->options->quiet && !asking->loss_was_said) {
         message(asking->was_queued ? "lost berthd while waiting; trying again (%s)"
                                    : "waiting for berthd (%s)",
@@ -118,7 +110,7 @@ static enum asking_result is_down(struct asking *asking, nanoseconds now)
 {
     bool is_patient = asking->was_queued || asking->options->if_down == IF_DOWN_WAIT;
     if (is_patient && now < patience_end(asking)) {
-        say_why_down(asking);
+        say_why_down(asking, now);
         asking->down_at = NEVER;
         try_again_later(asking, now);
         return ASKING_GOES_ON;
@@ -146,16 +138,19 @@ static enum asking_result is_absent(struct asking *asking, nanoseconds now)
     return ASKING_GOES_ON;
 }
 
-static void set_why_down(struct asking *asking, const char *why)
+static void set_why_down(struct asking *asking, const char *reason)
 {
     asking->why_down[0] = '\0';
-    append(asking->why_down, sizeof asking->why_down, "%s", why);
+    append(asking->why_down, sizeof asking->why_down, "%s", reason);
 }
 
 static enum asking_result is_lost(struct asking *asking, nanoseconds now)
 {
     if (now - asking->opened_at >= GOOD_CONNECTION) {
-        asking->pause = FIRST_PAUSE;
+        backoff_reset(&asking->backoff);
+    }
+    if (asking->state == ASKING_QUEUED) {
+        asking->lost_at = now;
     }
     set_why_down(asking, "berthd closed the connection");
     return is_absent(asking, now);
@@ -171,26 +166,25 @@ static nanoseconds patience_left(const struct asking *asking, nanoseconds now)
     return asking->wait_until > now ? asking->wait_until - now : 0;
 }
 
-static enum asking_result ask(struct asking *asking, nanoseconds now)
+/* Who has a place in the queue asks for that. */
+static bool request_fill(struct asking *asking, struct request_line *line, nanoseconds now)
+{
+    nanoseconds left = patience_left(asking, now);
+    if (!asking->waiting.lease[0]) {
+        return request_acquire(line, &asking->wish, left);
+    }
+    request_reclaim_waiting(line, &asking->wish, asking->waiting.lease, left);
+    return true;
+}
+
+static enum asking_result send_request(struct asking *asking, nanoseconds now)
 {
     struct request_line line;
-    if (!request_acquire(
-            &line, asking->options, patience_left(asking, now), asking->job, asking->parent)) {
+    if (!request_fill(asking, &line, now)) {
         message("too many or too long names for one request");
         return refuse(asking, STATUS_USAGE);
     }
-    int error = connection_open(asking->connection, asking->endpoint);
-    if (error != 0) {
-        /* EAGAIN: its queue of connections is full. */
-        bool is_about = error == EAGAIN || asking->opened_at != 0;
-        if (error == EAGAIN) {
-            asking->pause = FIRST_PAUSE; /* a crowd: who pauses for long is never let in */
-        }
-        connection_explain(asking->endpoint, error, asking->why_down, sizeof asking->why_down);
-        return is_about ? is_absent(asking, now) : is_down(asking, now);
-    }
     asking->state = ASKING_ASKED;
-    asking->opened_at = now;
     if (asking->down_at == NEVER) {
         asking->down_at = now + asking->options->down_after;
     }
@@ -199,40 +193,54 @@ static enum asking_result ask(struct asking *asking, nanoseconds now)
     return ASKING_GOES_ON;
 }
 
+static enum asking_result ask(struct asking *asking, nanoseconds now)
+{
+    int error = connection_open(asking->connection, asking->endpoint);
+    if (error != 0) {
+        /* EAGAIN: its queue of connections is full. */
+        bool is_about = error == EAGAIN || asking->opened_at != 0;
+        if (error == EAGAIN) {
+            backoff_reset(&asking->backoff); /* a crowd: who pauses for long is never let in */
+        }
+        connection_explain(asking->endpoint, error, asking->why_down, sizeof asking->why_down);
+        return is_about ? is_absent(asking, now) : is_down(asking, now);
+    }
+    asking->opened_at = now;
+    return send_request(asking, now);
+}
+
 /* ---- what berthd says ---- */
 
 static enum asking_result is_nonsense(struct asking *asking, nanoseconds now)
 {
-    static const char why[] = "what listens there does not speak Berth's protocol";
+    static const char reason[] = "what listens there does not speak Berth's protocol";
     if (asking->state == ASKING_ASKED && !asking->was_queued) {
-        set_why_down(asking, why);
+        set_why_down(asking, reason);
         return is_down(asking, now);
     }
-    message("%s", why);
+    message("%s", reason);
     return refuse(asking, STATUS_DOWN);
 }
 
 static enum asking_result is_denied(struct asking *asking, struct answer *answer, nanoseconds now)
 {
     int status = answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
-    const char *text = message_clean(answer->text);
-    char why[1024] = "";
+    char reason[1280] = "";
     if (answer->kind == ANSWER_EVENT) { /* which does not say what it is about */
-        append_names(why, 256, asking->options);
-        append(why, sizeof why, ": ");
+        append_names(reason, 256, asking->options);
+        append(reason, sizeof reason, ": ");
     }
-    append(why, sizeof why, "%s", text[0] ? text : code_table[answer->code].meaning);
-    append(why, sizeof why, " (%s)", answer->code_word);
+    append(reason, sizeof reason, "%s", why(answer));
 
     if (answer->code == CODE_TIMEOUT) {
         return time_out(asking); /* its clock was first */
     }
     if (status == STATUS_DOWN && answer->code != CODE_NONE) {
-        set_why_down(asking, why);
+        set_why_down(asking, reason);
         return is_down(asking, now);
     }
     if (status != STATUS_NOT_ACQUIRED || !asking->options->quiet) {
-        message("%s", why);
+        message("%s", reason);
     }
     return refuse(asking, status);
 }
@@ -266,6 +274,31 @@ static enum asking_result is_queued(
     return ASKING_GOES_ON;
 }
 
+/* The place in the queue is lost; what was wanted is not. */
+static enum asking_result ask_anew(struct asking *asking, nanoseconds now)
+{
+    asking->waiting.lease[0] = '\0';
+    asking->wish.once = random_bits();
+    return send_request(asking, now);
+}
+
+/* The answer to a reclaim. What may pass, such as an old connection that berthd still takes for
+ * alive, ends no wait. */
+static enum asking_result is_not_reclaimed(
+    struct asking *asking, struct answer *answer, nanoseconds now)
+{
+    if (answer->code == CODE_LOST) {
+        return ask_anew(asking, now);
+    }
+    bool may_pass = code_table[answer->code].exit_status == STATUS_NOT_ACQUIRED &&
+        answer->code != CODE_TIMEOUT && answer->code != CODE_CANCELLED;
+    if (may_pass) {
+        set_why_down(asking, answer->code_word);
+        return is_absent(asking, now);
+    }
+    return is_denied(asking, answer, now);
+}
+
 static enum asking_result take_first_answer(
     struct asking *asking, struct answer *answer, nanoseconds now)
 {
@@ -275,7 +308,7 @@ static enum asking_result take_first_answer(
     case ANSWER_WAITING:
         return is_queued(asking, answer, now);
     case ANSWER_ERROR:
-        return is_denied(asking, answer, now);
+        return (asking->waiting.lease[0] ? is_not_reclaimed : is_denied)(asking, answer, now);
     case ANSWER_EVENT: /* of no lease of ours */
         return ASKING_GOES_ON;
     case ANSWER_OTHER:

@@ -1,5 +1,5 @@
 /* asking.h - from nothing to a lease: connects, asks, waits in the queue, and does it over when
- * the connection breaks. Knows neither the job nor signals.
+ * the connection breaks, keeping the place. Knows neither the job nor signals.
  *
  * Whoever runs the loop calls asking_step() when the connection is readable or
  * asking_deadline() has come; nothing here blocks. */
@@ -7,9 +7,12 @@
 #define BERTH_CLIENT_ASKING_H
 
 #include "client/answer.h"
+#include "client/backoff.h"
 #include "client/clock.h"
 #include "client/connection.h"
+#include "client/grant.h"
 #include "client/options.h"
+#include "client/request.h"
 #include "client/waiting.h"
 
 #include <stdbool.h>
@@ -31,8 +34,7 @@ enum asking_result {
 struct asking {
     const struct options *options;
     const struct endpoint *endpoint;
-    const char *parent;
-    pid_t job;
+    struct wish wish;
 
     enum asking_state state;
     struct connection *connection;
@@ -41,19 +43,20 @@ struct asking {
     nanoseconds down_at; /* from then on berthd counts as down; NEVER: it does already */
     nanoseconds opened_at; /* the last connection; 0: there was none */
     nanoseconds retry_at;
-    nanoseconds pause; /* the longest before the next try; doubles */
+    nanoseconds lost_at; /* the place in the queue has been without a connection since */
+    struct backoff backoff;
     bool was_queued; /* then --if-down does not hold any more */
     bool loss_was_said;
     char why_down[512];
-    struct waiting waiting; /* ASKING_QUEUED; has the lease's id */
+    struct waiting waiting; /* has the id of the lease that waits, or "" */
 
-    struct grant grant; /* good until the connection is read again */
+    struct grant grant;
     int status;
 };
 
-/* All pointers must stay. `now` is when berth was started. */
+/* All pointers must stay. `pid` as of struct wish. `now` is when berth was started. */
 void asking_init(struct asking *asking, const struct options *options,
-    const struct endpoint *endpoint, struct connection *connection, pid_t job, nanoseconds now);
+    const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now);
 
 enum asking_result asking_step(struct asking *asking, bool readable, nanoseconds now);
 

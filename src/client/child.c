@@ -95,7 +95,7 @@ void child_start(struct child *child, const struct environment *environment)
 
 void child_discard(struct child *child)
 {
-    if (child->pid == 0) {
+    if (child->pid == 0 || child->is_reaped) {
         return;
     }
     close(child->go);
@@ -106,16 +106,23 @@ void child_discard(struct child *child)
 
 void child_signal(const struct child *child, int signal)
 {
-    /* The group is gone if the job has left it. */
-    if (child->pid > 0 && kill(-child->pid, signal) != 0 && errno == ESRCH) {
+    /* The group is gone if the job has left it. Once it is gone and the child is reaped, its
+     * number may be another's: but only after the numbers have gone all the way round. */
+    if (child->pid > 0 && kill(-child->pid, signal) != 0 && errno == ESRCH && !child->is_reaped) {
         kill(child->pid, signal);
     }
 }
 
+bool child_has_group(const struct child *child)
+{
+    return child->pid > 0 && (kill(-child->pid, 0) == 0 || errno != ESRCH);
+}
+
 enum child_change child_look(struct child *child, int *statusp)
 {
-    if (waitpid(child->pid, statusp, WNOHANG | WUNTRACED) != child->pid) {
+    if (child->is_reaped || waitpid(child->pid, statusp, WNOHANG | WUNTRACED) != child->pid) {
         return CHILD_AS_BEFORE;
     }
-    return WIFSTOPPED(*statusp) ? CHILD_STOPPED : CHILD_ENDED;
+    child->is_reaped = !WIFSTOPPED(*statusp);
+    return child->is_reaped ? CHILD_ENDED : CHILD_STOPPED;
 }

@@ -11,6 +11,7 @@
 
 struct child {
     pid_t pid; /* also its process group; 0: none */
+    bool is_reaped; /* then only the group is left, if at all */
     int go; /* what is written here lets it run, its end lets it exit; -1: it runs */
 };
 
@@ -25,6 +26,8 @@ void child_discard(struct child *child);
 
 /* To the whole process group. */
 void child_signal(const struct child *child, int signal);
+/* Is anybody left in it? */
+bool child_has_group(const struct child *child);
 
 enum child_change { CHILD_AS_BEFORE, CHILD_STOPPED, CHILD_ENDED };
 

@@ -3,7 +3,7 @@
 #ifndef BERTH_CLIENT_ENVIRONMENT_H
 #define BERTH_CLIENT_ENVIRONMENT_H
 
-#include "client/answer.h"
+#include "client/grant.h"
 #include "client/options.h"
 
 #include <stdbool.h>

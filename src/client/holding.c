@@ -1,74 +1,291 @@
 #include "client/holding.h"
 
-#include "client/answer.h"
 #include "client/message.h"
-#include "client/request.h"
+#include "client/random.h"
+#include "client/status.h"
+#include "client/why.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
-void holding_init(struct holding *holding, struct connection *connection, const char *lease)
+void holding_init_nothing(struct holding *holding)
 {
-    *holding = (struct holding){.connection = connection};
-    memcpy(holding->lease, lease, strlen(lease) + 1);
+    *holding = (struct holding){.state = HOLDING_NOTHING};
+    stopping_init(&holding->stopping, ON_LOST_NOT_SAID, NEVER);
 }
 
-/* The one place that decides what becomes of a job whose lease is lost. It goes on. */
-static void lease_is_lost(struct holding *holding, const char *why)
+void holding_init(struct holding *holding, const struct asking *asking)
 {
-    message("lost the lease (%s); the job goes on", why);
-    holding->lease[0] = '\0';
-    connection_close(holding->connection);
+    *holding = (struct holding){
+        .state = HOLDING_CONNECTED,
+        .options = asking->options,
+        .endpoint = asking->endpoint,
+        .connection = asking->connection,
+        .grant = &asking->grant,
+        .wish = asking->wish,
+    };
+    stopping_init(&holding->stopping, asking->grant.on_lost, asking->grant.kill_after);
 }
 
-/* The one place that decides what to do about a lease whose connection is gone. berthd frees what
- * a lost connection held, so there is nothing to come back to. */
-static void connection_is_lost(struct holding *holding)
-{
-    lease_is_lost(holding, "berthd closed the connection");
-}
+/* ---- what becomes of the job ---- */
 
-static void take_event(struct holding *holding, struct answer *answer)
+static void stop_job(struct holding *holding, const char *reason)
 {
-    if (answer->event == EVENT_LOST && strcmp(answer->lease, holding->lease) == 0) {
-        const char *text = message_clean(answer->text);
-        lease_is_lost(holding, text[0] ? text : answer->code_word);
+    struct stopping *stopping = &holding->stopping;
+    bool is_new = stopping->state == STOPPING_NOT;
+    stopping_begin(stopping);
+    if (is_new) {
+        message(stopping->state == STOPPING_NOT ? "%s; the job goes on" : "stopping the job: %s",
+            reason);
     }
 }
 
-void holding_take_lines(struct holding *holding)
+static void lease_is_gone(struct holding *holding)
+{
+    holding->state = HOLDING_NOTHING;
+    connection_close(holding->connection);
+    stopping_set_deadline(&holding->stopping, holding->stopping.good_until, NEVER);
+}
+
+/* It may have been given to somebody else. */
+static void lease_is_lost(struct holding *holding, const char *reason)
+{
+    char line[1100];
+    lease_is_gone(holding);
+    snprintf(line, sizeof line, "lost the lease: %s", reason);
+    stop_job(holding, line);
+}
+
+static bool is_connected(const struct holding *holding)
+{
+    return holding->state == HOLDING_CONNECTED || holding->state == HOLDING_RECLAIMING;
+}
+
+static void send_line(struct holding *holding, const struct request_line *line)
+{
+    if (is_connected(holding)) {
+        /* If that fails, reading will tell. */
+        connection_send(holding->connection, line->text, line->length);
+    }
+}
+
+static void send_bind(struct holding *holding)
+{
+    struct request_line line;
+    request_bind(&line, holding->grant->lease, holding->wish.pid);
+    send_line(holding, &line);
+}
+
+/* ---- having it back ---- */
+
+static void say(const struct holding *holding, const char *what)
+{
+    if (holding->options->verbose) {
+        message("%s", what);
+    }
+}
+
+static void try_again_later(struct holding *holding, nanoseconds now)
+{
+    connection_close(holding->connection);
+    holding->state = HOLDING_APART;
+    holding->retry_at = backoff_next(&holding->backoff, now, random_bits());
+}
+
+static void reclaim(struct holding *holding, nanoseconds now)
+{
+    struct request_line line;
+    int error = connection_open(holding->connection, holding->endpoint);
+    if (error != 0) {
+        if (error == EAGAIN) {
+            backoff_reset(&holding->backoff); /* a crowd: who pauses for long is never let in */
+        }
+        try_again_later(holding, now);
+        return;
+    }
+    holding->state = HOLDING_RECLAIMING;
+    request_reclaim_held(&line, &holding->wish, holding->grant);
+    /* If that fails, reading will tell. */
+    connection_send(holding->connection, line.text, line.length);
+}
+
+static void is_reclaimed(struct holding *holding, const struct answer *answer)
+{
+    static struct grant again; /* large */
+    if (strcmp(answer->lease, holding->grant->lease) != 0 ||
+        !grant_parse(&again, answer, holding->options) ||
+        !grant_has_units_of(&again, holding->grant)) {
+        lease_is_lost(holding, "berthd has given other units");
+        return;
+    }
+    holding->state = HOLDING_CONNECTED;
+    backoff_reset(&holding->backoff);
+    if (holding->is_bound_anew) {
+        send_bind(holding); /* berthd does not believe the reclaim's pid, if it knows the lease */
+    }
+    say(holding, "berthd is back; the lease is kept");
+}
+
+static void is_not_reclaimed(struct holding *holding, struct answer *answer, nanoseconds now)
+{
+    int status = code_table[answer->code].exit_status;
+    if (status == STATUS_LOST || status == STATUS_FORBIDDEN || status == STATUS_UNKNOWN) {
+        lease_is_lost(holding, why(answer));
+    } else {
+        try_again_later(holding, now);
+    }
+}
+
+static void take_answer(struct holding *holding, struct answer *answer, nanoseconds now)
+{
+    switch (answer->kind) {
+    case ANSWER_OK:
+        is_reclaimed(holding, answer);
+        break;
+    case ANSWER_ERROR:
+        is_not_reclaimed(holding, answer, now);
+        break;
+    case ANSWER_WAITING:
+        lease_is_lost(holding, "berthd does not know it any more");
+        break;
+    case ANSWER_EVENT:
+    case ANSWER_OTHER:
+        try_again_later(holding, now);
+        break;
+    }
+}
+
+/* ---- events ---- */
+
+static void take_deadline(struct holding *holding, struct answer *answer)
+{
+    uint64_t good_until, stop_at;
+    const char *stop = words_find(answer->words, answer->n_words, "stop");
+    if (answer->n_words < 4 || !number_parse(answer->words[3], INT64_MAX, &good_until)) {
+        return;
+    }
+    if (!stop || !number_parse(stop, INT64_MAX, &stop_at)) {
+        stop_at = good_until;
+    }
+    stopping_set_deadline(&holding->stopping, (nanoseconds)good_until, (nanoseconds)stop_at);
+}
+
+static void take_stop(struct holding *holding, struct answer *answer)
+{
+    stop_job(holding, why(answer));
+}
+
+/* Freed on purpose while the job runs: by somebody who wants it so, or under `on-lost = warn`. */
+static bool is_meant(enum code code)
+{
+    return code == CODE_RELEASED || code == CODE_DROPPED || code == CODE_REVOKED ||
+        code == CODE_MAX_HOLD;
+}
+
+static void take_lost(struct holding *holding, struct answer *answer)
+{
+    if (!is_meant(answer->code)) {
+        lease_is_lost(holding, why(answer));
+        return;
+    }
+    lease_is_gone(holding);
+    if (!holding->options->quiet && holding->stopping.state == STOPPING_NOT) {
+        message("lost the lease: %s; the job goes on", why(answer));
+    }
+}
+
+static void (*const event_table[N_EVENTS])(struct holding *, struct answer *) = {
+    [EVENT_LOST] = take_lost,
+    [EVENT_REVOKED] = take_stop,
+    [EVENT_EXPIRED] = take_stop,
+    [EVENT_DEADLINE] = take_deadline,
+};
+
+static void take_line(struct holding *holding, struct answer *answer, nanoseconds now)
+{
+    if (answer->kind != ANSWER_EVENT) {
+        if (holding->state == HOLDING_RECLAIMING) {
+            take_answer(holding, answer, now);
+        }
+    } else if (event_table[answer->event] && strcmp(answer->lease, holding->grant->lease) == 0) {
+        event_table[answer->event](holding, answer);
+    }
+}
+
+static void take_lines(struct holding *holding, nanoseconds now)
 {
     static struct answer answer; /* large */
     enum connection_line found;
     char *line;
-    while (holding->connection->fd >= 0 &&
+    while (is_connected(holding) &&
         (found = connection_next(holding->connection, &line)) != CONNECTION_MORE) {
         if (found == CONNECTION_LINE) {
             answer_parse(&answer, line);
-            take_event(holding, &answer);
+            take_line(holding, &answer, now);
         }
     }
 }
 
-void holding_read(struct holding *holding)
+/* ---- the loop's side ---- */
+
+static void read_lines(struct holding *holding, bool readable, nanoseconds now)
 {
-    bool is_open = connection_read(holding->connection);
-    holding_take_lines(holding);
-    if (!is_open && holding->connection->fd >= 0) {
-        connection_is_lost(holding);
+    bool is_open = !readable || connection_read(holding->connection);
+    take_lines(holding, now);
+    if (!is_open && is_connected(holding)) {
+        if (holding->state == HOLDING_CONNECTED) {
+            say(holding, "lost berthd; trying again while the job goes on");
+        }
+        try_again_later(holding, now);
+    }
+}
+
+void holding_step(struct holding *holding, bool readable, nanoseconds now)
+{
+    if (is_connected(holding)) {
+        read_lines(holding, readable, now);
+    }
+    if (holding->state == HOLDING_APART && now >= holding->retry_at) {
+        reclaim(holding, now);
+    }
+    if (stopping_is_due(&holding->stopping, now)) {
+        stop_job(holding, "the lease is good no longer (deadline)");
+    }
+}
+
+nanoseconds holding_deadline(const struct holding *holding)
+{
+    nanoseconds at = stopping_deadline(&holding->stopping);
+    bool is_apart = holding->state == HOLDING_APART;
+    return is_apart && holding->retry_at < at ? holding->retry_at : at;
+}
+
+void holding_bind(struct holding *holding, pid_t pid)
+{
+    if (holding->state != HOLDING_NOTHING) {
+        holding->wish.pid = pid;
+        holding->is_bound_anew = true;
+        send_bind(holding);
     }
 }
 
 void holding_release(struct holding *holding)
 {
     struct request_line line;
-    if (holding->lease[0] && holding->connection->fd >= 0) {
-        request_release_lease(&line, holding->lease);
-        /* Whether or not it can be sent: the end of the connection says the same. */
-        connection_send(holding->connection, line.text, line.length);
-        /* The next job waits for that. If berthd was woken on our CPU, the end of our process,
-         * which takes longer than its turn, would come first. */
-        sched_yield();
+    if (holding->state == HOLDING_NOTHING) {
+        return;
     }
+    if (holding->state == HOLDING_APART &&
+        connection_open(holding->connection, holding->endpoint) == 0) {
+        holding->state = HOLDING_CONNECTED;
+    }
+    request_release_lease(&line, holding->grant->lease);
+    /* Whether or not it can be sent: berthd sees that the job is gone. */
+    send_line(holding, &line);
+    /* The next job waits for that. If berthd was woken on our CPU, the end of our process,
+     * which takes longer than its turn, would come first. */
+    sched_yield();
     connection_close(holding->connection);
 }

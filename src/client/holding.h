@@ -1,21 +1,52 @@
-/* holding.h - the lease while the job runs: what berthd says about it, and giving it back. */
+/* holding.h - the lease while the job runs: what berthd says about it, having it back after the
+ * connection was lost, and giving it back. Decides when the job is to be stopped; how is
+ * stopping.h's. Knows no job.
+ *
+ * Whoever runs the loop calls holding_step() when the connection is readable or holding_deadline()
+ * has come; nothing here blocks. */
 #ifndef BERTH_CLIENT_HOLDING_H
 #define BERTH_CLIENT_HOLDING_H
 
+#include "client/asking.h"
+#include "client/backoff.h"
 #include "client/connection.h"
-#include "wire/text.h"
+#include "client/grant.h"
+#include "client/request.h"
+#include "client/stopping.h"
 
-struct holding {
-    struct connection *connection;
-    char lease[LEASE_ID_SIZE]; /* "": none, or lost */
+#include <stdbool.h>
+
+enum holding_state {
+    HOLDING_NOTHING, /* no lease, or it is gone */
+    HOLDING_CONNECTED,
+    HOLDING_APART, /* no connection; the next try is at holding.retry_at */
+    HOLDING_RECLAIMING, /* connected, but not known whether we still have it */
 };
 
-/* The connection must stay. */
-void holding_init(struct holding *holding, struct connection *connection, const char *lease);
+struct holding {
+    enum holding_state state;
+    const struct options *options;
+    const struct endpoint *endpoint;
+    struct connection *connection;
+    const struct grant *grant;
+    struct wish wish; /* what it was acquired with; later, bound to what it is now */
+    bool is_bound_anew; /* by holding_bind() */
+    struct backoff backoff;
+    nanoseconds retry_at;
+    struct stopping stopping;
+};
 
-/* The connection is readable, or may have lines left. */
-void holding_read(struct holding *holding);
-void holding_take_lines(struct holding *holding);
+/* After ASKING_GRANTED. `asking` and what it points at must stay. */
+void holding_init(struct holding *holding, const struct asking *asking);
+/* After ASKING_UNLEASED. */
+void holding_init_nothing(struct holding *holding);
+
+void holding_step(struct holding *holding, bool readable, nanoseconds now);
+/* Includes that of holding.stopping. NEVER if only the connection can bring news. */
+nanoseconds holding_deadline(const struct holding *holding);
+
+/* From now on the lease lasts as long as this process. */
+void holding_bind(struct holding *holding, pid_t pid);
 
 /* Gives the lease back: the job has ended, and is reaped. */
 void holding_release(struct holding *holding);

@@ -1,6 +1,7 @@
 #include "client/options.h"
 
 #include "client/message.h"
+#include "client/signal_words.h"
 #include "wire/text.h"
 
 #include <getopt.h>
@@ -108,6 +109,22 @@ static const char *set_down_after(struct options *options, const char *argument)
     return duration_parse(argument, &options->down_after) ? NULL : "not a duration like 5s";
 }
 
+static const char *set_signal(struct options *options, const char *argument)
+{
+    options->signal = signal_parse(argument);
+    return options->signal != 0 ? NULL : "not a signal like TERM or 15";
+}
+
+static const char *set_kill_after(struct options *options, const char *argument)
+{
+    return duration_parse(argument, &options->kill_after) ? NULL : "not a duration like 10s";
+}
+
+static const char *set_on_lost(struct options *options, const char *argument)
+{
+    return on_lost_parse(argument, &options->on_lost) ? NULL : "not one of kill, term, warn";
+}
+
 static const char *set_export(struct options *options, const char *argument)
 {
     static const char bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -155,6 +172,7 @@ enum {
     LETTER_IF_DOWN,
     LETTER_DOWN_AFTER,
     LETTER_EXPORT,
+    LETTER_ON_LOST,
     LETTER_ITEM
 };
 
@@ -165,10 +183,16 @@ static const struct option_row run_rows[] = {
     {'p', "priority", "N", set_priority, "bigger first (0)"},
     {LETTER_HOLDER, "holder", "ID", set_holder, "identity; one identity holds a resource once"},
     {LETTER_REASON, "reason", "TEXT", set_reason, "shown in status"},
+    {'s', "signal", "SIG", set_signal, "what the job is asked to stop with (TERM)"},
+    {'k', "kill-after", "DURATION", set_kill_after,
+        "how long after that it is killed; at most the resource's"},
+    {LETTER_ON_LOST, "on-lost", "kill|term|warn", set_on_lost,
+        "what to do when the lease is lost; at least the resource's"},
     {LETTER_IF_DOWN, "if-down", "fail|wait|run", set_if_down, "if berthd does not answer (fail)"},
     {LETTER_DOWN_AFTER, "down-after", "DURATION", set_down_after,
         "how long berthd may take to answer (5s)"},
-    {LETTER_EXPORT, "export", "VAR", set_export, "put the items (of the only pool) or slots into VAR"},
+    {LETTER_EXPORT, "export", "VAR", set_export,
+        "put the items (of the only pool) or slots into VAR"},
     {'S', "socket", "PATH|user", set_socket, "berthd's socket; \"user\" is that of your own"},
     {'q', "quiet", NULL, set_quiet, "say nothing about waiting and being busy"},
     {'v', "verbose", NULL, set_verbose, "say what was granted"},
@@ -374,6 +398,7 @@ bool options_parse(struct options *options, const struct grammar *grammar, int a
 {
     *options = (struct options){
         .wait = NEVER,
+        .kill_after = NEVER,
         .conflict_status = -1,
         .down_after = 5 * NANOSECONDS_PER_SECOND,
     };

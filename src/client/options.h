@@ -4,6 +4,7 @@
 #define BERTH_CLIENT_OPTIONS_H
 
 #include "client/clock.h"
+#include "client/on_lost.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,9 @@ struct options {
     nanoseconds down_after; /* a span */
     int conflict_status; /* -E; -1: not given */
     int priority;
+    int signal; /* 0: not given */
+    nanoseconds kill_after; /* a span; NEVER: not given */
+    enum on_lost on_lost;
     enum if_down if_down;
     const char *holder, *reason, *item, *export, *socket;
     bool quiet, verbose;

@@ -5,6 +5,7 @@
 #include "client/message.h"
 #include "client/request.h"
 #include "client/status.h"
+#include "client/why.h"
 
 #include <string.h>
 
@@ -17,8 +18,7 @@ static int take_answer(struct answer *answer)
         message("what listens there does not speak Berth's protocol");
         return STATUS_DOWN;
     }
-    const char *text = message_clean(answer->text);
-    message("%s (%s)", text[0] ? text : code_table[answer->code].meaning, answer->code_word);
+    message("%s", why(answer));
     return answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
 }
 

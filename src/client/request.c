@@ -2,6 +2,7 @@
 
 #include "wire/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,8 +47,9 @@ static void request_begin(struct request_line *line, enum command_index command)
 }
 
 /* The last part of the command's path; status shows it. */
-static void request_add_program(struct request_line *line, const char *command)
+static void request_add_program(struct request_line *line, const struct options *options)
 {
+    const char *command = options->command ? options->command[0] : "";
     const char *slash = strrchr(command, '/');
     char program[PROGRAM_BYTES + 1];
     snprintf(program, sizeof program, "%s", slash ? slash + 1 : command);
@@ -56,37 +58,111 @@ static void request_add_program(struct request_line *line, const char *command)
     }
 }
 
-/* Rounded up to milliseconds: a wait that is not over must not become "do not wait". */
-static void request_add_wait(struct request_line *line, nanoseconds wait)
+/* Nothing for NEVER. Rounded up to milliseconds: a wait that is not over must not become "do not
+ * wait". */
+static void request_add_span(struct request_line *line, enum request_key key, nanoseconds span)
 {
-    if (wait != NEVER) {
-        request_add(line, " wait=%lldms",
-            (long long)((wait + NANOSECONDS_PER_MILLISECOND - 1) / NANOSECONDS_PER_MILLISECOND));
+    if (span != NEVER) {
+        request_add(line, " %s=%lldms", request_key_words[key],
+            (long long)((span + NANOSECONDS_PER_MILLISECOND - 1) / NANOSECONDS_PER_MILLISECOND));
     }
 }
 
-bool request_acquire(struct request_line *line, const struct options *options, nanoseconds wait,
-    pid_t job, const char *parent)
+/* What may be left out of a request, if it would be too long. */
+enum {
+    WITH_TEXTS = 1, /* what only people read */
+    WITH_NAMES = 2, /* what berthd needs if it does not know the lease, and rarely even then */
+    WITH_UNITS = 4, /* what it needs if it does not know the lease */
+};
+
+static void request_add_keys(struct request_line *line, const struct wish *wish, unsigned with)
 {
+    const struct options *options = wish->options;
     uint64_t id;
-    request_begin(line, COMMAND_acquire);
+    if (options->priority != 0) {
+        request_add(line, " priority=%d", options->priority);
+    }
+    if (with & WITH_TEXTS) {
+        request_add_text(line, KEY_INDEX_reason, options->reason);
+        request_add_program(line, options);
+    }
+    if (with & WITH_NAMES) {
+        request_add_text(line, KEY_INDEX_holder, options->holder);
+        request_add(line, " once=%016llx", (unsigned long long)wish->once);
+        if (wish->parent && lease_id_parse(wish->parent, &id)) {
+            request_add_text(line, KEY_INDEX_parent, wish->parent);
+        }
+    }
+    if (wish->pid != 0) {
+        request_add(line, " pid=%ld", (long)wish->pid);
+    }
+    if (options->signal != 0) {
+        request_add(line, " signal=%d", options->signal);
+    }
+    request_add_span(line, KEY_INDEX_kill_after, options->kill_after);
+    if (options->on_lost != ON_LOST_NOT_SAID) {
+        request_add_text(line, KEY_INDEX_on_lost, on_lost_words[options->on_lost]);
+    }
+}
+
+static void request_add_wanted(
+    struct request_line *line, const struct options *options, const struct grant *grant)
+{
     for (size_t i = 0; i < options->n_wanted; i++) {
         const struct wanted *wanted = &options->wanted[i];
         request_add(
             line, " %.*s:%lu", wanted->name_length, wanted->name, (unsigned long)wanted->count);
+        if (grant) {
+            request_add(line, ":%s", grant->granted[i].units);
+        }
     }
-    request_add_wait(line, wait);
-    if (options->priority != 0) {
-        request_add(line, " priority=%d", options->priority);
-    }
-    request_add_text(line, KEY_INDEX_holder, options->holder);
-    request_add_text(line, KEY_INDEX_reason, options->reason);
-    request_add_program(line, options->command[0]);
-    request_add(line, " pid=%ld", (long)job);
-    if (parent && lease_id_parse(parent, &id)) {
-        request_add_text(line, KEY_INDEX_parent, parent);
-    }
+}
+
+bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait)
+{
+    request_begin(line, COMMAND_acquire);
+    request_add_wanted(line, wish->options, NULL);
+    request_add_span(line, KEY_INDEX_wait, wait);
+    request_add_keys(line, wish, WITH_TEXTS | WITH_NAMES);
     return request_end(line);
+}
+
+void request_reclaim_waiting(
+    struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait)
+{
+    request_begin(line, COMMAND_reclaim);
+    request_add(line, " %s", lease);
+    request_add_wanted(line, wish->options, NULL);
+    request_add_span(line, KEY_INDEX_wait, wait);
+    request_add_keys(line, wish, WITH_TEXTS | WITH_NAMES);
+    bool fits = request_end(line);
+    assert(fits); /* 16 names and all keys at their longest, encoded, have 3800 bytes */
+    (void)fits;
+}
+
+void request_reclaim_held(
+    struct request_line *line, const struct wish *wish, const struct grant *grant)
+{
+    /* If berthd knows the lease, only its id counts: so the last form, which always fits, still
+     * does for all but a lost journal. */
+    static const unsigned forms[] = {
+        WITH_UNITS | WITH_NAMES | WITH_TEXTS, WITH_UNITS | WITH_NAMES, WITH_UNITS, WITH_NAMES};
+    bool fits = false;
+    for (size_t i = 0; !fits && i < sizeof forms / sizeof forms[0]; i++) {
+        request_begin(line, COMMAND_reclaim);
+        request_add(line, " %s", grant->lease);
+        request_add_wanted(line, wish->options, forms[i] & WITH_UNITS ? grant : NULL);
+        request_add_keys(line, wish, forms[i]);
+        fits = request_end(line);
+    }
+    assert(fits);
+}
+
+void request_bind(struct request_line *line, const char *lease, pid_t pid)
+{
+    request_begin(line, COMMAND_bind);
+    request_add(line, " %s pid=%ld", lease, (long)pid);
+    request_end(line);
 }
 
 void request_release_lease(struct request_line *line, const char *lease)

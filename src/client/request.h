@@ -3,11 +3,13 @@
 #define BERTH_CLIENT_REQUEST_H
 
 #include "client/clock.h"
+#include "client/grant.h"
 #include "client/options.h"
 #include "wire/protocol.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* One line, LF included. */
@@ -16,11 +18,26 @@ struct request_line {
     size_t length;
 };
 
-/* `wait` is what is left of options->wait. `parent` is $BERTH_LEASE or NULL; sent if it can be a
- * lease. False if the line would be too long. */
-bool request_acquire(struct request_line *line, const struct options *options, nanoseconds wait,
-    pid_t job, const char *parent);
+/* What is said in every acquire and reclaim of one lease. Strings belong to others. */
+struct wish {
+    const struct options *options;
+    const char *parent; /* $BERTH_LEASE or NULL; sent if it can be a lease */
+    pid_t pid; /* what the lease is to be bound to; 0: to options->ttl */
+    uint64_t once; /* no other wish has it: berthd knows a repeated acquire by it */
+};
 
+/* `wait` is what is left of options->wait. False if the line would be too long. */
+bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait);
+
+/* For a lease that waits. Fits if the acquire did. */
+void request_reclaim_waiting(
+    struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait);
+
+/* For a lease that is held. Fits; if need be, without what only people read. */
+void request_reclaim_held(
+    struct request_line *line, const struct wish *wish, const struct grant *grant);
+
+void request_bind(struct request_line *line, const char *lease, pid_t pid);
 void request_release_lease(struct request_line *line, const char *lease);
 void request_status(struct request_line *line, const char *lease);
 

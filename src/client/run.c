@@ -1,33 +1,25 @@
-/* run.c - `berth run`: one loop that joins the asking, the job, the signals and the clock. */
-#include "client/asking.h"
+/* run.c - `berth run`: one loop that joins the lease, the job, the signals and the clock. */
+#include "client/acquiring.h"
 #include "client/child.h"
-#include "client/clock.h"
 #include "client/commands.h"
 #include "client/environment.h"
 #include "client/holding.h"
 #include "client/message.h"
-#include "client/signals.h"
 #include "client/status.h"
 #include "client/terminal.h"
+#include "client/why.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct run {
     const struct options *options;
-    struct endpoint endpoint;
-    struct signals signals;
+    struct acquiring acquiring; /* until the job runs; its connection stays */
     struct child child;
     struct terminal terminal;
-    struct connection connection;
-    struct asking asking; /* until the job runs */
     struct holding holding; /* from then on */
-    int timer;
-    nanoseconds timer_at;
     bool job_runs;
 
     bool is_over;
@@ -42,66 +34,17 @@ static void run_over(struct run *run, int status)
     run->status = status;
 }
 
-/* ---- the job ---- */
-
-static void say_granted(const struct grant *grant)
-{
-    char what[1024] = "";
-    for (size_t i = 0; i < grant->n; i++) {
-        const struct granted *granted = &grant->granted[i];
-        append(what, sizeof what, "%s%s %s %s (token %s)", i > 0 ? ", " : "", granted->name,
-            granted->pool ? "item" : "slot", granted->units, granted->token);
-    }
-    message("granted %s, lease %s", what, grant->lease);
-}
-
-static void start_job(struct run *run, const struct environment *environment)
-{
-    run->job_runs = true;
-    terminal_give(&run->terminal, &run->child); /* first: it may read at once */
-    child_start(&run->child, environment);
-}
-
-static void start_leased(struct run *run)
-{
-    static struct environment environment; /* large */
-    char socket_path[PATH_MAX];
-    const struct grant *grant = &run->asking.grant;
-
-    endpoint_absolute(&run->endpoint, socket_path);
-    if (!environment_fill(&environment, grant, run->options, socket_path)) {
-        message("the lease does not fit into the environment");
-        run_over(run, STATUS_CANNOT_EXECUTE);
-        return;
-    }
-    if (run->options->verbose) {
-        say_granted(grant);
-    }
-    holding_init(&run->holding, &run->connection, grant->lease);
-    start_job(run, &environment);
-    holding_take_lines(&run->holding);
-}
-
-static void start_unleased(struct run *run)
-{
-    static struct environment nothing;
-    holding_init(&run->holding, &run->connection, "");
-    start_job(run, &nothing);
-}
+/* ---- the job's end ---- */
 
 static void job_has_ended(struct run *run, int status)
 {
     bool had_terminal = run->terminal.is_given;
     terminal_take_back(&run->terminal);
-    if (run->job_runs) {
-        holding_release(&run->holding);
-    }
-    run->child.pid = 0;
     if (!WIFSIGNALED(status)) {
-        run_over(run, WEXITSTATUS(status));
+        run->status = WEXITSTATUS(status);
         return;
     }
-    run_over(run, STATUS_SIGNAL + WTERMSIG(status));
+    run->status = STATUS_SIGNAL + WTERMSIG(status);
     run->signal = WTERMSIG(status);
     /* What the terminal sent to the job alone was meant for all: ^C must also end the script or
      * the make above us. */
@@ -112,7 +55,7 @@ static void look_at_job(struct run *run)
 {
     int status;
     enum child_change change;
-    while (!run->is_over && (change = child_look(&run->child, &status)) != CHILD_AS_BEFORE) {
+    while ((change = child_look(&run->child, &status)) != CHILD_AS_BEFORE) {
         if (change == CHILD_ENDED) {
             job_has_ended(run, status);
         } else if (run->job_runs) {
@@ -121,21 +64,54 @@ static void look_at_job(struct run *run)
     }
 }
 
-/* ---- signals ---- */
-
-static void take_signal_while_waiting(struct run *run, int signal)
+static enum job_left what_is_left(const struct run *run)
 {
-    if (signal_ends(signal)) {
-        run_over(run, STATUS_SIGNAL + signal);
-        run->signal = signal;
-    } else if (signal == SIGTSTP) {
-        signal_stop(signal, false);
+    if (!run->child.is_reaped) {
+        return JOB_LEFT;
+    }
+    /* Unless the job is being stopped, it is over with its main process. */
+    bool asks_group = run->holding.stopping.state != STOPPING_NOT;
+    return asks_group && child_has_group(&run->child) ? JOB_GROUP_LEFT : JOB_GONE;
+}
+
+static void stop_job(struct run *run, int signal)
+{
+    child_signal(&run->child, signal);
+    if (signal != SIGKILL) {
+        child_signal(&run->child, SIGCONT); /* else a stopped job would not see it */
     }
 }
 
-static void take_signal_while_running(struct run *run, int signal)
+/* Whether the job is over, or what is next in stopping it. */
+static void see_to_end(struct run *run)
 {
-    if (signal == SIGCONT) {
+    struct stopping *stopping = &run->holding.stopping;
+    const struct options *options = run->options;
+    enum job_left left = what_is_left(run);
+    switch (stopping_step(stopping, left, clock_now())) {
+    case STOPPING_NOTHING:
+        run->is_over = stopping->state == STOPPING_NOT && left == JOB_GONE;
+        break;
+    case STOPPING_ASK:
+        stop_job(run, options->signal != 0 ? options->signal : SIGTERM);
+        break;
+    case STOPPING_KILL:
+        stop_job(run, SIGKILL);
+        break;
+    case STOPPING_OVER:
+        run_over(run, STATUS_STOPPED);
+        run->signal = 0;
+        break;
+    }
+}
+
+/* ---- signals ---- */
+
+static void take_signal(struct run *run, int signal)
+{
+    if (signal == SIGCHLD) {
+        look_at_job(run);
+    } else if (signal == SIGCONT) {
         terminal_continue(&run->terminal, &run->child);
     } else if (signal == SIGTSTP) {
         terminal_ask_stop(&run->terminal, &run->child);
@@ -147,113 +123,117 @@ static void take_signal_while_running(struct run *run, int signal)
 static void take_signals(struct run *run)
 {
     int signal;
-    while (!run->is_over && (signal = signals_next(&run->signals)) != 0) {
-        if (signal == SIGCHLD) {
-            look_at_job(run);
-        } else if (run->job_runs) {
-            take_signal_while_running(run, signal);
-        } else {
-            take_signal_while_waiting(run, signal);
-        }
+    while ((signal = signals_next(&run->acquiring.signals)) != 0) {
+        take_signal(run, signal);
     }
 }
 
-/* ---- the loop ---- */
-
-static void step_asking(struct run *run, bool readable)
-{
-    switch (asking_step(&run->asking, readable, clock_now())) {
-    case ASKING_GOES_ON:
-        break;
-    case ASKING_GRANTED:
-        start_leased(run);
-        break;
-    case ASKING_UNLEASED:
-        start_unleased(run);
-        break;
-    case ASKING_REFUSED:
-        run_over(run, run->asking.status);
-        break;
-    }
-}
-
-static void set_timer(struct run *run, nanoseconds at)
-{
-    if (at != run->timer_at && at != NEVER) {
-        struct itimerspec when = {
-            .it_value = {at / NANOSECONDS_PER_SECOND, at % NANOSECONDS_PER_SECOND}};
-        timerfd_settime(run->timer, TFD_TIMER_ABSTIME, &when, NULL);
-    }
-    run->timer_at = at;
-}
+/* ---- while the job runs ---- */
 
 static void run_turn(struct run *run)
 {
-    enum { SIGNALS, CONNECTION, TIMER, N_POLLED };
-    bool needs_timer = false;
-    if (!run->job_runs) {
-        set_timer(run, asking_deadline(&run->asking));
-        needs_timer = run->timer_at != NEVER;
-    }
+    enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
+    int alarm = alarm_set(&run->acquiring.alarm, holding_deadline(&run->holding));
     struct pollfd polled[N_POLLED] = {
-        [SIGNALS] = {.fd = run->signals.fd, .events = POLLIN},
-        [CONNECTION] = {.fd = run->connection.fd, .events = POLLIN},
-        [TIMER] = {.fd = needs_timer ? run->timer : -1, .events = POLLIN},
+        [SIGNALS] = {.fd = run->acquiring.signals.fd, .events = POLLIN},
+        [CONNECTION] = {.fd = run->acquiring.connection.fd, .events = POLLIN},
+        [ALARM] = {.fd = alarm, .events = POLLIN},
     };
-    if (poll(polled, N_POLLED, -1) < 0) {
-        return;
-    }
-    /* First: who sends a signal while the grant arrives wants no job. */
+    poll(polled, N_POLLED, -1);
     if (polled[SIGNALS].revents) {
         take_signals(run);
     }
-    if (run->is_over) {
-        return;
-    }
-    bool readable = polled[CONNECTION].revents != 0;
-    if (!run->job_runs) {
-        step_asking(run, readable);
-    } else if (readable) {
-        holding_read(&run->holding);
-    }
+    holding_step(&run->holding, polled[CONNECTION].revents != 0, clock_now());
+    see_to_end(run);
 }
 
-static bool run_init(struct run *run, const struct options *options, nanoseconds now)
+static void run_job(struct run *run, const struct environment *environment)
 {
-    *run = (struct run){
-        .options = options,
-        .connection = CONNECTION_INIT,
-        .child.go = -1,
-        .timer_at = NEVER,
-    };
-    if (!endpoint_choose(&run->endpoint, options->socket)) {
-        message("the socket's path is empty or too long");
-        run->status = STATUS_USAGE;
+    run->job_runs = true;
+    terminal_give(&run->terminal, &run->child); /* first: it may read at once */
+    child_start(&run->child, environment);
+    holding_step(&run->holding, false, clock_now()); /* there may be lines left */
+    while (!run->is_over) {
+        run_turn(run);
+    }
+    holding_release(&run->holding);
+}
+
+static void run_leased(struct run *run)
+{
+    static struct environment environment; /* large */
+    char socket_path[PATH_MAX];
+    const struct grant *grant = &run->acquiring.asking.grant;
+
+    endpoint_absolute(&run->acquiring.endpoint, socket_path);
+    if (!environment_fill(&environment, grant, run->options, socket_path)) {
+        message("the lease does not fit into the environment");
+        run_over(run, STATUS_CANNOT_EXECUTE);
+        return;
+    }
+    if (run->options->verbose) {
+        say_granted(grant);
+    }
+    holding_init(&run->holding, &run->acquiring.asking);
+    run_job(run, &environment);
+}
+
+static void run_unleased(struct run *run)
+{
+    static struct environment nothing;
+    holding_init_nothing(&run->holding);
+    run_job(run, &nothing);
+}
+
+/* ---- before ---- */
+
+static bool run_init(struct run *run, const struct options *options)
+{
+    nanoseconds now = clock_now();
+    *run = (struct run){.options = options, .child.go = -1};
+    if (!acquiring_init(&run->acquiring, options)) {
+        run->status = run->acquiring.status;
         return false;
     }
-    run->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (!signals_init(&run->signals) || run->timer < 0 ||
-        !child_fork(&run->child, options->command, &run->signals)) {
+    if (!child_fork(&run->child, options->command, &run->acquiring.signals)) {
         message("cannot start a job: %s", strerror(errno));
         run->status = STATUS_CANNOT_EXECUTE;
         return false;
     }
     terminal_init(&run->terminal);
-    asking_init(&run->asking, options, &run->endpoint, &run->connection, run->child.pid, now);
+    acquiring_begin(&run->acquiring, options, run->child.pid, now);
     return true;
+}
+
+static void run_whole(struct run *run)
+{
+    while (!run->is_over) {
+        switch (acquiring_wait(&run->acquiring)) {
+        case ACQUIRING_GRANTED:
+            run_leased(run);
+            break;
+        case ACQUIRING_UNLEASED:
+            run_unleased(run);
+            break;
+        case ACQUIRING_OVER:
+            run_over(run, run->acquiring.status);
+            run->signal = run->acquiring.signal;
+            break;
+        case ACQUIRING_CHILD: /* the child has been killed before it became the job */
+            look_at_job(run);
+            run->is_over = run->child.is_reaped;
+            break;
+        }
+    }
 }
 
 int command_run(const struct options *options)
 {
     static struct run run; /* large */
-    if (run_init(&run, options, clock_now())) {
-        step_asking(&run, false);
-        while (!run.is_over) {
-            run_turn(&run);
-        }
+    if (run_init(&run, options)) {
+        run_whole(&run);
     }
-    /* Leaves the queue, if the job never ran. */
-    connection_close(&run.connection);
+    acquiring_end(&run.acquiring);
     child_discard(&run.child);
     if (run.signal != 0) {
         signal_die(run.signal, run.signal_to_group);

@@ -176,11 +176,11 @@ def test_reloaded_away(berth, berthd):
 
 
 def test_released_by_somebody(berth, berthd):
-    """The job goes on: stopping it is not this version's."""
+    """On purpose: the job goes on."""
     berthd(CONFIGURATION)
     first, lease = hold(berth, "deploy")
     assert berth("release", lease).returncode == 0
-    assert read_line(first.stderr).startswith("berth: lost the lease (")
+    assert read_line(first.stderr).startswith("berth: lost the lease: ")
     assert berth("run", "-n", "deploy", "--", "true").returncode == 0
     let_go(first)
     assert first.returncode == 1  # that of `read` at the end of its input
@@ -226,18 +226,19 @@ def test_who_holds_it(berth, berthd):
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
 def test_a_daemon_that_comes_back(berth, berthd, way):
-    """Waiters queue again; jobs go on."""
+    """The lease and the place in the queue are kept, and nobody reads of it."""
     daemon = berthd(CONFIGURATION)
-    running, _ = hold(berth, "deploy")
+    running, lease = hold(berth, "deploy")
     waiter = wait_in_queue(berth, "deploy")
     getattr(daemon, way)()
-    assert read_line(running.stderr).startswith("berth: lost the lease (")
-    assert read_line(waiter.stderr).startswith("berth: lost berthd while waiting; trying again (")
     daemon.start()
-    assert read_line(waiter.stdout).startswith("runs ")
-    let_go(waiter)
+    assert read_line(waiter.stderr).startswith("berth: queued, place 1")
+    assert berth("run", "-n", "deploy", "--", "true").returncode == 75
     assert running.poll() is None
     let_go(running)
+    assert running.stderr.read() == b""
+    assert read_line(waiter.stdout).startswith("runs ")
+    let_go(waiter)
 
 
 def test_never_more_than_the_limit(berth, berthd, directory):

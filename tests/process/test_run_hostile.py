@@ -54,7 +54,8 @@ def test_what_is_not_known_is_ignored(berth, fake):
     peer.send("* news\n* revoked 1\n*\n* granted 1 slot=r,9,9\n* lost\n* denied\n")
     peer.send("waiting 1 position=1 mood=good\n")
     peer.send("* granted 2 slot=r,1,0\n* denied 2 unknown\n* deadline 1 5\nsomething\n* lost 1\n")
-    peer.send("* granted 1 slot=r,1,0 colour=red\n* deadline 1 5\nsomething\n")
+    peer.send("* granted 1 slot=r,1,0 colour=red on_lost=sigh kill_after=x bound=books\n")
+    peer.send("* deadline 2 5\n* deadline 1 x stop=5\n* deadline 1\nsomething\n")
     assert process.wait(DEADLINE) == 0
     assert process.stderr.read() == b""
     assert peer.line() == "release 1"

@@ -16,6 +16,7 @@ def test_help_names_every_option(berth):
     text = berth("run", "--help").stdout
     for option in ("-n, --nonblock", "-w, --timeout", "-E, --conflict-exit-code", "-p, --priority",
                    "--holder", "--reason", "--if-down", "--down-after", "--export",
+                   "-s, --signal", "-k, --kill-after", "--on-lost",
                    "-S, --socket", "-q, --quiet", "-v, --verbose", "--help"):
         assert option in text
 
@@ -58,6 +59,12 @@ def test_help_names_every_option(berth):
     (["run", "--if-down", "hope", "a", "--", "true"],
      "--if-down=hope: not one of fail, wait, run"),
     (["run", "--down-after", "x", "a", "--", "true"], "--down-after=x: not a duration like 5s"),
+    (["run", "-s", "0", "a", "--", "true"], "--signal=0: not a signal like TERM or 15"),
+    (["run", "-s", "SIGSIGTERM", "a", "--", "true"],
+     "--signal=SIGSIGTERM: not a signal like TERM or 15"),
+    (["run", "-k", "x", "a", "--", "true"], "--kill-after=x: not a duration like 10s"),
+    (["run", "--on-lost", "run", "a", "--", "true"],
+     "--on-lost=run: not one of kill, term, warn"),
     (["run", "--export", "1X", "a", "--", "true"], "--export=1X: not the name of a variable"),
     (["run", "--export", "", "a", "--", "true"], "--export=: not the name of a variable"),
     (["run", "--export", "BERTH_LEASE", "a", "--", "true"],
@@ -104,6 +111,7 @@ def test_the_request(berth, fake):
     wait = keys.pop("wait")
     assert wait.endswith("ms") and 900 < int(wait[:-2]) <= 1001
     assert int(keys.pop("pid")) > 1
+    assert len(keys.pop("once")) == 16
     assert keys == {"priority": "-3", "holder": "me%20100%25", "reason": "%C3%A4%0A",
                     "program": "a%20program"}
 
@@ -111,7 +119,18 @@ def test_the_request(berth, fake):
 def test_the_plainest_request(berth, fake):
     words = asked_for(berth, fake, "a", "--", "true")
     assert words[:3] == ["acquire", "a:1", "program=true"]
-    assert [word.split("=")[0] for word in words[3:]] == ["pid"]
+    assert [word.split("=")[0] for word in words[3:]] == ["once", "pid"]
+
+
+def test_how_to_stop_it(berth, fake):
+    words = asked_for(
+        berth, fake, "-s", "SIGINT", "-k", "1.5s", "--on-lost", "term", "a", "--", "true")
+    assert words[5:] == ["signal=2", "kill_after=1500ms", "on_lost=term"]
+
+
+@pytest.mark.parametrize("word", ["usr1", "SIGUSR1", "10"])
+def test_signals_have_names(berth, fake, word):
+    assert "signal=10" in asked_for(berth, fake, "-s", word, "a", "--", "true")
 
 
 def test_a_long_program_is_cut(berth, fake):
@@ -128,7 +147,8 @@ def test_the_longest_request_fits(berth, fake):
     names = [f"{i:x}" + "n" * 127 + ":99999" for i in range(16)]
     words = asked_for(
         berth, fake, *names, "--holder", "\x01" * 128, "--reason", "\x01" * 256, "-p", "-1000",
-        "-w", "1d", "--", "\x01" * 64, env={"BERTH_LEASE": "1" * 13})
+        "-w", "1d", "-s", "10", "-k", "1d", "--on-lost", "kill", "--", "\x01" * 64,
+        env={"BERTH_LEASE": "1" * 13})
     assert words[1:17] == names
 
 

@@ -1,0 +1,20 @@
+/* on_lost.h - what becomes of a job whose lease is lost. */
+#ifndef BERTH_CLIENT_ON_LOST_H
+#define BERTH_CLIENT_ON_LOST_H
+
+#include <stdbool.h>
+
+enum on_lost {
+    ON_LOST_NOT_SAID,
+    ON_LOST_WARN, /* it is told */
+    ON_LOST_TERM, /* it gets a signal */
+    ON_LOST_KILL, /* and SIGKILL, if that does not end it */
+    N_ON_LOST
+};
+
+extern const char *const on_lost_words[N_ON_LOST]; /* [ON_LOST_NOT_SAID] is "" */
+
+/* False if it is none of the words. */
+bool on_lost_parse(const char *word, enum on_lost *on_lostp);
+
+#endif

@@ -1,0 +1,121 @@
+#include "client/stopping.h"
+
+#include <assert.h>
+
+#define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
+/* Nobody tells when the last process of a group has ended that is not our child. */
+#define LOOK_EVERY (20 * NANOSECONDS_PER_MILLISECOND)
+/* After SIGKILL. What is in the group for longer is a zombie that its parent does not reap, or
+ * stuck in the kernel. */
+#define LEAVE_AFTER NANOSECONDS_PER_SECOND
+
+static nanoseconds earlier(nanoseconds a, nanoseconds b)
+{
+    return a < b ? a : b;
+}
+
+static nanoseconds later(nanoseconds a, nanoseconds b)
+{
+    return a > b ? a : b;
+}
+
+void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds kill_after)
+{
+    *stopping = (struct stopping){
+        .on_lost = on_lost == ON_LOST_NOT_SAID ? ON_LOST_KILL : on_lost,
+        .kill_after = kill_after == NEVER ? DEFAULT_KILL_AFTER : kill_after,
+        .stop_at = NEVER,
+        .good_until = NEVER,
+        .kill_at = NEVER,
+        .look_at = NEVER,
+    };
+}
+
+void stopping_set_deadline(struct stopping *stopping, nanoseconds good_until, nanoseconds stop_at)
+{
+    stopping->good_until = good_until;
+    stopping->stop_at = stop_at;
+}
+
+bool stopping_is_due(const struct stopping *stopping, nanoseconds now)
+{
+    return stopping->state == STOPPING_NOT && now >= stopping->stop_at;
+}
+
+void stopping_begin(struct stopping *stopping)
+{
+    if (stopping->on_lost == ON_LOST_WARN) {
+        stopping->stop_at = NEVER;
+    } else if (stopping->state == STOPPING_NOT) {
+        stopping->state = STOPPING_BEGUN;
+    }
+}
+
+static enum stopping_action ask(struct stopping *stopping, nanoseconds now)
+{
+    stopping->state = STOPPING_ASKED;
+    if (stopping->on_lost == ON_LOST_KILL) {
+        /* Who begins late, after a suspend, has less time. */
+        stopping->kill_at = earlier(now + stopping->kill_after, later(stopping->good_until, now));
+    }
+    return STOPPING_ASK;
+}
+
+static enum stopping_action after_ask(
+    struct stopping *stopping, enum job_left left, nanoseconds now)
+{
+    if (left == JOB_GROUP_LEFT && stopping->on_lost == ON_LOST_TERM) {
+        return STOPPING_OVER;
+    }
+    if (now < stopping->kill_at) {
+        return STOPPING_NOTHING;
+    }
+    stopping->state = STOPPING_KILLED;
+    stopping->leave_at = now + LEAVE_AFTER;
+    return STOPPING_KILL;
+}
+
+/* In each turn anew: under --tree there may be others by now. */
+static enum stopping_action after_kill(
+    struct stopping *stopping, enum job_left left, nanoseconds now)
+{
+    return left == JOB_GROUP_LEFT && now >= stopping->leave_at ? STOPPING_OVER : STOPPING_KILL;
+}
+
+enum stopping_action stopping_step(struct stopping *stopping, enum job_left left, nanoseconds now)
+{
+    if (stopping->state == STOPPING_NOT) {
+        return STOPPING_NOTHING;
+    }
+    assert(stopping->on_lost != ON_LOST_WARN);
+    if (left == JOB_GONE) {
+        return STOPPING_OVER;
+    }
+    stopping->look_at = left == JOB_GROUP_LEFT ? now + LOOK_EVERY : NEVER;
+    switch (stopping->state) {
+    case STOPPING_NOT:
+        break;
+    case STOPPING_BEGUN:
+        return ask(stopping, now);
+    case STOPPING_ASKED:
+        return after_ask(stopping, left, now);
+    case STOPPING_KILLED:
+        return after_kill(stopping, left, now);
+    }
+    return STOPPING_NOTHING;
+}
+
+nanoseconds stopping_deadline(const struct stopping *stopping)
+{
+    switch (stopping->state) {
+    case STOPPING_NOT:
+        return stopping->stop_at;
+    case STOPPING_BEGUN:
+        return 0;
+    case STOPPING_ASKED:
+        return earlier(stopping->kill_at, stopping->look_at);
+    case STOPPING_KILLED:
+        break;
+    }
+    return stopping->look_at;
+}
