@@ -183,7 +183,9 @@ static bool restore_held(
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_holder(&lease->claims[i], remembered->claims[i].token);
     }
-    term_start(core, lease, remembered->until);
+    if (remembered->until != NEVER) { /* a max-hold that is newer takes nothing away */
+        term_start(core, lease, remembered->until);
+    }
     return true;
 }
 
