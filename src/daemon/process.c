@@ -1,0 +1,257 @@
+#include "daemon/process.h"
+
+#include "core/memory.h"
+#include "daemon/process_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 2048, STAT_SIZE = 1024 };
+
+/* ---- files ---- */
+
+static void close_quietly(int fd)
+{
+    int saved = errno;
+    close(fd);
+    errno = saved;
+}
+
+/* Whatever is opened below it is of one and the same process; when that is gone, nothing is. */
+static int open_folder(pid_t pid)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* As many bytes as there are, at most `size`; -1 with errno. */
+static ssize_t read_fully(int fd, char *bytes, size_t size)
+{
+    size_t n = 0;
+    while (n < size) {
+        ssize_t got = read(fd, bytes + n, size - n);
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        n += (size_t)got;
+    }
+    return (ssize_t)n;
+}
+
+/* All of the fields that are looked at are in the first kilobyte. `folder` may be AT_FDCWD. */
+static bool read_stat(int folder, const char *path, struct process_stat *stat)
+{
+    char text[STAT_SIZE];
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t n = read_fully(fd, text, sizeof text - 1);
+    close_quietly(fd);
+    if (n < 0) {
+        return false;
+    }
+    text[n] = '\0';
+    if (!process_stat_parse(text, stat)) {
+        errno = EPROTO;
+        return false;
+    }
+    return true;
+}
+
+/* With 65536 groups it is almost a megabyte, and NSpid is behind them. */
+static char *read_text(int fd)
+{
+    char *text = NULL;
+    size_t size = 0, length = 0;
+    ssize_t n;
+    do {
+        size = size > 0 ? 2 * size : TEXT_SIZE;
+        text = memory_resize(text, size, 1);
+        n = read_fully(fd, text + length, size - 1 - length);
+        length += n > 0 ? (size_t)n : 0;
+    } while (n > 0 && length == size - 1);
+    if (n < 0) {
+        int saved = errno;
+        free(text);
+        errno = saved;
+        return NULL;
+    }
+    text[length] = '\0';
+    return text;
+}
+
+static bool read_status(int folder, struct process_status *status)
+{
+    int fd = openat(folder, "status", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    char *text = read_text(fd);
+    close_quietly(fd);
+    if (!text) {
+        return false;
+    }
+    bool is_good = process_status_parse(text, status);
+    free(text);
+    if (!is_good) {
+        errno = EPROTO;
+    }
+    return is_good;
+}
+
+static bool read_stat_of(pid_t pid, struct process_stat *stat)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return read_stat(AT_FDCWD, path, stat);
+}
+
+static bool read_both(pid_t pid, struct process_stat *stat, struct process_status *status)
+{
+    int folder = open_folder(pid);
+    if (folder < 0) {
+        return false;
+    }
+    bool is_good = read_stat(folder, "stat", stat) && read_status(folder, status);
+    close_quietly(folder);
+    return is_good;
+}
+
+static bool says_gone(int error)
+{
+    return error == ENOENT || error == ESRCH;
+}
+
+/* ---- questions ---- */
+
+enum process_check process_identify(
+    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out)
+{
+    struct process_stat stat;
+    struct process_status status;
+    if (pid == 1) {
+        return PROCESS_NOT_YOURS; /* whose parent has gone by then gets this one */
+    }
+    if (pid <= 0 || !read_both(pid, &stat, &status)) {
+        errno = pid <= 0 || says_gone(errno) ? ESRCH : errno;
+        return PROCESS_NONE;
+    }
+    if (status.pid != status.leader || !process_stat_is_alive(&stat)) {
+        errno = ESRCH;
+        return PROCESS_NONE;
+    }
+    if (asker_uid != 0 && !asker_is_admin && asker_uid != status.real_uid &&
+        asker_uid != status.saved_uid) {
+        return PROCESS_NOT_YOURS;
+    }
+    *out = (struct process){.pid = pid, .started = stat.started};
+    return PROCESS_OK;
+}
+
+bool process_is_alive(const struct process *process)
+{
+    struct process_stat stat;
+    if (process->pid <= 0 || process->started == 0) {
+        return false;
+    }
+    if (read_stat_of(process->pid, &stat)) {
+        return stat.started == process->started && process_stat_is_alive(&stat);
+    }
+    if (says_gone(errno)) {
+        return false;
+    }
+    return kill(process->pid, 0) == 0 || errno != ESRCH; /* needs no descriptor */
+}
+
+/* Not by comparing /proc/PID/ns/pid with our own: reading that link needs the right to trace the
+ * process, which the daemon does not have over other users. */
+bool process_shares_our_namespace(pid_t peer_pid)
+{
+    struct process_status status;
+    int folder = peer_pid > 0 ? open_folder(peer_pid) : -1;
+    if (folder < 0) {
+        return false;
+    }
+    bool is_good = read_status(folder, &status);
+    close(folder);
+    return is_good && status.n_namespaces == 1;
+}
+
+/* ---- pidfds ---- */
+
+int process_open(const struct process *process)
+{
+    if (process->pid <= 0 || process->started == 0) {
+        errno = ESRCH;
+        return -1;
+    }
+    int fd = pidfd_open(process->pid, 0);
+    if (fd < 0) {
+        /* If a thread has the number now: EINVAL, or ENOENT since 6.9. */
+        errno = errno == EINVAL || says_gone(errno) ? ESRCH : errno;
+        return -1;
+    }
+    /* First open, then compare: if it is this process now it was so when the pidfd was opened. */
+    struct process_stat stat;
+    bool is_seen = read_stat_of(process->pid, &stat);
+    int error = is_seen || says_gone(errno) ? ESRCH : errno;
+    if (is_seen && stat.started == process->started && process_stat_is_alive(&stat)) {
+        return fd;
+    }
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* Asked before the pidfd says that it still lives: so the answer was about this process. */
+static bool leads_a_group(int pidfd, const struct process *process)
+{
+    struct pollfd gone = {.fd = pidfd, .events = POLLIN};
+    return getpgid(process->pid) == process->pid && poll(&gone, 1, 0) == 0;
+}
+
+/* A stopped process takes no other signal than these before it is continued. */
+static bool is_taken_when_stopped(int signal)
+{
+    static const int signals[] = {0, SIGKILL, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        if (signals[i] == signal) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* To a group by number: until its leader has been reaped that number cannot mean another group, and
+ * it lived a moment ago. (Kernels before 6.9 cannot signal a group by pidfd.) */
+static bool send_to(int pidfd, pid_t group, int signal)
+{
+    return group > 0 ? kill(-group, signal) == 0 : pidfd_send_signal(pidfd, signal, NULL, 0) == 0;
+}
+
+bool process_signal(int pidfd, const struct process *process, int signal)
+{
+    /* Not to a group that we are in: of a script, say, that has started us and is a job too. */
+    bool is_group = process->pid != getpgrp() && leads_a_group(pidfd, process);
+    pid_t group = is_group ? process->pid : 0;
+    if (!send_to(pidfd, group, signal)) {
+        return false;
+    }
+    if (!is_taken_when_stopped(signal)) {
+        int saved = errno;
+        send_to(pidfd, group, SIGCONT); /* it may have ended already */
+        errno = saved;
+    }
+    return true;
+}

@@ -1,0 +1,120 @@
+#include "daemon/process_text.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* At the start of `text`, up to a blank or the end; NULL if there is none of at most `max`. */
+static const char *take_number(const char *text, uint64_t max, uint64_t *out)
+{
+    uint64_t number = 0;
+    size_t n = 0;
+    for (; text[n] >= '0' && text[n] <= '9'; n++) {
+        uint64_t digit = (uint64_t)(text[n] - '0');
+        if (number > (max - digit) / 10) {
+            return NULL;
+        }
+        number = number * 10 + digit;
+    }
+    bool ends = text[n] == '\0' || strchr(" \t\n", text[n]);
+    *out = number;
+    return n > 0 && ends ? text + n : NULL;
+}
+
+/* ---- stat ---- */
+
+/* Fields as proc(5) numbers them, from 3 on: what is before that is the pid and the name. */
+enum { FIELD_STATE = 3, FIELD_THREADS = 20, FIELD_STARTED = 22 };
+
+static const char *find_field(const char *state, unsigned number)
+{
+    const char *word = state;
+    for (unsigned i = FIELD_STATE; i < number; i++) {
+        word += strcspn(word, " ");
+        word += strspn(word, " ");
+    }
+    return word;
+}
+
+bool process_stat_parse(const char *text, struct process_stat *out)
+{
+    /* The name is the process's own choice, with blanks, lines and parentheses; no other field
+     * has one. */
+    const char *name_end = strrchr(text, ')');
+    if (!name_end || name_end[1] != ' ' || name_end[2] == '\0' || name_end[3] != ' ') {
+        return false;
+    }
+    const char *state = name_end + 2;
+    uint64_t n_threads;
+    if (!take_number(find_field(state, FIELD_THREADS), INT32_MAX, &n_threads) ||
+        !take_number(find_field(state, FIELD_STARTED), UINT64_MAX, &out->started)) {
+        return false;
+    }
+    out->state = state[0];
+    out->n_threads = (uint32_t)n_threads;
+    return true;
+}
+
+bool process_stat_is_alive(const struct process_stat *stat)
+{
+    return !strchr("ZXx", stat->state) || stat->n_threads > 1;
+}
+
+/* ---- status ---- */
+
+/* What is after "\nWORD:\t"; NULL if there is no such line. The name in the first line has its line
+ * ends escaped, so that it cannot pretend to be other lines. */
+static const char *find_line(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n')) {
+        if (strncmp(line + 1, word, n) == 0 && line[1 + n] == ':' && line[2 + n] == '\t') {
+            return line + n + 3;
+        }
+    }
+    return NULL;
+}
+
+static bool read_id(const char *text, const char *word, int32_t *out)
+{
+    const char *line = find_line(text, word);
+    uint64_t id;
+    if (!line || !take_number(line, INT32_MAX, &id)) {
+        return false;
+    }
+    *out = (int32_t)id;
+    return true;
+}
+
+/* Real, effective, saved, of the file system. */
+static bool read_uids(const char *text, struct process_status *out)
+{
+    uint64_t uids[3];
+    const char *next = find_line(text, "Uid");
+    for (size_t i = 0; next && i < 3; i++) {
+        next += strspn(next, "\t");
+        next = take_number(next, UINT32_MAX, &uids[i]);
+    }
+    if (!next) {
+        return false;
+    }
+    out->real_uid = (uint32_t)uids[0];
+    out->saved_uid = (uint32_t)uids[2];
+    return true;
+}
+
+static uint32_t count_numbers(const char *line)
+{
+    uint32_t n = 0;
+    uint64_t unused;
+    while (line && (line = take_number(line + strspn(line, "\t"), INT32_MAX, &unused))) {
+        n++;
+    }
+    return n;
+}
+
+bool process_status_parse(const char *text, struct process_status *out)
+{
+    out->n_namespaces = count_numbers(find_line(text, "NSpid"));
+    return read_id(text, "Pid", &out->pid) && read_id(text, "Tgid", &out->leader) &&
+        read_uids(text, out);
+}

@@ -1,0 +1,28 @@
+/* process_text.h - what the texts of /proc/PID/stat and /proc/PID/status say. Pure: process.c reads
+ * the files. */
+#ifndef BERTH_DAEMON_PROCESS_TEXT_H
+#define BERTH_DAEMON_PROCESS_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process_stat {
+    uint64_t started; /* clock ticks since boot */
+    uint32_t n_threads;
+    char state; /* a letter of proc(5) */
+};
+
+struct process_status {
+    int32_t pid, leader; /* not the same: this is a thread of `leader` */
+    uint32_t real_uid, saved_uid;
+    uint32_t n_namespaces; /* PID namespaces, from that of /proc to its own; 0 if it doesn't say */
+};
+
+/* False if the text is not of that kind; then `*out` is unspecified. */
+bool process_stat_parse(const char *text, struct process_stat *out);
+bool process_status_parse(const char *text, struct process_status *out);
+
+/* A zombie is dead, but not while threads of it run on whose main thread has ended. */
+bool process_stat_is_alive(const struct process_stat *stat);
+
+#endif

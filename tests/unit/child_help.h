@@ -1,0 +1,27 @@
+/* child_help.h - for tests that watch processes: children that wait until they are told to end. */
+#ifndef BERTH_TESTS_CHILD_HELP_H
+#define BERTH_TESTS_CHILD_HELP_H
+
+#include "core/types.h"
+
+struct child {
+    pid_t pid;
+    int hold; /* it ends when this is closed; -1 if that is done */
+};
+
+/* Runs `prepare` (or nothing, if NULL) in the child; returns when that is done. */
+struct child child_start(void (*prepare)(void));
+/* In a process group of another child; 0: of its own. */
+struct child child_start_in_group(pid_t group);
+/* Lets it end and waits until it has, but leaves it a zombie. */
+void child_end(struct child *child);
+/* Waits until a signal has ended it, but leaves it a zombie. */
+void child_await(const struct child *child);
+/* Its status as of waitpid(). Kills it first if it has not been told to end: `signal` 0 does not.
+ */
+int child_reap(struct child *child, int signal);
+
+/* As the kernel has it now. */
+struct process child_process(const struct child *child);
+
+#endif
