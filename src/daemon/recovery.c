@@ -6,19 +6,19 @@
 #include "daemon/clock.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
+#include "daemon/paths.h"
 #include "daemon/process.h"
 #include "daemon/record.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- what is written down ---- */
 
 struct found {
-    struct remembered *remembered; /* points into `text` */
-    char *text;
+    struct remembered *remembered;
     uint32_t slot;
 };
 
@@ -35,13 +35,8 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
         findings->size = findings->size == 0 ? 64 : findings->size * 2;
         findings->list = memory_resize(findings->list, findings->size, sizeof *findings->list);
     }
-    struct found found = {.text = memory_resize(NULL, length + 1, 1), .slot = slot};
-    memcpy(found.text, bytes, length);
-    found.text[length] = '\0';
-    found.remembered = record_read(found.text, length);
-    if (!found.remembered) {
-        findings->has_nonsense = true;
-    }
+    struct found found = {.remembered = record_read(bytes, length), .slot = slot};
+    findings->has_nonsense |= !found.remembered;
     findings->list[findings->n++] = found;
 }
 
@@ -49,7 +44,6 @@ static void findings_deinit(struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         record_free(findings->list[i].remembered);
-        free(findings->list[i].text);
     }
     free(findings->list);
 }
@@ -139,7 +133,10 @@ static void restore_all(struct server *server)
 {
     struct findings findings = {0};
     nanoseconds now = clock_now();
-    char *path = journal_path(server->listener.path);
+    char path[PATH_MAX] = "";
+    if (!path_at_runtime(server->listener.path, ".journal", path, sizeof path)) {
+        log_error("the journal's path is too long"); /* it cannot be made: nothing is granted */
+    }
     enum journal_found found =
         journal_open(&server->journal, path, server->state.boot_id, find_record, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
@@ -151,12 +148,13 @@ static void restore_all(struct server *server)
         restore(server, &findings.list[i], now);
     }
     findings_deinit(&findings);
-    free(path);
 }
 
 void recovery_run(struct server *server)
 {
-    changes_apply(server->store, server->core, &server->state, clock_now());
+    char *changes = memory_string(server->state.changes);
+    changes_apply(server->store, server->core, changes, clock_now());
+    free(changes);
     server_carry_out(server);
     restore_all(server);
     server->state_works =

@@ -1,0 +1,240 @@
+#include "daemon/changes.h"
+
+#include "daemon/log.h"
+#include "wire/protocol.h"
+#include "wire/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what the file says ---- */
+
+static uint64_t hash_of_items(const struct definition *definition)
+{
+    uint64_t hash = hash_number(definition->n_items);
+    for (size_t i = 0; i < definition->n_items; i++) {
+        hash = hash_string(definition->items[i], hash);
+    }
+    return hash;
+}
+
+/* The value of the key that a change of limit or items overrules, or its fingerprint. */
+static void key_value(char out[17], const struct definition *definition)
+{
+    snprintf(out, 17, definition->kind == KIND_POOL ? "%016" PRIx64 : "%" PRIu64,
+        definition->kind == KIND_POOL ? hash_of_items(definition) : definition->limit);
+}
+
+/* ---- to lines ---- */
+
+static void add_request(
+    struct text *out, enum command_index command, const struct resource *resource)
+{
+    text_add(out, command_table[command].word);
+    text_add(out, " ");
+    text_add(out, resource->name);
+}
+
+static void add_file(struct text *out, const struct resource *resource)
+{
+    char value[17];
+    key_value(value, resource->definition);
+    text_add(out, " file=");
+    text_add(out, value);
+    text_add(out, "\n");
+}
+
+static void add_item_line(struct text *out, enum command_index command,
+    const struct resource *resource, const char *item)
+{
+    add_request(out, command, resource);
+    text_add(out, " ");
+    text_add(out, item);
+    add_file(out, resource);
+}
+
+static bool is_in_file(const struct resource *resource, const char *item)
+{
+    const struct definition *definition = resource->definition;
+    for (size_t i = 0; i < definition->n_items; i++) {
+        if (strcmp(definition->items[i], item) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void describe_items(struct text *out, const struct resource *resource)
+{
+    const struct definition *definition = resource->definition;
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        const struct unit *unit = resource->units[i];
+        if (!unit->removed && !is_in_file(resource, unit->item)) {
+            add_item_line(out, COMMAND_add, resource, unit->item);
+        }
+    }
+    for (size_t i = 0; i < definition->n_items; i++) {
+        const struct unit *unit = resource_find_unit(resource, definition->items[i]);
+        if (!unit || unit->removed) {
+            add_item_line(out, COMMAND_remove, resource, definition->items[i]);
+        }
+    }
+}
+
+static void describe_reservations(struct text *out, const struct resource *resource)
+{
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        const struct unit *unit = resource->units[i];
+        if (!unit->reserved) {
+            continue;
+        }
+        add_request(out, COMMAND_reserve, resource);
+        if (unit->item) {
+            text_add(out, " ");
+            text_add(out, unit->item);
+        } else {
+            text_add_format(out, " %u", (unsigned)unit->index);
+        }
+        text_add_key(out, "reason", unit->reason);
+        text_add(out, "\n");
+    }
+}
+
+static void describe_resource_changes(struct text *out, const struct resource *resource)
+{
+    if (resource->runtime_limit != UNBOUNDED) {
+        add_request(out, COMMAND_limit, resource);
+        text_add(out, " ");
+        text_add_number(out, resource->runtime_limit);
+        add_file(out, resource);
+    }
+    if (resource->items_changed) {
+        describe_items(out, resource);
+    }
+    if (resource->n_in_state[UNIT_RESERVED] + resource->n_in_state[UNIT_HELD] > 0) {
+        describe_reservations(out, resource);
+    }
+    if (resource->paused) {
+        add_request(out, COMMAND_pause, resource);
+        text_add_key(out, "reason", resource->pause_reason);
+        text_add(out, "\n");
+    }
+}
+
+void changes_describe(struct text *out, struct core *core)
+{
+    struct core_cursor cursor;
+    const struct resource *resource;
+    if (core_is_draining(core)) {
+        text_add(out, "drain\n");
+    }
+    core_cursor_init(core, &cursor);
+    while ((resource = core_cursor_next(core, &cursor))) {
+        if (resource->is_defined) {
+            describe_resource_changes(out, resource);
+        }
+    }
+    core_cursor_deinit(core, &cursor);
+}
+
+/* ---- and back ---- */
+
+enum { MAX_LINE_WORDS = 6 };
+
+struct line {
+    char *words[MAX_LINE_WORDS];
+    size_t n;
+    const char *file; /* or NULL */
+    char *reason; /* decoded; or NULL */
+};
+
+static bool parse_line(struct line *line, char *text)
+{
+    line->n = words_split(text, line->words, MAX_LINE_WORDS);
+    line->file = words_find(line->words, line->n, "file");
+    line->reason = words_find(line->words, line->n, "reason");
+    while (line->n > 0 && strchr(line->words[line->n - 1], '=')) {
+        line->n--;
+    }
+    return line->n > 0 && (!line->reason || percent_decode(line->reason));
+}
+
+/* Which change a line makes: the word, and how many words follow it. */
+static const struct {
+    enum command_index command;
+    enum change_kind kind;
+    size_t n_words;
+} rows[] = {
+    {COMMAND_limit, CHANGE_LIMIT, 3},
+    {COMMAND_add, CHANGE_ADD, 3},
+    {COMMAND_remove, CHANGE_REMOVE, 3},
+    {COMMAND_reserve, CHANGE_RESERVE, 3},
+    {COMMAND_pause, CHANGE_PAUSE, 2},
+};
+
+static bool parse_change(const struct line *line, struct change *change)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(command_table[rows[i].command].word, line->words[0]) == 0 &&
+            line->n == rows[i].n_words && name_is_valid(line->words[1])) {
+            uint64_t limit = 0;
+            *change = (struct change){
+                .kind = rows[i].kind,
+                .item = line->n == 3 ? line->words[2] : NULL,
+                .reason = line->reason,
+            };
+            bool valid = change->kind == CHANGE_LIMIT
+                ? number_parse(line->words[2], MAX_LIMIT, &limit)
+                : !change->item || item_is_valid(change->item);
+            change->limit = (uint32_t)limit;
+            return valid;
+        }
+    }
+    return false;
+}
+
+/* "until that key's text changes in the file" */
+static bool is_overruled(const struct line *line, const struct definition *definition)
+{
+    char value[17];
+    if (!definition || !line->file) {
+        return !definition;
+    }
+    key_value(value, definition);
+    return strcmp(value, line->file) != 0;
+}
+
+static void apply_line(struct store *store, struct core *core, char *text, nanoseconds now)
+{
+    struct line line;
+    struct change change;
+    if (strcmp(text, "drain") == 0) {
+        store->ops->drain(store, true, now);
+        return;
+    }
+    if (!parse_line(&line, text) || !parse_change(&line, &change)) {
+        log_warning("a runtime change is left out: it makes no sense");
+        return;
+    }
+    const char *word = line.words[0], *name = line.words[1];
+    if (is_overruled(&line, core_find_definition(core, name))) {
+        log_info("%s: the file has changed: what was changed by `%s` at runtime is over", name,
+            word);
+    } else if (store->ops->change(store, name, &change, now) != OUTCOME_OK) {
+        log_warning("%s: `%s` can not be made again", name, word);
+    }
+}
+
+void changes_apply(struct store *store, struct core *core, char *lines, nanoseconds now)
+{
+    for (char *line = lines; *line;) {
+        char *end = strchr(line, '\n');
+        char *next = end ? end + 1 : line + strlen(line);
+        if (end) {
+            *end = '\0';
+        }
+        apply_line(store, core, line, now);
+        line = next;
+    }
+}

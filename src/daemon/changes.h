@@ -1,0 +1,16 @@
+/* changes.h - what operators have changed at runtime, as lines of text and back: requests of the
+ * protocol, and with those that a key of the file may overrule, that key's value (`file=`). */
+#ifndef BERTH_DAEMON_CHANGES_H
+#define BERTH_DAEMON_CHANGES_H
+
+#include "store/store.h"
+#include "wire/textbuf.h"
+
+/* Adds one line for each change in force. */
+void changes_describe(struct text *out, struct core *core);
+
+/* Makes them again. Those whose resource is gone, or whose key has another value in the file now,
+ * are left out (logged). `lines` is taken apart. The caller carries the effects out. */
+void changes_apply(struct store *store, struct core *core, char *lines, nanoseconds now);
+
+#endif

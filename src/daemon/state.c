@@ -1,0 +1,294 @@
+#include "daemon/state.h"
+
+#include "core/memory.h"
+#include "core/table.h"
+#include "daemon/log.h"
+#include "daemon/paths.h"
+#include "wire/text.h"
+#include "wire/textbuf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The mark is always so far ahead that it is hardly ever written again before the next start. */
+#define NUMBERS_AHEAD (UINT64_C(1) << 30)
+
+enum { STATE_BYTES = 64 * 1024 * 1024 }; /* a larger file is not ours */
+
+static const char first_line[] = "berth-state 1\n";
+
+/* ---- the text ----
+ *
+ *     berth-state 1
+ *     boot ID
+ *     numbers N
+ *     change ...          as many as there are
+ *     check HASH          of all before
+ */
+
+static void add_all(struct text *text, const struct state *state, uint64_t mark,
+    const char *changes, size_t length)
+{
+    text_add(text, first_line);
+    text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id, (unsigned long long)mark);
+    text_add_bytes(text, changes, length);
+    text_add_format(
+        text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
+}
+
+/* The last line says what the others hash to; cuts it off. */
+static bool is_whole(char *text)
+{
+    char *check = strstr(text, "\ncheck ");
+    for (char *next = check; next; next = strstr(check + 1, "\ncheck ")) {
+        check = next;
+    }
+    if (!check) {
+        return false;
+    }
+    char hash[17];
+    char *value = check + strlen("\ncheck ");
+    bool has_form = strlen(value) == 17 && value[16] == '\n';
+    char saved[18];
+    memcpy(saved, value, has_form ? 17 : 0);
+    check[1] = '\0';
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_string(text, 0));
+    return has_form && memcmp(hash, saved, 16) == 0;
+}
+
+/* The rest of a line that begins with `word`; cuts it out of *textp. NULL if it does not. */
+static char *take_line(char **textp, const char *word)
+{
+    size_t length = strlen(word);
+    char *end = strchr(*textp, '\n');
+    if (!end || strncmp(*textp, word, length) != 0) {
+        return NULL;
+    }
+    char *rest = *textp + length;
+    *end = '\0';
+    *textp = end + 1;
+    return rest;
+}
+
+/* What can be made out, even of a damaged file: a mark that is too high does no harm. */
+static void parse(struct state *state, char *text, bool whole)
+{
+    char *boot = NULL, *numbers = NULL;
+    if (strncmp(text, first_line, strlen(first_line)) == 0) {
+        text += strlen(first_line);
+        boot = take_line(&text, "boot ");
+        numbers = boot ? take_line(&text, "numbers ") : NULL;
+    }
+    uint64_t mark;
+    bool has_mark = numbers && number_parse(numbers, INT64_MAX, &mark);
+    state->found = whole && has_mark ? STATE_READ : STATE_DAMAGED;
+    if (has_mark) {
+        state->mark = mark;
+    }
+    if (state->found == STATE_READ) {
+        state->same_boot = strcmp(boot, state->boot_id) == 0;
+        free(state->changes);
+        state->changes = memory_string(text);
+    } else {
+        log_error("%s: damaged: runtime changes are lost", state->path);
+    }
+}
+
+/* ---- reading ---- */
+
+/* NULL if there is none (errno), or if it is not one of ours. With a final NUL; the caller frees
+ * it. */
+static char *read_file(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return NULL;
+    }
+    char *text = NULL;
+    errno = EINVAL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size < STATE_BYTES) {
+        text = memory_new((size_t)status.st_size + 1);
+        ssize_t n = read(fd, text, (size_t)status.st_size);
+        text[n > 0 ? n : 0] = '\0';
+    }
+    int saved_errno = errno;
+    close(fd);
+    errno = saved_errno;
+    return text;
+}
+
+static void read_boot_id(struct state *state)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, state->boot_id, sizeof state->boot_id - 1);
+    state->boot_id[n > 0 ? n : 0] = '\0';
+    state->boot_id[strcspn(state->boot_id, "\n")] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static char *path_beside(const char *path, const char *suffix)
+{
+    char *both;
+    if (asprintf(&both, "%s%s", path, suffix) < 0) {
+        abort();
+    }
+    return both;
+}
+
+void state_load(struct state *state, const char *socket_path)
+{
+    char path[PATH_MAX];
+    *state = (struct state){.found = STATE_MISSING, .changes = memory_string("")};
+    read_boot_id(state);
+    if (!path_in_state_directory(socket_path, ".state", path, sizeof path)) {
+        log_error("there is no place for a state directory");
+        return;
+    }
+    state->path = memory_string(path);
+    state->next_path = path_beside(path, ".new");
+    char *text = read_file(path);
+    if (text) {
+        bool whole = is_whole(text);
+        parse(state, text, whole);
+    } else if (errno != ENOENT) {
+        log_error("%s: %s", path, strerror(errno));
+        state->found = STATE_DAMAGED;
+    }
+    free(text);
+}
+
+void state_deinit(struct state *state)
+{
+    if (state->next_path) {
+        unlink(state->next_path); /* what state_can_store() left */
+    }
+    free(state->path);
+    free(state->next_path);
+    free(state->changes);
+    *state = (struct state){0};
+}
+
+/* ---- writing ---- */
+
+static int open_next(const struct state *state)
+{
+    char directory[PATH_MAX];
+    if (!state->path) {
+        errno = ENOENT;
+        return -1;
+    }
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(state->next_path, flags, 0600);
+    if (fd < 0 && errno == ENOENT && path_of_state_directory(directory, sizeof directory)) {
+        for (char *slash = directory + 1; (slash = strchr(slash, '/')); slash++) {
+            *slash = '\0';
+            mkdir(directory, 0755);
+            *slash = '/';
+        }
+        mkdir(directory, 0700);
+        fd = open(state->next_path, flags, 0600);
+    }
+    return fd;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t now = write(fd, bytes, n);
+        if (now < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes += now > 0 ? now : 0;
+        n -= now > 0 ? (size_t)now : 0;
+    }
+    return true;
+}
+
+/* The new name is only on disk when the directory is. */
+static bool sync_directory(const char *path)
+{
+    char *directory = memory_string(path);
+    *strrchr(directory, '/') = '\0';
+    int fd = open(directory[0] ? directory : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(directory);
+    return synced;
+}
+
+static bool replace(const struct state *state, const char *bytes, size_t n)
+{
+    int fd = open_next(state);
+    if (fd < 0) {
+        return false;
+    }
+    /* Over what state_can_store() has allocated, then cut. */
+    bool written = write_all(fd, bytes, n) && ftruncate(fd, (off_t)n) == 0 && fsync(fd) == 0;
+    int saved_errno = errno;
+    close(fd);
+    errno = saved_errno;
+    return written && rename(state->next_path, state->path) == 0 && sync_directory(state->path);
+}
+
+static bool store(struct state *state, uint64_t mark, const char *changes, size_t length)
+{
+    struct text text = TEXT_INIT;
+    add_all(&text, state, mark, changes, length);
+    bool stored = replace(state, text.bytes, text.length);
+    if (!stored) {
+        log_provoked("%s: cannot be written: %s", state->path ? state->path : "state",
+            strerror(errno));
+    }
+    text_deinit(&text);
+    return stored;
+}
+
+bool state_reserve_numbers(struct state *state, uint64_t next)
+{
+    uint64_t mark = next + NUMBERS_AHEAD;
+    if (mark < state->mark) {
+        mark = state->mark;
+    }
+    if (!store(state, mark, state->changes, strlen(state->changes))) {
+        return false;
+    }
+    state->mark = mark;
+    return true;
+}
+
+bool state_can_store(struct state *state, size_t more_bytes)
+{
+    enum { FRAME_BYTES = 256 }; /* everything but the changes */
+    int fd = open_next(state);
+    if (fd < 0) {
+        return false;
+    }
+    size_t most = strlen(state->changes) + more_bytes + FRAME_BYTES;
+    int error = posix_fallocate(fd, 0, (off_t)most);
+    close(fd);
+    if (error != 0) {
+        unlink(state->next_path);
+    }
+    errno = error;
+    return error == 0;
+}
+
+bool state_store_changes(struct state *state, const char *changes, size_t length)
+{
+    char *copy = memory_new(length + 1);
+    memcpy(copy, changes, length);
+    free(state->changes);
+    state->changes = copy;
+    return store(state, state->mark, state->changes, length);
+}
