@@ -123,7 +123,7 @@ static bool parse_ttl(const char *value, struct ask *ask)
 static bool parse_signal(const char *value, struct ask *ask)
 {
     uint64_t number;
-    if (!number_parse(value, SIGRTMAX, &number) || number == 0) {
+    if (!number_parse(value, (uint64_t)SIGRTMAX, &number) || number == 0) {
         return false;
     }
     ask->signal = (uint8_t)number;

@@ -1,5 +1,6 @@
 #include "daemon/job.h"
 
+#include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/clock.h"
 #include "daemon/log.h"
