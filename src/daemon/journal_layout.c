@@ -1,0 +1,76 @@
+#include "daemon/journal_layout.h"
+
+#include "daemon/checksum.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char magic[16] = "berth journal\n";
+
+static uint64_t header_sum(const struct journal_header *header)
+{
+    return checksum(header->magic, sizeof *header - sizeof header->checksum);
+}
+
+static uint64_t extent_sum(const struct extent_header *extent)
+{
+    return checksum(&extent->slot, sizeof extent->slot + sizeof extent->length + extent->length);
+}
+
+void header_init(struct journal_header *header, const char *boot_id)
+{
+    *header = (struct journal_header){.version = JOURNAL_VERSION};
+    memcpy(header->magic, magic, sizeof magic);
+    snprintf(header->boot_id, sizeof header->boot_id, "%s", boot_id);
+}
+
+void header_seal(struct journal_header *header)
+{
+    header->checksum = header_sum(header);
+}
+
+bool header_is_good(const struct journal_header *header)
+{
+    bool is_ours = memcmp(header->magic, magic, sizeof magic) == 0 &&
+        header->version == JOURNAL_VERSION && header->checksum == header_sum(header) &&
+        header->n_chunks <= JOURNAL_MOST_CHUNKS && header->is_complete <= 1 &&
+        memchr(header->boot_id, '\0', sizeof header->boot_id);
+    for (size_t i = 0; is_ours && i < header->n_chunks; i++) {
+        is_ours = header->classes[i] < JOURNAL_CLASSES;
+    }
+    return is_ours;
+}
+
+off_t header_file_size(const struct journal_header *header)
+{
+    return JOURNAL_PAGE + (off_t)header->n_chunks * JOURNAL_CHUNK;
+}
+
+size_t class_for(size_t length)
+{
+    size_t size_class = 0;
+    while (size_class < JOURNAL_CLASSES &&
+        class_size(size_class) - sizeof(struct extent_header) < length) {
+        size_class++;
+    }
+    return size_class;
+}
+
+void extent_seal(struct extent_header *extent, uint32_t slot)
+{
+    extent->slot = slot;
+    extent->checksum = extent_sum(extent);
+}
+
+enum extent_state extent_look(const struct extent_header *extent, uint32_t slot, size_t size)
+{
+    static const struct extent_header never_used;
+    if (memcmp(extent, &never_used, sizeof never_used) == 0) {
+        return EXTENT_FREE;
+    }
+    if (extent->slot != slot || extent->length > size - sizeof *extent ||
+        extent->checksum != extent_sum(extent)) {
+        return EXTENT_BAD;
+    }
+    return extent->length > 0 ? EXTENT_RECORD : EXTENT_FREE;
+}

@@ -1,0 +1,88 @@
+/* journal_layout.h - what the bytes of a journal mean. Pure; journal.c does the reading and
+ * writing.
+ *
+ *   header page | chunk | chunk | ...        a chunk is full of extents of one size
+ *
+ * The header is rewritten by one pwrite of one page, and no extent of at most a page crosses the
+ * border of one: whoever is killed while writing leaves the old bytes or the new ones. A slot
+ * number is the place of an extent, in units of the smallest. */
+#ifndef BERTH_DAEMON_JOURNAL_LAYOUT_H
+#define BERTH_DAEMON_JOURNAL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    JOURNAL_VERSION = 1,
+    JOURNAL_PAGE = 4096,
+    JOURNAL_CHUNK = 65536,
+    JOURNAL_SMALLEST = 256,
+    JOURNAL_CLASSES = 7, /* 256 << class bytes */
+    JOURNAL_LARGEST = JOURNAL_SMALLEST << (JOURNAL_CLASSES - 1),
+    JOURNAL_SLOTS = JOURNAL_CHUNK / JOURNAL_SMALLEST, /* slot numbers of one chunk */
+    JOURNAL_MOST_CHUNKS = JOURNAL_PAGE - 80,
+    BOOT_ID_SIZE = 40, /* 36 characters and a NUL, and then some */
+};
+
+struct journal_header {
+    uint64_t checksum; /* of all that follows */
+    char magic[16];
+    uint32_t version;
+    uint32_t n_chunks;
+    char boot_id[BOOT_ID_SIZE];
+    uint32_t is_complete; /* 0 or 1; see journal.h */
+    uint32_t unused;
+    uint8_t classes[JOURNAL_MOST_CHUNKS]; /* of each chunk */
+};
+_Static_assert(sizeof(struct journal_header) == JOURNAL_PAGE, "one page");
+
+/* In front of a record's bytes. All zero: never used. */
+struct extent_header {
+    uint64_t checksum; /* of all that follows, the record's bytes included */
+    uint32_t slot; /* its own */
+    uint32_t length; /* 0: free */
+};
+
+enum extent_state {
+    EXTENT_FREE,
+    EXTENT_RECORD,
+    EXTENT_BAD,
+};
+
+void header_init(struct journal_header *header, const char *boot_id);
+void header_seal(struct journal_header *header);
+/* Of this version, undamaged, and every number in it in range. */
+bool header_is_good(const struct journal_header *header);
+off_t header_file_size(const struct journal_header *header);
+
+static inline size_t class_size(size_t size_class)
+{
+    return (size_t)JOURNAL_SMALLEST << size_class;
+}
+
+static inline size_t class_slots(size_t size_class)
+{
+    return (size_t)1 << size_class; /* slot numbers that one extent takes */
+}
+
+/* The smallest that has room for so many bytes of a record; JOURNAL_CLASSES if none has. */
+size_t class_for(size_t length);
+
+static inline uint32_t slot_chunk(uint32_t slot)
+{
+    return (slot - 1) / JOURNAL_SLOTS;
+}
+
+static inline off_t slot_offset(uint32_t slot)
+{
+    return JOURNAL_PAGE + (off_t)(slot - 1) * JOURNAL_SMALLEST;
+}
+
+/* `extent` has its length and its bytes. */
+void extent_seal(struct extent_header *extent, uint32_t slot);
+/* `size` bytes of the file at that slot. */
+enum extent_state extent_look(const struct extent_header *extent, uint32_t slot, size_t size);
+
+#endif

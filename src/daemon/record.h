@@ -1,0 +1,20 @@
+/* record.h - one lease as a line of text, for the journal: words of key=value, percent-encoded,
+ * without LF. Whatever is read may be damaged in spite of its checksum: it is all checked. Pure. */
+#ifndef BERTH_DAEMON_RECORD_H
+#define BERTH_DAEMON_RECORD_H
+
+#include "core/core.h"
+#include "wire/textbuf.h"
+
+/* Adds all of a waiting or held lease that must outlive berthd. */
+void record_write(struct text *out, const struct lease *lease);
+/* How long the record of a lease that is made from this ask can get, whatever becomes of it;
+ * `longest_grant` as answer_longest_grant() gives it. */
+size_t record_most_bytes(const struct ask *ask, size_t longest_grant);
+
+/* NULL if it is not a record. Keeps nothing of `text`; record_free() frees it. */
+struct remembered *record_read(const char *text, size_t length);
+/* Returns NULL, accepts it. */
+struct remembered *record_free(struct remembered *remembered);
+
+#endif

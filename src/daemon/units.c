@@ -1,0 +1,120 @@
+#include "daemon/units.h"
+
+#include "core/memory.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One word of a list of slots: "7" or "0-3", first < last. */
+static bool range_parse(const char *text, size_t length, uint32_t *firstp, uint32_t *lastp)
+{
+    char word[32];
+    uint64_t first, last;
+    if (length >= sizeof word) {
+        return false;
+    }
+    memcpy(word, text, length);
+    word[length] = '\0';
+    char *dash = strchr(word, '-');
+    if (dash) {
+        *dash = '\0';
+    }
+    if (!number_parse(word, MAX_LIMIT - 1, &first)) {
+        return false;
+    }
+    last = first;
+    if (dash && (!number_parse(dash + 1, MAX_LIMIT - 1, &last) || last <= first)) {
+        return false;
+    }
+    *firstp = (uint32_t)first;
+    *lastp = (uint32_t)last;
+    return true;
+}
+
+uint32_t units_count(const char *text, bool is_pool)
+{
+    uint64_t count = 0;
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        uint32_t first = 0, last = 0;
+        if (!is_pool && !range_parse(text, length, &first, &last)) {
+            return 0;
+        }
+        count += last - first + 1;
+        if (count > MAX_UNITS) {
+            return 0;
+        }
+        if (text[length] == '\0') {
+            return (uint32_t)count;
+        }
+        text += length + 1;
+    }
+}
+
+static int compare_units(const void *a, const void *b)
+{
+    const struct remembered_unit *left = a, *right = b;
+    if (left->item) {
+        return strcmp(left->item, right->item);
+    }
+    return (left->slot > right->slot) - (left->slot < right->slot);
+}
+
+static bool are_in_order(const struct remembered_unit *units, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        if (compare_units(&units[i - 1], &units[i]) >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool are_different(const struct remembered_unit *units, uint32_t count)
+{
+    if (are_in_order(units, count)) {
+        return true; /* as most are, at no cost */
+    }
+    size_t size = count * sizeof *units;
+    struct remembered_unit *sorted = memcpy(memory_new(size), units, size);
+    qsort(sorted, count, sizeof *sorted, compare_units);
+    bool different = are_in_order(sorted, count);
+    free(sorted);
+    return different;
+}
+
+static bool parse_items(char *text, struct remembered_unit *unit)
+{
+    for (char *word; (word = strsep(&text, ","));) {
+        if (!item_is_valid(word)) {
+            return false;
+        }
+        *unit++ = (struct remembered_unit){.item = word};
+    }
+    return true;
+}
+
+static void parse_slots(char *text, struct remembered_unit *unit)
+{
+    for (char *word; (word = strsep(&text, ","));) {
+        uint32_t slot = 0, last = 0;
+        range_parse(word, strlen(word), &slot, &last); /* as when they were counted */
+        while (slot <= last) {
+            *unit++ = (struct remembered_unit){.slot = slot++};
+        }
+    }
+}
+
+bool units_parse(char *text, bool is_pool, uint32_t count, struct remembered_unit *units)
+{
+    if (count == 0 || units_count(text, is_pool) != count) {
+        return false;
+    }
+    if (!is_pool) {
+        parse_slots(text, units);
+    } else if (!parse_items(text, units)) {
+        return false;
+    }
+    return are_different(units, count);
+}
