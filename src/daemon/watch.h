@@ -1,0 +1,45 @@
+/* watch.h - waits for processes to end: by pidfds in the loop and, where none can be had, by
+ * looking at /proc. What their end means is the caller's. */
+#ifndef BERTH_DAEMON_WATCH_H
+#define BERTH_DAEMON_WATCH_H
+
+#include "core/types.h"
+
+#include <sys/queue.h>
+#include <uv.h>
+
+struct watch;
+struct watches;
+
+/* Called once, from the loop. The watch is still there: watch_free() it, now or later. */
+typedef void watch_gone_function(struct watches *watches, void *context);
+
+TAILQ_HEAD(watch_queue, watch);
+
+struct watches {
+    uv_loop_t *loop;
+    uv_timer_t timer; /* runs while `looked_at` or `gone` has any */
+    /* Each watch is in one of these: */
+    struct watch_queue with_pidfd;
+    struct watch_queue looked_at; /* at least once a second */
+    struct watch_queue gone; /* that is known, but not told yet */
+    struct watch_queue told;
+    uint32_t n_pidfds, n_looked_at, most;
+    int spares[2]; /* descriptors that are lent to a look at /proc when there are no others */
+};
+
+/* At most `most` pidfds at once. */
+void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t most);
+/* Asserts that no watch is left. The memory must outlive the loop, which has the timer in it: close
+ * all that uv_walk() finds, and run the loop once more. */
+void watches_deinit(struct watches *watches);
+
+/* `gone` is called when the process has ended, also if that was before; never from in here. */
+struct watch *watch_new(struct watches *watches, const struct process *process,
+    watch_gone_function *gone, void *context);
+/* At any time, also from `gone`, which is then not called any more. NULL is fine; returns NULL. */
+struct watch *watch_free(struct watch *watch);
+/* As process_signal(). */
+bool watch_signal(struct watch *watch, int signal);
+
+#endif
