@@ -166,11 +166,12 @@ static nanoseconds patience_left(const struct asking *asking, nanoseconds now)
     return asking->wait_until > now ? asking->wait_until - now : 0;
 }
 
-/* Who has a place in the queue asks for that. */
+/* Who has a place in the queue asks for that. For a lease bound to time there is no reclaim, but
+ * the repeated acquire, known by its `once`, does as well. */
 static bool request_fill(struct asking *asking, struct request_line *line, nanoseconds now)
 {
     nanoseconds left = patience_left(asking, now);
-    if (!asking->waiting.lease[0]) {
+    if (!asking->waiting.lease[0] || asking->options->ttl != NEVER) {
         return request_acquire(line, &asking->wish, left);
     }
     request_reclaim_waiting(line, &asking->wish, asking->waiting.lease, left);

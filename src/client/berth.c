@@ -16,6 +16,8 @@ static const struct command {
     int (*run)(const struct options *options);
 } commands[] = {
     {"run", &grammar_run, command_run},
+    {"acquire", &grammar_acquire, command_acquire},
+    {"renew", &grammar_renew, command_renew},
     {"release", &grammar_release, command_release},
 };
 
@@ -25,9 +27,12 @@ static int print_help(void)
 {
     printf("Usage:\n"
            "  berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...\n"
+           "  berth acquire [OPTION]... --pid PID | --ttl DURATION NAME[:COUNT]...\n"
+           "  berth renew LEASE | NAME --holder ID [--ttl DURATION]\n"
            "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
            "\n"
-           "Runs a job under a lease of berthd. See `berth run --help`, `berth release --help`.\n"
+           "Runs a job under a lease of berthd, or takes a lease for somebody else. Each of them\n"
+           "has a --help.\n"
            "What is held and waited for: berthctl status.\n");
     return 0;
 }

@@ -34,6 +34,14 @@ static void write_all(int fd, const void *in, size_t n)
     }
 }
 
+int child_execute(char **argv)
+{
+    execvp(argv[0], argv);
+    int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+    message("%s: %s", argv[0], strerror(errno));
+    return status;
+}
+
 static _Noreturn void child_main(int go, char **argv, const struct signals *signals)
 {
     static struct environment environment;
@@ -49,10 +57,7 @@ static _Noreturn void child_main(int go, char **argv, const struct signals *sign
         _exit(0); /* berth has gone, or does not want us */
     }
     environment_enter(&environment);
-    execvp(argv[0], argv);
-    int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
-    message("%s: %s", argv[0], strerror(errno));
-    _exit(status);
+    _exit(child_execute(argv));
 }
 
 bool child_fork(struct child *child, char **argv, const struct signals *signals)
@@ -74,7 +79,8 @@ bool child_fork(struct child *child, char **argv, const struct signals *signals)
         return false;
     }
     setpgid(pid, pid); /* both do it: neither knows who comes first */
-    *child = (struct child){.pid = pid, .go = ends[1]};
+    child->pid = pid;
+    child->go = ends[1];
     return true;
 }
 
@@ -104,12 +110,30 @@ void child_discard(struct child *child)
     *child = (struct child){.go = -1};
 }
 
-void child_signal(const struct child *child, int signal)
+static void signal_group(const struct child *child, int signal)
 {
     /* The group is gone if the job has left it. Once it is gone and the child is reaped, its
      * number may be another's: but only after the numbers have gone all the way round. */
     if (child->pid > 0 && kill(-child->pid, signal) != 0 && errno == ESRCH && !child->is_reaped) {
         kill(child->pid, signal);
+    }
+}
+
+void child_signal(const struct child *child, int signal)
+{
+    signal_group(child, signal);
+    if (child->tree && child->is_reaped) {
+        tree_signal(child->tree, child->pid, signal, false);
+    }
+}
+
+void child_stop(const struct child *child, int signal, bool only_new)
+{
+    if (!only_new) {
+        signal_group(child, signal);
+    }
+    if (child->tree) {
+        tree_signal(child->tree, child->pid, signal, only_new);
     }
 }
 
@@ -120,9 +144,13 @@ bool child_has_group(const struct child *child)
 
 enum child_change child_look(struct child *child, int *statusp)
 {
-    if (child->is_reaped || waitpid(child->pid, statusp, WNOHANG | WUNTRACED) != child->pid) {
-        return CHILD_AS_BEFORE;
+    pid_t pid;
+    while ((pid = waitpid(child->tree ? -1 : child->pid, statusp, WNOHANG | WUNTRACED)) > 0) {
+        if (pid == child->pid) {
+            child->is_reaped = !WIFSTOPPED(*statusp);
+            return child->is_reaped ? CHILD_ENDED : CHILD_STOPPED;
+        }
     }
-    child->is_reaped = !WIFSTOPPED(*statusp);
-    return child->is_reaped ? CHILD_ENDED : CHILD_STOPPED;
+    child->is_alone = pid < 0 || (child->tree && !tree_has_members(child->tree));
+    return CHILD_AS_BEFORE;
 }

@@ -5,13 +5,16 @@
 
 #include "client/environment.h"
 #include "client/signals.h"
+#include "client/tree.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct child {
     pid_t pid; /* also its process group; 0: none */
-    bool is_reaped; /* then only the group is left, if at all */
+    bool is_reaped; /* then only others are left, if at all */
+    struct tree *tree; /* NULL without --tree; else: */
+    bool is_alone; /* no descendants are left */
     int go; /* what is written here lets it run, its end lets it exit; -1: it runs */
 };
 
@@ -24,14 +27,22 @@ void child_start(struct child *child, const struct environment *environment);
 /* Before child_start(): it is gone when this returns. */
 void child_discard(struct child *child);
 
-/* To the whole process group. */
+/* To the whole process group; and, once the child has ended, to all that is left of its tree. */
 void child_signal(const struct child *child, int signal);
-/* Is anybody left in it? */
+/* Is anybody left in the group? */
 bool child_has_group(const struct child *child);
+
+/* To the group and all of the tree. `only_new`: only to those of the tree that have lost their
+ * parents since the last time. */
+void child_stop(const struct child *child, int signal, bool only_new);
+
+/* Executes argv in place of this process, whose environment is ready; returns the exit status if it
+ * cannot, having said why. */
+int child_execute(char **argv);
 
 enum child_change { CHILD_AS_BEFORE, CHILD_STOPPED, CHILD_ENDED };
 
-/* `*statusp` as of waitpid(). */
+/* What has become of it; `*statusp` as of waitpid(). Reaps the others of its tree. */
 enum child_change child_look(struct child *child, int *statusp);
 
 #endif

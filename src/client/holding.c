@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* At a deadline berthd, which knows more about it, has the first word. */
+#define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
+
 void holding_init_nothing(struct holding *holding)
 {
     *holding = (struct holding){.state = HOLDING_NOTHING};
@@ -242,6 +245,11 @@ static void read_lines(struct holding *holding, bool readable, nanoseconds now)
     }
 }
 
+static nanoseconds hear_first(const struct holding *holding)
+{
+    return is_connected(holding) ? HEAR_FIRST : 0;
+}
+
 void holding_step(struct holding *holding, bool readable, nanoseconds now)
 {
     if (is_connected(holding)) {
@@ -250,14 +258,17 @@ void holding_step(struct holding *holding, bool readable, nanoseconds now)
     if (holding->state == HOLDING_APART && now >= holding->retry_at) {
         reclaim(holding, now);
     }
-    if (stopping_is_due(&holding->stopping, now)) {
-        stop_job(holding, "the lease is good no longer (deadline)");
+    if (stopping_is_due(&holding->stopping, now - hear_first(holding))) {
+        stop_job(holding, "the time of its lease is over (deadline)");
     }
 }
 
 nanoseconds holding_deadline(const struct holding *holding)
 {
     nanoseconds at = stopping_deadline(&holding->stopping);
+    if (holding->stopping.state == STOPPING_NOT && at < NEVER - HEAR_FIRST) {
+        at += hear_first(holding);
+    }
     bool is_apart = holding->state == HOLDING_APART;
     return is_apart && holding->retry_at < at ? holding->retry_at : at;
 }

@@ -1,5 +1,5 @@
-/* options.h - the command lines of `berth run` and `berth release`, as tables: parsing and help
- * come from the same rows. */
+/* options.h - the command lines of berth, as tables: parsing and help come from the same rows
+ * (grammar.h). */
 #ifndef BERTH_CLIENT_OPTIONS_H
 #define BERTH_CLIENT_OPTIONS_H
 
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { OPTIONS_MAX_RESOURCES = 16 };
 
@@ -29,7 +30,9 @@ struct options {
     struct wanted wanted[OPTIONS_MAX_RESOURCES];
     size_t n_wanted;
     char **command; /* run: the job's argv */
-    const char *lease; /* release: LEASE or NAME */
+    const char *lease; /* release, renew: LEASE or NAME */
+    pid_t pid; /* acquire; 0: not given */
+    nanoseconds ttl; /* a span; NEVER: not given */
 
     nanoseconds wait; /* a span; 0 = do not wait, NEVER = for ever */
     nanoseconds down_after; /* a span */
@@ -40,13 +43,14 @@ struct options {
     enum on_lost on_lost;
     enum if_down if_down;
     const char *holder, *reason, *item, *export, *socket;
+    bool no_fork, tree, json;
     bool quiet, verbose;
     bool help;
 };
 
-/* One subcommand's grammar; see options.c. */
+/* One subcommand's. */
 struct grammar;
-extern const struct grammar grammar_run, grammar_release;
+extern const struct grammar grammar_run, grammar_acquire, grammar_release, grammar_renew;
 
 /* Takes argv[0] for the subcommand's word. False: it was not right, and why has been said. With
  * options->help nothing else is filled in. */

@@ -118,11 +118,13 @@ static void request_add_wanted(
     }
 }
 
+/* `ttl` is no key of a reclaim: who asks for a time repeats the acquire. */
 bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait)
 {
     request_begin(line, COMMAND_acquire);
     request_add_wanted(line, wish->options, NULL);
     request_add_span(line, KEY_INDEX_wait, wait);
+    request_add_span(line, KEY_INDEX_ttl, wish->options->ttl);
     request_add_keys(line, wish, WITH_TEXTS | WITH_NAMES);
     return request_end(line);
 }
@@ -185,5 +187,14 @@ bool request_release(struct request_line *line, const struct options *options)
     request_add(line, " %s", options->lease);
     request_add_text(line, KEY_INDEX_holder, options->holder);
     request_add_text(line, KEY_INDEX_item, options->item);
+    return request_end(line);
+}
+
+bool request_renew(struct request_line *line, const struct options *options)
+{
+    request_begin(line, COMMAND_renew);
+    request_add(line, " %s", options->lease);
+    request_add_text(line, KEY_INDEX_holder, options->holder);
+    request_add_span(line, KEY_INDEX_ttl, options->ttl);
     return request_end(line);
 }

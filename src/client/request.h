@@ -41,7 +41,8 @@ void request_bind(struct request_line *line, const char *lease, pid_t pid);
 void request_release_lease(struct request_line *line, const char *lease);
 void request_status(struct request_line *line, const char *lease);
 
-/* `berth release` as its options say. False if the line would be too long. */
+/* `berth release` and `berth renew` as their options say. False if the line would be too long. */
 bool request_release(struct request_line *line, const struct options *options);
+bool request_renew(struct request_line *line, const struct options *options);
 
 #endif

@@ -13,11 +13,13 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 struct run {
     const struct options *options;
     struct acquiring acquiring; /* until the job runs; its connection stays */
     struct child child;
+    struct tree tree; /* with --tree */
     struct terminal terminal;
     struct holding holding; /* from then on */
     bool job_runs;
@@ -51,6 +53,26 @@ static void job_has_ended(struct run *run, int status)
     run->signal_to_group = had_terminal && (run->signal == SIGINT || run->signal == SIGQUIT);
 }
 
+static int stop_signal(const struct run *run)
+{
+    return run->options->signal != 0 ? run->options->signal : SIGTERM;
+}
+
+/* Those that have lost their parents are our children now. */
+static void look_at_tree(struct run *run)
+{
+    if (!run->child.tree || !run->job_runs) {
+        return;
+    }
+    if (run->holding.stopping.state == STOPPING_ASKED) {
+        child_stop(&run->child, stop_signal(run), true);
+    }
+    if (run->child.is_reaped && !run->child.is_alone && !run->holding.is_bound_anew) {
+        /* Without us berthd would take the main process's end for that of the job. */
+        holding_bind(&run->holding, getpid());
+    }
+}
+
 static void look_at_job(struct run *run)
 {
     int status;
@@ -62,11 +84,12 @@ static void look_at_job(struct run *run)
             terminal_job_stopped(&run->terminal, &run->child, WSTOPSIG(status));
         }
     }
+    look_at_tree(run);
 }
 
 static enum job_left what_is_left(const struct run *run)
 {
-    if (!run->child.is_reaped) {
+    if (!run->child.is_reaped || (run->child.tree && !run->child.is_alone)) {
         return JOB_LEFT;
     }
     /* Unless the job is being stopped, it is over with its main process. */
@@ -74,29 +97,21 @@ static enum job_left what_is_left(const struct run *run)
     return asks_group && child_has_group(&run->child) ? JOB_GROUP_LEFT : JOB_GONE;
 }
 
-static void stop_job(struct run *run, int signal)
-{
-    child_signal(&run->child, signal);
-    if (signal != SIGKILL) {
-        child_signal(&run->child, SIGCONT); /* else a stopped job would not see it */
-    }
-}
-
 /* Whether the job is over, or what is next in stopping it. */
 static void see_to_end(struct run *run)
 {
     struct stopping *stopping = &run->holding.stopping;
-    const struct options *options = run->options;
     enum job_left left = what_is_left(run);
     switch (stopping_step(stopping, left, clock_now())) {
     case STOPPING_NOTHING:
         run->is_over = stopping->state == STOPPING_NOT && left == JOB_GONE;
         break;
     case STOPPING_ASK:
-        stop_job(run, options->signal != 0 ? options->signal : SIGTERM);
+        child_stop(&run->child, stop_signal(run), false);
+        child_stop(&run->child, SIGCONT, false); /* else a stopped job would not see it */
         break;
     case STOPPING_KILL:
-        stop_job(run, SIGKILL);
+        child_stop(&run->child, SIGKILL, false);
         break;
     case STOPPING_OVER:
         run_over(run, STATUS_STOPPED);
@@ -174,6 +189,9 @@ static void run_leased(struct run *run)
     if (run->options->verbose) {
         say_granted(grant);
     }
+    if (run->options->verbose && grant->is_bound_to_connection) {
+        message("berthd cannot see this process: if this berth is killed, the lease ends");
+    }
     holding_init(&run->holding, &run->acquiring.asking);
     run_job(run, &environment);
 }
@@ -195,7 +213,11 @@ static bool run_init(struct run *run, const struct options *options)
         run->status = run->acquiring.status;
         return false;
     }
-    if (!child_fork(&run->child, options->command, &run->acquiring.signals)) {
+    if (options->tree) {
+        run->child.tree = &run->tree;
+    }
+    if ((options->tree && !tree_init(&run->tree)) ||
+        !child_fork(&run->child, options->command, &run->acquiring.signals)) {
         message("cannot start a job: %s", strerror(errno));
         run->status = STATUS_CANNOT_EXECUTE;
         return false;
@@ -230,6 +252,9 @@ static void run_whole(struct run *run)
 int command_run(const struct options *options)
 {
     static struct run run; /* large */
+    if (options->no_fork) {
+        return command_run_in_place(options);
+    }
     if (run_init(&run, options)) {
         run_whole(&run);
     }

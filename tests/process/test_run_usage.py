@@ -16,7 +16,7 @@ def test_help_names_every_option(berth):
     text = berth("run", "--help").stdout
     for option in ("-n, --nonblock", "-w, --timeout", "-E, --conflict-exit-code", "-p, --priority",
                    "--holder", "--reason", "--if-down", "--down-after", "--export",
-                   "-s, --signal", "-k, --kill-after", "--on-lost",
+                   "-s, --signal", "-k, --kill-after", "--on-lost", "-F, --no-fork", "--tree",
                    "-S, --socket", "-q, --quiet", "-v, --verbose", "--help"):
         assert option in text
 
@@ -65,6 +65,8 @@ def test_help_names_every_option(berth):
     (["run", "-k", "x", "a", "--", "true"], "--kill-after=x: not a duration like 10s"),
     (["run", "--on-lost", "run", "a", "--", "true"],
      "--on-lost=run: not one of kill, term, warn"),
+    (["run", "-F", "--tree", "a", "--", "true"], "--no-fork and --tree exclude each other"),
+    (["run", "--pid", "7", "a", "--", "true"], "no such option: --pid"),
     (["run", "--export", "1X", "a", "--", "true"], "--export=1X: not the name of a variable"),
     (["run", "--export", "", "a", "--", "true"], "--export=: not the name of a variable"),
     (["run", "--export", "BERTH_LEASE", "a", "--", "true"],

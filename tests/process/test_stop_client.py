@@ -102,7 +102,7 @@ def test_the_deadline_of_a_silent_berthd(berth, fake):
     peer.send(f"* deadline 1 {boottime(20)} stop={boottime(0.3)}\n")
     begun = time.monotonic()
     assert error_of(process, 124) == (
-        "berth: stopping the job: the lease is good no longer (deadline)\n")
+        "berth: stopping the job: the time of its lease is over (deadline)\n")
     assert 0.2 < time.monotonic() - begun < 5
     assert peer.line() == "release 1"
 
@@ -238,7 +238,7 @@ def test_warn_only_warns(berth, fake):
     process, peer = start(berth, fake, REPORT, terms="kill_after=100ms on_lost=warn")
     peer.send(f"* deadline 1 {boottime(0.2)} stop={boottime(0.1)}\n")
     assert read_line(process.stderr) == (
-        "berth: the lease is good no longer (deadline); the job goes on")
+        "berth: the time of its lease is over (deadline); the job goes on")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
     assert process.stdout.read() == b"SIGTERM\n"

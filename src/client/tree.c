@@ -1,0 +1,88 @@
+#include "client/tree.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static bool list_contains(const struct pid_list *list, pid_t pid)
+{
+    size_t i = 0;
+    while (i < list->n && list->pids[i] != pid) {
+        i++;
+    }
+    return i < list->n;
+}
+
+/* Without memory it is left out, and signalled when there is some. */
+static void list_append(struct pid_list *list, pid_t pid)
+{
+    if (list->n == list->room) {
+        size_t room = list->room * 2 + 16;
+        pid_t *pids = realloc(list->pids, room * sizeof *pids);
+        if (!pids) {
+            return;
+        }
+        list->pids = pids;
+        list->room = room;
+    }
+    list->pids[list->n++] = pid;
+}
+
+/* As they are now: some may be missing that others are born or end meanwhile, so whoever wants all
+ * asks again. */
+static void list_fill_with_children(struct pid_list *list)
+{
+    char path[64];
+    long pid;
+    list->n = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return;
+    }
+    while (fscanf(file, "%ld", &pid) == 1) {
+        list_append(list, (pid_t)pid);
+    }
+    fclose(file);
+}
+
+bool tree_init(struct tree *tree)
+{
+    *tree = (struct tree){0};
+    list_fill_with_children(&tree->strangers);
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+void tree_signal(struct tree *tree, pid_t group, int signal, bool only_new)
+{
+    struct pid_list now = {0};
+    list_fill_with_children(&now);
+    for (size_t i = 0; i < now.n; i++) {
+        pid_t pid = now.pids[i];
+        bool is_told = only_new && list_contains(&tree->told, pid);
+        if (!is_told && !list_contains(&tree->strangers, pid) && getpgid(pid) != group) {
+            kill(pid, signal);
+        }
+    }
+    free(tree->told.pids);
+    tree->told = now;
+}
+
+bool tree_has_members(const struct tree *tree)
+{
+    struct pid_list now = {0};
+    if (tree->strangers.n == 0) {
+        return true;
+    }
+    list_fill_with_children(&now);
+    size_t i = 0;
+    while (i < now.n && list_contains(&tree->strangers, now.pids[i])) {
+        i++;
+    }
+    bool has_members = i < now.n;
+    free(now.pids);
+    return has_members;
+}

@@ -1,0 +1,30 @@
+/* tree.h - --tree: the descendants of a job that have outlived their parents. berth is their
+ * reaper, so they are its children; those outside the job's process group get signals from here. */
+#ifndef BERTH_CLIENT_TREE_H
+#define BERTH_CLIENT_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct pid_list {
+    pid_t *pids;
+    size_t n, room;
+};
+
+struct tree {
+    struct pid_list strangers; /* children that we had before the job */
+    struct pid_list told; /* by the last tree_signal() */
+};
+
+/* Before the job is forked. False with errno. */
+bool tree_init(struct tree *tree);
+
+/* To all children that are in no group `group` and no strangers; with `only_new` only to those
+ * that were not there the last time. */
+void tree_signal(struct tree *tree, pid_t group, int signal, bool only_new);
+
+/* Is there any child but strangers? To be asked when waitpid() has said that there are some. */
+bool tree_has_members(const struct tree *tree);
+
+#endif
