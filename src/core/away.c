@@ -47,7 +47,11 @@ void away_client_is_gone(
         core_unlink_lease(core, lease, now, effects);
         return;
     }
-    LIST_REMOVE(lease, link);
+    if (lease_is_away(lease)) {
+        away_leave(core, lease);
+    } else {
+        LIST_REMOVE(lease, link);
+    }
     away_enter(core, lease, &core->detached);
     if (lease->binding == BOUND_PROCESS) {
         away_watch(lease, effects);
@@ -106,7 +110,12 @@ void away_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     core->is_closed = false;
     while (!LIST_EMPTY(&core->absent.leases)) {
-        core_unlink_lease(core, LIST_FIRST(&core->absent.leases), now, effects);
+        struct lease *lease = LIST_FIRST(&core->absent.leases);
+        if (lease->state == LEASE_HELD) {
+            away_client_is_gone(core, lease, now, effects); /* bound to a process meanwhile? */
+        } else {
+            core_unlink_lease(core, lease, now, effects);
+        }
     }
     core_look_at_all(core);
 }

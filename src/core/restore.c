@@ -16,28 +16,6 @@ static struct unit *find_unit(struct resource *resource, const struct remembered
     return wanted->slot < MAX_LIMIT ? resource_slot(resource, wanted->slot) : NULL;
 }
 
-/* An item that the file does not name any more is made, held and removed at once: it drains. */
-static struct unit *find_or_make_unit(
-    struct resource *resource, const struct remembered_unit *wanted)
-{
-    struct unit *unit = find_unit(resource, wanted);
-    if (!unit && resource_is_pool(resource)) {
-        unit = resource_add_item(resource, wanted->item);
-    }
-    return unit;
-}
-
-static bool is_defined_unit(const struct resource *resource, const struct remembered_unit *wanted)
-{
-    const struct definition *definition = resource->definition;
-    for (size_t i = 0; resource_is_pool(resource) && i < definition->n_items; i++) {
-        if (strcmp(definition->items[i], wanted->item) == 0) {
-            return true;
-        }
-    }
-    return !resource_is_pool(resource);
-}
-
 static void give_units_back(struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -114,12 +92,14 @@ static enum outcome restore_resolve(
 {
     for (size_t i = 0; i < remembered->n_claims; i++) {
         const struct remembered_claim *claim = &remembered->claims[i];
-        struct resource *resource;
+        struct resource *resource = NULL;
         enum outcome outcome = restore_resource(core, remembered, claim, &resource);
+        if (resource) {
+            queue_mark_dirty(core, resource); /* so that an idle one is forgotten again */
+        }
         if (outcome != OUTCOME_OK) {
             return outcome;
         }
-        queue_mark_dirty(core, resource);
         bool is_taken = false;
         for (size_t k = 0; k < i; k++) {
             is_taken |= lease->claims[k].resource == resource;
@@ -150,19 +130,37 @@ static void place_holder(struct claim *claim, uint64_t token)
     TAILQ_INSERT_HEAD(holders, claim, link);
 }
 
+/* An item that is in service no more, by the file or by an operator, is made, held and removed at
+ * once: it drains. */
+static bool take_remembered_unit(
+    struct core *core, struct claim *claim, const struct remembered_unit *wanted)
+{
+    struct resource *resource = claim->resource;
+    struct unit *unit = find_unit(resource, wanted);
+    bool drains = !unit && resource_is_pool(resource);
+    if (drains) {
+        unit = resource_add_item(resource, wanted->item);
+    }
+    if (!unit || unit->state == UNIT_HELD) {
+        return false;
+    }
+    if (unit->state == UNIT_COOLING) {
+        order_remove(&core->cooldown_timers, &unit->node);
+    }
+    resource_take_unit(claim, unit);
+    if (drains) {
+        unit_remove(unit, &core->cooldown_timers);
+    }
+    return true;
+}
+
 /* From the last to the first: each goes to the front of the claim's list. */
 static bool take_remembered_units(
     struct core *core, struct claim *claim, const struct remembered_unit *units)
 {
-    struct resource *resource = claim->resource;
     for (uint32_t i = claim->count; i-- > 0;) {
-        struct unit *unit = find_or_make_unit(resource, &units[i]);
-        if (!unit || unit->state == UNIT_HELD) {
+        if (!take_remembered_unit(core, claim, &units[i])) {
             return false;
-        }
-        resource_take_unit(claim, unit);
-        if (!is_defined_unit(resource, &units[i])) {
-            unit_remove(unit, &core->cooldown_timers);
         }
     }
     return true;

@@ -215,7 +215,7 @@ enum outcome core_renew(
     if (ttl != 0) {
         lease->ttl = ttl;
     }
-    term_set(core, lease, earlier(after(now, lease->ttl), lease->term->hold_until));
+    term_set(core, lease, earlier(after(now, lease->ttl), term_get(lease)->hold_until));
     effects_change(effects, lease);
     return OUTCOME_OK;
 }
