@@ -3,131 +3,14 @@
 #include "core_fixture.h"
 
 #include "core_text.h"
-
-#include "core/queue.h"
+#include "core_world.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CLIENTS = 64, MAX_LEASES = 512, TEXT_BYTES = 8192, N_TEXTS = 16 };
-
-struct named_client {
-    char name[16];
-    struct client client;
-};
-
-struct named_lease {
-    char name[16];
-    uint64_t id;
-};
-
-static struct {
-    struct core *core;
-    struct effects effects;
-    nanoseconds now;
-    struct definitions *definitions;
-    struct named_client *clients[MAX_CLIENTS];
-    struct named_lease leases[MAX_LEASES];
-    size_t n_leases;
-} world;
-
-/* ---- texts ---- */
-
-struct text {
-    char *bytes;
-    size_t n;
-};
-
-static struct text text_new(void)
-{
-    static char texts[N_TEXTS][TEXT_BYTES];
-    static size_t next;
-    struct text text = {.bytes = texts[next++ % N_TEXTS]};
-    text.bytes[0] = '\0';
-    return text;
-}
-
-__attribute__((format(printf, 2, 3))) static void say(struct text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(text->bytes + text->n, TEXT_BYTES - text->n, format, arguments);
-    va_end(arguments);
-    cr_assert(n >= 0 && text->n + (size_t)n < TEXT_BYTES);
-    text->n += (size_t)n;
-}
-
-static const char *lease_name(const struct lease *lease)
-{
-    for (size_t i = world.n_leases; i-- > 0;) {
-        if (world.leases[i].id == lease->id) {
-            return world.leases[i].name;
-        }
-    }
-    cr_assert_fail("an effect names a lease that was never handed out");
-    abort();
-}
-
-static void say_units(struct text *text, const struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        uint32_t n = 0;
-        say(text, " %s=", claim->resource->name);
-        for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim, n++) {
-            say(text, "%s", n > 0 ? "," : "");
-            if (unit->item) {
-                say(text, "%s", unit->item);
-            } else {
-                say(text, "%u", unit->index);
-            }
-        }
-        cr_assert_eq(n, claim->count);
-    }
-}
-
-static void say_effect(struct text *text, const struct effect *effect)
-{
-    static const char *const words[] = {
-        [EFFECT_GRANTED] = "granted", [EFFECT_DENIED] = "denied", [EFFECT_LOST] = "lost"};
-    if (effect->kind == EFFECT_DRAINED) {
-        cr_assert_null(effect->lease);
-        cr_assert_null(effect->client);
-        say(text, "; drained");
-        return;
-    }
-    cr_assert_not_null(effect->client);
-    cr_assert_eq(effect->client->uid, effect->lease->uid);
-    say(text, "; %s %s", lease_name(effect->lease), words[effect->kind]);
-    if (effect->kind == EFFECT_GRANTED) {
-        cr_assert_eq(effect->lease->state, LEASE_HELD);
-        say_units(text, effect->lease);
-    } else {
-        cr_assert_eq(effect->lease->state, LEASE_ENDED);
-        say(text, " %s", outcome_words[effect->why]);
-    }
-}
-
-/* The end of every operation. */
-static const char *and_effects(struct text *text)
-{
-    for (size_t i = 0; i < world.effects.n; i++) {
-        say_effect(text, &world.effects.list[i]);
-    }
-    effects_clear(&world.effects);
-    core_check(world.core);
-    return text->bytes;
-}
-
-static const char *answer(enum outcome outcome, const char *about)
-{
-    struct text text = text_new();
-    say(&text, "%s%s%s", outcome_words[outcome], about ? " " : "", about ? about : "");
-    return and_effects(&text);
-}
+struct world world;
 
 /* ---- definitions ---- */
 
@@ -152,7 +35,7 @@ const char *define_all(const char *const lines_of_file[])
 /* ---- clients ---- */
 
 /* 1000 + a hash of the letters; "root" is 0. */
-static uint32_t uid_of(const char *who)
+uint32_t uid_of(const char *who)
 {
     uint32_t uid = 0;
     for (; isalpha((unsigned char)*who); who++) {
@@ -161,7 +44,7 @@ static uint32_t uid_of(const char *who)
     return 1000 + uid % 100000;
 }
 
-static struct named_client **find_client(const char *who)
+struct named_client **find_client(const char *who)
 {
     struct named_client **spare = NULL;
     for (size_t i = 0; i < MAX_CLIENTS; i++) {
@@ -179,18 +62,18 @@ const char *connect_client(const char *who)
 {
     struct named_client **slot = find_client(who);
     cr_assert_null(*slot, "%s is connected", who);
-    struct named_client *named = calloc(1, sizeof *named);
-    snprintf(named->name, sizeof named->name, "%s", who);
-    enum outcome outcome = core_client_init(world.core, &named->client, uid_of(who));
+    struct named_client *new = calloc(1, sizeof *new);
+    snprintf(new->name, sizeof new->name, "%s", who);
+    enum outcome outcome = core_client_init(world.core, &new->client, uid_of(who));
     if (outcome == OUTCOME_OK) {
-        *slot = named;
+        *slot = new;
     } else {
-        free(named);
+        free(new);
     }
     return answer(outcome, NULL);
 }
 
-static struct client *client(const char *who)
+struct client *client(const char *who)
 {
     if (!*find_client(who)) {
         EXPECT(connect_client(who), "ok");
@@ -210,89 +93,127 @@ const char *client_gone(const char *who)
 
 /* ---- leases ---- */
 
-struct lease *lease_of(const char *lease)
+struct named_lease *named(const char *lease)
 {
     for (size_t i = world.n_leases; i-- > 0;) {
         if (strcmp(world.leases[i].name, lease) == 0) {
-            return core_find_lease(world.core, world.leases[i].id);
+            return &world.leases[i];
         }
     }
     return NULL;
 }
 
-static void name_lease(const char *name, const struct lease *lease)
-{
-    cr_assert_lt(world.n_leases, (size_t)MAX_LEASES);
-    for (size_t i = 0; i < world.n_leases; i++) {
-        cr_assert_neq(world.leases[i].id, lease->id, "an id that was used before");
-    }
-    struct named_lease *named = &world.leases[world.n_leases++];
-    snprintf(named->name, sizeof named->name, "%s", name);
-    named->id = lease->id;
-}
-
-static uint64_t id_of(const char *name)
+struct named_lease *named_by_id(uint64_t id)
 {
     for (size_t i = world.n_leases; i-- > 0;) {
-        if (strcmp(world.leases[i].name, name) == 0) {
-            return world.leases[i].id;
+        if (world.leases[i].id == id) {
+            return &world.leases[i];
         }
     }
-    return 0;
+    return NULL;
 }
 
-/* The strings of an ask live in `words`. */
-static void ask_take_word(struct ask *ask, char *word)
+struct named_lease *name_id(const char *name, uint64_t id)
 {
-    char *equals = strchr(word, '=');
-    if (!equals) {
-        char *colon = strchr(word, ':');
-        cr_assert_lt(ask->n_wants, (size_t)MAX_RESOURCES_PER_LEASE);
-        ask->wants[ask->n_wants++] =
-            (struct want){.name = word, .count = colon ? number(colon + 1) : 1};
-        if (colon) {
-            *colon = '\0';
+    cr_assert_lt(world.n_leases, (size_t)MAX_LEASES);
+    cr_assert_null(named_by_id(id), "an id that was used before");
+    struct named_lease *new = &world.leases[world.n_leases++];
+    snprintf(new->name, sizeof new->name, "%s", name);
+    new->id = id;
+    return new;
+}
+
+struct lease *lease_of(const char *lease)
+{
+    const struct named_lease *found = named(lease);
+    return found ? core_find_lease(world.core, found->id) : NULL;
+}
+
+/* A process with the pid 7 was started at 70. */
+struct process process_of(uint32_t pid)
+{
+    return (struct process){.pid = (int32_t)pid, .started = pid * 10};
+}
+
+static void ask_take_key(struct ask *ask, const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        const char **target;
+    } texts[] = {{"holder", &ask->holder}, {"reason", &ask->reason}, {"program", &ask->program},
+        {"once", &ask->once}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(texts[i].key, key) == 0) {
+            *texts[i].target = value;
+            return;
         }
+    }
+    if (strcmp(key, "wait") == 0) {
+        ask->wait = seconds(value);
+    } else if (strcmp(key, "priority") == 0) {
+        ask->priority = atoi(value);
+    } else if (strcmp(key, "parent") == 0) {
+        ask->parent = named(value) ? named(value)->id : 0;
+    } else if (strcmp(key, "pid") == 0) {
+        ask->binding = BOUND_PROCESS;
+        ask->process = process_of(number(value));
+        ask->pid = ask->process.pid;
+    } else if (strcmp(key, "ttl") == 0) {
+        ask->binding = BOUND_TIME;
+        ask->ttl = seconds(value);
+    } else if (strcmp(key, "signal") == 0) {
+        ask->signal = (uint8_t)number(value);
+    } else if (strcmp(key, "kill-after") == 0) {
+        ask->has_kill_after = true;
+        ask->kill_after = seconds(value);
+    } else if (strcmp(key, "on-lost") == 0) {
+        ask->has_on_lost = true;
+        ask->on_lost = on_lost_of(value);
+    } else {
+        cr_assert_fail("no key %s", key);
+    }
+}
+
+static void asking_take_word(struct asking *asking, char *word)
+{
+    struct ask *ask = &asking->ask;
+    char *equals = strchr(word, '=');
+    if (equals) {
+        *equals = '\0';
+        ask_take_key(ask, word, equals + 1);
         return;
     }
-    *equals = '\0';
-    const char *value = equals + 1;
-    if (strcmp(word, "wait") == 0) {
-        ask->wait = seconds(value);
-    } else if (strcmp(word, "priority") == 0) {
-        ask->priority = atoi(value);
-    } else if (strcmp(word, "holder") == 0) {
-        ask->holder = value;
-    } else if (strcmp(word, "reason") == 0) {
-        ask->reason = value;
-    } else if (strcmp(word, "program") == 0) {
-        ask->program = value;
-    } else if (strcmp(word, "parent") == 0) {
-        ask->parent = id_of(value);
-    } else {
-        cr_assert_fail("no key %s", word);
+    cr_assert_lt(ask->n_wants, (size_t)MAX_RESOURCES_PER_LEASE);
+    char *rest = word;
+    const char *name = strsep(&rest, ":"), *count = strsep(&rest, ":");
+    asking->units[ask->n_wants] = rest;
+    ask->wants[ask->n_wants++] = (struct want){.name = name, .count = count ? number(count) : 1};
+}
+
+void asking_parse(struct asking *asking, const char *text)
+{
+    *asking = (struct asking){.ask = {.wait = NEVER, .pid = 1, .signal = 15}};
+    for (size_t i = 0; next_word(&text, asking->words[i]); i++) {
+        cr_assert_lt(i, MAX_ASK_WORDS - 1);
+        asking_take_word(asking, asking->words[i]);
     }
 }
 
 const char *acquire(const char *who, const char *lease, const char *text)
 {
-    char words[24][64];
-    struct ask ask = {.wait = NEVER, .pid = 1};
-    for (size_t i = 0; next_word(&text, words[i]); i++) {
-        cr_assert_lt(i, 23);
-        ask_take_word(&ask, words[i]);
-    }
+    struct asking asking;
+    asking_parse(&asking, text);
     struct lease *got = (struct lease *)-1;
     const char *about = "untouched";
     enum outcome outcome =
-        core_acquire(world.core, client(who), &ask, world.now, &world.effects, &got, &about);
+        core_acquire(world.core, client(who), &asking.ask, world.now, &world.effects, &got, &about);
     bool is_refusal = outcome != OUTCOME_OK && outcome != OUTCOME_WAITING;
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], is_refusal && about ? " " : "",
         is_refusal && about ? about : "");
     cr_assert_eq(!got, is_refusal);
     if (got) {
-        name_lease(lease, got);
+        name_id(lease, got->id);
         cr_assert_eq(got->state, outcome == OUTCOME_OK ? LEASE_HELD : LEASE_WAITING);
         cr_assert_eq(got->client, client(who));
     }
@@ -308,19 +229,6 @@ const char *end_lease(const char *who, const char *lease)
     cr_assert_not_null(found, "%s is over", lease);
     core_end(world.core, found, client(who), world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
-}
-
-uint64_t token_of(const char *lease, const char *resource)
-{
-    const struct lease *found = lease_of(lease);
-    cr_assert(found && found->state == LEASE_HELD);
-    for (size_t i = 0; i < found->n_claims; i++) {
-        if (strcmp(found->claims[i].resource->name, resource) == 0) {
-            return found->claims[i].token;
-        }
-    }
-    cr_assert_fail("%s does not hold %s", lease, resource);
-    abort();
 }
 
 /* ---- operator and time ---- */
@@ -362,8 +270,6 @@ const char *drain(bool draining)
     return answer(OUTCOME_OK, NULL);
 }
 
-static const nanoseconds beginning = 1000 * NANOSECONDS_PER_SECOND;
-
 const char *tick(double at)
 {
     nanoseconds now = beginning + (nanoseconds)(at * 1e9);
@@ -378,88 +284,8 @@ const char *deadline(void)
 {
     nanoseconds next = core_next_deadline(world.core);
     struct text text = text_new();
-    if (next == NEVER) {
-        return "never";
-    }
-    say(&text, "%g", (double)(next - beginning) / 1e9);
+    say_instant(&text, next);
     return text.bytes;
-}
-
-/* ---- looking ---- */
-
-const char *state(const char *name)
-{
-    const struct resource *resource = core_find_resource(world.core, name);
-    if (!resource) {
-        return "gone";
-    }
-    struct text text = text_new();
-    say(&text, "%u/%u free=%u waiting=%u+%u", resource_in_use(resource), resource_limit(resource),
-        resource_available(resource), order_size(&resource->queue), order_size(&resource->aside));
-    cr_assert_eq(
-        resource_waiting(resource), order_size(&resource->queue) + order_size(&resource->aside));
-    return text.bytes;
-}
-
-static void say_places(struct text *text, const struct order *order)
-{
-    for (struct order_node *node = order_first(order); node; node = order_next(node)) {
-        const struct place *place =
-            (const struct place *)(const void *)((const char *)node - offsetof(struct place, node));
-        say(text, "%s ", lease_name(place->claim->lease));
-    }
-}
-
-const char *lines(const char *name)
-{
-    const struct resource *resource = core_find_resource(world.core, name);
-    cr_assert_not_null(resource);
-    struct text text = text_new();
-    const struct claim *claim;
-    TAILQ_FOREACH (claim, &resource->holders, link) {
-        say(&text, "%s ", lease_name(claim->lease));
-    }
-    say(&text, "| ");
-    say_places(&text, &resource->queue);
-    say(&text, "| ");
-    say_places(&text, &resource->aside);
-    text.bytes[text.n - 1] = '\0';
-    return text.bytes;
-}
-
-const char *resources(void)
-{
-    struct core_cursor cursor;
-    struct text text = text_new();
-    core_cursor_init(world.core, &cursor);
-    struct resource *resource;
-    size_t n = 0;
-    while ((resource = core_cursor_next(world.core, &cursor))) {
-        say(&text, "%s%s", n++ > 0 ? " " : "", resource->name);
-    }
-    core_cursor_deinit(world.core, &cursor);
-    cr_assert_eq(n, core_n_resources(world.core));
-    return text.bytes;
-}
-
-const char *lease_state(const char *name)
-{
-    const struct lease *lease = lease_of(name);
-    if (!lease) {
-        return "gone";
-    }
-    if (lease->state == LEASE_WAITING) {
-        return "waiting";
-    }
-    struct text text = text_new();
-    say(&text, "granted");
-    say_units(&text, lease);
-    return text.bytes;
-}
-
-struct core *the_core(void)
-{
-    return world.core;
 }
 
 /* ---- the world ---- */
@@ -479,6 +305,28 @@ static void require_idle(const struct resource *resource)
     cr_assert(resource->is_defined);
 }
 
+/* All processes end, and all time runs out: then nothing may be left. */
+static bool end_process(struct lease *lease, void *context)
+{
+    struct lease **foundp = context;
+    *foundp = lease->binding == BOUND_PROCESS ? lease : *foundp;
+    return !*foundp;
+}
+
+static void end_all(void)
+{
+    struct lease *lease = NULL;
+    while (!core_for_each_lease(world.core, end_process, &lease)) {
+        process_gone(lease_name(lease));
+        lease = NULL;
+    }
+    while (core_next_deadline(world.core) != NEVER) {
+        tick((double)(core_next_deadline(world.core) - beginning) / 1e9 + 1e-3);
+    }
+    cr_assert_eq(core_n_held(world.core), 0);
+    cr_assert_eq(core_n_waiting(world.core), 0);
+}
+
 void world_end(void)
 {
     for (size_t i = 0; i < MAX_CLIENTS; i++) {
@@ -486,8 +334,7 @@ void world_end(void)
             client_gone(world.clients[i]->name);
         }
     }
-    cr_assert_eq(core_n_held(world.core), 0);
-    cr_assert_eq(core_n_waiting(world.core), 0);
+    end_all();
     struct core_cursor cursor;
     struct resource *resource;
     core_cursor_init(world.core, &cursor);
@@ -498,4 +345,7 @@ void world_end(void)
     world.core = core_free(world.core);
     effects_deinit(&world.effects);
     definitions_free(world.definitions);
+    for (size_t i = 0; i < world.n_leases; i++) {
+        cr_assert_null(world.leases[i].record, "%s is over", world.leases[i].name);
+    }
 }

@@ -2,8 +2,11 @@
  *
  * There is one world in each test (Criterion runs each in a process of its own). Every operation
  * answers with a text that says what came of it, its whole list of effects included:
- *   "OUTCOME [RESOURCE]; LEASE granted UNITS; LEASE denied WHY; LEASE lost WHY; drained"
- * Texts are good for a few further calls. After each operation core_check() is run. */
+ *   "OUTCOME [RESOURCE]; LEASE granted UNITS; LEASE denied WHY; LEASE lost WHY; LEASE stop WHY;
+ *    LEASE watch; LEASE signal NUMBER; drained"
+ * An effect whose client is not there ends in "unheard". Texts are good for a few further calls.
+ * After each operation core_check() is run, what a journal would know by the changes alone is
+ * compared with the leases, and all processes that must be watched are. */
 #ifndef BERTH_TESTS_CORE_FIXTURE_H
 #define BERTH_TESTS_CORE_FIXTURE_H
 
@@ -11,7 +14,8 @@
 
 #include <criterion/criterion.h>
 
-/* The suite's .init and .fini. The end lets all clients go and requires that all units are free. */
+/* The suite's .init and .fini. The end lets all clients go, all processes end and all time run out,
+ * and requires that all units are free then. */
 void world_begin(void);
 void world_end(void);
 #define WORLD_SUITE(name) TestSuite(name, .init = world_begin, .fini = world_end)
@@ -29,10 +33,54 @@ const char *define_all(const char *const lines[]);
 const char *connect_client(const char *who);
 const char *client_gone(const char *who);
 
-/* "s:2 g wait=5 priority=3 holder=x parent=A"; without wait= for ever. The lease is called `lease`
- * from then on. A grant is answered "ok s=0,1 g=a". */
+/* "s:2 g wait=5 priority=3 holder=x parent=A once=w"; without wait= for ever. Bound to the
+ * connection, or by pid=7 (which was started at 70) or ttl=5; signal=2 kill-after=3 on-lost=term.
+ * The lease is called `lease` from then on. A grant is answered "ok s=0,1 g=a". */
 const char *acquire(const char *who, const char *lease, const char *text);
 const char *end_lease(const char *who, const char *lease);
+
+/* ---- core_lost.c: what leases are bound to, stopping, another run ---- */
+
+/* The connection's reading end: its leases as when it is gone. */
+const char *half_close(const char *who);
+/* The process that it is bound to. */
+const char *process_gone(const char *lease);
+const char *bind_to(const char *who, const char *lease, uint32_t pid);
+/* pid 1 stands for the connection's own. */
+const char *bind_to_connection(const char *who, const char *lease);
+const char *revoke(const char *lease);
+const char *drop(const char *lease);
+/* 0: as long as before. */
+const char *renew(const char *lease, double ttl);
+struct process process_of(uint32_t pid);
+
+/* The core dies with all its clients; what was written down stays. The new one has no definitions
+ * yet. Its numbers go on above all earlier ones, or, `from_one`, begin at 1. */
+void crash(bool from_one);
+void begin_grace(bool closed, double until);
+/* What is written down of it is lost. */
+void lose_record(const char *lease);
+/* All that is written down, holders in the order of their grants, then waiters by age: "A B C
+ * D=kind; effects" */
+const char *restore_all(void);
+/* crash(), define(), a grace of 10 s that is not closed, restore_all(). */
+#define restart(...) restart_with((const char *const[]){__VA_ARGS__, NULL})
+const char *restart_with(const char *const lines[]);
+/* A record made up: "ann id=7 s:2:0,1:17 g:1:b:18 pid=7 until=5" is held, its units and token
+ * being the third and fourth part; "bob s:2 g until=5" waits. Keys as of acquire, but for id=,
+ * until=, granted= and stopping=. */
+const char *restore(const char *lease, const char *text);
+
+/* "ok s=0,1", "waiting" or a refusal. */
+const char *reclaim(const char *who, const char *lease);
+/* "s:2:0,1 g:1:b holder=x": held; "s:2 g wait=5": waiting. */
+const char *reclaim_unknown(const char *who, const char *lease, const char *text);
+/* The lease's name, or "none". */
+const char *find_once(const char *who, const char *once);
+/* "never", or seconds: the end of the grace. */
+const char *grace_until(void);
+
+/* ---- operator and time ---- */
 
 /* "limit s 3", "add g a", "remove g a", "reserve s 0 [REASON]", "pause s [REASON]", "resume s",
  * "reset s" */
@@ -52,6 +100,11 @@ const char *lines(const char *resource);
 const char *resources(void);
 /* "granted s=1", "waiting", "gone" */
 const char *lease_state(const char *lease);
+
+/* "kill 10": on_lost and kill_after in force. */
+const char *stop_rules(const char *lease);
+/* "never", or "5 gone by 18.3333" */
+const char *good_until(const char *lease);
 
 struct lease *lease_of(const char *lease);
 uint64_t token_of(const char *lease, const char *resource);

@@ -56,6 +56,12 @@ uint32_t number(const char *text)
     return (uint32_t)strtoul(text, NULL, 10);
 }
 
+enum on_lost on_lost_of(const char *word)
+{
+    cr_assert(strcmp(word, "kill") == 0 || strcmp(word, "term") == 0 || strcmp(word, "warn") == 0);
+    return word[0] == 'k' ? ON_LOST_KILL : word[0] == 't' ? ON_LOST_TERM : ON_LOST_WARN;
+}
+
 static void set_items(struct definition *definition, const char *items)
 {
     char *copy = strdup(items), *save = NULL;
@@ -95,6 +101,12 @@ static void set_key(struct definition *definition, const char *key, const char *
         definition->order = strcmp(value, "first-fit") == 0 ? ORDER_FIRST_FIT : ORDER_FIFO;
     } else if (strcmp(key, "cooldown") == 0) {
         definition->cooldown = seconds(value);
+    } else if (strcmp(key, "max-hold") == 0) {
+        definition->max_hold = seconds(value);
+    } else if (strcmp(key, "kill-after") == 0) {
+        definition->kill_after = seconds(value);
+    } else if (strcmp(key, "on-lost") == 0) {
+        definition->on_lost = on_lost_of(value);
     } else if (strcmp(key, "max-priority") == 0) {
         definition->max_priority = (int32_t)number(value);
     } else if (strcmp(key, "identity") == 0) {

@@ -19,6 +19,7 @@ extern const char *const outcome_words[N_OUTCOMES];
 bool next_word(const char **restp, char word[WORD_BYTES]);
 nanoseconds seconds(const char *text);
 uint32_t number(const char *text);
+enum on_lost on_lost_of(const char *word);
 
 /* Adds what one line of define() says. */
 void definitions_parse(

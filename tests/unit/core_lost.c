@@ -1,0 +1,340 @@
+/* core_lost.c - the fixture's part about what leases are bound to, how they are stopped, and how
+ * they are made again after a core has died; see core_fixture.h. */
+#include "core_remember.h"
+#include "core_text.h"
+#include "core_world.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct lease *living(const char *lease)
+{
+    struct lease *found = lease_of(lease);
+    cr_assert_not_null(found, "%s is over", lease);
+    return found;
+}
+
+/* ---- bound to something ---- */
+
+const char *half_close(const char *who)
+{
+    core_client_end_leases(world.core, client(who), world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
+const char *process_gone(const char *lease)
+{
+    cr_assert(named(lease)->is_watched, "nobody looks at the process of %s", lease);
+    core_process_gone(world.core, living(lease), world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
+static const char *bind_lease(
+    const char *who, const char *lease, enum binding binding, struct process process)
+{
+    enum outcome outcome =
+        lease_bind(living(lease), client(who), binding, &process, &world.effects);
+    if (outcome == OUTCOME_OK) {
+        named(lease)->is_watched = false;
+    }
+    return answer(outcome, NULL);
+}
+
+const char *bind_to(const char *who, const char *lease, uint32_t pid)
+{
+    return bind_lease(who, lease, BOUND_PROCESS, process_of(pid));
+}
+
+const char *bind_to_connection(const char *who, const char *lease)
+{
+    return bind_lease(who, lease, BOUND_CONNECTION, (struct process){.pid = 1});
+}
+
+/* ---- taken away ---- */
+
+const char *revoke(const char *lease)
+{
+    core_revoke(world.core, living(lease), world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
+const char *drop(const char *lease)
+{
+    core_drop(world.core, living(lease), world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
+const char *renew(const char *lease, double ttl)
+{
+    return answer(
+        core_renew(world.core, living(lease), (nanoseconds)(ttl * 1e9), world.now, &world.effects),
+        NULL);
+}
+
+/* ---- another run ---- */
+
+/* The last words of a core that is killed are heard by nobody. */
+static void forget_effects(void)
+{
+    effects_clear(&world.effects);
+}
+
+void crash(bool from_one)
+{
+    uint64_t next = from_one ? 1 : core_next_number(world.core) + 1000;
+    struct core_options options = {.first_id = next, .first_token = next, .seed = 1};
+    core_drain(world.core, true, world.now, &world.effects);
+    forget_effects();
+    for (size_t i = 0; i < MAX_CLIENTS; i++) {
+        if (world.clients[i]) {
+            core_client_deinit(world.core, &world.clients[i]->client, world.now, &world.effects);
+            forget_effects();
+            free(world.clients[i]);
+            world.clients[i] = NULL;
+        }
+    }
+    core_abandon(world.core, world.now, &world.effects);
+    forget_effects();
+    core_free(world.core);
+    definitions_free(world.definitions);
+    world.definitions = NULL;
+    world.core = core_new(&options);
+    for (size_t i = 0; i < world.n_leases; i++) {
+        world.leases[i].is_watched = false;
+    }
+}
+
+void begin_grace(bool closed, double until)
+{
+    core_begin_grace(world.core, closed, beginning + (nanoseconds)(until * 1e9));
+}
+
+void lose_record(const char *lease)
+{
+    cr_assert_not_null(named(lease)->record, "%s is not written down", lease);
+    named(lease)->record = forget(named(lease)->record);
+}
+
+/* A record that is refused is forgotten. */
+static enum outcome restore_one(struct named_lease *its)
+{
+    struct lease *lease = (struct lease *)-1;
+    enum outcome outcome = core_restore(world.core, its->record, world.now, &world.effects, &lease);
+    cr_assert_eq(!lease, outcome != OUTCOME_OK);
+    forget(its->record);
+    its->record = NULL;
+    if (lease && lease->state != LEASE_ENDED) {
+        cr_assert_eq(lease->id, its->id);
+        cr_assert(lease_is_away(lease));
+        its->record = remember(lease);
+    }
+    return outcome;
+}
+
+/* Holders in the order of their grants, then waiters by age. */
+static bool goes_before(const struct remembered *a, const struct remembered *b)
+{
+    if (a->is_held != b->is_held) {
+        return a->is_held;
+    }
+    bool by_grant = a->is_held && a->granted_at != b->granted_at;
+    return by_grant ? a->granted_at < b->granted_at : a->id < b->id;
+}
+
+const char *restore_all(void)
+{
+    static bool is_done[MAX_LEASES];
+    struct text text = text_new();
+    memset(is_done, 0, sizeof is_done);
+    for (;;) {
+        struct named_lease *next = NULL;
+        for (size_t i = 0; i < world.n_leases; i++) {
+            struct named_lease *its = &world.leases[i];
+            bool is_sooner =
+                its->record && !is_done[i] && (!next || goes_before(its->record, next->record));
+            next = is_sooner ? its : next;
+        }
+        if (!next) {
+            return and_effects(&text);
+        }
+        is_done[next - world.leases] = true;
+        enum outcome outcome = restore_one(next);
+        say(&text, "%s%s", text.n > 0 ? " " : "", next->name);
+        if (outcome != OUTCOME_OK) {
+            say(&text, "=%s", outcome_words[outcome]);
+        }
+    }
+}
+
+const char *restart_with(const char *const lines_of_file[])
+{
+    crash(false);
+    EXPECT(define_all(lines_of_file), "ok");
+    core_begin_grace(world.core, false, world.now + 10 * NANOSECONDS_PER_SECOND);
+    return restore_all();
+}
+
+/* ---- made up ---- */
+
+/* "0,1", "a,b": slots are digits. */
+static void parse_units(char *text, struct remembered_unit *units, uint32_t count)
+{
+    uint32_t n = 0;
+    for (char *unit; (unit = strsep(&text, ",")); n++) {
+        cr_assert_lt(n, count);
+        bool is_slot = isdigit((unsigned char)unit[0]);
+        units[n] = (struct remembered_unit){
+            .item = is_slot ? NULL : unit, .slot = is_slot ? number(unit) : 0};
+    }
+    cr_assert_eq(n, count);
+}
+
+enum { MAX_COUNT = 8 };
+
+struct made_up {
+    struct remembered remembered;
+    struct asking asking;
+    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
+};
+
+static nanoseconds instant(const char *text)
+{
+    return beginning + seconds(text);
+}
+
+/* Keys that no ask has; false if it is another. */
+static bool take_key(struct remembered *remembered, const char *word)
+{
+    const char *value = strchr(word, '=');
+    if (strncmp(word, "id=", 3) == 0) {
+        remembered->id = number(value + 1);
+    } else if (strncmp(word, "until=", 6) == 0) {
+        remembered->until = instant(value + 1);
+    } else if (strncmp(word, "granted=", 8) == 0) {
+        remembered->granted_at = instant(value + 1);
+    } else if (strncmp(word, "stopping=", 9) == 0) {
+        remembered->stopping = value[1] == 'r' ? OUTCOME_REVOKED : OUTCOME_MAX_HOLD;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void take_claim(struct made_up *made_up, size_t i)
+{
+    struct remembered_claim *claim = &made_up->remembered.claims[i];
+    const struct want *want = &made_up->asking.ask.wants[i];
+    *claim = (struct remembered_claim){.name = want->name, .count = want->count};
+    if (made_up->remembered.is_held) {
+        char *token = made_up->asking.units[i];
+        char *units = strsep(&token, ":");
+        cr_assert_leq(want->count, (uint32_t)MAX_COUNT);
+        parse_units(units, made_up->units[i], want->count);
+        claim->units = made_up->units[i];
+        claim->is_pool = claim->units[0].item != NULL;
+        claim->token = number(token);
+    }
+}
+
+static void make_up(struct made_up *made_up, const char *text)
+{
+    struct remembered *remembered = &made_up->remembered;
+    struct ask *ask = &made_up->asking.ask;
+    char who[64], word[64], rest[512] = "";
+    cr_assert(next_word(&text, who));
+    *remembered = (struct remembered){.uid = uid_of(who),
+        .until = NEVER,
+        .asked_at = beginning,
+        .granted_at = beginning,
+        .kill_after = 10 * NANOSECONDS_PER_SECOND,
+        .on_lost = ON_LOST_KILL};
+    while (next_word(&text, word)) {
+        if (!take_key(remembered, word)) {
+            strcat(strcat(rest, " "), word);
+        }
+    }
+    asking_parse(&made_up->asking, rest);
+    remembered->is_held = made_up->asking.units[0] != NULL;
+    remembered->binding = ask->binding;
+    remembered->process = ask->process;
+    remembered->pid = ask->pid;
+    remembered->ttl = ask->ttl;
+    remembered->signal = ask->signal;
+    remembered->priority = ask->priority;
+    remembered->holder = ask->holder;
+    remembered->once = ask->once;
+    remembered->on_lost = ask->has_on_lost ? ask->on_lost : remembered->on_lost;
+    remembered->kill_after = ask->has_kill_after ? ask->kill_after : remembered->kill_after;
+    remembered->n_claims = ask->n_wants;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        take_claim(made_up, i);
+    }
+}
+
+const char *restore(const char *lease, const char *text)
+{
+    struct made_up *made_up = calloc(1, sizeof *made_up);
+    struct lease *restored = NULL;
+    make_up(made_up, text);
+    enum outcome outcome =
+        core_restore(world.core, &made_up->remembered, world.now, &world.effects, &restored);
+    if (restored) {
+        struct named_lease *its = name_id(lease, restored->id);
+        its->record = restored->state == LEASE_ENDED ? NULL : remember(restored);
+    }
+    free(made_up);
+    return answer(outcome, NULL);
+}
+
+/* ---- coming back ---- */
+
+const char *reclaim(const char *who, const char *lease)
+{
+    struct lease *found = living(lease);
+    struct text text = text_new();
+    enum outcome outcome = core_reclaim(world.core, client(who), found, world.now, &world.effects);
+    say(&text, "%s", outcome_words[outcome]);
+    if (outcome == OUTCOME_OK) {
+        cr_assert_eq(found->client, client(who));
+        say_units(&text, found);
+    }
+    return and_effects(&text);
+}
+
+const char *reclaim_unknown(const char *who, const char *lease, const char *text)
+{
+    struct asking asking;
+    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
+    const struct remembered_unit *pointers[MAX_RESOURCES_PER_LEASE];
+    struct lease *got = NULL;
+    const char *about = NULL;
+    asking_parse(&asking, text);
+    bool is_held = asking.units[0] != NULL;
+    for (size_t i = 0; is_held && i < asking.ask.n_wants; i++) {
+        parse_units(asking.units[i], units[i], asking.ask.wants[i].count);
+        pointers[i] = units[i];
+    }
+    enum outcome outcome = core_reclaim_unknown(world.core, client(who), &asking.ask,
+        named(lease)->id, is_held ? pointers : NULL, world.now, &world.effects, &got, &about);
+    struct text out = text_new();
+    say(&out, "%s%s%s", outcome_words[outcome], about ? " " : "", about ? about : "");
+    cr_assert_eq(!got, outcome != OUTCOME_OK && outcome != OUTCOME_WAITING);
+    if (outcome == OUTCOME_OK) {
+        say_units(&out, got);
+    }
+    return and_effects(&out);
+}
+
+const char *find_once(const char *who, const char *once)
+{
+    const struct lease *found = core_find_once(world.core, uid_of(who), once);
+    return found ? lease_name(found) : "none";
+}
+
+const char *grace_until(void)
+{
+    struct text text = text_new();
+    say_instant(&text, core_grace_until(world.core));
+    return text.bytes;
+}

@@ -1,0 +1,157 @@
+/* core_remember.c - see the header. */
+#include "core_remember.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy(const char *string)
+{
+    return string ? strdup(string) : NULL;
+}
+
+static nanoseconds until(const struct lease *lease)
+{
+    if (lease->state == LEASE_HELD) {
+        return lease_until(lease);
+    }
+    const struct order_node *timer = &lease->waiting->timer;
+    return order_contains(timer) ? (nanoseconds)timer->major : NEVER;
+}
+
+static void remember_claim(struct remembered_claim *out, const struct claim *claim, bool is_held)
+{
+    *out = (struct remembered_claim){.name = copy(claim->resource->name), .count = claim->count};
+    if (!is_held) {
+        return;
+    }
+    struct remembered_unit *units = calloc(claim->count, sizeof *units);
+    size_t n = 0;
+    for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
+        units[n].slot = unit->item ? 0 : unit->index;
+        units[n++].item = copy(unit->item);
+    }
+    out->units = units;
+    out->token = claim->token;
+    out->is_pool = resource_is_pool(claim->resource);
+}
+
+struct remembered *remember(const struct lease *lease)
+{
+    struct remembered *remembered = calloc(1, sizeof *remembered);
+    *remembered = (struct remembered){
+        .id = lease->id,
+        .is_held = lease->state == LEASE_HELD,
+        .uid = lease->uid,
+        .pid = lease->pid,
+        .priority = lease->priority,
+        .binding = (enum binding)lease->binding,
+        .process = lease->process,
+        .asked_at = lease->asked_at,
+        .granted_at = lease->granted_at,
+        .until = until(lease),
+        .ttl = lease->ttl,
+        .kill_after = lease->kill_after,
+        .on_lost = (enum on_lost)lease->on_lost,
+        .stopping = (enum outcome)lease->stopping,
+        .signal = lease->signal,
+        .parent = lease->parent,
+        .holder = copy(lease->holder),
+        .reason = copy(lease->reason),
+        .program = copy(lease->program),
+        .once = copy(lease->once),
+        .n_claims = lease->n_claims,
+    };
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        remember_claim(&remembered->claims[i], &lease->claims[i], remembered->is_held);
+    }
+    return remembered;
+}
+
+static void free_const(const void *memory)
+{
+    free((void *)(uintptr_t)memory);
+}
+
+struct remembered *forget(struct remembered *remembered)
+{
+    for (size_t i = 0; remembered && i < remembered->n_claims; i++) {
+        const struct remembered_claim *claim = &remembered->claims[i];
+        for (size_t k = 0; claim->units && k < claim->count; k++) {
+            free_const(claim->units[k].item);
+        }
+        free_const(claim->units);
+        free_const(claim->name);
+    }
+    if (remembered) {
+        free_const(remembered->holder);
+        free_const(remembered->reason);
+        free_const(remembered->program);
+        free_const(remembered->once);
+        free(remembered);
+    }
+    return NULL;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static const char *claim_difference(
+    const struct remembered_claim *a, const struct remembered_claim *b, bool is_held)
+{
+    if (!same(a->name, b->name) || a->count != b->count) {
+        return "a claim";
+    }
+    if (is_held && (a->token != b->token || a->is_pool != b->is_pool)) {
+        return "a token";
+    }
+    for (size_t i = 0; is_held && i < a->count; i++) {
+        if (a->units[i].slot != b->units[i].slot || !same(a->units[i].item, b->units[i].item)) {
+            return "a unit";
+        }
+    }
+    return NULL;
+}
+
+const char *remembered_difference(const struct remembered *a, const struct remembered *b)
+{
+    const struct {
+        const char *name;
+        bool is_same;
+    } fields[] = {
+        {"id", a->id == b->id},
+        {"state", a->is_held == b->is_held},
+        {"uid", a->uid == b->uid},
+        {"pid", a->pid == b->pid},
+        {"priority", a->priority == b->priority},
+        {"binding", a->binding == b->binding},
+        {"process", a->process.pid == b->process.pid && a->process.started == b->process.started},
+        {"asked_at", a->asked_at == b->asked_at},
+        {"granted_at", a->granted_at == b->granted_at},
+        {"until", a->until == b->until},
+        {"ttl", a->ttl == b->ttl},
+        {"kill_after", a->kill_after == b->kill_after},
+        {"on_lost", a->on_lost == b->on_lost},
+        {"stopping", a->stopping == b->stopping},
+        {"signal", a->signal == b->signal},
+        {"parent", a->parent == b->parent},
+        {"holder", same(a->holder, b->holder)},
+        {"reason", same(a->reason, b->reason)},
+        {"program", same(a->program, b->program)},
+        {"once", same(a->once, b->once)},
+        {"claims", a->n_claims == b->n_claims},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (!fields[i].is_same) {
+            return fields[i].name;
+        }
+    }
+    for (size_t i = 0; i < a->n_claims; i++) {
+        const char *difference = claim_difference(&a->claims[i], &b->claims[i], a->is_held);
+        if (difference) {
+            return difference;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,74 @@
+/* core_world.h - the one world of a test, for the fixture's own files alone. */
+#ifndef BERTH_TESTS_CORE_WORLD_H
+#define BERTH_TESTS_CORE_WORLD_H
+
+#include "core_fixture.h"
+
+enum { MAX_CLIENTS = 64, MAX_LEASES = 512, TEXT_BYTES = 8192, N_TEXTS = 16 };
+
+struct named_client {
+    char name[16];
+    struct client client;
+};
+
+struct named_lease {
+    char name[16];
+    uint64_t id;
+    struct remembered *record; /* what a journal would say of it, or NULL */
+    bool is_watched; /* EFFECT_WATCH has come, for its present process */
+};
+
+struct world {
+    struct core *core;
+    struct effects effects;
+    nanoseconds now;
+    struct definitions *definitions;
+    struct named_client *clients[MAX_CLIENTS];
+    struct named_lease leases[MAX_LEASES];
+    size_t n_leases;
+};
+
+extern struct world world;
+
+/* Instants are told in seconds since then. */
+static const nanoseconds beginning = 1000 * NANOSECONDS_PER_SECOND;
+
+/* ---- texts ---- */
+
+struct text {
+    char *bytes;
+    size_t n;
+};
+
+struct text text_new(void);
+__attribute__((format(printf, 2, 3))) void say(struct text *text, const char *format, ...);
+/* "never" or seconds */
+void say_instant(struct text *text, nanoseconds instant);
+void say_units(struct text *text, const struct lease *lease);
+const char *lease_name(const struct lease *lease);
+/* The end of every operation: the effects, and all that must be true whatever they are. */
+const char *and_effects(struct text *text);
+const char *answer(enum outcome outcome, const char *about);
+
+/* ---- names ---- */
+
+/* Connects it if need be. */
+struct client *client(const char *who);
+struct named_client **find_client(const char *who);
+uint32_t uid_of(const char *who);
+/* NULL if there was none. */
+struct named_lease *named(const char *lease);
+struct named_lease *named_by_id(uint64_t id);
+/* A lease of that id is called so from now on. */
+struct named_lease *name_id(const char *name, uint64_t id);
+
+/* "s:2 g:1:b wait=5" */
+enum { MAX_ASK_WORDS = 24 };
+struct asking {
+    struct ask ask; /* its strings point into `words` */
+    char *units[MAX_RESOURCES_PER_LEASE]; /* what follows the count, or NULL */
+    char words[MAX_ASK_WORDS][64];
+};
+void asking_parse(struct asking *asking, const char *text);
+
+#endif

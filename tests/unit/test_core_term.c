@@ -1,0 +1,608 @@
+/* test_core_term.c - leases whose time is limited, and leases that are taken away: who is told,
+ * who is signalled, and when the units are free (doc/protocol.md, "Stopping"). */
+#include "core_fixture.h"
+
+#include <stdio.h>
+
+WORLD_SUITE(term);
+
+/* With kill-after=3 the margin is 1 s: a client that is there gets 3.5 s, a process alone 3 s. */
+static void one_holder(const char *keys, const char *ask)
+{
+    char line[128], text[128];
+    snprintf(line, sizeof line, "lock d kill-after=3 %s", keys);
+    snprintf(text, sizeof text, "d %s", ask);
+    EXPECT(define(line), "ok");
+    EXPECT(acquire("ann", "A", text), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+}
+
+/* ---- on-lost = kill ---- */
+
+Test(term, kill_process_client)
+{
+    one_holder("", "pid=7");
+    EXPECT(tick(1), "ok");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(deadline(), "4.5");
+    EXPECT(good_until("A"), "never");
+    EXPECT(tick(4.499), "ok");
+    EXPECT(tick(4.5), "ok; A signal 9");
+    EXPECT(state("d"), "1/1 free=0 waiting=1+0");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, kill_process_client_that_obeys)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* The job is gone before its wrapper has released. */
+Test(term, kill_process_that_obeys_before_its_client)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(2), "ok");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+Test(term, kill_process_alone)
+{
+    one_holder("", "pid=7 signal=2");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(tick(1), "ok");
+    EXPECT(revoke("A"), "ok; A signal 2");
+    EXPECT(deadline(), "4");
+    EXPECT(tick(3.999), "ok");
+    EXPECT(tick(4), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* Again each second, for one that the kernel cannot end yet. Held until it is dead. */
+Test(term, killed_again_and_again)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(3), "ok; A signal 9");
+    EXPECT(deadline(), "4");
+    EXPECT(tick(4), "ok; A signal 9");
+    EXPECT(tick(4.9), "ok");
+    EXPECT(tick(5), "ok; A signal 9");
+    EXPECT(lease_state("A"), "granted d=0");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+/* A daemon that was stopped itself sends one signal, not one for each second that it missed. */
+Test(term, killed_once_after_a_long_pause)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(60), "ok; A signal 9");
+    EXPECT(deadline(), "61");
+}
+
+Test(term, kill_connection_client)
+{
+    one_holder("", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(deadline(), "3.5");
+    EXPECT(tick(3.499), "ok");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+/* Of an earlier berthd, and not back yet. */
+Test(term, kill_connection_absent)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann d:1:0:5 id=3 kill-after=3"), "ok");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(tick(2.999), "ok");
+    EXPECT(tick(3), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(term, kill_time_client)
+{
+    one_holder("", "ttl=50");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, kill_time_alone)
+{
+    one_holder("", "ttl=50");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* ---- on-lost = term ---- */
+
+Test(term, term_process_client)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(3.499), "ok");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, term_process_alone)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(2.999), "ok");
+    EXPECT(tick(3), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(term, term_process_that_obeys)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(1), "ok");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+Test(term, term_connection_client)
+{
+    one_holder("on-lost=term", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, term_connection_absent)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann d:1:0:5 id=3 kill-after=3 on-lost=term"), "ok");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(tick(3), "ok; A lost revoked unheard");
+}
+
+Test(term, term_time_client)
+{
+    one_holder("on-lost=term", "ttl=50");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, term_time_alone)
+{
+    one_holder("on-lost=term", "ttl=50");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+}
+
+/* ---- on-lost = warn ---- */
+
+Test(term, warn_process_client)
+{
+    one_holder("on-lost=warn", "pid=7");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, warn_process_alone)
+{
+    one_holder("on-lost=warn", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(term, warn_connection_client)
+{
+    one_holder("on-lost=warn", "");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, warn_connection_absent)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann d:1:0:5 id=3 on-lost=warn"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard");
+    EXPECT(grace_until(), "never");
+}
+
+Test(term, warn_time_client)
+{
+    one_holder("on-lost=warn", "ttl=50");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, warn_time_alone)
+{
+    one_holder("on-lost=warn", "ttl=50");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+}
+
+/* ---- while it is being stopped ---- */
+
+/* The client leaves: what it had to do is ours from now on. */
+Test(term, client_leaves_while_stopping)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(1), "ok");
+    EXPECT(client_gone("ann"), "ok; A signal 15");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+Test(term, client_leaves_after_sigkill)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(tick(4.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+Test(term, client_leaves_while_stopping_term)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(client_gone("ann"), "ok; A signal 15");
+    EXPECT(tick(3.5), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(term, client_leaves_while_stopping_connection)
+{
+    one_holder("", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(client_gone("ann"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* Comes back in the middle of it: is told once more. */
+Test(term, client_comes_back_while_stopping)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(1), "ok");
+    EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked");
+    EXPECT(tick(3), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, process_was_gone_before)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(reclaim("ann", "A"), "ok d=0");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, revoked_twice)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(2), "ok");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(deadline(), "3.5");
+}
+
+Test(term, dropped_while_stopping)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(drop("A"), "ok; A lost dropped; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+Test(term, bound_to_another_process_while_stopping)
+{
+    one_holder("", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(bind_to("ann", "A", 8), "ok; A watch");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(term, renewed_while_stopping)
+{
+    one_holder("max-hold=5", "pid=7");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(tick(5), "ok; A watch; A stop max-hold");
+    EXPECT(renew("A", 0), "lost");
+}
+
+/* ---- those who wait ---- */
+
+Test(term, revoke_and_drop_of_waiters)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s:2 pid=7 on-lost=kill"), "waiting");
+    EXPECT(acquire("di", "D", "s"), "waiting");
+    EXPECT(revoke("B"), "ok; B denied cancelled");
+    EXPECT(drop("C"), "ok; C denied cancelled; D granted s=1");
+}
+
+/* ---- drop ---- */
+
+Test(term, drop_of_holders)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(acquire("ann", "T", "s ttl=9"), "ok s=1");
+    EXPECT(acquire("cy", "C", "s"), "ok s=2");
+    EXPECT(acquire("bob", "B", "s:3"), "waiting");
+    EXPECT(drop("C"), "ok; C lost dropped");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(drop("T"), "ok; T lost dropped unheard");
+    EXPECT(drop("A"), "ok; A lost dropped unheard; B granted s=0,1,2");
+    EXPECT(deadline(), "never");
+}
+
+/* ---- max-hold ---- */
+
+Test(term, max_hold)
+{
+    one_holder("max-hold=5", "pid=7");
+    EXPECT(good_until("A"), "5 gone by 9");
+    EXPECT(deadline(), "5");
+    EXPECT(tick(4.999), "ok");
+    EXPECT(tick(5), "ok; A watch; A stop max-hold");
+    EXPECT(deadline(), "8.5");
+    EXPECT(tick(8.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost max-hold; B granted d=0");
+    EXPECT(good_until("B"), "13.5 gone by 17.5");
+}
+
+Test(term, max_hold_without_a_client)
+{
+    one_holder("max-hold=5", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(tick(5), "ok; A signal 15");
+    EXPECT(tick(8), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+Test(term, max_hold_of_the_connection)
+{
+    one_holder("max-hold=5", "");
+    EXPECT(tick(5), "ok; A stop max-hold");
+    EXPECT(tick(8.5), "ok; A lost max-hold; B granted d=0");
+}
+
+Test(term, max_hold_with_warn)
+{
+    one_holder("max-hold=5 on-lost=warn", "pid=7");
+    EXPECT(tick(5), "ok; A lost max-hold; B granted d=0");
+}
+
+/* The shortest of its resources'. */
+Test(term, max_hold_of_several)
+{
+    EXPECT(define("lock a max-hold=9", "lock b", "lock c max-hold=4"), "ok");
+    EXPECT(acquire("ann", "A", "a b c"), "ok a=0 b=0 c=0");
+    EXPECT(acquire("ann", "B", "a b c"), "waiting");
+    EXPECT(deadline(), "4");
+    EXPECT(end_lease("ann", "A"), "ok; B granted a=0 b=0 c=0");
+    EXPECT(deadline(), "4");
+}
+
+/* A reload changes nothing for who holds already. */
+Test(term, max_hold_changed_by_a_reload)
+{
+    one_holder("max-hold=5", "");
+    EXPECT(define("lock d max-hold=1 kill-after=3"), "ok");
+    EXPECT(tick(2), "ok");
+    EXPECT(deadline(), "5");
+    EXPECT(tick(5), "ok; A stop max-hold");
+}
+
+/* A late tick: from when it is noticed, the job has all its time. */
+Test(term, max_hold_noticed_late)
+{
+    one_holder("max-hold=5", "pid=7");
+    EXPECT(tick(20), "ok; A watch; A stop max-hold");
+    EXPECT(deadline(), "23.5");
+}
+
+/* ---- ttl ---- */
+
+Test(term, ttl_runs_out)
+{
+    one_holder("", "ttl=5");
+    EXPECT(good_until("A"), "5 gone by 9");
+    EXPECT(tick(5), "ok; A stop expired; B granted d=0");
+    EXPECT(lease_state("A"), "gone");
+}
+
+/* Even with warn it is told as what it is. */
+Test(term, ttl_runs_out_warn)
+{
+    one_holder("on-lost=warn", "ttl=5");
+    EXPECT(tick(5), "ok; A stop expired; B granted d=0");
+}
+
+Test(term, renewed)
+{
+    one_holder("", "ttl=5");
+    EXPECT(tick(4), "ok");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(deadline(), "9");
+    EXPECT(tick(8.999), "ok");
+    EXPECT(renew("A", 2), "ok");
+    EXPECT(deadline(), "10.999");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(deadline(), "10.999");
+    EXPECT(renew("A", 100), "ok");
+    EXPECT(deadline(), "108.999");
+    EXPECT(renew("A", 1), "ok");
+    EXPECT(tick(9.999), "ok; A stop expired; B granted d=0");
+}
+
+Test(term, renewed_while_away)
+{
+    one_holder("", "ttl=5");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(tick(4), "ok");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(tick(9), "ok; A stop expired unheard; B granted d=0");
+}
+
+Test(term, renewed_while_waiting)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d ttl=5"), "waiting");
+    EXPECT(renew("B", 0), "lost");
+    EXPECT(renew("B", 3), "lost");
+}
+
+Test(term, only_looked_at)
+{
+    EXPECT(define("semaphore s limit=2 max-hold=5"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    EXPECT(tick(1), "ok");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(renew("B", 0), "ok");
+    EXPECT(renew("A", 3), "kind");
+    EXPECT(renew("B", 3), "kind");
+    EXPECT(deadline(), "5");
+}
+
+Test(term, never_beyond_max_hold)
+{
+    one_holder("max-hold=8", "ttl=5");
+    EXPECT(tick(4), "ok");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(deadline(), "8");
+    EXPECT(renew("A", 100), "ok");
+    EXPECT(deadline(), "8");
+    EXPECT(renew("A", 2), "ok");
+    EXPECT(deadline(), "6");
+    EXPECT(renew("A", 9), "ok");
+    EXPECT(tick(8), "ok; A lost max-hold; B granted d=0");
+}
+
+Test(term, a_ttl_longer_than_max_hold)
+{
+    one_holder("max-hold=8", "ttl=100");
+    EXPECT(good_until("A"), "8 gone by 12");
+    EXPECT(tick(8), "ok; A lost max-hold; B granted d=0");
+}
+
+/* No span is too long. */
+Test(term, a_ttl_beyond_the_end_of_time)
+{
+    one_holder("", "ttl=9223372036");
+    EXPECT(deadline(), "never");
+    EXPECT(good_until("A"), "never");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(good_until("A"), "never");
+    EXPECT(renew("A", 9223372036), "ok");
+    EXPECT(deadline(), "never");
+    EXPECT(renew("A", 5), "ok");
+    EXPECT(deadline(), "5");
+    EXPECT(renew("A", 9223372036), "ok");
+    EXPECT(deadline(), "never");
+    EXPECT(renew("A", 1), "ok");
+}
+
+/* Those that end at the same instant end by age, and their units go to the next in line. */
+Test(term, ties_go_by_age)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s ttl=5"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s ttl=5"), "ok s=1");
+    EXPECT(acquire("cy", "C", "s ttl=3"), "ok s=2");
+    EXPECT(acquire("di", "D", "s:3 wait=5"), "waiting");
+    EXPECT(renew("C", 5), "ok");
+    EXPECT(tick(5), "ok; A stop expired; B stop expired; C stop expired; D granted s=0,1,2");
+}
+
+/* A unit that rests after its ttl ran out. */
+Test(term, cooldown_after_the_ttl)
+{
+    EXPECT(define("lock d cooldown=2"), "ok");
+    EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(tick(5), "ok; A stop expired");
+    EXPECT(tick(7), "ok; B granted d=0");
+}
+
+/* ---- stricter and laxer ---- */
+
+Test(term, the_resources_rules)
+{
+    EXPECT(define("lock d", "lock e kill-after=2 on-lost=term", "lock f kill-after=5 on-lost=warn"),
+        "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(stop_rules("A"), "kill 10");
+    EXPECT(acquire("ann", "B", "e f"), "ok e=0 f=0");
+    EXPECT(stop_rules("B"), "term 2");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(acquire("ann", "C", "f e d"), "ok f=0 e=0 d=0");
+    EXPECT(stop_rules("C"), "kill 2");
+}
+
+Test(term, stricter_than_the_resource)
+{
+    EXPECT(define("semaphore s limit=9 kill-after=5 on-lost=term"), "ok");
+    EXPECT(acquire("ann", "A", "s kill-after=2"), "ok s=0");
+    EXPECT(stop_rules("A"), "term 2");
+    EXPECT(acquire("ann", "B", "s on-lost=kill"), "ok s=1");
+    EXPECT(stop_rules("B"), "kill 5");
+    EXPECT(acquire("ann", "C", "s on-lost=term kill-after=5"), "ok s=2");
+    EXPECT(stop_rules("C"), "term 5");
+    EXPECT(acquire("ann", "D", "s kill-after=0"), "ok s=3");
+    EXPECT(stop_rules("D"), "term 0");
+}
+
+Test(term, laxer_than_the_resource)
+{
+    EXPECT(define("semaphore s limit=9 kill-after=5 on-lost=term", "lock d on-lost=kill"), "ok");
+    EXPECT(acquire("ann", "A", "s kill-after=6"), "forbidden s");
+    EXPECT(acquire("ann", "A", "s on-lost=warn"), "forbidden s");
+    EXPECT(acquire("ann", "A", "s d on-lost=term"), "forbidden d");
+    EXPECT(acquire("ann", "A", "d s kill-after=6"), "forbidden s");
+    EXPECT(acquire("ann", "A", "d s on-lost=kill kill-after=5"), "ok d=0 s=0");
+}
+
+/* No patience at all: the signal and SIGKILL at the next tick. */
+Test(term, no_patience)
+{
+    EXPECT(define("lock d kill-after=0"), "ok");
+    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(deadline(), "0");
+    EXPECT(tick(0), "ok; A signal 9");
+    EXPECT(deadline(), "1");
+}
+
+/* The margin is a third of kill-after, and at least a second. */
+Test(term, margins)
+{
+    EXPECT(define("semaphore s limit=9 kill-after=12 max-hold=1"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(good_until("A"), "1 gone by 17");
+    EXPECT(acquire("ann", "B", "s kill-after=3"), "ok s=1");
+    EXPECT(good_until("B"), "1 gone by 5");
+    EXPECT(acquire("ann", "C", "s kill-after=0"), "ok s=2");
+    EXPECT(good_until("C"), "1 gone by 2");
+    EXPECT(tick(1), "ok; A stop max-hold; B stop max-hold; C stop max-hold");
+    EXPECT(tick(1.5), "ok; C lost max-hold");
+    EXPECT(tick(4.5), "ok; B lost max-hold");
+    EXPECT(tick(14.999), "ok");
+    EXPECT(tick(15), "ok; A lost max-hold");
+}
