@@ -1,0 +1,206 @@
+"""berth run and berthd together: jobs stopped because their lease is gone, and those that are
+not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import read_line
+from lines import DEADLINE
+
+CONFIGURATION = """
+[lock deploy]
+kill-after = 300ms
+[lock patient]
+kill-after = 20s
+[lock polite]
+on-lost = term
+[lock free]
+on-lost = warn
+[lock short]
+max-hold = 700ms
+kill-after = 500ms
+[lock short-free]
+max-hold = 300ms
+on-lost = warn
+"""
+
+REPORT = [sys.executable, os.path.join(os.path.dirname(__file__), "report_signals.py")]
+STUBBORN = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"]
+
+
+def start(berth, name, command, *args):
+    process = berth.start("run", *args, name, "--", *command, env={"PATH": os.environ["PATH"]})
+    assert read_line(process.stdout) == "ready"
+    return process
+
+
+def holder_of(daemon, name):
+    return [line.split(" ")[1] for line in daemon.client().lines(f"status {name}")
+            if line.startswith("holder ")]
+
+
+def is_free(berth, name):
+    return berth("run", "-n", name, "--", "true").returncode == 0
+
+
+def error_of(process, status):
+    assert process.wait(DEADLINE) == status
+    return process.stderr.read().decode()
+
+
+@pytest.mark.parametrize("job", [REPORT, STUBBORN])
+def test_revoked(berth, berthd, job):
+    """The units are free only when the job is gone."""
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "deploy", job)
+    waiter = berth.start("run", "deploy", "--", "sh", "-c", f"kill -0 {process.pid} && echo on")
+    [lease] = holder_of(daemon, "deploy")
+    assert daemon.client().request(f"revoke {lease}") == "ok"
+    error = error_of(process, 124)
+    assert error.startswith("berth: stopping the job: ") and error.endswith("(revoked)\n")
+    assert error.count("\n") == 1
+    assert waiter.wait(DEADLINE) in (0, 1)
+
+
+@pytest.mark.parametrize("job", [REPORT, STUBBORN])
+def test_held_for_too_long(berth, berthd, job):
+    berthd(CONFIGURATION)
+    process = start(berth, "short", job)
+    error = error_of(process, 124)
+    assert error.startswith("berth: stopping the job: ") and error.endswith("(max-hold)\n")
+    assert is_free(berth, "short")
+
+
+def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
+    """The wrapper knows until when, and needs nobody."""
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "short", STUBBORN)
+    daemon.signal(signal.SIGSTOP)
+    try:
+        begun = time.monotonic()
+        assert process.wait(DEADLINE) == 124
+        assert time.monotonic() - begun < 3
+    finally:
+        daemon.signal(signal.SIGCONT)
+    assert process.stderr.read().decode().endswith("(deadline)\n")
+    assert is_free(berth, "short")
+
+
+def test_held_for_too_long_while_berthd_is_away(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "short", STUBBORN)
+    daemon.kill()
+    assert error_of(process, 124).endswith("(deadline)\n")
+    daemon.start()
+    assert is_free(berth, "short")
+
+
+def test_revoked_politely(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "polite", REPORT, "-s", "USR1")
+    [lease] = holder_of(daemon, "polite")
+    assert daemon.client().request(f"revoke {lease}") == "ok"
+    assert {read_line(process.stdout), read_line(process.stdout)} == {"SIGUSR1", "SIGCONT"}
+    process.send_signal(signal.SIGTERM)
+    assert "(revoked)" in error_of(process, 124)
+    assert is_free(berth, "polite")
+
+
+@pytest.mark.parametrize("name, code", [("free", "revoked"), ("short-free", "max-hold")])
+def test_only_warned(berth, berthd, name, code):
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, name, REPORT)
+    if code == "revoked":
+        [lease] = holder_of(daemon, name)
+        assert daemon.client().request(f"revoke {lease}") == "ok"
+    line = read_line(process.stderr)
+    assert line.startswith("berth: ") and line.endswith(f"({code}); the job goes on")
+    assert is_free(berth, name) or code == "max-hold"
+    process.send_signal(signal.SIGTERM)
+    assert error_of(process, 7) == ""
+
+
+def test_dropped(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "deploy", REPORT)
+    [lease] = holder_of(daemon, "deploy")
+    assert daemon.client().request(f"drop {lease}") == "ok"
+    line = read_line(process.stderr)
+    assert line.startswith("berth: lost the lease: ")
+    assert line.endswith("(dropped); the job goes on")
+    assert is_free(berth, "deploy")
+    process.send_signal(signal.SIGTERM)
+    assert error_of(process, 7) == ""
+
+
+def test_dropped_while_berthd_is_away_for_the_job(berth, berthd):
+    """Nobody could tell: the reclaim is refused."""
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "deploy", REPORT)
+    process.send_signal(signal.SIGSTOP)
+    daemon.kill()
+    daemon.start()
+    lease = [line.split(" ")[1] for line in daemon.client().lines("status deploy")
+             if line.startswith("holder ")][0]
+    assert daemon.client().request(f"drop {lease}") == "ok"
+    process.send_signal(signal.SIGCONT)
+    error = error_of(process, 124)
+    assert error.startswith("berth: stopping the job: lost the lease: ")
+    assert error.endswith("(lost)\n")
+
+
+def test_revoked_while_berthd_is_away_for_the_job(berth, berthd):
+    """It is told when it is back; unless berthd, which signals by itself what has no client, has
+    been obeyed by then, and the job has ended with its own status."""
+    daemon = berthd(CONFIGURATION)
+    process = start(berth, "patient", REPORT)
+    process.send_signal(signal.SIGSTOP)
+    daemon.kill()
+    daemon.start()
+    [lease] = holder_of(daemon, "patient")
+    assert daemon.client().request(f"revoke {lease}") == "ok"
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(DEADLINE) in (7, 124)
+    assert is_free(berth, "patient")
+
+
+@pytest.mark.parametrize("way", ["stop", "kill"])
+def test_a_tree_over_a_restart(berth, berthd, directory, way):
+    """The main process is gone, so the lease is bound to the wrapper."""
+    daemon = berthd(CONFIGURATION)
+    os.mkfifo(directory / "fifo")
+    process = berth.start(
+        "run", "--tree", "deploy", "--", "sh", "-c",
+        f"setsid sh -c 'read x <{directory}/fifo' & echo ready; exit 6")
+    assert read_line(process.stdout) == "ready"
+    client = daemon.client()
+    end = time.monotonic() + DEADLINE
+    while not any(f"pid={process.pid}" in line for line in client.lines("status deploy")):
+        assert time.monotonic() < end
+    getattr(daemon, way)()
+    daemon.start()
+    assert berth("run", "-n", "deploy", "--", "true").returncode == 75
+    assert process.poll() is None
+    with open(directory / "fifo", "w"):
+        pass
+    assert error_of(process, 6) == ""
+    assert is_free(berth, "deploy")
+
+
+def test_the_job_outlives_its_killed_wrapper(berth, berthd, directory):
+    """And keeps the lease."""
+    berthd(CONFIGURATION)
+    process = berth.start("run", "deploy", "--", "sh", "-c", "echo ready; read line",
+                          stdin=subprocess.PIPE)
+    assert read_line(process.stdout) == "ready"
+    process.kill()
+    process.wait(DEADLINE)
+    assert not is_free(berth, "deploy")
+    process.stdin.close()
+    process.stdin = None
+    assert berth("run", "-w", str(DEADLINE), "deploy", "--", "true").returncode == 0
