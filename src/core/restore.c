@@ -250,7 +250,7 @@ static bool can_have_units(struct lease *lease, const struct remembered_unit *co
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         struct resource *resource = claim->resource;
-        bool fits = !resource_is_blocked(resource) &&
+        bool fits =
             claim->count <= resource_available(resource) && claim_fits_quota(claim);
         for (uint32_t k = claim->count; fits && k-- > 0;) {
             bool in_limit =

@@ -95,6 +95,7 @@ def test_tokens_and_leases_only_grow(client):
 def test_tokens_and_leases_grow_over_a_restart(daemon):
     before = daemon.client().request("acquire a")
     for _ in range(3):
+        daemon.client().request(f"release {lease_of(before)}")
         daemon.kill()
         daemon.start()
         after = daemon.client().request("acquire a")

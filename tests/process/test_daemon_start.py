@@ -98,13 +98,11 @@ def test_starts_again_after_it_was_killed(berthd, directory):
     """The lock file and the socket are still there, and belong to nobody."""
     daemon = berthd("[lock a]\n")
     client = daemon.client()
-    before = held(client, "acquire a")
     daemon.kill()
     assert client.ended()
     assert (directory / "s").exists() and (directory / "s.lock").exists()
     daemon.start()
-    after = held(daemon.client(), "acquire a")
-    assert after != before
+    held(daemon.client(), "acquire a")
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "symlink", "dangling", "fifo"])
