@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left out of a record has the first word's value. */
+/* Words of the record by their value. */
 static const char *const state_words[] = {[false] = "waiting", [true] = "held"};
 static const char *const on_lost_words[] = {
     [ON_LOST_WARN] = "warn", [ON_LOST_TERM] = "term", [ON_LOST_KILL] = "kill"};

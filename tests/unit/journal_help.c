@@ -1,0 +1,83 @@
+#include "journal_help.h"
+
+#include "daemon/log.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char journal_path[] = "journal";
+const char journal_boot[] = "0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d10";
+struct journal journal;
+struct seen seen;
+
+void journal_begin(void)
+{
+    scratch_begin();
+    log_init((enum log_level)0); /* it has much to say here */
+}
+
+/* "NUMBER:" and letters. */
+char *record_text(size_t number, size_t length)
+{
+    static char text[JOURNAL_MOST_BYTES + 32];
+    int n = snprintf(text, sizeof text, "%zu:", number);
+    for (size_t i = (size_t)n; i < length; i++) {
+        text[i] = (char)('a' + (number + i) % 26);
+    }
+    return text;
+}
+
+void see(void *context, uint32_t slot, const char *bytes, size_t length)
+{
+    char *end, copy[16];
+    cr_assert_eq(context, &seen);
+    snprintf(copy, sizeof copy, "%.*s", (int)(length < 15 ? length : 15), bytes);
+    size_t number = strtoul(copy, &end, 10);
+    cr_assert(end != copy && *end == ':' && number < MOST_RECORDS);
+    cr_assert_eq(seen.lengths[number], 0, "%zu seen twice", number);
+    cr_assert_eq(memcmp(bytes, record_text(number, length), length), 0);
+    seen.n++;
+    seen.lengths[number] = length;
+    seen.slots[number] = slot;
+}
+
+enum journal_found reopen(void)
+{
+    if (journal.path) {
+        journal_close(&journal);
+    }
+    memset(&seen, 0, sizeof seen);
+    return journal_open(&journal, journal_path, journal_boot, see, &seen);
+}
+
+void open_new(void)
+{
+    cr_assert_eq(reopen(), JOURNAL_MISSING);
+    journal_set_complete(&journal);
+}
+
+uint32_t put(size_t number, size_t length, size_t most)
+{
+    uint32_t slot = journal_reserve(&journal, most);
+    cr_assert_neq(slot, 0);
+    cr_assert(journal_write(&journal, slot, record_text(number, length), length));
+    return slot;
+}
+
+size_t filled_length(size_t number)
+{
+    return number < JOURNAL_CLASSES ? class_size(number) - 20 : 20 + number;
+}
+
+void fill(uint32_t slots[static N_FILLED])
+{
+    open_new();
+    for (size_t i = 0; i < N_FILLED; i++) {
+        size_t length = filled_length(i);
+        uint32_t before = put(100, 10, length);
+        slots[i] = put(i, length, length);
+        journal_erase(&journal, before);
+    }
+}

@@ -1,0 +1,38 @@
+/* journal_help.h - one journal in a directory of its own, with records that can be told apart. */
+#ifndef BERTH_TESTS_JOURNAL_HELP_H
+#define BERTH_TESTS_JOURNAL_HELP_H
+
+#include "daemon/journal.h"
+#include "scratch.h"
+
+enum { MOST_RECORDS = 2000, N_FILLED = 10 };
+
+extern const char journal_path[]; /* relative to the directory */
+extern const char journal_boot[];
+extern struct journal journal;
+
+/* What was visited since reopen(). */
+extern struct seen {
+    size_t n; /* visits */
+    size_t lengths[MOST_RECORDS]; /* 0: not seen */
+    uint32_t slots[MOST_RECORDS];
+} seen;
+
+/* A suite's .init; its .fini is scratch_end(). */
+void journal_begin(void);
+
+/* A record's bytes; good until the next call. */
+char *record_text(size_t number, size_t length);
+/* A journal_visit, with &seen: requires that it is a record of ours, whole, and comes once. */
+void see(void *context, uint32_t slot, const char *bytes, size_t length);
+
+enum journal_found reopen(void);
+/* A complete one where there was none. */
+void open_new(void);
+/* Reserves and writes. */
+uint32_t put(size_t number, size_t length, size_t most);
+/* A new one with one record of each size and three of the smallest, with free places between. */
+void fill(uint32_t slots[static N_FILLED]);
+size_t filled_length(size_t number);
+
+#endif

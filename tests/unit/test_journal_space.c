@@ -1,0 +1,169 @@
+/* test_journal_space.c - the journal where space or the file system fails: what was promised is
+ * kept, nothing more is promised, and it goes on as soon as it can. */
+#include "journal_help.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+TestSuite(journal_space, .init = journal_begin, .fini = scratch_end, .timeout = 60);
+
+Test(journal_space, limited_file_size)
+{
+    struct rlimit limit;
+    size_t n = 0;
+    signal(SIGXFSZ, SIG_IGN);
+    open_new();
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = JOURNAL_PAGE + 3 * JOURNAL_CHUNK - 1;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    while (n < MOST_RECORDS && journal_reserve(&journal, 20) != 0) {
+        n++;
+    }
+    cr_expect_eq(n, 2 * JOURNAL_SLOTS);
+    cr_expect_eq(errno, EFBIG);
+    cr_expect_eq(scratch_size(journal_path), JOURNAL_PAGE + 2 * JOURNAL_CHUNK);
+    cr_expect_eq(reopen(), JOURNAL_INTACT);
+    limit.rlim_cur = limit.rlim_max;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    put(1, 5000, 5000);
+    cr_expect_eq(reopen(), JOURNAL_INTACT);
+    cr_expect_eq(seen.n, 1);
+    journal_close(&journal);
+}
+
+/* A file system of our own, of which there is little. */
+static void mount_small(void)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mkdir("small", 0700) < 0 ||
+        mount("tmpfs", "small", "tmpfs", 0, "size=400k") < 0) {
+        cr_skip_test("may not mount");
+    }
+    cr_assert_eq(chdir("small"), 0);
+}
+
+/* Until the file system says that it is full: a write may fail a little before that. */
+static void fill_small(void)
+{
+    char zeros[4096] = {0};
+    struct statfs status;
+    int fd = open("filler", O_WRONLY | O_CREAT, 0600);
+    for (size_t tries = 0; tries < 10000; tries++) {
+        ssize_t n = write(fd, zeros, sizeof zeros);
+        if (n < 0 && fstatfs(fd, &status) == 0 && status.f_bfree == 0) {
+            close(fd);
+            return;
+        }
+    }
+    cr_assert_fail("cannot be filled");
+}
+
+static void leave_small(void)
+{
+    cr_assert_eq(chdir(".."), 0);
+    cr_assert_eq(umount2("small", MNT_DETACH), 0);
+}
+
+/* Reserves as much as there is, and only then writes: a promise is kept whatever fills the disk. */
+static void expect_promises_kept(void)
+{
+    uint32_t slots[MOST_RECORDS];
+    size_t n = 0;
+    while (n < MOST_RECORDS && (slots[n] = journal_reserve(&journal, 900)) != 0) {
+        n++;
+    }
+    int error = errno;
+    cr_assert(n > 0 && n < MOST_RECORDS);
+    cr_expect(error == ENOSPC || error == EFBIG, "%s", strerror(error));
+    fill_small();
+    for (size_t i = 0; i < n; i++) {
+        cr_assert(journal_write(&journal, slots[i], record_text(i, 900), 900));
+    }
+    cr_assert_eq(reopen(), JOURNAL_INTACT);
+    cr_expect_eq(seen.n, n);
+    journal_erase(&journal, seen.slots[0]);
+    cr_expect_eq(journal_reserve(&journal, 10), seen.slots[0]); /* too large is better than none */
+    cr_expect_eq(journal_reserve(&journal, 10), 0);
+}
+
+Test(journal_space, full_disk)
+{
+    mount_small();
+    open_new();
+    expect_promises_kept();
+    cr_assert_eq(unlink("filler"), 0);
+    journal_close(&journal);
+    leave_small();
+}
+
+Test(journal_space, full_disk_from_the_start)
+{
+    mount_small();
+    fill_small();
+    cr_expect_eq(reopen(), JOURNAL_MISSING);
+    cr_expect_eq(journal_reserve(&journal, 100), 0);
+    cr_expect_eq(errno, ENOSPC);
+    journal_set_complete(&journal);
+    cr_assert_eq(unlink("filler"), 0);
+    put(1, 100, 100);
+    cr_expect_eq(reopen(), JOURNAL_INTACT);
+    cr_expect_eq(seen.n, 1);
+    journal_close(&journal);
+    leave_small();
+}
+
+/* The records are visited all the same: without a place, if there is none. */
+Test(journal_space, damaged_on_a_full_disk)
+{
+    uint32_t slots[N_FILLED];
+    mount_small();
+    open_new();
+    for (size_t i = 0; i < 10; i++) {
+        slots[i] = put(i, 100, 100);
+    }
+    cr_assert_eq(pwrite(journal.fd, "X", 1, slot_offset(slots[9]) + 30), 1);
+    fill_small();
+    cr_expect_eq(reopen(), JOURNAL_DAMAGED);
+    cr_expect_eq(seen.n, 9);
+    for (size_t i = 0; i < 9; i++) {
+        cr_expect_eq(seen.slots[i], 0);
+        cr_expect_eq(seen.lengths[i], 100);
+    }
+    cr_expect_eq(journal_reserve(&journal, 100), 0);
+    cr_assert_eq(unlink("filler"), 0);
+    put(1, 100, 100);
+    cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
+    journal_close(&journal);
+    leave_small();
+}
+
+/* ---- a file system that fails ---- */
+
+Test(journal_space, what_cannot_be_written_is_said)
+{
+    open_new();
+    uint32_t slot = put(1, 100, 100);
+    int good = journal.fd;
+    journal.fd = open(journal_path, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(journal.fd, 0);
+    cr_expect_not(journal_write(&journal, slot, record_text(2, 100), 100));
+    cr_expect_eq(errno, EBADF);
+    journal_erase(&journal, slot); /* it stays, and so its place is not given to another */
+    for (size_t i = 0; i < 255; i++) {
+        cr_assert_neq(journal_reserve(&journal, 100), slot);
+    }
+    cr_expect_eq(journal_reserve(&journal, 100), 0);
+    close(good);
+    cr_expect_eq(reopen(), JOURNAL_INTACT);
+    cr_expect_eq(seen.n, 1);
+    journal_close(&journal);
+}
