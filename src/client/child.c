@@ -123,7 +123,7 @@ void child_signal(const struct child *child, int signal)
 {
     signal_group(child, signal);
     if (child->tree && child->is_reaped) {
-        tree_signal(child->tree, child->pid, signal, false);
+        tree_signal(child->tree, child->pid, signal);
     }
 }
 
@@ -131,9 +131,10 @@ void child_stop(const struct child *child, int signal, bool only_new)
 {
     if (!only_new) {
         signal_group(child, signal);
+        signal_group(child, SIGCONT);
     }
     if (child->tree) {
-        tree_signal(child->tree, child->pid, signal, only_new);
+        tree_stop(child->tree, child->pid, signal, only_new);
     }
 }
 

@@ -32,8 +32,8 @@ void child_signal(const struct child *child, int signal);
 /* Is anybody left in the group? */
 bool child_has_group(const struct child *child);
 
-/* To the group and all of the tree. `only_new`: only to those of the tree that have lost their
- * parents since the last time. */
+/* To the group and all of the tree, which are continued, or they would not see it. `only_new`: only
+ * to those of the tree that have lost their parents since the last time. */
 void child_stop(const struct child *child, int signal, bool only_new);
 
 /* Executes argv in place of this process, whose environment is ready; returns the exit status if it

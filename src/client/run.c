@@ -108,7 +108,6 @@ static void see_to_end(struct run *run)
         break;
     case STOPPING_ASK:
         child_stop(&run->child, stop_signal(run), false);
-        child_stop(&run->child, SIGCONT, false); /* else a stopped job would not see it */
         break;
     case STOPPING_KILL:
         child_stop(&run->child, SIGKILL, false);

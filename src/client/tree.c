@@ -56,15 +56,32 @@ bool tree_init(struct tree *tree)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
-void tree_signal(struct tree *tree, pid_t group, int signal, bool only_new)
+static bool is_apart(const struct tree *tree, pid_t pid, pid_t group)
+{
+    return !list_contains(&tree->strangers, pid) && getpgid(pid) != group;
+}
+
+void tree_signal(const struct tree *tree, pid_t group, int signal)
 {
     struct pid_list now = {0};
     list_fill_with_children(&now);
     for (size_t i = 0; i < now.n; i++) {
-        pid_t pid = now.pids[i];
-        bool is_told = only_new && list_contains(&tree->told, pid);
-        if (!is_told && !list_contains(&tree->strangers, pid) && getpgid(pid) != group) {
-            kill(pid, signal);
+        if (is_apart(tree, now.pids[i], group)) {
+            kill(now.pids[i], signal);
+        }
+    }
+    free(now.pids);
+}
+
+void tree_stop(struct tree *tree, pid_t group, int signal, bool only_new)
+{
+    struct pid_list now = {0};
+    list_fill_with_children(&now);
+    for (size_t i = 0; i < now.n; i++) {
+        bool is_told = only_new && list_contains(&tree->told, now.pids[i]);
+        if (!is_told && is_apart(tree, now.pids[i], group)) {
+            kill(now.pids[i], signal);
+            kill(now.pids[i], SIGCONT);
         }
     }
     free(tree->told.pids);

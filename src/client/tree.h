@@ -14,15 +14,18 @@ struct pid_list {
 
 struct tree {
     struct pid_list strangers; /* children that we had before the job */
-    struct pid_list told; /* by the last tree_signal() */
+    struct pid_list told; /* by the last tree_stop() */
 };
 
 /* Before the job is forked. False with errno. */
 bool tree_init(struct tree *tree);
 
-/* To all children that are in no group `group` and no strangers; with `only_new` only to those
- * that were not there the last time. */
-void tree_signal(struct tree *tree, pid_t group, int signal, bool only_new);
+/* To all children that are neither in the group nor strangers. */
+void tree_signal(const struct tree *tree, pid_t group, int signal);
+
+/* The same, and continues them, or they would not see it. With `only_new` only those that were not
+ * there the last time. */
+void tree_stop(struct tree *tree, pid_t group, int signal, bool only_new);
 
 /* Is there any child but strangers? To be asked when waitpid() has said that there are some. */
 bool tree_has_members(const struct tree *tree);
