@@ -8,6 +8,7 @@
  */
 #include "bench/bench.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

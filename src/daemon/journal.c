@@ -52,6 +52,7 @@ static void know_chunks(struct journal *journal, uint32_t n_before)
     for (size_t i = (size_t)n_before * JOURNAL_SLOTS; i < n; i++) {
         journal->next[i] = NOT_FREE;
     }
+    journal_map_chunks(&journal->map, journal->fd, journal->header.n_chunks);
 }
 
 static bool grow(struct journal *journal, size_t size_class)
@@ -87,6 +88,8 @@ static uint32_t reserve_of(struct journal *journal, size_t size_class)
 static void let_go(struct journal *journal)
 {
     int error = errno;
+    journal_map_end(&journal->map);
+    journal->map.n_chunks = 0;
     if (journal->fd >= 0) {
         close(journal->fd);
     }
@@ -163,10 +166,11 @@ bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, si
         log_provoked("%s: a record of %zu bytes is too long for its place", journal->path, length);
         return false;
     }
-    extent->length = (uint32_t)length;
+    extent->mark.length = (uint32_t)length;
     memcpy(extent + 1, bytes, length);
     extent_seal(extent, slot);
-    if (!file_write_extent(journal->fd, slot, extent)) {
+    if (!journal_map_publish(&journal->map, slot, extent) &&
+        !file_write_extent(journal->fd, slot, extent)) {
         log_provoked("%s: %m", journal->path);
         return false;
     }
@@ -176,9 +180,9 @@ bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, si
 void journal_erase(struct journal *journal, uint32_t slot)
 {
     assert(slot_is_in_use(journal, slot));
-    struct extent_header extent = {.length = 0};
-    extent_seal(&extent, slot);
-    if (file_write_extent(journal->fd, slot, &extent)) {
+    struct extent_header extent = {.mark = mark_free(slot)};
+    if (journal_map_withdraw(&journal->map, slot) ||
+        file_write_extent(journal->fd, slot, &extent)) {
         push_free(journal, slot);
     } else {
         log_provoked("%s: a record that is over stays: %m", journal->path);

@@ -8,6 +8,7 @@
 #define BERTH_DAEMON_JOURNAL_H
 
 #include "daemon/journal_layout.h"
+#include "daemon/journal_map.h"
 
 enum {
     JOURNAL_MOST_BYTES = JOURNAL_LARGEST - sizeof(struct extent_header), /* of one record */
@@ -16,6 +17,7 @@ enum {
 struct journal {
     char *path; /* owned */
     int fd; /* -1: there is no file at present */
+    struct journal_map map; /* of the same file */
     struct journal_header header; /* as in the file */
     uint32_t *next; /* of each slot: the next free one of its class, or that it is in use */
     uint32_t free[JOURNAL_CLASSES]; /* 0: none */

@@ -58,7 +58,7 @@ static void scan_chunk(char *bytes, size_t n, uint32_t first_slot, size_t size_c
         enum extent_state state = at + size <= n ? extent_look(header, slot, size) : EXTENT_BAD;
         bool is_record = state == EXTENT_RECORD;
         extent(context, slot, state, is_record ? bytes + at + sizeof *header : NULL,
-            is_record ? header->length : 0);
+            is_record ? header->mark.length : 0);
     }
 }
 
@@ -247,7 +247,7 @@ bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent
 {
     const char *bytes = (const char *)extent;
     off_t offset = slot_offset(slot);
-    size_t n = sizeof *extent + extent->length;
+    size_t n = sizeof *extent + extent->mark.length;
     size_t first = n < JOURNAL_PAGE ? n : JOURNAL_PAGE;
     return (n == first || write_all(fd, bytes + first, n - first, offset + (off_t)first)) &&
         write_all(fd, bytes, first, offset);

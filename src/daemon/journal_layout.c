@@ -14,7 +14,7 @@ static uint64_t header_sum(const struct journal_header *header)
 
 static uint64_t extent_sum(const struct extent_header *extent)
 {
-    return checksum(&extent->slot, sizeof extent->slot + sizeof extent->length + extent->length);
+    return checksum(&extent->mark, sizeof extent->mark + extent->mark.length);
 }
 
 void header_init(struct journal_header *header, const char *boot_id)
@@ -58,19 +58,16 @@ size_t class_for(size_t length)
 
 void extent_seal(struct extent_header *extent, uint32_t slot)
 {
-    extent->slot = slot;
+    extent->mark.slot = slot;
     extent->checksum = extent_sum(extent);
 }
 
 enum extent_state extent_look(const struct extent_header *extent, uint32_t slot, size_t size)
 {
-    static const struct extent_header never_used;
-    if (memcmp(extent, &never_used, sizeof never_used) == 0) {
+    if (mark_is_free(extent->mark, slot)) {
         return EXTENT_FREE;
     }
-    if (extent->slot != slot || extent->length > size - sizeof *extent ||
-        extent->checksum != extent_sum(extent)) {
-        return EXTENT_BAD;
-    }
-    return extent->length > 0 ? EXTENT_RECORD : EXTENT_FREE;
+    bool is_good = extent->mark.slot == slot && extent->mark.length > 0 &&
+        extent->mark.length <= size - sizeof *extent && extent->checksum == extent_sum(extent);
+    return is_good ? EXTENT_RECORD : EXTENT_BAD;
 }

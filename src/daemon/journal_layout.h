@@ -38,12 +38,30 @@ struct journal_header {
 };
 _Static_assert(sizeof(struct journal_header) == JOURNAL_PAGE, "one page");
 
-/* In front of a record's bytes. All zero: never used. */
-struct extent_header {
-    uint64_t checksum; /* of all that follows, the record's bytes included */
-    uint32_t slot; /* its own */
-    uint32_t length; /* 0: free */
+/* What an extent is: free, or the record of its slot. Changes by one store. */
+union extent_mark {
+    struct {
+        uint32_t slot; /* its own; of a free one, the complement, or 0 if it was never used */
+        uint32_t length; /* of the record; 0: free */
+    };
+    uint64_t word;
 };
+
+/* In front of a record's bytes. */
+struct extent_header {
+    uint64_t checksum; /* of a record: of all that follows, its bytes included */
+    union extent_mark mark;
+};
+
+static inline union extent_mark mark_free(uint32_t slot)
+{
+    return (union extent_mark){{.slot = ~slot, .length = 0}};
+}
+
+static inline bool mark_is_free(union extent_mark mark, uint32_t slot)
+{
+    return mark.word == 0 || mark.word == mark_free(slot).word;
+}
 
 enum extent_state {
     EXTENT_FREE,
