@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,6 +131,8 @@ void child_signal(const struct child *child, int signal)
 void child_stop(const struct child *child, int signal, bool only_new)
 {
     if (!only_new) {
+        /* What has lost its parents ends as our child: nobody else might reap it. */
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
         signal_group(child, signal);
         signal_group(child, SIGCONT);
     }
@@ -143,10 +146,19 @@ bool child_has_group(const struct child *child)
     return child->pid > 0 && (kill(-child->pid, 0) == 0 || errno != ESRCH);
 }
 
+/* Whose changes are ours to see. */
+static pid_t whom_to_wait_for(const struct child *child)
+{
+    if (child->tree) {
+        return -1;
+    }
+    return child->is_reaped ? -child->pid : child->pid;
+}
+
 enum child_change child_look(struct child *child, int *statusp)
 {
     pid_t pid;
-    while ((pid = waitpid(child->tree ? -1 : child->pid, statusp, WNOHANG | WUNTRACED)) > 0) {
+    while ((pid = waitpid(whom_to_wait_for(child), statusp, WNOHANG | WUNTRACED)) > 0) {
         if (pid == child->pid) {
             child->is_reaped = !WIFSTOPPED(*statusp);
             return child->is_reaped ? CHILD_ENDED : CHILD_STOPPED;

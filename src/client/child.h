@@ -42,7 +42,7 @@ int child_execute(char **argv);
 
 enum child_change { CHILD_AS_BEFORE, CHILD_STOPPED, CHILD_ENDED };
 
-/* What has become of it; `*statusp` as of waitpid(). Reaps the others of its tree. */
+/* What has become of it; `*statusp` as of waitpid(). Reaps what else of the job is ours to reap. */
 enum child_change child_look(struct child *child, int *statusp);
 
 #endif

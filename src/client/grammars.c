@@ -145,7 +145,10 @@ const struct grammar grammar_acquire = {
     .take_words = acquire_take_words,
     .more_help =
         "What is printed are assignments for a shell, or for systemd's EnvironmentFile=:\n"
-        "  eval \"$(berth acquire --pid $$ NAME)\" && echo \"$BERTH_LEASE\"\n"
+        "  found=$(berth acquire --pid $$ NAME) && eval \"$found\" && echo \"$BERTH_LEASE\"\n"
+        "With --json it is one object: version, lease, socket, and resources, a list of objects "
+        "with\n"
+        "name, token, count, and units, a list of slots (numbers) or items (strings).\n"
         "\n"
         "The exit status is 0, or 64 usage, 69 berthd not reachable, or the lease given back "
         "because\n"

@@ -173,7 +173,7 @@ enum { IN_BOTH = IN_RUN | IN_ACQUIRE };
 
 const struct option_row option_rows[] = {
     {LETTER_PID, IN_ACQUIRE, "pid", "PID", set_pid,
-        "the lease lasts as long as this process; in a script $$"},
+        "the lease lasts as long as this process; in a script: $$"},
     {LETTER_TTL, IN_ACQUIRE, "ttl", "DURATION", set_ttl,
         "the lease lasts so long, or until renewed"},
     {LETTER_TTL, IN_RENEW, "ttl", "DURATION", set_ttl, "how long from now (as before)"},
@@ -211,7 +211,7 @@ const struct option_row option_rows[] = {
         "berthd's socket; \"user\" is that of your own"},
     {'q', IN_BOTH, "quiet", NULL, set_quiet, "say nothing about waiting and being busy"},
     {'v', IN_BOTH, "verbose", NULL, set_verbose, "say what was granted"},
-    {'v', IN_RENEW, "verbose", NULL, set_verbose, "say how long it is left"},
+    {'v', IN_RENEW, "verbose", NULL, set_verbose, "say how long is left"},
     {'h', IN_ALL, "help", NULL, set_help, "this text"},
     {0},
 };

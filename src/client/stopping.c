@@ -5,8 +5,8 @@
 #define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
 /* Nobody tells when the last process of a group has ended that is not our child. */
 #define LOOK_EVERY (20 * NANOSECONDS_PER_MILLISECOND)
-/* After SIGKILL. What is in the group for longer is a zombie that its parent does not reap, or
- * stuck in the kernel. */
+/* After SIGKILL. What is in the group for longer is a zombie that its parent, outside the group,
+ * does not reap, or stuck in the kernel, or another user's. */
 #define LEAVE_AFTER NANOSECONDS_PER_SECOND
 
 static nanoseconds earlier(nanoseconds a, nanoseconds b)
