@@ -1,0 +1,410 @@
+/* test_record.c - what is written down of a lease is what is read again, and nothing else is. */
+#include "core_fixture.h"
+#include "daemon/answer.h"
+#include "daemon/journal.h"
+#include "daemon/record.h"
+#include "daemon/units.h"
+#include "wire/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+WORLD_SUITE(record);
+
+/* The lease's record; good until the next call. */
+static const char *record_of(const char *lease)
+{
+    static struct text out = TEXT_INIT;
+    out.length = 0;
+    record_write(&out, lease_of(lease));
+    return out.bytes;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static nanoseconds timer_of(const struct lease *lease)
+{
+    const struct order_node *timer = lease->waiting ? &lease->waiting->timer
+        : lease->term                               ? &lease->term->timer
+                                                    : NULL;
+    return timer && order_contains(timer) ? (nanoseconds)timer->major : NEVER;
+}
+
+static void expect_claim(const struct remembered_claim *read, const struct claim *claim, bool held)
+{
+    cr_assert_str_eq(read->name, claim->resource->name);
+    cr_assert_eq(read->count, claim->count);
+    if (!held) {
+        cr_assert_null(read->units);
+        return;
+    }
+    cr_assert_eq(read->token, claim->token);
+    cr_assert_eq(read->is_pool, resource_is_pool(claim->resource));
+    const struct unit *unit = claim->units;
+    for (uint32_t i = 0; i < claim->count; i++, unit = unit->next_of_claim) {
+        cr_assert(same(read->units[i].item, unit->item));
+        cr_assert(unit->item || read->units[i].slot == unit->index);
+    }
+}
+
+/* Reads what was written of the lease, and requires that it is all there. */
+static void expect_remembered(const char *name)
+{
+    const struct lease *lease = lease_of(name);
+    const char *text = record_of(name);
+    struct remembered *read = record_read(text, strlen(text));
+    cr_assert(read, "%s", text);
+    cr_assert_eq(read->id, lease->id);
+    cr_assert_eq(read->is_held, lease->state == LEASE_HELD);
+    cr_assert_eq(read->uid, lease->uid);
+    cr_assert_eq(read->pid, lease->pid);
+    cr_assert_eq(read->priority, lease->priority);
+    cr_assert_eq((unsigned)read->binding, lease->binding);
+    if (lease->binding == BOUND_PROCESS) {
+        cr_assert_eq(read->process.pid, lease->process.pid);
+        cr_assert_eq(read->process.started, lease->process.started);
+    }
+    cr_assert_eq(read->asked_at, lease->asked_at);
+    cr_assert(!read->is_held || read->granted_at == lease->granted_at);
+    cr_assert_eq(read->until, timer_of(lease));
+    cr_assert(lease->binding != BOUND_TIME || read->ttl == lease->ttl);
+    cr_assert_eq(read->kill_after, lease->kill_after);
+    cr_assert_eq((unsigned)read->on_lost, lease->on_lost);
+    cr_assert_eq((unsigned)read->stopping, lease->stopping);
+    cr_assert_eq(read->signal, lease->signal);
+    cr_assert_eq(read->parent, lease->parent);
+    cr_assert(same(read->holder, lease->holder) && same(read->reason, lease->reason));
+    cr_assert(same(read->program, lease->program) && same(read->once, lease->once));
+    cr_assert_eq(read->n_claims, lease->n_claims);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        expect_claim(&read->claims[i], &lease->claims[i], read->is_held);
+    }
+    record_free(read);
+}
+
+/* ---- there and back ---- */
+
+Test(record, plain)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    expect_remembered("A");
+    expect_remembered("B");
+    EXPECT(record_of("A"),
+        "held id=34 uid=1416 pid=1 asked=1000000000000 kill_after=10000000000 "
+        "granted=1000000000000 slot=d,1,0");
+    EXPECT(record_of("B"),
+        "waiting id=35 uid=2396 pid=1 asked=1000000000000 kill_after=10000000000 want=d,1");
+}
+
+Test(record, everything)
+{
+    EXPECT(define("semaphore s limit=9 max-priority=1000 max-hold=50 on-lost=term",
+               "pool g items=a,b,c select=first", "lock d"),
+        "ok");
+    EXPECT(acquire("ann", "P", "d"), "ok d=0");
+    EXPECT(acquire("ann", "A",
+               "s:3 g:2 pid=7 signal=2 kill-after=3 on-lost=kill holder=x reason=r program=p "
+               "once=w priority=1000 parent=P"),
+        "ok s=0,1,2 g=a,b");
+    EXPECT(acquire("bob", "B", "g:2 s ttl=60 wait=30 priority=-1000 parent=P"), "waiting");
+    expect_remembered("A");
+    expect_remembered("B");
+    EXPECT(record_of("A"),
+        "held id=35 uid=1416 pid=7 asked=1000000000000 priority=1000 process=7,70 "
+        "kill_after=3000000000 signal=2 parent=34 holder=x reason=r program=p once=w "
+        "granted=1000000000000 until=1050000000000 slot=s,2,0-2 item=g,3,a,b");
+    EXPECT(record_of("B"),
+        "waiting id=36 uid=2396 pid=1 asked=1000000000000 priority=-1000 ttl=60000000000 "
+        "kill_after=10000000000 parent=34 until=1030000000000 want=g,2 want=s,1");
+}
+
+/* The same lease through all that can become of it. */
+Test(record, of_a_whole_life)
+{
+    EXPECT(define("semaphore s limit=1 max-hold=50 on-lost=warn"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s pid=9 on-lost=term wait=7"), "waiting");
+    expect_remembered("B");
+    tick(1);
+    end_lease("ann", "A");
+    expect_remembered("B");
+    bind_to("bob", "B", 11);
+    expect_remembered("B");
+    revoke("B");
+    cr_assert(strstr(record_of("B"), " stopping=revoked "));
+    expect_remembered("B");
+    client_gone("bob");
+    expect_remembered("B");
+    process_gone("B");
+    EXPECT(acquire("cy", "C", "s pid=9 on-lost=kill"), "ok s=0");
+    tick(51);
+    cr_assert(strstr(record_of("C"), " stopping=max-hold "));
+    expect_remembered("C");
+    process_gone("C");
+    EXPECT(acquire("di", "D", "s ttl=20"), "ok s=0");
+    renew("D", 12);
+    expect_remembered("D");
+    client_gone("di");
+    expect_remembered("D");
+}
+
+Test(record, ways_to_list_units)
+{
+    EXPECT(define("semaphore s limit=9", "pool g items=e,d,c,b,a select=first",
+               "semaphore market/* limit=5"),
+        "ok");
+    EXPECT(acquire("ann", "A", "s:3"), "ok s=0,1,2");
+    EXPECT(acquire("bob", "B", "s:2"), "ok s=3,4");
+    EXPECT(acquire("cy", "C", "s:2"), "ok s=5,6");
+    end_lease("bob", "B");
+    end_lease("ann", "A");
+    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:4 g:5 market/x"), "ok s=2,3,4,7 g=e,d,c,b,a market/x=0");
+    expect_remembered("B");
+    cr_assert(strstr(record_of("B"), " slot=s,5,2-4,7 item=g,6,e,d,c,b,a slot=market/x,7,0"));
+}
+
+/* ---- how long it can get ---- */
+
+static char *repeated(const char *what, size_t n)
+{
+    char *out = malloc(n + 1);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = what[i % strlen(what)];
+    }
+    out[n] = '\0';
+    return out;
+}
+
+/* All numbers as large as they get. */
+static void inflate(struct lease *lease, struct term *term)
+{
+    lease->id = lease->parent = UINT64_MAX;
+    lease->uid = UINT32_MAX;
+    lease->pid = lease->process.pid = INT32_MAX;
+    lease->process.started = UINT64_MAX;
+    lease->asked_at = lease->granted_at = lease->kill_after = lease->ttl = NEVER - 1;
+    lease->priority = -MAX_PRIORITY;
+    lease->signal = 64;
+    lease->on_lost = ON_LOST_WARN;
+    lease->stopping = OUTCOME_MAX_HOLD;
+    lease->term = term;
+    term->timer.major = NEVER - 1;
+    term->timer.size = 1;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        lease->claims[i].token = INT64_MAX;
+    }
+}
+
+/* The bound for the ask, less what the record takes at most. */
+static void expect_bound(struct core *core, struct client *client, const struct ask *ask)
+{
+    struct effects effects = EFFECTS_INIT;
+    struct text out = TEXT_INIT;
+    struct lease *lease;
+    struct term term = {.lease = NULL};
+    const char *about;
+    size_t most = record_most_bytes(ask, answer_longest_grant(core, ask));
+    cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &about), OUTCOME_OK);
+    struct lease saved = *lease;
+    inflate(lease, &term);
+    record_write(&out, lease);
+    cr_assert_leq(out.length, most);
+    cr_assert_leq(most, JOURNAL_MOST_BYTES);
+    *lease = saved;
+    core_end(core, lease, client, 0, &effects);
+    effects_clear_changed(&effects);
+    effects_clear(&effects);
+    effects_deinit(&effects);
+    text_deinit(&out);
+}
+
+Test(record, its_bound_holds)
+{
+    EXPECT(define("semaphore s limit=600", "pool g items=a,b,c,d,e,f,g,h", "lock d"), "ok");
+    char *odd = repeated("\x80% ", REASON_BYTES);
+    struct client client;
+    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
+    for (uint32_t i = 0; i < 16; i++) {
+        const struct ask ask = {
+            .wants = {{"g", 1 + i / 2}, {"s", i * 25 + 1}, {"d", 1}},
+            .n_wants = 1 + i % 3,
+            .wait = NEVER,
+            .holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
+            .reason = i & 2 ? odd : NULL,
+            .program = i & 4 ? odd + REASON_BYTES - PROGRAM_BYTES : NULL,
+            .once = i & 8 ? odd + REASON_BYTES - ONCE_BYTES : NULL,
+            .binding = BOUND_PROCESS,
+            .process = {9, 9},
+        };
+        expect_bound(the_core(), &client, &ask);
+    }
+    struct effects effects = EFFECTS_INIT;
+    core_client_deinit(the_core(), &client, 0, &effects);
+    effects_deinit(&effects);
+    free(odd);
+}
+
+/* ---- malformed ---- */
+
+static bool reads(const char *text)
+{
+    struct remembered *read = record_read(text, strlen(text));
+    bool is_one = read;
+    record_free(read);
+    return is_one;
+}
+
+#define HELD "held id=34 uid=0 pid=1 asked=0 granted=5"
+#define WAITING "waiting id=34 uid=0 pid=1 asked=0"
+
+Test(record, bounds_of_each_value)
+{
+    static const char *const good[] = {
+        HELD " slot=d,1,0",
+        HELD " slot=d,9223372036854775807,999999",
+        HELD " slot=d,1,0-2047",
+        HELD " item=d,1,0-2047",
+        HELD " slot=d,1,3,1 item=e,2,b,a",
+        HELD " slot=d,1,0 priority=-1000 until=0 stopping=revoked",
+        HELD " slot=d,1,0 ttl=1",
+        HELD " slot=d,1,0 process=2,0",
+        HELD " slot=d,1,0 process=2147483647,18446744073709551615 signal=0",
+        HELD " slot=d,1,0 holder=%20 reason=%25 on_lost=warn kill_after=0",
+        WAITING " want=d,1000000",
+        WAITING " want=d,1 want=e,1 until=9223372036854775806 priority=1000 signal=64",
+        "waiting want=d,1 asked=9223372036854775806 pid=2147483647 uid=4294967295 "
+        "id=fzzzzzzzzzzzz",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        cr_expect(reads(good[i]), "%s", good[i]);
+    }
+}
+
+Test(record, malformed)
+{
+    static const char *const bad[] = {
+        "",
+        " ",
+        "held",
+        "waiting",
+        "ended id=34 uid=0 pid=1 asked=0 want=d,1",
+        "Held id=34 uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held  id=34 uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
+        HELD " slot=d,1,0 ",
+        HELD " slot=d,1,0\n",
+        HELD,
+        WAITING,
+        "held uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held id=34 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held id=34 uid=0 asked=0 granted=5 slot=d,1,0",
+        "held id=34 uid=0 pid=1 granted=5 slot=d,1,0",
+        "held id=34 uid=0 pid=1 asked=0 slot=d,1,0",
+        "held id=0 uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held id=i uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held id=34 uid=4294967296 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held id=34 uid=-1 pid=1 asked=0 granted=5 slot=d,1,0",
+        "held id=34 uid=0 pid=2147483648 asked=0 granted=5 slot=d,1,0",
+        "held id=34 uid=0 pid=1 asked=9223372036854775807 granted=5 slot=d,1,0",
+        /* not in this state */
+        HELD " want=d,1",
+        HELD " slot=d,1,0 want=e,1",
+        WAITING " slot=d,1,0",
+        WAITING " want=d,1 granted=5",
+        WAITING " want=d,1 stopping=revoked",
+        /* twice */
+        HELD " slot=d,1,0 uid=0",
+        HELD " slot=d,1,0 holder=x holder=x",
+        HELD " slot=d,1,0 slot=d,2,1",
+        HELD " slot=d,1,0 item=d,2,a",
+        WAITING " want=d,1 want=d,1",
+        HELD " slot=d,1,0 ttl=5 process=7,70",
+        HELD " slot=d,1,0 process=7,70 ttl=5",
+        /* keys and values */
+        HELD " slot=d,1,0 color=red",
+        HELD " slot=d,1,0 =",
+        HELD " slot=d,1,0 x",
+        HELD " slot=d,1,0 holder",
+        HELD " slot=d,1,0 holder=",
+        HELD " slot=d,1,0 holder=%",
+        HELD " slot=d,1,0 holder=%00",
+        HELD " slot=d,1,0 once=123456789012345678901234567890123",
+        HELD " slot=d,1,0 priority=1001",
+        HELD " slot=d,1,0 priority=-1001",
+        HELD " slot=d,1,0 signal=65",
+        HELD " slot=d,1,0 on_lost=maim",
+        HELD " slot=d,1,0 on_lost=",
+        HELD " slot=d,1,0 stopping=ok",
+        HELD " slot=d,1,0 stopping=released",
+        HELD " slot=d,1,0 process=7",
+        HELD " slot=d,1,0 process=1,70",
+        HELD " slot=d,1,0 process=0,70",
+        HELD " slot=d,1,0 process=7,",
+        HELD " slot=d,1,0 process=7,70,7",
+        HELD " slot=d,1,0 ttl=0",
+        HELD " slot=d,1,0 until=9223372036854775807",
+        HELD " slot=d,1,0 parent=0",
+        /* units */
+        HELD " slot=d",
+        HELD " slot=d,1",
+        HELD " slot=d,1,",
+        HELD " slot=d,,0",
+        HELD " slot=,1,0",
+        HELD " slot=d,0,0",
+        HELD " slot=d,9223372036854775808,0",
+        HELD " slot=d,1,1000000",
+        HELD " slot=d,1,0-2048",
+        HELD " slot=d,1,0,0",
+        HELD " item=d,1,a,a",
+        HELD " item=d,1,a%20b",
+        HELD " slot=.,1,0",
+        HELD " slot=d/*,1,0",
+        WAITING " want=d",
+        WAITING " want=d,0",
+        WAITING " want=d,1000001",
+        WAITING " want=d,1,1",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_expect_not(reads(bad[i]), "%s", bad[i]);
+    }
+}
+
+Test(record, more_resources_than_a_lease_has)
+{
+    char text[1024] = HELD, *end = text + strlen(text);
+    for (int i = 0; i < MAX_RESOURCES_PER_LEASE; i++) {
+        end += sprintf(end, " slot=r%d,1,0", i);
+        cr_expect(reads(text));
+    }
+    strcpy(end, " slot=r,1,0");
+    cr_expect_not(reads(text));
+}
+
+/* Not what the checksum is for, but no harm either: each is a record or none, never a crash. */
+Test(record, every_byte_changed_and_every_length)
+{
+    static const char text[] = HELD " process=7,70 signal=2 holder=x%20y until=99 parent=34"
+                                    " slot=s,2,0-2,7 item=g,3,a,b";
+    char copy[sizeof text];
+    for (size_t length = 0; length < sizeof text; length++) {
+        char *exact = malloc(length + 1);
+        memcpy(exact, text, length);
+        record_free(record_read(exact, length));
+        free(exact);
+    }
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        for (int byte = 0; byte < 256; byte++) {
+            memcpy(copy, text, sizeof text);
+            copy[i] = (char)byte;
+            struct remembered *read = record_read(copy, sizeof text - 1);
+            cr_assert(byte != 0 || !read);
+            record_free(read);
+        }
+    }
+}
