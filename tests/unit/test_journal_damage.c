@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,8 @@ Test(journal_damage, every_bit_of_the_extents)
             flip((size_t)slot_offset(slots[i]) + at, i);
         }
     }
-    for (size_t at = 0; at < sizeof(struct extent_header); at++) {
+    for (size_t at = offsetof(struct extent_header, mark); at < sizeof(struct extent_header);
+         at++) {
         flip((size_t)slot_offset(freed) + at, 10);
         flip((size_t)slot_offset(unused) + at, 10);
     }

@@ -148,6 +148,31 @@ Test(journal_space, damaged_on_a_full_disk)
 
 /* ---- a file system that fails ---- */
 
+/* As where the file cannot be mapped: everything goes by pwrite. */
+static void do_without_the_map(void)
+{
+    cr_assert(journal.map.region);
+    journal_map_end(&journal.map);
+}
+
+Test(journal_space, without_a_map)
+{
+    uint32_t slots[300];
+    open_new();
+    put(400, 50, 50);
+    do_without_the_map();
+    for (size_t i = 0; i < 300; i++) { /* grows */
+        slots[i] = put(i, 100, 100);
+    }
+    for (size_t i = 0; i < 300; i += 2) {
+        journal_erase(&journal, slots[i]);
+    }
+    cr_assert_null(journal.map.region);
+    cr_assert_eq(reopen(), JOURNAL_INTACT);
+    cr_expect_eq(seen.n, 151);
+    journal_close(&journal);
+}
+
 Test(journal_space, what_cannot_be_written_is_said)
 {
     open_new();
@@ -155,10 +180,11 @@ Test(journal_space, what_cannot_be_written_is_said)
     int good = journal.fd;
     journal.fd = open(journal_path, O_RDONLY | O_CLOEXEC);
     cr_assert_geq(journal.fd, 0);
+    do_without_the_map();
     cr_expect_not(journal_write(&journal, slot, record_text(2, 100), 100));
     cr_expect_eq(errno, EBADF);
     journal_erase(&journal, slot); /* it stays, and so its place is not given to another */
-    for (size_t i = 0; i < 255; i++) {
+    for (size_t i = 0; i < JOURNAL_SLOTS - 1; i++) {
         cr_assert_neq(journal_reserve(&journal, 100), slot);
     }
     cr_expect_eq(journal_reserve(&journal, 100), 0);
