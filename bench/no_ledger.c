@@ -25,6 +25,16 @@ void ledger_enter(struct server *server, struct lease *lease)
     (void)server, (void)lease;
 }
 
+void ledger_rest(struct server *server, uint32_t record, nanoseconds until)
+{
+    (void)server, (void)record, (void)until;
+}
+
+void ledger_deinit(struct server *server)
+{
+    (void)server;
+}
+
 void ledger_note_complete(struct server *server)
 {
     (void)server;

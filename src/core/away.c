@@ -67,7 +67,9 @@ void core_process_gone(
     struct client *client = lease_real_client(lease);
     enum outcome why = (enum outcome)lease->stopping;
     lease->process_is_gone = true;
-    if (!client || (lease->state == LEASE_HELD && why != OUTCOME_OK)) {
+    /* A client that is stopping its job knows better when all of that is gone, until its time is
+     * over: the rest of the process group. */
+    if (!client || lease->is_killed) {
         core_unlink_lease(core, lease, now, effects);
         if (client) {
             effects_append(effects, EFFECT_LOST, lease, client, why);

@@ -42,14 +42,21 @@ struct core *core_free(struct core *core)
 
 /* ---- the end of a lease ---- */
 
-static void unit_give_back(struct core *core, struct unit *unit, nanoseconds now)
+static void unit_rest(struct core *core, struct unit *unit, nanoseconds until)
 {
-    nanoseconds cooldown = unit->resource->definition->cooldown;
-    if (cooldown > 0 && !unit->removed) {
-        unit_set_cooling(
-            unit, &core->cooldown_timers, now + cooldown, ++core->timer_serial);
-    } else {
+    unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
+}
+
+static void unit_give_back(struct core *core, struct claim *claim, struct unit *unit, nanoseconds now)
+{
+    nanoseconds until = now + unit->resource->definition->cooldown;
+    if (until == now || unit->removed) {
         unit_settle(unit);
+        return;
+    }
+    unit_rest(core, unit, until);
+    if (until > claim->lease->rests_until) {
+        claim->lease->rests_until = until;
     }
 }
 
@@ -59,7 +66,7 @@ static void claim_give_back(struct core *core, struct claim *claim, nanoseconds 
     while (claim->units) {
         struct unit *unit = claim->units;
         claim->units = unit->next_of_claim;
-        unit_give_back(core, unit, now);
+        unit_give_back(core, claim, unit, now);
     }
     claim->usage->units -= claim->count;
     TAILQ_REMOVE(&resource->holders, claim, link);

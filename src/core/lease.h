@@ -83,6 +83,7 @@ struct lease {
     nanoseconds asked_at, granted_at;
     nanoseconds ttl; /* BOUND_TIME */
     nanoseconds kill_after;
+    nanoseconds rests_until; /* once it has ended: its units' last cooldown; 0: they have none */
     struct process process; /* BOUND_PROCESS */
     uint64_t parent; /* id of the lease that the asker ran under, or 0 */
     uint32_t uid;

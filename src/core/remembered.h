@@ -27,6 +27,7 @@ struct remembered {
     enum binding binding;
     struct process process; /* BOUND_PROCESS */
     nanoseconds asked_at, granted_at;
+    nanoseconds rested_at; /* it ended then, and only its units are remembered, at rest; or 0 */
     nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
     nanoseconds ttl; /* BOUND_TIME */
     nanoseconds kill_after;

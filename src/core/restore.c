@@ -242,6 +242,45 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     return OUTCOME_OK;
 }
 
+/* ---- units at rest ---- */
+
+static bool rest_claim(struct core *core, const struct remembered_claim *claim, nanoseconds until)
+{
+    struct resource *resource;
+    bool any = false;
+    if (registry_get(core, claim->name, NULL, &resource) != OUTCOME_OK) {
+        return false;
+    }
+    queue_mark_dirty(core, resource);
+    for (uint32_t i = 0; resource_is_pool(resource) == claim->is_pool && i < claim->count; i++) {
+        struct unit *unit = find_unit(resource, &claim->units[i]);
+        if (unit && unit->state == UNIT_FREE) {
+            unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
+            any = true;
+        }
+    }
+    return any;
+}
+
+nanoseconds core_restore_rest(
+    struct core *core, const struct remembered *remembered, nanoseconds now)
+{
+    nanoseconds last = 0;
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        const struct remembered_claim *claim = &remembered->claims[i];
+        const struct definition *definition = core_find_definition(core, claim->name);
+        nanoseconds until = remembered->rested_at + (definition ? definition->cooldown : 0);
+        if (until > now && rest_claim(core, claim, until) && until > last) {
+            last = until;
+        }
+    }
+    struct effects none = EFFECTS_INIT;
+    core_settle(core, now, &none);
+    effects_clear(&none);
+    effects_deinit(&none);
+    return last;
+}
+
 /* ---- from what the client says ---- */
 
 /* The same units, if an acquire could get them now. */

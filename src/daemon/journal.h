@@ -63,6 +63,8 @@ uint32_t journal_reserve(struct journal *journal, size_t most_bytes);
  * the slot (EMSGSIZE, nothing has changed), or the file system failed, and what the slot holds now
  * is the old record, the new one, or damage. */
 bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, size_t length);
+/* What was written last, into `out`; the length, or 0 if it cannot be read. */
+size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t size);
 /* The slot is free, whatever it held. If the file system fails (logged) the record may come back.
  */
 void journal_erase(struct journal *journal, uint32_t slot);

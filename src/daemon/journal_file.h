@@ -29,6 +29,8 @@ bool file_install(const char *path);
 bool file_write_header(int fd, struct journal_header *header);
 /* One chunk more, whose space is certain; in the header too. */
 bool file_grow(int fd, struct journal_header *header, size_t size_class);
+/* An extent of `n` bytes. */
+bool file_read_extent(int fd, uint32_t slot, struct extent_header *extent, size_t n);
 /* A sealed extent. */
 bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent);
 

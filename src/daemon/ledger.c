@@ -1,5 +1,7 @@
 #include "daemon/ledger.h"
 
+#include "core/memory.h"
+#include "daemon/clock.h"
 #include "daemon/journal.h"
 #include "daemon/log.h"
 #include "daemon/record.h"
@@ -8,6 +10,7 @@
 #include "wire/protocol.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
@@ -72,17 +75,92 @@ static bool has_record(const struct lease *lease)
     return lease->record != RECORD_NONE && lease->record != RECORD_FAILED;
 }
 
+/* ---- units at rest ---- */
+
+struct rest {
+    struct order_node node; /* in server->rests */
+    uint32_t record;
+};
+
+static struct rest *first_rest(const struct server *server)
+{
+    struct order_node *node = order_first(&server->rests);
+    return node ? container_of(node, struct rest, node) : NULL;
+}
+
+void ledger_rest(struct server *server, uint32_t record, nanoseconds until)
+{
+    struct rest *rest = memory_new(sizeof *rest);
+    rest->record = record;
+    order_insert(&server->rests, &rest->node, (uint64_t)until, record);
+}
+
+static void rest_is_over(struct server *server, struct rest *rest)
+{
+    order_remove(&server->rests, &rest->node);
+    free(rest);
+}
+
+static void end_rests(struct server *server)
+{
+    struct rest *rest = first_rest(server);
+    nanoseconds now = rest ? clock_now() : 0;
+    while (rest && (nanoseconds)rest->node.major <= now) {
+        journal_erase(&server->journal, rest->record);
+        rest_is_over(server, rest);
+        rest = first_rest(server);
+    }
+}
+
+/* The lease is over, but not what its units are in need of. */
+static bool is_kept_for_rest(struct server *server, const struct lease *lease)
+{
+    char bytes[JOURNAL_MOST_BYTES];
+    size_t length = lease->rests_until == 0
+        ? 0
+        : journal_read(&server->journal, lease->record, bytes, sizeof bytes);
+    if (length == 0) {
+        return false;
+    }
+    struct text *line = &server->record_line;
+    line->length = 0;
+    text_add_bytes(line, bytes, length);
+    record_add_rest(line, clock_now());
+    if (!journal_write(&server->journal, lease->record, line->bytes, line->length)) {
+        return false;
+    }
+    ledger_rest(server, lease->record, lease->rests_until);
+    return true;
+}
+
+void ledger_deinit(struct server *server)
+{
+    while (first_rest(server)) {
+        rest_is_over(server, first_rest(server));
+    }
+}
+
+/* ---- all of it ---- */
+
+static void end_record(struct server *server, struct lease *lease)
+{
+    if (!is_kept_for_rest(server, lease)) {
+        journal_erase(&server->journal, lease->record);
+    }
+    lease->record = RECORD_NONE;
+}
+
 void ledger_commit(struct server *server)
 {
     struct effects *effects = &server->store->effects;
-    for (struct lease *lease = effects->ended; lease && !server->stopping;
-         lease = lease->next_ended) {
+    bool is_written = !server->stopping;
+    end_rests(server);
+    for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {
         if (has_record(lease)) {
-            journal_erase(&server->journal, lease->record);
-            lease->record = RECORD_NONE;
+            end_record(server, lease);
         }
     }
-    for (struct lease *lease = effects->changed; lease && !server->stopping;
+    for (struct lease *lease = effects->changed; lease && is_written;
          lease = lease->next_changed) {
         if (lease->state != LEASE_ENDED && has_record(lease)) {
             write_down(server, lease);

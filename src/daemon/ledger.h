@@ -23,6 +23,10 @@ void ledger_commit(struct server *server);
 /* A lease that is held or waits without a record: after a start for whose new journal there was no
  * space. */
 void ledger_enter(struct server *server, struct lease *lease);
+/* What a lease that has ended held rests until then, and so long its record stays. */
+void ledger_rest(struct server *server, uint32_t record, nanoseconds until);
+void ledger_deinit(struct server *server);
+
 /* The journal knows everybody: when the grace, if there was one, is over. */
 void ledger_note_complete(struct server *server);
 

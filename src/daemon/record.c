@@ -113,6 +113,11 @@ void record_write(struct text *out, const struct lease *lease)
     (is_held ? add_held : add_waiting)(out, lease);
 }
 
+void record_add_rest(struct text *record, nanoseconds ended_at)
+{
+    text_add_number_key(record, "rested", (uint64_t)ended_at);
+}
+
 static size_t encoded_length(const char *text)
 {
     return text ? sizeof " program=" + percent_encode(NULL, 0, text) : 0;
@@ -125,7 +130,8 @@ size_t record_most_bytes(const struct ask *ask, size_t longest_grant)
         "waiting id=7zzzzzzzzzzzz uid=4294967295 pid=2147483647 asked=9223372036854775807"
         " priority=-1000 process=2147483647,18446744073709551615 ttl=9223372036854775807"
         " kill_after=9223372036854775807 on_lost=warn signal=64 parent=7zzzzzzzzzzzz"
-        " granted=9223372036854775807 until=9223372036854775807 stopping=max-hold";
+        " granted=9223372036854775807 until=9223372036854775807 stopping=max-hold"
+        " rested=9223372036854775807";
     return sizeof fixed + encoded_length(ask->holder) + encoded_length(ask->reason) +
         encoded_length(ask->program) + encoded_length(ask->once) + longest_grant;
 }
@@ -353,6 +359,7 @@ static const struct row rows[] = {
     {"once", read_string, MAY, AT(once), 0, ONCE_BYTES},
     {"granted", read_time, MUST_HELD, AT(granted_at), 0, NEVER - 1},
     {"until", read_time, MAY, AT(until), 0, NEVER - 1},
+    {"rested", read_time, MAY_HELD, AT(rested_at), 1, NEVER - 1},
     {"stopping", read_stopping, MAY_HELD, 0, 0, 0},
     {"slot", read_slot, MAY_HELD | MANY, 0, 1, INT64_MAX},
     {"item", read_item, MAY_HELD | MANY, 0, 1, INT64_MAX},

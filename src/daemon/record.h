@@ -8,6 +8,8 @@
 
 /* Adds all of a waiting or held lease that must outlive berthd. */
 void record_write(struct text *out, const struct lease *lease);
+/* To the record of a held lease: it has ended, and its units rest from then on. */
+void record_add_rest(struct text *record, nanoseconds ended_at);
 /* How long the record of a lease that is made from this ask can get, whatever becomes of it;
  * `longest_grant` as answer_longest_grant() gives it. */
 size_t record_most_bytes(const struct ask *ask, size_t longest_grant);

@@ -76,11 +76,25 @@ static bool is_over(const struct remembered *remembered, nanoseconds now)
     return remembered->binding == BOUND_TIME && remembered->is_held && remembered->until <= now;
 }
 
+/* Whether the record has to stay. */
+static bool restore_rest(struct server *server, const struct found *found, nanoseconds now)
+{
+    nanoseconds until = core_restore_rest(server->core, found->remembered, now);
+    if (until != 0 && found->slot != RECORD_NONE) {
+        ledger_rest(server, found->slot, until);
+    }
+    return until != 0;
+}
+
 static void restore(struct server *server, const struct found *found, nanoseconds now)
 {
     const struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
-    if (remembered && !is_over(remembered, now)) {
+    if (remembered && remembered->rested_at != 0) {
+        if (restore_rest(server, found, now)) {
+            return;
+        }
+    } else if (remembered && !is_over(remembered, now)) {
         enum outcome outcome = core_restore(
             server->core, remembered, now, &server->store->effects, &lease);
         if (!lease) {

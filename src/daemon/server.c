@@ -403,6 +403,7 @@ static void stop_store(struct server *server)
     core_abandon(server->core, clock_now(), &server->store->effects);
     server_carry_out(server);
     server->store = server->store->ops->free(server->store);
+    ledger_deinit(server);
     journal_close(&server->journal);
     state_deinit(&server->state);
     watches_deinit(&server->watches);

@@ -35,6 +35,7 @@ struct server {
     struct watches watches; /* of processes that leases are bound to */
     struct journal journal; /* written by ledger.c */
     struct text record_line; /* ledger.c's, kept for its memory */
+    struct order rests; /* ledger.c's: records of units at rest, by until when */
     struct state state;
     bool state_works; /* numbers could be stored at the start */
     bool ledger_is_behind; /* some leases are not in the journal */
