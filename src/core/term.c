@@ -6,8 +6,9 @@
 #include "core/internal.h"
 #include "core/memory.h"
 
-#include <signal.h>
 #include <stdlib.h>
+
+enum { SIGNAL_KILL = 9 }; /* everywhere (POSIX, kill(1)) */
 
 #define SHORTEST_MARGIN NANOSECONDS_PER_SECOND
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
@@ -163,7 +164,7 @@ static void stop_goes_on(
     /* Held until it is dead: again and again, for one that the kernel cannot end yet, or that has
      * made itself another user's for a while. */
     lease->is_killed = true;
-    ask_signal(lease, SIGKILL, effects);
+    ask_signal(lease, SIGNAL_KILL, effects);
     term_set(core, lease, after(now, KILL_AGAIN));
 }
 
