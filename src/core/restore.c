@@ -51,7 +51,8 @@ static enum outcome restore_resource(struct core *core, const struct remembered 
 {
     enum outcome outcome = registry_get(core, claim->name, NULL, resourcep);
     if (!remembered->is_held) {
-        bool possible = outcome == OUTCOME_OK && claim->count <= resource_most(*resourcep);
+        bool possible = outcome == OUTCOME_OK && claim->count <= resource_most(*resourcep) &&
+            claim->count <= (*resourcep)->definition->max_units_per_user;
         return outcome == OUTCOME_OK && !possible ? OUTCOME_IMPOSSIBLE : outcome;
     }
     if (outcome == OUTCOME_UNKNOWN) {

@@ -592,6 +592,15 @@ Test(restore, over_a_lowered_quota)
     EXPECT(end_lease("ann", "C"), "ok; D granted d=0");
 }
 
+/* A waiter that wants more than its user may ever have. */
+Test(restore, beyond_a_lowered_quota)
+{
+    EXPECT(define("semaphore s limit=5"), "ok");
+    EXPECT(acquire("ann", "A", "s:5 pid=7"), "ok s=0,1,2,3,4");
+    EXPECT(acquire("bob", "B", "s:3"), "waiting");
+    EXPECT(restart("semaphore s limit=5 max-units-per-user=2"), "A B=impossible; A watch");
+}
+
 /* Its resource is not in the file any more: it drains. */
 Test(restore, a_resource_that_is_gone)
 {
