@@ -37,7 +37,8 @@ void model_require_outcome(const struct trace *trace, enum outcome outcome, cons
 
 /* ---- clients ---- */
 
-void model_client(struct model *model, int client, uint32_t uid, struct trace *trace)
+void model_client(
+    struct model *model, int client, uint32_t uid, nanoseconds now, struct trace *trace)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < MODEL_CLIENTS; i++) {
@@ -46,23 +47,34 @@ void model_client(struct model *model, int client, uint32_t uid, struct trace *t
     bool fits = n < model->file.bounds.clients;
     model_require_outcome(trace, fits ? OUTCOME_OK : OUTCOME_QUOTA, NULL);
     model->client_uids[client] = fits ? (int)uid : -1;
-    model_settle(model, trace);
+    model_settle(model, now, trace);
+}
+
+static struct model_lease *last_linked(const struct model *model, int client, bool held)
+{
+    struct model_lease *last = NULL;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        struct model_lease *lease = model->leases[i];
+        bool fits = lease->client == client && lease->held == held;
+        last = fits && (!last || lease->linked > last->linked) ? lease : last;
+    }
+    return last;
 }
 
 /* The newest go first, and all that wait before those that hold. */
-void model_client_gone(struct model *model, int client, nanoseconds now, struct trace *trace)
+void model_client_gone(
+    struct model *model, int client, bool half, nanoseconds now, struct trace *trace)
 {
+    struct model_lease *lease;
     model->moment++;
-    for (int held = 0; held <= 1; held++) {
-        for (size_t i = model->n_leases; i-- > 0;) {
-            struct model_lease *lease = model->leases[i];
-            if (lease->client == client && lease->held == held) {
-                model_lease_leave(model, lease, now);
-            }
-        }
+    while ((lease = last_linked(model, client, false))) {
+        model_lease_leave(model, lease, now);
     }
-    model->client_uids[client] = -1;
-    model_settle(model, trace);
+    while ((lease = last_linked(model, client, true))) {
+        model_lose_client(model, lease, now, trace);
+    }
+    model->client_uids[client] = half ? model->client_uids[client] : -1;
+    model_settle(model, now, trace);
 }
 
 /* ---- acquire ---- */
@@ -109,7 +121,7 @@ enum outcome model_get_resource(
     return OUTCOME_OK;
 }
 
-static bool identity_is_taken(
+bool model_identity_is_taken(
     const struct model *model, const struct model_resource *resource, uint32_t uid, uint32_t holder)
 {
     for (size_t i = 0; i < model->n_leases; i++) {
@@ -129,15 +141,24 @@ static enum outcome check_want(const struct model *model, const struct model_res
     if (count == 0 || count > model_most(resource) || count > resource->rules.max_units_per_user) {
         return OUTCOME_IMPOSSIBLE;
     }
-    if (ask->priority > resource->rules.max_priority) {
+    bool laxer = (ask->has_kill_after && ask->kill_after > resource->rules.kill_after) ||
+        (ask->has_on_lost && ask->on_lost < resource->rules.on_lost);
+    if (ask->priority > resource->rules.max_priority || laxer) {
         return OUTCOME_FORBIDDEN;
     }
-    bool taken = identity_is_taken(model, resource, uid, ask->holder);
+    bool taken = model_identity_is_taken(model, resource, uid, ask->holder);
     return taken ? OUTCOME_HELD : OUTCOME_OK;
 }
 
-/* Fills in the claims of `lease`, which is in no list yet. */
-static enum outcome resolve(struct model *model, const struct model_ask *ask,
+/* The strictest of all. */
+static void take_stop_rules(struct model_lease *lease, const struct rules *rules)
+{
+    lease->kill_after =
+        rules->kill_after < lease->kill_after ? rules->kill_after : lease->kill_after;
+    lease->on_lost = rules->on_lost > lease->on_lost ? rules->on_lost : lease->on_lost;
+}
+
+enum outcome model_resolve(struct model *model, const struct model_ask *ask,
     struct model_lease *lease, const char **aboutp)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -150,6 +171,7 @@ static enum outcome resolve(struct model *model, const struct model_ask *ask,
         if (outcome != OUTCOME_OK) {
             return outcome;
         }
+        take_stop_rules(lease, &resource->rules);
         lease->claims[lease->n_claims++] =
             (struct model_claim){.resource = resource, .count = ask->wants[i].count};
     }
@@ -196,8 +218,8 @@ static enum outcome why_not_now(
         }
     }
     *aboutp = NULL;
-    if (model->draining) {
-        return OUTCOME_DRAINING;
+    if (model->draining || model->closed) {
+        return model->draining ? OUTCOME_DRAINING : OUTCOME_GRACE;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         if (!model_claim_within_quota(model, lease, &lease->claims[i])) {
@@ -213,8 +235,7 @@ static enum outcome why_not_now(
     return OUTCOME_WOULD_WAIT;
 }
 
-/* It cannot be granted now. `lease` counts as a waiter already. */
-static enum outcome may_wait(const struct model *model, const struct model_lease *lease,
+enum outcome model_may_wait(const struct model *model, const struct model_lease *lease,
     const struct model_ask *ask, const char **aboutp)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -251,41 +272,58 @@ static void model_enter(struct model *model, struct model_lease *filled,
     model_sort(model);
     if (model_may_go(model, lease)) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
-        model_lease_grant(model, lease, &trace->grant);
+        model_lease_grant(model, lease, &trace->grant, now);
         return;
     }
-    enum outcome outcome = may_wait(model, lease, ask, &about);
+    enum outcome outcome = model_may_wait(model, lease, ask, &about);
     model_require_outcome(trace, outcome, about);
     if (outcome != OUTCOME_WAITING) {
         model_lease_leave(model, lease, now);
     }
 }
 
+struct model_lease model_lease_of(
+    const struct model *model, int client, const struct model_ask *ask, uint64_t id)
+{
+    return (struct model_lease){
+        .id = id,
+        .client = client,
+        .uid = (uint32_t)model->client_uids[client],
+        .holder = ask->holder,
+        .once = ask->once,
+        .priority = ask->priority,
+        .parent = ask->parent,
+        .binding = ask->binding,
+        .is_alive = true,
+        .ttl = ask->ttl,
+        .kill_after = ask->has_kill_after ? ask->kill_after : NEVER,
+        .on_lost = ask->has_on_lost ? ask->on_lost : ON_LOST_WARN,
+        .due = NEVER,
+        .hold_until = NEVER,
+    };
+}
+
 void model_acquire(struct model *model, int client, const struct model_ask *ask, nanoseconds now,
     struct trace *trace)
 {
     bool for_ever = ask->wait == 0 || ask->wait == NEVER;
-    struct model_lease lease = {
-        .id = trace->lease ? trace->lease : UINT64_MAX,
-        .client = client,
-        .uid = (uint32_t)model->client_uids[client],
-        .holder = ask->holder,
-        .priority = ask->priority,
-        .parent = ask->parent,
-        .until = for_ever ? NEVER : now + ask->wait,
-    };
+    struct model_lease lease =
+        model_lease_of(model, client, ask, trace->lease ? trace->lease : UINT64_MAX);
     const char *about;
     model->moment++;
+    lease.linked = model->moment;
+    lease.until = for_ever ? NEVER : now + ask->wait;
+    lease.until_serial = model->moment;
     REQUIRE(!trace->lease || trace->lease > model->last_id, "lease %ju after %ju", trace->lease,
         model->last_id);
     model->last_id = trace->lease ? trace->lease : model->last_id;
-    enum outcome outcome = resolve(model, ask, &lease, &about);
+    enum outcome outcome = model_resolve(model, ask, &lease, &about);
     if (outcome == OUTCOME_OK) {
         model_enter(model, &lease, ask, now, trace);
     } else {
         model_require_outcome(trace, outcome, about);
     }
-    model_settle(model, trace);
+    model_settle(model, now, trace);
 }
 
 void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct trace *trace)
@@ -293,14 +331,11 @@ void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
     if (lease->client != by) {
-        const struct event *event =
-            model_next_event(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED);
-        REQUIRE(event->lease == id &&
-                event->why == (lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED),
-            "lease %ju is told that it has ended, for reason %d", event->lease, (int)event->why);
+        model_tell(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
+            lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
     }
     model_lease_leave(model, lease, now);
-    model_settle(model, trace);
+    model_settle(model, now, trace);
 }
 
 /* ---- time ---- */
@@ -322,7 +357,7 @@ static struct model_unit *next_cooling(const struct model *model)
     return first;
 }
 
-/* Of those whose wait ends at once, the older first. */
+/* Of those whose wait ends at once, the one that has waited for longer first. */
 static struct model_lease *next_timeout(const struct model *model)
 {
     struct model_lease *first = NULL;
@@ -330,43 +365,54 @@ static struct model_lease *next_timeout(const struct model *model)
         struct model_lease *lease = model->leases[i];
         bool sooner = !lease->held && lease->until != NEVER &&
             (!first || lease->until < first->until ||
-                (lease->until == first->until && lease->id < first->id));
+                (lease->until == first->until && lease->until_serial < first->until_serial));
         first = sooner ? lease : first;
     }
     return first;
 }
 
+static nanoseconds earlier(nanoseconds a, nanoseconds b)
+{
+    return a < b ? a : b;
+}
+
 nanoseconds model_next_deadline(const struct model *model)
 {
     const struct model_unit *unit = next_cooling(model);
-    const struct model_lease *lease = next_timeout(model);
-    nanoseconds cooling = unit ? unit->cooling_until : NEVER;
-    nanoseconds timeout = lease ? lease->until : NEVER;
-    return cooling < timeout ? cooling : timeout;
+    const struct model_lease *term = model_next_term(model), *wait = next_timeout(model);
+    return earlier(earlier(unit ? unit->cooling_until : NEVER, term ? term->due : NEVER),
+        earlier(model_grace_until(model), wait ? wait->until : NEVER));
 }
 
+/* All that rest until the same instant are free together. */
+static void end_cooling(struct model *model, nanoseconds instant)
+{
+    struct model_unit *unit;
+    while ((unit = next_cooling(model)) && unit->cooling_until == instant) {
+        unit->cooling = false;
+        unit->free_since = model->moment++;
+    }
+}
+
+/* Of what is due at the same instant: units are free before somebody's time is over. */
 void model_tick(struct model *model, nanoseconds now, struct trace *trace)
 {
-    while (model_next_deadline(model) <= now) {
-        struct model_unit *unit = next_cooling(model);
-        struct model_lease *lease = next_timeout(model);
+    nanoseconds next;
+    while ((next = model_next_deadline(model)) <= now) {
+        const struct model_unit *unit = next_cooling(model);
+        struct model_lease *term = model_next_term(model), *wait = next_timeout(model);
         model->moment++;
-        if (unit && (!lease || unit->cooling_until <= lease->until)) {
-            nanoseconds instant = unit->cooling_until;
-            unit->cooling = false;
-            unit->free_since = model->moment;
-            unit = next_cooling(model);
-            if (unit && unit->cooling_until == instant) {
-                continue; /* they are free together, before anybody is granted one */
-            }
+        if (unit && unit->cooling_until == next) {
+            end_cooling(model, next);
+        } else if (term && term->due == next) {
+            model_term_is_due(model, term, now, trace);
+        } else if (model_grace_until(model) == next) {
+            model_grace_is_over(model, now, trace);
         } else {
-            const struct event *event = model_next_event(trace, EFFECT_DENIED);
-            REQUIRE(event->lease == lease->id && event->why == OUTCOME_TIMEOUT,
-                "lease %ju is denied instead of %ju, for reason %d", event->lease, lease->id,
-                (int)event->why);
-            model_lease_leave(model, lease, now);
+            model_tell(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
+            model_lease_leave(model, wait, now);
         }
-        model_pump(model, trace);
+        model_pump(model, now, trace);
     }
-    model_settle(model, trace);
+    model_settle(model, now, trace);
 }

@@ -18,8 +18,12 @@ enum {
     MODEL_LEASES = 64,
     MODEL_CLIENTS = 10,
     MODEL_UIDS = 4, /* 0 ... 3; 0 is root, who owns what operators make */
-    MODEL_EVENTS = 2 * MODEL_LEASES,
+    MODEL_EVENTS = 4 * MODEL_LEASES,
 };
+
+/* Instead of a client's number: that of a lease which lives without one, and of one whose client is
+ * expected back. */
+enum { CLIENT_DETACHED = -2, CLIENT_ABSENT = -3 };
 
 /* One definition. */
 struct rules {
@@ -34,6 +38,8 @@ struct rules {
     uint32_t max_waiters, max_units_per_user, max_overtakes, max_instances;
     int32_t max_priority;
     bool identity_shared;
+    nanoseconds max_hold, kill_after;
+    enum on_lost on_lost;
 };
 
 struct rules_file {
@@ -52,6 +58,12 @@ struct model_ask {
     int32_t priority;
     uint32_t holder; /* 0 = none */
     uint64_t parent;
+    uint32_t once; /* 0 = none; no other ask has it */
+    enum binding binding;
+    nanoseconds ttl;
+    bool has_kill_after, has_on_lost;
+    nanoseconds kill_after;
+    enum on_lost on_lost;
 };
 
 /* ---- what the core did ---- */
@@ -68,6 +80,8 @@ struct event {
     enum effect_kind kind;
     enum outcome why;
     uint64_t lease; /* id; 0 = none */
+    int client; /* who is told; -1: nobody */
+    int signal;
     struct grant grant; /* EFFECT_GRANTED */
 };
 
@@ -75,7 +89,7 @@ struct trace {
     enum outcome outcome;
     const char *about; /* or NULL */
     uint64_t lease; /* of a successful acquire */
-    struct grant grant; /* of an acquire that was granted */
+    struct grant grant; /* of an acquire or reclaim that was granted */
     struct event events[MODEL_EVENTS];
     size_t n_events, at;
 };
@@ -112,15 +126,39 @@ struct model_claim {
 };
 
 struct model_lease {
-    uint64_t id; /* 0: this place is empty */
+    uint64_t id;
     int client;
-    uint32_t uid, holder;
+    uint64_t linked; /* a number of `moment`: since when it is that client's */
+    uint32_t uid, holder, once;
     int32_t priority;
     uint64_t parent;
     bool held, aside, blocked;
-    nanoseconds until;
+    nanoseconds until; /* of the wait */
+    uint64_t until_serial;
     struct model_claim claims[MODEL_WANTS];
     size_t n_claims;
+
+    enum binding binding;
+    bool is_alive; /* its process */
+    bool is_told; /* the core knows that it is not */
+    bool is_watched;
+    nanoseconds ttl, granted_at;
+    nanoseconds kill_after;
+    enum on_lost on_lost;
+    nanoseconds due; /* the end of its time, or the next signal; NEVER if none */
+    uint64_t due_serial;
+    nanoseconds hold_until;
+    enum outcome stopping; /* OUTCOME_OK: it is not */
+    bool is_killed;
+};
+
+/* A lease of an earlier core: its resources are gone, but for their names. */
+struct model_past {
+    struct model_lease lease;
+    struct {
+        char name[MODEL_NAME];
+        bool is_pool;
+    } on[MODEL_WANTS];
 };
 
 struct model {
@@ -137,7 +175,12 @@ struct model {
         uint64_t last;
     } tokens[MODEL_RESOURCES];
     size_t n_tokens;
-    uint64_t last_id;
+    uint64_t token_floor; /* the largest that was ever remembered */
+    uint64_t first_id, last_id;
+    struct model_past past[MODEL_LEASES]; /* after a restart: not made again (yet) */
+    size_t n_past;
+    bool closed;
+    nanoseconds grace_until;
     uint64_t moment; /* counts what happens one after the other */
     bool draining, drain_reported;
 };
@@ -149,17 +192,43 @@ __attribute__((noreturn, format(printf, 1, 2))) void fail(const char *format, ..
 struct model *model_new(void);
 struct model *model_free(struct model *model);
 
-void model_client(struct model *model, int client, uint32_t uid, struct trace *trace);
-void model_client_gone(struct model *model, int client, nanoseconds now, struct trace *trace);
+void model_client(
+    struct model *model, int client, uint32_t uid, nanoseconds now, struct trace *trace);
+/* Half gone: only its leases. */
+void model_client_gone(
+    struct model *model, int client, bool half, nanoseconds now, struct trace *trace);
 void model_acquire(struct model *model, int client, const struct model_ask *ask, nanoseconds now,
     struct trace *trace);
 void model_end(struct model *model, uint64_t lease, int by, nanoseconds now, struct trace *trace);
 void model_change(struct model *model, const char *name, enum change_kind kind, uint32_t number,
     nanoseconds now, struct trace *trace);
-void model_drain(struct model *model, bool draining, struct trace *trace);
+void model_drain(struct model *model, bool draining, nanoseconds now, struct trace *trace);
 void model_tick(struct model *model, nanoseconds now, struct trace *trace);
 void model_define(
     struct model *model, const struct rules_file *file, nanoseconds now, struct trace *trace);
+
+/* model_stop.c */
+void model_process_gone(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+void model_revoke(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+void model_drop(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+void model_renew(
+    struct model *model, uint64_t lease, nanoseconds ttl, nanoseconds now, struct trace *trace);
+void model_bind(struct model *model, uint64_t lease, int by, enum binding binding, nanoseconds now,
+    struct trace *trace);
+
+/* model_restart.c. Everything is over but what was remembered: all leases are `past` now, and there
+ * are no resources. Numbers begin at `first`, or go on (0). */
+void model_restart(struct model *model, uint64_t first);
+void model_begin_grace(struct model *model, bool closed, nanoseconds until);
+/* One of the past. */
+void model_restore(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+void model_forget_past(struct model *model, uint64_t lease);
+struct model_past *model_find_past(struct model *model, uint64_t lease);
+void model_reclaim(
+    struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
+/* NULL units: it waited. */
+void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
+    uint64_t lease, const uint8_t (*units)[MODEL_UNITS], nanoseconds now, struct trace *trace);
 
 /* ---- looking (model_resource.c, model_queue.c) ---- */
 
@@ -167,6 +236,7 @@ nanoseconds model_next_deadline(const struct model *model);
 struct model_lease *model_find_lease(const struct model *model, uint64_t id);
 struct model_resource *model_find_resource(const struct model *model, const char *name);
 size_t model_n_held(const struct model *model);
+nanoseconds model_grace_until(const struct model *model);
 
 /* ---- between the model's files ---- */
 
@@ -175,6 +245,35 @@ void model_require_outcome(const struct trace *trace, enum outcome outcome, cons
 /* Alive, or made now and charged to the uid `payer`; -1 is an operator. */
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep);
+
+/* Finds the resources of `lease`, which is in no list yet, and refuses what can never be. */
+enum outcome model_resolve(struct model *model, const struct model_ask *ask,
+    struct model_lease *lease, const char **aboutp);
+/* What its asker said about it. */
+struct model_lease model_lease_of(
+    const struct model *model, int client, const struct model_ask *ask, uint64_t id);
+/* It cannot be granted now. `lease` counts as a waiter already. */
+enum outcome model_may_wait(const struct model *model, const struct model_lease *lease,
+    const struct model_ask *ask, const char **aboutp);
+bool model_identity_is_taken(const struct model *model, const struct model_resource *resource,
+    uint32_t uid, uint32_t holder);
+
+/* model_stop.c */
+void model_link(struct model *model, struct model_lease *lease, int client);
+void model_set_due(struct model *model, struct model_lease *lease, nanoseconds at);
+/* A lease has been granted now. */
+void model_begin_term(struct model *model, struct model_lease *lease, nanoseconds now);
+nanoseconds model_max_hold(const struct model_lease *lease);
+void model_watch(struct model_lease *lease, struct trace *trace);
+/* A held lease's client has gone. */
+void model_lose_client(
+    struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace);
+void model_stop(struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now,
+    struct trace *trace);
+struct model_lease *model_next_term(const struct model *model);
+void model_term_is_due(
+    struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace);
+void model_grace_is_over(struct model *model, nanoseconds now, struct trace *trace);
 
 /* model_resource.c: resources and units */
 bool rules_are_template(const struct rules *rules);
@@ -199,6 +298,8 @@ void model_unit_remove(struct model_resource *resource, uint32_t unit);
 void model_unit_reserve(
     struct model *model, struct model_resource *resource, uint32_t unit, bool reserved);
 void model_forget_idle(struct model *model);
+/* Tokens only grow. */
+void model_require_token(struct model *model, const char *name, uint64_t token);
 /* Requires that the units are the right ones, then takes them. */
 void model_claim_take_units(struct model *model, struct model_lease *lease,
     struct model_claim *claim, const uint8_t *units, uint32_t n, uint64_t token);
@@ -208,7 +309,10 @@ struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
 /* Frees it; held units are given back. */
 void model_lease_leave(struct model *model, struct model_lease *lease, nanoseconds now);
-void model_lease_grant(struct model *model, struct model_lease *lease, const struct grant *grant);
+void model_lease_grant(
+    struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now);
+/* From the line to the holders; it has its units. */
+void model_lease_hold(struct model *model, struct model_lease *lease);
 struct model_claim *model_claim_on(
     struct model_lease *lease, const struct model_resource *resource);
 uint32_t model_units_of_user(
@@ -219,9 +323,12 @@ bool model_claim_within_quota(
 void model_sort(struct model *model);
 bool model_may_go(const struct model *model, struct model_lease *lease);
 const struct event *model_next_event(struct trace *trace, enum effect_kind kind);
+/* Requires that the next effect is this one, about this lease, for its client if it has one. */
+void model_tell(
+    struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why);
 /* Requires that exactly those who can go are granted. */
-void model_pump(struct model *model, struct trace *trace);
+void model_pump(struct model *model, nanoseconds now, struct trace *trace);
 /* The end of every operation. */
-void model_settle(struct model *model, struct trace *trace);
+void model_settle(struct model *model, nanoseconds now, struct trace *trace);
 
 #endif

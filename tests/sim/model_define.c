@@ -33,6 +33,8 @@ static void deny_the_impossible(struct model *model, nanoseconds now, struct tra
         struct model_lease *lease = model_find_lease(model, event->lease);
         REQUIRE(lease && !lease->held && is_to_be_denied(lease, event->why),
             "lease %ju is denied for reason %d", event->lease, (int)event->why);
+        REQUIRE(event->client == (lease->client >= 0 ? lease->client : -1),
+            "of the end of %ju client %d is told", event->lease, event->client);
         model_lease_leave(model, lease, now);
     }
 }
@@ -109,14 +111,14 @@ void model_change(struct model *model, const char *name, enum change_kind kind, 
         deny_the_impossible(model, now, trace);
     }
     model_require_outcome(trace, outcome, NULL);
-    model_settle(model, trace);
+    model_settle(model, now, trace);
 }
 
-void model_drain(struct model *model, bool draining, struct trace *trace)
+void model_drain(struct model *model, bool draining, nanoseconds now, struct trace *trace)
 {
     model->draining = draining;
     model->drain_reported = false;
-    model_settle(model, trace);
+    model_settle(model, now, trace);
 }
 
 /* ---- reload ---- */
@@ -185,7 +187,7 @@ void model_define(
         REQUIRE(trace->outcome == OUTCOME_KIND && about && is_conflict(model, about, file),
             "outcome %d about %s of a reload that had to be refused", (int)trace->outcome,
             trace->about ? trace->about : "-");
-        model_settle(model, trace);
+        model_settle(model, now, trace);
         return;
     }
     model_require_outcome(trace, OUTCOME_OK, NULL);
@@ -200,7 +202,7 @@ void model_define(
         }
     }
     deny_the_impossible(model, now, trace);
-    model_pump(model, trace);
+    model_pump(model, now, trace);
     arrange(model);
-    model_settle(model, trace);
+    model_settle(model, now, trace);
 }

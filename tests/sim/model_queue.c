@@ -99,7 +99,7 @@ static bool is_its_turn(
 
 bool model_may_go(const struct model *model, struct model_lease *lease)
 {
-    bool may = !model->draining && !lease->aside;
+    bool may = !model->draining && !model->closed && !lease->aside && lease->client >= 0;
     for (size_t i = 0; i < lease->n_claims && may; i++) {
         const struct model_claim *claim = &lease->claims[i];
         may = claim->count <= model_available(claim->resource) && is_its_turn(model, lease, claim);
@@ -169,27 +169,48 @@ static void count_overtaken(struct model *model, const struct model_lease *lease
     }
 }
 
-void model_lease_grant(struct model *model, struct model_lease *lease, const struct grant *grant)
+void model_lease_hold(struct model *model, struct model_lease *lease)
+{
+    list_remove(model->waiters, &model->n_waiters, lease);
+    lease->held = true;
+}
+
+void model_lease_grant(
+    struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now)
 {
     count_overtaken(model, lease);
-    list_remove(model->waiters, &model->n_waiters, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         model_claim_take_units(model, lease, &lease->claims[i], grant->claims[i].units,
             grant->claims[i].n, grant->claims[i].token);
     }
-    lease->held = true;
+    model_lease_hold(model, lease);
+    model_begin_term(model, lease, now);
 }
 
 /* ---- what the core did ---- */
 
 const struct event *model_next_event(struct trace *trace, enum effect_kind kind)
 {
-    static const char *const words[] = {"granted", "denied", "lost", "drained"};
+    static const char *const words[] = {
+        "granted", "denied", "lost", "stop", "watch", "signal", "drained"};
     REQUIRE(trace->at < trace->n_events, "an effect is missing: %s", words[kind]);
     const struct event *event = &trace->events[trace->at++];
     REQUIRE(event->kind == kind, "effect %zu is %s (lease %ju) instead of %s", trace->at,
         words[event->kind], event->lease, words[kind]);
     return event;
+}
+
+void model_tell(
+    struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why)
+{
+    const struct event *event = model_next_event(trace, kind);
+    bool has_client = kind != EFFECT_WATCH && kind != EFFECT_SIGNAL && lease->client >= 0;
+    REQUIRE(event->lease == lease->id && event->why == why,
+        "effect %d is about lease %ju instead of %ju, for reason %d instead of %d", (int)kind,
+        event->lease, lease->id, (int)event->why, (int)why);
+    REQUIRE(event->client == (has_client ? lease->client : -1),
+        "effect %d on lease %ju is for client %d instead of %d", (int)kind, lease->id,
+        event->client, lease->client);
 }
 
 static struct model_lease *anybody_who_may_go(struct model *model)
@@ -203,7 +224,7 @@ static struct model_lease *anybody_who_may_go(struct model *model)
     return NULL;
 }
 
-void model_pump(struct model *model, struct trace *trace)
+void model_pump(struct model *model, nanoseconds now, struct trace *trace)
 {
     const struct model_lease *somebody;
     while ((somebody = anybody_who_may_go(model))) {
@@ -212,14 +233,16 @@ void model_pump(struct model *model, struct trace *trace)
         struct model_lease *lease = model_find_lease(model, event->lease);
         REQUIRE(lease && !lease->held, "lease %ju is granted but does not wait", event->lease);
         REQUIRE(model_may_go(model, lease), "lease %ju is granted before its turn", event->lease);
-        model_lease_grant(model, lease, &event->grant);
+        REQUIRE(event->client == lease->client, "client %d is told of the grant of %ju",
+            event->client, lease->id);
+        model_lease_grant(model, lease, &event->grant, now);
     }
     model_forget_idle(model);
 }
 
-void model_settle(struct model *model, struct trace *trace)
+void model_settle(struct model *model, nanoseconds now, struct trace *trace)
 {
-    model_pump(model, trace);
+    model_pump(model, now, trace);
     if (model->draining && !model->drain_reported && model_n_held(model) == 0) {
         model_next_event(trace, EFFECT_DRAINED);
         model->drain_reported = true;

@@ -209,18 +209,20 @@ void model_resource_reset_items(struct model *model, struct model_resource *reso
     model_resource_order_items(resource);
 }
 
-static uint64_t last_token(struct model *model, const char *name, uint64_t token)
+void model_require_token(struct model *model, const char *name, uint64_t token)
 {
     size_t i = 0;
     while (i < model->n_tokens && strcmp(model->tokens[i].name, name) != 0) {
         i++;
     }
     if (i == model->n_tokens) {
-        strcpy(model->tokens[model->n_tokens++].name, name);
+        strcpy(model->tokens[model->n_tokens].name, name);
+        model->tokens[model->n_tokens++].last = 0;
     }
-    uint64_t last = model->tokens[i].last;
+    REQUIRE(token > model->tokens[i].last && token > model->token_floor,
+        "%s: token %ju after %ju, %ju remembered", name, token, model->tokens[i].last,
+        model->token_floor);
     model->tokens[i].last = token;
-    return last;
 }
 
 /* Which unit may not be left free if `unit` is taken? */
@@ -245,9 +247,8 @@ void model_claim_take_units(struct model *model, struct model_lease *lease,
     struct model_claim *claim, const uint8_t *units, uint32_t n, uint64_t token)
 {
     struct model_resource *resource = claim->resource;
-    uint64_t last = last_token(model, resource->name, token);
     REQUIRE(n == claim->count, "%s: %u units instead of %u", resource->name, n, claim->count);
-    REQUIRE(token > last, "%s: token %ju after %ju", resource->name, token, last);
+    model_require_token(model, resource->name, token);
     REQUIRE(n <= model_available(resource), "%s: over the limit", resource->name);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t unit = units[i];

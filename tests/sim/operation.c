@@ -1,97 +1,8 @@
-/* operation.c - random operations and configurations, biased towards what is interesting: few
- * resources, full ones, short waits, and a little of everything else. */
+/* operation.c - random operations, biased towards what is interesting: full resources, short waits,
+ * jobs that outlive their clients, and a little of everything else. */
 #include "operation.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-/* ---- configurations ---- */
-
-static const struct {
-    const char *name;
-    uint32_t percent; /* how often it is in the file */
-    uint32_t pool_percent; /* and then a pool */
-} known[] = {
-    {"a", 98, 2},
-    {"b", 98, 2},
-    {"c", 93, 6},
-    {"d", 93, 5},
-    {"p", 98, 98},
-    {"q", 93, 95},
-    {"t/x", 15, 5},
-    {"t/*", 97, 3},
-    {"u/*", 95, 97},
-};
-
-static uint32_t pick(struct random *random, const uint32_t *list, uint32_t n)
-{
-    return list[random_below(random, n)];
-}
-
-#define PICK(random, ...)                                                                          \
-    pick(random, (const uint32_t[]){__VA_ARGS__},                                                  \
-        sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
-
-static void make_items(struct rules *rules, struct random *random)
-{
-    uint32_t used = 0;
-    uint32_t n = PICK(random, 1, 2, 3, 3, 4, 5);
-    while (rules->n_items < n) {
-        uint32_t item = random_below(random, 6);
-        if (!(used & UINT32_C(1) << item)) {
-            used |= UINT32_C(1) << item;
-            rules->items[rules->n_items++] = (uint8_t)item;
-        }
-    }
-}
-
-static void make_rules(struct rules *rules, bool is_pool, struct random *random)
-{
-    rules->kind = is_pool ? KIND_POOL : random_percent(random, 15) ? KIND_LOCK : KIND_SEMAPHORE;
-    if (is_pool) {
-        make_items(rules, random);
-    } else {
-        rules->limit = rules->kind == KIND_LOCK ? 1 : PICK(random, 1, 2, 3, 3, 4, 4, 5, 6, 7, 0);
-    }
-    rules->order = random_percent(random, 30) ? ORDER_FIRST_FIT : ORDER_FIFO;
-    rules->selection = (enum selection)random_below(random, 3);
-    rules->cooldown = (nanoseconds)PICK(random, 0, 0, 0, 0, 1, 2, 5) * NANOSECONDS_PER_SECOND;
-    rules->max_waiters = PICK(random, 1000, 1000, 1000, 1000, 1000, 8, 3, 0);
-    rules->max_units_per_user =
-        PICK(random, UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED, 1, 2, 3, 3, 4, 5);
-    rules->max_overtakes = PICK(random, 100, 3, 2, 1, 0);
-    rules->max_instances = PICK(random, 100, 100, 100, 3, 2, 1);
-    rules->max_priority = (int32_t)PICK(random, 10, 10, 10, 10, 10, 10, 10, 2, 1, 0);
-    rules->identity_shared = random_percent(random, 20);
-}
-
-void rules_make(struct rules_file *file, uint64_t seed)
-{
-    struct random random = {.state = seed};
-    *file = (struct rules_file){.n = 0};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (random_percent(&random, known[i].percent)) {
-            struct rules *rules = &file->list[file->n++];
-            strcpy(rules->name, known[i].name);
-            make_rules(rules, random_percent(&random, known[i].pool_percent), &random);
-        }
-    }
-    file->bounds = (struct user_bounds){
-        .clients = PICK(&random, UNBOUNDED, UNBOUNDED, UNBOUNDED, 4, 2),
-        .waiters = PICK(&random, UNBOUNDED, UNBOUNDED, UNBOUNDED, 12, 6, 2),
-        .leases = PICK(&random, UNBOUNDED, UNBOUNDED, UNBOUNDED, 20, 9, 4),
-        .instances = PICK(&random, UNBOUNDED, UNBOUNDED, UNBOUNDED, 3, 1),
-    };
-    for (size_t i = file->n; i > 1 && random_percent(&random, 30); i--) {
-        size_t j = random_below(&random, (uint32_t)i);
-        struct rules swapped = file->list[i - 1];
-        file->list[i - 1] = file->list[j];
-        file->list[j] = swapped;
-    }
-}
-
-/* ---- operations ---- */
 
 static void make_name(char name[MODEL_NAME], struct random *random)
 {
@@ -131,6 +42,34 @@ static bool wants_name(const struct model_ask *ask, const char *name)
     return false;
 }
 
+static uint32_t new_once(const struct model *model, struct random *random)
+{
+    uint32_t once = (uint32_t)(random_next(random) >> 32);
+    for (size_t i = 0; i < model->n_leases; i++) {
+        once = model->leases[i]->once == once ? 0 : once;
+    }
+    return once;
+}
+
+/* To a process or to time, how the job is stopped. */
+static void make_binding(struct model_ask *ask, struct random *random)
+{
+    ask->binding = (enum binding)PICK(random, BOUND_CONNECTION, BOUND_CONNECTION, BOUND_PROCESS,
+        BOUND_PROCESS, BOUND_PROCESS, BOUND_TIME);
+    if (ask->binding == BOUND_TIME) {
+        ask->ttl = (nanoseconds)(1 + random_below(random, 30)) * NANOSECONDS_PER_SECOND / 2;
+    }
+    ask->has_kill_after = random_percent(random, 10);
+    if (ask->has_kill_after) {
+        ask->kill_after = (nanoseconds)random_below(random, 5) * NANOSECONDS_PER_SECOND / 2;
+    }
+    ask->has_on_lost = random_percent(random, 10);
+    if (ask->has_on_lost) {
+        ask->on_lost =
+            (enum on_lost)PICK(random, ON_LOST_KILL, ON_LOST_KILL, ON_LOST_TERM, ON_LOST_WARN);
+    }
+}
+
 static void make_ask(struct model_ask *ask, const struct model *model, struct random *random)
 {
     uint32_t n = PICK(random, 1, 1, 1, 1, 2, 2, 3);
@@ -151,6 +90,8 @@ static void make_ask(struct model_ask *ask, const struct model *model, struct ra
     ask->priority = (int32_t)PICK(random, 0, 0, 0, 0, 1, 2) - (int32_t)PICK(random, 0, 0, 0, 1);
     ask->holder = random_percent(random, 20) ? 1 + random_below(random, 5) : 0;
     ask->parent = random_percent(random, 10) ? some_lease(model, random) : 0;
+    ask->once = random_percent(random, 10) ? new_once(model, random) : 0;
+    make_binding(ask, random);
 }
 
 static void make_change(struct operation *operation, struct random *random)
@@ -186,6 +127,7 @@ static void make_client_operation(
     operation->kind = comes ? OPERATION_CLIENT : OPERATION_GONE;
     operation->client = comes ? absent : present;
     operation->uid = 1 + random_below(random, MODEL_UIDS - 1);
+    operation->half = !comes && random_percent(random, 20);
 }
 
 static void make_lease_operation(
@@ -195,15 +137,179 @@ static void make_lease_operation(
     static const size_t loads[] = {2, 5, 10, 20, 40, 20, 10, 5};
     bool busy = model->n_leases >= loads[model->last_id / 512 % 8];
     operation->client = some_client(model, true, random);
-    if (model->n_leases > 0 && random_percent(random, busy ? 65 : 20)) {
+    bool full = model->n_leases > MODEL_LEASES - 8;
+    if (model->n_leases > 0 && (full || random_percent(random, busy ? 65 : 20))) {
         operation->kind = OPERATION_END;
         operation->lease = some_lease(model, random);
-        if (random_percent(random, 85)) {
-            operation->client = model_find_lease(model, operation->lease)->client;
+        int its_client = model_find_lease(model, operation->lease)->client;
+        if (its_client >= 0 && random_percent(random, 85)) {
+            operation->client = its_client;
         }
     } else {
         operation->kind = OPERATION_ACQUIRE;
         make_ask(&operation->ask, model, random);
+    }
+}
+
+/* ---- jobs, restarts ---- */
+
+/* A random one of those that `fits` is true for; NULL if there is none. */
+static struct model_lease *some_lease_that(
+    const struct model *model, bool (*fits)(const struct model_lease *lease), struct random *random)
+{
+    struct model_lease *found = NULL;
+    uint32_t n = 0;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        if (fits(model->leases[i]) && random_below(random, ++n) == 0) {
+            found = model->leases[i];
+        }
+    }
+    return found;
+}
+
+static bool has_a_living_process(const struct model_lease *lease)
+{
+    return lease->binding == BOUND_PROCESS && lease->is_alive;
+}
+
+/* The watch on a dead process has not fired yet. */
+static bool is_to_be_told(const struct model_lease *lease)
+{
+    return lease->binding == BOUND_PROCESS && lease->is_watched && !lease->is_alive &&
+        !lease->is_told;
+}
+
+static bool is_absent(const struct model_lease *lease)
+{
+    return lease->client == CLIENT_ABSENT;
+}
+
+static bool is_detached(const struct model_lease *lease)
+{
+    return lease->client == CLIENT_DETACHED;
+}
+
+static bool make_about(
+    struct operation *operation, enum operation_kind kind, const struct model_lease *lease)
+{
+    if (lease) {
+        operation->kind = kind;
+        operation->lease = lease->id;
+    }
+    return lease != NULL;
+}
+
+/* A connection of that user, or else one comes. */
+static bool make_client_of(
+    struct operation *operation, const struct model *model, uint32_t uid, struct random *random)
+{
+    for (int i = 0; i < MODEL_CLIENTS; i++) {
+        if (model->client_uids[i] == (int)uid) {
+            operation->client = i;
+            return true;
+        }
+    }
+    operation->client = some_client(model, false, random);
+    operation->kind = operation->client < 0 ? OPERATION_TICK : OPERATION_CLIENT;
+    operation->uid = uid;
+    return false;
+}
+
+static void make_reclaim(struct operation *operation, const struct model *model,
+    const struct model_lease *lease, struct random *random)
+{
+    if (make_client_of(operation, model, lease->uid, random)) {
+        make_about(operation, OPERATION_RECLAIM, lease);
+    }
+}
+
+/* What its client remembers; sometimes that is wrong. */
+static void make_reclaim_unknown(struct operation *operation, const struct model *model,
+    const struct model_past *past, struct random *random)
+{
+    const struct model_lease *lease = &past->lease;
+    if (!make_client_of(operation, model, lease->uid, random)) {
+        return;
+    }
+    struct model_ask *ask = &operation->ask;
+    operation->kind = OPERATION_RECLAIM_UNKNOWN;
+    operation->lease = lease->id;
+    operation->has_units = lease->held;
+    *ask = (struct model_ask){.n_wants = lease->n_claims,
+        .wait = random_percent(random, 70) ? NEVER : 5 * NANOSECONDS_PER_SECOND,
+        .priority = lease->priority,
+        .holder = lease->holder,
+        .parent = lease->parent,
+        .once = lease->once,
+        .binding = lease->binding,
+        .ttl = lease->ttl};
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        strcpy(ask->wants[i].name, past->on[i].name);
+        ask->wants[i].count = lease->claims[i].count;
+        memcpy(operation->units[i], lease->claims[i].units, sizeof operation->units[i]);
+    }
+    size_t some = random_below(random, (uint32_t)lease->n_claims);
+    if (random_percent(random, 10)) {
+        operation->units[some][0] = (uint8_t)random_below(random, 8);
+    } else if (random_percent(random, 5)) {
+        ask->wants[some].count = 1;
+        operation->has_units = random_percent(random, 50);
+    }
+}
+
+static void make_coming_back(
+    struct operation *operation, const struct model *model, struct random *random)
+{
+    const struct model_lease *absent = some_lease_that(model, is_absent, random);
+    bool is_unknown = model->n_past > 0 && model->closed && random_percent(random, 60);
+    if (is_unknown) {
+        uint32_t some = random_below(random, (uint32_t)model->n_past);
+        make_reclaim_unknown(operation, model, &model->past[some], random);
+    } else if (absent && absent->held && random_percent(random, 10)) {
+        make_about(operation, OPERATION_BIND, absent);
+        operation->client = some_client(model, true, random);
+        operation->binding = BOUND_PROCESS;
+    } else if (absent) {
+        make_reclaim(operation, model, absent, random);
+    }
+}
+
+static void make_restart(
+    struct operation *operation, const struct model *model, struct random *random)
+{
+    operation->kind = OPERATION_RESTART;
+    operation->rules_seed = random_percent(random, 70) ? 0 : random_next(random);
+    operation->restart.closed = random_percent(random, 40);
+    operation->restart.numbers_are_lost = random_percent(random, 20);
+    operation->restart.keeps_changes = random_percent(random, 70);
+    operation->restart.lost_percent = operation->restart.closed ? PICK(random, 0, 20, 50, 100) : 0;
+    operation->restart.seed = random_next(random);
+    operation->draining = model->draining;
+}
+
+static void make_job_operation(
+    struct operation *operation, const struct model *model, uint32_t dice, struct random *random)
+{
+    struct model_lease *any = model_find_lease(model, some_lease(model, random));
+    operation->client = some_client(model, true, random);
+    operation->ttl = (nanoseconds)random_below(random, 12) * NANOSECONDS_PER_SECOND;
+    operation->binding = random_percent(random, 80) ? BOUND_PROCESS : BOUND_CONNECTION;
+    if (dice < 30) {
+        make_about(operation, OPERATION_DIES, some_lease_that(model, has_a_living_process, random));
+    } else if (dice < 40) {
+        make_about(operation, OPERATION_REVOKE, any);
+    } else if (dice < 45) {
+        make_about(operation, OPERATION_DROP, any);
+    } else if (dice < 65) {
+        make_about(operation, OPERATION_RENEW, any);
+    } else if (dice < 72) {
+        make_about(operation, OPERATION_BIND, any);
+    } else {
+        const struct model_lease *detached = some_lease_that(model, is_detached, random);
+        const struct model_lease *back = detached && dice < 90 ? detached : any;
+        if (back) {
+            make_reclaim(operation, model, back, random);
+        }
     }
 }
 
@@ -215,10 +321,20 @@ void operation_make(
     if (random_percent(random, 30)) {
         operation->now += (nanoseconds)random_below(random, 1000) * 1000000;
     }
+    if (random_percent(random, 40) &&
+        make_about(operation, OPERATION_TOLD, some_lease_that(model, is_to_be_told, random))) {
+        return;
+    }
     if (dice < 20 || some_client(model, true, random) < 0) {
         make_client_operation(operation, model, random);
-    } else if (dice < 760) {
+    } else if (model_grace_until(model) != NEVER && random_percent(random, 30)) {
+        make_coming_back(operation, model, random);
+    } else if (dice < 658) {
         make_lease_operation(operation, model, random);
+    } else if (dice < 660) {
+        make_restart(operation, model, random);
+    } else if (dice < 760) {
+        make_job_operation(operation, model, dice - 660, random);
     } else if (dice < 840) {
         operation->now += (nanoseconds)random_below(random, 4) * NANOSECONDS_PER_SECOND;
     } else if (dice < 950) {
@@ -231,119 +347,5 @@ void operation_make(
     } else {
         operation->kind = OPERATION_DEFINE;
         operation->rules_seed = random_next(random);
-    }
-}
-
-/* ---- as text ---- */
-
-struct writer {
-    char *out;
-    size_t size, n;
-};
-
-__attribute__((format(printf, 2, 3))) static void write_text(
-    struct writer *writer, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(writer->out + writer->n, writer->size - writer->n, format, arguments);
-    va_end(arguments);
-    writer->n += (size_t)n < writer->size - writer->n ? (size_t)n : writer->size - writer->n - 1;
-}
-
-static void write_ask(struct writer *writer, const struct model_ask *ask)
-{
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        write_text(writer, " %s:%u", ask->wants[i].name, ask->wants[i].count);
-    }
-    if (ask->wait != NEVER) {
-        write_text(writer, " wait=%g", (double)ask->wait / 1e9);
-    }
-    if (ask->priority != 0) {
-        write_text(writer, " priority=%d", ask->priority);
-    }
-    if (ask->holder != 0) {
-        write_text(writer, " holder=h%u", ask->holder);
-    }
-    if (ask->parent != 0) {
-        write_text(writer, " parent=%ju", (uintmax_t)ask->parent);
-    }
-}
-
-static void write_rules(struct writer *writer, const struct rules *rules)
-{
-    static const char *const kinds[] = {"semaphore", "lock", "pool"};
-    static const char *const selections[] = {"lru", "first", "random"};
-    write_text(writer, "\n      %s %s", kinds[rules->kind], rules->name);
-    if (rules_are_pool(rules)) {
-        write_text(writer, " select=%s items=", selections[rules->selection]);
-        for (uint32_t i = 0; i < rules->n_items; i++) {
-            write_text(writer, "%si%u", i > 0 ? "," : "", rules->items[i]);
-        }
-    } else {
-        write_text(writer, " limit=%u", rules->limit);
-    }
-    write_text(writer, " %s=%u", rules->order == ORDER_FIFO ? "fifo" : "max-overtakes",
-        rules->max_overtakes);
-    write_text(
-        writer, " cooldown=%g max-waiters=%u", (double)rules->cooldown / 1e9, rules->max_waiters);
-    write_text(writer, " max-units-per-user=%d max-instances=%u max-priority=%d%s",
-        (int)rules->max_units_per_user, rules->max_instances, rules->max_priority,
-        rules->identity_shared ? " identity=shared" : "");
-}
-
-static void write_define(struct writer *writer, uint64_t seed)
-{
-    struct rules_file file;
-    rules_make(&file, seed);
-    write_text(writer, "define");
-    for (size_t i = 0; i < file.n; i++) {
-        write_rules(writer, &file.list[i]);
-    }
-    write_text(writer, "\n      user clients=%d waiters=%d leases=%d instances=%d",
-        (int)file.bounds.clients, (int)file.bounds.waiters, (int)file.bounds.leases,
-        (int)file.bounds.instances);
-}
-
-void operation_write(const struct operation *operation, char *out, size_t size)
-{
-    static const char *const changes[N_CHANGES] = {
-        [CHANGE_LIMIT] = "limit",
-        [CHANGE_ADD] = "add",
-        [CHANGE_REMOVE] = "remove",
-        [CHANGE_RESERVE] = "reserve",
-        [CHANGE_PAUSE] = "pause",
-        [CHANGE_RESUME] = "resume",
-        [CHANGE_RESET] = "reset",
-    };
-    struct writer writer = {.out = out, .size = size};
-    write_text(&writer, "%.3f ", (double)operation->now / 1e9);
-    switch (operation->kind) {
-    case OPERATION_ACQUIRE:
-        write_text(&writer, "client %d: acquire", operation->client);
-        write_ask(&writer, &operation->ask);
-        break;
-    case OPERATION_END:
-        write_text(&writer, "client %d: end %ju", operation->client, (uintmax_t)operation->lease);
-        break;
-    case OPERATION_CLIENT:
-        write_text(&writer, "client %d: comes, uid %u", operation->client, operation->uid);
-        break;
-    case OPERATION_GONE:
-        write_text(&writer, "client %d: gone", operation->client);
-        break;
-    case OPERATION_TICK:
-        write_text(&writer, "tick");
-        break;
-    case OPERATION_CHANGE:
-        write_text(
-            &writer, "%s %s %u", changes[operation->change], operation->name, operation->number);
-        break;
-    case OPERATION_DRAIN:
-        write_text(&writer, operation->draining ? "drain" : "undrain");
-        break;
-    case OPERATION_DEFINE:
-        write_define(&writer, operation->rules_seed);
-        break;
     }
 }

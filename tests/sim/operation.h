@@ -14,6 +14,15 @@ enum operation_kind {
     OPERATION_CHANGE,
     OPERATION_DRAIN,
     OPERATION_DEFINE,
+    OPERATION_DIES, /* the process of a lease */
+    OPERATION_TOLD, /* that it is gone */
+    OPERATION_REVOKE,
+    OPERATION_DROP,
+    OPERATION_RENEW,
+    OPERATION_BIND,
+    OPERATION_RESTART,
+    OPERATION_RECLAIM,
+    OPERATION_RECLAIM_UNKNOWN,
 };
 
 struct operation {
@@ -22,12 +31,24 @@ struct operation {
     int client; /* who acts */
     uint32_t uid;
     struct model_ask ask;
-    uint64_t lease; /* what ends */
+    uint64_t lease; /* which it is about */
     char name[MODEL_NAME]; /* what is changed */
     enum change_kind change;
     uint32_t number; /* limit, slot or item */
     bool draining;
-    uint64_t rules_seed;
+    bool half; /* of a client that goes: it still reads */
+    nanoseconds ttl; /* of a renewal */
+    enum binding binding; /* anew */
+    bool has_units; /* of an unknown lease: it was held */
+    uint8_t units[MODEL_WANTS][MODEL_UNITS];
+    uint64_t rules_seed; /* of a definition or restart */
+    struct {
+        bool closed; /* some records may be missing */
+        bool numbers_are_lost;
+        bool keeps_changes; /* what operators have changed at runtime is changed again */
+        uint32_t lost_percent;
+        uint64_t seed; /* which are missing, and in what order the others are found */
+    } restart;
 };
 
 /* What makes sense in the model's present state, more or less. */

@@ -29,4 +29,13 @@ static inline bool random_percent(struct random *random, uint32_t percent)
     return random_below(random, 100) < percent;
 }
 
+static inline uint32_t random_pick(struct random *random, const uint32_t *list, uint32_t n)
+{
+    return list[random_below(random, n)];
+}
+
+#define PICK(random, ...)                                                                          \
+    random_pick(random, (const uint32_t[]){__VA_ARGS__},                                           \
+        sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
 #endif

@@ -479,6 +479,22 @@ Test(restore, unknown_ones_and_the_users_bounds)
     EXPECT(reclaim_unknown("ann", "F", "e:1:0"), "quota");
 }
 
+/* Its job runs: a pause takes nothing away. But a closed resource has nothing to be had. */
+Test(restore, unknown_ones_and_the_pause)
+{
+    EXPECT(define("lock d", "lock e"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("ann", "B", "e"), "ok e=0");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("lock d", "lock e"), "ok");
+    EXPECT(change("pause d"), "ok");
+    EXPECT(change("limit e 0"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "d:1:0"), "ok d=0");
+    EXPECT(reclaim_unknown("ann", "B", "e:1:0"), "lost");
+}
+
 /* Only ids of earlier runs: nobody makes one up for later. */
 Test(restore, ids_that_were_never_given_out)
 {

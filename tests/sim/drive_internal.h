@@ -1,0 +1,76 @@
+/* drive_internal.h - the simulation, for drive*.c alone: the only files here that look into the
+ * core's structs. */
+#ifndef BERTH_TESTS_SIM_DRIVE_INTERNAL_H
+#define BERTH_TESTS_SIM_DRIVE_INTERNAL_H
+
+#include "drive.h"
+
+/* The core keeps pointers to definitions until the next core_define(). */
+struct definitions {
+    struct definition list[MODEL_RULES];
+    char items[MODEL_RULES][MODEL_UNITS][MODEL_NAME];
+    char *item_pointers[MODEL_RULES][MODEL_UNITS];
+    struct rules_file file;
+};
+
+struct simulation {
+    struct core *core;
+    struct model *model;
+    struct effects effects;
+    struct client clients[MODEL_CLIENTS];
+    struct definitions *definitions;
+    uint64_t rules_seed; /* of these */
+    int32_t last_pid;
+    struct remembered *records[MODEL_LEASES]; /* what a journal would say; lease.record is 1 more */
+    struct trace trace;
+    char about[MODEL_NAME];
+    struct {
+        char name[MODEL_NAME];
+        uint32_t in_use;
+    } before[MODEL_RESOURCES]; /* the step */
+    size_t n_before;
+};
+
+/* Before each operation on the core. */
+void begin_trace(struct simulation *simulation);
+/* After it: the trace says what it did, and the records what is true now. */
+void take_effects(struct simulation *simulation);
+/* Of a slot or an item. */
+uint8_t unit_number(const struct unit *unit);
+struct grant grant_of(const struct lease *lease);
+struct lease *find_lease(const struct simulation *simulation, uint64_t id);
+
+/* drive_ask.c */
+struct core_ask {
+    struct ask ask; /* points to the others, and into the operation */
+    char holder[MODEL_NAME], once[16];
+};
+void core_ask_init(
+    struct core_ask *out, struct simulation *simulation, const struct model_ask *ask);
+const char *once_text(char text[16], uint32_t once);
+
+/* drive.c */
+void do_define(struct simulation *simulation, const struct operation *operation);
+void do_change(struct simulation *simulation, const struct operation *operation);
+void do_drain(struct simulation *simulation, const struct operation *operation);
+
+/* drive_job.c */
+void do_dies(struct simulation *simulation, const struct operation *operation);
+void do_told(struct simulation *simulation, const struct operation *operation);
+void do_revoke(struct simulation *simulation, const struct operation *operation);
+void do_drop(struct simulation *simulation, const struct operation *operation);
+void do_renew(struct simulation *simulation, const struct operation *operation);
+void do_bind(struct simulation *simulation, const struct operation *operation);
+
+/* drive_restart.c */
+void do_restart(struct simulation *simulation, const struct operation *operation);
+void do_reclaim(struct simulation *simulation, const struct operation *operation);
+void do_reclaim_unknown(struct simulation *simulation, const struct operation *operation);
+
+/* drive_compare.c: the state after a step */
+void compare_all(struct simulation *simulation);
+/* All records, which takes longer. */
+void compare_records(struct simulation *simulation);
+void require_all_free(const struct simulation *simulation);
+
+#endif

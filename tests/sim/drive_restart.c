@@ -1,0 +1,217 @@
+/* drive_restart.c - one core dies, another one takes its place: from the records, and with those
+ * who come back. */
+#include "drive_internal.h"
+
+#include "../unit/core_remember.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the end of a core ---- */
+
+/* What it still says is heard by nobody, and written down nowhere. */
+static void end_core(struct simulation *simulation, nanoseconds now)
+{
+    struct effects *effects = &simulation->effects;
+    core_drain(simulation->core, true, now, effects);
+    effects_clear(effects);
+    for (size_t i = 0; i < MODEL_CLIENTS; i++) {
+        if (simulation->model->client_uids[i] >= 0) {
+            core_client_deinit(simulation->core, &simulation->clients[i], now, effects);
+            memset(&simulation->clients[i], 0xaa, sizeof simulation->clients[i]);
+            effects_clear(effects);
+        }
+    }
+    core_abandon(simulation->core, now, effects);
+    effects_clear(effects);
+    simulation->core = core_free(simulation->core);
+}
+
+/* ---- operators' changes ---- */
+
+struct changes {
+    struct operation list[MODEL_RESOURCES * (2 * MODEL_UNITS + 2)];
+    size_t n;
+};
+
+static void changes_add(
+    struct changes *changes, const char *name, enum change_kind kind, uint32_t number)
+{
+    struct operation *operation = &changes->list[changes->n++];
+    *operation = (struct operation){.kind = OPERATION_CHANGE, .change = kind, .number = number};
+    strcpy(operation->name, name);
+}
+
+static void changes_of_items(struct changes *changes, const struct model_resource *resource)
+{
+    for (uint32_t i = 0; i < MODEL_UNITS; i++) {
+        const struct model_unit *unit = &resource->units[i];
+        bool in_file = memchr(resource->rules.items, (int)i, resource->rules.n_items) != NULL;
+        bool in_service = unit->exists && !unit->removed;
+        if (rules_are_pool(&resource->rules) && in_file != in_service) {
+            changes_add(changes, resource->name, in_file ? CHANGE_REMOVE : CHANGE_ADD, i);
+        }
+    }
+    for (uint32_t i = 0; i < MODEL_UNITS; i++) {
+        if (resource->units[i].reserved) {
+            changes_add(changes, resource->name, CHANGE_RESERVE, i);
+        }
+    }
+}
+
+static void changes_take(struct changes *changes, const struct model *model)
+{
+    changes->n = 0;
+    for (size_t i = 0; i < model->n_resources; i++) {
+        const struct model_resource *resource = model->resources[i];
+        if (resource->runtime_limit >= 0) {
+            changes_add(changes, resource->name, CHANGE_LIMIT, (uint32_t)resource->runtime_limit);
+        }
+        changes_of_items(changes, resource);
+        if (resource->paused) {
+            changes_add(changes, resource->name, CHANGE_PAUSE, 0);
+        }
+    }
+}
+
+static void changes_apply(
+    struct simulation *simulation, const struct changes *changes, const struct operation *restart)
+{
+    for (size_t i = 0; i < changes->n && restart->restart.keeps_changes; i++) {
+        struct operation operation = changes->list[i];
+        operation.now = restart->now;
+        begin_trace(simulation);
+        do_change(simulation, &operation);
+    }
+    if (restart->draining) {
+        begin_trace(simulation);
+        do_drain(simulation, restart);
+    }
+}
+
+/* ---- the beginning of the next ---- */
+
+static void restore(struct simulation *simulation, struct remembered *record, nanoseconds now)
+{
+    struct lease *lease;
+    uint64_t id = record->id;
+    begin_trace(simulation);
+    simulation->trace.outcome =
+        core_restore(simulation->core, record, now, &simulation->effects, &lease);
+    REQUIRE(!lease == (simulation->trace.outcome != OUTCOME_OK), "outcome %d and a lease",
+        (int)simulation->trace.outcome);
+    if (lease) {
+        REQUIRE(lease->id == id && lease_is_away(lease), "lease %ju is made again as %ju", id,
+            lease->id);
+        effects_change(&simulation->effects, lease); /* written down anew */
+    }
+    take_effects(simulation);
+    model_restore(simulation->model, id, now, &simulation->trace);
+    forget(record);
+}
+
+/* The daemon's part: who is dead already is not made again. */
+static void restore_all(
+    struct simulation *simulation, struct remembered **records, const struct operation *operation)
+{
+    struct random random = {.state = operation->restart.seed};
+    for (uint32_t n = MODEL_LEASES; n > 0; n--) {
+        uint32_t i = random_below(&random, n);
+        struct remembered *record = records[i];
+        records[i] = records[n - 1];
+        if (!record) {
+            continue;
+        }
+        const struct model_lease *lease = &model_find_past(simulation->model, record->id)->lease;
+        if (lease->binding == BOUND_PROCESS && !lease->is_alive) {
+            model_forget_past(simulation->model, record->id);
+            forget(record);
+        } else if (random_percent(&random, operation->restart.lost_percent)) {
+            forget(record);
+        } else {
+            restore(simulation, record, operation->now);
+        }
+    }
+}
+
+void do_restart(struct simulation *simulation, const struct operation *operation)
+{
+    static struct changes changes;
+    struct remembered *records[MODEL_LEASES];
+    struct operation define = {.now = operation->now,
+        .rules_seed = operation->rules_seed ? operation->rules_seed : simulation->rules_seed};
+    compare_records(simulation);
+    memcpy(records, simulation->records, sizeof records);
+    memset(simulation->records, 0, sizeof simulation->records);
+    changes_take(&changes, simulation->model);
+    uint64_t next = core_next_number(simulation->core);
+    uint64_t first = operation->restart.numbers_are_lost ? 1 : next + operation->restart.seed % 9;
+    struct core_options options = {
+        .first_id = first, .first_token = first, .seed = operation->restart.seed};
+    end_core(simulation, operation->now);
+    simulation->core = core_new(&options);
+    model_restart(simulation->model, first);
+    do_define(simulation, &define);
+    changes_apply(simulation, &changes, operation);
+    nanoseconds until = operation->now + 10 * NANOSECONDS_PER_SECOND;
+    core_begin_grace(simulation->core, operation->restart.closed, until);
+    model_begin_grace(simulation->model, operation->restart.closed, until);
+    restore_all(simulation, records, operation);
+}
+
+/* ---- coming back ---- */
+
+void do_reclaim(struct simulation *simulation, const struct operation *operation)
+{
+    struct trace *trace = &simulation->trace;
+    struct lease *lease = find_lease(simulation, operation->lease);
+    bool was_waiting = lease->state == LEASE_WAITING;
+    trace->outcome = core_reclaim(simulation->core, &simulation->clients[operation->client], lease,
+        operation->now, &simulation->effects);
+    if (trace->outcome == OUTCOME_OK && was_waiting) {
+        trace->grant = grant_of(lease);
+    }
+    take_effects(simulation);
+    model_reclaim(simulation->model, operation->lease, operation->client, operation->now, trace);
+}
+
+struct unit_lists {
+    struct remembered_unit units[MODEL_WANTS][MODEL_UNITS];
+    const struct remembered_unit *pointers[MODEL_WANTS];
+    char items[MODEL_WANTS][MODEL_UNITS][MODEL_NAME];
+};
+
+static void unit_lists_init(struct unit_lists *lists, const struct operation *operation)
+{
+    for (size_t i = 0; i < MODEL_WANTS; i++) {
+        lists->pointers[i] = lists->units[i];
+        for (size_t k = 0; k < MODEL_UNITS; k++) {
+            snprintf(lists->items[i][k], MODEL_NAME, "i%u", operation->units[i][k]);
+            lists->units[i][k] = (struct remembered_unit){
+                .item = lists->items[i][k], .slot = operation->units[i][k]};
+        }
+    }
+}
+
+void do_reclaim_unknown(struct simulation *simulation, const struct operation *operation)
+{
+    struct trace *trace = &simulation->trace;
+    struct unit_lists lists;
+    struct core_ask ask;
+    struct lease *lease;
+    core_ask_init(&ask, simulation, &operation->ask);
+    unit_lists_init(&lists, operation);
+    trace->outcome = core_reclaim_unknown(simulation->core, &simulation->clients[operation->client],
+        &ask.ask, operation->lease, operation->has_units ? lists.pointers : NULL, operation->now,
+        &simulation->effects, &lease, &trace->about);
+    REQUIRE(!lease == (trace->outcome != OUTCOME_OK && trace->outcome != OUTCOME_WAITING),
+        "outcome %d and a lease do not fit", (int)trace->outcome);
+    if (trace->outcome == OUTCOME_OK) {
+        trace->grant = grant_of(lease);
+    }
+    take_effects(simulation);
+    model_reclaim_unknown(simulation->model, operation->client, &operation->ask, operation->lease,
+        operation->has_units ? (const uint8_t(*)[MODEL_UNITS])operation->units : NULL,
+        operation->now, trace);
+}

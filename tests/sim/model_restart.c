@@ -1,0 +1,320 @@
+/* model_restart.c - the model after a restart: what is made again of what was remembered, and whose
+ * clients come back. */
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- everything is over ---- */
+
+static void remember_lease(struct model_past *past, const struct model_lease *lease)
+{
+    *past = (struct model_past){.lease = *lease};
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct model_resource *resource = lease->claims[i].resource;
+        strcpy(past->on[i].name, resource->name);
+        past->on[i].is_pool = rules_are_pool(&resource->rules);
+        past->lease.claims[i].resource = NULL;
+    }
+}
+
+void model_restart(struct model *model, uint64_t first)
+{
+    model->n_past = 0;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        remember_lease(&model->past[model->n_past++], model->leases[i]);
+        free(model->leases[i]);
+    }
+    for (size_t i = 0; i < model->n_resources; i++) {
+        free(model->resources[i]);
+    }
+    for (size_t i = 0; i < MODEL_CLIENTS; i++) {
+        model->client_uids[i] = -1;
+    }
+    model->n_leases = model->n_waiters = model->n_resources = 0;
+    model->draining = model->drain_reported = model->closed = false;
+    model->file.n = 0;
+    model->first_id = first;
+    if (first <= model->last_id) { /* the state is lost: only what is remembered counts */
+        model->last_id = first - 1;
+        model->n_tokens = 0;
+        model->token_floor = 0;
+    }
+}
+
+void model_begin_grace(struct model *model, bool closed, nanoseconds until)
+{
+    model->closed = closed;
+    model->grace_until = until;
+}
+
+struct model_past *model_find_past(struct model *model, uint64_t id)
+{
+    for (size_t i = 0; i < model->n_past; i++) {
+        if (model->past[i].lease.id == id) {
+            return &model->past[i];
+        }
+    }
+    return NULL;
+}
+
+void model_forget_past(struct model *model, uint64_t id)
+{
+    struct model_past *past = model_find_past(model, id);
+    if (past) {
+        *past = model->past[--model->n_past];
+    }
+}
+
+/* ---- from the record ---- */
+
+/* What a record has room for of a resource that the file does not name. */
+static const struct rules *remains_of(struct rules *rules, const char *name, bool is_pool)
+{
+    *rules = (struct rules){.kind = is_pool ? KIND_POOL : KIND_SEMAPHORE,
+        .max_units_per_user = UNBOUNDED,
+        .max_hold = NEVER,
+        .on_lost = ON_LOST_KILL};
+    strcpy(rules->name, name);
+    return rules;
+}
+
+static enum outcome restore_claim(
+    struct model *model, const struct model_past *past, struct model_lease *lease, size_t i)
+{
+    struct model_claim *claim = &lease->claims[i];
+    struct model_resource *resource;
+    struct rules remains;
+    enum outcome outcome = model_get_resource(model, past->on[i].name, -1, &resource);
+    if (!lease->held && outcome == OUTCOME_OK &&
+        (claim->count > model_most(resource) ||
+            claim->count > resource->rules.max_units_per_user)) {
+        outcome = OUTCOME_IMPOSSIBLE;
+    }
+    if (lease->held && outcome == OUTCOME_UNKNOWN && !resource) {
+        resource = model_resource_make(
+            model, past->on[i].name, remains_of(&remains, past->on[i].name, past->on[i].is_pool));
+        resource->defined = false;
+    }
+    if (lease->held) {
+        outcome =
+            rules_are_pool(&resource->rules) == past->on[i].is_pool ? OUTCOME_OK : OUTCOME_KIND;
+    }
+    if (outcome == OUTCOME_OK &&
+        model_identity_is_taken(model, resource, lease->uid, lease->holder)) {
+        outcome = OUTCOME_HELD;
+    }
+    claim->resource = resource;
+    claim->overtaken = 0;
+    return outcome;
+}
+
+static void raise_numbers(struct model *model, const struct model_lease *lease)
+{
+    if (lease->id > model->last_id) {
+        model->last_id = lease->id;
+        model->first_id = lease->id + 1;
+    }
+    for (size_t i = 0; lease->held && i < lease->n_claims; i++) {
+        uint64_t token = lease->claims[i].token;
+        model->token_floor = token > model->token_floor ? token : model->token_floor;
+    }
+}
+
+/* An item that is not in service now is held all the same, and goes with its holder. */
+static void hold_again(struct model_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct model_claim *claim = &lease->claims[i];
+        struct model_resource *resource = claim->resource;
+        for (uint32_t k = 0; k < claim->count; k++) {
+            struct model_unit *unit = &resource->units[claim->units[k]];
+            REQUIRE(unit->holder == 0, "unit %u of %s is remembered twice", claim->units[k],
+                resource->name);
+            if (rules_are_pool(&resource->rules) && !unit->exists) {
+                unit->exists = unit->removed = true;
+                resource->order[resource->n_order++] = claim->units[k];
+            }
+            unit->holder = lease->id;
+        }
+    }
+}
+
+static struct model_lease *add_lease(struct model *model, const struct model_lease *lease)
+{
+    struct model_lease *made = model_lease_make(model);
+    *made = *lease;
+    return made;
+}
+
+static void make_again(
+    struct model *model, const struct model_lease *past, nanoseconds now, struct trace *trace)
+{
+    struct model_lease *lease = add_lease(model, past);
+    bool comes_back = !lease->held || lease->binding == BOUND_CONNECTION;
+    model_link(model, lease, comes_back ? CLIENT_ABSENT : CLIENT_DETACHED);
+    lease->is_watched = lease->is_killed = false;
+    lease->stopping = OUTCOME_OK;
+    if (lease->held) {
+        hold_again(lease);
+        nanoseconds max_hold = model_max_hold(lease);
+        bool is_limited = past->stopping == OUTCOME_OK && past->due != NEVER;
+        lease->hold_until = is_limited && max_hold != NEVER ? lease->granted_at + max_hold : NEVER;
+        model_set_due(model, lease, is_limited ? past->due : NEVER);
+    } else {
+        lease->until_serial = ++model->moment;
+        model_lease_enter(model, lease);
+    }
+    if (lease->binding == BOUND_PROCESS) {
+        model_watch(lease, trace);
+    }
+    if (past->stopping != OUTCOME_OK) {
+        model_stop(model, lease, past->stopping, now, trace);
+    }
+}
+
+void model_restore(struct model *model, uint64_t id, nanoseconds now, struct trace *trace)
+{
+    struct model_past past = *model_find_past(model, id);
+    enum outcome outcome = OUTCOME_OK;
+    model->moment++;
+    for (size_t i = 0; i < past.lease.n_claims && outcome == OUTCOME_OK; i++) {
+        outcome = restore_claim(model, &past, &past.lease, i);
+    }
+    raise_numbers(model, &past.lease);
+    model_require_outcome(trace, outcome, NULL);
+    if (outcome == OUTCOME_OK) {
+        make_again(model, &past.lease, now, trace);
+    }
+    model_forget_past(model, id);
+    model_settle(model, now, trace);
+}
+
+/* ---- back again ---- */
+
+void model_reclaim(
+    struct model *model, uint64_t id, int client, nanoseconds now, struct trace *trace)
+{
+    struct model_lease *lease = model_find_lease(model, id);
+    model->moment++;
+    if (lease->client >= 0) {
+        model_require_outcome(trace, OUTCOME_HELD, NULL);
+        model_settle(model, now, trace);
+        return;
+    }
+    model_link(model, lease, client);
+    model_sort(model);
+    if (lease->held) {
+        model_require_outcome(trace, OUTCOME_OK, NULL);
+        if (lease->stopping != OUTCOME_OK) {
+            model_tell(trace, EFFECT_STOP, lease, lease->stopping);
+        }
+    } else if (model_may_go(model, lease)) {
+        model_require_outcome(trace, OUTCOME_OK, NULL);
+        model_lease_grant(model, lease, &trace->grant, now);
+    } else {
+        model_require_outcome(trace, OUTCOME_WAITING, NULL);
+    }
+    model_settle(model, now, trace);
+}
+
+static void give_back(struct model *model, struct model_claim *claim, uint32_t unit)
+{
+    claim->resource->units[unit].holder = 0;
+    claim->resource->units[unit].free_since = model->moment;
+}
+
+/* One resource's units, if all of them can be had now; else none. From the last to the first, for
+ * that is seen in which of them have been free for longer if it fails. */
+static bool take_named_units(struct model *model, const struct model_lease *lease,
+    struct model_claim *claim, const uint8_t *units)
+{
+    struct model_resource *resource = claim->resource;
+    if (claim->count > model_available(resource) ||
+        !model_claim_within_quota(model, lease, claim)) {
+        return false;
+    }
+    for (uint32_t i = claim->count; i-- > 0;) {
+        bool in_limit = rules_are_pool(&resource->rules) || units[i] < model_limit(resource);
+        if (!in_limit || !model_unit_is_free(resource, units[i])) {
+            while (++i < claim->count) {
+                give_back(model, claim, units[i]);
+            }
+            return false;
+        }
+        resource->units[units[i]].holder = lease->id;
+        claim->units[i] = units[i];
+    }
+    return true;
+}
+
+static bool take_all_units(
+    struct model *model, struct model_lease *lease, const uint8_t (*units)[MODEL_UNITS])
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!take_named_units(model, lease, &lease->claims[i], units[i])) {
+            while (i-- > 0) {
+                struct model_claim *claim = &lease->claims[i];
+                for (uint32_t k = 0; k < claim->count; k++) {
+                    give_back(model, claim, claim->units[k]);
+                }
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
+    const uint8_t (*units)[MODEL_UNITS], nanoseconds now, struct trace *trace)
+{
+    if (!take_all_units(model, lease, units)) {
+        return OUTCOME_LOST;
+    }
+    model_lease_hold(model, lease);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        lease->claims[i].token = trace->grant.claims[i].token;
+        model_require_token(model, lease->claims[i].resource->name, lease->claims[i].token);
+    }
+    model_begin_term(model, lease, now);
+    return OUTCOME_OK;
+}
+
+static enum outcome enter_unknown(struct model *model, const struct model_lease *filled,
+    const struct model_ask *ask, const uint8_t (*units)[MODEL_UNITS], nanoseconds now,
+    struct trace *trace, const char **aboutp)
+{
+    struct model_lease *lease = add_lease(model, filled);
+    bool for_ever = units || ask->wait == NEVER;
+    lease->until = for_ever ? NEVER : now + ask->wait;
+    lease->until_serial = ++model->moment;
+    model_link(model, lease, lease->client);
+    model_lease_enter(model, lease);
+    model_sort(model);
+    enum outcome outcome = units ? hold_unknown(model, lease, units, now, trace)
+                                 : model_may_wait(model, lease, ask, aboutp);
+    if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
+        model_lease_leave(model, lease, now);
+    }
+    return outcome;
+}
+
+void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
+    uint64_t id, const uint8_t (*units)[MODEL_UNITS], nanoseconds now, struct trace *trace)
+{
+    const char *about = NULL;
+    struct model_lease lease = model_lease_of(model, client, ask, id);
+    enum outcome outcome = OUTCOME_LOST;
+    model->moment++;
+    if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
+        outcome = model_resolve(model, ask, &lease, &about);
+        if (outcome == OUTCOME_OK) {
+            outcome = enter_unknown(model, &lease, ask, units, now, trace, &about);
+        }
+    }
+    model_require_outcome(trace, outcome, about);
+    if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
+        model_forget_past(model, id);
+    }
+    model_settle(model, now, trace);
+}
