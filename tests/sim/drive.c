@@ -104,20 +104,35 @@ static void take_effect(struct simulation *simulation, const struct effect *effe
     }
 }
 
+struct record *find_free_record(struct simulation *simulation)
+{
+    for (size_t i = 0; i < N_RECORDS; i++) {
+        struct record *record = &simulation->records[i];
+        if (record->rests_until != 0 && record->rests_until <= simulation->now) {
+            *record = (struct record){.remembered = forget(record->remembered)};
+        }
+        if (!record->remembered) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
 /* A journal that is told of changes alone. */
 static void write_down(struct simulation *simulation, struct lease *lease)
 {
-    if (lease->record == 0 && lease->state != LEASE_ENDED) {
-        uint32_t slot = 0;
-        while (simulation->records[slot]) {
-            slot++;
-        }
-        lease->record = slot + 1;
-    }
-    if (lease->record != 0) {
-        struct remembered **recordp = &simulation->records[lease->record - 1];
-        forget(*recordp);
-        *recordp = lease->state == LEASE_ENDED ? NULL : remember(lease);
+    struct record *record = lease->record != 0 ? &simulation->records[lease->record - 1] : NULL;
+    if (lease->state == LEASE_ENDED && record && lease->rests_until != 0) {
+        record->rests_until = lease->rests_until;
+        record->remembered->rested_at = simulation->now;
+    } else if (lease->state == LEASE_ENDED && record) {
+        record->remembered = forget(record->remembered);
+    } else if (lease->state != LEASE_ENDED) {
+        record = record ? record : find_free_record(simulation);
+        REQUIRE(record, "too many records for the simulation");
+        forget(record->remembered);
+        *record = (struct record){.remembered = remember(lease)};
+        lease->record = (uint32_t)(record - simulation->records) + 1;
     }
 }
 
@@ -273,6 +288,7 @@ static void (*const operations[])(struct simulation *, const struct operation *)
 void simulation_step(struct simulation *simulation, const struct operation *operation)
 {
     begin_trace(simulation);
+    simulation->now = operation->now;
     operations[operation->kind](simulation, operation);
     compare_all(simulation);
 }
@@ -325,6 +341,9 @@ struct simulation *simulation_end(struct simulation *simulation, nanoseconds now
     }
     end_jobs(simulation, now);
     require_all_free(simulation);
+    for (size_t i = 0; i < N_RECORDS; i++) {
+        forget(simulation->records[i].remembered);
+    }
     simulation->core = core_free(simulation->core);
     effects_deinit(&simulation->effects);
     simulation->model = model_free(simulation->model);

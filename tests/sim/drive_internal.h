@@ -13,6 +13,14 @@ struct definitions {
     struct rules_file file;
 };
 
+/* Of a lease, or of its units, which rest. */
+struct record {
+    struct remembered *remembered; /* NULL: it is free */
+    nanoseconds rests_until; /* 0: the lease lives */
+};
+
+enum { N_RECORDS = 8 * MODEL_LEASES };
+
 struct simulation {
     struct core *core;
     struct model *model;
@@ -21,7 +29,8 @@ struct simulation {
     struct definitions *definitions;
     uint64_t rules_seed; /* of these */
     int32_t last_pid;
-    struct remembered *records[MODEL_LEASES]; /* what a journal would say; lease.record is 1 more */
+    nanoseconds now;
+    struct record records[N_RECORDS]; /* a journal; lease.record is one more */
     struct trace trace;
     char about[MODEL_NAME];
     struct {
@@ -38,6 +47,8 @@ void take_effects(struct simulation *simulation);
 /* Of a slot or an item. */
 uint8_t unit_number(const struct unit *unit);
 struct grant grant_of(const struct lease *lease);
+/* NULL if all are taken. */
+struct record *find_free_record(struct simulation *simulation);
 struct lease *find_lease(const struct simulation *simulation, uint64_t id);
 
 /* drive_ask.c */

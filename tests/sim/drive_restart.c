@@ -92,13 +92,13 @@ static void changes_apply(
 
 /* ---- the beginning of the next ---- */
 
-static void restore(struct simulation *simulation, struct remembered *record, nanoseconds now)
+static void restore(struct simulation *simulation, struct remembered *remembered)
 {
     struct lease *lease;
-    uint64_t id = record->id;
+    uint64_t id = remembered->id;
     begin_trace(simulation);
     simulation->trace.outcome =
-        core_restore(simulation->core, record, now, &simulation->effects, &lease);
+        core_restore(simulation->core, remembered, simulation->now, &simulation->effects, &lease);
     REQUIRE(!lease == (simulation->trace.outcome != OUTCOME_OK), "outcome %d and a lease",
         (int)simulation->trace.outcome);
     if (lease) {
@@ -107,30 +107,54 @@ static void restore(struct simulation *simulation, struct remembered *record, na
         effects_change(&simulation->effects, lease); /* written down anew */
     }
     take_effects(simulation);
-    model_restore(simulation->model, id, now, &simulation->trace);
-    forget(record);
+    model_restore(simulation->model, id, simulation->now, &simulation->trace);
+    forget(remembered);
+}
+
+static void restore_rest(struct simulation *simulation, struct remembered *remembered)
+{
+    begin_trace(simulation);
+    nanoseconds until = core_restore_rest(simulation->core, remembered, simulation->now);
+    nanoseconds expected =
+        model_restore_rest(simulation->model, remembered, simulation->now, &simulation->trace);
+    REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", remembered->id,
+        (intmax_t)until, (intmax_t)expected);
+    if (until == 0) {
+        forget(remembered);
+    } else {
+        *find_free_record(simulation) =
+            (struct record){.remembered = remembered, .rests_until = until};
+    }
+}
+
+static bool is_dead(const struct simulation *simulation, const struct remembered *remembered)
+{
+    const struct model_lease *lease = &model_find_past(simulation->model, remembered->id)->lease;
+    return lease->binding == BOUND_PROCESS && !lease->is_alive;
 }
 
 /* The daemon's part: who is dead already is not made again. */
 static void restore_all(
-    struct simulation *simulation, struct remembered **records, const struct operation *operation)
+    struct simulation *simulation, struct record *records, const struct operation *operation)
 {
     struct random random = {.state = operation->restart.seed};
-    for (uint32_t n = MODEL_LEASES; n > 0; n--) {
+    for (uint32_t n = N_RECORDS; n > 0; n--) {
         uint32_t i = random_below(&random, n);
-        struct remembered *record = records[i];
+        struct remembered *remembered = records[i].remembered;
+        bool rests = records[i].rests_until != 0;
         records[i] = records[n - 1];
-        if (!record) {
+        if (!remembered) {
             continue;
         }
-        const struct model_lease *lease = &model_find_past(simulation->model, record->id)->lease;
-        if (lease->binding == BOUND_PROCESS && !lease->is_alive) {
-            model_forget_past(simulation->model, record->id);
-            forget(record);
-        } else if (random_percent(&random, operation->restart.lost_percent)) {
-            forget(record);
+        if (random_percent(&random, operation->restart.lost_percent)) {
+            forget(remembered);
+        } else if (rests) {
+            restore_rest(simulation, remembered);
+        } else if (is_dead(simulation, remembered)) {
+            model_forget_past(simulation->model, remembered->id);
+            forget(remembered);
         } else {
-            restore(simulation, record, operation->now);
+            restore(simulation, remembered);
         }
     }
 }
@@ -138,7 +162,7 @@ static void restore_all(
 void do_restart(struct simulation *simulation, const struct operation *operation)
 {
     static struct changes changes;
-    struct remembered *records[MODEL_LEASES];
+    struct record records[N_RECORDS];
     struct operation define = {.now = operation->now,
         .rules_seed = operation->rules_seed ? operation->rules_seed : simulation->rules_seed};
     compare_records(simulation);

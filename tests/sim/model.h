@@ -222,6 +222,9 @@ void model_restart(struct model *model, uint64_t first);
 void model_begin_grace(struct model *model, bool closed, nanoseconds until);
 /* One of the past. */
 void model_restore(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+/* Units of a lease that had ended. Until when they rest; 0: not at all. */
+nanoseconds model_restore_rest(
+    struct model *model, const struct remembered *remembered, nanoseconds now, struct trace *trace);
 void model_forget_past(struct model *model, uint64_t lease);
 struct model_past *model_find_past(struct model *model, uint64_t lease);
 void model_reclaim(

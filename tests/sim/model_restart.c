@@ -131,6 +131,7 @@ static void hold_again(struct model_lease *lease)
             struct model_unit *unit = &resource->units[claim->units[k]];
             REQUIRE(unit->holder == 0, "unit %u of %s is remembered twice", claim->units[k],
                 resource->name);
+            unit->cooling = false;
             if (rules_are_pool(&resource->rules) && !unit->exists) {
                 unit->exists = unit->removed = true;
                 resource->order[resource->n_order++] = claim->units[k];
@@ -188,6 +189,41 @@ void model_restore(struct model *model, uint64_t id, nanoseconds now, struct tra
     }
     model_forget_past(model, id);
     model_settle(model, now, trace);
+}
+
+static bool rest_units(struct model *model, struct model_resource *resource,
+    const struct remembered_claim *claim, nanoseconds until)
+{
+    bool is_pool = rules_are_pool(&resource->rules), any = false;
+    for (uint32_t i = 0; is_pool == claim->is_pool && i < claim->count; i++) {
+        const struct remembered_unit *remembered = &claim->units[i];
+        size_t number = is_pool ? strtoul(remembered->item + 1, NULL, 10) : remembered->slot;
+        if (model_unit_is_free(resource, (uint32_t)number)) {
+            resource->units[number].cooling = any = true;
+            resource->units[number].cooling_until = until;
+            resource->units[number].cooling_serial = ++model->moment;
+        }
+    }
+    return any;
+}
+
+nanoseconds model_restore_rest(
+    struct model *model, const struct remembered *remembered, nanoseconds now, struct trace *trace)
+{
+    nanoseconds last = 0;
+    model->moment++;
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        const struct remembered_claim *claim = &remembered->claims[i];
+        const struct rules *rules = file_find(&model->file, claim->name);
+        nanoseconds until = remembered->rested_at + (rules ? rules->cooldown : 0);
+        struct model_resource *resource;
+        if (until > now && model_get_resource(model, claim->name, -1, &resource) == OUTCOME_OK &&
+            rest_units(model, resource, claim, until)) {
+            last = until > last ? until : last;
+        }
+    }
+    model_settle(model, now, trace);
+    return last;
 }
 
 /* ---- back again ---- */

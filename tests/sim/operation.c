@@ -317,6 +317,7 @@ void operation_make(
     struct operation *operation, const struct model *model, nanoseconds now, struct random *random)
 {
     uint32_t dice = random_below(random, 1000);
+    uint32_t back_percent = model->first_id % 2 == 0 ? 30 : 6; /* in some graces most come late */
     *operation = (struct operation){.now = now, .kind = OPERATION_TICK};
     if (random_percent(random, 30)) {
         operation->now += (nanoseconds)random_below(random, 1000) * 1000000;
@@ -327,7 +328,7 @@ void operation_make(
     }
     if (dice < 20 || some_client(model, true, random) < 0) {
         make_client_operation(operation, model, random);
-    } else if (model_grace_until(model) != NEVER && random_percent(random, 30)) {
+    } else if (model_grace_until(model) != NEVER && random_percent(random, back_percent)) {
         make_coming_back(operation, model, random);
     } else if (dice < 658) {
         make_lease_operation(operation, model, random);

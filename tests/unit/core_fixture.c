@@ -2,6 +2,7 @@
  * test's own text ends it. */
 #include "core_fixture.h"
 
+#include "core_remember.h"
 #include "core_text.h"
 #include "core_world.h"
 
@@ -348,6 +349,8 @@ void world_end(void)
     effects_deinit(&world.effects);
     definitions_free(world.definitions);
     for (size_t i = 0; i < world.n_leases; i++) {
-        cr_assert_null(world.leases[i].record, "%s is over", world.leases[i].name);
+        struct remembered *record = world.leases[i].record;
+        cr_assert(!record || record->rested_at != 0, "%s is over", world.leases[i].name);
+        forget(record);
     }
 }

@@ -61,7 +61,7 @@ void begin_grace(bool closed, double until);
 /* What is written down of it is lost. */
 void lose_record(const char *lease);
 /* All that is written down, holders in the order of their grants, then waiters by age: "A B C
- * D=kind; effects" */
+ * D=kind E=rests; effects" */
 const char *restore_all(void);
 /* crash(), define(), a grace of 10 s that is not closed, restore_all(). */
 #define restart(...) restart_with((const char *const[]){__VA_ARGS__, NULL})

@@ -116,6 +116,17 @@ void lose_record(const char *lease)
     named(lease)->record = forget(named(lease)->record);
 }
 
+/* Those of a unit or nobody: forgotten when they are of no use any more. */
+static const char *restore_rest(struct named_lease *its)
+{
+    nanoseconds until = core_restore_rest(world.core, its->record, world.now);
+    if (until == 0) {
+        its->record = forget(its->record);
+        return "=rested";
+    }
+    return "=rests";
+}
+
 /* A record that is refused is forgotten. */
 static enum outcome restore_one(struct named_lease *its)
 {
@@ -159,8 +170,12 @@ const char *restore_all(void)
             return and_effects(&text);
         }
         is_done[next - world.leases] = true;
-        enum outcome outcome = restore_one(next);
         say(&text, "%s%s", text.n > 0 ? " " : "", next->name);
+        if (next->record->rested_at != 0) {
+            say(&text, "%s", restore_rest(next));
+            continue;
+        }
+        enum outcome outcome = restore_one(next);
         if (outcome != OUTCOME_OK) {
             say(&text, "=%s", outcome_words[outcome]);
         }

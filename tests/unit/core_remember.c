@@ -129,6 +129,7 @@ const char *remembered_difference(const struct remembered *a, const struct remem
         {"process", a->process.pid == b->process.pid && a->process.started == b->process.started},
         {"asked_at", a->asked_at == b->asked_at},
         {"granted_at", a->granted_at == b->granted_at},
+        {"rested_at", a->rested_at == b->rested_at},
         {"until", a->until == b->until},
         {"ttl", a->ttl == b->ttl},
         {"kill_after", a->kill_after == b->kill_after},

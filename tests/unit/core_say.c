@@ -125,12 +125,14 @@ static void say_effect(struct text *text, const struct effect *effect)
     }
 }
 
-/* A journal that is told of changes alone. */
+/* A journal that is told of changes alone. Units that rest are remembered as the lease's. */
 static void write_down(const struct lease *lease)
 {
     struct named_lease *its = named_by_id(lease->id);
     bool is_over = lease->state == LEASE_ENDED;
-    if (its) { /* else it was over before it had a name */
+    if (its && its->record && is_over && lease->rests_until != 0) {
+        its->record->rested_at = world.now;
+    } else if (its) { /* else it was over before it had a name */
         forget(its->record);
         its->record = is_over ? NULL : remember(lease);
     }

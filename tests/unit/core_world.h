@@ -14,7 +14,7 @@ struct named_client {
 struct named_lease {
     char name[16];
     uint64_t id;
-    struct remembered *record; /* what a journal would say of it, or NULL */
+    struct remembered *record; /* what a journal would say of it, or of its units; or NULL */
     bool is_watched; /* EFFECT_WATCH has come, for its present process */
 };
 

@@ -792,6 +792,90 @@ Test(restore, a_unit_that_rests)
     EXPECT(tick(6), "ok; C granted d=0");
 }
 
+/* ---- units at rest ---- */
+
+/* As long as without the restart, and no longer. */
+Test(restore, units_go_on_resting)
+{
+    EXPECT(
+        define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"), "ok");
+    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
+    EXPECT(acquire("ann", "B", "s pid=7"), "ok s=1");
+    EXPECT(tick(1), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(3), "ok");
+    EXPECT(restart("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"),
+        "A=rests B; B watch");
+    EXPECT(state("s"), "1/2 free=0 waiting=0+0");
+    EXPECT(state("g"), "0/2 free=1 waiting=0+0");
+    EXPECT(acquire("bob", "C", "s"), "waiting");
+    EXPECT(acquire("bob", "D", "g:2"), "waiting");
+    EXPECT(tick(5.999), "ok");
+    EXPECT(tick(6), "ok; C granted s=0");
+    EXPECT(restart("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"),
+        "A=rests B C D; B watch");
+    EXPECT(reclaim("bob", "D"), "waiting");
+    EXPECT(tick(10), "ok; D granted g=a,b");
+}
+
+Test(restore, rested_while_there_was_no_core)
+{
+    EXPECT(define("lock d cooldown=2"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(2), "ok");
+    EXPECT(restart("lock d cooldown=2"), "A=rested");
+    EXPECT(deadline(), "never");
+}
+
+/* By the file as it is now. */
+Test(restore, another_cooldown)
+{
+    EXPECT(define("lock d cooldown=5", "lock e cooldown=5", "lock f cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "d e f"), "ok d=0 e=0 f=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(restart("lock d cooldown=2", "lock e"), "A=rests");
+    EXPECT(resources(), "d e");
+    EXPECT(acquire("bob", "B", "e"), "ok e=0");
+    EXPECT(deadline(), "2");
+}
+
+/* Not one that somebody has had since, or that an operator keeps. */
+Test(restore, who_rests_no_more)
+{
+    EXPECT(define("lock d cooldown=5", "pool g items=a,b cooldown=5",
+               "semaphore t/* limit=1 cooldown=5"),
+        "ok");
+    EXPECT(acquire("ann", "A", "d g t/x"), "ok d=0 g=a t/x=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    crash(false);
+    EXPECT(
+        define("lock d cooldown=5", "lock g cooldown=5", "semaphore t/* limit=1 cooldown=5"), "ok");
+    EXPECT(restore_all(), "A=rests");
+    EXPECT(restore("B", "bob id=3 d:1:0:5 pid=7"), "ok; B watch");
+    EXPECT(state("d"), "1/1 free=0 waiting=0+0");
+    EXPECT(state("g"), "0/1 free=1 waiting=0+0");
+    EXPECT(resources(), "d g t/x");
+    EXPECT(tick(5), "ok");
+    EXPECT(resources(), "d g");
+    EXPECT(lease_state("B"), "granted d=0");
+}
+
+/* A record that cannot be true is no harm. */
+Test(restore, rests_for_ever)
+{
+    EXPECT(define("semaphore s limit=1 cooldown=5"), "ok");
+    const struct remembered_unit units[] = {{.slot = 0}, {.slot = 4000000000}};
+    const struct remembered remembered = {.id = 3,
+        .is_held = true,
+        .rested_at = NEVER - 1,
+        .n_claims = 1,
+        .claims = {{.name = "s", .count = 2, .token = 5, .units = units}}};
+    cr_expect_eq(core_restore_rest(the_core(), &remembered, 1), 0);
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+}
+
 /* ---- numbers ---- */
 
 /* Even if the new core was told smaller ones. */
