@@ -1,0 +1,254 @@
+"""For the tests of what must not be lost: crowds of wrappers with witnesses for jobs, chance that
+can be played again, namespaces, and waiting for what berthd tells only those who ask."""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import random
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import read_line
+from daemon_help import SANITIZED, Status, in_child, must_end_well
+from lines import DEADLINE
+from witness import Witness
+
+# Of what is done a hundred times, a sanitized build does a quarter, unless it is told a share.
+SHARE = float(os.environ.get("BERTH_TEST_SHARE", 0.25 if SANITIZED else 1))
+
+
+def share(n):
+    return max(int(n * SHARE), 1)
+
+
+@pytest.fixture
+def witness(directory):
+    witness = Witness(directory)
+    yield witness
+    witness.let_all_go()
+    witness.close()
+
+
+@pytest.fixture
+def chance():
+    seed = int(os.environ.get("BERTH_SEED") or random.randrange(1 << 32))
+    print(f"BERTH_SEED={seed} plays it again")
+    return random.Random(seed)
+
+
+class Crowd:
+    """Many `berth run s -- witness_job`. They have nothing to say."""
+
+    def __init__(self, berth, witness, stderr):
+        self.berth, self.witness = berth, witness
+        self.stderr = stderr
+        self.wrappers = {}  # number: Popen
+
+    def start(self, number, *options, **popen):
+        with open(self.stderr, "ab") as stderr:
+            self.wrappers[number] = self.berth.start(
+                "run", "-q", "--if-down", "wait", *options, "s", "--", *self.witness.job(number),
+                stdout=subprocess.DEVNULL, stderr=stderr, **popen)
+        return self.wrappers[number]
+
+    def must_end_well(self):
+        for number, wrapper in self.wrappers.items():
+            assert wrapper.wait(DEADLINE) == 0, f"wrapper {number}: {self.said()}"
+        assert self.said() == ""
+
+    def said(self):
+        return pathlib.Path(self.stderr).read_text()
+
+
+def restart(daemon, how):
+    """how: "kill" or "stop"."""
+    getattr(daemon, how)()
+    daemon.start()
+
+
+def asked_until(daemon, is_so, *names):
+    """The first `status` that is_so(); berthd tells nobody, so it is asked again and again."""
+    end = time.monotonic() + DEADLINE
+    client = daemon.client()
+    while True:
+        now = Status(client.lines(" ".join(["status", *names])))
+        if is_so(now):
+            return now
+        assert time.monotonic() < end, vars(now)
+        time.sleep(0.01)
+
+
+def all_back(held, waiting):
+    """For asked_until: so many, and each has its connection."""
+    def is_so(now):
+        everybody = [one for resource in now.resources.values()
+                     for one in resource["holders"] + resource["waiters"]]
+        return (now.held, now.waiting) == (held, waiting) and not any(
+            one.get("away") == "1" for one in everybody)
+    return is_so
+
+
+def all_free(now):
+    return (now.held, now.waiting) == (0, 0) and all(
+        resource["free"] == resource["limit"] for resource in now.resources.values())
+
+
+# ---- a job and its group
+
+# Two processes of one group; they end by a signal, or with the tests.
+STAYS = "cat <&$LEASH & echo runs $$ $!; wait"
+STUBBORN = f"trap '' TERM INT HUP; {STAYS}"
+# One process that ends when the test writes a line.
+WAITS = "echo runs $$; read line"
+
+leash, hand = os.pipe()
+
+
+class Job:
+    """`berth run` with a script that says "runs" and the pids of its processes."""
+
+    def __init__(self, berth, *args, script=STAYS):
+        self.wrapper = berth.start(
+            "run", *args, "--", "sh", "-c", script, stdin=subprocess.PIPE, pass_fds=[leash],
+            env={"LEASH": str(leash)})
+        word, *pids = read_line(self.wrapper.stdout).split()
+        assert word == "runs"
+        self.pids = [int(pid) for pid in pids]
+        self.pidfds = [os.pidfd_open(pid) for pid in self.pids]
+
+    def is_alive(self):
+        """Any process of it."""
+        return len(select.select(self.pidfds, [], [], 0)[0]) < len(self.pidfds)
+
+    def end(self):
+        """Waits until all its processes are gone."""
+        for fd in self.pidfds:
+            assert select.select([fd], [], [], DEADLINE)[0], "the job runs on"
+
+    def answer(self):
+        """What WAITS waits for."""
+        self.wrapper.stdin.write(b"\n")
+        self.wrapper.stdin.flush()
+
+    def kill_wrapper(self):
+        self.wrapper.kill()
+        self.wrapper.wait()
+
+    def wait(self):
+        """The wrapper's status, and what it said."""
+        status = self.wrapper.wait(DEADLINE)
+        return status, self.wrapper.stderr.read().decode()
+
+    def close(self):
+        for fd in self.pidfds:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(fd, signal.SIGKILL)
+            os.close(fd)
+
+
+@pytest.fixture
+def job(berth):
+    """job(arguments of berth run…, script=…): it runs. Nothing of it outlives the test."""
+    jobs = []
+
+    def start(*args, **options):
+        jobs.append(Job(berth, *args, **options))
+        return jobs[-1]
+
+    yield start
+    for one in jobs:
+        one.close()
+
+
+def stop_process(process):
+    """SIGSTOP, and wait until it has."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+
+
+# ---- namespaces
+
+CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
+MS_REC, MS_PRIVATE, MS_BIND = 0x4000, 0x40000, 0x1000
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(function, *args):
+    if function(*args) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def mount(source, target, kind=None, flags=0, options=None):
+    call(libc.mount, *(os.fsencode(word) if word is not None else None
+                       for word in (source, target, kind)), ctypes.c_ulong(flags),
+         options.encode() if options else None)
+
+
+def with_own_mounts(work):
+    """work() in a child that sees its own mounts: they go with it."""
+    def child():
+        call(libc.unshare, CLONE_NEWNS)
+        mount(None, "/", flags=MS_REC | MS_PRIVATE)
+        work()
+    must_end_well(in_child(child))
+
+
+def with_own_pids(work):
+    """work() as process 1 of a world of its own: its children end with it."""
+    def parent():
+        call(libc.unshare, CLONE_NEWNS | CLONE_NEWPID)
+        mount(None, "/", flags=MS_REC | MS_PRIVATE)
+
+        def first():
+            mount("proc", "/proc", "proc")
+            work()
+
+        must_end_well(in_child(first))
+    must_end_well(in_child(parent))
+
+
+def works(probe):
+    """Whether it ends well, in a child that says nothing."""
+    def child():
+        nowhere = os.open("/dev/null", os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        probe()
+    return os.waitstatus_to_exitcode(os.waitpid(in_child(child), 0)[1]) == 0
+
+
+def choose_a_pid():
+    pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text("100")
+
+
+needs_mounts = pytest.mark.skipif(
+    not works(lambda: with_own_mounts(lambda: None)), reason="may not have mounts of its own")
+needs_pids = pytest.mark.skipif(
+    not works(lambda: with_own_pids(choose_a_pid)), reason="may not choose the numbers of processes")
+
+
+@contextlib.contextmanager
+def sleeper(before=lambda: None):
+    """A process that does nothing, when it has done before(): its pid. It ends with the block."""
+    ready, tell = os.pipe()
+
+    def work():
+        before()
+        os.write(tell, b"x")
+        signal.pause()
+
+    pid = in_child(work)
+    try:
+        assert select.select([ready], [], [], DEADLINE)[0]
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+        os.close(tell)

@@ -1,0 +1,90 @@
+"""berthd is killed or stopped, and started again: no job notices, nobody loses a place."""
+
+import os
+
+import pytest
+
+from daemon_help import status
+from lost_help import (  # fixtures among them
+    Crowd, all_back, all_free, asked_until, chance, restart, share, witness)
+
+CROWD = 200
+RESTARTS = 100
+# A unit is given back, and a new job comes, at every so manyth restart.
+CHANGE = 4
+
+
+def waiting_pids(now):
+    return [int(waiter["pid"]) for waiter in now.resources["s"]["waiters"]]
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory, how):
+    limit, restarts = share(CROWD), share(RESTARTS)
+    daemon = berthd(f"grace = 20s\n[semaphore s]\nlimit = {limit}\n")
+    crowd = Crowd(berth, witness, directory / "said")
+    for number in range(limit):
+        crowd.start(number)
+    witness.wait_for_starts(limit)
+    for number in range(limit, 2 * limit):
+        crowd.start(number)
+    before = asked_until(daemon, lambda now: (now.held, now.waiting) == (limit, limit))
+    queue = waiting_pids(before)
+    number = 2 * limit
+    for i in range(restarts):
+        restart(daemon, how)
+        witness.read(chance.uniform(0, 0.02))
+        if i % CHANGE == 0:
+            witness.let_go(chance.choice(sorted(witness.running)))
+            crowd.start(number)
+            number += 1
+    asked_until(daemon, all_back(limit, limit))
+    witness.check(limit)
+    witness.let_all_go()
+    crowd.must_end_well()
+    asked_until(daemon, all_free)
+    witness.check(limit)
+    assert len(witness.pids) == number == len(witness.ended)
+    served = [witness.pids[job] for job in witness.in_order_of_grant()]
+    assert served[limit:2 * limit] == queue
+
+
+# What a restart may change, because time goes on and nobody is back yet.
+OF_THE_MOMENT = {"age", "left", "away"}
+
+
+def comparable(now):
+    def lasting(one):
+        return {key: value for key, value in one.items() if key not in OF_THE_MOMENT}
+    return {name: {key: [lasting(one) for one in value] if isinstance(value, list) else value
+                   for key, value in resource.items()}
+            for name, resource in now.resources.items()}
+
+
+def test_all_is_as_it_was(berthd):
+    """Whatever is known of leases and waiters, more than once."""
+    daemon = berthd("""
+[semaphore s]
+limit = 5
+max-priority = 9
+max-hold = 1h
+[pool gpus]
+items = a b c
+[lock l]
+[semaphore t/*]
+limit = 2
+""")
+    client = daemon.client()
+    client.send(
+        f"acquire s:2 gpus:2 holder=me%20too reason=why%20not program=p%25 pid={os.getpid()}\n"
+        "acquire t/x ttl=1h holder=x\n"
+        "acquire l\n"
+        "acquire l s:3 gpus priority=3 wait=1h reason=later\n"
+        "acquire l priority=0 program=nobody\n")
+    assert [client.line().split(" ")[0] for _ in range(6)] == [
+        "ok", "*", "ok", "ok", "waiting", "waiting"]
+    before = status(client)
+    assert (before.held, before.waiting) == (3, 2)
+    for how in ("kill", "stop", "kill"):
+        restart(daemon, how)
+        assert comparable(status(daemon.client())) == comparable(before)

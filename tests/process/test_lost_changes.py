@@ -1,0 +1,193 @@
+"""What operators have changed, and the numbers that only grow: over restarts, reboots, and the loss
+of whatever berthd has written down."""
+
+import os
+import shutil
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import held, refused, status
+from lost_help import all_free, asked_until, mount, MS_BIND, needs_mounts, with_own_mounts
+
+CONFIGURATION = """grace = 0.05s
+[semaphore s]
+limit = 4
+[semaphore t]
+limit = 2
+[pool p]
+items = x y z
+[lock l]
+"""
+
+CHANGES = [
+    "limit s 7", "limit t 0", "pause l reason=broken%20disk", "remove p x", "add p new",
+    "reserve p y reason=for%20me", "reserve s 2", "drain"]
+
+
+def what_was_changed(daemon):
+    now = status(daemon.client())
+    return now.draining, {
+        name: {key: resource.get(key) for key in (
+            "limit", "free", "paused", "reason", "items", "reserved", "reserve", "changed")}
+        for name, resource in now.resources.items()}
+
+
+def change_all(daemon):
+    client = daemon.client()
+    for request in CHANGES:
+        assert client.request(request).startswith("ok"), request
+    return what_was_changed(daemon)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+@pytest.mark.parametrize("loss", ["nothing", "journal"])
+def test_changes_survive(berthd, how, loss):
+    daemon = berthd(CONFIGURATION)
+    changed = change_all(daemon)
+    assert changed[0] and changed[1]["s"]["limit"] == "7" and changed[1]["l"]["paused"] == "1"
+    for _ in range(2):
+        getattr(daemon, how)()
+        if loss == "journal":
+            daemon.journal.unlink()
+        daemon.start()
+        assert what_was_changed(daemon) == changed
+        assert refused(daemon.client(), "acquire s wait=0") in ("draining", "grace")
+
+
+def test_what_was_undone_stays_undone(berthd):
+    daemon = berthd(CONFIGURATION)
+    before = what_was_changed(daemon)
+    change_all(daemon)
+    client = daemon.client()
+    for request in ("undrain", "reset s", "reset t", "reset p", "resume l"):
+        assert client.request(request).startswith("ok")
+    daemon.kill()
+    daemon.start()
+    assert what_was_changed(daemon) == before
+
+
+def test_until_the_file_says_otherwise(berthd):
+    """A change is of the value that the file had; the others are left."""
+    daemon = berthd(CONFIGURATION)
+    change_all(daemon)
+    daemon.kill()
+    daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
+    daemon.start()
+    now = what_was_changed(daemon)[1]
+    assert (now["s"]["limit"], now["t"]["limit"], now["l"]["paused"]) == ("5", "0", "1")
+
+
+# ---- a reboot
+
+def set_boot_id(directory, boot_id):
+    """In our mounts alone, the machine has been started anew."""
+    path = directory / "boot_id"
+    path.write_text(boot_id + "\n")
+    mount(path, "/proc/sys/kernel/random/boot_id", flags=MS_BIND)
+
+
+def reboot(directory, daemon, boot_id, journal_is_left):
+    daemon.kill()
+    for client in daemon.clients:
+        client.close()
+    set_boot_id(directory, boot_id)
+    if not journal_is_left:
+        daemon.journal.unlink()
+    daemon.start()
+
+
+BOOTS = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
+
+
+@needs_mounts
+@pytest.mark.parametrize("journal_is_left", [False, True], ids=["tmpfs", "disk"])
+def test_a_reboot(directory, journal_is_left):
+    """Changes and numbers are kept; of leases, nobody is left, and there is no grace."""
+    def work():
+        set_boot_id(directory, BOOTS[0])
+        daemon = Berthd(directory, CONFIGURATION.replace("0.05s", "1h"))
+        client = daemon.client()
+        held(client, f"acquire t pid={os.getpid()}")
+        held(client, "acquire t ttl=1h")
+        highest = token(client)
+        changed = change_all(daemon)
+        for boot_id in BOOTS[1:]:
+            reboot(directory, daemon, boot_id, journal_is_left)
+            client = daemon.client()
+            assert what_was_changed(daemon)[0] == changed[0]
+            assert status(client).held == 0 and not status(client).grace
+            assert client.request("undrain") == "ok"
+            now = token(client)
+            assert now > highest
+            highest = now
+            assert client.request("drain").startswith("ok")
+        daemon.stop()
+    with_own_mounts(work)
+
+
+# ---- tokens
+
+def token(client, name="s"):
+    """Of a lease that is given back at once."""
+    answer = client.request(f"acquire {name}")
+    if answer.startswith("waiting"):
+        answer = client.line().removeprefix("* granted").replace("granted", "")
+        lease, units = answer.split()[:2]
+    else:
+        assert answer.startswith("ok "), answer
+        lease, units = answer.split()[1:3]
+    assert client.request(f"release {lease}") == "ok"
+    return int(units.split(",")[1])
+
+
+def nothing(daemon):
+    pass
+
+
+def journal(daemon):
+    daemon.journal.unlink()
+
+
+def state(daemon):
+    shutil.rmtree(daemon.state)
+
+
+def both(daemon):
+    journal(daemon)
+    state(daemon)
+
+
+def damaged_state(daemon):
+    for path in daemon.state.iterdir():
+        path.write_bytes(b"\xff" + path.read_bytes()[1:])
+
+
+def state_of_an_hour_ago(daemon):
+    """As a backup would bring it back: the numbers in it have been given out since."""
+    saved = daemon.state.with_name("saved")
+    if saved.exists():
+        shutil.rmtree(daemon.state)
+        shutil.copytree(saved, daemon.state)
+    else:
+        shutil.copytree(daemon.state, saved)
+
+
+@pytest.mark.parametrize("lose", [
+    nothing, journal, state, both, damaged_state, state_of_an_hour_ago], ids=lambda f: f.__name__)
+def test_tokens_only_grow(berthd, lose):
+    daemon = berthd(CONFIGURATION)
+    highest, ids = 0, set()
+    for i in range(5):
+        client = daemon.client()
+        for _ in range(10):
+            now = token(client)
+            assert now > highest
+            highest = now
+        lease = held(client, "acquire l")
+        assert lease not in ids
+        ids.add(lease)
+        daemon.kill() if i % 2 else daemon.stop()
+        lose(daemon)
+        daemon.start()
+        asked_until(daemon, lambda now: not now.grace and now.held == 0)

@@ -1,0 +1,216 @@
+"""The journal is gone, cut, overwritten or of another version: wrappers that live bring everything
+back, and until they may have, nothing new is granted."""
+
+import contextlib
+import os
+import socket
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import held, refused, status
+from lost_help import (  # fixtures among them
+    Crowd, all_back, all_free, asked_until, chance, restart, sleeper, witness)
+from witness import Witness
+
+DAEMONS, ROUNDS = 12, 3
+LIMIT, WAITING = 6, 4
+
+# Longer than clients may take to come back: 1 s.
+GRACE = "grace = 2s\n"
+
+
+def delete(path, chance):
+    path.unlink()
+
+
+def fill(path, chance):
+    path.write_bytes(chance.randbytes(path.stat().st_size))
+
+
+def scribble(path, chance):
+    """Somewhere among the records."""
+    content = bytearray(path.read_bytes())
+    at = chance.randrange(len(content))
+    content[at:at + 64] = chance.randbytes(len(content[at:at + 64]))
+    path.write_bytes(content)
+
+
+def cut(path, chance):
+    """To any length; half of them where the first records are."""
+    size = path.stat().st_size
+    os.truncate(path, chance.randrange(min(size, 8192) if chance.random() < 0.5 else size))
+
+
+DAMAGE = [delete, fill, fill, scribble, scribble, scribble] + [cut] * 30
+
+
+class Place:
+    """A berthd with a directory, wrappers, and a witness of its own."""
+
+    def __init__(self, directory, berth):
+        self.directory = directory
+        directory.mkdir()
+        self.daemon = Berthd(directory, f"{GRACE}[semaphore s]\nlimit = {LIMIT}\n")
+        self.witness = Witness(directory)
+        self.crowd = Crowd(berth, self.witness, directory / "said")
+
+    def start(self, number):
+        self.crowd.start(number, "-S", str(self.daemon.socket))
+
+    def queue(self):
+        return [int(waiter["pid"]) for waiter in status(self.daemon.client(), "s").resources["s"]["waiters"]]
+
+    def end(self):
+        self.witness.let_all_go()
+        self.crowd.must_end_well()
+        self.witness.check(LIMIT)
+        self.daemon.stop()
+        for client in self.daemon.clients:
+            client.close()
+        self.witness.close()
+
+
+def test_the_journal_is_damaged(berth, directory, chance):
+    """36 kinds of damage, 12 berthds at a time. Each of those who waited is served in turn."""
+    damage = chance.sample(DAMAGE, len(DAMAGE))
+    assert len(damage) == DAEMONS * ROUNDS
+    places = [Place(directory / str(i), berth) for i in range(DAEMONS)]
+    for place in places:
+        for number in range(LIMIT):
+            place.start(number)
+    for place in places:
+        place.witness.wait_for_starts(LIMIT)
+        for number in range(LIMIT, LIMIT + WAITING):
+            place.start(number)
+    queues = []
+    for place in places:
+        asked_until(place.daemon, lambda now: (now.held, now.waiting) == (LIMIT, WAITING))
+        queues.append(place.queue())
+    for _ in range(ROUNDS):
+        for place in places:
+            place.daemon.kill() if chance.random() < 0.5 else place.daemon.stop()
+            kind = damage.pop()
+            print(place.directory.name, kind.__name__)
+            kind(place.daemon.journal, chance)
+            place.daemon.start()
+        for place in places:
+            asked_until(place.daemon, all_back(LIMIT, WAITING))
+            place.witness.check(LIMIT)
+    for place, queue in zip(places, queues):
+        assert len(place.witness.pids) == LIMIT
+        place.witness.let_all_go()
+    for place, queue in zip(places, queues):
+        place.witness.wait_until(lambda: len(place.witness.ended) == LIMIT + WAITING)
+        asked_until(place.daemon, all_free)
+        served = [place.witness.pids[job] for job in place.witness.in_order_of_grant()]
+        assert served[LIMIT:] == queue
+        place.end()
+
+
+@pytest.mark.parametrize("damage", [delete, fill], ids=["gone", "damaged"])
+def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
+    """Not even what seems to be free: its holder may be about to come back."""
+    daemon = berthd("grace = 1h\n[lock a]\n[lock b]\n[lock c]\n")
+    first = daemon.client()
+    lease = held(first, "acquire a")
+    daemon.kill()
+    damage(daemon.journal, chance)
+    daemon.start()
+    client, late = daemon.client(), daemon.client()
+    assert refused(client, "acquire a wait=0") == "grace"
+    assert refused(client, "acquire b wait=0") == "grace"
+    assert client.request("acquire a").startswith("waiting ")
+    assert client.request("acquire b").startswith("waiting ")
+    assert 0 < status(client).grace <= 3600000
+    assert late.request(f"reclaim {lease} a:1:0").startswith(f"ok {lease} slot=a,")
+    assert status(client).holders("a") == [lease]
+
+
+def test_the_grace_ends(berthd, chance):
+    """... by itself: then those who waited are served, the first of them first."""
+    daemon = berthd("grace = 0.3s\n[lock a]\n[lock b]\n")
+    held(daemon.client(), "acquire a")
+    daemon.kill()
+    daemon.journal.unlink()
+    daemon.start()
+    clients = [daemon.client() for _ in range(3)]
+    leases = [client.request("acquire a b").split()[1] for client in clients]
+    for client, lease in zip(clients, leases):
+        assert client.line().startswith(f"* granted {lease} slot=a,")
+        client.close()
+
+
+def test_the_grace_ends_early(berthd):
+    """The journal is whole: when all who had leases are back, nobody else needs to wait."""
+    daemon = berthd("grace = 1h\n[semaphore s]\nlimit = 2\n")
+    client = daemon.client()
+    leases = [held(client, "acquire s"), held(client, "acquire s")]
+    restart(daemon, "kill")
+    client, other = daemon.client(), daemon.client()
+    other.send("acquire s\n")
+    waiting = other.line().split()[1]
+    assert client.request(f"reclaim {leases[0]} s:1:0").startswith("ok ")
+    assert client.request(f"reclaim {leases[1]} s:1:1").startswith("ok ")
+    assert client.request(f"release {leases[0]}") == "ok"
+    assert other.line().startswith(f"* granted {waiting} ")
+
+
+def test_who_does_not_come_back_loses_it(berthd):
+    """A lease that is bound to a connection, and a waiter: kept for the grace, no longer."""
+    daemon = berthd("grace = 0.3s\n[lock a]\n")
+    client = daemon.client()
+    lease = held(client, "acquire a")
+    waiting = client.request("acquire a").split()[1]
+    restart(daemon, "kill")
+    now = status(daemon.client())
+    assert (now.holders("a"), now.waiters("a")) == ([lease], [waiting])
+    asked_until(daemon, all_free)
+    late = daemon.client()
+    assert refused(late, f"reclaim {lease} a:1:0") == "lost"
+    assert refused(late, f"reclaim {waiting} a:1") == "lost"
+
+
+def test_an_absent_waiter_is_not_overtaken(berthd):
+    """Whoever comes after it waits, until it is back or the grace is over."""
+    daemon = berthd("grace = 1h\n[lock a]\n")
+    client, waiter = daemon.client(), daemon.client()
+    lease = held(client, "acquire a")
+    waiting = waiter.request("acquire a").split()[1]
+    restart(daemon, "stop")
+    client, waiter, other = daemon.client(), daemon.client(), daemon.client()
+    assert client.request(f"reclaim {lease} a:1:0").startswith("ok ")
+    assert refused(other, "acquire a wait=0") == "would-wait"
+    late = other.request("acquire a").split()[1]
+    assert client.request(f"release {lease}") == "ok"
+    now = status(client)
+    assert (now.holders("a"), now.waiters("a")) == ([], [waiting, late])
+    answer = waiter.request(f"reclaim {waiting} a:1")
+    if answer.startswith("waiting"):
+        answer = waiter.line()
+    assert waiting in answer and "slot=a," in answer
+    assert waiter.request(f"release {waiting}") == "ok"
+    assert other.line().startswith(f"* granted {late} ")
+
+
+def versions(path):
+    """The file as another version of berthd may have left it: where the version is, is its own
+    business, so each byte of the header's beginning is another one once."""
+    content = path.read_bytes()
+    for at in range(24):
+        yield content[:at] + bytes([content[at] + 1 & 0xff]) + content[at + 1:]
+
+
+def test_another_version_s_journal(berthd):
+    """A grace, and never a crash; what the clients bring back is held."""
+    daemon = berthd("grace = 1h\n[lock a]\n")
+    with sleeper() as pid:
+        lease = held(daemon.client(), f"acquire a pid={pid}")
+        daemon.stop()
+        for content in list(versions(daemon.journal)):
+            daemon.journal.write_bytes(content)
+            daemon.start()
+            client = daemon.client()
+            assert client.request(f"reclaim {lease} a:1:0 pid={pid}").startswith(f"ok {lease} ")
+            assert refused(client, "acquire a wait=0") in ("grace", "would-wait")
+            daemon.stop()

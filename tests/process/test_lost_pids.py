@@ -1,0 +1,163 @@
+"""Numbers of processes are used again, and mean something else elsewhere: nobody keeps, steals or
+dies of another's lease by its number. In a PID namespace of our own, where numbers can be chosen."""
+
+import os
+import pathlib
+import select
+import signal
+import subprocess
+
+import pytest
+
+from conftest import Berthd, read_line
+from daemon_help import in_child, held, must_end_well, refused, status, stopped
+from lines import DEADLINE, Client
+from lost_help import all_back, all_free, asked_until, needs_pids, restart, with_own_pids
+
+pytestmark = needs_pids
+
+CONFIGURATION = "grace = 0.2s\n[lock a]\nkill-after = 0.1s\n"
+
+
+def start_time(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
+
+
+def end(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def reuse(pid, work=signal.pause):
+    """Ends the process, and has another with the same number, begun at another time."""
+    before = start_time(pid)
+    end(pid)
+    while True:
+        pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+        assert in_child(work) == pid, "somebody else forks in our namespace"
+        if start_time(pid) != before:
+            return
+        end(pid)
+
+
+def lives(pid):
+    return os.waitpid(pid, os.WNOHANG) == (0, 0)
+
+
+def in_a_world_of_its_own(directory, work):
+    """work(daemon) with a daemon whose processes nobody else has."""
+    def first():
+        daemon = Berthd(directory, CONFIGURATION)
+        work(daemon)
+        daemon.stop()
+    with_own_pids(first)
+
+
+def test_reused_while_berthd_looked_away(directory):
+    """Both the process and the connection are gone before berthd sees either."""
+    def work(daemon):
+        client, victim = daemon.client(), in_child(signal.pause)
+        held(client, f"acquire a pid={victim}")
+        with stopped(daemon):
+            client.close()
+            reuse(victim)
+        asked_until(daemon, all_free)
+        assert lives(victim)
+    in_a_world_of_its_own(directory, work)
+
+
+def test_reused_while_it_is_watched(directory):
+    """The connection is gone, berthd watches the process itself and not its number."""
+    def work(daemon):
+        client, victim = daemon.client(), in_child(signal.pause)
+        held(client, f"acquire a pid={victim}")
+        client.close()
+        asked_until(daemon, lambda now: now.resources["a"]["holders"][0].get("away") == "1")
+        with stopped(daemon):
+            reuse(victim)
+        asked_until(daemon, all_free)
+        assert lives(victim)
+    in_a_world_of_its_own(directory, work)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_reused_over_a_restart(directory, how):
+    def work(daemon):
+        client, victim = daemon.client(), in_child(signal.pause)
+        held(client, f"acquire a pid={victim}")
+        getattr(daemon, how)()
+        reuse(victim)
+        daemon.start()
+        asked_until(daemon, all_free)
+        assert lives(victim)
+    in_a_world_of_its_own(directory, work)
+
+
+def test_the_other_process_is_not_killed(directory):
+    """The lease of a dead process, whose number is another's now, is revoked."""
+    def work(daemon):
+        client, victim = daemon.client(), in_child(signal.pause)
+        lease = held(client, f"acquire a pid={victim}")
+        reuse(victim)
+        assert daemon.client().request(f"revoke {lease}") == "ok"
+        asked_until(daemon, all_free)
+        assert lives(victim)
+    in_a_world_of_its_own(directory, work)
+
+
+def test_the_other_process_reclaims_nothing(directory):
+    """With a wrapper's number one is not that wrapper's job."""
+    def work(daemon):
+        client, victim = daemon.client(), in_child(signal.pause)
+        lease = held(client, f"acquire a pid={victim}")
+        daemon.kill()
+        reuse(victim)
+        daemon.start()
+        assert refused(daemon.client(), f"reclaim {lease} a:1:0 pid={victim}") == "lost"
+        asked_until(daemon, all_free)
+    in_a_world_of_its_own(directory, work)
+
+
+# ---- a client in a namespace that is not berthd's
+
+
+def test_a_client_in_another_namespace(berth, berthd, directory):
+    """Its numbers mean nothing here, or somebody else: the lease is bound to its connection."""
+    daemon = berthd("[lock a]\n")
+    wrapper = subprocess.Popen(
+        ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", berth.path, "run", "-v", "a",
+         "--", "sh", "-c", "echo runs $$; read line"], env=berth.environ, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert int(read_line(wrapper.stdout).split()[1]) < 10
+    assert "cannot see" in read_line(wrapper.stderr)
+    assert status(daemon.client()).resources["a"]["holders"][0]["bound"] == "connection"
+    restart(daemon, "kill")
+    asked_until(daemon, all_back(1, 0))
+    wrapper.kill()
+    wrapper.communicate()
+    asked_until(daemon, all_free)
+
+
+def test_a_berthd_in_another_namespace(directory):
+    """It sees no number of the client's, not even who has connected."""
+    ready, tell = os.pipe()
+    over, finish = os.pipe()
+
+    def first():
+        daemon = Berthd(directory, CONFIGURATION)
+        os.write(tell, b"x")
+        os.read(over, 1)
+        daemon.stop()
+
+    pid = in_child(lambda: with_own_pids(first))
+    assert select.select([ready], [], [], DEADLINE)[0]
+    client, other = Client(directory / "s"), Client(directory / "s")
+    assert " bound=connection" in client.request(f"acquire a pid={os.getpid()}")
+    assert other.request("acquire a").startswith("waiting ")
+    client.close()
+    assert other.line().startswith("* granted ")
+    other.close()
+    os.write(finish, b"x")
+    must_end_well(pid)
+    for fd in (ready, tell, over, finish):
+        os.close(fd)

@@ -1,0 +1,138 @@
+"""What is whose over connections, restarts and losses: nobody but its uid and admins does anything
+to a lease, or in its name."""
+
+import os
+
+import pytest
+
+from daemon_help import (
+    NOBODY, become, connect_as, held, in_child, needs_root, refused, status, waits)
+from lost_help import sleeper
+
+pytestmark = needs_root
+
+OWNER = 12345  # as good as any; who is refused is NOBODY
+
+CONFIGURATION = """
+[lock a]
+[lock shared]
+identity = shared
+[pool p]
+items = x y
+[semaphore s]
+limit = 2
+"""
+
+REFUSED = [
+    "release {held}", "release a holder=me", "release p item=x", "renew {held}",
+    "renew {timed} ttl=1h", "renew s holder=timed", "revoke {held}", "drop {held}", "cancel {held}",
+    "bind {held} pid={own}", "reclaim {held} a:1:0 p:1:x pid={own}", "revoke {waiting}",
+    "drop {waiting}", "cancel {waiting}", "release {waiting}", "reclaim {waiting} a:1",
+    "bind {waiting} pid={own}"]
+
+
+def prepare(daemon, pid):
+    """Leases of the owner: one bound to a process, one to time, one that waits."""
+    owner = connect_as(daemon, OWNER)
+    return {
+        "held": held(owner, f"acquire a p holder=me pid={pid}"),
+        "timed": held(owner, "acquire s ttl=1h holder=timed"),
+        "waiting": waits(owner, f"acquire a pid={pid}"),
+        "own": os.getpid(),
+    }
+
+
+def as_it_was(daemon, leases):
+    now = status(daemon.client())
+    return (now.holders("a"), now.holders("s"), now.waiters("a")) == (
+        [leases["held"]], [leases["timed"]], [leases["waiting"]])
+
+
+def owned_sleeper():
+    return sleeper(lambda: become(OWNER))
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "restarted"])
+def test_another_user_does_nothing_to_it(berthd, restarted):
+    daemon = berthd("grace = 1h\n" + CONFIGURATION)
+    with owned_sleeper() as pid, sleeper(lambda: become(NOBODY)) as own:
+        leases = {**prepare(daemon, pid), "own": own}
+        if restarted:
+            daemon.kill()
+            daemon.start()
+        other = connect_as(daemon, NOBODY)
+        for request in REFUSED:
+            line = request.format(**leases)
+            assert refused(other, line) in ("forbidden", "not-holder"), line
+            assert as_it_was(daemon, leases), line
+        owner = connect_as(daemon, OWNER)
+        assert owner.request(f"renew {leases['timed']}").startswith("ok ")
+
+
+def test_another_s_process_is_nobody_s_to_bind_to(berthd):
+    """What may not be signalled may not be killed through berthd either."""
+    daemon = berthd(CONFIGURATION)
+    with owned_sleeper() as pid:
+        other = connect_as(daemon, NOBODY)
+        assert refused(other, f"acquire a pid={pid}") == "forbidden"
+        assert refused(other, "acquire a pid=1") == "forbidden"
+        lease = held(other, "acquire a")
+        assert refused(other, f"bind {lease} pid={pid}") == "forbidden"
+        assert refused(other, f"bind {lease} pid={os.getpid()}") == "forbidden"
+        daemon.kill()
+        daemon.journal.unlink()
+        daemon.start()
+        other = connect_as(daemon, NOBODY)
+        assert refused(other, f"reclaim {lease} a:1:0 pid={pid}") == "forbidden"
+
+
+def test_identities_are_their_user_s(berthd):
+    """Another may call himself the same: that is another identity, also after a restart."""
+    daemon = berthd("grace = 1h\n" + CONFIGURATION)
+    with owned_sleeper() as pid:
+        mine = held(connect_as(daemon, OWNER), f"acquire s holder=me pid={pid}")
+        daemon.kill()
+        daemon.start()
+        other, again = connect_as(daemon, NOBODY), connect_as(daemon, OWNER)
+        theirs = held(other, "acquire s holder=me")
+        assert refused(again, "acquire s holder=me wait=0") == "held"
+        assert other.request("release s holder=me") == "ok"
+        assert status(other).holders("s") == [mine] != [theirs]
+
+
+def test_a_shared_identity_is_taken(berthd):
+    daemon = berthd("grace = 1h\n" + CONFIGURATION)
+    with owned_sleeper() as pid:
+        held(connect_as(daemon, OWNER), f"acquire shared holder=me pid={pid}")
+        daemon.kill()
+        daemon.start()
+        other = connect_as(daemon, NOBODY)
+        assert refused(other, "acquire shared holder=me wait=0") == "held"
+        assert refused(other, "release shared holder=me") == "forbidden"
+
+
+def test_once_is_its_user_s(berthd):
+    """Repeating another's request does not get one his lease."""
+    daemon = berthd(CONFIGURATION)
+    with owned_sleeper() as pid:
+        lease = held(connect_as(daemon, OWNER), f"acquire s once=abc pid={pid}")
+        other = held(connect_as(daemon, NOBODY), "acquire s once=abc")
+        assert other != lease
+
+
+def test_rights_hold_for_what_is_brought_back(berthd):
+    """The journal is gone: a reclaim is checked like an acquire."""
+    daemon = berthd(f"grace = 1h\nmax-leases-per-user = 2\n[lock a]\nallow-users = {OWNER}\n"
+                    "[semaphore s]\nlimit = 4\nmax-units-per-user = 3\n[lock l]\n")
+    client = daemon.client()
+    leases = [held(client, "acquire l"), *(held(client, "acquire s") for _ in range(1))]
+    daemon.kill()
+    daemon.journal.unlink()
+    daemon.start()
+    other = connect_as(daemon, NOBODY)
+    assert refused(other, f"reclaim {leases[0]} a:1:0") == "forbidden"
+    assert refused(other, f"reclaim {leases[0]} s:4:0-3") in ("quota", "impossible")
+    assert refused(other, f"reclaim {leases[0]} s:1:9") in ("lost", "impossible")
+    assert refused(other, f"reclaim {leases[0]} nowhere:1:0") == "unknown"
+    assert other.request(f"reclaim {leases[1]} s:1:0").startswith("ok ")
+    assert refused(connect_as(daemon, OWNER), f"reclaim {leases[0]} s:1:0") == "lost"

@@ -1,0 +1,165 @@
+"""Jobs whose time is over, or whose lease is revoked: two can stop them, the wrapper and berthd, and
+each does when the other cannot."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from conftest import read_line
+from daemon_help import held, keys, status, stopped
+from lost_help import STAYS, STUBBORN, WAITS, all_free, asked_until, job, stop_process
+
+MAX_HOLD, KILL_AFTER = 0.6, 0.4
+LATE = 0.3  # how much later this process may notice
+CONFIGURATION = f"""
+[lock a]
+max-hold = {MAX_HOLD}s
+kill-after = {KILL_AFTER}s
+[lock b]
+kill-after = {KILL_AFTER}s
+"""
+
+SCRIPTS = pytest.mark.parametrize("script", [STAYS, STUBBORN], ids=["willing", "stubborn"])
+
+
+@SCRIPTS
+def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
+    """The deadline was told when it was granted; the job is gone before it has come."""
+    daemon = berthd(CONFIGURATION)
+    one = job("a", script=script)
+    begun = time.clock_gettime(time.CLOCK_BOOTTIME)
+    with stopped(daemon):
+        one.end()
+        assert time.clock_gettime(time.CLOCK_BOOTTIME) < begun + MAX_HOLD + KILL_AFTER + LATE
+        code, said = one.wait()
+        assert code == 124
+        assert said.startswith("berth: ") and "max-hold" in said and said.count("\n") == 1
+    asked_until(daemon, all_free)
+
+
+def test_the_deadline_is_told(berthd):
+    """max-hold from now on, and when to begin so that the job is gone by then."""
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    lease = held(client, f"acquire a pid={os.getpid()}")
+    star, kind, whose, until, *rest = client.line().split(" ")
+    after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    assert (star, kind, whose) == ("*", "deadline", lease)
+    stop = int(keys(rest)["stop"])
+    assert begun <= stop - MAX_HOLD * 1e9 <= after
+    assert int(until) - stop == KILL_AFTER * 1e9
+    assert client.request(f"release {lease}") == "ok"
+
+
+@SCRIPTS
+def test_berthd_stops_it_when_the_wrapper_is_dead(berthd, job, script):
+    daemon = berthd(CONFIGURATION)
+    one = job("a", script=script)
+    one.kill_wrapper()
+    one.end()
+    asked_until(daemon, all_free)
+
+
+@SCRIPTS
+def test_berthd_stops_it_when_the_wrapper_hangs(berthd, job, script):
+    daemon = berthd(CONFIGURATION)
+    one = job("a", script=script)
+    stop_process(one.wrapper)
+    one.end()
+    one.wrapper.send_signal(signal.SIGCONT)
+    one.wait()
+    asked_until(daemon, all_free)
+
+
+@SCRIPTS
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_berthd_was_away_when_its_time_came(berthd, job, script, how):
+    """The wrapper is dead, and berthd starts again long after the deadline."""
+    daemon = berthd(CONFIGURATION)
+    one = job("a", script=script)
+    one.kill_wrapper()
+    getattr(daemon, how)()
+    daemon.start()
+    one.end()
+    asked_until(daemon, all_free)
+
+
+@SCRIPTS
+def test_revoked_with_a_wrapper(berthctl, berthd, job, script):
+    daemon = berthd(CONFIGURATION)
+    one = job("b", script=script)
+    assert berthctl("revoke", status(daemon.client()).holders("b")[0]).returncode == 0
+    one.end()
+    code, said = one.wait()
+    assert code == 124 and "revoked" in said and said.count("\n") == 1
+    asked_until(daemon, all_free)
+
+
+@SCRIPTS
+def test_revoked_without_a_wrapper(berthctl, berthd, job, script):
+    daemon = berthd(CONFIGURATION)
+    one = job("b", script=script)
+    one.kill_wrapper()
+    assert berthctl("revoke", status(daemon.client()).holders("b")[0]).returncode == 0
+    one.end()
+    asked_until(daemon, all_free)
+
+
+def test_still_held_until_it_is_gone(berthctl, berthd, job):
+    """Nobody else gets the unit while the job that must stop still runs; berthd may be killed
+    meanwhile, and stops it all the same."""
+    daemon = berthd("[lock b]\nkill-after = 0.8s\n")
+    one = job("b", script=STUBBORN)
+    one.kill_wrapper()
+    lease = status(daemon.client()).holders("b")[0]
+    assert berthctl("revoke", lease).returncode == 0
+    daemon.kill()
+    daemon.start()
+    now = status(daemon.client())
+    assert now.holders("b") == [lease] and one.is_alive()
+    assert now.resources["b"]["holders"][0]["stopping"] == "revoked"
+    one.end()
+    asked_until(daemon, all_free)
+
+
+def test_dropped(berthctl, berthd, job):
+    """Only the unit is free: the job goes on."""
+    daemon = berthd(CONFIGURATION)
+    one = job("b", script=f"{WAITS}; exit 7")
+    assert berthctl("drop", status(daemon.client()).holders("b")[0]).returncode == 0
+    asked_until(daemon, all_free)
+    one.answer()
+    assert one.wait()[0] == 7
+
+
+def test_without_a_wrapper_of_its_own(berthctl, berthd, job):
+    """berth run -F: berthd alone can stop it."""
+    daemon = berthd(CONFIGURATION)
+    one = job("-F", "b", script=WAITS)
+    assert one.pids == [one.wrapper.pid]
+    assert berthctl("revoke", status(daemon.client()).holders("b")[0]).returncode == 0
+    assert one.wait()[0] == -signal.SIGTERM
+    asked_until(daemon, all_free)
+
+
+def test_only_told(berthd, job):
+    """on-lost = warn: its unit is free, and it runs on."""
+    daemon = berthd("[lock a]\nmax-hold = 0.2s\non-lost = warn\n")
+    one = job("a", script=f"{WAITS}; exit 7")
+    asked_until(daemon, all_free)
+    one.answer()
+    code, said = one.wait()
+    assert code == 7 and "max-hold" in said
+
+
+def test_only_asked(berthd, job):
+    """on-lost = term: no SIGKILL, and its unit is free after kill-after, whatever it does."""
+    daemon = berthd("[lock a]\nmax-hold = 0.2s\nkill-after = 0.2s\non-lost = term\n")
+    one = job("a", script="trap 'echo asked' TERM; echo runs $$; read line; read line; exit 7")
+    one.kill_wrapper()
+    assert read_line(one.wrapper.stdout) == "asked"
+    asked_until(daemon, all_free)
+    assert one.is_alive()

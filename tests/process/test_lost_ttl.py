@@ -1,0 +1,95 @@
+"""Leases that are bound to time or to somebody else's process: berth acquire, renew, release."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+from daemon_help import status
+from lines import DEADLINE
+from lost_help import WAITS, all_free, asked_until, restart, sleeper
+
+CONFIGURATION = "[lock a]\n[semaphore s]\nlimit = 2\n"
+
+
+def variables(done):
+    assert done.returncode == 0, done.stderr
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+def test_refreshed_in_time(berth, berthd):
+    """Each renewal begins the ttl anew, over restarts too."""
+    daemon = berthd(CONFIGURATION)
+    lease = variables(berth("acquire", "--ttl", "0.5s", "a", "--holder", "me"))["BERTH_LEASE"]
+    end = time.monotonic() + 1.2
+    while time.monotonic() < end:
+        assert berth("renew", "a", "--holder", "me").returncode == 0
+        restart(daemon, "kill")
+        assert berth("renew", lease).returncode == 0
+        assert berth("run", "-n", "a", "--", "true").returncode == 75
+    assert berth("release", "a", "--holder", "me").returncode == 0
+    asked_until(daemon, all_free)
+
+
+def test_refreshed_too_late(berth, berthd):
+    """The next one has it, and whoever comes too late is told."""
+    daemon = berthd(CONFIGURATION)
+    lease = variables(berth("acquire", "--ttl", "0.2s", "a"))["BERTH_LEASE"]
+    waiter = berth.start("run", "a", "--", "sh", "-c", WAITS, stdin=subprocess.PIPE)
+    assert waiter.stdout.readline().startswith(b"runs ")
+    done = berth("renew", lease)
+    assert done.returncode == 1 and "(lost)" in done.stderr
+    assert berth("release", lease).returncode == 0
+    assert status(daemon.client()).held == 1
+    waiter.communicate(b"\n", timeout=DEADLINE)
+    assert waiter.returncode == 0
+
+
+def test_time_goes_on_while_berthd_is_away(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    lease = variables(berth("acquire", "--ttl", "0.2s", "a"))["BERTH_LEASE"]
+    long = variables(berth("acquire", "--ttl", "1h", "s"))["BERTH_LEASE"]
+    begun = time.monotonic()
+    daemon.kill()
+    while time.monotonic() < begun + 0.2:
+        berth("renew", long)  # nobody there; takes its time
+    daemon.start()
+    assert berth("renew", lease).returncode == 1
+    assert berth("renew", long).returncode == 0
+
+
+def test_the_wrong_identity(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    assert berth("acquire", "--ttl", "1h", "a", "--holder", "me").returncode == 0
+    assert berth("release", "a", "--holder", "you").returncode == 77
+    assert berth("renew", "a", "--holder", "you").returncode == 1
+    assert berth("acquire", "-n", "--ttl", "1h", "a", "--holder", "me").returncode == 75
+    assert berth("acquire", "-n", "--ttl", "1h", "a", "--holder", "you").returncode == 75
+    assert status(daemon.client()).held == 1
+    assert berth("release", "a", "--holder", "me").returncode == 0
+    assert berth("renew", "a", "--holder", "me").returncode == 1
+
+
+def test_bound_to_a_process(berth, berthd):
+    """It lives on after `berth acquire` has ended, and over restarts, until the process ends."""
+    daemon = berthd(CONFIGURATION)
+    with sleeper() as pid:
+        done = berth("acquire", "--json", "--pid", str(pid), "a")
+        assert done.returncode == 0 and json.loads(done.stdout)
+        restart(daemon, "kill")
+        assert berth("run", "-n", "a", "--", "true").returncode == 75
+    asked_until(daemon, all_free)
+
+
+def test_a_shell_s_own(berth, berthd, directory):
+    daemon = berthd(CONFIGURATION)
+    shell = subprocess.Popen(
+        ["sh", "-ec", f'eval "$({berth.path} acquire --pid $$ s)"; echo $BERTH_NAME $BERTH_COUNT; read line'],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=berth.environ)
+    assert shell.stdout.readline() == b"s 1\n"
+    assert status(daemon.client()).resources["s"]["holders"][0]["pid"] == str(shell.pid)
+    shell.send_signal(signal.SIGKILL)
+    shell.communicate(timeout=DEADLINE)
+    asked_until(daemon, all_free)

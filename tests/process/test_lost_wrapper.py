@@ -1,0 +1,139 @@
+"""Wrappers are killed: the lease is the job's, and goes with it."""
+
+import os
+import signal
+import time
+
+from conftest import read_line
+from daemon_help import status
+from lines import DEADLINE
+from lost_help import (  # fixtures among them
+    WAITS, Crowd, all_free, asked_until, chance, job, restart, share, stop_process, witness)
+
+LIMIT = 8
+
+
+def test_the_job_keeps_its_lease(berth, berthd, job):
+    """Nobody gets the unit while the job runs, and the next one the moment that it ends."""
+    daemon = berthd("[lock a]\n")
+    first = job("a", script=WAITS)
+    first.kill_wrapper()
+    waiter = berth.start("run", "a", "--", "echo", "next")
+    now = asked_until(daemon, lambda now: now.waiting == 1 and
+                      now.resources["a"]["holders"][0].get("away") == "1")
+    holder = now.resources["a"]["holders"][0]
+    assert (holder["pid"], holder["bound"]) == (str(first.pids[0]), "process")
+    first.answer()
+    assert read_line(waiter.stdout) == "next"
+    assert waiter.wait(DEADLINE) == 0
+    asked_until(daemon, all_free)
+
+
+def test_over_a_restart_too(berthd, job):
+    daemon = berthd("[lock a]\n")
+    first = job("a", script=WAITS)
+    first.kill_wrapper()
+    for how in ("kill", "stop", "kill"):
+        restart(daemon, how)
+        assert status(daemon.client()).held == 1
+    first.answer()
+    asked_until(daemon, all_free)
+
+
+def test_the_job_ends_while_berthd_is_away(berthd, job):
+    daemon = berthd("[lock a]\n")
+    first = job("a", script=WAITS)
+    first.kill_wrapper()
+    daemon.kill()
+    first.answer()
+    first.end()
+    daemon.start()
+    asked_until(daemon, all_free)
+
+
+def test_what_a_job_leaves_behind(berthd, job):
+    """A lease lasts as long as the job's main process; with --tree as long as its descendants."""
+    daemon = berthd("[lock a]\n")
+    leaves = "cat <&$LEASH & echo runs $!"
+    left = job("a", script=leaves)
+    assert left.wait() == (0, "")
+    assert left.is_alive()
+    assert status(daemon.client()).held == 0
+    tree = job("--tree", "a", script=leaves)
+    asked_until(daemon, lambda now: now.resources["a"]["holders"][0]["pid"] == str(tree.wrapper.pid))
+    restart(daemon, "kill")
+    assert status(daemon.client()).held == 1
+    os.kill(tree.pids[0], signal.SIGKILL)
+    assert tree.wait() == (0, "")
+    asked_until(daemon, all_free)
+
+
+def kill_one(chance, alive, newest):
+    """The one that has just begun, or any other: at whatever it is doing."""
+    victim = newest if chance.random() < 0.5 else chance.choice(alive)
+    alive.remove(victim)
+    victim.kill()
+    victim.wait()
+
+
+def test_wrappers_killed_at_any_moment(berth, berthd, witness, chance, directory):
+    """... and berthd now and then as well: never more jobs than the limit, and nothing is lost."""
+    daemon = berthd(f"[semaphore s]\nlimit = {LIMIT}\n")
+    crowd = Crowd(berth, witness, directory / "said")
+    kills = share(200)
+    alive = [crowd.start(number) for number in range(2 * LIMIT)]
+    for number in range(2 * LIMIT, 2 * LIMIT + kills):
+        alive.append(crowd.start(number))
+        witness.read(chance.uniform(0, 0.008))
+        if chance.random() < 0.1:
+            restart(daemon, chance.choice(["kill", "stop"]))
+        kill_one(chance, alive, alive[-1])
+        witness.read()
+        if len(witness.running) == LIMIT or chance.random() < 0.2:
+            witness.let_go(chance.choice(sorted(witness.running or [number])))
+    witness.check(LIMIT)
+    witness.let_all_go()
+    assert [wrapper.wait(DEADLINE) for wrapper in alive] == [0] * len(alive)
+    asked_until(daemon, all_free)
+    witness.check(LIMIT)
+    assert not witness.running
+    assert crowd.said() == ""
+
+
+def test_a_waiter_is_stopped_over_a_restart(berth, berthd, witness, directory):
+    """It is too late to have its place back, and queues anew."""
+    daemon = berthd("grace = 0.2s\n[semaphore s]\nlimit = 1\n")
+    crowd = Crowd(berth, witness, directory / "said")
+    crowd.start(0)
+    witness.wait_for_starts(1)
+    crowd.start(1)
+    asked_until(daemon, lambda now: now.waiting == 1)
+    stop_process(crowd.wrappers[1])
+    restart(daemon, "kill")
+    asked_until(daemon, lambda now: now.waiting == 0)
+    crowd.start(2)
+    asked_until(daemon, lambda now: now.waiting == 1)
+    crowd.wrappers[1].send_signal(signal.SIGCONT)
+    asked_until(daemon, lambda now: now.waiting == 2)
+    witness.let_all_go()
+    crowd.must_end_well()
+    witness.check(1)
+    assert witness.in_order_of_grant() == [0, 2, 1]
+
+
+def test_a_wrapper_is_stopped_over_a_restart(berth, berthd, witness, directory):
+    """Its job keeps the lease for as long as it runs, grace or not."""
+    daemon = berthd("grace = 0.1s\n[semaphore s]\nlimit = 1\n")
+    crowd = Crowd(berth, witness, directory / "said")
+    crowd.start(0)
+    witness.wait_for_starts(1)
+    stop_process(crowd.wrappers[0])
+    begun = time.monotonic()
+    restart(daemon, "kill")
+    crowd.start(1)
+    asked_until(daemon, lambda now: now.waiting == 1 and time.monotonic() > begun + 0.3)
+    assert len(witness.pids) == 1
+    crowd.wrappers[0].send_signal(signal.SIGCONT)
+    witness.let_all_go()
+    crowd.must_end_well()
+    witness.check(1)
