@@ -101,7 +101,7 @@ def all_free(now):
 # ---- a job and its group
 
 # Two processes of one group; they end by a signal, or with the tests.
-STAYS = "cat <&$LEASH & echo runs $$ $!; wait"
+STAYS = "cat /dev/fd/$LEASH & echo runs $$ $!; wait"
 STUBBORN = f"trap '' TERM INT HUP; {STAYS}"
 # One process that ends when the test writes a line.
 WAITS = "echo runs $$; read line"
@@ -113,9 +113,11 @@ class Job:
     """`berth run` with a script that says "runs" and the pids of its processes."""
 
     def __init__(self, berth, *args, script=STAYS):
-        self.wrapper = berth.start(
-            "run", *args, "--", "sh", "-c", script, stdin=subprocess.PIPE, pass_fds=[leash],
-            env={"LEASH": str(leash)})
+        self.stderr = berth.directory / f"said.{len(berth.started)}"  # what stays, keeps it open
+        with open(self.stderr, "wb") as stderr:
+            self.wrapper = berth.start(
+                "run", *args, "--", "sh", "-c", script, stdin=subprocess.PIPE, stderr=stderr,
+                pass_fds=[leash], env={"LEASH": str(leash)})
         word, *pids = read_line(self.wrapper.stdout).split()
         assert word == "runs"
         self.pids = [int(pid) for pid in pids]
@@ -131,7 +133,7 @@ class Job:
             assert select.select([fd], [], [], DEADLINE)[0], "the job runs on"
 
     def answer(self):
-        """What WAITS waits for."""
+        """A line, for which WAITS waits."""
         self.wrapper.stdin.write(b"\n")
         self.wrapper.stdin.flush()
 
@@ -141,8 +143,7 @@ class Job:
 
     def wait(self):
         """The wrapper's status, and what it said."""
-        status = self.wrapper.wait(DEADLINE)
-        return status, self.wrapper.stderr.read().decode()
+        return self.wrapper.wait(DEADLINE), self.stderr.read_text()
 
     def close(self):
         for fd in self.pidfds:

@@ -54,7 +54,7 @@ def test_the_job_ends_while_berthd_is_away(berthd, job):
 def test_what_a_job_leaves_behind(berthd, job):
     """A lease lasts as long as the job's main process; with --tree as long as its descendants."""
     daemon = berthd("[lock a]\n")
-    leaves = "cat <&$LEASH & echo runs $!"
+    leaves = "cat /dev/fd/$LEASH & echo runs $!"
     left = job("a", script=leaves)
     assert left.wait() == (0, "")
     assert left.is_alive()
