@@ -333,6 +333,7 @@ static void start_store(struct server *server)
     server->core = local_store_core(server->store);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     recovery_run(server);
+    server_set_timer(server); /* what is due need not wait for somebody to connect */
 }
 
 bool server_init(struct server *server, struct conf *conf, const char *path)
