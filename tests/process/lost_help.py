@@ -8,14 +8,15 @@ import pathlib
 import random
 import select
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
 
 from conftest import read_line
-from daemon_help import SANITIZED, Status, in_child, must_end_well
-from lines import DEADLINE
+from daemon_help import SANITIZED, Status, become, in_child, must_end_well
+from lines import DEADLINE, Client, LineSocket
 from witness import Witness
 
 # Of what is done a hundred times, a sanitized build does a quarter, unless it is told a share.
@@ -175,7 +176,7 @@ def stop_process(process):
 # ---- namespaces
 
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
-MS_REC, MS_PRIVATE, MS_BIND = 0x4000, 0x40000, 0x1000
+MS_RDONLY, MS_BIND, MS_REC, MS_PRIVATE = 0x1, 0x1000, 0x4000, 0x40000
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -234,6 +235,12 @@ needs_pids = pytest.mark.skipif(
     not works(lambda: with_own_pids(choose_a_pid)), reason="may not choose the numbers of processes")
 
 
+def read_byte(fd):
+    """b"" at the end."""
+    assert select.select([fd], [], [], DEADLINE)[0], "nothing came"
+    return os.read(fd, 1)
+
+
 @contextlib.contextmanager
 def sleeper(before=lambda: None):
     """A process that does nothing, when it has done before(): its pid. It ends with the block."""
@@ -242,14 +249,35 @@ def sleeper(before=lambda: None):
     def work():
         before()
         os.write(tell, b"x")
+        os.closerange(3, 4096)  # no connection of ours stays open in it
         signal.pause()
 
     pid = in_child(work)
+    os.close(tell)
     try:
-        assert select.select([ready], [], [], DEADLINE)[0]
+        assert read_byte(ready) == b"x"
         yield pid
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(ready)
-        os.close(tell)
+
+
+@contextlib.contextmanager
+def living_as(daemon, uid):
+    """A connection of another user's process, which lives as long as the block: only so may it
+    name processes. (Of the maker of connect_as() nothing is left to look at.)"""
+    here, there = socket.socketpair()
+
+    def connect():
+        become(uid)
+        client = Client(daemon.socket)
+        socket.send_fds(there, [b"x"], [client.socket.fileno()])
+
+    with sleeper(connect):
+        _, (fd,), _, _ = socket.recv_fds(here, 1, 1)
+        client = LineSocket(socket.socket(fileno=fd))
+        daemon.clients.append(client)
+        yield client
+    here.close()
+    there.close()

@@ -70,7 +70,9 @@ max-priority = 9
 max-hold = 1h
 [pool gpus]
 items = a b c
+max-priority = 9
 [lock l]
+max-priority = 9
 [semaphore t/*]
 limit = 2
 """)

@@ -3,7 +3,6 @@ dies of another's lease by its number. In a PID namespace of our own, where numb
 
 import os
 import pathlib
-import select
 import signal
 import subprocess
 
@@ -11,8 +10,8 @@ import pytest
 
 from conftest import Berthd, read_line
 from daemon_help import in_child, held, must_end_well, refused, status, stopped
-from lines import DEADLINE, Client
-from lost_help import all_back, all_free, asked_until, needs_pids, restart, with_own_pids
+from lines import Client
+from lost_help import all_back, all_free, asked_until, needs_pids, read_byte, restart, with_own_pids
 
 pytestmark = needs_pids
 
@@ -56,7 +55,7 @@ def in_a_world_of_its_own(directory, work):
 def test_reused_while_berthd_looked_away(directory):
     """Both the process and the connection are gone before berthd sees either."""
     def work(daemon):
-        client, victim = daemon.client(), in_child(signal.pause)
+        victim, client = in_child(signal.pause), daemon.client()
         held(client, f"acquire a pid={victim}")
         with stopped(daemon):
             client.close()
@@ -69,7 +68,7 @@ def test_reused_while_berthd_looked_away(directory):
 def test_reused_while_it_is_watched(directory):
     """The connection is gone, berthd watches the process itself and not its number."""
     def work(daemon):
-        client, victim = daemon.client(), in_child(signal.pause)
+        victim, client = in_child(signal.pause), daemon.client()
         held(client, f"acquire a pid={victim}")
         client.close()
         asked_until(daemon, lambda now: now.resources["a"]["holders"][0].get("away") == "1")
@@ -83,7 +82,7 @@ def test_reused_while_it_is_watched(directory):
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_reused_over_a_restart(directory, how):
     def work(daemon):
-        client, victim = daemon.client(), in_child(signal.pause)
+        victim, client = in_child(signal.pause), daemon.client()
         held(client, f"acquire a pid={victim}")
         getattr(daemon, how)()
         reuse(victim)
@@ -96,7 +95,7 @@ def test_reused_over_a_restart(directory, how):
 def test_the_other_process_is_not_killed(directory):
     """The lease of a dead process, whose number is another's now, is revoked."""
     def work(daemon):
-        client, victim = daemon.client(), in_child(signal.pause)
+        victim, client = in_child(signal.pause), daemon.client()
         lease = held(client, f"acquire a pid={victim}")
         reuse(victim)
         assert daemon.client().request(f"revoke {lease}") == "ok"
@@ -108,7 +107,7 @@ def test_the_other_process_is_not_killed(directory):
 def test_the_other_process_reclaims_nothing(directory):
     """With a wrapper's number one is not that wrapper's job."""
     def work(daemon):
-        client, victim = daemon.client(), in_child(signal.pause)
+        victim, client = in_child(signal.pause), daemon.client()
         lease = held(client, f"acquire a pid={victim}")
         daemon.kill()
         reuse(victim)
@@ -129,6 +128,7 @@ def test_a_client_in_another_namespace(berth, berthd, directory):
          "--", "sh", "-c", "echo runs $$; read line"], env=berth.environ, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert int(read_line(wrapper.stdout).split()[1]) < 10
+    assert "granted" in read_line(wrapper.stderr)
     assert "cannot see" in read_line(wrapper.stderr)
     assert status(daemon.client()).resources["a"]["holders"][0]["bound"] == "connection"
     restart(daemon, "kill")
@@ -150,7 +150,7 @@ def test_a_berthd_in_another_namespace(directory):
         daemon.stop()
 
     pid = in_child(lambda: with_own_pids(first))
-    assert select.select([ready], [], [], DEADLINE)[0]
+    assert read_byte(ready) == b"x"
     client, other = Client(directory / "s"), Client(directory / "s")
     assert " bound=connection" in client.request(f"acquire a pid={os.getpid()}")
     assert other.request("acquire a").startswith("waiting ")

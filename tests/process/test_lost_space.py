@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import held, is_quiet, refused, status
-from lost_help import all_free, asked_until, mount, needs_mounts, with_own_mounts
+from lost_help import MS_RDONLY, asked_until, mount, needs_mounts, with_own_mounts
 
 pytestmark = needs_mounts
 
@@ -32,13 +32,16 @@ class Full:
         (self.path / "filler").unlink()
 
 
-CONFIGURATION = """max-leases-per-user = 100000
+CONFIGURATION = """grace = 0.3s
+max-leases-per-user = 100000
 max-waiters-per-user = 100000
 [semaphore s]
 limit = 10000
-max-waiters = 100000
 [lock l]
 """
+
+# A lease that takes much room.
+LARGE = f"acquire s reason={'r' * 256} pid={os.getpid()} holder="
 
 
 def in_small_directories(directory, work):
@@ -53,11 +56,10 @@ def in_small_directories(directory, work):
 
 
 def fill_up(client):
-    """Asks until there is no space: the leases that were granted. (Long identities: few fit.)"""
+    """Asks until there is no space: the leases that were granted."""
     leases = []
     while True:
-        answer = client.request(
-            f"acquire s holder={len(leases):0128} reason={'r' * 256} pid={os.getpid()}")
+        answer = client.request(f"{LARGE}{len(leases):0128}")
         if not answer.startswith("ok "):
             assert answer.startswith("error no-space "), answer
             return leases
@@ -70,9 +72,11 @@ def test_the_runtime_directory_is_full(directory):
         client, other = daemon.client(), daemon.client()
         first = held(other, f"acquire l pid={os.getpid()}")
         waiting = client.request("acquire l").split(" ")[1]
+        leases = [held(other, f"{LARGE}first")]
         runtime.fill()
-        leases = fill_up(client)
-        assert refused(other, f"acquire s holder={'x' * 128} reason={'r' * 256}") == "no-space"
+        leases += fill_up(client)
+        assert len(leases) > 1
+        assert refused(other, f"{LARGE}other") == "no-space"
         now = status(other)
         assert sorted(now.holders("s")) == sorted(leases) and now.holders("l") == [first]
         assert is_quiet(client) and is_quiet(other)
@@ -84,10 +88,10 @@ def test_the_runtime_directory_is_full(directory):
         assert (now.holders("l"), now.waiters("l")) == ([first], [waiting])
         # One that is over leaves its place in the journal to another.
         assert client.request(f"release {leases[0]}") == "ok"
-        held(client, f"acquire s holder={'y' * 128} reason={'r' * 256} pid={os.getpid()}")
-        assert refused(client, f"acquire s holder={'z' * 128} reason={'r' * 256}") == "no-space"
+        held(client, f"{LARGE}second")
+        assert refused(client, f"{LARGE}third") == "no-space"
         runtime.empty()
-        held(client, f"acquire s holder={'z' * 128} reason={'r' * 256} pid={os.getpid()}")
+        held(client, f"{LARGE}third")
     in_small_directories(directory, work)
 
 
@@ -133,33 +137,25 @@ def test_the_state_directory_is_full(directory):
     in_small_directories(directory, work)
 
 
-def test_the_state_directory_is_full_at_the_start(directory):
-    """No numbers can be reserved, so nothing is granted until they can."""
+@pytest.mark.parametrize("what", ["full", "read-only"])
+def test_no_state_at_the_start(directory, what):
+    """Leases are granted, by numbers from the clock; what operators change is refused."""
     def work(daemon, _, state):
+        before = status(daemon.client())
         daemon.stop()
         for path in state.path.iterdir():
             path.unlink()
-        state.fill()
+        if what == "full":
+            state.fill()
+        else:
+            mount("tmpfs", state.path, "tmpfs", flags=MS_RDONLY)
         daemon.start()
         client = daemon.client()
-        assert refused(client, "acquire l wait=0") == "no-space"
-        assert is_quiet(client)
-        state.empty()
-        held(client, "acquire l")
-    in_small_directories(directory, work)
-
-
-@pytest.mark.parametrize("which", ["run", "state"])
-def test_read_only(directory, which):
-    """Not even a directory to write to: as when it is full."""
-    def work(daemon, runtime, state):
-        daemon.stop()
-        path = {"run": runtime, "state": state}[which].path
-        for file in path.iterdir():
-            file.unlink()
-        mount("tmpfs", path, "tmpfs", flags=1)  # MS_RDONLY
-        daemon.start()
-        client = daemon.client()
-        assert refused(client, "acquire l wait=0") in ("no-space", "grace")
-        assert is_quiet(client)
+        held(client, "acquire l wait=0")
+        assert refused(client, "limit s 5") == refused(client, "drain") == "no-space"
+        now = status(client)
+        assert now.resources["s"] == before.resources["s"] and not now.draining
+        if what == "full":
+            state.empty()
+            assert client.request("limit s 5") == "ok"
     in_small_directories(directory, work)

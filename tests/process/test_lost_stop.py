@@ -35,7 +35,7 @@ def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
         assert time.clock_gettime(time.CLOCK_BOOTTIME) < begun + MAX_HOLD + KILL_AFTER + LATE
         code, said = one.wait()
         assert code == 124
-        assert said.startswith("berth: ") and "max-hold" in said and said.count("\n") == 1
+        assert said.startswith("berth: stopping the job: ") and said.count("\n") == 1
     asked_until(daemon, all_free)
 
 
@@ -50,7 +50,7 @@ def test_the_deadline_is_told(berthd):
     assert (star, kind, whose) == ("*", "deadline", lease)
     stop = int(keys(rest)["stop"])
     assert begun <= stop - MAX_HOLD * 1e9 <= after
-    assert int(until) - stop == KILL_AFTER * 1e9
+    assert int(until) - stop >= KILL_AFTER * 1e9
     assert client.request(f"release {lease}") == "ok"
 
 
