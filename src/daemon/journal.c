@@ -55,9 +55,23 @@ static void know_chunks(struct journal *journal, uint32_t n_before)
     journal_map_chunks(&journal->map, journal->fd, journal->header.n_chunks);
 }
 
+/* The zeros that the file is made longer with look like places that were never used. The next
+ * berthd must not think that there was nothing. */
+static void distrust_if_cut(struct journal *journal)
+{
+    bool was_cut = journal->map.was_cut || !file_is_whole(journal->fd, &journal->header);
+    if (was_cut && !journal->was_cut) {
+        log_error("%s: somebody has cut it", journal->path);
+        journal->was_cut = true;
+        journal->header.is_complete = 0;
+        file_write_header(journal->fd, &journal->header);
+    }
+}
+
 static bool grow(struct journal *journal, size_t size_class)
 {
     uint32_t chunk = journal->header.n_chunks;
+    distrust_if_cut(journal);
     if (!file_grow(journal->fd, &journal->header, size_class)) {
         return false;
     }
@@ -89,7 +103,7 @@ static void let_go(struct journal *journal)
 {
     int error = errno;
     journal_map_end(&journal->map);
-    journal->map.n_chunks = 0;
+    journal->map = (struct journal_map){.region = NULL};
     if (journal->fd >= 0) {
         close(journal->fd);
     }
@@ -157,6 +171,20 @@ uint32_t journal_reserve(struct journal *journal, size_t most_bytes)
     return slot;
 }
 
+/* By one store, or else into the file; also when the store has met a file that was cut. */
+static bool write_extent(struct journal *journal, uint32_t slot, const struct extent_header *extent)
+{
+    bool is_stored = extent->mark.length > 0 ? journal_map_publish(&journal->map, slot, extent)
+                                             : journal_map_withdraw(&journal->map, slot);
+    if (is_stored) {
+        return true;
+    }
+    if (journal->map.was_cut) {
+        distrust_if_cut(journal);
+    }
+    return file_write_extent(journal->fd, slot, extent);
+}
+
 bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, size_t length)
 {
     assert(slot_is_in_use(journal, slot) && length > 0);
@@ -169,8 +197,7 @@ bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, si
     extent->mark.length = (uint32_t)length;
     memcpy(extent + 1, bytes, length);
     extent_seal(extent, slot);
-    if (!journal_map_publish(&journal->map, slot, extent) &&
-        !file_write_extent(journal->fd, slot, extent)) {
+    if (!write_extent(journal, slot, extent)) {
         log_provoked("%s: %m", journal->path);
         return false;
     }
@@ -194,8 +221,7 @@ void journal_erase(struct journal *journal, uint32_t slot)
 {
     assert(slot_is_in_use(journal, slot));
     struct extent_header extent = {.mark = mark_free(slot)};
-    if (journal_map_withdraw(&journal->map, slot) ||
-        file_write_extent(journal->fd, slot, &extent)) {
+    if (write_extent(journal, slot, &extent)) {
         push_free(journal, slot);
     } else {
         log_provoked("%s: a record that is over stays: %m", journal->path);
@@ -204,7 +230,7 @@ void journal_erase(struct journal *journal, uint32_t slot)
 
 void journal_set_complete(struct journal *journal)
 {
-    if (journal->header.is_complete) {
+    if (journal->header.is_complete || journal->was_cut) {
         return;
     }
     journal->header.is_complete = 1;

@@ -22,6 +22,7 @@ struct journal {
     uint32_t *next; /* of each slot: the next free one of its class, or that it is in use */
     uint32_t free[JOURNAL_CLASSES]; /* 0: none */
     bool has_complained; /* that there is no file */
+    bool was_cut; /* while it was open: never complete again */
     _Alignas(struct extent_header) char buffer[JOURNAL_LARGEST];
 };
 

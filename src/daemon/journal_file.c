@@ -219,6 +219,12 @@ bool file_write_header(int fd, struct journal_header *header)
     return write_all(fd, (const char *)header, sizeof *header, 0);
 }
 
+bool file_is_whole(int fd, const struct journal_header *header)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && status.st_size >= header_file_size(header);
+}
+
 /* The header comes last: see end_is_clean(). */
 bool file_grow(int fd, struct journal_header *header, size_t size_class)
 {

@@ -25,6 +25,9 @@ int file_make(const char *path, struct journal_header *header);
 /* It takes the name `path`, whatever has that now. On failure (errno) it is gone. */
 bool file_install(const char *path);
 
+/* It is as long as its header says, at least. */
+bool file_is_whole(int fd, const struct journal_header *header);
+
 /* The rest return false with errno. */
 bool file_write_header(int fd, struct journal_header *header);
 /* One chunk more, whose space is certain; in the header too. */

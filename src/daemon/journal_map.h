@@ -14,6 +14,7 @@
 struct journal_map {
     char *region; /* addresses for every chunk there can be; NULL: nothing is mapped */
     uint32_t n_chunks;
+    bool was_cut; /* somebody has made the file shorter: what was in it may be gone */
 };
 
 /* Chunks 0 ... n-1 of the file, whose space is allocated. Those that cannot be mapped are not:

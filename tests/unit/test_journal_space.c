@@ -193,3 +193,40 @@ Test(journal_space, what_cannot_be_written_is_said)
     cr_expect_eq(seen.n, 1);
     journal_close(&journal);
 }
+
+/* The pages that it writes to are gone: no crash, and what comes afterwards is written again. */
+Test(journal_space, cut_while_it_is_open)
+{
+    uint32_t slots[8];
+    open_new();
+    for (size_t i = 0; i < 8; i++) {
+        slots[i] = put(i, 100, 100);
+    }
+    cr_assert_eq(reopen(), JOURNAL_INTACT);
+    uint32_t reserved = journal_reserve(&journal, 100);
+    cr_assert_eq(truncate(journal_path, JOURNAL_PAGE), 0);
+    cr_expect(journal_write(&journal, reserved, record_text(20, 100), 100));
+    cr_assert_null(journal.map.region);
+    journal_erase(&journal, slots[0]);
+    cr_expect(journal_write(&journal, slots[1], record_text(1, 90), 90));
+    put(30, 5000, 5000);
+    cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
+    cr_expect_eq(seen.lengths[20], 100);
+    cr_expect_eq(seen.lengths[1], 90);
+    cr_expect_eq(seen.lengths[30], 5000);
+    cr_expect_eq(seen.n, 3);
+    journal_close(&journal);
+}
+
+/* Nothing is written where it was cut, and then it grows: what looks whole is not. */
+Test(journal_space, cut_and_made_longer)
+{
+    open_new();
+    put(1, 100, 100);
+    cr_assert_eq(truncate(journal_path, 0), 0);
+    put(2, 5000, 5000);
+    cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
+    cr_expect_eq(seen.lengths[2], 5000);
+    cr_expect_eq(seen.n, 1);
+    journal_close(&journal);
+}
