@@ -112,7 +112,7 @@ static void describe_resource_changes(struct text *out, const struct resource *r
     if (resource->items_changed) {
         describe_items(out, resource);
     }
-    if (resource->n_in_state[UNIT_RESERVED] + resource->n_in_state[UNIT_HELD] > 0) {
+    if (resource->n_in_state[UNIT_FREE] < resource->n_units) {
         describe_reservations(out, resource);
     }
     if (resource->paused) {

@@ -18,6 +18,7 @@
 
 /* The mark is always so far ahead that it is hardly ever written again before the next start. */
 #define NUMBERS_AHEAD (UINT64_C(1) << 30)
+#define MOST_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
 
 enum { STATE_BYTES = 64 * 1024 * 1024 }; /* a larger file is not ours */
 
@@ -32,14 +33,13 @@ static const char first_line[] = "berth-state 1\n";
  *     check HASH          of all before
  */
 
-static void add_all(struct text *text, const struct state *state, uint64_t mark,
-    const char *changes, size_t length)
+static void add_all(
+    struct text *text, const struct state *state, uint64_t mark, const char *changes, size_t length)
 {
     text_add(text, first_line);
     text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id, (unsigned long long)mark);
     text_add_bytes(text, changes, length);
-    text_add_format(
-        text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
+    text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
 }
 
 /* The last line says what the others hash to; cuts it off. */
@@ -76,7 +76,7 @@ static char *take_line(char **textp, const char *word)
     return rest;
 }
 
-/* What can be made out, even of a damaged file: a mark that is too high does no harm. */
+/* What can be made out, even of a damaged file: a mark that is higher than need be does no harm. */
 static void parse(struct state *state, char *text, bool whole)
 {
     char *boot = NULL, *numbers = NULL;
@@ -86,7 +86,7 @@ static void parse(struct state *state, char *text, bool whole)
         numbers = boot ? take_line(&text, "numbers ") : NULL;
     }
     uint64_t mark;
-    bool has_mark = numbers && number_parse(numbers, INT64_MAX, &mark);
+    bool has_mark = numbers && number_parse(numbers, MOST_NUMBER, &mark);
     state->found = whole && has_mark ? STATE_READ : STATE_DAMAGED;
     if (has_mark) {
         state->mark = mark;
@@ -186,7 +186,7 @@ static int open_next(const struct state *state)
         errno = ENOENT;
         return -1;
     }
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW; /* posix_fallocate() may have to read */
     int fd = open(state->next_path, flags, 0600);
     if (fd < 0 && errno == ENOENT && path_of_state_directory(directory, sizeof directory)) {
         for (char *slash = directory + 1; (slash = strchr(slash, '/')); slash++) {
@@ -247,8 +247,8 @@ static bool store(struct state *state, uint64_t mark, const char *changes, size_
     add_all(&text, state, mark, changes, length);
     bool stored = replace(state, text.bytes, text.length);
     if (!stored) {
-        log_provoked("%s: cannot be written: %s", state->path ? state->path : "state",
-            strerror(errno));
+        log_provoked(
+            "%s: cannot be written: %s", state->path ? state->path : "state", strerror(errno));
     }
     text_deinit(&text);
     return stored;
@@ -256,6 +256,10 @@ static bool store(struct state *state, uint64_t mark, const char *changes, size_
 
 bool state_reserve_numbers(struct state *state, uint64_t next)
 {
+    if (next > MOST_NUMBER - NUMBERS_AHEAD) {
+        log_error("%s: there are no numbers left", state->path ? state->path : "state");
+        return false;
+    }
     uint64_t mark = next + NUMBERS_AHEAD;
     if (mark < state->mark) {
         mark = state->mark;
@@ -275,7 +279,10 @@ bool state_can_store(struct state *state, size_t more_bytes)
         return false;
     }
     size_t most = strlen(state->changes) + more_bytes + FRAME_BYTES;
-    int error = posix_fallocate(fd, 0, (off_t)most);
+    int error;
+    do {
+        error = posix_fallocate(fd, 0, (off_t)most);
+    } while (error == EINTR);
     close(fd);
     if (error != 0) {
         unlink(state->next_path);

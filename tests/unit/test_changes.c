@@ -1,0 +1,311 @@
+/* test_changes.c - runtime changes, described as lines and made again in another core. */
+#include "core/memory.h"
+#include "core_text.h"
+#include "daemon/changes.h"
+#include "daemon/log.h"
+#include "store/local.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One berthd after another: begin_run() is a start with that file. */
+static struct definitions *definitions;
+static struct store *store;
+static struct core *core;
+static struct client client;
+
+static void carry_out(void)
+{
+    effects_clear_changed(&store->effects);
+    effects_clear(&store->effects);
+}
+
+static void end_run(void)
+{
+    if (store) {
+        store->ops->client_deinit(store, &client, 0);
+        carry_out();
+        store = store->ops->free(store);
+        definitions_free(definitions);
+        definitions = NULL;
+    }
+}
+
+static void reload(const char *const lines[])
+{
+    struct definitions *before = definitions;
+    struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
+    const char *refused;
+    definitions = memory_new(sizeof *definitions);
+    for (; *lines; lines++) {
+        definitions_parse(definitions, &bounds, *lines);
+    }
+    cr_assert_eq(
+        core_define(core, definitions->list, definitions->n, &bounds, 0, &store->effects, &refused),
+        OUTCOME_OK);
+    carry_out();
+    if (before) {
+        definitions_free(before);
+    }
+}
+
+static void begin_run(const char *const lines[])
+{
+    const struct core_options options = {.first_id = 1, .first_token = 1};
+    log_init((enum log_level)0);
+    end_run();
+    store = local_store_new(&options);
+    core = local_store_core(store);
+    reload(lines);
+    cr_assert_eq(store->ops->client_init(store, &client, 7), OUTCOME_OK);
+}
+
+#define begin_run(...) begin_run((const char *const[]){__VA_ARGS__, NULL})
+#define reload(...) reload((const char *const[]){__VA_ARGS__, NULL})
+
+TestSuite(changes, .fini = end_run);
+
+static void apply(const char *lines)
+{
+    char *copy = strdup(lines);
+    changes_apply(store, core, copy, 0);
+    carry_out();
+    core_check(core);
+    free(copy);
+}
+
+/* Good until the next call but one. */
+static const char *describe(void)
+{
+    static struct text texts[2];
+    static int turn;
+    struct text *text = &texts[turn ^= 1];
+    text->length = 0;
+    text_add(text, "");
+    changes_describe(text, core);
+    return text->bytes;
+}
+
+static struct lease *acquire(const char *name, uint32_t count)
+{
+    const struct ask ask = {.wants = {{name, count}}, .n_wants = 1};
+    struct lease *lease;
+    const char *about;
+    cr_assert_eq(store->ops->acquire(store, &client, &ask, 0, &lease, &about), OUTCOME_OK);
+    carry_out();
+    return lease;
+}
+
+static void release(struct lease *lease)
+{
+    store->ops->end(store, lease, &client, 0);
+    carry_out();
+}
+
+#define FILE_OF_ALL                                                                                \
+    "semaphore s limit=4", "lock d", "pool g items=a,b,c select=first", "semaphore market/* limit=5"
+
+/* What is described is made again by a run with the same file, and described in the same words. */
+static void expect_lasting(void)
+{
+    char *before = strdup(describe());
+    begin_run(FILE_OF_ALL);
+    cr_assert_str_eq(describe(), "");
+    apply(before);
+    cr_assert_str_eq(describe(), before);
+    free(before);
+}
+
+/* ---- there and back ---- */
+
+Test(changes, none)
+{
+    begin_run(FILE_OF_ALL);
+    cr_expect_str_eq(describe(), "");
+    apply("");
+    release(acquire("market/x", 1));
+    cr_expect_str_eq(describe(), "");
+}
+
+Test(changes, limits)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit s 9\nlimit d 0\nlimit market/x 0\n");
+    cr_expect_str_eq(describe(), "limit s 9 file=4\nlimit d 0 file=1\nlimit market/x 0 file=5\n");
+    expect_lasting();
+    cr_expect_eq(resource_limit(core_find_resource(core, "s")), 9);
+    cr_expect_eq(resource_limit(core_find_resource(core, "market/x")), 0);
+    apply("limit s 4\n");
+    cr_expect_str_eq(describe(), "limit d 0 file=1\nlimit market/x 0 file=5\n");
+}
+
+Test(changes, pauses_and_a_drain)
+{
+    begin_run(FILE_OF_ALL);
+    apply("pause s\npause g reason=a%20b=c%25\npause market/y reason=\ndrain\n");
+    expect_lasting();
+    cr_expect(core_is_draining(core));
+    cr_expect(core_find_resource(core, "s")->paused);
+    cr_expect_null(core_find_resource(core, "s")->pause_reason);
+    cr_expect_str_eq(core_find_resource(core, "g")->pause_reason, "a b=c%");
+    cr_expect(core_find_resource(core, "market/y")->paused);
+}
+
+Test(changes, items)
+{
+    begin_run(FILE_OF_ALL);
+    apply("add g z\nremove g b\nadd g y\n");
+    expect_lasting();
+    cr_expect_eq(resource_limit(core_find_resource(core, "g")), 4);
+    cr_expect_null(resource_find_unit(core_find_resource(core, "g"), "b"));
+    struct lease *lease = acquire("g", 3);
+    const char *const order[] = {"a", "c", "z"};
+    const struct unit *unit = lease->claims[0].units;
+    for (size_t i = 0; i < 3; i++, unit = unit->next_of_claim) {
+        cr_expect_str_eq(unit->item, order[i]);
+    }
+    release(lease);
+    apply("remove g a\nremove g c\nremove g z\nremove g y\n");
+    expect_lasting();
+    cr_expect_eq(resource_limit(core_find_resource(core, "g")), 0);
+}
+
+Test(changes, an_item_that_is_removed_while_it_is_held)
+{
+    begin_run(FILE_OF_ALL);
+    struct lease *lease = acquire("g", 2);
+    apply("remove g a\nadd g z\n");
+    char *held = strdup(describe());
+    release(lease);
+    cr_expect_str_eq(describe(), held);
+    free(held);
+    expect_lasting();
+    cr_expect_null(resource_find_unit(core_find_resource(core, "g"), "a"));
+}
+
+Test(changes, reservations)
+{
+    begin_run(FILE_OF_ALL);
+    apply("reserve s 3 reason=broken%20fan\nreserve s 0\nreserve g b\nreserve market/x 2\n");
+    cr_expect_str_eq(describe(),
+        "reserve s 0\nreserve s 3 reason=broken%20fan\nreserve g b\nreserve market/x 2\n");
+    expect_lasting();
+    cr_expect_eq(resource_available(core_find_resource(core, "s")), 2);
+    cr_expect_str_eq(resource_find_unit(core_find_resource(core, "s"), "3")->reason, "broken fan");
+    apply("add s 3\nadd s 0\nadd g b\n");
+    cr_expect_str_eq(describe(), "reserve market/x 2\n");
+}
+
+Test(changes, a_reservation_of_what_is_held)
+{
+    begin_run(FILE_OF_ALL);
+    struct lease *lease = acquire("s", 4);
+    apply("reserve s 2\n");
+    cr_expect_str_eq(describe(), "reserve s 2\n");
+    release(lease);
+    expect_lasting();
+}
+
+Test(changes, a_reservation_of_what_cools_down)
+{
+    begin_run("semaphore s limit=4 cooldown=60");
+    release(acquire("s", 1));
+    apply("reserve s 0\n");
+    cr_expect_str_eq(describe(), "reserve s 0\n");
+}
+
+Test(changes, of_an_item_that_was_added)
+{
+    begin_run(FILE_OF_ALL);
+    apply("add g z\nreserve g z reason=new\npause g\n");
+    expect_lasting();
+    cr_expect_eq(resource_available(core_find_resource(core, "g")), 3);
+}
+
+/* A limit that the operator raised comes before the reservations above the file's. */
+Test(changes, of_a_slot_above_the_limit_of_the_file)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit s 9\nreserve s 8\n");
+    cr_expect_str_eq(describe(), "limit s 9 file=4\nreserve s 8\n");
+    expect_lasting();
+}
+
+/* ---- until that key's text changes in the file ---- */
+
+Test(changes, the_files_limit_has_changed)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit s 9\npause s\nlimit d 0\nlimit market/x 1\n");
+    char *before = strdup(describe());
+    begin_run("semaphore s limit=5", "lock d", "semaphore market/* limit=6");
+    apply(before);
+    cr_expect_str_eq(describe(), "pause s\nlimit d 0 file=1\n");
+    cr_expect_eq(resource_limit(core_find_resource(core, "s")), 5);
+    cr_expect_null(core_find_resource(core, "market/x"));
+    free(before);
+}
+
+Test(changes, the_files_items_have_changed)
+{
+    static const char *const others[] = {"pool g items=a,b select=first",
+        "pool g items=a,c,b select=first", "pool g items=a,b,c,d", "pool g items=ab,c",
+        "pool g items=a,bc"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        begin_run(FILE_OF_ALL);
+        apply("add g z\nremove g c\nreserve g a\n");
+        char *before = strdup(describe());
+        begin_run(others[i]);
+        apply(before);
+        cr_expect_null(resource_find_unit(core_find_resource(core, "g"), "z"), "%s", others[i]);
+        cr_expect_null(strstr(describe(), "add"), "%s", others[i]);
+        cr_expect_null(strstr(describe(), "remove"), "%s", others[i]);
+        free(before);
+    }
+}
+
+/* A reload settles it, so that the old value of the key does not bring the change back. */
+Test(changes, over_a_reload)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit s 9\nadd g z\npause d\n");
+    reload("semaphore s limit=3", "lock d", "pool g items=a select=first");
+    cr_expect_str_eq(describe(), "pause d\n");
+    reload(FILE_OF_ALL);
+    cr_expect_str_eq(describe(), "pause d\n");
+    reload("semaphore s limit=3");
+    cr_expect_str_eq(describe(), "");
+}
+
+Test(changes, the_resource_is_gone_or_another)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit s 9\npause d\nadd g z\nlimit market/x 1\nreserve s 1\n");
+    char *before = strdup(describe());
+    begin_run("pool s items=a,b", "semaphore g limit=3");
+    apply(before);
+    cr_expect_str_eq(describe(), "");
+    free(before);
+}
+
+/* ---- what is none ---- */
+
+Test(changes, nonsense)
+{
+    static const char *const lines[] = {"\n", "\n\n\n", " \n", "limit\n", "limit s\n",
+        "limit s x\n", "limit s 1000001\n", "limit s -1\n", "limit s 3 4\n", "limit s 3 file=\n",
+        "limit s 3 file=x\n", "limit .. 3\n", "limit market/* 3\n", "limit g 2\n", "limit d 2\n",
+        "add g\n", "add g a%20b\n", "add s 1\n", "remove s 1\n", "remove g z\n", "reserve s 99\n",
+        "reserve s x\n", "reserve g z\n", "pause\n", "pause s x\n", "pause s reason=%\n",
+        "pause s reason=%00\n", "pause s reason=x reason=y z\n", "resume s\n", "reset s\n",
+        "reload\n", "drain s\n", "Drain\n", "undrain\n", "revoke 1\n", "file=4\n", "=\n",
+        "limit s 3 file=4 a b c d e f\n", "nothing", "pause nobody\n"};
+    begin_run(FILE_OF_ALL);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        apply(lines[i]);
+        cr_expect_str_eq(describe(), "", "%s", lines[i]);
+    }
+    apply("nonsense\npause s\nnonsense\ndrain");
+    cr_expect_str_eq(describe(), "drain\npause s\n");
+}

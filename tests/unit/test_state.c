@@ -1,0 +1,350 @@
+/* test_state.c - the file in the state directory: what was stored is read again, and whatever else
+ * is there stops nobody. */
+#include "core/memory.h"
+#include "core/table.h"
+#include "daemon/log.h"
+#include "daemon/state.h"
+#include "scratch.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+static const char socket_path[] = "/run/berth.sock";
+static const char file[] = "state/run-berth.sock.state";
+static struct state state;
+
+static void begin(void)
+{
+    scratch_begin();
+    log_init((enum log_level)0);
+    setenv("STATE_DIRECTORY", scratch_path("state"), 1);
+}
+
+TestSuite(state, .init = begin, .fini = scratch_end, .timeout = 60);
+
+static enum state_found reload(void)
+{
+    state_deinit(&state);
+    state_load(&state, socket_path);
+    return state.found;
+}
+
+static bool store(const char *changes)
+{
+    return state_store_changes(&state, changes, strlen(changes));
+}
+
+/* ---- there and back ---- */
+
+Test(state, nothing_there)
+{
+    cr_expect_eq(reload(), STATE_MISSING);
+    cr_expect_eq(state.mark, 0);
+    cr_expect_not(state.same_boot);
+    cr_expect_str_eq(state.changes, "");
+    cr_expect_str_eq(state.path, scratch_path(file));
+    cr_expect_eq(strlen(state.boot_id), 36);
+    cr_expect_eq(access("state", F_OK), -1); /* looking makes nothing */
+    state_deinit(&state);
+}
+
+Test(state, numbers_and_changes)
+{
+    reload();
+    cr_assert(state_reserve_numbers(&state, 1000));
+    uint64_t mark = state.mark;
+    cr_expect_gt(mark, 1000 + 1000000);
+    cr_assert(store("pause d\nlimit s 3 file=2\n"));
+    for (int round = 0; round < 3; round++) {
+        cr_assert_eq(reload(), STATE_READ);
+        cr_expect(state.same_boot);
+        cr_expect_eq(state.mark, mark);
+        cr_expect_str_eq(state.changes, "pause d\nlimit s 3 file=2\n");
+    }
+    cr_assert(store(""));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, "");
+    cr_expect_eq(state.mark, mark);
+    state_deinit(&state);
+}
+
+Test(state, the_mark_only_grows)
+{
+    reload();
+    cr_assert(state_reserve_numbers(&state, 5000000000));
+    uint64_t mark = state.mark;
+    cr_assert(state_reserve_numbers(&state, 7));
+    cr_expect_eq(state.mark, mark);
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_eq(state.mark, mark);
+    cr_assert(state_reserve_numbers(&state, mark));
+    cr_expect_gt(state.mark, mark);
+    state_deinit(&state);
+}
+
+Test(state, only_ours_may_read_it)
+{
+    struct stat status;
+    umask(0);
+    reload();
+    cr_assert(store("pause d\n"));
+    cr_assert_eq(stat(file, &status), 0);
+    cr_expect_eq(status.st_mode, S_IFREG | 0600);
+    cr_assert_eq(stat("state", &status), 0);
+    cr_expect_eq(status.st_mode, S_IFDIR | 0700);
+    state_deinit(&state);
+}
+
+Test(state, directories_are_made)
+{
+    setenv("STATE_DIRECTORY", scratch_path("a/b/c"), 1);
+    reload();
+    cr_assert(store("drain\n"));
+    cr_expect_eq(access("a/b/c/run-berth.sock.state", F_OK), 0);
+    state_deinit(&state);
+}
+
+Test(state, what_was_made_ready_goes)
+{
+    reload();
+    cr_assert(state_can_store(&state, 100000));
+    cr_expect_geq(scratch_size("state/run-berth.sock.state.new"), 100000);
+    cr_assert(store("drain\n"));
+    cr_expect_lt(scratch_size(file), 1000);
+    cr_expect_eq(access("state/run-berth.sock.state.new", F_OK), -1);
+    cr_assert(state_can_store(&state, 10));
+    state_deinit(&state);
+    cr_expect_eq(access("state/run-berth.sock.state.new", F_OK), -1);
+    cr_expect_eq(reload(), STATE_READ);
+    state_deinit(&state);
+}
+
+Test(state, killed_while_it_was_stored)
+{
+    reload();
+    cr_assert(store("drain\n"));
+    scratch_write("state/run-berth.sock.state.new", "half of a file that is longer", 29);
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, "drain\n");
+    cr_assert(store(""));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, "");
+    state_deinit(&state);
+}
+
+/* ---- another boot ---- */
+
+/* As the module does: the last line is of all before. */
+static void write_state(const char *text)
+{
+    char whole[1024];
+    snprintf(
+        whole, sizeof whole, "%scheck %016llx\n", text, (unsigned long long)hash_string(text, 0));
+    cr_assert(mkdir("state", 0700) == 0 || errno == EEXIST);
+    scratch_write(file, whole, strlen(whole));
+}
+
+Test(state, of_another_boot)
+{
+    write_state("berth-state 1\nboot 0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d10\nnumbers 77\ndrain\n");
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_not(state.same_boot);
+    cr_expect_eq(state.mark, 77);
+    cr_expect_str_eq(state.changes, "drain\n");
+    cr_assert(state_reserve_numbers(&state, 80));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect(state.same_boot);
+    cr_expect_str_eq(state.changes, "drain\n");
+    state_deinit(&state);
+}
+
+/* ---- damaged ---- */
+
+/* Whatever became of it, one can go on. */
+static void expect_usable(void)
+{
+    cr_expect_str_eq(state.changes, "");
+    cr_expect_not(state.same_boot);
+    cr_assert(state_reserve_numbers(&state, state.mark));
+    cr_assert(store("drain\n"));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, "drain\n");
+}
+
+Test(state, every_length_and_every_bit)
+{
+    size_t n;
+    reload();
+    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(store("pause d reason=x\nlimit s 3 file=2\n"));
+    char *bytes = scratch_read(file, &n);
+    for (size_t length = 0; length < n; length++) {
+        scratch_write(file, bytes, length);
+        cr_assert_eq(reload(), STATE_DAMAGED, "%zu", length);
+        cr_assert_str_eq(state.changes, "");
+        cr_assert(state.mark <= 1000 + (UINT64_C(1) << 30));
+    }
+    for (size_t i = 0; i < 8 * n; i++) {
+        bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
+        scratch_write(file, bytes, n);
+        cr_assert_eq(reload(), STATE_DAMAGED, "%zu", i);
+        cr_assert_str_eq(state.changes, "");
+        bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
+    }
+    free(bytes);
+    expect_usable();
+    state_deinit(&state);
+}
+
+Test(state, the_mark_of_a_damaged_file)
+{
+    const char *boot = "berth-state 1\nboot x\n";
+    static const struct {
+        const char *line;
+        uint64_t mark;
+    } rows[] = {
+        {"numbers 77\ncheck 0\n", 77}, {"numbers 77\n", 77}, {"numbers 77", 0},
+        {"numbers 077\n", 0}, {"numbers -1\n", 0}, {"numbers 18446744073709551616\n", 0},
+        {"numbers 9223372036854775807\n", 0}, /* there would be no token left */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[256];
+        int n = snprintf(text, sizeof text, "%s%s", boot, rows[i].line);
+        cr_assert(mkdir("state", 0700) == 0 || errno == EEXIST);
+        scratch_write(file, text, (size_t)n);
+        cr_expect_eq(reload(), STATE_DAMAGED);
+        cr_expect_eq(state.mark, rows[i].mark, "%s", rows[i].line);
+        expect_usable();
+    }
+    state_deinit(&state);
+}
+
+Test(state, checked_but_not_ours)
+{
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "berth-state 2\nboot x\nnumbers 77\n",
+        "berth-state 1\nnumbers 77\n",
+        "berth-state 1\nboot x\n",
+        "berth-state 1\nboot x\nnumbers\n",
+        "berth-state 1\nboot x\nnumbers 9223372036854775807\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        write_state(texts[i]);
+        cr_expect_eq(reload(), STATE_DAMAGED, "%s", texts[i]);
+        expect_usable();
+    }
+    state_deinit(&state);
+}
+
+Test(state, no_number_is_left)
+{
+    reload();
+    cr_expect_not(state_reserve_numbers(&state, INT64_MAX));
+    cr_expect_not(state_reserve_numbers(&state, UINT64_MAX));
+    cr_expect_eq(state.mark, 0);
+    state_deinit(&state);
+}
+
+Test(state, not_a_file)
+{
+    cr_assert_eq(mkdir("state", 0700), 0);
+    cr_assert_eq(mkfifo(file, 0600), 0);
+    cr_expect_eq(reload(), STATE_DAMAGED);
+    expect_usable();
+    cr_assert_eq(unlink(file), 0);
+    scratch_write("elsewhere", "kept", 4);
+    cr_assert_eq(symlink("../elsewhere", file), 0);
+    cr_expect_eq(reload(), STATE_DAMAGED);
+    expect_usable();
+    cr_expect_eq(scratch_size("elsewhere"), 4);
+    cr_assert_eq(unlink(file), 0);
+    cr_assert_eq(mkdir(file, 0700), 0);
+    cr_expect_eq(reload(), STATE_DAMAGED);
+    cr_expect_not(state_reserve_numbers(&state, 7));
+    cr_expect_not(store("drain\n"));
+    cr_expect_str_eq(state.changes, "drain\n");
+    state_deinit(&state);
+}
+
+/* ---- where it cannot be stored ---- */
+
+Test(state, no_directory_can_be_made)
+{
+    scratch_write("state", "", 0); /* a file */
+    cr_expect_eq(reload(), STATE_DAMAGED);
+    cr_expect_not(state_reserve_numbers(&state, 7));
+    cr_expect_eq(state.mark, 0);
+    cr_expect_not(state_can_store(&state, 10));
+    cr_expect_not(store("drain\n"));
+    cr_assert_eq(unlink("state"), 0);
+    cr_expect(state_reserve_numbers(&state, 7));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, "drain\n");
+    state_deinit(&state);
+}
+
+Test(state, limited_file_size)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    reload();
+    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = 4096;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_expect(state_can_store(&state, 3000));
+    cr_expect_not(state_can_store(&state, 5000));
+    cr_expect_eq(errno, EFBIG);
+    char *long_one = malloc(6000);
+    memset(long_one, 'x', 6000);
+    cr_expect_not(state_store_changes(&state, long_one, 6000));
+    free(long_one);
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.changes, "");
+    state_deinit(&state);
+}
+
+/* What was promised can be stored, whatever has filled the disk since. */
+Test(state, full_disk)
+{
+    struct statfs status;
+    char zeros[4096] = {0};
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mkdir("state", 0700) < 0 ||
+        mount("tmpfs", "state", "tmpfs", 0, "size=100k") < 0) {
+        cr_skip_test("may not mount");
+    }
+    reload();
+    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(state_can_store(&state, 20000));
+    int fd = open("state/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    do {
+        cr_assert_eq(fstatfs(fd, &status), 0);
+    } while (write(fd, zeros, sizeof zeros) > 0 || status.f_bfree > 0);
+    char *lines = malloc(20000);
+    for (size_t i = 0; i < 20000; i++) {
+        lines[i] = "drain\n"[i % 6];
+    }
+    cr_assert(state_store_changes(&state, lines, 19998));
+    cr_expect_not(state_can_store(&state, 1000)); /* both would have to fit */
+    cr_expect_eq(errno, ENOSPC);
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_eq(strlen(state.changes), 19998);
+    free(lines);
+    state_deinit(&state);
+    close(fd);
+    cr_assert_eq(umount2("state", MNT_DETACH), 0);
+}
