@@ -248,12 +248,12 @@ bool file_grow(int fd, struct journal_header *header, size_t size_class)
     return false;
 }
 
-/* The first page comes last: an extent that was free stays so until all is there. */
 bool file_read_extent(int fd, uint32_t slot, struct extent_header *extent, size_t n)
 {
     return read_all(fd, (char *)extent, n, slot_offset(slot)) == n;
 }
 
+/* The first page comes last: an extent that was free stays so until all is there. */
 bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent)
 {
     const char *bytes = (const char *)extent;

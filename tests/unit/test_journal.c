@@ -61,6 +61,26 @@ Test(journal, rewritten_in_place)
     journal_close(&journal);
 }
 
+Test(journal, read_again)
+{
+    static char out[JOURNAL_MOST_BYTES];
+    uint32_t slots[N_FILLED];
+    fill(slots);
+    uint32_t empty = journal_reserve(&journal, 100);
+    for (size_t i = 0; i < N_FILLED; i++) {
+        size_t length = filled_length(i);
+        cr_assert_eq(journal_read(&journal, slots[i], out, sizeof out), length);
+        cr_assert_eq(memcmp(out, record_text(i, length), length), 0);
+        cr_expect_eq(journal_read(&journal, slots[i], out, length - 1), 0);
+    }
+    cr_expect_eq(journal_read(&journal, empty, out, sizeof out), 0);
+    put(50, 300, 300);
+    cr_assert(journal_write(&journal, slots[8], record_text(51, 90), 90));
+    cr_assert_eq(journal_read(&journal, slots[8], out, sizeof out), 90);
+    cr_assert_eq(memcmp(out, record_text(51, 90), 90), 0);
+    journal_close(&journal);
+}
+
 Test(journal, incomplete_until_somebody_says_otherwise)
 {
     cr_assert_eq(reopen(), JOURNAL_MISSING);

@@ -146,12 +146,32 @@ Test(record, of_a_whole_life)
     tick(51);
     cr_assert(strstr(record_of("C"), " stopping=max-hold "));
     expect_remembered("C");
-    process_gone("C");
+    end_lease("cy", "C");
     EXPECT(acquire("di", "D", "s ttl=20"), "ok s=0");
     renew("D", 12);
     expect_remembered("D");
     client_gone("di");
     expect_remembered("D");
+}
+
+/* It is over, but its units are not yet free. */
+Test(record, of_units_at_rest)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 holder=x"), "ok s=0,1");
+    struct text out = TEXT_INIT;
+    record_write(&out, lease_of("A"));
+    size_t length = out.length;
+    record_add_rest(&out, 77);
+    struct remembered *before = record_read(out.bytes, length);
+    struct remembered *read = record_read(out.bytes, out.length);
+    cr_assert(before && read);
+    cr_expect_eq(before->rested_at, 0);
+    cr_expect_eq(read->rested_at, 77);
+    cr_expect_eq(read->claims[0].units[1].slot, 1);
+    record_free(before);
+    record_free(read);
+    text_deinit(&out);
 }
 
 Test(record, ways_to_list_units)
@@ -215,6 +235,7 @@ static void expect_bound(struct core *core, struct client *client, const struct 
     struct lease saved = *lease;
     inflate(lease, &term);
     record_write(&out, lease);
+    record_add_rest(&out, NEVER - 1);
     cr_assert_leq(out.length, most);
     cr_assert_leq(most, JOURNAL_MOST_BYTES);
     *lease = saved;
@@ -274,6 +295,7 @@ Test(record, bounds_of_each_value)
         HELD " slot=d,1,3,1 item=e,2,b,a",
         HELD " slot=d,1,0 priority=-1000 until=0 stopping=revoked",
         HELD " slot=d,1,0 ttl=1",
+        HELD " slot=d,1,0 rested=1",
         HELD " slot=d,1,0 process=2,0",
         HELD " slot=d,1,0 process=2147483647,18446744073709551615 signal=0",
         HELD " slot=d,1,0 holder=%20 reason=%25 on_lost=warn kill_after=0",
@@ -317,6 +339,7 @@ Test(record, malformed)
         HELD " slot=d,1,0 want=e,1",
         WAITING " slot=d,1,0",
         WAITING " want=d,1 granted=5",
+        WAITING " want=d,1 rested=5",
         WAITING " want=d,1 stopping=revoked",
         /* twice */
         HELD " slot=d,1,0 uid=0",
@@ -348,6 +371,8 @@ Test(record, malformed)
         HELD " slot=d,1,0 process=7,",
         HELD " slot=d,1,0 process=7,70,7",
         HELD " slot=d,1,0 ttl=0",
+        HELD " slot=d,1,0 rested=0",
+        HELD " slot=d,1,0 rested=1 rested=1",
         HELD " slot=d,1,0 until=9223372036854775807",
         HELD " slot=d,1,0 parent=0",
         /* units */
