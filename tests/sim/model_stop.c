@@ -104,11 +104,10 @@ void model_process_gone(struct model *model, uint64_t id, nanoseconds now, struc
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
     lease->is_told = true;
-    bool is_stopped = lease->held && lease->stopping != OUTCOME_OK;
-    if (lease->client >= 0 && is_stopped) {
+    if (lease->client >= 0 && lease->is_killed) {
         model_tell(trace, EFFECT_LOST, lease, lease->stopping);
     }
-    if (lease->client < 0 || is_stopped) {
+    if (lease->client < 0 || lease->is_killed) {
         model_lease_leave(model, lease, now);
     }
     model_settle(model, now, trace);

@@ -40,14 +40,34 @@ Test(term, kill_process_client_that_obeys)
     EXPECT(deadline(), "never");
 }
 
-/* The job is gone before its wrapper has released. */
+/* The job's main process is gone, but its wrapper says when all of it is... */
 Test(term, kill_process_that_obeys_before_its_client)
 {
     one_holder("", "pid=7");
     EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(tick(2), "ok");
-    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
     EXPECT(deadline(), "never");
+}
+
+/* ...as long as its time is not over... */
+Test(term, kill_process_that_obeys_and_a_client_that_does_not)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(tick(3.499), "ok");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+/* ...or leaves. */
+Test(term, kill_process_that_obeys_and_a_client_that_leaves)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(client_gone("ann"), "ok; B granted d=0");
 }
 
 Test(term, kill_process_alone)
