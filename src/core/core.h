@@ -137,8 +137,8 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
 
 /* Units of a lease that had ended (remembered.rested_at): those that nobody has had since go on
  * resting. Until when; 0 if none does. */
-nanoseconds core_restore_rest(
-    struct core *core, const struct remembered *remembered, nanoseconds now);
+nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
+    nanoseconds now, struct effects *effects);
 
 /* A lease without a client gets this one: OUTCOME_OK (held) or OUTCOME_WAITING. OUTCOME_HELD if it
  * has one. The lease's owner is the caller's matter. */

@@ -263,22 +263,21 @@ static bool rest_claim(struct core *core, const struct remembered_claim *claim, 
     return any;
 }
 
-nanoseconds core_restore_rest(
-    struct core *core, const struct remembered *remembered, nanoseconds now)
+nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
+    nanoseconds now, struct effects *effects)
 {
     nanoseconds last = 0;
     for (size_t i = 0; i < remembered->n_claims; i++) {
         const struct remembered_claim *claim = &remembered->claims[i];
         const struct definition *definition = core_find_definition(core, claim->name);
-        nanoseconds until = remembered->rested_at + (definition ? definition->cooldown : 0);
+        nanoseconds cooldown = definition ? definition->cooldown : 0;
+        bool is_over = remembered->rested_at > now || now - remembered->rested_at >= cooldown;
+        nanoseconds until = is_over ? 0 : remembered->rested_at + cooldown;
         if (until > now && rest_claim(core, claim, until) && until > last) {
             last = until;
         }
     }
-    struct effects none = EFFECTS_INIT;
-    core_settle(core, now, &none);
-    effects_clear(&none);
-    effects_deinit(&none);
+    core_settle(core, now, effects);
     return last;
 }
 

@@ -67,19 +67,38 @@ static int compare(const void *a, const void *b)
 
 /* ---- back into the core ---- */
 
-/* What ended while nobody looked. */
-static bool is_over(const struct remembered *remembered, nanoseconds now)
+/* When it ended while nobody looked; 0 if it did not. */
+static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now)
 {
-    if (remembered->binding == BOUND_PROCESS) {
-        return !process_is_alive(&remembered->process);
+    if (remembered->binding == BOUND_PROCESS && !process_is_alive(&remembered->process)) {
+        return now; /* or before: its units rest longer rather than shorter */
     }
-    return remembered->binding == BOUND_TIME && remembered->is_held && remembered->until <= now;
+    bool is_over =
+        remembered->binding == BOUND_TIME && remembered->is_held && remembered->until <= now;
+    return is_over ? remembered->until : 0;
 }
 
-/* Whether the record has to stay. */
+static struct lease *restore_lease(
+    struct server *server, const struct remembered *remembered, nanoseconds now)
+{
+    struct lease *lease;
+    enum outcome outcome =
+        core_restore(server->core, remembered, now, &server->store->effects, &lease);
+    if (!lease) {
+        char id[LEASE_ID_SIZE];
+        lease_id_format(id, remembered->id);
+        log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name,
+            code_table[outcome_code(outcome)].meaning);
+    }
+    return lease;
+}
+
+/* What ended lately: whether its units still rest, so that the record has to stay. */
 static bool restore_rest(struct server *server, const struct found *found, nanoseconds now)
 {
-    nanoseconds until = core_restore_rest(server->core, found->remembered, now);
+    nanoseconds until = found->remembered->is_held
+        ? core_restore_rest(server->core, found->remembered, now, &server->store->effects)
+        : 0;
     if (until != 0 && found->slot != RECORD_NONE) {
         ledger_rest(server, found->slot, until);
     }
@@ -88,28 +107,23 @@ static bool restore_rest(struct server *server, const struct found *found, nanos
 
 static void restore(struct server *server, const struct found *found, nanoseconds now)
 {
-    const struct remembered *remembered = found->remembered;
+    struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
+    bool stays = false;
+    if (remembered && remembered->rested_at == 0) {
+        remembered->rested_at = ended_at(remembered, now);
+    }
     if (remembered && remembered->rested_at != 0) {
-        if (restore_rest(server, found, now)) {
-            return;
-        }
-    } else if (remembered && !is_over(remembered, now)) {
-        enum outcome outcome = core_restore(
-            server->core, remembered, now, &server->store->effects, &lease);
-        if (!lease) {
-            char id[LEASE_ID_SIZE];
-            lease_id_format(id, remembered->id);
-            log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name,
-                code_table[outcome_code(outcome)].meaning);
-        }
+        stays = restore_rest(server, found, now);
+    } else if (remembered) {
+        lease = restore_lease(server, remembered, now);
     }
     if (lease) {
         lease->record = found->slot;
         if (found->slot == RECORD_NONE) {
             ledger_enter(server, lease);
         }
-    } else if (found->slot != RECORD_NONE) {
+    } else if (found->slot != RECORD_NONE && !stays) {
         journal_erase(&server->journal, found->slot);
     }
     server_carry_out(server);

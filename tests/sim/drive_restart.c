@@ -114,7 +114,8 @@ static void restore(struct simulation *simulation, struct remembered *remembered
 static void restore_rest(struct simulation *simulation, struct remembered *remembered)
 {
     begin_trace(simulation);
-    nanoseconds until = core_restore_rest(simulation->core, remembered, simulation->now);
+    nanoseconds until = core_restore_rest(
+        simulation->core, remembered, simulation->now, &simulation->effects);
     nanoseconds expected =
         model_restore_rest(simulation->model, remembered, simulation->now, &simulation->trace);
     REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", remembered->id,

@@ -119,7 +119,7 @@ void lose_record(const char *lease)
 /* Those of a unit or nobody: forgotten when they are of no use any more. */
 static const char *restore_rest(struct named_lease *its)
 {
-    nanoseconds until = core_restore_rest(world.core, its->record, world.now);
+    nanoseconds until = core_restore_rest(world.core, its->record, world.now, &world.effects);
     if (until == 0) {
         its->record = forget(its->record);
         return "=rested";

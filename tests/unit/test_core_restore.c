@@ -872,7 +872,10 @@ Test(restore, rests_for_ever)
         .rested_at = NEVER - 1,
         .n_claims = 1,
         .claims = {{.name = "s", .count = 2, .token = 5, .units = units}}};
-    cr_expect_eq(core_restore_rest(the_core(), &remembered, 1), 0);
+    struct effects effects = EFFECTS_INIT;
+    cr_expect_eq(core_restore_rest(the_core(), &remembered, 1, &effects), 0);
+    effects_clear(&effects);
+    effects_deinit(&effects);
     EXPECT(acquire("ann", "A", "s"), "ok s=0");
 }
 
