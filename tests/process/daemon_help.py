@@ -119,7 +119,7 @@ class Status:
         head = keys(lines[0].split())
         self.held, self.waiting, self.draining = (
             int(head[key]) for key in ("held", "waiting", "draining"))
-        self.grace = int(head.get("grace", 0))
+        self.grace = int(head["grace"]) if "grace" in head else None  # milliseconds
         self.resources = {}
         current = None
         for line in lines[1:-1]:

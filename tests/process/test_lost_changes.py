@@ -116,7 +116,7 @@ def test_a_reboot(directory, journal_is_left):
             reboot(directory, daemon, boot_id, journal_is_left)
             client = daemon.client()
             assert what_was_changed(daemon)[0] == changed[0]
-            assert status(client).held == 0 and not status(client).grace
+            assert status(client).held == 0 and status(client).grace is None
             assert client.request("undrain") == "ok"
             now = token(client)
             assert now > highest
@@ -190,4 +190,4 @@ def test_tokens_only_grow(berthd, lose):
         daemon.kill() if i % 2 else daemon.stop()
         lose(daemon)
         daemon.start()
-        asked_until(daemon, lambda now: not now.grace and now.held == 0)
+        asked_until(daemon, lambda now: now.grace is None and now.held == 0)

@@ -107,7 +107,7 @@ def test_full_at_the_start(directory):
         assert refused(client, "acquire l wait=0") in ("no-space", "grace")
         assert is_quiet(client)
         runtime.empty()
-        asked_until(daemon, lambda now: not now.grace)
+        asked_until(daemon, lambda now: now.grace is None)
         assert client.request("acquire l").startswith("ok ")
     in_small_directories(directory, work)
 
