@@ -16,7 +16,7 @@ static void expect_word(const char *word)
 {
     cr_assert(word && word[0]);
     for (const char *c = word; *c; c++) {
-        cr_expect(islower((unsigned char)*c) || *c == '-', "%s", word);
+        cr_expect(islower((unsigned char)*c) || *c == '-' || *c == '_', "%s", word);
     }
 }
 
@@ -45,8 +45,8 @@ Test(tables, rights_are_the_documented_ones)
         enum right right;
     } documented[] = {
         {" hello ping status version ", RIGHT_ANYONE},
-        {" acquire ", RIGHT_USE},
-        {" release cancel ", RIGHT_OWNER},
+        {" acquire reclaim ", RIGHT_USE},
+        {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
         {" drain undrain reload ", RIGHT_DAEMON_ADMIN},
     };
@@ -84,7 +84,7 @@ Test(tables, codes)
         expect_word(row->word);
         cr_expect(row->meaning && row->meaning[0]);
         cr_expect_eq(code_find(row->word), code, "%s twice", row->word);
-        cr_expect(row->exit_status == 124 || (row->exit_status >= 64 && row->exit_status <= 78),
+        cr_expect(row->exit_status == 124 || row->exit_status == 1 || (row->exit_status >= 64 && row->exit_status <= 78),
             "%s exits with %d", row->word, row->exit_status);
     }
     cr_expect_eq(code_find(""), CODE_NONE);
@@ -102,7 +102,9 @@ Test(tables, exit_statuses)
     } rows[] = {{CODE_BUSY, 69}, {CODE_WOULD_WAIT, 75}, {CODE_TIMEOUT, 75}, {CODE_PAUSED, 75},
         {CODE_CLOSED, 75}, {CODE_HELD, 75}, {CODE_QUEUE_FULL, 75}, {CODE_QUOTA, 75},
         {CODE_ANCESTOR, 75}, {CODE_FORBIDDEN, 77}, {CODE_NOT_HOLDER, 77}, {CODE_UNKNOWN, 78},
-        {CODE_IMPOSSIBLE, 78}, {CODE_MIXED, 78}, {CODE_RELEASED, 124}, {CODE_MALFORMED, 64}};
+        {CODE_IMPOSSIBLE, 78}, {CODE_MIXED, 78}, {CODE_RELEASED, 124}, {CODE_MALFORMED, 64},
+        {CODE_LOST, 1}, {CODE_REVOKED, 124}, {CODE_MAX_HOLD, 124}, {CODE_EXPIRED, 124},
+        {CODE_NO_SPACE, 69}, {CODE_GRACE, 75}};
     for (size_t i = 0; i < N(rows); i++) {
         cr_expect_eq(code_table[rows[i].code].exit_status, rows[i].exit_status);
     }
@@ -168,6 +170,16 @@ Test(requests, the_documented_ones)
         "acquire deploy program=make wait=30s priority=-5 holder=job-7 reason=why pid=123 "
         "parent=3k",
         "acquire a wait=0",
+        "acquire deploy ttl=30s once=5f",
+        "acquire deploy pid=123 once=5f signal=2 kill_after=5s on_lost=kill",
+        "reclaim 3k deploy:1:0 gpus:2:a,b",
+        "reclaim 3k deploy:1 wait=3s pid=123 once=5f",
+        "bind 3k pid=123",
+        "renew 3k",
+        "renew 3k ttl=30s",
+        "renew deploy holder=job-7",
+        "revoke 3k",
+        "drop 3k",
         "release 3k",
         "release deploy holder=job-7",
         "release gpus item=gpu0",
@@ -307,7 +319,7 @@ Test(requests, zero_bytes_are_malformed)
 Test(requests, unknown_commands)
 {
     static const char *const words[] = {"pin", "pingx", "PING", "Ping", "acquire:", "=", "a=b", "*",
-        "ok", "quit", "bind", "renew", "reclaim", "revoke", "drop", "log", "%70ing"};
+        "ok", "quit", "binds", "pending", "log", "%70ing"};
     for (size_t i = 0; i < N(words); i++) {
         char line[64], error[128];
         snprintf(line, sizeof line, "%s a b", words[i]);
@@ -319,7 +331,7 @@ Test(requests, unknown_commands)
 Test(requests, unknown_keys)
 {
     static const char *const words[] = {
-        "=", "=1", "wai=1", "waitt=1", "WAIT=1", "ttl=1", "%77ait=1"};
+        "=", "=1", "wai=1", "waitt=1", "WAIT=1", "until=1", "%77ait=1"};
     for (size_t i = 0; i < N(words); i++) {
         char line[64], error[128];
         snprintf(line, sizeof line, "acquire a %s", words[i]);
