@@ -1,10 +1,11 @@
 """berthd is killed or stopped, and started again: no job notices, nobody loses a place."""
 
 import os
+import select
 
 import pytest
 
-from daemon_help import status
+from daemon_help import is_quiet, status, stopped
 from lost_help import (  # fixtures among them
     Crowd, all_back, all_free, asked_until, chance, restart, share, witness)
 
@@ -90,3 +91,45 @@ limit = 2
     for how in ("kill", "stop", "kill"):
         restart(daemon, how)
         assert comparable(status(daemon.client())) == comparable(before)
+
+
+def test_what_is_answered_is_written_down(berthd):
+    """berthd dies the moment that the first of many hears that it has a lease: whoever had an
+    answer by then still has it."""
+    n = 100
+    daemon = berthd(f"grace = 1h\nmax-clients-per-user = 10000\n[semaphore s]\nlimit = {n}\n")
+    for _ in range(5):
+        clients = [daemon.client() for _ in range(2 * n)]
+        assert all(is_quiet(client) for client in clients)
+        with stopped(daemon):
+            for client in clients:
+                client.send(f"acquire s pid={os.getpid()}\n")
+        select.select([client.socket for client in clients], [], [])
+        daemon.kill()
+        answers = [client.line().split(" ") for client in clients]
+        daemon.start()
+        now = status(daemon.client())
+        assert {lease for word, lease, *_ in filter(any, answers) if word == "ok"} <= set(
+            now.holders("s"))
+        assert {lease for word, lease, *_ in filter(any, answers) if word == "waiting"} <= set(
+            now.waiters("s"))
+        client = daemon.client()
+        for lease in now.holders("s") + now.waiters("s"):
+            assert client.request(f"release {lease}") == "ok"
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_repeated_with_once(berthd, how):
+    """Who has not seen the answer asks again, and gets what it had: held or waiting."""
+    daemon = berthd("grace = 1h\n[semaphore s]\nlimit = 2\n")
+    requests = [f"acquire s once={word} pid={os.getpid()}" for word in ("a", "b", "c", "d")]
+    leases = [daemon.client().request(request).split(" ")[:2] for request in requests]
+    assert [word for word, _ in leases] == ["ok", "ok", "waiting", "waiting"]
+    for _ in range(2):
+        restart(daemon, how)
+        clients = [daemon.client() for _ in requests]
+        again = [client.request(request).split(" ")[:2]
+                 for client, request in reversed(list(zip(clients, requests)))]
+        assert again == leases[::-1]
+    assert clients[1].request(f"release {leases[1][1]}") == "ok"
+    assert clients[2].line().startswith(f"* granted {leases[2][1]} ")

@@ -2,7 +2,9 @@
 of whatever berthd has written down."""
 
 import os
+import re
 import shutil
+import time
 
 import pytest
 
@@ -191,3 +193,21 @@ def test_tokens_only_grow(berthd, lose):
         lose(daemon)
         daemon.start()
         asked_until(daemon, lambda now: now.grace is None and now.held == 0)
+
+
+def test_the_clock_was_set_back(berthd):
+    """The numbers of the state directory are higher than those the clock gives: they count."""
+    daemon = berthd(CONFIGURATION)
+    daemon.stop()
+    future = 10**15 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
+    for path in daemon.state.iterdir():
+        path.write_text(re.sub(r"^numbers \d+$", f"numbers {future}", path.read_text(), flags=re.M))
+    highest = future - 1
+    for how in ("stop", "kill", "stop"):
+        daemon.start()
+        asked_until(daemon, lambda now: now.grace is None)
+        now = token(daemon.client())
+        assert now > highest
+        highest = now
+        getattr(daemon, how)()
+        daemon.journal.unlink()
