@@ -136,7 +136,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     struct effects *effects, struct lease **leasep);
 
 /* Units of a lease that had ended (remembered.rested_at): those that nobody has had since go on
- * resting. Until when; 0 if none does. */
+ * resting. Until when; 0 if none does. Its numbers count as those of a lease that had not. */
 nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
 

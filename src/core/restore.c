@@ -267,7 +267,8 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
     nanoseconds now, struct effects *effects)
 {
     nanoseconds last = 0;
-    for (size_t i = 0; i < remembered->n_claims; i++) {
+    raise_numbers(core, remembered);
+    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
         const struct remembered_claim *claim = &remembered->claims[i];
         const struct definition *definition = core_find_definition(core, claim->name);
         nanoseconds cooldown = definition ? definition->cooldown : 0;
