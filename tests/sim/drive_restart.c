@@ -114,8 +114,9 @@ static void restore(struct simulation *simulation, struct remembered *remembered
 static void restore_rest(struct simulation *simulation, struct remembered *remembered)
 {
     begin_trace(simulation);
-    nanoseconds until = core_restore_rest(
-        simulation->core, remembered, simulation->now, &simulation->effects);
+    nanoseconds until =
+        core_restore_rest(simulation->core, remembered, simulation->now, &simulation->effects);
+    take_effects(simulation);
     nanoseconds expected =
         model_restore_rest(simulation->model, remembered, simulation->now, &simulation->trace);
     REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", remembered->id,
@@ -134,7 +135,8 @@ static bool is_dead(const struct simulation *simulation, const struct remembered
     return lease->binding == BOUND_PROCESS && !lease->is_alive;
 }
 
-/* The daemon's part: who is dead already is not made again. */
+/* The daemon's part: who is dead already is not made again, but the units may be in need of rest.
+ */
 static void restore_all(
     struct simulation *simulation, struct record *records, const struct operation *operation)
 {
@@ -153,7 +155,8 @@ static void restore_all(
             restore_rest(simulation, remembered);
         } else if (is_dead(simulation, remembered)) {
             model_forget_past(simulation->model, remembered->id);
-            forget(remembered);
+            remembered->rested_at = simulation->now;
+            restore_rest(simulation, remembered);
         } else {
             restore(simulation, remembered);
         }

@@ -109,16 +109,17 @@ static enum outcome restore_claim(
     return outcome;
 }
 
-static void raise_numbers(struct model *model, const struct model_lease *lease)
+static void raise_numbers(struct model *model, uint64_t id)
 {
-    if (lease->id > model->last_id) {
-        model->last_id = lease->id;
-        model->first_id = lease->id + 1;
+    if (id > model->last_id) {
+        model->last_id = id;
+        model->first_id = id + 1;
     }
-    for (size_t i = 0; lease->held && i < lease->n_claims; i++) {
-        uint64_t token = lease->claims[i].token;
-        model->token_floor = token > model->token_floor ? token : model->token_floor;
-    }
+}
+
+static void raise_tokens(struct model *model, uint64_t token)
+{
+    model->token_floor = token > model->token_floor ? token : model->token_floor;
 }
 
 /* An item that is not in service now is held all the same, and goes with its holder. */
@@ -182,7 +183,10 @@ void model_restore(struct model *model, uint64_t id, nanoseconds now, struct tra
     for (size_t i = 0; i < past.lease.n_claims && outcome == OUTCOME_OK; i++) {
         outcome = restore_claim(model, &past, &past.lease, i);
     }
-    raise_numbers(model, &past.lease);
+    raise_numbers(model, id);
+    for (size_t i = 0; past.lease.held && i < past.lease.n_claims; i++) {
+        raise_tokens(model, past.lease.claims[i].token);
+    }
     model_require_outcome(trace, outcome, NULL);
     if (outcome == OUTCOME_OK) {
         make_again(model, &past.lease, now, trace);
@@ -212,8 +216,10 @@ nanoseconds model_restore_rest(
 {
     nanoseconds last = 0;
     model->moment++;
-    for (size_t i = 0; i < remembered->n_claims; i++) {
+    raise_numbers(model, remembered->id);
+    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
         const struct remembered_claim *claim = &remembered->claims[i];
+        raise_tokens(model, claim->token);
         const struct rules *rules = file_find(&model->file, claim->name);
         nanoseconds until = remembered->rested_at + (rules ? rules->cooldown : 0);
         struct model_resource *resource;

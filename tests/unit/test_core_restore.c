@@ -905,6 +905,22 @@ Test(restore, ids_and_tokens_go_on)
     cr_expect_gt(token_of("D", "s"), token);
 }
 
+/* Those of leases that ended while there was no core, too. */
+Test(restore, numbers_of_what_rests)
+{
+    EXPECT(define("lock d cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    uint64_t id = lease_of("A")->id, token = token_of("A", "d");
+    EXPECT(end_lease("ann", "A"), "ok");
+    crash(true);
+    EXPECT(define("lock d cooldown=5"), "ok");
+    EXPECT(tick(5), "ok");
+    EXPECT(restore_all(), "A=rested");
+    EXPECT(acquire("ann", "B", "d"), "ok d=0");
+    cr_expect_gt(lease_of("B")->id, id);
+    cr_expect_gt(token_of("B", "d"), token);
+}
+
 /* Those of refused records too: they have been given out. */
 Test(restore, numbers_of_refused_records)
 {
