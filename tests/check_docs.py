@@ -1,5 +1,6 @@
 """Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
-and conf/berth.conf, with the same rights, statuses and defaults, and the other way round.
+and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; and each
+line of README.md's "What happens when …" names tests that exist.
 
 usage: check_docs.py SRCDIR PRINT_TABLES"""
 
@@ -12,6 +13,7 @@ srcdir = pathlib.Path(sys.argv[1])
 tables = subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout
 protocol = (srcdir / "doc/protocol.md").read_text()
 sample = (srcdir / "conf/berth.conf").read_text()
+readme = (srcdir / "README.md").read_text()
 failures = []
 
 
@@ -86,6 +88,21 @@ def check_sample():
         require((section, key) in coded, f"berth.conf: [{section}] has no key {key}")
 
 
+def check_promises():
+    """Each line of "What happens when …" names tests, and there are such tests."""
+    section = re.search(r"^## What happens when …\n(.*?)(?=^## )", readme, re.M | re.S)
+    lines = re.findall(r"^\| (.*) \|$", section.group(1) if section else "", re.M)[2:]
+    require(lines, "README.md: no table of what happens when")
+    tests = {name for path in (srcdir / "tests/process").glob("test_*.py")
+             for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
+    for line in lines:
+        named = re.findall(r"`(test_\w+)`", line.rsplit(" | ", 1)[1])
+        require(named, f"README.md: no test is named for: {line}")
+        for name in named:
+            require(name in tests, f"README.md: there is no {name}")
+
+
+check_promises()
 check_commands()
 check_codes()
 check_events()
