@@ -1,0 +1,195 @@
+/* fuzz_record.c - records of leases, line by line, read from arbitrary bytes.
+ *
+ * What is read must keep remembered.h's promises. It is then made a lease again in a core, as after
+ * a restart; what is written of that lease must read as the same. */
+#include "core/core.h"
+#include "daemon/record.h"
+#include "daemon/units.h"
+#include "wire/text.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+/* Not assert(): whatever the build. */
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* ---- promises ---- */
+
+static void check_string(const char *string, size_t most)
+{
+    REQUIRE(!string || (string[0] != '\0' && strlen(string) <= most));
+}
+
+static void check_time(nanoseconds time)
+{
+    REQUIRE(time >= 0 && time < NEVER);
+}
+
+static void check_claim(const struct remembered_claim *claim, bool is_held)
+{
+    REQUIRE(name_is_valid(claim->name) && claim->count >= 1 && claim->count <= MAX_LIMIT);
+    REQUIRE((claim->units != NULL) == is_held && (claim->token > 0) == is_held);
+    REQUIRE(claim->token <= INT64_MAX && (!is_held || claim->count <= MAX_UNITS));
+    for (uint32_t i = 0; is_held && i < claim->count; i++) {
+        const struct remembered_unit *unit = &claim->units[i];
+        REQUIRE(claim->is_pool ? item_is_valid(unit->item) : !unit->item && unit->slot < MAX_LIMIT);
+    }
+}
+
+static void check_remembered(const struct remembered *lease)
+{
+    REQUIRE(lease->id != 0 && lease->pid >= 0);
+    REQUIRE(lease->priority >= -MAX_PRIORITY && lease->priority <= MAX_PRIORITY);
+    check_time(lease->asked_at);
+    check_time(lease->granted_at);
+    check_time(lease->rested_at);
+    check_time(lease->ttl);
+    check_time(lease->kill_after);
+    REQUIRE(lease->until >= 0 && lease->signal <= 64 && lease->on_lost <= ON_LOST_KILL);
+    REQUIRE(lease->binding != BOUND_PROCESS || lease->process.pid > 1);
+    REQUIRE((lease->binding == BOUND_TIME) == (lease->ttl > 0));
+    REQUIRE(lease->stopping == OUTCOME_OK ||
+        (lease->is_held &&
+            (lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_MAX_HOLD)));
+    check_string(lease->holder, HOLDER_BYTES);
+    check_string(lease->reason, REASON_BYTES);
+    check_string(lease->program, PROGRAM_BYTES);
+    check_string(lease->once, ONCE_BYTES);
+    REQUIRE(lease->n_claims >= 1 && lease->n_claims <= MAX_RESOURCES_PER_LEASE);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        check_claim(&lease->claims[i], lease->is_held);
+    }
+}
+
+/* ---- a restart ---- */
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Times may have been cut short by the definitions, and stopping begins anew. */
+static void check_same(const struct remembered *a, const struct remembered *b)
+{
+    REQUIRE(a->id == b->id && a->is_held == b->is_held && a->uid == b->uid && a->pid == b->pid);
+    REQUIRE(a->priority == b->priority && a->binding == b->binding && a->ttl == b->ttl);
+    REQUIRE(a->process.pid == b->process.pid && a->process.started == b->process.started);
+    REQUIRE(a->asked_at == b->asked_at && a->granted_at == b->granted_at);
+    REQUIRE(a->kill_after == b->kill_after && a->on_lost == b->on_lost && a->signal == b->signal);
+    REQUIRE(a->parent == b->parent && same(a->holder, b->holder) && same(a->reason, b->reason));
+    REQUIRE(same(a->program, b->program) && same(a->once, b->once));
+    REQUIRE(a->n_claims == b->n_claims);
+    for (size_t i = 0; i < a->n_claims; i++) {
+        const struct remembered_claim *x = &a->claims[i], *y = &b->claims[i];
+        REQUIRE(same(x->name, y->name) && x->count == y->count && x->token == y->token);
+        for (uint32_t k = 0; a->is_held && k < x->count; k++) {
+            REQUIRE(x->units[k].slot == y->units[k].slot);
+            REQUIRE(same(x->units[k].item, y->units[k].item));
+        }
+    }
+}
+
+static void check_written(const struct remembered *remembered, const struct lease *lease)
+{
+    struct text text = TEXT_INIT;
+    record_write(&text, lease);
+    struct remembered *again = record_read(text.bytes, text.length);
+    REQUIRE(again);
+    check_same(remembered, again);
+    record_free(again);
+    text_deinit(&text);
+}
+
+static void finish(struct effects *effects)
+{
+    effects_clear_changed(effects);
+    effects_clear(effects);
+}
+
+static void restore(struct core *core, const struct remembered *remembered)
+{
+    struct effects effects = EFFECTS_INIT;
+    struct lease *lease = NULL;
+    if (remembered->rested_at != 0) {
+        core_restore_rest(core, remembered, 1000);
+    } else {
+        core_restore(core, remembered, 1000, &effects, &lease);
+    }
+    if (lease && lease->state != LEASE_ENDED) {
+        check_written(remembered, lease);
+    }
+    finish(&effects);
+    effects_deinit(&effects);
+    core_check(core);
+}
+
+static char *items[] = {(char[]){"a"}, (char[]){"b"}, (char[]){"c"}};
+static const struct definition definitions[] = {
+    {.name = (char[]){"s"}, .limit = 4, .max_hold = 5000, .cooldown = 700},
+    {.name = (char[]){"d"}, .kind = KIND_LOCK, .limit = 1, .max_hold = NEVER},
+    {.name = (char[]){"g"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER},
+    {.name = (char[]){"m/*"}, .limit = 2, .max_hold = NEVER, .max_instances = 9},
+};
+
+static struct core *start(void)
+{
+    static const struct user_bounds bounds = {9, 9, 9, 9};
+    static const struct core_options options = {.first_id = 1, .first_token = 1};
+    struct effects effects = EFFECTS_INIT;
+    const char *refused;
+    struct core *core = core_new(&options);
+    core_define(core, definitions, 4, &bounds, 0, &effects, &refused);
+    core_begin_grace(core, false, 2000);
+    finish(&effects);
+    effects_deinit(&effects);
+    return core;
+}
+
+/* No clock gets further. */
+#define END_OF_TIME (NEVER / 2)
+
+/* All that becomes of them if nobody comes back. */
+static void end(struct core *core)
+{
+    struct effects effects = EFFECTS_INIT;
+    for (int i = 0; i < 20; i++) {
+        nanoseconds next = core_next_deadline(core);
+        if (next > END_OF_TIME) {
+            break;
+        }
+        core_tick(core, next, &effects);
+        finish(&effects);
+        core_check(core);
+    }
+    core_abandon(core, END_OF_TIME, &effects);
+    finish(&effects);
+    effects_deinit(&effects);
+    core_free(core);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    struct core *core = start();
+    const char *next = (const char *)bytes, *all_end = next + n;
+    while (next < all_end) {
+        const char *line_end = memchr(next, '\n', (size_t)(all_end - next));
+        line_end = line_end ? line_end : all_end;
+        struct remembered *remembered = record_read(next, (size_t)(line_end - next));
+        if (remembered) {
+            check_remembered(remembered);
+            restore(core, remembered);
+        }
+        record_free(remembered);
+        next = line_end + 1;
+    }
+    end(core);
+    return 0;
+}
