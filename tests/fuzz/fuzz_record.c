@@ -119,7 +119,7 @@ static void restore(struct core *core, const struct remembered *remembered)
     struct effects effects = EFFECTS_INIT;
     struct lease *lease = NULL;
     if (remembered->rested_at != 0) {
-        core_restore_rest(core, remembered, 1000);
+        core_restore_rest(core, remembered, 1000, &effects);
     } else {
         core_restore(core, remembered, 1000, &effects, &lease);
     }
