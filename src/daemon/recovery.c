@@ -134,7 +134,8 @@ static bool leases_may_be_missing(
 {
     switch (found) {
     case JOURNAL_MISSING: /* at the first start ever, nothing is missing */
-        return server->state.found == STATE_READ && server->state.same_boot;
+        return server->state.found == STATE_DAMAGED ||
+            (server->state.found == STATE_READ && server->state.same_boot);
     case JOURNAL_INTACT:
         return findings->has_nonsense;
     case JOURNAL_INCOMPLETE:

@@ -108,7 +108,15 @@ def test_the_journal_is_damaged(berth, directory, chance):
         place.end()
 
 
-@pytest.mark.parametrize("damage", [delete, fill], ids=["gone", "damaged"])
+def delete_and_damage_state(path, chance):
+    """It is not the first start ever, though nothing of it can be read."""
+    path.unlink()
+    for state in (path.parent / "state").iterdir():
+        state.write_bytes(b"damaged")
+
+
+@pytest.mark.parametrize("damage", [delete, fill, delete_and_damage_state], ids=[
+    "gone", "damaged", "all damaged"])
 def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
     """Not even what seems to be free: its holder may be about to come back."""
     daemon = berthd("grace = 1h\n[lock a]\n[lock b]\n[lock c]\n")
