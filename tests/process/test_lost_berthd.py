@@ -5,9 +5,9 @@ import select
 
 import pytest
 
-from daemon_help import is_quiet, status, stopped
+from daemon_help import is_quiet, refused, status, stopped
 from lost_help import (  # fixtures among them
-    Crowd, all_back, all_free, asked_until, chance, restart, share, witness)
+    WAITS, Crowd, all_back, all_free, asked_until, chance, job, restart, share, witness)
 
 CROWD = 200
 RESTARTS = 100
@@ -133,3 +133,29 @@ def test_repeated_with_once(berthd, how):
         assert again == leases[::-1]
     assert clients[1].request(f"release {leases[1][1]}") == "ok"
     assert clients[2].line().startswith(f"* granted {leases[2][1]} ")
+
+
+def test_the_file_was_changed_meanwhile(berthd, job):
+    """Fewer units, and resources that are gone: nothing is taken away from those who have it, and
+    nobody else gets what is no longer there."""
+    daemon = berthd("""
+[semaphore s]
+limit = 3
+[pool p]
+items = x y
+[lock a]
+[semaphore t/*]
+limit = 2
+""")
+    jobs = [job(what, script=WAITS) for what in ("s:2", "p:2", "a", "t/x:2")]
+    daemon.stop()
+    daemon.configure("[semaphore s]\nlimit = 1\n[pool p]\nitems = y\n")
+    daemon.start()
+    now = asked_until(daemon, all_back(4, 0))
+    assert (now.resources["s"]["in_use"], now.resources["s"]["limit"]) == ("2", "1")
+    assert now.resources["p"]["draining"] == "x" and now.resources["a"]["removed"] == "1"
+    assert refused(daemon.client(), "acquire a") == "unknown"
+    for one in jobs:
+        one.answer()
+        assert one.wait() == (0, "")
+    asked_until(daemon, all_free)

@@ -40,6 +40,18 @@ def test_over_a_restart_too(berthd, job):
     asked_until(daemon, all_free)
 
 
+def test_no_wrapper_at_all(berthd, job):
+    """berth run -F: nobody has it back after a restart, and nobody needs to."""
+    daemon = berthd("grace = 0\n[lock a]\n")
+    only = job("-F", "a", script=WAITS)
+    for how in ("kill", "stop"):
+        restart(daemon, how)
+        assert status(daemon.client()).held == 1
+    only.answer()
+    assert only.wait() == (0, "")
+    asked_until(daemon, all_free)
+
+
 def test_the_job_ends_while_berthd_is_away(berthd, job):
     daemon = berthd("[lock a]\n")
     first = job("a", script=WAITS)
