@@ -7,6 +7,7 @@ sanitizers, a report of one fails the test that caused it."""
 import atexit
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -181,6 +182,9 @@ def sanitizer_reports(directory, monkeypatch):
         monkeypatch.setenv(variable, f"{options}:log_path={directory}/sanitizer")
     yield
     reports = [path.read_text() for path in sorted(directory.glob("sanitizer*"))]
+    # Of a leak check that was interrupted by our SIGKILL; nothing else follows it.
+    reports = [text for text in reports
+               if not re.fullmatch(r"(==\d+==Unable to get registers from thread \d+\.\n)+", text)]
     assert not reports, "\n".join(reports)
 
 
