@@ -65,7 +65,7 @@ static const char *set_pid(struct options *options, const char *argument)
         return "not a process id";
     }
     options->pid = (pid_t)pid;
-    return pid == 1 ? "process 1 never ends, and so would the lease not" : NULL;
+    return pid == 1 ? "process 1 never ends, and neither would the lease" : NULL;
 }
 
 static const char *set_ttl(struct options *options, const char *argument)

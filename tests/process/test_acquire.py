@@ -41,7 +41,7 @@ def test_help(berth):
     (["r"], "how long is the lease to last? Say --pid $$ (as long as the script that says it), "
             "or --ttl DURATION"),
     (["--pid", "2", "--ttl", "1", "r"], "--pid and --ttl exclude each other"),
-    (["--pid", "1", "r"], "--pid=1: process 1 never ends, and so would the lease not"),
+    (["--pid", "1", "r"], "--pid=1: process 1 never ends, and neither would the lease"),
     (["--pid", "0", "r"], "--pid=0: not a process id"),
     (["--pid", "x", "r"], "--pid=x: not a process id"),
     (["--pid", "99999999999", "r"], "--pid=99999999999: not a process id"),
