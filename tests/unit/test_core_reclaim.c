@@ -1,0 +1,220 @@
+/* test_core_reclaim.c - some of what was written down is lost: nothing new is granted for a while,
+ * and clients say what they had. */
+#include "core_fixture.h"
+
+WORLD_SUITE(reclaim);
+
+/* ---- a closed grace ---- */
+
+/* Some may be missing: nothing new at all. */
+Test(reclaim, nothing_new_while_closed)
+{
+    EXPECT(define("semaphore s limit=3", "lock d"), "ok");
+    begin_grace(true, 10);
+    EXPECT(acquire("ann", "A", "s wait=0"), "grace");
+    EXPECT(acquire("ann", "A", "s"), "waiting");
+    EXPECT(acquire("bob", "B", "d wait=5"), "waiting");
+    EXPECT(restore("C", "cy id=10 s"), "ok");
+    EXPECT(reclaim("cy", "C"), "waiting");
+    EXPECT(grace_until(), "10");
+    EXPECT(deadline(), "5");
+    EXPECT(change("limit s 5"), "ok");
+    EXPECT(tick(5), "ok; B denied timeout");
+    EXPECT(tick(10), "ok; C granted s=0; A granted s=1");
+    EXPECT(grace_until(), "never");
+    EXPECT(acquire("di", "D", "s wait=0"), "ok s=2");
+}
+
+/* The end of a closed grace is no earlier for anybody's coming back. */
+Test(reclaim, closed_to_the_end)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(true, 10);
+    EXPECT(restore("A", "ann id=10 d:1:0:5"), "ok");
+    EXPECT(reclaim("ann", "A"), "ok d=0");
+    EXPECT(grace_until(), "10");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(tick(10), "ok; B granted d=0");
+}
+
+/* All records are lost: what the clients say, checked against each other. */
+Test(reclaim, from_what_clients_say)
+{
+    EXPECT(define("semaphore s limit=3", "pool g items=a,b,c select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 g"), "ok s=0,1 g=a");
+    EXPECT(acquire("bob", "B", "s g"), "ok s=2 g=b");
+    EXPECT(acquire("cy", "C", "s pid=7"), "waiting");
+    EXPECT(acquire("di", "D", "s"), "waiting");
+    uint64_t token = token_of("B", "g");
+    lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
+    crash(false);
+    EXPECT(define("semaphore s limit=3", "pool g items=a,b,c select=first"), "ok");
+    begin_grace(true, 10);
+    EXPECT(restore_all(), "");
+    EXPECT(reclaim_unknown("di", "D", "s"), "waiting");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:2 g:1:b"), "ok s=2 g=b");
+    EXPECT(acquire("ed", "E", "s"), "waiting");
+    EXPECT(reclaim_unknown("cy", "C", "s pid=7"), "waiting");
+    EXPECT(reclaim_unknown("ann", "A", "s:2:0,1 g:1:a"), "ok s=0,1 g=a");
+    cr_expect_gt(token_of("B", "g"), token);
+    cr_expect_gt(token_of("A", "g"), token_of("B", "g"));
+    EXPECT(lines("s"), "B A | C D E |");
+    EXPECT(client_gone("bob"), "ok");
+    EXPECT(tick(10), "ok; C granted s=2");
+}
+
+Test(reclaim, what_clients_may_not_say)
+{
+    EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b", "lock z"), "ok");
+    EXPECT(acquire("ann", "A", "s holder=x"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s"), "ok s=1");
+    EXPECT(acquire("cy", "C", "s"), "ok s=2");
+    EXPECT(acquire("ann", "D", "g"), "ok g=a");
+    lose_record("A"), lose_record("B"), lose_record("C"), lose_record("D");
+    crash(false);
+    EXPECT(define("semaphore s limit=2 max-units-per-user=2", "pool g items=a,b", "lock z"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "s:1:2 holder=x"), "lost"); /* above the limit */
+    EXPECT(reclaim_unknown("ann", "A", "g:1:c holder=x"), "lost"); /* no such item */
+    EXPECT(reclaim_unknown("ann", "A", "s:2:0,0 holder=x"), "lost"); /* twice the same */
+    EXPECT(reclaim_unknown("ann", "A", "s:3:0,1,2"), "impossible s");
+    EXPECT(reclaim_unknown("ann", "A", "q:1:0"), "unknown q");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0 on-lost=warn"), "forbidden s");
+    EXPECT(state("s"), "0/2 free=2 waiting=0+0");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0 holder=x"), "ok s=0");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:1"), "lost"); /* that lease is known */
+    EXPECT(reclaim_unknown("bob", "B", "s:1:0"), "lost"); /* somebody has it */
+    EXPECT(reclaim_unknown("ann", "B", "s:1:1 holder=x"), "held s");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1"), "ok s=1");
+    EXPECT(reclaim_unknown("cy", "C", "s:1:2"), "lost");
+    EXPECT(reclaim_unknown("cy", "C", "z:1:0"), "ok z=0");
+    EXPECT(tick(10), "ok");
+    EXPECT(reclaim_unknown("ann", "D", "g:1:a"), "lost"); /* too late */
+}
+
+/* Never over the limit: neither by lies nor together with what is on record. */
+Test(reclaim, unknown_ones_and_the_limit)
+{
+    EXPECT(define("semaphore s limit=4"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:2"), "ok s=2,3");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=3"), "ok");
+    begin_grace(true, 10);
+    EXPECT(restore_all(), "A");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:1,2"), "lost");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3"), "lost");
+    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
+    EXPECT(reclaim_unknown("cy", "C", "s:1:2"), "ok s=2");
+    EXPECT(state("s"), "3/3 free=0 waiting=0+0");
+    EXPECT(reclaim("ann", "A"), "ok s=0,1");
+}
+
+Test(reclaim, unknown_ones_and_the_users_bounds)
+{
+    EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s"), "ok s=1");
+    EXPECT(acquire("bob", "C", "s"), "ok s=2");
+    EXPECT(acquire("ann", "D", "d"), "ok d=0");
+    EXPECT(acquire("ann", "E", "d"), "waiting");
+    EXPECT(acquire("ann", "F", "e"), "ok e=0");
+    lose_record("B"), lose_record("C"), lose_record("D"), lose_record("E"), lose_record("F");
+    crash(false);
+    EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e",
+               "user leases=3 waiters=0"),
+        "ok");
+    begin_grace(true, 10);
+    EXPECT(restore_all(), "A");
+    EXPECT(reclaim_unknown("ann", "B", "s:2:1,3"), "lost");
+    EXPECT(reclaim_unknown("ann", "B", "s:1:1"), "ok s=1");
+    EXPECT(reclaim_unknown("ann", "C", "s:1:2"), "lost");
+    EXPECT(reclaim_unknown("ann", "E", "d"), "quota");
+    EXPECT(reclaim_unknown("ann", "D", "d:1:0"), "ok d=0");
+    EXPECT(reclaim_unknown("ann", "F", "e:1:0"), "quota");
+}
+
+/* Its job runs: a pause takes nothing away. But a closed resource has nothing to be had. */
+Test(reclaim, unknown_ones_and_the_pause)
+{
+    EXPECT(define("lock d", "lock e"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("ann", "B", "e"), "ok e=0");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("lock d", "lock e"), "ok");
+    EXPECT(change("pause d"), "ok");
+    EXPECT(change("limit e 0"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "d:1:0"), "ok d=0");
+    EXPECT(reclaim_unknown("ann", "B", "e:1:0"), "lost");
+}
+
+/* Only ids of earlier runs: nobody makes one up for later. */
+Test(reclaim, ids_that_were_never_given_out)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    lose_record("A");
+    crash(false);
+    EXPECT(define("semaphore s limit=3"), "ok");
+    begin_grace(true, 10);
+    EXPECT(acquire("bob", "B", "s"), "waiting");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1"), "lost");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0"), "ok s=0");
+}
+
+Test(reclaim, no_unknown_ones_when_it_is_not_closed)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    lose_record("A");
+    crash(false);
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore_all(), "");
+    EXPECT(reclaim_unknown("ann", "A", "d:1:0"), "lost");
+    EXPECT(acquire("bob", "B", "d"), "ok d=0");
+}
+
+/* Their time begins anew. */
+Test(reclaim, unknown_ones_bound_to_time)
+{
+    EXPECT(define("semaphore s limit=2 max-hold=20"), "ok");
+    EXPECT(acquire("ann", "A", "s ttl=9"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s pid=7"), "ok s=1");
+    EXPECT(tick(5), "ok");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("semaphore s limit=2 max-hold=20"), "ok");
+    begin_grace(true, 15);
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0 ttl=9"), "ok s=0");
+    EXPECT(reclaim_unknown("ann", "B", "s:1:1 pid=7"), "ok s=1");
+    EXPECT(good_until("A"), "14 gone by 27.3333");
+    EXPECT(good_until("B"), "25 gone by 38.3333");
+    EXPECT(client_gone("ann"), "ok; B watch");
+    EXPECT(tick(14), "ok; A stop expired unheard");
+    EXPECT(tick(15), "ok");
+    EXPECT(lease_state("B"), "granted s=1");
+}
+
+Test(reclaim, unknown_instances)
+{
+    EXPECT(define("semaphore t/* limit=2 max-instances=1"), "ok");
+    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
+    EXPECT(acquire("ann", "B", "t/x"), "ok t/x=1");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("semaphore t/* limit=2 max-instances=1"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "t/x:1:5"), "lost");
+    EXPECT(resources(), "");
+    EXPECT(reclaim_unknown("ann", "A", "t/x:1:0"), "ok t/x=0");
+    EXPECT(reclaim_unknown("ann", "B", "t/y:1:0"), "quota t/y");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(resources(), "");
+}

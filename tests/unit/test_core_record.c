@@ -1,0 +1,388 @@
+/* test_core_record.c - what is made of records when the file is another one, when they cannot be
+ * true, when their units rest; and the numbers that have been given out. */
+#include "core_fixture.h"
+
+WORLD_SUITE(record);
+
+/* ---- the file has changed ---- */
+
+/* Takes nothing away from a holder; nothing new is granted until it fits. */
+Test(record, over_a_lowered_limit)
+{
+    EXPECT(define("semaphore s limit=4"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:2 pid=8"), "ok s=2,3");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    EXPECT(acquire("di", "D", "s:3"), "waiting");
+    EXPECT(restart("semaphore s limit=2"), "A B C D=impossible; A watch; B watch");
+    EXPECT(state("s"), "4/2 free=0 waiting=1+0");
+    EXPECT(reclaim("cy", "C"), "waiting");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(state("s"), "2/2 free=0 waiting=1+0");
+    EXPECT(process_gone("B"), "ok; C granted s=0");
+}
+
+Test(record, over_a_closed_resource)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(restart("semaphore s limit=0"), "A B");
+    EXPECT(reclaim("ann", "A"), "ok s=0");
+    EXPECT(reclaim("bob", "B"), "waiting");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(define("semaphore s limit=2"), "ok; B granted s=0,1");
+}
+
+Test(record, over_a_lowered_quota)
+{
+    EXPECT(define("semaphore s limit=5", "lock d"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
+    EXPECT(acquire("ann", "B", "s"), "ok s=2");
+    EXPECT(acquire("ann", "C", "d"), "ok d=0");
+    EXPECT(acquire("ann", "D", "d"), "waiting");
+    EXPECT(restart("semaphore s limit=5 max-units-per-user=1", "lock d",
+               "user leases=1 waiters=0 clients=1"),
+        "A B C D");
+    EXPECT(reclaim("ann", "A"), "ok s=0,1");
+    EXPECT(reclaim("ann", "D"), "waiting");
+    EXPECT(acquire("ann", "E", "s"), "quota");
+    EXPECT(reclaim("ann", "C"), "ok d=0");
+    EXPECT(end_lease("ann", "C"), "ok; D granted d=0");
+}
+
+/* A waiter that wants more than its user may ever have. */
+Test(record, beyond_a_lowered_quota)
+{
+    EXPECT(define("semaphore s limit=5"), "ok");
+    EXPECT(acquire("ann", "A", "s:5 pid=7"), "ok s=0,1,2,3,4");
+    EXPECT(acquire("bob", "B", "s:3"), "waiting");
+    EXPECT(restart("semaphore s limit=5 max-units-per-user=2"), "A B=impossible; A watch");
+}
+
+/* Its resource is not in the file any more: it drains. */
+Test(record, a_resource_that_is_gone)
+{
+    EXPECT(define("lock d", "pool g items=a,b select=first", "lock e"), "ok");
+    EXPECT(acquire("ann", "A", "d g pid=7"), "ok d=0 g=a");
+    EXPECT(acquire("bob", "B", "g:1 ttl=9"), "ok g=b");
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(acquire("cy", "D", "e d"), "waiting");
+    EXPECT(restart("lock e"), "A B C=unknown D=unknown; A watch");
+    EXPECT(resources(), "e d g");
+    EXPECT(acquire("cy", "E", "g"), "unknown g");
+    EXPECT(acquire("cy", "E", "e"), "ok e=0");
+    EXPECT(restart("lock e"), "A B E; A watch");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(resources(), "e g");
+    EXPECT(tick(9), "ok; B stop expired unheard");
+    EXPECT(resources(), "e");
+}
+
+/* ...and is back in the file while it drains. */
+Test(record, a_resource_that_is_gone_and_comes_back)
+{
+    EXPECT(define("lock d", "pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "d g pid=7"), "ok d=0 g=a");
+    EXPECT(restart("lock e"), "A; A watch");
+    EXPECT(define("lock e", "lock d", "pool g items=a,b select=first"), "ok");
+    EXPECT(resources(), "e d g");
+    EXPECT(acquire("bob", "B", "g:2"), "waiting");
+    EXPECT(state("g"), "1/2 free=1 waiting=1+0");
+    EXPECT(process_gone("A"), "ok; B granted g=a,b");
+}
+
+Test(record, an_item_that_is_gone)
+{
+    EXPECT(define("pool g items=a,b,c select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
+    EXPECT(acquire("bob", "B", "g:2"), "waiting");
+    EXPECT(restart("pool g items=c,b"), "A B; A watch");
+    EXPECT(state("g"), "2/2 free=0 waiting=1+0");
+    EXPECT(lease_state("A"), "granted g=a,b");
+    EXPECT(reclaim("bob", "B"), "waiting");
+    EXPECT(process_gone("A"), "ok; B granted g=c,b");
+    EXPECT(change("remove g a"), "unknown");
+}
+
+/* Operators' changes are made again before leases are: an item that was removed while it was held
+ * still drains, one that was added is still in service. */
+Test(record, items_changed_at_runtime)
+{
+    EXPECT(define("pool g items=a,b select=first"), "ok");
+    EXPECT(change("add g x"), "ok");
+    EXPECT(acquire("ann", "A", "g:3 pid=7"), "ok g=a,b,x");
+    EXPECT(change("remove g a"), "ok");
+    EXPECT(state("g"), "3/2 free=0 waiting=0+0");
+    crash(false);
+    EXPECT(define("pool g items=a,b select=first"), "ok");
+    EXPECT(change("remove g a"), "ok");
+    EXPECT(change("add g x"), "ok");
+    EXPECT(restore_all(), "A; A watch");
+    EXPECT(state("g"), "3/2 free=0 waiting=0+0");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(state("g"), "0/2 free=2 waiting=0+0");
+    EXPECT(acquire("bob", "B", "g:2"), "ok g=b,x");
+    EXPECT(change("reset g"), "ok");
+}
+
+Test(record, units_reserved_at_runtime)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(change("reserve s 0"), "ok");
+    crash(false);
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(change("reserve s 0"), "ok");
+    EXPECT(restore_all(), "A; A watch");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(state("s"), "0/2 free=1 waiting=1+0");
+    EXPECT(change("add s 0"), "ok; B granted s=0,1");
+}
+
+Test(record, instances)
+{
+    EXPECT(define("semaphore t/* limit=1 max-instances=2", "user instances=1"), "ok");
+    EXPECT(acquire("ann", "A", "t/x"), "ok t/x=0");
+    EXPECT(acquire("ann", "B", "t/x"), "waiting");
+    EXPECT(acquire("bob", "C", "t/y pid=7"), "ok t/y=0");
+    EXPECT(restart("semaphore t/* limit=1 max-instances=1"), "A C B; C watch");
+    EXPECT(resources(), "t/x t/y");
+    EXPECT(acquire("cy", "D", "t/z"), "quota t/z");
+    EXPECT(process_gone("C"), "ok");
+    EXPECT(resources(), "t/x");
+    EXPECT(reclaim("ann", "B"), "waiting");
+    EXPECT(tick(10), "ok; B granted t/x=0");
+}
+
+Test(record, another_kind_of_resource)
+{
+    EXPECT(define("semaphore s limit=2", "pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(acquire("bob", "B", "g pid=8"), "ok g=a");
+    EXPECT(acquire("cy", "C", "s g pid=9"), "ok s=1 g=b");
+    EXPECT(acquire("di", "D", "s"), "waiting");
+    EXPECT(restart("pool s items=a,b select=first", "lock g"), "A=kind B=kind C=kind D");
+    EXPECT(state("s"), "0/2 free=2 waiting=1+0");
+    EXPECT(state("g"), "0/1 free=1 waiting=0+0");
+    EXPECT(reclaim("di", "D"), "ok s=a");
+}
+
+/* Nothing is left behind of an instance that only a refused record was about. */
+Test(record, refused_instances)
+{
+    EXPECT(define("semaphore t/* limit=1", "pool u/* items=a max-instances=1"), "ok");
+    EXPECT(restore("A", "ann id=10 t/x:2"), "impossible");
+    EXPECT(resources(), "");
+    EXPECT(restore("A", "ann id=11 t/x:1:a:5"), "kind");
+    EXPECT(restore("A", "ann id=12 u/x:1:0:5"), "kind");
+    EXPECT(resources(), "");
+    EXPECT(restore("A", "ann id=13 z:1:0:5 u/x:1:0:5"), "kind");
+    EXPECT(resources(), "");
+    EXPECT(restore("A", "ann id=14 u/x:1:a:5 z:1:0:5 z:1:1:5"), "held");
+    EXPECT(resources(), "");
+    EXPECT(acquire("ann", "B", "u/y"), "ok u/y=a");
+}
+
+/* ---- records that cannot be true ---- */
+
+Test(record, duplicates)
+{
+    EXPECT(define("semaphore s limit=3", "pool g items=a,b"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann id=10 s:2:0,1:5 g:1:a:6 holder=x pid=7"), "ok; A watch");
+    EXPECT(restore("B", "ann id=10 s:1:2:7"), "held"); /* the id */
+    EXPECT(restore("B", "ann id=10 s"), "held");
+    EXPECT(restore("B", "bob id=11 s:1:1:7"), "held"); /* the unit */
+    EXPECT(restore("B", "bob id=11 s:1:2:7 g:1:a:8"), "held");
+    EXPECT(restore("B", "ann id=11 s:1:2:7 holder=x"), "held"); /* the identity */
+    EXPECT(restore("B", "ann id=11 g holder=x"), "held");
+    EXPECT(restore("B", "bob id=11 s:2:2,2:7"), "held"); /* itself */
+    EXPECT(restore("B", "bob id=11 s s"), "held");
+    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
+    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(restore("C", "bob id=11 s:1:2:7 holder=x"), "ok");
+    EXPECT(state("s"), "3/3 free=0 waiting=0+0");
+}
+
+Test(record, slots_beyond_everything)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(restore("A", "ann id=10 s:1:1000000:5 pid=7"), "held");
+    EXPECT(restore("A", "ann id=10 s:1:4000000000:5 pid=7"), "held");
+    EXPECT(restore("A", "ann id=10 s:2:9,700:5 pid=7"), "ok; A watch");
+    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
+    EXPECT(acquire("bob", "B", "s:2 wait=0"), "would-wait s");
+    EXPECT(acquire("bob", "B", "s:1"), "ok s=0");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(acquire("bob", "C", "s:2"), "ok s=1,2");
+}
+
+/* A unit that rests since another record's lease is over: resting is no bar, and held it does not
+ * rest any more. */
+Test(record, a_unit_that_rests)
+{
+    EXPECT(define("lock d cooldown=3"), "ok");
+    EXPECT(restore("A", "ann id=10 d:1:0:5 pid=7"), "ok; A watch");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(deadline(), "3");
+    EXPECT(restore("B", "bob id=11 d:1:0:6 pid=8"), "ok; B watch");
+    EXPECT(deadline(), "never");
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(tick(3), "ok");
+    EXPECT(process_gone("B"), "ok");
+    EXPECT(tick(6), "ok; C granted d=0");
+}
+
+/* ---- units at rest ---- */
+
+/* As long as without the restart, and no longer. */
+Test(record, units_go_on_resting)
+{
+    EXPECT(
+        define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"), "ok");
+    EXPECT(acquire("ann", "A", "s g"), "ok s=0 g=a");
+    EXPECT(acquire("ann", "B", "s pid=7"), "ok s=1");
+    EXPECT(tick(1), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(3), "ok");
+    EXPECT(restart("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"),
+        "A=rests B; B watch");
+    EXPECT(state("s"), "1/2 free=0 waiting=0+0");
+    EXPECT(state("g"), "0/2 free=1 waiting=0+0");
+    EXPECT(acquire("bob", "C", "s"), "waiting");
+    EXPECT(acquire("bob", "D", "g:2"), "waiting");
+    EXPECT(tick(5.999), "ok");
+    EXPECT(tick(6), "ok; C granted s=0");
+    EXPECT(restart("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first cooldown=9"),
+        "A=rests B C D; B watch");
+    EXPECT(reclaim("bob", "D"), "waiting");
+    EXPECT(tick(10), "ok; D granted g=a,b");
+}
+
+Test(record, rested_while_there_was_no_core)
+{
+    EXPECT(define("lock d cooldown=2"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(2), "ok");
+    EXPECT(restart("lock d cooldown=2"), "A=rested");
+    EXPECT(deadline(), "never");
+}
+
+/* By the file as it is now. */
+Test(record, another_cooldown)
+{
+    EXPECT(define("lock d cooldown=5", "lock e cooldown=5", "lock f cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "d e f"), "ok d=0 e=0 f=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(restart("lock d cooldown=2", "lock e"), "A=rests");
+    EXPECT(resources(), "d e");
+    EXPECT(acquire("bob", "B", "e"), "ok e=0");
+    EXPECT(deadline(), "2");
+}
+
+/* Not one that somebody has had since, or that an operator keeps. */
+Test(record, who_rests_no_more)
+{
+    EXPECT(define("lock d cooldown=5", "pool g items=a,b cooldown=5",
+               "semaphore t/* limit=1 cooldown=5"),
+        "ok");
+    EXPECT(acquire("ann", "A", "d g t/x"), "ok d=0 g=a t/x=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    crash(false);
+    EXPECT(
+        define("lock d cooldown=5", "lock g cooldown=5", "semaphore t/* limit=1 cooldown=5"), "ok");
+    EXPECT(restore_all(), "A=rests");
+    EXPECT(restore("B", "bob id=3 d:1:0:5 pid=7"), "ok; B watch");
+    EXPECT(state("d"), "1/1 free=0 waiting=0+0");
+    EXPECT(state("g"), "0/1 free=1 waiting=0+0");
+    EXPECT(resources(), "d g t/x");
+    EXPECT(tick(5), "ok");
+    EXPECT(resources(), "d g");
+    EXPECT(lease_state("B"), "granted d=0");
+}
+
+/* A record that cannot be true is no harm. */
+Test(record, rests_for_ever)
+{
+    EXPECT(define("semaphore s limit=1 cooldown=5"), "ok");
+    const struct remembered_unit units[] = {{.slot = 0}, {.slot = 4000000000}};
+    const struct remembered remembered = {.id = 3,
+        .is_held = true,
+        .rested_at = NEVER - 1,
+        .n_claims = 1,
+        .claims = {{.name = "s", .count = 2, .token = 5, .units = units}}};
+    struct effects effects = EFFECTS_INIT;
+    cr_expect_eq(core_restore_rest(the_core(), &remembered, 1, &effects), 0);
+    effects_clear(&effects);
+    effects_deinit(&effects);
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+}
+
+/* ---- numbers ---- */
+
+/* Even if the new core was told smaller ones. */
+Test(record, ids_and_tokens_go_on)
+{
+    EXPECT(define("semaphore s limit=5", "lock d"), "ok");
+    for (int i = 0; i < 20; i++) {
+        EXPECT(acquire("ann", "A", "s"), "ok s=0");
+        EXPECT(end_lease("ann", "A"), "ok");
+    }
+    EXPECT(acquire("ann", "B", "s d pid=7"), "ok s=0 d=0");
+    EXPECT(acquire("ann", "C", "s:2 pid=7"), "ok s=1,2");
+    uint64_t id = lease_of("C")->id, token = token_of("C", "s");
+    uint64_t old = token_of("B", "d");
+    crash(true);
+    EXPECT(define("semaphore s limit=5", "lock d"), "ok");
+    EXPECT(restore_all(), "B C; B watch; C watch");
+    cr_expect_eq(token_of("B", "d"), old);
+    cr_expect_eq(token_of("C", "s"), token);
+    cr_expect_gt(core_next_number(the_core()), id);
+    cr_expect_gt(core_next_number(the_core()), token);
+    EXPECT(acquire("bob", "D", "s"), "ok s=3");
+    cr_expect_gt(lease_of("D")->id, id);
+    cr_expect_gt(token_of("D", "s"), token);
+}
+
+/* Those of leases that ended while there was no core, too. */
+Test(record, numbers_of_what_rests)
+{
+    EXPECT(define("lock d cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    uint64_t id = lease_of("A")->id, token = token_of("A", "d");
+    EXPECT(end_lease("ann", "A"), "ok");
+    crash(true);
+    EXPECT(define("lock d cooldown=5"), "ok");
+    EXPECT(tick(5), "ok");
+    EXPECT(restore_all(), "A=rested");
+    EXPECT(acquire("ann", "B", "d"), "ok d=0");
+    cr_expect_gt(lease_of("B")->id, id);
+    cr_expect_gt(token_of("B", "d"), token);
+}
+
+/* Those of refused records too: they have been given out. */
+Test(record, numbers_of_refused_records)
+{
+    EXPECT(define("lock d", "pool g items=a"), "ok");
+    EXPECT(restore("A", "ann id=5000 g:1:0:7000"), "kind");
+    EXPECT(acquire("bob", "B", "d"), "ok d=0");
+    cr_expect_gt(lease_of("B")->id, 5000);
+    cr_expect_gt(token_of("B", "d"), 7000);
+}
+
+/* Smaller ones change nothing. */
+Test(record, numbers_that_are_larger_already)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(restore("A", "ann id=50 s:1:0:80 pid=7"), "ok; A watch");
+    EXPECT(restore("B", "ann id=3 s:1:1:70 pid=8"), "ok; B watch");
+    EXPECT(lines("s"), "B A | |");
+    EXPECT(acquire("bob", "C", "s"), "ok s=2");
+    cr_expect_eq(lease_of("C")->id, 100);
+    cr_expect_eq(token_of("C", "s"), 81);
+    EXPECT(lines("s"), "B A C | |");
+}

@@ -1,0 +1,369 @@
+/* test_core_stop.c - leases that are taken away: who is told, who is signalled, and when the units
+ * are free (doc/protocol.md, "Stopping"). */
+#include "core_fixture.h"
+
+#include <stdio.h>
+
+WORLD_SUITE(stop);
+
+/* With kill-after=3 the margin is 1 s: a client that is there gets 3.5 s, a process alone 3 s. */
+static void one_holder(const char *keys, const char *ask)
+{
+    char line[128], text[128];
+    snprintf(line, sizeof line, "lock d kill-after=3 %s", keys);
+    snprintf(text, sizeof text, "d %s", ask);
+    EXPECT(define(line), "ok");
+    EXPECT(acquire("ann", "A", text), "ok d=0");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+}
+
+/* ---- on-lost = kill ---- */
+
+Test(stop, kill_process_client)
+{
+    one_holder("", "pid=7");
+    EXPECT(tick(1), "ok");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(deadline(), "4.5");
+    EXPECT(good_until("A"), "never");
+    EXPECT(tick(4.499), "ok");
+    EXPECT(tick(4.5), "ok; A signal 9");
+    EXPECT(state("d"), "1/1 free=0 waiting=1+0");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, kill_process_client_that_obeys)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* The job's main process is gone, but its wrapper says when all of it is... */
+Test(stop, kill_process_that_obeys_before_its_client)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(2), "ok");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* ...as long as its time is not over... */
+Test(stop, kill_process_that_obeys_and_a_client_that_does_not)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(tick(3.499), "ok");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+/* ...or leaves. */
+Test(stop, kill_process_that_obeys_and_a_client_that_leaves)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(client_gone("ann"), "ok; B granted d=0");
+}
+
+Test(stop, kill_process_alone)
+{
+    one_holder("", "pid=7 signal=2");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(tick(1), "ok");
+    EXPECT(revoke("A"), "ok; A signal 2");
+    EXPECT(deadline(), "4");
+    EXPECT(tick(3.999), "ok");
+    EXPECT(tick(4), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* Again each second, for one that the kernel cannot end yet. Held until it is dead. */
+Test(stop, killed_again_and_again)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(3), "ok; A signal 9");
+    EXPECT(deadline(), "4");
+    EXPECT(tick(4), "ok; A signal 9");
+    EXPECT(tick(4.9), "ok");
+    EXPECT(tick(5), "ok; A signal 9");
+    EXPECT(lease_state("A"), "granted d=0");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+/* A daemon that was stopped itself sends one signal, not one for each second that it missed. */
+Test(stop, killed_once_after_a_long_pause)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(60), "ok; A signal 9");
+    EXPECT(deadline(), "61");
+}
+
+Test(stop, kill_connection_client)
+{
+    one_holder("", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(deadline(), "3.5");
+    EXPECT(tick(3.499), "ok");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+/* Of an earlier berthd, and not back yet. */
+Test(stop, kill_connection_absent)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann d:1:0:5 id=3 kill-after=3"), "ok");
+    EXPECT(acquire("bob", "B", "d"), "waiting");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(tick(2.999), "ok");
+    EXPECT(tick(3), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(stop, kill_time_client)
+{
+    one_holder("", "ttl=50");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, kill_time_alone)
+{
+    one_holder("", "ttl=50");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* ---- on-lost = term ---- */
+
+Test(stop, term_process_client)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(3.499), "ok");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, term_process_alone)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(2.999), "ok");
+    EXPECT(tick(3), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(stop, term_process_that_obeys)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(1), "ok");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+Test(stop, term_connection_client)
+{
+    one_holder("on-lost=term", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, term_connection_absent)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann d:1:0:5 id=3 kill-after=3 on-lost=term"), "ok");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(tick(3), "ok; A lost revoked unheard");
+}
+
+Test(stop, term_time_client)
+{
+    one_holder("on-lost=term", "ttl=50");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, term_time_alone)
+{
+    one_holder("on-lost=term", "ttl=50");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+}
+
+/* ---- on-lost = warn ---- */
+
+Test(stop, warn_process_client)
+{
+    one_holder("on-lost=warn", "pid=7");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, warn_process_alone)
+{
+    one_holder("on-lost=warn", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(stop, warn_connection_client)
+{
+    one_holder("on-lost=warn", "");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, warn_connection_absent)
+{
+    EXPECT(define("lock d"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann d:1:0:5 id=3 on-lost=warn"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard");
+    EXPECT(grace_until(), "never");
+}
+
+Test(stop, warn_time_client)
+{
+    one_holder("on-lost=warn", "ttl=50");
+    EXPECT(revoke("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, warn_time_alone)
+{
+    one_holder("on-lost=warn", "ttl=50");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(revoke("A"), "ok; A lost revoked unheard; B granted d=0");
+}
+
+/* ---- while it is being stopped ---- */
+
+/* The client leaves: what it had to do is ours from now on. */
+Test(stop, client_leaves_while_stopping)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(1), "ok");
+    EXPECT(client_gone("ann"), "ok; A signal 15");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+Test(stop, client_leaves_after_sigkill)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(tick(4.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+Test(stop, client_leaves_while_stopping_term)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(client_gone("ann"), "ok; A signal 15");
+    EXPECT(tick(3.5), "ok; A lost revoked unheard; B granted d=0");
+}
+
+Test(stop, client_leaves_while_stopping_connection)
+{
+    one_holder("", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(client_gone("ann"), "ok; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+/* Comes back in the middle of it: is told once more. */
+Test(stop, client_comes_back_while_stopping)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(tick(1), "ok");
+    EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked");
+    EXPECT(tick(3), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, process_was_gone_before)
+{
+    one_holder("", "pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(reclaim("ann", "A"), "ok d=0");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, revoked_twice)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(tick(2), "ok");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(deadline(), "3.5");
+}
+
+Test(stop, dropped_while_stopping)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(drop("A"), "ok; A lost dropped; B granted d=0");
+    EXPECT(deadline(), "never");
+}
+
+Test(stop, bound_to_another_process_while_stopping)
+{
+    one_holder("", "");
+    EXPECT(revoke("A"), "ok; A stop revoked");
+    EXPECT(bind_to("ann", "A", 8), "ok; A watch");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, renewed_while_stopping)
+{
+    one_holder("max-hold=5", "pid=7");
+    EXPECT(renew("A", 0), "ok");
+    EXPECT(tick(5), "ok; A watch; A stop max-hold");
+    EXPECT(renew("A", 0), "lost");
+}
+
+/* ---- those who wait ---- */
+
+Test(stop, revoke_and_drop_of_waiters)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "s:2 pid=7 on-lost=kill"), "waiting");
+    EXPECT(acquire("di", "D", "s"), "waiting");
+    EXPECT(revoke("B"), "ok; B denied cancelled");
+    EXPECT(drop("C"), "ok; C denied cancelled; D granted s=1");
+}
+
+/* ---- drop ---- */
+
+Test(stop, drop_of_holders)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(acquire("ann", "T", "s ttl=9"), "ok s=1");
+    EXPECT(acquire("cy", "C", "s"), "ok s=2");
+    EXPECT(acquire("bob", "B", "s:3"), "waiting");
+    EXPECT(drop("C"), "ok; C lost dropped");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(drop("T"), "ok; T lost dropped unheard");
+    EXPECT(drop("A"), "ok; A lost dropped unheard; B granted s=0,1,2");
+    EXPECT(deadline(), "never");
+}
