@@ -92,6 +92,25 @@ Test(journal_damage, cut_and_opened)
     journal_close(&journal);
 }
 
+/* A waiting lease's record is short, and will be long once it is granted. */
+Test(journal_damage, moved_with_room_for_what_they_may_become)
+{
+    open_new();
+    for (size_t i = 0; i < 5; i++) {
+        put(i, 20, 5000);
+    }
+    cr_assert_eq(truncate(journal_path, scratch_size(journal_path) - 1), 0);
+    cr_assert_eq(reopen(), JOURNAL_DAMAGED);
+    cr_assert_eq(seen.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        cr_assert(journal_write(&journal, seen.slots[i], record_text(i, 5000), 5000));
+    }
+    cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
+    cr_expect_eq(seen.n, 5);
+    cr_expect_eq(seen.lengths[4], 5000);
+    journal_close(&journal);
+}
+
 /* One byte, all of its bits, of all that means something: the header, and every extent that was
  * ever used, as far as it was. */
 static void flip(size_t offset, size_t expected_gone)
