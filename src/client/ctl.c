@@ -31,6 +31,8 @@ struct command {
 
 static const struct command commands[] = {
     {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, 0, show_status, show_status_json},
+    {COMMAND_revoke, "LEASE", 0, 0, show_nothing, NULL},
+    {COMMAND_drop, "LEASE", 0, 0, show_nothing, NULL},
     {COMMAND_limit, "NAME N", 0, 0, show_nothing, NULL},
     {COMMAND_add, "NAME ITEM", 0, 0, show_nothing, NULL},
     {COMMAND_remove, "NAME ITEM", 0, 0, show_nothing, NULL},
@@ -74,14 +76,20 @@ static int print_help(void)
         const struct command_row *row = &command_table[commands[i].request];
         printf("  %-8s %-24s %s\n", row->word, commands[i].arguments, row->help);
     }
-    printf("\n"
-           "  -S, --socket PATH|user   else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n"
-           "                           user: one's own daemon\n"
-           "  -h, --help               this text\n"
-           "  -V, --version            the version of berthctl alone\n"
-           "\n"
-           "Exit status: 0 done; 64 wrong usage; 69 berthd cannot be reached or does not answer\n"
-           "within 5 seconds; 77 not permitted; 78 no such resource or item, or not possible.\n");
+    printf(
+        "\n"
+        "  -S, --socket PATH|user   else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n"
+        "                           user: one's own daemon\n"
+        "  -h, --help               this text\n"
+        "  -V, --version            the version of berthctl alone\n"
+        "\n"
+        "A LEASE is a word that status shows in that column; the job has it in $BERTH_LEASE.\n"
+        "BOUND there is what a lease lasts as long as, if that is no process; a lease is away\n"
+        "while nobody is connected for it.\n"
+        "\n"
+        "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
+        "or does not answer within 5 seconds; 77 not permitted; 78 no such resource or item, or\n"
+        "not possible.\n");
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

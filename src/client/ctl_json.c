@@ -29,6 +29,11 @@ static json_t *number_value(uint64_t number)
     return json_integer((json_int_t)number); /* at most INT64_MAX, as parsed */
 }
 
+static json_t *optional_value(const struct optional *optional)
+{
+    return optional->is_given ? number_value(optional->number) : json_null();
+}
+
 static json_t *digits_value(uint64_t number)
 {
     return json_sprintf("%llu", (unsigned long long)number);
@@ -158,6 +163,10 @@ static json_t *holder_value(const struct status_lease *lease, bool is_pool)
     json_object_set_new(object, "token", digits_value(lease->token));
     set_who(object, lease);
     json_object_set_new(object, "age_ms", number_value(lease->age));
+    json_object_set_new(object, "bound", text_value(lease->bound));
+    json_object_set_new(object, "away", json_boolean(lease->away));
+    json_object_set_new(object, "left_ms", optional_value(&lease->left));
+    json_object_set_new(object, "stopping", text_value(lease->stopping));
     return object;
 }
 
@@ -171,6 +180,7 @@ static json_t *waiter_value(const struct status_lease *lease)
     json_object_set_new(object, "priority", json_integer(lease->priority));
     json_object_set_new(object, "blocked", text_value(lease->blocked));
     json_object_set_new(object, "age_ms", number_value(lease->age));
+    json_object_set_new(object, "away", json_boolean(lease->away));
     return object;
 }
 
@@ -241,6 +251,7 @@ void json_print(const struct status *status, struct text *out)
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "draining", json_boolean(status->draining));
+    json_object_set_new(object, "grace_ms", optional_value(&status->grace));
     json_object_set_new(object, "resources", resources);
     char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     add_without_del(out, json);

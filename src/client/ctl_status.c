@@ -12,6 +12,7 @@
 enum field_type {
     FIELD_TEXT,
     FIELD_NUMBER,
+    FIELD_OPTIONAL,
     FIELD_SIGNED,
     FIELD_FLAG,
     FIELD_WORDS,
@@ -41,6 +42,7 @@ static const struct field status_fields[] = {
     STATUS("draining", FIELD_FLAG, draining),
     STATUS("held", FIELD_NUMBER, held),
     STATUS("waiting", FIELD_NUMBER, waiting),
+    STATUS("grace", FIELD_OPTIONAL, grace),
     {0},
 };
 
@@ -73,6 +75,10 @@ static const struct field lease_fields[] = {
     LEASE("pid", FIELD_NUMBER, pid),
     LEASE("uid", FIELD_NUMBER, uid),
     LEASE("age", FIELD_NUMBER, age),
+    LEASE("bound", FIELD_TEXT, bound),
+    LEASE("away", FIELD_FLAG, away),
+    LEASE("left", FIELD_OPTIONAL, left),
+    LEASE("stopping", FIELD_TEXT, stopping),
     LEASE("holder", FIELD_TEXT, holder),
     LEASE("reason", FIELD_TEXT, reason),
     LEASE("program", FIELD_TEXT, program),
@@ -97,6 +103,12 @@ static bool flag_parse(const char *value, bool *flagp)
     return *flagp || strcmp(value, "0") == 0;
 }
 
+static bool optional_parse(const char *value, struct optional *optional)
+{
+    optional->is_given = true;
+    return number_parse(value, INT64_MAX, &optional->number);
+}
+
 static bool field_take(const struct field *field, char *value, char *record)
 {
     void *member = record + field->offset;
@@ -106,6 +118,8 @@ static bool field_take(const struct field *field, char *value, char *record)
         return percent_decode(value);
     case FIELD_NUMBER:
         return number_parse(value, INT64_MAX, member);
+    case FIELD_OPTIONAL:
+        return optional_parse(value, member);
     case FIELD_SIGNED:
         return signed_number_parse(value, INT64_MAX, member);
     case FIELD_FLAG:

@@ -16,17 +16,25 @@ struct words {
     bool is_cut; /* the daemon had no room for all of them */
 };
 
+struct optional {
+    bool is_given;
+    uint64_t number;
+};
+
 /* A holder or a waiter. */
 struct status_lease {
     char *line; /* what all strings point into */
     const char *id;
     struct words units; /* of a holder: items, or slots and ranges of slots, "3-7" */
     uint64_t token; /* of a holder */
+    const char *bound, *stopping; /* of a holder */
+    struct optional left; /* milliseconds, of a holder whose time is limited */
     uint64_t position, wants; /* of a waiter */
     int64_t priority; /* of a waiter */
     const char *blocked; /* of a waiter */
     uint64_t pid, uid;
     uint64_t age; /* milliseconds */
+    bool away; /* no connection belongs to it */
     const char *holder, *reason, *program;
     const char *user; /* the name of uid; whoever fills it in owns it */
 };
@@ -57,6 +65,7 @@ struct status {
     bool begun; /* the `ok` line has been taken */
     bool draining;
     uint64_t held, waiting; /* leases on this host */
+    struct optional grace; /* milliseconds */
     struct status_resource *resources;
     size_t n_resources, size;
 };

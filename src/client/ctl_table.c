@@ -147,11 +147,14 @@ static const struct column lease_columns[] = {
     {.title = "PLACE"},
     {.title = "UNITS", .least = 8},
     {.title = "AGE", .is_right = true},
+    {.title = "LEFT", .is_right = true, .is_optional = true},
     {.title = "PID", .is_right = true},
     {.title = "USER", .least = 8},
     {.title = "PROGRAM", .is_optional = true, .least = 8},
     {.title = "PRIO", .is_right = true, .is_optional = true},
     {.title = "BLOCKED", .is_optional = true},
+    {.title = "BOUND", .is_optional = true},
+    {.title = "STATE", .is_optional = true},
     {.title = "LEASE"},
     {.title = "HOLDER", .is_optional = true, .least = 8},
     {.title = "REASON", .is_optional = true, .least = 12},
@@ -170,12 +173,41 @@ static void add_units(struct grid *grid, const struct words *units)
     grid_add(grid, &cell);
 }
 
-/* What holders and waiters have in common. */
-static void add_who(struct grid *grid, const struct status_lease *lease)
+static void add_times(struct grid *grid, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
     text_add_age(&cell, lease->age);
     grid_add(grid, &cell);
+    text_add(&cell, "");
+    if (lease->left.is_given) {
+        text_add_age(&cell, lease->left.number);
+    }
+    grid_add(grid, &cell);
+}
+
+/* Nothing for a lease that lasts as long as a process, and has its client. */
+static void add_life(struct grid *grid, const struct status_lease *lease)
+{
+    bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
+    struct text state = TEXT_INIT;
+    add_string(grid, is_usual ? NULL : lease->bound);
+    text_add(&state, "");
+    if (lease->stopping) {
+        text_add(&state, "stopping (");
+        text_add_escaped(&state, lease->stopping);
+        text_add(&state, ")");
+    }
+    if (lease->away) {
+        text_add(&state, state.length > 0 ? ", away" : "away");
+    }
+    grid_add(grid, &state);
+}
+
+/* What holders and waiters have in common. */
+static void add_who(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    add_times(grid, lease);
     add_number(grid, lease->pid);
     if (lease->user) {
         add_string(grid, lease->user);
@@ -189,6 +221,7 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     }
     grid_add(grid, &cell);
     add_string(grid, lease->blocked);
+    add_life(grid, lease);
     add_string(grid, lease->id);
     add_string(grid, lease->holder);
     add_string(grid, lease->reason);
@@ -270,6 +303,11 @@ void table_print(const struct status *status, const struct table_style *style, s
     if (status->draining) {
         text_add_format(out, "draining: nothing is granted on this host; %llu held\n",
             (unsigned long long)status->held);
+    }
+    if (status->grace.is_given) {
+        text_add(out, "grace: berthd was started anew, and waits ");
+        text_add_age(out, status->grace.number);
+        text_add(out, " more for the clients that it had before\n");
     }
     grid_print_titles(&resources, out);
     size_t row = 0;

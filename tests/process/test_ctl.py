@@ -51,6 +51,9 @@ def served(berthctl, fake, *args, answer, **options):
     (["pause", "a=b\n"], "pause a%3Db%0A"),
     (["resume", "gpus"], "resume gpus"),
     (["reset", "gpus"], "reset gpus"),
+    (["revoke", "3f9k"], "revoke 3f9k"),
+    (["drop", "3f9k"], "drop 3f9k"),
+    (["revoke", "a b"], "revoke a%20b"),
     (["undrain"], "undrain"),
     (["reload"], "reload"),
 ])
@@ -63,6 +66,9 @@ def test_what_it_sends(berthctl, fake, args, line):
 @pytest.mark.parametrize("args, hint", [
     ([], "no command"),
     (["revolve"], "no such command: revolve"),
+    (["revoke"], "usage: berthctl revoke LEASE"),
+    (["drop", "3f9k", "3f9m"], "usage: berthctl drop LEASE"),
+    (["drop", "3f9k", "--reason", "r"], "usage: berthctl drop LEASE"),
     (["stat"], "no such command: stat"),  # no prefixes
     (["\x1b[2J"], r"no such command: \x1b[2J"),
     (["--nothing"], "no such option: --nothing"),
@@ -91,7 +97,7 @@ def test_wrong_usage(berthctl, fake, args, hint):
 def test_help_names_every_command(berthctl, args):
     done = berthctl(*args)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("status limit add remove reserve pause resume reset drain undrain reload ping"
+    for word in ("status revoke drop limit add remove reserve pause resume reset drain undrain reload ping"
                  " version -S $BERTH_SOCKET").split():
         assert f" {word} " in done.stdout.replace(",", " ").replace(";", " ")
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -134,6 +140,8 @@ def test_refusals(berthctl, fake, answer, status, text):
     ("ping", "\x01\n"),
     ("ping", "x" * 5000 + "\n"),
     ("status", "ok draining=maybe\nend\n"),
+    ("status", "ok grace=soon\nend\n"),
+    ("status", "ok\nresource a kind=lock\nholder a units=0 left=-1\nend\n"),
     ("status", "ok\nresource a\nend\n"),
     ("status", "ok\nholder a units=0\nend\n"),
     ("version", "ok\n"),
@@ -370,24 +378,26 @@ def test_status_of_an_idle_host(daemon, ok, status):
 
 def test_holders_and_waiters(daemon, ok, status):
     holder, waiter = daemon.client(), daemon.client()
-    lease = holder.request(
-        "acquire etl:2 holder=job%2012 reason=weekly%20load program=etl-load pid=4711").split()[1]
-    waiting = waiter.request("acquire etl priority=0 pid=4712 reason=%1b[2J").split()[1]
+    own, parent = os.getpid(), os.getppid()
+    lease = holder.request("acquire etl:2 holder=job%2012 reason=weekly%20load program=etl-load"
+                           f" pid={own}").split()[1]
+    waiting = waiter.request(f"acquire etl priority=0 pid={parent} reason=%1b[2J").split()[1]
     etl = status("etl")
     assert (etl["limit"], etl["in_use"], etl["free"], etl["waiting"]) == (2, 2, 0, 1)
     assert etl["holders"] == [{
-        "lease": lease, "units": [0, 1], "units_cut": False, "pid": 4711, "uid": os.geteuid(),
+        "lease": lease, "units": [0, 1], "units_cut": False, "pid": own, "uid": os.geteuid(),
         "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
         "program": "etl-load", "reason": "weekly load", "holder": "job 12",
-        "age_ms": etl["holders"][0]["age_ms"]}]
+        "age_ms": etl["holders"][0]["age_ms"], "bound": "process", "away": False,
+        "left_ms": None, "stopping": None}]
     assert int(etl["holders"][0]["token"]) > 0
     assert [(row["lease"], row["position"], row["wants"], row["pid"], row["reason"],
-             row["program"], row["priority"], row["blocked"]) for row in etl["waiters"]] == [
-        (waiting, 1, 1, 4712, "\x1b[2J", None, 0, None)]
+             row["program"], row["priority"], row["blocked"], row["away"]) for row in etl["waiters"]] == [
+        (waiting, 1, 1, parent, "\x1b[2J", None, 0, None, False)]
     lines = ok("status", "etl").splitlines()
     assert lines[1].split() == ["etl", "semaphore", "2", "2", "0", "1"]
     held, queued = lines[3].split(), lines[4].split()
-    assert held[0] == "held" and held[1] == "0-1" and held[3] == "4711"
+    assert held[0] == "held" and held[1] == "0-1" and held[3] == str(own)
     assert lines[3].endswith("job 12  weekly load")
     assert queued[:3] == ["#1", "wants", "1"] and queued[-1] == r"\x1b[2J"
 

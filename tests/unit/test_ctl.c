@@ -228,7 +228,7 @@ static const char *const whole[] = {
     " reason=driver%20upgrade changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
     " reserve=gpu1,broken%20fan,%20left draining=gpu9 new_key=x",
     "holder 3f9k units=gpu0,gpu9 token=9007199254740993 pid=4711 uid=1000 age=123456"
-    " holder=job-12 reason=weekly%20load program=train",
+    " bound=process holder=job-12 reason=weekly%20load program=train",
     "new_line of=a later=daemon",
     "waiter 3f9m position=1 wants=2 pid=4712 uid=1000 age=61000 priority=-5 blocked=quota",
     "waiter 3f9n position=2 wants=1 pid=4713 uid=1001 age=1000 priority=0 program=%1b[2J",
@@ -281,12 +281,18 @@ Test(status, whole)
     cr_expect_str_eq(holder->holder, "job-12");
     cr_expect_str_eq(holder->reason, "weekly load");
     cr_expect_str_eq(holder->program, "train");
+    cr_expect_str_eq(holder->bound, "process");
+    cr_expect_null(holder->stopping);
+    cr_expect_not(holder->left.is_given);
+    cr_expect_not(holder->away);
 
     const struct status_lease *waiter = &gpus->waiters.list[0];
     cr_expect_eq(waiter->position, 1);
     cr_expect_eq(waiter->wants, 2);
     cr_expect_eq(waiter->priority, -5);
     cr_expect_str_eq(waiter->blocked, "quota");
+    cr_expect_not(waiter->away);
+    cr_expect_not(status.grace.is_given);
     cr_expect_null(waiter->program);
 
     const struct status_resource *market = &status.resources[1];
@@ -303,6 +309,7 @@ Test(status, nonsense)
     static const char *const lines[] = {
         "",
         "fine",
+        "ok draining=0 grace=soon",
         "holder 3f9k units=0", /* of no resource */
         "resource",
         "resource a scope=host", /* without a kind */
@@ -315,7 +322,7 @@ Test(status, nonsense)
     };
     for (size_t i = 0; i < N(lines); i++) {
         struct status status = STATUS_INIT;
-        if (i >= 2) {
+        if (i >= 3) {
             cr_assert_eq(status_take(&status, "ok draining=1"), ANSWER_MORE);
         }
         cr_expect_eq(status_take(&status, lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
@@ -452,6 +459,34 @@ Test(table, draining_host)
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n");
 }
 
+/* How leases end: bound to what, how soon, being stopped, without a client. */
+static const char *const lives[] = {
+    "ok draining=0 held=4 waiting=1 grace=8999",
+    "resource a kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=1",
+    "holder 3a units=0 token=1 pid=11 uid=1 age=9000 bound=process away=1",
+    "holder 3b units=1 token=2 pid=12 uid=1 age=9000 bound=connection",
+    "holder 3c units=2 token=3 pid=13 uid=1 age=9000 bound=time away=1 left=0",
+    "holder 3d units=3 token=4 pid=14 uid=1 age=9000 bound=process away=1 stopping=max-hold",
+    "holder 3e units=4 token=5 pid=15 uid=1 age=9000 bound=process stopping=%1b left=7200000",
+    "waiter 3f position=1 wants=1 pid=16 uid=1 age=1000 priority=0 away=1",
+    "end",
+};
+
+Test(table, how_leases_end)
+{
+    expect_table(lives, N(lives), &(struct table_style){0},
+        "grace: berthd was started anew, and waits 8s more for the clients that it had before\n"
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "a     semaphore      4     4     0     1\n"
+        "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                      LEASE\n"
+        "  held   0         9s          11  alice              away                       3a\n"
+        "  held   1         9s          12  1      connection                             3b\n"
+        "  held   2         9s     0s   13  1      time        away                       3c\n"
+        "  held   3         9s          14  1                  stopping (max-hold), away  3d\n"
+        "  held   4         9s  2h00m   15  1                  stopping (\\x1b)            3e\n"
+        "  #1     wants 1   1s          16  1                  away                       3f\n");
+}
+
 static const char *const reasons[] = {
     "ok draining=0 held=1 waiting=0",
     "resource nightly-etl kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=0",
@@ -521,7 +556,7 @@ Test(json, whole)
 {
     char *json = json_of(whole, N(whole));
     cr_expect_str_eq(json,
-        "{\"version\":1,\"draining\":false,\"resources\":["
+        "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"resources\":["
         "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"limit\":3,\"in_use\":3,"
         "\"free\":0,\"cooling\":1,\"waiting\":2,\"paused\":true,"
         "\"pause_reason\":\"driver upgrade\",\"changed\":[\"limit\",\"items\"],"
@@ -533,13 +568,14 @@ Test(json, whole)
         "\"holders\":[{\"lease\":\"3f9k\",\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false,"
         "\"token\":\"9007199254740993\",\"pid\":4711,\"uid\":1000,\"user\":null,"
         "\"program\":\"train\",\"reason\":\"weekly load\",\"holder\":\"job-12\","
-        "\"age_ms\":123456}],"
+        "\"age_ms\":123456,\"bound\":\"process\",\"away\":false,\"left_ms\":null,"
+        "\"stopping\":null}],"
         "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"pid\":4712,\"uid\":1000,"
         "\"user\":null,\"program\":null,\"reason\":null,\"holder\":null,\"priority\":-5,"
-        "\"blocked\":\"quota\",\"age_ms\":61000},"
+        "\"blocked\":\"quota\",\"age_ms\":61000,\"away\":false},"
         "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"pid\":4713,\"uid\":1001,"
         "\"user\":null,\"program\":\"\\u001B[2J\",\"reason\":null,\"holder\":null,"
-        "\"priority\":0,\"blocked\":null,\"age_ms\":1000}]},"
+        "\"priority\":0,\"blocked\":null,\"age_ms\":1000,\"away\":false}]},"
         "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\",\"limit\":5,"
         "\"in_use\":7,\"free\":0,\"cooling\":0,\"waiting\":0,\"paused\":false,"
         "\"pause_reason\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
@@ -547,11 +583,32 @@ Test(json, whole)
         "\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9p\",\"units\":[0,1,2,3,5],\"units_cut\":true,"
         "\"token\":\"7\",\"pid\":1,\"uid\":0,\"user\":null,\"program\":null,\"reason\":null,"
-        "\"holder\":null,\"age_ms\":0}],\"waiters\":[]},"
+        "\"holder\":null,\"age_ms\":0,\"bound\":null,\"away\":false,\"left_ms\":null,"
+        "\"stopping\":null}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"limit\":0,\"in_use\":0,"
         "\"free\":0,\"cooling\":0,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
         "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
         "\"holders\":[],\"waiters\":[]}]}\n");
+    free(json);
+}
+
+Test(json, how_leases_end)
+{
+    char *json = json_of(lives, N(lives));
+    cr_expect(strstr(json, "\"grace_ms\":8999,"));
+    static const char *const ends[] = {
+        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"connection\",\"away\":false,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"time\",\"away\":true,\"left_ms\":0,\"stopping\":null}",
+        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":\"max-hold\"}",
+        "\"bound\":\"process\",\"away\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\"}",
+        "\"age_ms\":1000,\"away\":true}",
+    };
+    const char *at = json;
+    for (size_t i = 0; i < N(ends); i++) {
+        at = strstr(at, ends[i]);
+        cr_assert(at, "%s\n%s", ends[i], json);
+    }
     free(json);
 }
 

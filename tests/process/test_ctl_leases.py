@@ -1,0 +1,220 @@
+"""berthctl and how leases end: revoke, drop, and what status shows of it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import read_line
+from daemon_help import held
+from lines import DEADLINE
+from lost_help import asked_until
+
+as_nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+
+CONFIG = """
+[lock deploy]
+kill-after = 1h
+[semaphore etl]
+limit = 3
+max-hold = 2h
+"""
+JOB = ["sh", "-c", "echo begun; read line; echo ended"]
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+@pytest.fixture
+def status(berthctl):
+    def run(*names):
+        done = berthctl("status", "--json", *names)
+        assert (done.returncode, done.stderr) == (0, "")
+        answer = json.loads(done.stdout)
+        return answer["resources"][0] if names else answer
+    return run
+
+
+@pytest.fixture
+def begun(berth, status):
+    """A job under `berth run deploy`: the wrapper and the lease."""
+    process = berth.start("run", "deploy", "--", *JOB, stdin=subprocess.PIPE)
+    assert read_line(process.stdout) == "begun"
+    return process, status("deploy")["holders"][0]["lease"]
+
+
+@pytest.fixture
+def sleeper():
+    """A process that ignores what would stop it, until it is killed."""
+    process = subprocess.Popen(
+        ["sh", "-c", "trap '' TERM; echo; while :; do read line; done"], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, start_new_session=True)
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+
+
+def silently(done):
+    return (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# ---- revoke, drop ----
+
+def test_revoke_stops_the_job(daemon, berthctl, status, begun):
+    process, lease = begun
+    assert silently(berthctl("revoke", lease))
+    assert process.wait(DEADLINE) == 124  # while its input is open
+    assert process.stdout.read() == b""
+    assert b"revoked" in process.stderr.read()
+    assert status("deploy")["in_use"] == 0
+    assert re.search(rf"revoke {lease} \(deploy, .*asked by uid {os.geteuid()}\b",
+                     daemon.log.read_text())
+
+
+def test_drop_leaves_the_job_alone(daemon, berthctl, status, begun):
+    process, lease = begun
+    assert silently(berthctl("drop", lease))
+    assert status("deploy")["in_use"] == 0
+    assert process.poll() is None
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    assert read_line(process.stdout) == "ended"
+    assert re.search(rf"drop {lease} \(deploy, .*asked by uid {os.geteuid()}\b",
+                     daemon.log.read_text())
+
+
+@pytest.mark.parametrize("verb", ["revoke", "drop"])
+def test_waiters_leave_the_queue(daemon, berth, berthctl, status, verb):
+    client = daemon.client()
+    held(client, "acquire deploy")
+    process = berth.start("run", "deploy", "--", "true")
+    asked_until(daemon, lambda _: status("deploy")["waiters"])
+    assert silently(berthctl(verb, status("deploy")["waiters"][0]["lease"]))
+    assert process.wait(DEADLINE) == 75
+    assert status("deploy")["waiters"] == []
+    assert status("deploy")["in_use"] == 1
+
+
+@pytest.mark.parametrize("verb", ["revoke", "drop"])
+def test_a_lease_that_is_over(daemon, berthctl, verb):
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    assert client.request(f"release {lease}") == "ok"
+    done = berthctl(verb, lease)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"berthctl: {verb}: that lease is over (lost)\n"
+
+
+@pytest.mark.parametrize("verb", ["revoke", "drop"])
+def test_what_is_no_lease(daemon, berthctl, verb):
+    done = berthctl(verb, "nightly-etl")
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == f"berthctl: {verb}: not a lease (bad-value)\n"
+
+
+@needs_root
+@pytest.mark.parametrize("verb", ["revoke", "drop"])
+def test_other_users_may_not(daemon, berthctl, status, verb):
+    lease = held(daemon.client(), "acquire deploy")
+    done = berthctl(verb, lease, **as_nobody)
+    assert (done.returncode, done.stdout) == (77, "")
+    assert done.stderr.startswith(f"berthctl: {verb}: ")
+    assert done.stderr.endswith(
+        "; only the lease's own user, root, the daemon's user, and admin-users and admin-groups of"
+        " the resource or of [daemon] may\n")
+    assert status("deploy")["in_use"] == 1
+
+
+@needs_root
+@pytest.mark.parametrize("verb", ["revoke", "drop"])
+def test_its_own_user_and_admins_may(berthd, berth, berthctl, status, verb):
+    daemon = berthd("[lock own]\n[lock theirs]\nadmin-users = nobody\n")
+    done = berth("acquire", "--ttl", "1h", "own", **as_nobody)
+    assert done.returncode == 0, done.stderr
+    held(daemon.client(), "acquire theirs")
+    for name in "own", "theirs":
+        lease = status(name)["holders"][0]["lease"]
+        assert silently(berthctl(verb, lease, **as_nobody))
+    asked_until(daemon, lambda _: status("own")["in_use"] == 0)
+
+
+# ---- status ----
+
+def cells(berthctl, name):
+    """The rows of holders and waiters, by the titles above them."""
+    lines = berthctl("status", name).stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  PLACE"))
+    starts = [match.start() for match in re.finditer(r"\S+", lines[at])]
+    titles = lines[at].split()
+    rows = []
+    for line in lines[at + 1:]:
+        row = {}
+        for title, start, end in zip(titles, starts, starts[1:] + [None]):
+            row[title] = line[start:end].strip()
+        rows.append(row)
+    return rows
+
+
+def test_what_leases_are_bound_to(daemon, berthctl, status, sleeper):
+    client, other = daemon.client(), daemon.client()
+    bound = {
+        "process": held(client, f"acquire deploy pid={sleeper.pid}"),
+        "time": held(other, "acquire etl ttl=1h"),
+        "connection": held(client, "acquire etl"),
+    }
+    other.close()
+    asked_until(daemon, lambda _: status("etl")["holders"][0]["away"])
+    by_lease = {row["lease"]: row for row in status("etl")["holders"] + status("deploy")["holders"]}
+    for word, lease in bound.items():
+        row = by_lease[lease]
+        assert (row["bound"], row["away"], row["stopping"]) == (word, word == "time", None)
+    assert by_lease[bound["process"]]["left_ms"] is None
+    assert 3590000 < by_lease[bound["time"]]["left_ms"] <= 3600000
+    assert 7190000 < by_lease[bound["connection"]]["left_ms"] <= 7200000
+    assert "BOUND" not in cells(berthctl, "deploy")[0]
+    rows = cells(berthctl, "etl")
+    assert [(row["BOUND"], row["STATE"]) for row in rows] == [("time", "away"), ("connection", "")]
+    assert [row["LEASE"] for row in rows] == [bound["time"], bound["connection"]]
+    out = berthctl("status", "etl").stdout
+    assert re.search(r" (59m5\ds|1h00m) ", out) and re.search(r" (1h59m|2h00m) ", out)
+
+
+def test_what_is_being_stopped(daemon, berthctl, status, sleeper):
+    """kill-after is long: it stays like this until the process has ended."""
+    client = daemon.client()
+    lease = held(client, f"acquire deploy pid={sleeper.pid}")
+    client.close()
+    asked_until(daemon, lambda _: status("deploy")["holders"][0]["away"])
+    assert silently(berthctl("revoke", lease))
+    row = status("deploy")["holders"][0]
+    assert (row["stopping"], row["away"], row["bound"]) == ("revoked", True, "process")
+    assert cells(berthctl, "deploy")[0]["STATE"] == "stopping (revoked), away"
+    os.kill(sleeper.pid, signal.SIGKILL)
+    asked_until(daemon, lambda _: status("deploy")["in_use"] == 0)
+
+
+def test_a_grace(daemon, berthctl, status):
+    """Nobody comes back for a lease that was bound to its connection, nor for a place."""
+    assert status()["grace_ms"] is None
+    holder, waiter = daemon.client(), daemon.client()
+    held(holder, "acquire deploy")
+    assert waiter.request("acquire deploy").startswith("waiting ")
+    daemon.kill()
+    daemon.start()
+    assert 0 < status()["grace_ms"] <= 10000
+    deploy = status("deploy")
+    assert [row["away"] for row in deploy["holders"] + deploy["waiters"]] == [True, True]
+    first, *rest = berthctl("status").stdout.splitlines()
+    assert re.fullmatch(r"grace: berthd was started anew, and waits \d+s more for the clients that"
+                        " it had before", first)
+    assert rest[0].startswith("NAME ")
+    assert [row["STATE"] for row in cells(berthctl, "deploy")] == ["away", "away"]
