@@ -393,6 +393,22 @@ Test(process, a_signal_to_the_dead_fails)
     close(fd);
 }
 
+/* The number is that of a group again, but another's. */
+Test(process, a_group_whose_leader_has_gone_is_not_signalled)
+{
+    struct child child = child_start(NULL), another = child_start_in_group(0);
+    struct process process = child_process(&child);
+    int fd = process_open(&process);
+    child_end(&child);
+    child_reap(&child, 0);
+    process.pid = another.pid;
+    cr_expect_not(process_signal(fd, &process, SIGTERM));
+    cr_expect_eq(errno, ESRCH);
+    child_end(&another);
+    cr_expect(WIFEXITED(child_reap(&another, 0)));
+    close(fd);
+}
+
 static void become_a_user(void)
 {
     if (setresuid(1000, 1000, 1000) < 0) {
