@@ -96,9 +96,8 @@ static struct lease *restore_lease(
 /* What ended lately: whether its units still rest, so that the record has to stay. */
 static bool restore_rest(struct server *server, const struct found *found, nanoseconds now)
 {
-    nanoseconds until = found->remembered->is_held
-        ? core_restore_rest(server->core, found->remembered, now, &server->store->effects)
-        : 0;
+    nanoseconds until =
+        core_restore_rest(server->core, found->remembered, now, &server->store->effects);
     if (until != 0 && found->slot != RECORD_NONE) {
         ledger_rest(server, found->slot, until);
     }
