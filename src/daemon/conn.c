@@ -353,7 +353,7 @@ void conn_accept(struct server *server, int fd)
     }
     if (error < 0 || !identify(conn, &uid)) {
         close_pipe(conn);
-    } else if (server->n_conns > server->max_conns) {
+    } else if (server->n_conns + server->watches.n_pidfds > server->max_conns) {
         log_provoked("more than %u connections: uid %u refused", server->max_conns, uid);
         refuse(conn, "too%20many%20connections");
     } else if (server->store->ops->client_init(server->store, &conn->client, uid) != OUTCOME_OK) {
