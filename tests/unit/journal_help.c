@@ -18,14 +18,16 @@ void journal_begin(void)
     log_init((enum log_level)0); /* it has much to say here */
 }
 
-/* "NUMBER:" and letters. */
+/* "NUMBER:" and letters, which are others for each length; cheap. */
 char *record_text(size_t number, size_t length)
 {
-    static char text[JOURNAL_MOST_BYTES + 32];
-    int n = snprintf(text, sizeof text, "%zu:", number);
-    for (size_t i = (size_t)n; i < length; i++) {
-        text[i] = (char)('a' + (number + i) % 26);
+    static char letters[JOURNAL_MOST_BYTES + 64], text[JOURNAL_MOST_BYTES + 32];
+    for (size_t i = 0; letters[sizeof letters - 1] == '\0' && i < sizeof letters; i++) {
+        letters[i] = (char)('a' + i % 26);
     }
+    memcpy(text, letters + (number + length) % 26, length);
+    int n = snprintf(text, 16, "%zu:", number);
+    text[n] = letters[(number + length + (size_t)n) % 26];
     return text;
 }
 
