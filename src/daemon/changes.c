@@ -1,11 +1,13 @@
 #include "daemon/changes.h"
 
+#include "core/memory.h"
 #include "daemon/log.h"
 #include "wire/protocol.h"
 #include "wire/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what the file says ---- */
@@ -54,32 +56,61 @@ static void add_item_line(struct text *out, enum command_index command,
     add_file(out, resource);
 }
 
-static bool is_in_file(const struct resource *resource, const char *item)
+/* Names in order, so that a pool of many items does not hold up everybody. */
+struct names {
+    const char **list;
+    size_t n;
+};
+
+static int compare_names(const void *a, const void *b)
 {
-    const struct definition *definition = resource->definition;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool names_contain(const struct names *names, const char *name)
+{
+    return bsearch(&name, names->list, names->n, sizeof name, compare_names);
+}
+
+static struct names names_of_file(const struct definition *definition)
+{
+    struct names names = {memory_new((definition->n_items + 1) * sizeof(char *)), 0};
     for (size_t i = 0; i < definition->n_items; i++) {
-        if (strcmp(definition->items[i], item) == 0) {
-            return true;
+        names.list[names.n++] = definition->items[i];
+    }
+    qsort(names.list, names.n, sizeof names.list[0], compare_names);
+    return names;
+}
+
+static struct names names_in_service(const struct resource *resource)
+{
+    struct names names = {memory_new((resource->n_units + 1) * sizeof(char *)), 0};
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        if (!resource->units[i]->removed) {
+            names.list[names.n++] = resource->units[i]->item;
         }
     }
-    return false;
+    qsort(names.list, names.n, sizeof names.list[0], compare_names);
+    return names;
 }
 
 static void describe_items(struct text *out, const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
+    struct names file = names_of_file(definition), service = names_in_service(resource);
     for (uint32_t i = 0; i < resource->n_units; i++) {
         const struct unit *unit = resource->units[i];
-        if (!unit->removed && !is_in_file(resource, unit->item)) {
+        if (!unit->removed && !names_contain(&file, unit->item)) {
             add_item_line(out, COMMAND_add, resource, unit->item);
         }
     }
     for (size_t i = 0; i < definition->n_items; i++) {
-        const struct unit *unit = resource_find_unit(resource, definition->items[i]);
-        if (!unit || unit->removed) {
+        if (!names_contain(&service, definition->items[i])) {
             add_item_line(out, COMMAND_remove, resource, definition->items[i]);
         }
     }
+    free(file.list);
+    free(service.list);
 }
 
 static void describe_reservations(struct text *out, const struct resource *resource)
