@@ -23,7 +23,7 @@ void asking_init(struct asking *asking, const struct options *options,
         .options = options,
         .endpoint = endpoint,
         .connection = connection,
-        .wish = {options, getenv("BERTH_LEASE"), pid, random_bits()},
+        .wish = {options, getenv("BERTH_LEASE"), pid, random_bits(), ""},
         .state = ASKING_APART,
         .started_at = now,
         .wait_until = options->wait == NEVER ? NEVER : now + options->wait,
@@ -252,6 +252,7 @@ static enum asking_result is_granted(
     if (!grant_parse(&asking->grant, answer, asking->options)) {
         return is_nonsense(asking, now);
     }
+    wish_take_proof(&asking->wish, answer);
     return ASKING_GRANTED;
 }
 
@@ -262,6 +263,7 @@ static enum asking_result is_queued(
         return is_nonsense(asking, now);
     }
     asking->state = ASKING_QUEUED;
+    wish_take_proof(&asking->wish, answer);
     asking->loss_was_said = false;
     memset(&asking->waiting, 0, sizeof asking->waiting);
     memcpy(asking->waiting.lease, answer->lease, strlen(answer->lease) + 1);

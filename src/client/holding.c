@@ -124,6 +124,7 @@ static void is_reclaimed(struct holding *holding, const struct answer *answer)
         return;
     }
     holding->state = HOLDING_CONNECTED;
+    wish_take_proof(&holding->wish, answer);
     backoff_reset(&holding->backoff);
     if (holding->is_bound_anew) {
         send_bind(holding); /* berthd does not believe the reclaim's pid, if it knows the lease */

@@ -118,6 +118,19 @@ static void request_add_wanted(
     }
 }
 
+void wish_take_proof(struct wish *wish, const struct answer *answer)
+{
+    const char *proof = words_find(answer->words, answer->n_words, "proof");
+    if (proof && strlen(proof) < sizeof wish->proof) {
+        strcpy(wish->proof, proof);
+    }
+}
+
+static void request_add_proof(struct request_line *line, const struct wish *wish)
+{
+    request_add_text(line, KEY_INDEX_proof, wish->proof[0] ? wish->proof : NULL);
+}
+
 /* `ttl` is no key of a reclaim: who asks for a time repeats the acquire. */
 bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait)
 {
@@ -137,6 +150,7 @@ void request_reclaim_waiting(
     request_add_wanted(line, wish->options, NULL);
     request_add_span(line, KEY_INDEX_wait, wait);
     request_add_keys(line, wish, WITH_TEXTS | WITH_NAMES);
+    request_add_proof(line, wish);
     bool fits = request_end(line);
     assert(fits); /* 16 names and all keys at their longest, encoded, have 3800 bytes */
     (void)fits;
@@ -155,6 +169,7 @@ void request_reclaim_held(
         request_add(line, " %s", grant->lease);
         request_add_wanted(line, wish->options, forms[i] & WITH_UNITS ? grant : NULL);
         request_add_keys(line, wish, forms[i]);
+        request_add_proof(line, wish);
         fits = request_end(line);
     }
     assert(fits);

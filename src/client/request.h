@@ -24,7 +24,11 @@ struct wish {
     const char *parent; /* $BERTH_LEASE or NULL; sent if it can be a lease */
     pid_t pid; /* what the lease is to be bound to; 0: to options->ttl */
     uint64_t once; /* no other wish has it: berthd knows a repeated acquire by it */
+    char proof[PROOF_BYTES + 1]; /* that came with the lease; "": none yet */
 };
+
+/* From an answer that says of a lease that it is granted or waits. */
+void wish_take_proof(struct wish *wish, const struct answer *answer);
 
 /* `wait` is what is left of options->wait. False if the line would be too long. */
 bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait);

@@ -103,6 +103,7 @@ struct lease {
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
     uint32_t record; /* where it is written down */
+    bool is_unwritten; /* what is written down there is not true any more */
     void *watch;
 
     struct claim claims[]; /* in the order asked */

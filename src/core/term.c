@@ -175,7 +175,8 @@ void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
     if (lease->stopping != OUTCOME_OK) {
         stop_goes_on(core, lease, now, effects);
     } else {
-        bool held_too_long = (nanoseconds)term->timer.major >= term->hold_until;
+        bool held_too_long = lease->binding != BOUND_TIME ||
+            (nanoseconds)term->timer.major >= term->hold_until;
         stop_begin(
             core, lease, held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, effects);
     }

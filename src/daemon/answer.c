@@ -147,7 +147,8 @@ static size_t longest_units(
 
 size_t answer_longest_grant(struct core *core, const struct ask *ask)
 {
-    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE;
+    static const size_t fixed =
+        sizeof "* granted \n" + LEASE_ID_SIZE + sizeof " proof=0123456789abcdef";
     static const size_t stop_rules = sizeof " bound=connection kill_after=315360000000ms on_lost=kill";
     static const size_t token_digits = 19;
     size_t length = fixed + (ask->signal != 0 ? stop_rules : 0);

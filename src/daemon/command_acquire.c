@@ -4,6 +4,7 @@
 #include "daemon/command.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
+#include "daemon/proof.h"
 #include "daemon/server.h"
 #include "daemon/units.h"
 #include "daemon/why.h"
@@ -211,6 +212,16 @@ static uint32_t largest_position(const struct lease *lease)
     return largest;
 }
 
+/* What its client will need to have it back, should the journal be lost. */
+static void add_proof(struct call *call, const struct lease *lease)
+{
+    char proof[PROOF_SIZE];
+    if (lease->binding != BOUND_TIME) {
+        proof_format(proof, call->server->state.secret, lease->id, lease->uid);
+        text_add_key(call->out, "proof", proof);
+    }
+}
+
 static void answer_acquired(struct call *call, const struct lease *lease, bool is_held)
 {
     text_add(call->out, is_held ? "ok " : "waiting ");
@@ -221,6 +232,7 @@ static void answer_acquired(struct call *call, const struct lease *lease, bool i
     } else {
         text_add_number_key(call->out, "position", largest_position(lease));
     }
+    add_proof(call, lease);
     text_add(call->out, "\n");
     if (is_held) {
         answer_deadline(call->out, lease);
@@ -295,7 +307,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     }
     lease->record = record;
     ledger_commit(call->server);
-    if (lease->record == RECORD_FAILED) {
+    if (lease->is_unwritten) {
         struct store *store = call->server->store;
         store->ops->end(store, lease, &call->conn->client, call->now);
         call_refuse(call, CODE_NO_SPACE, NULL);
@@ -368,6 +380,19 @@ static bool parse_units(
     return true;
 }
 
+/* Where our own secret was lost as well, there is nothing to compare with. */
+static bool was_given(struct call *call, uint64_t id)
+{
+    const struct state *state = &call->server->state;
+    const char *proof = call->request->keys[KEY_INDEX_proof];
+    bool is_good = !state->is_old_secret ||
+        (proof && proof_is_good(proof, state->secret, id, call->conn->client.uid));
+    if (!is_good) {
+        answer_error_saying(call->out, CODE_LOST, "berthd does not know it, and has no proof of it");
+    }
+    return is_good;
+}
+
 static void reclaim_unknown(struct call *call, uint64_t id)
 {
     const struct request *request = call->request;
@@ -395,9 +420,11 @@ void command_reclaim(struct call *call)
         return;
     }
     struct lease *lease = core_find_lease(call->server->core, id);
-    if (!lease) {
+    if (lease) {
+        if (call_owns(call, lease)) {
+            take_back(call, lease);
+        }
+    } else if (was_given(call, id)) {
         reclaim_unknown(call, id);
-    } else if (call_owns(call, lease)) {
-        take_back(call, lease);
     }
 }

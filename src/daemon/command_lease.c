@@ -143,7 +143,7 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
 static bool is_written_down(struct call *call, const struct lease *lease)
 {
     ledger_commit(call->server);
-    if (lease->record == RECORD_FAILED) {
+    if (lease->is_unwritten) {
         call_refuse(call, CODE_NO_SPACE, NULL);
         return false;
     }
@@ -203,11 +203,13 @@ void command_bind(struct call *call)
     if (!lease || !job_identify(call, pid, &binding, &process)) {
         return;
     }
-    job_forget(lease);
     enum outcome outcome = store->ops->bind(store, lease, &call->conn->client, binding, &process);
     if (outcome != OUTCOME_OK) {
         answer_error_saying(call->out, CODE_KIND, "the lease is bound to time, or not yours alone");
-    } else if (is_written_down(call, lease)) {
+        return;
+    }
+    job_forget(lease); /* the old one; a new watch is an effect */
+    if (is_written_down(call, lease)) {
         text_add(call->out, "ok");
         text_add_key(call->out, "bound", binding == BOUND_CONNECTION ? "connection" : NULL);
         text_add(call->out, "\n");

@@ -14,12 +14,20 @@
 
 /* ---- who it is ---- */
 
-static bool conn_names_our_pids(struct conn *conn)
+/* For want of something that has nothing to do with the process. */
+static bool could_not_look(void)
+{
+    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
+static enum conn_pids conn_look_at_pids(struct conn *conn)
 {
     if (conn->pids == PIDS_NOT_KNOWN) {
-        conn->pids = process_shares_our_namespace(conn->pid) ? PIDS_OURS : PIDS_OTHERS;
+        errno = 0;
+        bool shares = process_shares_our_namespace(conn->pid);
+        conn->pids = shares ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
     }
-    return conn->pids == PIDS_OURS;
+    return conn->pids;
 }
 
 /* A client that names itself need be looked at but once: should its pid be another process by now,
@@ -48,7 +56,12 @@ bool job_identify(
         call_refuse(call, CODE_BAD_VALUE, "pid");
         return false;
     }
-    if (!conn_names_our_pids(call->conn)) {
+    enum conn_pids pids = conn_look_at_pids(call->conn);
+    if (pids == PIDS_NOT_KNOWN) {
+        answer_error_saying(call->out, CODE_NO_MEMORY, strerror(errno));
+        return false;
+    }
+    if (pids == PIDS_OTHERS) {
         return true;
     }
     switch (identify(call->conn, (pid_t)number, process)) {
@@ -56,7 +69,8 @@ bool job_identify(
         *bindingp = BOUND_PROCESS;
         return true;
     case PROCESS_NONE:
-        answer_error_saying(call->out, CODE_BAD_VALUE, "pid: no such process");
+        answer_error_saying(call->out, could_not_look() ? CODE_NO_MEMORY : CODE_BAD_VALUE,
+            could_not_look() ? strerror(errno) : "pid: no such process");
         return false;
     case PROCESS_NOT_YOURS:
         break;

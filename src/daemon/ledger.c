@@ -63,16 +63,11 @@ static void write_down(struct server *server, struct lease *lease)
     struct text *line = &server->record_line;
     line->length = 0;
     record_write(line, lease);
-    if (!journal_write(&server->journal, lease->record, line->bytes, line->length)) {
-        log_error("the journal cannot be written: %s", strerror(errno));
-        journal_erase(&server->journal, lease->record);
-        lease->record = RECORD_FAILED;
+    lease->is_unwritten =
+        !journal_write(&server->journal, lease->record, line->bytes, line->length);
+    if (lease->is_unwritten) {
+        log_provoked("the journal cannot be written: %s", strerror(errno));
     }
-}
-
-static bool has_record(const struct lease *lease)
-{
-    return lease->record != RECORD_NONE && lease->record != RECORD_FAILED;
 }
 
 /* ---- units at rest ---- */
@@ -156,13 +151,13 @@ void ledger_commit(struct server *server)
     bool is_written = !server->stopping;
     end_rests(server);
     for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {
-        if (has_record(lease)) {
+        if (lease->record != RECORD_NONE) {
             end_record(server, lease);
         }
     }
     for (struct lease *lease = effects->changed; lease && is_written;
          lease = lease->next_changed) {
-        if (lease->state != LEASE_ENDED && has_record(lease)) {
+        if (lease->state != LEASE_ENDED && lease->record != RECORD_NONE) {
             write_down(server, lease);
         }
     }

@@ -7,9 +7,8 @@
 
 struct server;
 
-/* Values of lease.record beside the journal's slots. */
+/* Of lease.record; else it is a slot of the journal. */
 #define RECORD_NONE UINT32_C(0)
-#define RECORD_FAILED UINT32_MAX /* what is written down is not true, and cannot be made so */
 
 /* Space for whatever becomes of a lease that this asks for, and numbers for it. RECORD_NONE if
  * there is none: then it must not be granted. */
@@ -17,7 +16,7 @@ uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t lon
 void ledger_give_back(struct server *server, uint32_t record);
 
 /* Writes down what the store's effects say: first what has ended, then what has changed. Of those
- * that fail, lease.record is RECORD_FAILED afterwards. */
+ * that fail, lease.is_unwritten is set: what was written before is still there. */
 void ledger_commit(struct server *server);
 
 /* A lease that is held or waits without a record: after a start for whose new journal there was no

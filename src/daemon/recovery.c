@@ -12,7 +12,9 @@
 #include "daemon/server.h"
 #include "wire/text.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- what is written down ---- */
@@ -132,18 +134,17 @@ static bool leases_may_be_missing(
     const struct server *server, enum journal_found found, const struct findings *findings)
 {
     switch (found) {
-    case JOURNAL_MISSING: /* at the first start ever, nothing is missing */
-        return server->state.found == STATE_DAMAGED ||
+    case JOURNAL_MISSING: /* at the first start ever, or of this boot, nothing is missing */
+    case JOURNAL_OF_OTHER_BOOT:
+        return !server->state_works || server->state.found == STATE_DAMAGED ||
             (server->state.found == STATE_READ && server->state.same_boot);
     case JOURNAL_INTACT:
         return findings->has_nonsense;
     case JOURNAL_INCOMPLETE:
     case JOURNAL_DAMAGED:
-        return true;
-    case JOURNAL_OF_OTHER_BOOT:
         break;
     }
-    return false;
+    return true;
 }
 
 static void begin_grace(struct server *server, bool closed, nanoseconds now)
@@ -157,6 +158,13 @@ static void begin_grace(struct server *server, bool closed, nanoseconds now)
     }
 }
 
+/* Of this boot and this socket; a journal of any other says nothing about us. */
+static void journal_owner(char out[17], const struct server *server)
+{
+    uint64_t boot = hash_string(server->state.boot_id, 0);
+    snprintf(out, 17, "%016" PRIx64, hash_string(server->listener.path, boot));
+}
+
 static void restore_all(struct server *server)
 {
     struct findings findings = {0};
@@ -165,8 +173,10 @@ static void restore_all(struct server *server)
     if (!path_at_runtime(server->listener.path, ".journal", path, sizeof path)) {
         log_error("the journal's path is too long"); /* it cannot be made: nothing is granted */
     }
+    char whose[17];
+    journal_owner(whose, server);
     enum journal_found found =
-        journal_open(&server->journal, path, server->state.boot_id, find_record, &findings);
+        journal_open(&server->journal, path, whose, find_record, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
@@ -184,13 +194,13 @@ void recovery_run(struct server *server)
     changes_apply(server->store, server->core, changes, clock_now());
     free(changes);
     server_carry_out(server);
-    restore_all(server);
     server->state_works =
         state_reserve_numbers(&server->state, core_next_number(server->core));
     if (!server->state_works) {
-        log_warning("fencing tokens depend on the clock until berthd is started with a state "
-                    "directory that it can write");
+        log_warning("until berthd is started with a state directory that it can write, fencing "
+                    "tokens depend on the clock, and runtime changes are refused");
     }
+    restore_all(server);
     ledger_note_complete(server);
     size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
     if (n_held + n_waiting > 0) {

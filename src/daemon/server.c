@@ -54,7 +54,7 @@ static void tell_client(struct server *server, const struct effect *effect)
 static void tell_granted(struct server *server, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
-    if (lease->record != RECORD_FAILED) {
+    if (!lease->is_unwritten) {
         tell_client(server, effect);
         return;
     }
@@ -317,6 +317,7 @@ static void start_signals(struct server *server)
 {
     static const int numbers[N_SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a write fails instead */
     for (size_t i = 0; i < N_SERVER_SIGNALS; i++) {
         server->signals[i].data = server;
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);

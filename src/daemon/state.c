@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ static const char first_line[] = "berth-state 1\n";
  *     berth-state 1
  *     boot ID
  *     numbers N
+ *     secret HEX          of proof.h
  *     change ...          as many as there are
  *     check HASH          of all before
  */
@@ -38,6 +40,11 @@ static void add_all(
 {
     text_add(text, first_line);
     text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id, (unsigned long long)mark);
+    text_add(text, "secret ");
+    for (size_t i = 0; i < SECRET_BYTES; i++) {
+        text_add_format(text, "%02x", state->secret[i]);
+    }
+    text_add(text, "\n");
     text_add_bytes(text, changes, length);
     text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
 }
@@ -76,14 +83,27 @@ static char *take_line(char **textp, const char *word)
     return rest;
 }
 
+static bool parse_secret(struct state *state, const char *hex)
+{
+    for (size_t i = 0; i < SECRET_BYTES; i++) {
+        unsigned byte;
+        if (strspn(hex + 2 * i, "0123456789abcdef") < 2 || sscanf(hex + 2 * i, "%2x", &byte) != 1) {
+            return false;
+        }
+        state->secret[i] = (uint8_t)byte;
+    }
+    return hex[2 * SECRET_BYTES] == '\0';
+}
+
 /* What can be made out, even of a damaged file: a mark that is higher than need be does no harm. */
 static void parse(struct state *state, char *text, bool whole)
 {
-    char *boot = NULL, *numbers = NULL;
+    char *boot = NULL, *numbers = NULL, *secret = NULL;
     if (strncmp(text, first_line, strlen(first_line)) == 0) {
         text += strlen(first_line);
         boot = take_line(&text, "boot ");
         numbers = boot ? take_line(&text, "numbers ") : NULL;
+        secret = numbers ? take_line(&text, "secret ") : NULL;
     }
     uint64_t mark;
     bool has_mark = numbers && number_parse(numbers, MOST_NUMBER, &mark);
@@ -93,6 +113,7 @@ static void parse(struct state *state, char *text, bool whole)
     }
     if (state->found == STATE_READ) {
         state->same_boot = strcmp(boot, state->boot_id) == 0;
+        state->is_old_secret = secret && parse_secret(state, secret);
         free(state->changes);
         state->changes = memory_string(text);
     } else {
@@ -164,6 +185,11 @@ void state_load(struct state *state, const char *socket_path)
         state->found = STATE_DAMAGED;
     }
     free(text);
+    if (!state->is_old_secret &&
+        getrandom(state->secret, SECRET_BYTES, 0) != SECRET_BYTES) {
+        log_error("no random numbers");
+        abort();
+    }
 }
 
 void state_deinit(struct state *state)

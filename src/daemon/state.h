@@ -6,6 +6,8 @@
 #ifndef BERTH_DAEMON_STATE_H
 #define BERTH_DAEMON_STATE_H
 
+#include "daemon/proof.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,8 @@ struct state {
     enum state_found found;
     bool same_boot; /* it was last written since the host has started */
     char boot_id[BOOT_ID_BYTES]; /* of now */
+    uint8_t secret[SECRET_BYTES]; /* of proof.h */
+    bool is_old_secret; /* from the file: what was proved by it before still is */
 };
 
 /* state_deinit() in any case. */

@@ -17,6 +17,7 @@ enum {
     REASON_BYTES = 256,
     PROGRAM_BYTES = 64,
     ONCE_BYTES = 32,
+    PROOF_BYTES = 16,
     LEASE_ID_SIZE = 14, /* 13 digits of base 32 and a NUL */
 };
 
