@@ -411,8 +411,18 @@ static void stop_store(struct server *server)
     watches_deinit(&server->watches);
 }
 
+/* libuv is about to put their default actions back: one that comes now would end us half-way. */
+static void stop_listening_to_signals(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* journal_map.c's */
+    sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
 void server_deinit(struct server *server)
 {
+    stop_listening_to_signals();
     if (uv_handle_get_type((uv_handle_t *)&server->accepting) == UV_POLL) {
         uv_close((uv_handle_t *)&server->accepting, NULL); /* before its descriptor */
     }

@@ -43,7 +43,7 @@ Test(request, acquire)
 {
     static char *command[] = {"/bin/job", NULL};
     struct options options = options_of();
-    struct wish wish = {&options, "3k", 42, 0xabc};
+    struct wish wish = {&options, "3k", 42, 0xabc, ""};
     struct request_line line;
     options.priority = -1;
     options.holder = "a b";
@@ -62,7 +62,7 @@ Test(request, acquire)
 Test(request, bound_to_time)
 {
     struct options options = options_of();
-    struct wish wish = {&options, "not a lease", 0, 1};
+    struct wish wish = {&options, "not a lease", 0, 1, ""};
     struct request_line line;
     options.ttl = 1;
     cr_assert(request_acquire(&line, &wish, NEVER));
@@ -72,14 +72,14 @@ Test(request, bound_to_time)
 Test(request, reclaim)
 {
     struct options options = options_of();
-    struct wish wish = {&options, NULL, 42, 1};
+    struct wish wish = {&options, NULL, 42, 1, "5f"};
     struct request_line line;
     static struct grant grant;
     cr_assert(grant_of(&grant, "ok 3k slot=r,5,3-4 item=gpus,6,gpu1", &options));
     request_reclaim_held(&line, &wish, &grant);
-    cr_expect_str_eq(line.text, "reclaim 3k r:2:3-4 gpus:1:gpu1 once=0000000000000001 pid=42\n");
+    cr_expect_str_eq(line.text, "reclaim 3k r:2:3-4 gpus:1:gpu1 once=0000000000000001 pid=42 proof=5f\n");
     request_reclaim_waiting(&line, &wish, "3k", 0);
-    cr_expect_str_eq(line.text, "reclaim 3k r:2 gpus:1 wait=0ms once=0000000000000001 pid=42\n");
+    cr_expect_str_eq(line.text, "reclaim 3k r:2 gpus:1 wait=0ms once=0000000000000001 pid=42 proof=5f\n");
 }
 
 /* Every length of a grant, with every key at its longest: the line fits, and the lease is in it. */
@@ -90,7 +90,8 @@ Test(request, reclaim_always_fits)
     static char *command[] = {reason, NULL};
     static struct grant grant;
     struct options options = options_of();
-    struct wish wish = {&options, "0123456789abc", INT32_MAX, UINT64_MAX};
+    struct wish wish = {
+        &options, "0123456789abc", INT32_MAX, UINT64_MAX, "0123456789abcdef"};
     memset(holder, 1, HOLDER_BYTES);
     memset(reason, 1, REASON_BYTES);
     options.holder = holder;
