@@ -42,6 +42,13 @@ def reachable_build(build):
 BUILD = reachable_build(pathlib.Path(os.environ.get("BERTH_BUILD_DIR", "build")).resolve())
 
 
+def pytest_collection_modifyitems(config, items):
+    """BERTH_TEST_PART=2/3: the second of three parts, which may run at the same time."""
+    part, parts = map(int, os.environ.get("BERTH_TEST_PART", "1/1").split("/"))
+    config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % parts != part - 1])
+    items[:] = items[part - 1::parts]
+
+
 class Berthd:
     """A running berthd with a configuration and a socket of its own. It may be stopped or killed
     and started again; what it remembers is in .journal and .state."""
