@@ -147,11 +147,11 @@ static size_t longest_units(
 
 size_t answer_longest_grant(struct core *core, const struct ask *ask)
 {
-    static const size_t fixed =
-        sizeof "* granted \n" + LEASE_ID_SIZE + sizeof " proof=0123456789abcdef";
-    static const size_t stop_rules = sizeof " bound=connection kill_after=315360000000ms on_lost=kill";
+    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE;
+    static const size_t of_a_job = sizeof " bound=connection kill_after=315360000000ms on_lost=kill"
+                                          " proof=0123456789abcdef";
     static const size_t token_digits = 19;
-    size_t length = fixed + (ask->signal != 0 ? stop_rules : 0);
+    size_t length = fixed + (ask->signal != 0 ? of_a_job : 0);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
         const struct definition *definition = core_find_definition(core, want->name);

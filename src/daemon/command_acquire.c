@@ -212,11 +212,11 @@ static uint32_t largest_position(const struct lease *lease)
     return largest;
 }
 
-/* What its client will need to have it back, should the journal be lost. */
+/* What its client will need to have it back, should the journal be lost: who has a job to lose. */
 static void add_proof(struct call *call, const struct lease *lease)
 {
     char proof[PROOF_SIZE];
-    if (lease->binding != BOUND_TIME) {
+    if (lease->signal != 0) {
         proof_format(proof, call->server->state.secret, lease->id, lease->uid);
         text_add_key(call->out, "proof", proof);
     }

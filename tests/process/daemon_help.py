@@ -155,6 +155,15 @@ def held(client, request):
     return lease_of(answer)
 
 
+def held_with_proof(client, request):
+    """The lease, and the key that a reclaim of it needs when the journal is lost; `request` has a
+    pid."""
+    answer = client.request(request)
+    assert answer.startswith("ok "), answer
+    proof, = [word for word in answer.split() if word.startswith("proof=")]
+    return lease_of(answer), proof
+
+
 def waits(client, request, position=None):
     answer = client.request(request)
     assert answer.startswith("waiting "), answer

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from conftest import Berthd
-from daemon_help import held, refused, status
+from daemon_help import held, held_with_proof, refused, status
 from lost_help import (  # fixtures among them
     Crowd, all_back, all_free, asked_until, chance, restart, sleeper, witness)
 from witness import Witness
@@ -121,7 +121,7 @@ def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
     """Not even what seems to be free: its holder may be about to come back."""
     daemon = berthd("grace = 1h\n[lock a]\n[lock b]\n[lock c]\n")
     first = daemon.client()
-    lease = held(first, "acquire a")
+    lease, proof = held_with_proof(first, f"acquire a pid={os.getpid()}")
     daemon.kill()
     damage(daemon.journal, chance)
     daemon.start()
@@ -131,7 +131,7 @@ def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
     assert client.request("acquire a").startswith("waiting ")
     assert client.request("acquire b").startswith("waiting ")
     assert 0 < status(client).grace <= 3600000
-    assert late.request(f"reclaim {lease} a:1:0").startswith(f"ok {lease} slot=a,")
+    assert late.request(f"reclaim {lease} a:1:0 {proof}").startswith(f"ok {lease} slot=a,")
     assert status(client).holders("a") == [lease]
 
 
@@ -213,12 +213,13 @@ def test_another_version_s_journal(berthd):
     """A grace, and never a crash; what the clients bring back is held."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     with sleeper() as pid:
-        lease = held(daemon.client(), f"acquire a pid={pid}")
+        lease, proof = held_with_proof(daemon.client(), f"acquire a pid={pid}")
         daemon.stop()
         for content in list(versions(daemon.journal)):
             daemon.journal.write_bytes(content)
             daemon.start()
             client = daemon.client()
-            assert client.request(f"reclaim {lease} a:1:0 pid={pid}").startswith(f"ok {lease} ")
+            answer = client.request(f"reclaim {lease} a:1:0 pid={pid} {proof}")
+            assert answer.startswith(f"ok {lease} ")
             assert refused(client, "acquire a wait=0") in ("grace", "would-wait")
             daemon.stop()

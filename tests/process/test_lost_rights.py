@@ -7,7 +7,7 @@ import os
 import pytest
 
 from daemon_help import (
-    NOBODY, become, connect_as, held, in_child, needs_root, refused, status, waits)
+    NOBODY, become, connect_as, held, held_with_proof, in_child, needs_root, refused, status, waits)
 from lost_help import living_as, restart, sleeper
 
 pytestmark = needs_root
@@ -80,15 +80,16 @@ def test_another_s_process_is_nobody_s_to_bind_to(berthd):
         with living_as(daemon, NOBODY) as other:
             for target in (pid, 1, os.getpid()):
                 assert refused(other, f"acquire a pid={target}") == "forbidden"
-            lease = held(other, f"acquire a pid={own}")
+            lease, proof = held_with_proof(other, f"acquire a pid={own}")
             assert refused(other, f"bind {lease} pid={pid}") == "forbidden"
             assert other.request(f"bind {lease} pid={own}") == "ok"
             daemon.kill()
             daemon.journal.unlink()
             daemon.start()
         with living_as(daemon, NOBODY) as other:
-            assert refused(other, f"reclaim {lease} a:1:0 pid={pid}") == "forbidden"
-            assert other.request(f"reclaim {lease} a:1:0 pid={own}").startswith(f"ok {lease} ")
+            assert refused(other, f"reclaim {lease} a:1:0 pid={pid} {proof}") == "forbidden"
+            answer = other.request(f"reclaim {lease} a:1:0 pid={own} {proof}")
+            assert answer.startswith(f"ok {lease} ")
 
 
 def test_identities_are_their_user_s(berthd):
@@ -125,19 +126,40 @@ def test_once_is_its_user_s(berthd):
         assert other != lease
 
 
+def lose_the_journal(daemon):
+    daemon.kill()
+    daemon.journal.unlink()
+    daemon.start()
+
+
 def test_rights_hold_for_what_is_brought_back(berthd):
     """The journal is gone: a reclaim is checked like an acquire."""
     daemon = berthd(f"grace = 1h\nmax-leases-per-user = 2\n[lock a]\nallow-users = {OWNER}\n"
                     "[semaphore s]\nlimit = 4\nmax-units-per-user = 3\n[lock l]\n")
-    client = daemon.client()
-    leases = [held(client, "acquire l"), *(held(client, "acquire s") for _ in range(1))]
-    daemon.kill()
-    daemon.journal.unlink()
-    daemon.start()
-    other = connect_as(daemon, NOBODY)
-    assert refused(other, f"reclaim {leases[0]} a:1:0") == "forbidden"
-    assert refused(other, f"reclaim {leases[0]} s:4:0-3") in ("quota", "impossible")
-    assert refused(other, f"reclaim {leases[0]} s:1:9") in ("lost", "impossible")
-    assert refused(other, f"reclaim {leases[0]} nowhere:1:0") == "unknown"
-    assert other.request(f"reclaim {leases[1]} s:1:0").startswith("ok ")
-    assert refused(connect_as(daemon, OWNER), f"reclaim {leases[0]} s:1:0") == "lost"
+    with sleeper_of(NOBODY) as pid:
+        with living_as(daemon, NOBODY) as other:
+            (lock, proof), (slot, proof_of_slot) = (
+                held_with_proof(other, f"acquire {name} pid={pid}") for name in "ls")
+            lose_the_journal(daemon)
+        with living_as(daemon, NOBODY) as other:
+            for units, codes in (("a:1:0", "forbidden"), ("s:4:0-3", "quota impossible"),
+                                 ("s:1:9", "lost impossible"), ("nowhere:1:0", "unknown")):
+                assert refused(other, f"reclaim {lock} {units} pid={pid} {proof}") in codes.split()
+            answer = other.request(f"reclaim {slot} s:1:0 pid={pid} {proof_of_slot}")
+            assert answer.startswith(f"ok {slot} ")
+
+
+def test_only_who_was_given_it_has_it_back(berthd):
+    """Ids are numbers: who makes one up, or takes another's, gets neither its units nor its place."""
+    daemon = berthd("grace = 1h\n[lock l]\n")
+    with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
+        with living_as(daemon, OWNER) as client:
+            lease, proof = held_with_proof(client, f"acquire l pid={pid}")
+            lose_the_journal(daemon)
+        with living_as(daemon, NOBODY) as other:
+            for line in (f"reclaim {lease} l:1:0", f"reclaim {lease} l:1", "reclaim 5 l:1:0"):
+                for key in ("", " proof=0123456789abcdef", f" {proof}"):
+                    assert refused(other, f"{line} pid={own}{key}") == "lost"
+        with living_as(daemon, OWNER) as client:
+            assert refused(client, f"reclaim 5 l:1:0 pid={pid} {proof}") == "lost"
+            assert client.request(f"reclaim {lease} l:1:0 pid={pid} {proof}").startswith("ok ")
