@@ -132,19 +132,40 @@ static void describe_reservations(struct text *out, const struct resource *resou
     }
 }
 
+/* Only slots below the limit can be reserved, but those above a limit that was lowered stay so. */
+static uint32_t limit_for_reservations(const struct resource *resource)
+{
+    uint32_t limit = resource_limit(resource);
+    for (uint32_t i = 0; !resource_is_pool(resource) && i < resource->n_units; i++) {
+        if (resource->units[i]->reserved && i >= limit) {
+            limit = i + 1;
+        }
+    }
+    return limit;
+}
+
+static void add_limit(struct text *out, const struct resource *resource, uint32_t limit)
+{
+    add_request(out, COMMAND_limit, resource);
+    text_add(out, " ");
+    text_add_number(out, limit);
+    add_file(out, resource);
+}
+
 static void describe_resource_changes(struct text *out, const struct resource *resource)
 {
-    if (resource->runtime_limit != UNBOUNDED) {
-        add_request(out, COMMAND_limit, resource);
-        text_add(out, " ");
-        text_add_number(out, resource->runtime_limit);
-        add_file(out, resource);
+    uint32_t limit = resource_limit(resource), higher = limit_for_reservations(resource);
+    if (higher > limit || resource->runtime_limit != UNBOUNDED) {
+        add_limit(out, resource, higher);
     }
     if (resource->items_changed) {
         describe_items(out, resource);
     }
     if (resource->n_in_state[UNIT_FREE] < resource->n_units) {
         describe_reservations(out, resource);
+    }
+    if (higher > limit) {
+        add_limit(out, resource, limit);
     }
     if (resource->paused) {
         add_request(out, COMMAND_pause, resource);

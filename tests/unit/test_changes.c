@@ -232,6 +232,24 @@ Test(changes, of_a_slot_above_the_limit_of_the_file)
     expect_lasting();
 }
 
+/* It comes into force when the limit is raised again. */
+Test(changes, of_a_slot_above_a_limit_that_was_lowered)
+{
+    begin_run(FILE_OF_ALL);
+    apply("reserve s 3\nreserve d 0\nlimit s 2\nlimit d 0\nlimit market/x 9\nreserve market/x 8\n"
+          "limit market/x 5\n");
+    cr_expect_str_eq(describe(),
+        "limit s 4 file=4\nreserve s 3\nlimit s 2 file=4\n"
+        "limit d 1 file=1\nreserve d 0\nlimit d 0 file=1\n"
+        "limit market/x 9 file=5\nreserve market/x 8\nlimit market/x 5 file=5\n");
+    expect_lasting();
+    cr_expect_eq(resource_limit(core_find_resource(core, "s")), 2);
+    cr_expect_eq(resource_limit(core_find_resource(core, "d")), 0);
+    apply("limit s 4\nlimit market/x 9\n");
+    cr_expect_eq(resource_available(core_find_resource(core, "s")), 3);
+    cr_expect_eq(resource_available(core_find_resource(core, "market/x")), 8);
+}
+
 /* ---- until that key's text changes in the file ---- */
 
 Test(changes, the_files_limit_has_changed)
