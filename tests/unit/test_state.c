@@ -93,6 +93,35 @@ Test(state, the_mark_only_grows)
     state_deinit(&state);
 }
 
+static bool is_secret(const uint8_t secret[SECRET_BYTES])
+{
+    return memcmp(state.secret, secret, SECRET_BYTES) == 0;
+}
+
+Test(state, a_secret_for_as_long_as_the_file_lives)
+{
+    uint8_t secret[SECRET_BYTES], none[SECRET_BYTES] = {0};
+    reload();
+    cr_expect_not(state.is_old_secret);
+    cr_expect_not(is_secret(none));
+    memcpy(secret, state.secret, sizeof secret);
+    reload();
+    cr_expect_not(is_secret(secret)); /* it was not stored */
+    memcpy(secret, state.secret, sizeof secret);
+    cr_assert(store("drain\n"));
+    for (int round = 0; round < 2; round++) {
+        cr_assert_eq(reload(), STATE_READ);
+        cr_expect(state.is_old_secret);
+        cr_expect(is_secret(secret));
+        cr_assert(state_reserve_numbers(&state, 1000));
+    }
+    cr_assert_eq(truncate(file, scratch_size(file) - 1), 0);
+    cr_assert_eq(reload(), STATE_DAMAGED);
+    cr_expect_not(state.is_old_secret);
+    cr_expect_not(is_secret(secret));
+    state_deinit(&state);
+}
+
 Test(state, only_ours_may_read_it)
 {
     struct stat status;
@@ -166,6 +195,27 @@ Test(state, of_another_boot)
     cr_assert_eq(reload(), STATE_READ);
     cr_expect(state.same_boot);
     cr_expect_str_eq(state.changes, "drain\n");
+    state_deinit(&state);
+}
+
+Test(state, a_secret_that_is_none)
+{
+    static const char *const lines[] = {"", "secret \n", "secret 00\n",
+        "secret 000102030405060708090a0b0c0d0e\n", "secret 000102030405060708090a0b0c0d0e0\n",
+        "secret 000102030405060708090a0b0c0d0e0f0\n", "secret 000102030405060708090a0b0c0d0e0f10\n",
+        "secret 000102030405060708090a0b0c0d0e0F\n", "secret  00102030405060708090a0b0c0d0e0f\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "berth-state 1\nboot x\nnumbers 77\n%sdrain\n", lines[i]);
+        write_state(text);
+        cr_assert_eq(reload(), STATE_READ);
+        cr_expect_not(state.is_old_secret, "%s", lines[i]);
+        cr_expect_str_eq(state.changes, "drain\n");
+    }
+    write_state("berth-state 1\nboot x\nnumbers 77\nsecret 000102030405060708090a0b0c0d0e0f\n");
+    reload();
+    cr_expect(state.is_old_secret);
+    cr_expect_eq(state.secret[15], 15);
     state_deinit(&state);
 }
 
