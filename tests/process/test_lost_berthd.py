@@ -104,9 +104,14 @@ def test_what_is_answered_is_written_down(berthd):
         with stopped(daemon):
             for client in clients:
                 client.send(f"acquire s pid={os.getpid()}\n")
-        select.select([client.socket for client in clients], [], [])
+        first = select.poll()
+        for client in clients:
+            first.register(client.socket, select.POLLIN)
+        first.poll()
         daemon.kill()
         answers = [client.line().split(" ") for client in clients]
+        for client in clients:
+            client.close()
         daemon.start()
         now = status(daemon.client())
         assert {lease for word, lease, *_ in filter(any, answers) if word == "ok"} <= set(
