@@ -172,7 +172,7 @@ void ledger_enter(struct server *server, struct lease *lease)
     struct text *line = &server->record_line;
     line->length = 0;
     record_write(line, lease);
-    size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 64);
+    size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 256);
     lease->record = journal_reserve(&server->journal, most);
     if (lease->record == RECORD_NONE) {
         server->ledger_is_behind = true;
