@@ -179,7 +179,7 @@ void model_term_is_due(
     struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace)
 {
     if (lease->stopping == OUTCOME_OK) {
-        bool too_long = lease->due >= lease->hold_until;
+        bool too_long = lease->binding != BOUND_TIME || lease->due >= lease->hold_until;
         model_stop(model, lease, too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, trace);
     } else if (can_be_signalled(lease) && lease->on_lost == ON_LOST_KILL) {
         lease->is_killed = true;
