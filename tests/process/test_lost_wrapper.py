@@ -4,6 +4,8 @@ import os
 import signal
 import time
 
+import pytest
+
 from conftest import read_line
 from daemon_help import status
 from lines import DEADLINE
@@ -110,6 +112,26 @@ def test_wrappers_killed_at_any_moment(berth, berthd, witness, chance, directory
     witness.check(LIMIT)
     assert not witness.running
     assert crowd.said() == ""
+
+
+@pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
+def test_granted_while_it_hangs(berth, berthd, witness, directory, end):
+    """It has the lease, and its job does not run before it says so; if it dies, never."""
+    daemon = berthd("[semaphore s]\nlimit = 1\n")
+    crowd = Crowd(berth, witness, directory / "said")
+    crowd.start(0)
+    witness.wait_for_starts(1)
+    crowd.start(1)
+    asked_until(daemon, lambda now: now.waiting == 1)
+    stop_process(crowd.wrappers[1])
+    witness.let_all_go()
+    crowd.wrappers[0].wait(DEADLINE)
+    asked_until(daemon, lambda now: (now.held, now.waiting) == (1, 0))
+    crowd.wrappers[1].send_signal(end)
+    asked_until(daemon, all_free)
+    assert crowd.wrappers[1].wait(DEADLINE) == (0 if end == signal.SIGCONT else -signal.SIGKILL)
+    witness.check(1)
+    assert sorted(witness.ended) == ([0, 1] if end == signal.SIGCONT else [0])
 
 
 def test_a_waiter_is_stopped_over_a_restart(berth, berthd, witness, directory):
