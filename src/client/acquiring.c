@@ -70,6 +70,7 @@ enum acquiring_result acquiring_wait(struct acquiring *acquiring)
         /* First: who sends a signal while the grant arrives wants no job. */
         bool had_child = polled[SIGNALS].revents && take_signals(acquiring);
         if (acquiring->signal != 0) {
+            asking_give_up(asking);
             return ACQUIRING_OVER;
         }
         if (had_child) {

@@ -60,6 +60,16 @@ static enum asking_result refuse(struct asking *asking, int status)
     return ASKING_REFUSED;
 }
 
+void asking_give_up(struct asking *asking)
+{
+    struct request_line line;
+    if (asking->state != ASKING_APART) {
+        request_cancel(&line, &asking->wish);
+        /* If that fails, berthd has closed. */
+        connection_send(asking->connection, line.text, line.length);
+    }
+}
+
 /* "db, gpus" */
 static void append_names(char *out, size_t size, const struct options *options)
 {
@@ -78,6 +88,7 @@ static enum asking_result time_out(struct asking *asking)
         message("timed out waiting for %s%s%s%s", names, is_away ? " (" : "",
             is_away ? asking->why_down : "", is_away ? ")" : "");
     }
+    asking_give_up(asking);
     return refuse(asking, STATUS_NOT_ACQUIRED);
 }
 
@@ -124,6 +135,7 @@ static enum asking_result is_down(struct asking *asking, nanoseconds now)
         return ASKING_UNLEASED;
     }
     message("%s", asking->why_down);
+    asking_give_up(asking);
     return refuse(asking, STATUS_DOWN);
 }
 

@@ -60,6 +60,10 @@ void asking_init(struct asking *asking, const struct options *options,
 
 enum asking_result asking_step(struct asking *asking, bool readable, nanoseconds now);
 
+/* Nobody wants it any more. What is bound to a process or to time would outlive the connection, if
+ * it is granted in this very moment. */
+void asking_give_up(struct asking *asking);
+
 /* NEVER if only the connection can bring news. */
 nanoseconds asking_deadline(const struct asking *asking);
 

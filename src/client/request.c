@@ -175,6 +175,13 @@ void request_reclaim_held(
     assert(fits);
 }
 
+void request_cancel(struct request_line *line, const struct wish *wish)
+{
+    request_begin(line, COMMAND_cancel);
+    request_add(line, " once=%016llx", (unsigned long long)wish->once);
+    request_end(line);
+}
+
 void request_bind(struct request_line *line, const char *lease, pid_t pid)
 {
     request_begin(line, COMMAND_bind);

@@ -41,6 +41,8 @@ void request_reclaim_waiting(
 void request_reclaim_held(
     struct request_line *line, const struct wish *wish, const struct grant *grant);
 
+/* Gives up what was asked for, granted or not. */
+void request_cancel(struct request_line *line, const struct wish *wish);
 void request_bind(struct request_line *line, const char *lease, pid_t pid);
 void request_release_lease(struct request_line *line, const char *lease);
 void request_status(struct request_line *line, const char *lease);

@@ -99,6 +99,9 @@ nanoseconds term_next_deadline(const struct core *core);
 void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
 void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
+/* The same of an earlier run: it has no more time than it had then. */
+void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
+    nanoseconds now, struct effects *effects);
 /* Its client has gone while it is being stopped. */
 void stop_without_client(struct lease *lease, struct effects *effects);
 

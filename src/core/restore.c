@@ -182,7 +182,7 @@ static bool restore_held(
     for (size_t i = 0; i < lease->n_claims; i++) {
         place_holder(&lease->claims[i], remembered->claims[i].token);
     }
-    if (remembered->until != NEVER) { /* a max-hold that is newer takes nothing away */
+    if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) { /* a max-hold that is newer takes nothing away */
         term_start(core, lease, remembered->until);
     }
     return true;
@@ -236,7 +236,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
         away_watch(lease, effects);
     }
     if (remembered->stopping != OUTCOME_OK) {
-        stop_begin(core, lease, remembered->stopping, now, effects);
+        stop_begin_again(core, lease, remembered, now, effects);
     }
     core_settle(core, now, effects);
     *leasep = lease;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { SIGNAL_KILL = 9 }; /* everywhere (POSIX, kill(1)) */
+enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15 }; /* everywhere (POSIX, kill(1)) */
 
 #define SHORTEST_MARGIN NANOSECONDS_PER_SECOND
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
@@ -152,6 +152,16 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     term_set(core, lease, after(now, patience));
 }
 
+void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
+    nanoseconds now, struct effects *effects)
+{
+    stop_begin(core, lease, remembered->stopping, now, effects);
+    bool is_over = lease->state == LEASE_ENDED;
+    if (!is_over && remembered->until < (nanoseconds)lease->term->timer.major) {
+        term_set(core, lease, remembered->until);
+    }
+}
+
 static void stop_goes_on(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -166,6 +176,7 @@ static void stop_goes_on(
     lease->is_killed = true;
     ask_signal(lease, SIGNAL_KILL, effects);
     term_set(core, lease, after(now, KILL_AGAIN));
+    effects_change(effects, lease);
 }
 
 void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
@@ -229,6 +240,7 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
         return OUTCOME_KIND;
     }
     lease->binding = (uint8_t)binding;
+    lease->signal = lease->signal != 0 ? lease->signal : SIGNAL_TERM; /* it has a job now */
     lease->process = *process;
     lease->pid = process->pid;
     lease->process_is_gone = false;

@@ -319,11 +319,17 @@ static void take_lease(struct call *call, const struct asked *asked)
 static void take_back(struct call *call, struct lease *lease)
 {
     struct store *store = call->server->store;
+    bool was_waiting = lease->state == LEASE_WAITING;
     enum outcome outcome = store->ops->reclaim(store, &call->conn->client, lease, call->now);
     if (outcome == OUTCOME_HELD) {
         answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that still lives");
+        return;
+    }
+    ledger_commit(call->server);
+    if (was_waiting && outcome == OUTCOME_OK && lease->is_unwritten) {
+        store->ops->end(store, lease, &call->conn->client, call->now);
+        call_refuse(call, CODE_NO_SPACE, NULL);
     } else {
-        ledger_commit(call->server);
         answer_acquired(call, lease, outcome == OUTCOME_OK);
     }
 }

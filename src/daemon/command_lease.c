@@ -103,9 +103,29 @@ void command_release(struct call *call)
     }
 }
 
+/* Whatever became of an acquire of this connection whose answer nobody waits for any more. */
+static struct lease *find_by_once(const struct call *call, const char *once)
+{
+    struct lease *lease;
+    LIST_FOREACH (lease, &call->conn->client.leases, link) {
+        if (lease->once && strcmp(lease->once, once) == 0) {
+            break;
+        }
+    }
+    return lease;
+}
+
 void command_cancel(struct call *call)
 {
-    end_by_id(call);
+    const char *once = call->request->keys[KEY_INDEX_once];
+    bool has_lease = call->request->n_arguments == 1;
+    if (has_lease == (once != NULL)) {
+        call_refuse(call, CODE_MALFORMED, "LEASE or once");
+    } else if (once) {
+        end_lease(call, find_by_once(call, once));
+    } else {
+        end_by_id(call);
+    }
 }
 
 /* ---- one lease, by its id or an identity ---- */

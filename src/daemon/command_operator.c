@@ -39,6 +39,16 @@ static bool can_store_change(struct call *call)
     return false;
 }
 
+static void store_and_answer(struct call *call)
+{
+    if (settings_store_changes(call->server)) {
+        call_ok(call);
+    } else {
+        answer_error_saying(call->out, CODE_NO_SPACE,
+            "in force, but it could not be stored, and is over when berthd is started anew");
+    }
+}
+
 static void run_change(struct call *call, struct change change)
 {
     struct store *store = call->server->store;
@@ -49,8 +59,7 @@ static void run_change(struct call *call, struct change change)
     change.reason = call->request->keys[KEY_INDEX_reason];
     enum outcome outcome = store->ops->change(store, name, &change, call->now);
     if (outcome == OUTCOME_OK) {
-        settings_store_changes(call->server);
-        call_ok(call);
+        store_and_answer(call);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse(call, CODE_UNKNOWN, change.item);
     } else if (outcome == OUTCOME_KIND) {

@@ -154,6 +154,11 @@ static bool replace(struct journal *journal)
 
 /* ---- operations ---- */
 
+bool journal_can_be_made(struct journal *journal)
+{
+    return journal->fd >= 0 || replace(journal);
+}
+
 uint32_t journal_reserve(struct journal *journal, size_t most_bytes)
 {
     size_t size_class = class_for(most_bytes);
@@ -161,7 +166,7 @@ uint32_t journal_reserve(struct journal *journal, size_t most_bytes)
         errno = EMSGSIZE;
         return 0;
     }
-    if (journal->fd < 0 && !replace(journal)) {
+    if (!journal_can_be_made(journal)) {
         return 0;
     }
     uint32_t slot = reserve_of(journal, size_class);

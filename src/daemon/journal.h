@@ -57,6 +57,9 @@ void journal_close(struct journal *journal);
 /* From now on the file has all there is: nobody is expected any more whom it does not know. */
 void journal_set_complete(struct journal *journal);
 
+/* Makes it if there is none; false if that fails. */
+bool journal_can_be_made(struct journal *journal);
+
 /* A slot that has room for a record of so many bytes, whatever else fills the disk; it holds none
  * yet. 0 (errno; logged) if there is no space. */
 uint32_t journal_reserve(struct journal *journal, size_t most_bytes);

@@ -42,10 +42,20 @@ static bool has_caught_up(struct server *server)
     return !server->ledger_is_behind;
 }
 
+/* While there was no journal nobody could come back: they have a grace from when there is one. */
+static bool owes_a_grace(struct server *server)
+{
+    if (server->ledger_owes_grace && journal_can_be_made(&server->journal)) {
+        server->ledger_owes_grace = false;
+        core_begin_grace(server->core, true, clock_now() + server->conf->grace);
+    }
+    return server->ledger_owes_grace;
+}
+
 uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t longest_grant)
 {
     /* Numbers that could not be stored are no reason to refuse: see server_init(). */
-    if (!has_caught_up(server) || (server->state_works && !has_numbers(server))) {
+    if (!has_caught_up(server) || owes_a_grace(server) || (server->state_works && !has_numbers(server))) {
         return RECORD_NONE;
     }
     return journal_reserve(&server->journal, record_most_bytes(ask, longest_grant));
@@ -63,7 +73,7 @@ static void write_down(struct server *server, struct lease *lease)
     struct text *line = &server->record_line;
     line->length = 0;
     record_write(line, lease);
-    lease->is_unwritten =
+    lease->is_unwritten = lease->record == RECORD_NONE ||
         !journal_write(&server->journal, lease->record, line->bytes, line->length);
     if (lease->is_unwritten) {
         log_provoked("the journal cannot be written: %s", strerror(errno));
@@ -157,7 +167,7 @@ void ledger_commit(struct server *server)
     }
     for (struct lease *lease = effects->changed; lease && is_written;
          lease = lease->next_changed) {
-        if (lease->state != LEASE_ENDED && lease->record != RECORD_NONE) {
+        if (lease->state != LEASE_ENDED) {
             write_down(server, lease);
         }
     }

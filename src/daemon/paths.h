@@ -9,6 +9,10 @@
 /* All take the socket's absolute path, and return false if the result does not fit into `size`
  * bytes. */
 
+/* The one name of a socket that may be reached by several: its folder without symbolic links. As it
+ * is, if that cannot be found out. */
+bool path_canonical(const char *socket_path, char *out, size_t size);
+
 /* In the first of $RUNTIME_DIRECTORY, else beside the socket; `suffix` is ".journal", ".lock". */
 bool path_at_runtime(const char *socket_path, const char *suffix, char *out, size_t size);
 

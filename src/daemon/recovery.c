@@ -69,6 +69,13 @@ static int compare(const void *a, const void *b)
 
 /* ---- back into the core ---- */
 
+/* Its main process is dead, but who stops the rest of the job may be about to come back. */
+static bool is_being_stopped(const struct remembered *remembered)
+{
+    return remembered->stopping != OUTCOME_OK && remembered->binding == BOUND_PROCESS &&
+        !process_is_alive(&remembered->process);
+}
+
 /* When it ended while nobody looked; 0 if it did not. */
 static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now)
 {
@@ -80,13 +87,24 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
     return is_over ? remembered->until : 0;
 }
 
-static struct lease *restore_lease(
-    struct server *server, const struct remembered *remembered, nanoseconds now)
+/* As with a reload: what is in use cannot become another kind of resource meanwhile. */
+static void say_kind_conflict(const struct server *server, const struct remembered *remembered)
+{
+    log_error("%s: %s is in use (by process %d), and cannot become another kind of resource "
+              "meanwhile: start with the old file, or when it is free",
+        server->conf->path, remembered->claims[0].name, (int)remembered->pid);
+}
+
+static struct lease *restore_lease(struct server *server, const struct remembered *remembered,
+    nanoseconds now, enum outcome *outcomep)
 {
     struct lease *lease;
     enum outcome outcome =
         core_restore(server->core, remembered, now, &server->store->effects, &lease);
-    if (!lease) {
+    *outcomep = outcome;
+    if (outcome == OUTCOME_KIND) {
+        say_kind_conflict(server, remembered);
+    } else if (!lease) {
         char id[LEASE_ID_SIZE];
         lease_id_format(id, remembered->id);
         log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name,
@@ -106,18 +124,27 @@ static bool restore_rest(struct server *server, const struct found *found, nanos
     return until != 0;
 }
 
-static void restore(struct server *server, const struct found *found, nanoseconds now)
+/* False if the file is not to be started with; then nothing is changed in the journal. */
+static bool restore(struct server *server, const struct found *found, nanoseconds now)
 {
     struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
+    enum outcome outcome = OUTCOME_OK;
     bool stays = false;
+    if (remembered && is_being_stopped(remembered)) {
+        remembered->binding = BOUND_CONNECTION;
+        remembered->until = NEVER; /* it has the grace */
+    }
     if (remembered && remembered->rested_at == 0) {
         remembered->rested_at = ended_at(remembered, now);
     }
     if (remembered && remembered->rested_at != 0) {
         stays = restore_rest(server, found, now);
     } else if (remembered) {
-        lease = restore_lease(server, remembered, now);
+        lease = restore_lease(server, remembered, now, &outcome);
+    }
+    if (outcome == OUTCOME_KIND) {
+        return false;
     }
     if (lease) {
         lease->record = found->slot;
@@ -128,6 +155,7 @@ static void restore(struct server *server, const struct found *found, nanosecond
         journal_erase(&server->journal, found->slot);
     }
     server_carry_out(server);
+    return true;
 }
 
 static bool leases_may_be_missing(
@@ -159,13 +187,14 @@ static void begin_grace(struct server *server, bool closed, nanoseconds now)
 }
 
 /* Of this boot and this socket; a journal of any other says nothing about us. */
-static void journal_owner(char out[17], const struct server *server)
+static void journal_owner(
+    char out[17], const struct server *server, const char *socket_path)
 {
     uint64_t boot = hash_string(server->state.boot_id, 0);
-    snprintf(out, 17, "%016" PRIx64, hash_string(server->listener.path, boot));
+    snprintf(out, 17, "%016" PRIx64, hash_string(socket_path, boot));
 }
 
-static void restore_all(struct server *server)
+static bool restore_all(struct server *server, const char *socket_path)
 {
     struct findings findings = {0};
     nanoseconds now = clock_now();
@@ -174,7 +203,7 @@ static void restore_all(struct server *server)
         log_error("the journal's path is too long"); /* it cannot be made: nothing is granted */
     }
     char whose[17];
-    journal_owner(whose, server);
+    journal_owner(whose, server, socket_path);
     enum journal_found found =
         journal_open(&server->journal, path, whose, find_record, &findings);
     bool closed = leases_may_be_missing(server, found, &findings);
@@ -182,13 +211,16 @@ static void restore_all(struct server *server)
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
     }
     begin_grace(server, closed, now);
-    for (size_t i = 0; i < findings.n; i++) {
-        restore(server, &findings.list[i], now);
+    bool fits = true;
+    for (size_t i = 0; fits && i < findings.n; i++) {
+        fits = restore(server, &findings.list[i], now);
     }
+    server->ledger_owes_grace = closed && !journal_can_be_made(&server->journal);
     findings_deinit(&findings);
+    return fits;
 }
 
-void recovery_run(struct server *server)
+bool recovery_run(struct server *server, const char *socket_path)
 {
     char *changes = memory_string(server->state.changes);
     changes_apply(server->store, server->core, changes, clock_now());
@@ -200,10 +232,13 @@ void recovery_run(struct server *server)
         log_warning("until berthd is started with a state directory that it can write, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }
-    restore_all(server);
+    if (!restore_all(server, socket_path)) {
+        return false;
+    }
     ledger_note_complete(server);
     size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
     if (n_held + n_waiting > 0) {
         log_info("leases taken over: %zu held, %zu waiting", n_held, n_waiting);
     }
+    return true;
 }

@@ -6,12 +6,14 @@
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
+#include "daemon/paths.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
 #include "store/local.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,15 +327,17 @@ static void start_signals(struct server *server)
 }
 
 /* One at a time per socket: that lock is taken before anything is read. */
-static void start_store(struct server *server)
+static bool start_store(struct server *server)
 {
     const char *refused;
-    state_load(&server->state, server->listener.path);
+    char socket[PATH_MAX];
+    bool fits = path_canonical(server->listener.path, socket, sizeof socket);
+    state_load(&server->state, fits ? socket : server->listener.path);
     const struct core_options options = first_numbers(&server->state);
     server->store = local_store_new(&options);
     server->core = local_store_core(server->store);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
-    recovery_run(server);
+    return recovery_run(server, fits ? socket : server->listener.path);
     server_set_timer(server); /* what is due need not wait for somebody to connect */
 }
 
@@ -370,8 +374,7 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
         return false;
     }
-    start_store(server);
-    return start_listening(server);
+    return start_store(server) && start_listening(server);
 }
 
 void server_run(struct server *server, int ready_fd)

@@ -39,6 +39,7 @@ struct server {
     struct state state;
     bool state_works; /* numbers could be stored at the start */
     bool ledger_is_behind; /* some leases are not in the journal */
+    bool ledger_owes_grace; /* leases may be missing, and there is no journal to bring them back to */
     bool ledger_is_complete; /* no client is expected that the journal does not know */
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */

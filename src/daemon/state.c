@@ -19,6 +19,8 @@
 
 /* The mark is always so far ahead that it is hardly ever written again before the next start. */
 #define NUMBERS_AHEAD (UINT64_C(1) << 30)
+/* Of a damaged file: microseconds until the year 2112, about where numbers begin. */
+#define MOST_CREDIBLE (UINT64_C(1) << 52)
 #define MOST_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
 
 enum { STATE_BYTES = 64 * 1024 * 1024 }; /* a larger file is not ours */
@@ -108,7 +110,7 @@ static void parse(struct state *state, char *text, bool whole)
     uint64_t mark;
     bool has_mark = numbers && number_parse(numbers, MOST_NUMBER, &mark);
     state->found = whole && has_mark ? STATE_READ : STATE_DAMAGED;
-    if (has_mark) {
+    if (has_mark && (whole || mark < MOST_CREDIBLE)) {
         state->mark = mark;
     }
     if (state->found == STATE_READ) {

@@ -172,6 +172,10 @@ static void make_again(
     }
     if (past->stopping != OUTCOME_OK) {
         model_stop(model, lease, past->stopping, now, trace);
+        lease = model_find_lease(model, past->id);
+        if (lease && past->due < lease->due) {
+            model_set_due(model, lease, past->due);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ static char *copy(const char *string)
 static nanoseconds until(const struct lease *lease)
 {
     if (lease->state == LEASE_HELD) {
-        return lease_until(lease);
+        return lease->term ? (nanoseconds)lease->term->timer.major : NEVER;
     }
     const struct order_node *timer = &lease->waiting->timer;
     return order_contains(timer) ? (nanoseconds)timer->major : NEVER;
