@@ -1,0 +1,249 @@
+"""What an adversary once found to be lost, kept for ever or given away: each mended, and asked for
+again here."""
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import (
+    NOBODY, become, children, connect_as, held, held_with_proof, is_quiet, keys, lease_of,
+    needs_root, open_files, refused, status)
+from lines import Client
+from lost_help import (
+    MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, sleeper,
+    with_own_mounts, with_own_pids)
+from test_lost_changes import BOOTS, set_boot_id
+
+
+# ---- max-hold is another by the time
+
+
+def ignores_term():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def is_stopping(now):
+    return "stopping" in now.resources["a"]["holders"][0]
+
+
+@pytest.mark.parametrize("later", ["max-hold = 1h\n", ""], ids=["longer", "removed"])
+def test_max_hold_changed_while_berthd_was_away(berthd, later):
+    """What was promised stays: it is stopped at its old end, for its max-hold, and the next berthd
+    knows it."""
+    rest = "kill-after = 1h\n"
+    daemon = berthd(f"[lock a]\nmax-hold = 0.5s\n{rest}")
+    with sleeper(ignores_term) as pid:
+        client = daemon.client()
+        lease = held(client, f"acquire a pid={pid}")
+        client.close()
+        daemon.kill()
+        daemon.configure(f"[lock a]\n{later}{rest}")
+        daemon.start()
+        now = asked_until(daemon, is_stopping)
+        for _ in range(2):
+            assert now.holders("a") == [lease]
+            assert now.resources["a"]["holders"][0]["stopping"] == "max-hold"
+            daemon.kill()
+            daemon.start()
+            client = daemon.client()
+            assert refused(client, "acquire a wait=0") == "would-wait"
+            now = status(client)
+    asked_until(daemon, all_free)
+
+
+# ---- a bind that is refused
+
+
+def is_away(now):
+    return now.resources["a"]["holders"][0].get("away") == "1"
+
+
+@needs_pids
+def test_a_refused_bind_changes_nothing(berthd):
+    """From where berthd can see no number, an away lease cannot be bound; its process is watched as
+    before."""
+    daemon = berthd("[lock a]\n")
+    with sleeper() as pid:
+        client = daemon.client()
+        lease = held(client, f"acquire a pid={pid}")
+        client.close()
+        asked_until(daemon, is_away)
+
+        def elsewhere():
+            assert refused(Client(daemon.socket), f"bind {lease} pid=5") == "kind"
+
+        with_own_pids(elsewhere)
+        assert status(daemon.client()).holders("a") == [lease]
+    asked_until(daemon, all_free)
+
+
+# ---- a journal that cannot be written
+
+
+@pytest.mark.parametrize("verb", ["bind", "renew"])
+def test_the_limit_of_file_size_is_reached(berthd, verb):
+    """Whoever asks for the change is told that there is none; berthd lives, and what was written
+    down before is not forgotten."""
+    daemon = berthd("grace = 1h\n[lock a]\n")
+    with sleeper() as first, sleeper() as second:
+        client = daemon.client()
+        lease = held(client, f"acquire a {f'pid={first}' if verb == 'bind' else 'ttl=1h'}")
+        _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (4096, hard))
+        change = f"pid={second}" if verb == "bind" else "ttl=2h"
+        assert refused(client, f"{verb} {lease} {change}") == "no-space"
+        assert is_quiet(client) and status(daemon.client()).holders("a") == [lease]
+        daemon.kill()
+        daemon.start()
+        client = daemon.client()
+        assert status(client).holders("a") == [lease]
+        assert refused(client, "acquire a wait=0") == "would-wait"
+
+
+# ---- a journal that is not ours
+
+TWO_LOCKS = "[lock a]\n[lock b]\n"
+
+
+def must_be_in_a_grace(daemon, lease, proof):
+    """Only who had a lease before has one: nothing else is given away."""
+    client = daemon.client()
+    assert refused(client, "acquire a wait=0") == refused(client, "acquire b wait=0") == "grace"
+    assert client.request(f"reclaim {lease} a:1:0 {proof}").startswith(f"ok {lease} ")
+
+
+@needs_mounts
+def test_another_boot_s_journal_in_place_of_this_boot_s(directory):
+    """The state says that there was a berthd since the boot: its leases may be missing."""
+    def work():
+        old = directory / "old.journal"
+        set_boot_id(directory, BOOTS[0])
+        daemon = Berthd(directory, f"grace = 1h\n{TWO_LOCKS}")
+        daemon.stop()
+        shutil.copy(daemon.journal, old)
+        set_boot_id(directory, BOOTS[1])
+        daemon.start()
+        lease, proof = held_with_proof(daemon.client(), f"acquire a pid={os.getpid()}")
+        daemon.kill()
+        shutil.copy(old, daemon.journal)
+        daemon.start()
+        must_be_in_a_grace(daemon, lease, proof)
+        daemon.stop()
+    with_own_mounts(work)
+
+
+def test_another_socket_s_journal(berthd, directory):
+    """Whole, and empty: but it is not about us."""
+    daemon = berthd(f"grace = 1h\n{TWO_LOCKS}")
+    (directory / "other").mkdir()
+    other = Berthd(directory / "other", f"grace = 1h\n{TWO_LOCKS}")
+    other.stop()
+    lease, proof = held_with_proof(daemon.client(), f"acquire a pid={os.getpid()}")
+    daemon.kill()
+    shutil.copy(other.journal, daemon.journal)
+    daemon.start()
+    must_be_in_a_grace(daemon, lease, proof)
+
+
+@needs_mounts
+def test_no_journal_and_no_state(directory):
+    """Where no state can be written nobody knows of a first start: it may be any."""
+    def work():
+        (directory / "state").mkdir()
+        mount("tmpfs", directory / "state", "tmpfs", flags=MS_RDONLY)
+        daemon = Berthd(directory, f"grace = 0.1s\n{TWO_LOCKS}")
+        asked_until(daemon, lambda now: now.grace is None)
+        held(daemon.client(), f"acquire a pid={os.getpid()}")
+        daemon.kill()
+        daemon.configure(f"grace = 1h\n{TWO_LOCKS}")
+        daemon.journal.unlink()
+        daemon.start()
+        client = daemon.client()
+        assert refused(client, "acquire a wait=0") == refused(client, "acquire b wait=0") == "grace"
+        daemon.stop()
+    with_own_mounts(work)
+
+
+# ---- few descriptors
+
+
+def test_no_descriptor_to_look_at_a_process(berthd):
+    """Then it is not known whether the client's numbers mean anything here: that is no reason to
+    bind the lease to the connection instead, now or later."""
+    daemon = berthd("[semaphore s]\nlimit = 3\n")
+    client = daemon.client()
+    assert client.request("ping") == "ok"
+    pid = daemon.process.pid
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    for more in range(4):  # none, then not enough, at last those that a look takes
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_files(daemon) + more, hard))
+        answer = client.request(f"acquire s pid={os.getpid()}")
+        assert "bound=connection" not in answer
+        assert answer.startswith("ok " if more >= 2 else "error no-memory ")
+        if more >= 2:
+            assert client.request(f"release {lease_of(answer)}") == "ok"
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+    assert held(client, f"acquire s pid={os.getpid()}")
+    assert status(client).resources["s"]["holders"][0].get("bound") != "connection"
+
+
+FILES = 256
+PLACES = FILES - 64  # as berthd has it
+
+
+def nobody_sleeps(_):
+    become(NOBODY)
+    os.closerange(3, 4096)
+    signal.pause()
+
+
+def answered(client):
+    with contextlib.suppress(BrokenPipeError):
+        client.send("ping\n")
+    return client.line()
+
+
+def connect_until_busy(daemon):
+    """Another user's connections, as many as berthd has places."""
+    for _ in range(FILES):
+        answer = answered(connect_as(daemon, NOBODY))
+        if answer != "ok":
+            assert answer.startswith("error busy ")
+            return
+    pytest.fail("there is room for everybody")
+
+
+@needs_root
+@pytest.mark.parametrize("first", ["watches", "connections"])
+def test_a_user_uses_up_descriptors(berthd, first):
+    """... by processes that berthd has to watch, and by connections: the others get what they ask
+    for, or hear that there is no room."""
+    daemon = berthd(f"max-clients = {PLACES}\nmax-clients-per-user = 1000\n"
+                    "[semaphore s]\nlimit = 1000\n[lock a]\n")
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (FILES, FILES))
+    early = daemon.client()
+    assert early.request("ping") == "ok"
+    with children(FILES // 2, nobody_sleeps) as pids, living_as(daemon, NOBODY) as flood:
+        for pid in pids:
+            assert "bound=connection" not in held_answer(flood, f"acquire s pid={pid}")
+        if first == "connections":
+            connect_until_busy(daemon)
+        flood.close()
+        asked = status(early)
+        while not all(one.get("away") == "1" for one in asked.resources["s"]["holders"]):
+            asked = status(early)
+        connect_until_busy(daemon)
+        assert answered(daemon.client()).startswith("error busy ")
+        assert "bound=connection" not in held_answer(early, f"acquire a pid={os.getpid()}")
+        assert early.request("reload") == "ok"
+
+
+def held_answer(client, request):
+    answer = client.request(request)
+    assert answer.startswith("ok "), answer
+    return answer
