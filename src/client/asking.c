@@ -63,7 +63,9 @@ static enum asking_result refuse(struct asking *asking, int status)
 void asking_give_up(struct asking *asking)
 {
     struct request_line line;
-    if (asking->state != ASKING_APART) {
+    const struct options *options = asking->options;
+    bool would_outlive_us = options->pid != 0 || options->ttl != NEVER;
+    if (would_outlive_us && asking->state != ASKING_APART) {
         request_cancel(&line, &asking->wish);
         /* If that fails, berthd has closed. */
         connection_send(asking->connection, line.text, line.length);

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
@@ -110,11 +111,8 @@ static void on_written(uv_write_t *request, int status)
     free(write->bytes);
     free(write);
     conn->writing = false;
-    if (status < 0) {
-        conn_close(conn);
-    } else {
-        conn_mark_dirty(conn);
-    }
+    conn->is_deaf |= status < 0;
+    conn_mark_dirty(conn);
     server_end_turn(conn->server);
 }
 
@@ -126,24 +124,28 @@ static void conn_write_later(struct conn *conn, size_t sent)
     uv_buf_t buffer = uv_buf_init(write->bytes + sent, (unsigned)(conn->output.length - sent));
     conn->given += conn->output.length;
     conn->output = (struct text)TEXT_INIT;
-    if (uv_write(&write->request, (uv_stream_t *)&conn->pipe, &buffer, 1, on_written) < 0) {
+    conn->writing =
+        uv_write(&write->request, (uv_stream_t *)&conn->pipe, &buffer, 1, on_written) == 0;
+    if (!conn->writing) {
         free(write->bytes);
         free(write);
-        conn_close(conn);
-        return;
+        conn->is_deaf = true;
     }
-    conn->writing = true;
 }
 
 static void conn_send(struct conn *conn)
 {
+    if (conn->is_deaf) {
+        text_deinit(&conn->output);
+    }
     if (conn->writing || conn->output.length == 0) {
         return;
     }
     uv_buf_t buffer = uv_buf_init(conn->output.bytes, (unsigned)conn->output.length);
     int sent = uv_try_write((uv_stream_t *)&conn->pipe, &buffer, 1);
     if (sent < 0 && sent != UV_EAGAIN) {
-        conn_close(conn);
+        conn->is_deaf = true;
+        text_deinit(&conn->output);
     } else if (sent == (int)conn->output.length) {
         conn->given += conn->output.length;
         text_deinit(&conn->output);
@@ -288,9 +290,30 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
     }
 }
 
+/* What it sent before it went: a `cancel`, perhaps, of what it was just granted. */
+static void conn_hear_out(struct conn *conn)
+{
+    enum { MOST_READS = 16 };
+    static char bytes[4096];
+    uv_os_fd_t fd;
+    ssize_t n = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 ? 1 : 0;
+    for (int i = 0; i < MOST_READS && n > 0 && !conn->closing; i++) {
+        n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n > 0 && linebuf_feed(&conn->input, bytes, (size_t)n)) {
+            conn_take_lines(conn);
+            n = linebuf_keep(&conn->input) ? n : 0;
+        }
+    }
+}
+
 void conn_flush(struct conn *conn)
 {
     conn_send(conn);
+    if (conn->is_deaf && !conn->closing) {
+        conn_hear_out(conn);
+        conn_close(conn);
+        return;
+    }
     while (!conn->closing && conn->snapshot && !conn->is_later && !conn_is_behind(conn)) {
         if (!snapshot_continue(conn->snapshot, &conn->output, OUTPUT_LIMIT)) {
             conn->snapshot = snapshot_free(conn->snapshot);

@@ -36,6 +36,7 @@ struct conn {
     enum conn_pids pids;
     uint64_t started; /* of the process `pid`, once it was looked at; else 0 */
     bool writing; /* libuv has bytes of ours */
+    bool is_deaf; /* nothing can be sent any more: it goes when its last words are carried out */
     bool reading;
     bool input_ended; /* half-closed: close when everything is sent */
     bool closing;

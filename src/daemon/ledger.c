@@ -193,7 +193,8 @@ void ledger_enter(struct server *server, struct lease *lease)
 
 void ledger_note_complete(struct server *server)
 {
-    bool complete = !core_is_closed(server->core) && !server->ledger_is_behind;
+    bool complete = !server->ledger_is_behind && !owes_a_grace(server) &&
+        !core_is_closed(server->core);
     if (complete && !server->ledger_is_complete) {
         server->ledger_is_complete = true;
         journal_set_complete(&server->journal);

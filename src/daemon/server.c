@@ -337,8 +337,9 @@ static bool start_store(struct server *server)
     server->store = local_store_new(&options);
     server->core = local_store_core(server->store);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
-    return recovery_run(server, fits ? socket : server->listener.path);
+    bool may_start = recovery_run(server, fits ? socket : server->listener.path);
     server_set_timer(server); /* what is due need not wait for somebody to connect */
+    return may_start;
 }
 
 bool server_init(struct server *server, struct conf *conf, const char *path)

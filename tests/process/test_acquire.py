@@ -208,11 +208,14 @@ def test_a_process_that_berthd_cannot_see(berth, fake):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_leave_the_queue(berth, fake, number):
+    """It gives up what it may be granted in this very moment: that would outlive the connection."""
     process = berth.start("acquire", "--pid", "4242", "r")
-    peer, _ = fake.asked()
+    peer, asked = fake.asked()
     peer.send("waiting 3k position=1\n")
     process.send_signal(number)
     assert process.wait(DEADLINE) == -number
+    once, = [word for word in asked if word.startswith("once=")]
+    assert peer.line() == f"cancel {once}"
     assert peer.line() == ""
 
 

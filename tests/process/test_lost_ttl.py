@@ -1,15 +1,17 @@
 """Leases that are bound to time or to somebody else's process: berth acquire, renew, release."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 import time
 
 import pytest
 
-from daemon_help import status
+from daemon_help import held, status
 from lines import DEADLINE
-from lost_help import WAITS, all_free, asked_until, restart, sleeper
+from lost_help import WAITS, all_free, asked_until, restart, share, sleeper
 
 CONFIGURATION = "[lock a]\n[semaphore s]\nlimit = 2\n"
 
@@ -93,3 +95,22 @@ def test_a_shell_s_own(berth, berthd, directory):
     shell.send_signal(signal.SIGKILL)
     shell.communicate(timeout=DEADLINE)
     asked_until(daemon, all_free)
+
+
+@pytest.mark.parametrize("bound", ["--ttl=1h", f"--pid={os.getpid()}"], ids=["ttl", "pid"])
+def test_who_gives_up_leaves_nothing(berth, berthd, bound):
+    """A signal while it is granted, whoever is first: either it says what it has, or nobody has it."""
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    for _ in range(share(30)):
+        lease = held(client, "acquire a")
+        process = berth.start("acquire", bound, "a", text=True)
+        asked_until(daemon, lambda now: now.waiting == 1)
+        client.send(f"release {lease}\n")
+        process.send_signal(signal.SIGTERM)
+        assert client.line() == "ok"
+        out, _ = process.communicate(timeout=DEADLINE)
+        if out:
+            given = re.search("^BERTH_LEASE=(.*)$", out, re.M).group(1)
+            assert client.request(f"release {given}") == "ok"
+        asked_until(daemon, all_free)
