@@ -133,6 +133,14 @@ static void server_set_timer(struct server *server)
     }
 }
 
+/* Connections and watches share the places: whoever has none of the latter is looked at instead. */
+static uint32_t most_watches(const struct server *server)
+{
+    uint32_t most = server->max_conns / 2;
+    uint32_t left = server->n_conns < server->max_conns ? server->max_conns - server->n_conns : 0;
+    return left < most ? left : most;
+}
+
 void server_end_turn(struct server *server)
 {
     struct conn *conn;
@@ -141,6 +149,7 @@ void server_end_turn(struct server *server)
         conn->is_dirty = false;
         conn_flush(conn);
     }
+    server->watches.most = most_watches(server);
     ledger_note_complete(server);
     server_set_timer(server);
 }
@@ -370,7 +379,7 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
     uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
     settings_use(server, conf);
-    watches_init(&server->watches, &server->loop, server->max_conns / 2);
+    watches_init(&server->watches, &server->loop, most_watches(server));
     start_signals(server);
     if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
         return false;

@@ -6,17 +6,18 @@ import os
 import resource
 import shutil
 import signal
+import time
 
 import pytest
 
 from conftest import Berthd
 from daemon_help import (
-    NOBODY, become, children, connect_as, held, held_with_proof, is_quiet, keys, lease_of,
-    needs_root, open_files, refused, status)
-from lines import Client
+    NOBODY, become, children, connect_as, held, held_with_proof, is_quiet, lease_of, needs_root,
+    open_files, refused, status)
+from lines import DEADLINE, Client
 from lost_help import (
-    MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, sleeper,
-    with_own_mounts, with_own_pids)
+    MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte,
+    sleeper, with_own_mounts, with_own_pids)
 from test_lost_changes import BOOTS, set_boot_id
 
 
@@ -196,10 +197,23 @@ FILES = 256
 PLACES = FILES - 64  # as berthd has it
 
 
-def nobody_sleeps(_):
-    become(NOBODY)
-    os.closerange(3, 4096)
-    signal.pause()
+@contextlib.contextmanager
+def sleepers_of_nobody(n):
+    """Their pids, when they are what they shall be."""
+    ready, tell = os.pipe()
+
+    def work(_):
+        become(NOBODY)
+        os.write(tell, b"x")
+        os.closerange(3, 4096)
+        signal.pause()
+
+    with children(n, work) as pids:
+        for _ in pids:
+            assert read_byte(ready) == b"x"
+        yield pids
+    os.close(ready)
+    os.close(tell)
 
 
 def answered(client):
@@ -228,19 +242,20 @@ def test_a_user_uses_up_descriptors(berthd, first):
     resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (FILES, FILES))
     early = daemon.client()
     assert early.request("ping") == "ok"
-    with children(FILES // 2, nobody_sleeps) as pids, living_as(daemon, NOBODY) as flood:
+    with sleepers_of_nobody(FILES // 2) as pids, living_as(daemon, NOBODY) as flood:
         for pid in pids:
             assert "bound=connection" not in held_answer(flood, f"acquire s pid={pid}")
         if first == "connections":
             connect_until_busy(daemon)
         flood.close()
-        asked = status(early)
-        while not all(one.get("away") == "1" for one in asked.resources["s"]["holders"]):
-            asked = status(early)
+        end = time.monotonic() + DEADLINE
+        while not all(one.get("away") == "1" for one in status(early).resources["s"]["holders"]):
+            assert time.monotonic() < end
         connect_until_busy(daemon)
+        assert open_files(daemon) < FILES - 24
         assert answered(daemon.client()).startswith("error busy ")
         assert "bound=connection" not in held_answer(early, f"acquire a pid={os.getpid()}")
-        assert early.request("reload") == "ok"
+        assert early.request("reload") == early.request("pause s") == "ok"
 
 
 def held_answer(client, request):
