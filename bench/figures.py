@@ -112,9 +112,10 @@ def handover(bench):
     return compare(milliseconds, *zip(*samples), block=20)
 
 
-def bytes_per_connection(bench, server, path, line):
-    """Of the server's resident memory, with `bench.many` connections that have sent `line`."""
-    before = server.rss()
+def bytes_per_connection(bench, server, path, line, kind="Anonymous"):
+    """Of the server's own memory, with `bench.many` connections that have sent `line`. The journal
+    is a file: its pages are the page cache's, whether berthd has mapped them or not."""
+    before = server.memory(kind)
     with contextlib.ExitStack() as stack:
         for _ in range(bench.many):
             connection = stack.enter_context(bench.connect(path))
@@ -122,16 +123,16 @@ def bytes_per_connection(bench, server, path, line):
             answer = connection.recv(4096)
             if not answer.startswith((b"ok ", line)):
                 raise Trouble("%s is answered by %s" % (line, answer))
-        return (server.rss() - before) / bench.many
+        return (server.memory(kind) - before) / bench.many
 
 
-def holder_bytes(bench, line):
+def holder_bytes(bench, line, kind="Anonymous"):
     with bench.berthd() as server:
-        return bytes_per_connection(bench, server, bench.socket, line)
+        return bytes_per_connection(bench, server, bench.socket, line, kind)
 
 
 def memory(bench):
-    """Resident memory of berthd for each of 10 000 idle connections that hold one unit of a
+    """Memory of berthd's own for each of 10 000 idle connections that hold one unit of a
     semaphore each, beside the echo server's for each of 10 000 connections."""
     line = b"acquire crowd\n"
     ours = holder_bytes(bench, line)
@@ -203,10 +204,15 @@ def memory_full(bench):
     return "%.0f B" % holder_bytes(bench, line)
 
 
+def memory_mapped(bench):
+    """As `memory`, with the pages of the journal that berthd has mapped (Rss)."""
+    return "%.0f B" % holder_bytes(bench, b"acquire crowd\n", "Rss")
+
+
 def idle(bench):
     """Resident memory of a berthd that has just started, libraries included."""
     with bench.berthd() as server:
-        return "%.1f MiB" % (server.rss() / 2**20)
+        return "%.1f MiB" % (server.memory("Rss") / 2**20)
 
 
 def size(bench):
@@ -224,6 +230,7 @@ INFORMATION = (
     (in_flight_16, "16 requests in flight"),
     (in_flight_128, "128 requests in flight"),
     (memory_full, "an idle holder with reason and program"),
+    (memory_mapped, "an idle holder and its part of the journal"),
     (idle, "an idle berthd"),
     (size, "size, stripped"),
 )

@@ -80,13 +80,13 @@ class Server:
         if not is_ready:
             raise Trouble("%s: %s" % (command[0], self.process.communicate()[1].decode()))
 
-    def rss(self):
-        """Bytes. smaps_rollup counts; VmRSS in `status` is only about right."""
+    def memory(self, kind):
+        """Bytes of a kind. smaps_rollup counts; VmRSS in `status` is only about right."""
         with open("/proc/%d/smaps_rollup" % self.process.pid, encoding="ascii") as rollup:
             for line in rollup:
-                if line.startswith("Rss:"):
+                if line.startswith(kind + ":"):
                     return int(line.split()[1]) * 1024
-        raise Trouble("no Rss in smaps_rollup")
+        raise Trouble("no %s in smaps_rollup" % kind)
 
     def __enter__(self):
         return self

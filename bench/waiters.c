@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { N_GROUPS = 2, LINE_SIZE = 256 };
 
@@ -50,7 +51,8 @@ static void group_parse(struct group *group, char *text)
 static void ask(const struct group *group, struct asker *asker, const char *expected)
 {
     char line[LINE_SIZE];
-    int n = snprintf(line, sizeof line, "acquire %s:1 program=job pid=12345\n", group->name);
+    int n = snprintf(line, sizeof line, "acquire %s:1 program=job pid=%ld\n", group->name,
+        (long)getpid());
     bench_write(asker->fd, line, (size_t)n);
     char *answer = bench_read_lines(asker->fd, 1, answers, sizeof answers);
     bench_expect(answer, expected);
