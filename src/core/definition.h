@@ -46,6 +46,7 @@ struct rights {
 struct definition {
     char *name; /* a template's ends in "/" and a star */
     enum kind kind;
+    uint8_t database; /* who grants it: 0 the core (host scope), else one of the caller's databases */
     enum queue_order order;
     enum selection selection; /* pools */
     uint32_t limit; /* semaphores and locks; 0 = closed */

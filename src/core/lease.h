@@ -99,12 +99,20 @@ struct lease {
     bool is_killed; /* being stopped: SIGKILL has been asked for */
     bool is_watched; /* EFFECT_WATCH has been asked for */
     bool process_is_gone;
+    bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
+    bool wants_now; /* it does not want to wait; only while it is waiting (for an answer) */
+    uint8_t database; /* 0: host scope */
+    uint32_t position; /* fleet scope: in line, as last heard; 0: not known */
+    uint64_t ticket; /* fleet scope: its place in line; 0: it has none yet */
+    TAILQ_ENTRY(lease) database_link; /* fleet scope: in its database's list */
+    struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
     char *holder, *reason, *program, *once; /* NULL if not given; owned */
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
     uint32_t record; /* where it is written down */
     bool is_unwritten; /* what is written down there is not true any more */
     void *watch;
+    void *entry; /* fleet scope: its session's */
 
     struct claim claims[]; /* in the order asked */
 };

@@ -6,6 +6,7 @@
 enum outcome {
     OUTCOME_OK, /* done; of an acquire: granted */
     OUTCOME_WAITING,
+    OUTCOME_PENDING, /* its database is being asked */
     /* refused, or the wait ended without a grant */
     OUTCOME_WOULD_WAIT,
     OUTCOME_TIMEOUT,
@@ -24,11 +25,15 @@ enum outcome {
     OUTCOME_REVOKED,
     OUTCOME_MAX_HOLD,
     OUTCOME_EXPIRED,
+    OUTCOME_DOWN, /* its database cannot be reached */
+    OUTCOME_DEADLINE, /* it could not be kept alive in its database */
     OUTCOME_NO_SPACE, /* the caller could not write it down */
     OUTCOME_FORBIDDEN,
     OUTCOME_NOT_HOLDER,
     OUTCOME_UNKNOWN,
     OUTCOME_IMPOSSIBLE,
+    OUTCOME_MIXED, /* resources of different scopes or databases */
+    OUTCOME_DIFFERS, /* the fleet has another definition of it */
     OUTCOME_KIND,
     N_OUTCOMES
 };

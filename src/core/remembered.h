@@ -35,6 +35,8 @@ struct remembered {
     enum outcome stopping; /* OUTCOME_OK, OUTCOME_REVOKED or OUTCOME_MAX_HOLD */
     uint8_t signal;
     uint64_t parent;
+    uint64_t ticket; /* fleet scope; 0: none */
+    uint8_t database; /* 0: host scope */
     const char *holder, *reason, *program, *once; /* NULL if not given */
     size_t n_claims;
     struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];

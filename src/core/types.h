@@ -31,4 +31,6 @@ struct process {
 /* For bounds that may be absent. Zero is always a real bound. */
 #define UNBOUNDED UINT32_MAX
 
+enum { MAX_DATABASES = 8 }; /* numbered from 1; 0 = host scope */
+
 #endif

@@ -1,0 +1,32 @@
+/* scripts.h - the Lua scripts, embedded at build time from scripts/: each is common.lua and one
+ * file of its own. What they take and answer: doc/fleet.md. */
+#ifndef BERTH_STORE_SCRIPTS_H
+#define BERTH_STORE_SCRIPTS_H
+
+#include <stddef.h>
+
+enum script {
+    SCRIPT_HELLO,
+    SCRIPT_ACQUIRE,
+    SCRIPT_RELEASE,
+    SCRIPT_RENEW,
+    SCRIPT_SNAPSHOT,
+    SCRIPT_ADMIN,
+    N_SCRIPTS
+};
+
+#define SCRIPT_LAYOUT "1" /* of the data; another one is refused */
+
+enum { N_SCRIPT_KEYS = 16, SCRIPT_KEY_BYTES = 96 };
+
+struct script_source {
+    const char *name;
+    const char *text;
+    size_t length;
+};
+
+extern const struct script_source script_table[N_SCRIPTS];
+/* Without their prefix: "db", "sessions", ... in the order of KEYS. */
+extern const char *const script_key_words[N_SCRIPT_KEYS];
+
+#endif
