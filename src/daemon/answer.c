@@ -8,6 +8,7 @@
 static const enum code codes_of_outcomes[N_OUTCOMES] = {
     [OUTCOME_OK] = CODE_NONE,
     [OUTCOME_WAITING] = CODE_NONE,
+    [OUTCOME_PENDING] = CODE_NONE,
     [OUTCOME_WOULD_WAIT] = CODE_WOULD_WAIT,
     [OUTCOME_TIMEOUT] = CODE_TIMEOUT,
     [OUTCOME_PAUSED] = CODE_PAUSED,
@@ -25,11 +26,15 @@ static const enum code codes_of_outcomes[N_OUTCOMES] = {
     [OUTCOME_REVOKED] = CODE_REVOKED,
     [OUTCOME_MAX_HOLD] = CODE_MAX_HOLD,
     [OUTCOME_EXPIRED] = CODE_EXPIRED,
+    [OUTCOME_DOWN] = CODE_DOWN,
+    [OUTCOME_DEADLINE] = CODE_DEADLINE,
     [OUTCOME_NO_SPACE] = CODE_NO_SPACE,
     [OUTCOME_FORBIDDEN] = CODE_FORBIDDEN,
     [OUTCOME_NOT_HOLDER] = CODE_NOT_HOLDER,
     [OUTCOME_UNKNOWN] = CODE_UNKNOWN,
     [OUTCOME_IMPOSSIBLE] = CODE_IMPOSSIBLE,
+    [OUTCOME_MIXED] = CODE_MIXED,
+    [OUTCOME_DIFFERS] = CODE_DIFFERS,
     [OUTCOME_KIND] = CODE_KIND,
 };
 
@@ -217,6 +222,14 @@ static void effect_granted(struct text *text, const struct effect *effect)
     answer_deadline(text, effect->lease);
 }
 
+static void effect_place(struct text *text, const struct effect *effect)
+{
+    if (effect->lease->position != 0) {
+        text_add_number_key(text, "position", effect->lease->position);
+    }
+    text_add(text, "\n");
+}
+
 static void effect_over(struct text *text, const struct effect *effect)
 {
     enum code code = outcome_code(effect->why);
@@ -247,6 +260,7 @@ void answer_effect(struct text *text, const struct effect *effect)
         [EFFECT_DENIED] = {EVENT_DENIED, effect_over},
         [EFFECT_LOST] = {EVENT_LOST, effect_over},
         [EFFECT_STOP] = {EVENT_NONE, effect_over},
+        [EFFECT_PLACE] = {EVENT_WAITING, effect_place},
     };
     enum event event = rows[effect->kind].event;
     text_add(text, "* ");

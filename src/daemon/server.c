@@ -69,6 +69,14 @@ static void tell_granted(struct server *server, const struct effect *effect)
     }
 }
 
+/* Only a database gives out a place that is not known at once. */
+static void tell_place(struct server *server, const struct effect *effect)
+{
+    if (effect->lease->state == LEASE_WAITING) {
+        tell_client(server, effect);
+    }
+}
+
 static void tell_drained(struct server *server, const struct effect *effect)
 {
     (void)effect;
@@ -99,6 +107,7 @@ void server_carry_out(struct server *server)
         [EFFECT_STOP] = tell_client,
         [EFFECT_WATCH] = watch_job,
         [EFFECT_SIGNAL] = signal_job,
+        [EFFECT_PLACE] = tell_place,
         [EFFECT_DRAINED] = tell_drained,
     };
     struct effects *effects = &server->store->effects;

@@ -104,7 +104,8 @@ Test(tables, exit_statuses)
         {CODE_ANCESTOR, 75}, {CODE_FORBIDDEN, 77}, {CODE_NOT_HOLDER, 77}, {CODE_UNKNOWN, 78},
         {CODE_IMPOSSIBLE, 78}, {CODE_MIXED, 78}, {CODE_RELEASED, 124}, {CODE_MALFORMED, 64},
         {CODE_LOST, 1}, {CODE_REVOKED, 124}, {CODE_MAX_HOLD, 124}, {CODE_EXPIRED, 124},
-        {CODE_NO_SPACE, 69}, {CODE_GRACE, 75}};
+        {CODE_NO_SPACE, 69}, {CODE_GRACE, 75}, {CODE_DOWN, 69}, {CODE_DEADLINE, 124},
+        {CODE_DIFFERS, 78}};
     for (size_t i = 0; i < N(rows); i++) {
         cr_expect_eq(code_table[rows[i].code].exit_status, rows[i].exit_status);
     }
