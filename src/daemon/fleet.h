@@ -52,6 +52,8 @@ size_t fleet_n_databases(const struct server *server);
 /* 1 ... fleet_n_databases(). */
 const struct database *fleet_database(const struct server *server, uint8_t database);
 void fleet_look(const struct server *server, uint8_t database, struct session_view *view);
+/* This daemon's session there: SESSION of the keys of its leases. */
+const char *fleet_session_id(const struct server *server, uint8_t database);
 /* Of the server, as the link has last heard it; NULL: never connected. */
 const struct link_info *fleet_server_info(const struct server *server, uint8_t database);
 
