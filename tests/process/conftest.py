@@ -21,7 +21,8 @@ import pytest
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 
-PROGRAMS = ("berthd", "berth", "berthctl", "tests/process/witness_job")
+PROGRAMS = (
+    "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/clock_shim.so")
 
 
 def reachable_build(build):

@@ -1,0 +1,486 @@
+"""For the tests of a fleet: private Redis servers whose clock may be stepped, a way to them that loses
+what it is told to lose, and hosts: each a berthd of its own with its own socket, files and rights.
+
+Everything lives below the test's directory; nothing here waits without a deadline, and nothing is
+signalled but what was started here."""
+
+import contextlib
+import mmap
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+redis = pytest.importorskip("redis", reason="needs python3-redis")
+
+from conftest import BUILD, Berthd, Program  # noqa: E402
+from lines import DEADLINE  # noqa: E402
+from lost_help import stop_process  # noqa: E402
+
+needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+
+SHIM = BUILD / "tests/process/clock_shim.so"
+
+
+def free_port():
+    """Of the loopback. Somebody else might take it before we do: not on a test machine."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Clock:
+    """What a process that is started with .environ takes for the time of day."""
+
+    def __init__(self, path):
+        self.path = path
+        self.path.write_bytes(bytes(8))
+        with open(path, "r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 8)
+        self.environ = {"LD_PRELOAD": str(SHIM), "BERTH_CLOCK_FILE": str(path)}
+
+    @property
+    def offset(self):
+        """Seconds, so far."""
+        return struct.unpack("q", self.map[:8])[0] / 1e6
+
+    def step(self, seconds):
+        """Forwards, or backwards."""
+        self.map[:8] = struct.pack("q", round((self.offset + seconds) * 1e6))
+
+
+class RedisServer:
+    """A redis-server of the test's own, on a Unix socket and, with `port`, on the loopback too.
+
+    It keeps nothing over a restart unless `dump` says so: then save() writes an RDB, and start()
+    reads the one that lies there. It is started by the constructor, and ready when that returns."""
+
+    def __init__(self, directory, name="redis", port=False, clock=None, options=(), replica_of=None,
+                 sentinel_of=None, start=True):
+        self.directory = pathlib.Path(directory) / name
+        self.directory.mkdir()
+        self.socket = self.directory / "r"
+        self.log = self.directory / "log"
+        self.dump = self.directory / "dump.rdb"
+        self.port = free_port() if port or replica_of or sentinel_of else 0
+        self.clock = clock
+        self.options = list(options)
+        self.replica_of, self.sentinel_of = replica_of, sentinel_of
+        self.process = None
+        self.config = None
+        if sentinel_of:
+            self.config = self.directory / "sentinel.conf"
+            self.config.write_text(
+                f"sentinel monitor {sentinel_of.master} 127.0.0.1 {sentinel_of.port} {sentinel_of.quorum}\n"
+                f"sentinel down-after-milliseconds {sentinel_of.master} 1000\n"
+                f"sentinel failover-timeout {sentinel_of.master} 4000\n")
+        if start:
+            self.start()
+
+    @property
+    def url(self):
+        """As in [redis] url."""
+        return f"unix://{self.socket}"
+
+    @property
+    def tcp_url(self):
+        return f"redis://127.0.0.1:{self.port}"
+
+    def command_line(self):
+        words = ["redis-server"]
+        if self.config:
+            words += [self.config, "--sentinel"]
+        else:
+            words += ["--save", "", "--appendonly", "no", "--enable-debug-command", "local"]
+        words += ["--bind", "127.0.0.1", "--port", self.port, "--unixsocket", self.socket,
+                  "--dir", self.directory, "--loglevel", "verbose" if self.sentinel_of else "notice",
+                  "--daemonize", "no"]
+        if self.replica_of:
+            words += ["--replicaof", "127.0.0.1", self.replica_of.port, "--repl-diskless-sync-delay", 0]
+        return [str(word) for word in [*words, *self.options]]
+
+    def start(self):
+        """With the RDB that lies there, or else empty. Returns when it answers, with its data read."""
+        self.socket.unlink(missing_ok=True)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                self.command_line(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                cwd=self.directory, env={**os.environ, **(self.clock.environ if self.clock else {})})
+        pidfd = os.pidfd_open(self.process.pid)
+        try:
+            self.wait_until_ready(pidfd)
+        finally:
+            os.close(pidfd)
+        return self
+
+    def wait_until_ready(self, pidfd):
+        end = time.monotonic() + DEADLINE
+        with contextlib.closing(self.client()) as client:
+            while True:
+                with contextlib.suppress(redis.RedisError, OSError):
+                    if client.ping():
+                        return
+                ended = select.select([pidfd], [], [], 0.005)[0]
+                if ended or time.monotonic() > end:
+                    self.kill()
+                    pytest.fail(f"redis-server did not start:\n{self.log.read_text()}")
+
+    def client(self, **options):
+        """decode_responses, a connection of its own."""
+        options = {"decode_responses": True, "socket_timeout": DEADLINE, **options}
+        return redis.Redis(unix_socket_path=str(self.socket), **options)
+
+    def do(self, *words):
+        """One command on a connection of its own."""
+        with contextlib.closing(self.client()) as client:
+            return client.execute_command(*words)
+
+    def info(self, section):
+        with contextlib.closing(self.client()) as client:
+            return client.info(section)
+
+    @property
+    def run_id(self):
+        return self.info("server")["run_id"]
+
+    def save(self, path=None):
+        """The data as they are now, as an RDB; also copied to `path`."""
+        self.do("SAVE")
+        if path:
+            shutil.copy(self.dump, path)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """SIGSTOP: it is there, and answers nothing. cont() goes on."""
+        stop_process(self.process)
+
+    def cont(self):
+        self.signal(signal.SIGCONT)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(DEADLINE)
+
+    def restart(self, rdb=None):
+        """SIGKILL, and started anew: empty, or with that RDB."""
+        self.kill()
+        self.dump.unlink(missing_ok=True)
+        if rdb:
+            shutil.copy(rdb, self.dump)
+        self.start()
+
+    # ---- replicas and Sentinel: they tell nobody who does not ask
+
+    def ask_until(self, section, is_so, timeout=DEADLINE):
+        """INFO, again and again: the first that is_so()."""
+        end = time.monotonic() + timeout
+        while True:
+            info = self.info(section)
+            if is_so(info):
+                return info
+            assert time.monotonic() < end, info
+            time.sleep(0.02)
+
+    def wait_for_replica_link(self):
+        self.ask_until("replication", lambda info: info.get("master_link_status") == "up")
+
+    def wait_for_sentinel_to_know(self, replicas):
+        self.ask_until("sentinel", lambda info: info["master0"]["slaves"] >= replicas)
+
+    def wait_for_master(self, port):
+        """Of a Sentinel: until that is its master, and says so itself."""
+        return self.ask_until(
+            "sentinel", lambda info: info["master0"]["address"].endswith(f":{port}")
+            and info["master0"]["status"] == "ok")
+
+
+class Monitored:
+    """What a Sentinel is told to watch."""
+
+    def __init__(self, port, master="mymaster", quorum=1):
+        self.port, self.master, self.quorum = port, master, quorum
+
+
+class Monitor:
+    """MONITOR, from when it is made: lines of words. A context."""
+
+    def __init__(self, server):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect(str(server.socket))
+        self.socket.sendall(b"MONITOR\r\n")
+        self.buffer = b""
+        assert self.line(DEADLINE) == "+OK"
+
+    def line(self, timeout):
+        """The next one, or None after so many seconds."""
+        end = time.monotonic() + timeout
+        while b"\r\n" not in self.buffer:
+            if not select.select([self.socket], [], [], max(end - time.monotonic(), 0))[0]:
+                return None
+            data = self.socket.recv(65536)
+            assert data, "MONITOR has ended"
+            self.buffer += data
+        line, self.buffer = self.buffer.split(b"\r\n", 1)
+        return line.decode(errors="replace")
+
+    def command(self, timeout):
+        """(who: "lua" or where the client is, [words]) of the next command, or None."""
+        line = self.line(timeout)
+        if line is None:
+            return None
+        who, words = re.match(r"\+\S+ \[\d+ (.*?)\] (.*)", line).groups()
+        return who, [re.sub(r"\\([\"\\])", r"\1", word)
+                     for word in re.findall(r'"((?:[^"\\]|\\.)*)"', words)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
+class Way:
+    """Between one host and its Redis: a Unix socket that passes everything on, until told otherwise.
+    A thread of its own does the passing.
+
+    lose_replies(n): of the next n connections' worth of replies, nothing arrives; see the methods."""
+
+    def __init__(self, path, server_socket):
+        self.path = path
+        self.to = server_socket
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(64)
+        self.lock = threading.Lock()
+        self.pairs = {}  # socket: (its other end, True if it is the host's end)
+        self.held = {}  # socket to write to: [(when, bytes)]
+        self.losing = False  # replies are swallowed
+        self.cut = False  # nothing passes either way, nothing is refused
+        self.refusing = False  # new connections are closed at once
+        self.delay = 0.0  # seconds, of replies
+        self.ended = False
+        self.wake, self.waker = os.pipe()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    @property
+    def url(self):
+        return f"unix://{self.path}"
+
+    # ---- faults
+
+    def lose_replies(self, lose=True):
+        """Redis does what it is asked, and nobody hears of it."""
+        self.losing = lose
+        self.kick()
+
+    def cut_off(self, cut=True):
+        """Nothing arrives anywhere; what was sent meanwhile arrives when it is healed."""
+        self.cut = cut
+        self.kick()
+
+    def refuse(self, refuse=True):
+        self.refusing = refuse
+        if refuse:
+            self.reset()
+
+    def reply_after(self, seconds):
+        self.delay = seconds
+        self.kick()
+
+    def reset(self):
+        """All connections break."""
+        with self.lock:
+            for sock in list(self.pairs):
+                self.close_pair(sock)
+        self.kick()
+
+    def heal(self):
+        self.losing = self.cut = self.refusing = False
+        self.delay = 0.0
+        self.kick()
+
+    def close(self):
+        self.ended = True
+        self.kick()
+        self.thread.join(DEADLINE)
+        for sock in list(self.pairs):
+            self.close_pair(sock)
+        self.listener.close()
+        os.close(self.wake)
+        os.close(self.waker)
+
+    # ---- passing on
+
+    def kick(self):
+        os.write(self.waker, b"x")
+
+    def close_pair(self, sock):
+        other, _ = self.pairs.pop(sock, (None, None))
+        self.pairs.pop(other, None)
+        for one in (sock, other):
+            if one:
+                self.held.pop(one, None)
+                one.close()
+
+    def accept(self):
+        host, _ = self.listener.accept()
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            assert not self.refusing
+            server.connect(str(self.to))
+        except (OSError, AssertionError):
+            host.close()
+            server.close()
+            return
+        for sock in (host, server):
+            sock.setblocking(False)
+        self.pairs[host] = server, True
+        self.pairs[server] = host, False
+
+    def pass_on(self, sock):
+        other, is_hosts = self.pairs[sock]
+        try:
+            data = sock.recv(65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close_pair(sock)
+        elif is_hosts:
+            self.held.setdefault(other, []).append((0.0, data))
+        elif not self.losing:
+            self.held.setdefault(other, []).append((time.monotonic() + self.delay, data))
+
+    def write(self, sock):
+        """What is due."""
+        queue = self.held.get(sock, [])
+        while queue and queue[0][0] <= time.monotonic():
+            when, data = queue.pop(0)
+            try:
+                n = sock.send(data)
+            except BlockingIOError:
+                n = 0
+            except OSError:
+                self.close_pair(sock)
+                return
+            if n < len(data):
+                queue.insert(0, (when, data[n:]))
+                return
+
+    def run(self):
+        while not self.ended:
+            with self.lock:
+                readers = [] if self.cut else list(self.pairs)
+                now = time.monotonic()
+                heads = {} if self.cut else {sock: queue[0][0] for sock, queue in self.held.items() if queue}
+            late = [when - now for when in heads.values() if when > now]
+            writers = [sock for sock, when in heads.items() if when <= now]
+            try:
+                ready, writable, _ = select.select(
+                    [self.wake, self.listener, *readers], writers, [], min(late, default=None))
+            except (OSError, ValueError):  # one was closed by reset() meanwhile
+                continue
+            if self.wake in ready:
+                os.read(self.wake, 4096)
+            with self.lock:
+                if self.listener in ready:
+                    self.accept()
+                for sock in ready:
+                    if sock in self.pairs:
+                        self.pass_on(sock)
+                for sock in list(self.held) if not self.cut else ():
+                    if sock in self.pairs:
+                        self.write(sock)
+
+
+def redis_section(url, ttl="6s", name="", **more):
+    lines = [f"[redis {name}]" if name else "[redis]", f"url = {url}", f"ttl = {ttl}"]
+    lines += [f"{key.replace('_', '-')} = {value}" for key, value in more.items()]
+    return "\n".join(lines) + "\n"
+
+
+class Host(Berthd):
+    """One berthd and its `berth` and `berthctl`, in a directory of their own. Several of them are
+    several hosts, whatever the kernel thinks."""
+
+    def __init__(self, directory, name, text, args=(), prefix=()):
+        self.name = name
+        self.prefix = prefix  # words before the command line, such as `ip netns exec N`
+        self.directory = pathlib.Path(directory) / name
+        self.directory.mkdir()
+        self.berth = Program("berth", self.directory)
+        self.berthctl = Program("berthctl", self.directory)
+        super().__init__(self.directory, text, args)
+
+    def restart(self, how="kill"):
+        getattr(self, how)()
+        self.start()
+
+    def end(self):
+        """Of the test: the daemon must stop well, whatever became of its jobs."""
+        self.stop()
+        for client in self.clients:
+            client.close()
+        self.berth.end()
+        self.berthctl.end()
+
+
+@pytest.fixture
+def clock(directory):
+    return Clock(directory / "clock")
+
+
+@pytest.fixture
+def redis_server(directory, clock):
+    """An empty one, with a clock that can be stepped."""
+    server = RedisServer(directory, clock=clock)
+    yield server
+    with contextlib.suppress(ProcessLookupError):
+        server.cont()
+    server.kill()
+
+
+@pytest.fixture
+def ways(directory):
+    """ways(server): a Way to it."""
+    made = []
+
+    def make(server):
+        made.append(Way(directory / f"w{len(made)}", server.socket))
+        return made[-1]
+
+    yield make
+    for way in made:
+        way.close()
+
+
+@pytest.fixture
+def hosts(directory, sanitizer_reports):
+    """hosts(resources' text, n, [redis] text or a function of the number): so many Hosts."""
+    made = []
+
+    def make(text, n=1, section=""):
+        for _ in range(n):
+            number = len(made)
+            made.append(Host(directory, f"h{number}",
+                             (section(number) if callable(section) else section) + text))
+        return made[-n:]
+
+    yield make
+    for host in made:
+        host.end()
