@@ -1,0 +1,1023 @@
+-- common.lua - what every script begins with: the database's record and its clock, leases, units,
+-- queues, events. doc/fleet.md has the keys and the calls; DESIGN.md 8 the reasons.
+--
+-- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees
+-- something is written before what takes it; a name is in DIRTY before its queue may have to move;
+-- a lease's record goes last, and counts as held only if its units are there as well.
+--
+-- Lua makes every function anew in every call (measured: 0.3 us each, as much as a command): those
+-- that few calls need are made by pools(), turns() and time(), when one is needed.
+local unpack = unpack or table.unpack
+local call = redis.call
+local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
+local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
+local LAYOUT, RUN_ID, ME, INCARNATION = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local PREFIX = string.sub(DB, 1, -3)
+
+local MOST_PURGED = 64 -- leases of dead sessions, in one call
+local MOST_GRANTED = 256 -- in one call; the rest stays dirty
+local RESTING = '-' -- instead of a KEY in HELD
+
+local function text_of(number) -- below 2^53, exactly
+    return string.format('%.0f', number)
+end
+
+local function split(text, separator)
+    local parts = {}
+    for part in string.gmatch(text, '[^' .. separator .. ']+') do
+        parts[#parts + 1] = part
+    end
+    return parts
+end
+
+-- ---- the database's record, and its clock ----
+
+local db = {} -- numbers, but for layout, run and replid
+local wall -- ms, Redis' own clock
+local micros
+
+local function read_database()
+    local time = call('TIME')
+    micros = tonumber(time[2])
+    wall = tonumber(time[1]) * 1000 + math.floor(micros / 1000)
+    local values = call('HMGET', DB, 'layout', 'run', 'replid', 'ttl', 'clock', 'last', 'grace',
+        'epoch', 'lag')
+    db.layout, db.run, db.replid = values[1], values[2], values[3]
+    if db.layout then
+        db.ttl, db.clock, db.last = tonumber(values[4]), tonumber(values[5]), tonumber(values[6])
+        db.grace = values[7] and tonumber(values[7]) or nil
+        db.epoch, db.lag = tonumber(values[8]), tonumber(values[9])
+    end
+    db.now_replid = string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or ''
+end
+
+-- Sessions expire on this clock: a step of the wall clock moves it by so much at most.
+local function advance_clock()
+    local step = wall - db.last
+    if step == 0 then
+        return
+    end
+    db.clock = db.clock + math.min(math.max(step, 0), math.floor(0.16 * db.ttl) + 250)
+    db.last = wall
+    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall))
+end
+
+-- Tickets, tokens and versions of changes: one counter, so that each is larger than all before.
+local function next_number()
+    return call('HINCRBY', DB, 'number', 1)
+end
+
+-- It continues above everything that any clock or daemon can have seen.
+local function raise_number(least)
+    local number = tonumber(call('HGET', DB, 'number') or 0)
+    if number < least then
+        call('HSET', DB, 'number', text_of(least))
+    end
+end
+
+-- ---- sessions and their events ----
+
+local sessions = {} -- of this call, by name; false: there is none
+
+local function session_of(name)
+    if sessions[name] == nil then
+        local text = call('HGET', SESSION, name)
+        local session = false
+        if text then
+            local sid, incarnation, epoch, listing, host =
+                string.match(text, '^(%d+) (%d+) (%d+) (%d) (.*)$')
+            session = {name = name, sid = tonumber(sid), incarnation = tonumber(incarnation),
+                epoch = tonumber(epoch), listing = listing, host = host}
+        end
+        sessions[name] = session
+    end
+    return sessions[name]
+end
+
+local function write_session(session)
+    call('HSET', SESSION, session.name, string.format('%d %.0f %d %s %s', session.sid,
+        session.incarnation, session.epoch, session.listing, session.host))
+end
+
+-- Kept until acknowledged; published as well, so that it is there at once.
+local function emit(name, text)
+    local session = session_of(name)
+    if session then
+        local number = call('HINCRBY', SESSION, 'n:' .. name, 1)
+        local event = string.format('%012d %s', number, text)
+        call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)
+        call('PUBLISH', PREFIX .. 's:' .. name, event)
+    end
+end
+
+-- ---- definitions and operators' changes ----
+
+local definitions = {} -- of this call, by name
+
+local function definition_of(name)
+    if definitions[name] == nil then
+        local text = call('HGET', DEFINITIONS, name)
+        local generation, json = string.match(text or '', '^(%d+) (.*)$')
+        definitions[name] = json and cjson.decode(json) or false
+        if json then
+            definitions[name].generation = tonumber(generation)
+            definitions[name].json = json
+        end
+    end
+    return definitions[name]
+end
+
+-- An exact name, else its template.
+local function definition_name(name)
+    if call('HEXISTS', DEFINITIONS, name) == 1 then
+        return name
+    end
+    local parent = string.match(name, '^(.*)/[^/]*$')
+    return parent and parent .. '/*' or name
+end
+
+local function load_change(name)
+    local version, json = string.match(call('HGET', CHANGES, name) or '', '^(%d+) (.*)$')
+    local change = json and cjson.decode(json) or {}
+    change.version = tonumber(version or 0)
+    return change
+end
+
+local resources = {} -- of this call, by name
+
+-- What is in force: a change of the limit or the items is over when the file says something else
+-- than it did then. `definition` is the definition's name; nil if it is to be found.
+local function resource_of(name, definition)
+    local resource = resources[name]
+    if not resource then
+        definition = definition or definition_name(name)
+        resource = {name = name, definition_name = definition,
+            definition = definition_of(definition), change = load_change(name)}
+        local rules = resource.definition
+        if rules then
+            local change = resource.change
+            resource.is_pool = rules.kind == 'pool'
+            resource.items_text = table.concat(rules.items or {}, ',')
+            resource.limit_changed = change.limit and change['limit-base'] == rules.limit
+            resource.items_changed = change['items-base'] == resource.items_text
+            resource.reserved = change.reserved or {}
+            resource.has_reserved = next(resource.reserved) ~= nil
+        end
+        resources[name] = resource
+    end
+    return resource
+end
+
+-- ---- units ----
+
+local function unit_word(resource, unit)
+    local slot = not resource.is_pool and tonumber(unit)
+    return slot and string.format('%07d', slot) or unit
+end
+
+local function unit_name(resource, word)
+    return resource.is_pool and word or tostring(tonumber(word))
+end
+
+local function of_name(name) -- the range of a name's members in a set that is ordered by its bytes
+    return '[' .. name .. ' ', '(' .. name .. '!'
+end
+
+local function n_taken(name) -- held or at rest
+    return call('ZLEXCOUNT', HELD, of_name(name))
+end
+
+local function holder_of(resource, unit) -- KEY, RESTING or nil
+    local found = call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. unit_word(resource, unit)))
+    return found[1] and string.match(found[1], '(%S+)$')
+end
+
+-- Of pools, and of what is reserved.
+local function make_pools()
+    local function items_of(resource)
+        if not resource.items then
+            local change = resource.items_changed and resource.change or {}
+            local removed = change.removed or {}
+            local items = {}
+            for _, item in ipairs(resource.definition.items) do
+                if not removed[item] then
+                    items[#items + 1] = item
+                end
+            end
+            for _, item in ipairs(change.added or {}) do
+                items[#items + 1] = item
+            end
+            resource.items = items
+        end
+        return resource.items
+    end
+
+    local function n_reserved_and_free(resource, limit)
+        local n = 0
+        for unit in pairs(resource.reserved) do
+            local in_service = resource.is_pool or tonumber(unit) < limit
+            if in_service and not holder_of(resource, unit) then
+                n = n + 1
+            end
+        end
+        return n
+    end
+
+    local function free_items(resource)
+        local taken, free = {}, {}
+        for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
+            taken[string.match(member, '^%S+ (%S+) ')] = true
+        end
+        for _, item in ipairs(items_of(resource)) do
+            if not taken[item] and not resource.reserved[item] then
+                free[#free + 1] = item
+            end
+        end
+        return free
+    end
+
+    -- The item that has been free for longest first; never used before that, in the file's order.
+    local function order_by_use(resource, items)
+        local used, place = {}, {}
+        for i, item in ipairs(items) do
+            used[item] = tonumber(call('ZSCORE', FREED, resource.name .. ' ' .. item) or 0)
+            place[item] = i
+        end
+        table.sort(items, function(a, b)
+            if used[a] ~= used[b] then
+                return used[a] < used[b]
+            end
+            return place[a] < place[b]
+        end)
+    end
+
+    local function shuffle(items)
+        math.randomseed(micros)
+        for i = #items, 2, -1 do
+            local k = math.random(i)
+            items[i], items[k] = items[k], items[i]
+        end
+    end
+
+    local function pick_items(resource, count)
+        local free = free_items(resource)
+        if #free < count then
+            return nil
+        elseif resource.definition.select == 'lru' then
+            order_by_use(resource, free)
+        elseif resource.definition.select == 'random' then
+            shuffle(free)
+        end
+        return {unpack(free, 1, count)}
+    end
+
+    local function note_use(resource, unit) -- of a pool, for select = lru
+        if resource.definition and resource.definition.select == 'lru' then
+            call('ZADD', FREED, call('HINCRBY', DB, 'freed', 1), resource.name .. ' ' .. unit)
+        end
+    end
+
+    -- An idle instance leaves nothing behind.
+    local function forget_idle_instance(resource)
+        local is_instance = string.sub(resource.definition_name, -2) == '/*'
+        if not is_instance or not resource.is_pool or n_taken(resource.name) > 0 then
+            return
+        end
+        for _, item in ipairs(items_of(resource)) do
+            call('ZREM', FREED, resource.name .. ' ' .. item)
+        end
+    end
+
+    return {items_of = items_of, n_reserved_and_free = n_reserved_and_free, pick_items = pick_items,
+        note_use = note_use, forget_idle_instance = forget_idle_instance}
+end
+
+local made_pools
+
+local function pools()
+    made_pools = made_pools or make_pools()
+    return made_pools
+end
+
+local function items_of(resource)
+    return pools().items_of(resource)
+end
+
+-- The smaller of the fleet's limit and that of the asker's file; an operator's overrules both.
+local function limit_of(resource, askers)
+    if resource.is_pool then
+        return #items_of(resource)
+    elseif resource.limit_changed then
+        return resource.change.limit
+    end
+    return math.min(resource.definition.limit, askers or resource.definition.limit)
+end
+
+-- More can never be had; a limit of 0 in the file means closed, for now.
+local function most_of(resource, askers)
+    if resource.is_pool then
+        return math.max(#items_of(resource), #resource.definition.items)
+    elseif resource.definition.limit == 0 or askers == 0 then
+        return math.huge
+    end
+    return math.max(limit_of(resource, askers), math.min(resource.definition.limit, askers))
+end
+
+local function is_blocked(resource, askers)
+    return resource.change.paused or limit_of(resource, askers) == 0
+end
+
+local function n_available(resource, askers)
+    local limit = limit_of(resource, askers)
+    local n = limit - n_taken(resource.name)
+    if resource.has_reserved then
+        n = n - pools().n_reserved_and_free(resource, limit)
+    end
+    return n
+end
+
+local function n_slots_taken(name, first, last)
+    return call('ZLEXCOUNT', HELD, string.format('[%s %07d', name, first),
+        string.format('(%s %07d', name, last + 1))
+end
+
+-- The lowest slot from `first` on that nobody has: there is one among the next n + 1, if n of the
+-- others are taken.
+local function lowest_gap(name, first, limit)
+    local low, high = first, first + n_slots_taken(name, first, limit - 1)
+    while low < high do
+        local middle = math.floor((low + high) / 2)
+        if n_slots_taken(name, first, middle) < middle - first + 1 then
+            high = middle
+        else
+            low = middle + 1
+        end
+    end
+    return low
+end
+
+local function pick_slots(resource, count, askers)
+    local limit = limit_of(resource, askers)
+    local units, slot = {}, 0
+    while #units < count do
+        slot = lowest_gap(resource.name, slot, limit)
+        if slot >= limit then
+            return nil
+        elseif not resource.reserved[tostring(slot)] then
+            units[#units + 1] = tostring(slot)
+        end
+        slot = slot + 1
+    end
+    return units
+end
+
+local function pick_units(claim)
+    local resource = resource_of(claim.name, claim.definition)
+    if resource.is_pool then
+        return pools().pick_items(resource, claim.count)
+    end
+    return pick_slots(resource, claim.count, claim.limit)
+end
+
+-- ---- leases ----
+
+-- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
+local function parse_claims(claims_text, limits_text)
+    local claims, limits = split(claims_text, '|'), split(limits_text, '|')
+    for i, text in ipairs(claims) do
+        local name, count, token, units = string.match(text, '^(%S+) (%d+) (%d+) (%S+)$')
+        local definition, limit, ancestral = string.match(limits[i] or '', '^(%S+) (%d+) (%d+)$')
+        if not name or not definition then
+            return nil
+        end
+        claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
+            units = units == '-' and {} or split(units, ','), definition = definition,
+            limit = tonumber(limit), ancestral = tonumber(ancestral)}
+    end
+    return claims
+end
+
+local function claims_text(lease)
+    local parts = {}
+    for i, claim in ipairs(lease.claims) do
+        local units = #claim.units == 0 and '-' or table.concat(claim.units, ',')
+        parts[i] = string.format('%s %d %.0f %s', claim.name, claim.count, claim.token, units)
+    end
+    return table.concat(parts, '|')
+end
+
+local function limits_text(lease)
+    local parts = {}
+    for i, claim in ipairs(lease.claims) do
+        parts[i] = string.format('%s %d %d', claim.definition, claim.limit, claim.ancestral)
+    end
+    return table.concat(parts, '|')
+end
+
+local function load_lease(key)
+    local record = call('HGET', LEASES, key)
+    if not record then
+        return nil
+    end
+    local state, incarnation, priority, ticket, uid, shared, holder, info, claims, limits =
+        string.match(record, '^(%a)\t(%d+)\t(-?%d+)\t(%d+)\t(%d+)\t([^\t]*)\t([^\t]*)\t([^\t]*)'
+            .. '\t([^\t]*)\t([^\t]*)$')
+    return {key = key, session = string.match(key, '^([^/]*)/'), id = string.match(key, '/(.*)$'),
+        state = state, incarnation = tonumber(incarnation), priority = tonumber(priority),
+        ticket = tonumber(ticket), uid = uid, shared = shared, holder = holder, info = info,
+        claims = parse_claims(claims, limits)}
+end
+
+local function write_lease(lease)
+    call('HSET', LEASES, lease.key, string.format('%s\t%.0f\t%d\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s',
+        lease.state, lease.incarnation, lease.priority, lease.ticket, lease.uid, lease.shared,
+        lease.holder, lease.info, claims_text(lease), limits_text(lease)))
+end
+
+local function identity_field(lease, claim)
+    return claim.name .. ' ' .. lease.shared .. ' ' .. lease.holder
+end
+
+-- KEY of who has the lease's identity on one of its resources, if that is another one.
+local function identity_taken(lease)
+    if lease.holder == '' then
+        return nil
+    end
+    for _, claim in ipairs(lease.claims) do
+        local key = call('HGET', IDENTITIES, identity_field(lease, claim))
+        if key and key ~= lease.key and call('HEXISTS', LEASES, key) == 1 then
+            return key, claim.name
+        end
+    end
+end
+
+local function take_identities(lease)
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        call('HSET', IDENTITIES, identity_field(lease, claim), lease.key)
+    end
+end
+
+local function drop_identities(lease)
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        local field = identity_field(lease, claim)
+        if call('HGET', IDENTITIES, field) == lease.key then
+            call('HDEL', IDENTITIES, field)
+        end
+    end
+end
+
+local function held_member(resource, unit, key)
+    return resource.name .. ' ' .. unit_word(resource, unit) .. ' ' .. key
+end
+
+-- Of a lease whose record says held: a script may have been broken off before they were taken, or
+-- after they were freed.
+local function has_its_units(lease)
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name, claim.definition)
+        for _, unit in ipairs(claim.units) do
+            if not call('ZSCORE', HELD, held_member(resource, unit, lease.key)) then
+                return false
+            end
+        end
+        if #claim.units ~= claim.count then
+            return false
+        end
+    end
+    return true
+end
+
+-- ---- queues ----
+
+local function order_text(lease)
+    return string.format('%05d %016.0f %s', 50000 - lease.priority, lease.ticket, lease.key)
+end
+
+local function head_of(name) -- of its queue: the member, or nil
+    return call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
+end
+
+local dirty = {} -- names, in the order in which they became so
+
+local function mark_dirty(name)
+    if not dirty[name] then
+        dirty[name] = true
+        dirty[#dirty + 1] = name
+        call('SADD', DIRTY, name)
+    end
+end
+
+local function mark_if_waited_for(name)
+    if head_of(name) then
+        mark_dirty(name)
+    end
+end
+
+local function n_waiting(name)
+    return call('ZLEXCOUNT', QUEUE, of_name(name)) + call('ZLEXCOUNT', ASIDE, of_name(name))
+end
+
+local function leave_queues(lease)
+    local order = order_text(lease)
+    for _, claim in ipairs(lease.claims) do
+        call('ZREM', QUEUE, claim.name .. ' ' .. order)
+        call('ZREM', ASIDE, claim.name .. ' b ' .. order,
+            claim.name .. ' u' .. lease.uid .. ' ' .. order)
+    end
+end
+
+local function n_units_of_user(name, uid)
+    return call('ZLEXCOUNT', USERS, of_name(name .. ' ' .. uid))
+end
+
+local function quota_left(resource, uid) -- math.huge without one
+    local most = resource.definition['max-units-per-user']
+    return most == 0 and math.huge or most - n_units_of_user(resource.name, uid)
+end
+
+-- Why it cannot go for a reason that is not the queue's: "b" (another of its resources is paused
+-- or closed) or "u…" (its user's quota), and where. Such a lease waits aside and delays nobody.
+local function why_aside(lease)
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name, claim.definition)
+        if not resource.definition then
+            return nil
+        elseif #lease.claims > 1 and is_blocked(resource, claim.limit) then
+            return 'b', claim.name
+        elseif claim.count > quota_left(resource, lease.uid) then
+            return 'u' .. lease.uid, claim.name
+        end
+    end
+end
+
+-- Into them, or aside: then what it is there.
+local function enter_queues(lease)
+    local why, name = why_aside(lease)
+    local order = order_text(lease)
+    if why then
+        local member = name .. ' ' .. why .. ' ' .. order
+        call('ZADD', ASIDE, 0, member)
+        return member
+    end
+    for _, claim in ipairs(lease.claims) do
+        mark_dirty(claim.name)
+        call('ZADD', QUEUE, 0, claim.name .. ' ' .. order)
+    end
+end
+
+local turns -- () -> what only those calls need in which somebody waits; below
+
+-- ---- to take and to free ----
+
+-- Writes the lease down as holder of its claims' units, which nobody has.
+local function hold_units(lease)
+    local members, users = {}, {}
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name, claim.definition)
+        local quota = resource.definition and resource.definition['max-units-per-user'] or 0
+        for _, unit in ipairs(claim.units) do
+            members[#members + 1] = 0
+            members[#members + 1] = held_member(resource, unit, lease.key)
+            if quota > 0 then
+                users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. unit_word(resource, unit)
+            end
+        end
+    end
+    lease.state = 'H'
+    call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
+    write_lease(lease)
+    for i = 1, #members, 1000 do
+        call('ZADD', HELD, unpack(members, i, math.min(i + 999, #members)))
+    end
+    for _, member in ipairs(users) do
+        call('ZADD', USERS, 0, member)
+    end
+end
+
+-- Chooses the units of each claim; false if they are not there.
+local function choose_units(lease)
+    for _, claim in ipairs(lease.claims) do
+        local units = pick_units(claim)
+        if not units then
+            return false
+        end
+        claim.units = units
+    end
+    return true
+end
+
+local function give_tokens(lease)
+    for _, claim in ipairs(lease.claims) do
+        claim.token = next_number()
+    end
+end
+
+local function free_unit(lease, resource, unit)
+    local word = unit_word(resource, unit)
+    local cooldown = resource.definition and resource.definition.cooldown or 0
+    if call('ZREM', HELD, resource.name .. ' ' .. word .. ' ' .. lease.key) == 1 then
+        if cooldown > 0 then
+            call('ZADD', REST, db.clock + cooldown, resource.name .. ' ' .. word)
+            call('ZADD', HELD, 0, resource.name .. ' ' .. word .. ' ' .. RESTING)
+        end
+        if resource.is_pool then
+            pools().note_use(resource, unit)
+        end
+    end
+    call('ZREM', USERS, resource.name .. ' ' .. lease.uid .. ' ' .. word)
+end
+
+local function free_claim(lease, claim)
+    local resource = resource_of(claim.name, claim.definition)
+    for _, unit in ipairs(claim.units) do
+        free_unit(lease, resource, unit)
+    end
+    local rules = resource.definition
+    if rules and rules['max-units-per-user'] > 0 then
+        turns().wake_user(resource, lease.uid)
+    end
+    if resource.is_pool then
+        pools().forget_idle_instance(resource)
+    end
+end
+
+-- The end of a lease, held or waiting. Once it is begun, calling it again ends it.
+local function drop_lease(lease)
+    for _, claim in ipairs(lease.claims) do
+        mark_if_waited_for(claim.name)
+    end
+    if lease.state == 'W' then
+        leave_queues(lease)
+    end
+    for _, claim in ipairs(lease.claims) do
+        free_claim(lease, claim)
+    end
+    drop_identities(lease)
+    call('HDEL', LEASES, lease.key)
+    call('ZREM', OWNED, lease.key)
+end
+
+-- ---- who goes next ----
+
+-- "go"; or "stay"; or "aside" and why and where. `first` means: nobody is before it anywhere.
+local function may_go(lease, is_first)
+    if db.grace then
+        return 'stay'
+    end
+    local why, name = why_aside(lease)
+    if why then
+        return 'aside', why, name
+    end
+    local order = order_text(lease)
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name, claim.definition)
+        if not resource.definition or is_blocked(resource, claim.limit)
+            or n_available(resource, claim.limit) < claim.count then
+            return 'stay'
+        elseif not is_first and #lease.claims > 1 and head_of(claim.name) ~= claim.name .. ' ' .. order then
+            return 'stay'
+        end
+    end
+    return 'go'
+end
+
+local function make_turns()
+    -- It stands in the queues, and should not: those behind it may go.
+    local function step_aside(lease, why, name)
+        local order = order_text(lease)
+        call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
+        for _, claim in ipairs(lease.claims) do
+            mark_if_waited_for(claim.name)
+            call('ZREM', QUEUE, claim.name .. ' ' .. order)
+        end
+    end
+
+    -- Back from aside: into the queues, or aside for another reason.
+    local function step_back(member)
+        local lease = load_lease(string.match(member, '(%S+)$'))
+        local is_waiting = lease and lease.state == 'W'
+        if not is_waiting or enter_queues(lease) ~= member then
+            call('ZREM', ASIDE, member)
+        end
+    end
+
+    -- The user has fewer units than before: those of his requests that fit now, in order.
+    local function wake_user(resource, uid)
+        local left = quota_left(resource, uid)
+        for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(resource.name .. ' u' .. uid))) do
+            local lease = load_lease(string.match(member, '(%S+)$'))
+            local count = 0
+            for _, claim in ipairs(lease and lease.claims or {}) do
+                count = claim.name == resource.name and claim.count or count
+            end
+            if count <= left then
+                left = left - count
+                step_back(member)
+            end
+            if left <= 0 then
+                return
+            end
+        end
+    end
+
+    -- The resource is not blocked any more, or differently.
+    local function wake_blocked(name)
+        for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(name .. ' b'))) do
+            step_back(member)
+        end
+    end
+
+    -- The resource is blocked: who also wants something else must not hold that up.
+    local function put_aside_blocked(name)
+        for _, member in ipairs(call('ZRANGEBYLEX', QUEUE, of_name(name))) do
+            local lease = load_lease(string.match(member, '(%S+)$'))
+            if lease and #lease.claims > 1 then
+                local why, where = why_aside(lease)
+                if why then
+                    step_aside(lease, why, where)
+                end
+            end
+        end
+    end
+
+    -- After an operator's change: who is held up by it, and who is not any more.
+    local function change_is_in_force(name)
+        local resource = resource_of(name)
+        if resource.definition and is_blocked(resource) then
+            put_aside_blocked(name)
+        end
+        wake_blocked(name)
+        mark_if_waited_for(name)
+    end
+
+    local function tell_granted(lease)
+        emit(lease.session, string.format('granted %s %.0f %s', lease.id, lease.ticket, claims_text(lease)))
+    end
+
+    local function grant_waiter(lease)
+        if not choose_units(lease) then
+            return false
+        end
+        for _, claim in ipairs(lease.claims) do
+            if #lease.claims > 1 then
+                mark_dirty(claim.name)
+            end
+        end
+        give_tokens(lease)
+        hold_units(lease)
+        tell_granted(lease)
+        leave_queues(lease)
+        return true
+    end
+
+    -- The head of a queue: whether to look at the next one.
+    local function serve(member)
+        local lease = load_lease(string.match(member, '(%S+)$'))
+        if not lease then
+            call('ZREM', QUEUE, member)
+            return true
+        elseif lease.state == 'H' then -- a script was broken off
+            if has_its_units(lease) then
+                tell_granted(lease)
+            else
+                drop_lease(lease)
+            end
+            call('ZREM', QUEUE, member)
+            return true
+        end
+        local verdict, why, where = may_go(lease, false)
+        if verdict == 'aside' then
+            step_aside(lease, why, where)
+            return true
+        end
+        return verdict == 'go' and grant_waiter(lease)
+    end
+
+    local n_served = 0
+
+    local function pump(name)
+        while n_served < MOST_GRANTED do
+            local member = head_of(name)
+            if not member or not serve(member) then
+                return true
+            end
+            n_served = n_served + 1
+        end
+        return false
+    end
+
+    local function serve_dirty()
+        for _, name in ipairs(call('SRANDMEMBER', DIRTY, 16)) do
+            if not dirty[name] then
+                dirty[name] = true
+                dirty[#dirty + 1] = name
+            end
+        end
+        while #dirty > 0 do
+            local name = table.remove(dirty, 1)
+            dirty[name] = nil -- it may become so again
+            if pump(name) and not dirty[name] then
+                call('SREM', DIRTY, name)
+            end
+        end
+    end
+
+    return {wake_user = wake_user, change_is_in_force = change_is_in_force,
+        serve_dirty = serve_dirty}
+end
+
+local made_turns
+
+function turns()
+    made_turns = made_turns or make_turns()
+    return made_turns
+end
+
+-- The end of every call: all queues that may move.
+local function settle()
+    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == 0) then
+        return
+    end
+    turns().serve_dirty()
+end
+
+-- ---- what time brings ----
+
+local function make_time()
+    -- The server is not the one that wrote this, or the data is new: the daemons put back what they
+    -- have, and nothing is granted until they have had the time.
+    local function begin_grace()
+        raise_number(wall * 1000)
+        db.epoch = (db.epoch or 0) + 1
+        db.grace = db.clock + db.ttl + db.lag
+        call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch))
+        call('HSET', DB, 'run', RUN_ID, 'replid', db.now_replid)
+        call('PUBLISH', PREFIX .. 'all', 'hello')
+    end
+
+    local function end_rests()
+        for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
+            mark_if_waited_for(string.match(member, '^(%S+)'))
+            call('ZREM', HELD, member .. ' ' .. RESTING)
+            call('ZREM', REST, member)
+        end
+    end
+
+    local function purge_leases(session, most)
+        local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
+        for _, key in ipairs(keys) do
+            local lease = load_lease(key)
+            if lease then
+                drop_lease(lease)
+            else
+                call('ZREM', OWNED, key)
+            end
+        end
+        return #keys
+    end
+
+    local function forget_session(name)
+        local session = session_of(name)
+        if session then
+            call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
+        end
+        call('HDEL', SESSION, name, 'n:' .. name)
+        call('ZREM', SESSIONS, name)
+        sessions[name] = false
+    end
+
+    local function purge_sessions()
+        local left = MOST_PURGED
+        while left > 0 do
+            local name = call('ZRANGEBYSCORE', SESSIONS, '-inf', db.clock, 'LIMIT', 0, 1)[1]
+            if not name then
+                return
+            end
+            local session = session_of(name)
+            local n = session and purge_leases(session, left) or 0
+            left = left - n - 1
+            if left > 0 then
+                forget_session(name)
+            end
+        end
+    end
+
+    local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
+        local from = name == '' and '-' or '(' .. name .. '!'
+        local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
+        return member and string.match(member, '^(%S+)')
+    end
+
+    -- Who has not said hello in this grace is dead; then the queues move again.
+    local function end_grace()
+        for _, name in ipairs(call('ZRANGE', SESSIONS, 0, -1)) do
+            local session = session_of(name)
+            if not session or session.epoch ~= db.epoch then
+                call('ZADD', SESSIONS, 'XX', 0, name)
+            end
+        end
+        local name = next_name(QUEUE, '')
+        while name do
+            call('SADD', DIRTY, name)
+            name = next_name(QUEUE, name)
+        end
+        call('HDEL', DB, 'grace')
+        db.grace = nil
+    end
+
+    return {begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
+        end_rests = end_rests, next_name = next_name}
+end
+
+local made_time
+
+local function time()
+    made_time = made_time or make_time()
+    return made_time
+end
+
+-- The score of the first of a set; math.huge if it is empty.
+local function first_score(set)
+    return tonumber(call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or math.huge)
+end
+
+-- ms until a call is needed although nobody wants anything; -1: none is.
+local function due()
+    if db.grace then
+        return math.max(db.grace - db.clock, 1)
+    elseif call('ZCARD', QUEUE) + call('ZCARD', ASIDE) == 0 then
+        return -1
+    elseif call('SCARD', DIRTY) > 0 then
+        return 0
+    end
+    local at = math.min(first_score(SESSIONS), first_score(REST))
+    return at == math.huge and -1 or math.max(math.floor(at - db.clock) + 1, 1)
+end
+
+-- ---- the frame of a call ----
+
+local function answer(word, ...)
+    return {word, due(), db.grace and math.max(db.grace - db.clock, 1) or 0, ...}
+end
+
+-- Without it every number of a database that was lost would begin anew.
+local function check_layout()
+    if db.layout and db.layout ~= LAYOUT then
+        return {'layout', db.layout}
+    end
+end
+
+-- An expired session is purged by now; if not wholly, it is over all the same. (In a grace none is:
+-- nothing of it has been given to anybody.)
+local function check_me()
+    local session = session_of(ME)
+    if not session then
+        return {'hello', 'unknown'}
+    elseif session.incarnation > INCARNATION then
+        return {'stale'}
+    elseif session.incarnation < INCARNATION then
+        return {'hello', 'incarnation'}
+    elseif session.epoch ~= db.epoch then
+        return {'hello', 'grace'}
+    elseif db.first_expiry <= db.clock and tonumber(call('ZSCORE', SESSIONS, ME) or 0) <= db.clock then
+        return {'hello', 'expired'}
+    end
+end
+
+-- Time passes: before anything is done for the caller.
+local function catch_up()
+    advance_clock()
+    if db.run ~= RUN_ID or db.replid ~= db.now_replid then
+        time().begin_grace()
+    elseif db.grace and db.clock >= db.grace then
+        time().end_grace()
+    end
+    db.first_expiry = math.huge
+    if not db.grace then
+        db.first_expiry = first_score(SESSIONS)
+        if db.first_expiry <= db.clock then
+            time().purge_sessions()
+            db.first_expiry = first_score(SESSIONS)
+        end
+        if first_score(REST) <= db.clock then
+            time().end_rests()
+        end
+    end
+end
+
+-- For everything but `hello begin`. What is not nil is the answer.
+local function enter()
+    read_database()
+    local wrong = check_layout()
+    if wrong then
+        return wrong
+    elseif not db.layout then
+        return {'hello', 'missing'}
+    end
+    catch_up()
+    wrong = check_me()
+    if wrong then
+        settle()
+    end
+    return wrong
+end

@@ -1,0 +1,293 @@
+-- hello.lua - ARGV: PHASE ... How a daemon begins, or begins again: `begin` makes its session (or
+-- the next incarnation of it), `define`, `change` and `lease` say what it has, `end` drops what it
+-- has not listed. During a grace the leases that it lists are put back.
+local MOST_ENDED = 200
+
+local function fresh_database()
+    db.ttl, db.lag, db.clock, db.last = tonumber(ARGV[6]), tonumber(ARGV[7]), wall, wall
+    call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
+        'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0)
+    db.layout, db.epoch = LAYOUT, 0
+    time().begin_grace()
+end
+
+-- The ttl belongs to the database as long as anybody else relies on it.
+local function agree_on_times()
+    local ttl, lag = tonumber(ARGV[6]), tonumber(ARGV[7])
+    local others = call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')
+    local expiry = tonumber(call('ZSCORE', SESSIONS, ME) or 0)
+    if expiry > db.clock then
+        others = others - 1
+    end
+    if others == 0 and ttl ~= db.ttl then
+        db.ttl = ttl
+        call('HSET', DB, 'ttl', text_of(ttl))
+    end
+    if lag > db.lag then
+        db.lag = lag
+        call('HSET', DB, 'lag', text_of(lag))
+    end
+end
+
+local function begin()
+    read_database()
+    local wrong = check_layout()
+    if wrong then
+        return wrong
+    elseif db.layout then
+        catch_up()
+        agree_on_times()
+    else
+        fresh_database()
+    end
+    raise_number(math.max(tonumber(ARGV[9]), tonumber(ARGV[10])))
+    local session = session_of(ME)
+    local is_new = not session
+    if is_new then
+        session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), incarnation = 0}
+        sessions[ME] = session
+    end
+    session.incarnation = math.max(session.incarnation, INCARNATION) + 1
+    session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
+    write_session(session)
+    call('ZADD', SESSIONS, db.clock + db.ttl, ME)
+    settle()
+    return answer('ok', text_of(session.incarnation), db.ttl,
+        tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0)
+end
+
+local function emit_to_others(text)
+    for _, name in ipairs(call('HKEYS', SESSION)) do
+        if string.sub(name, 1, 2) ~= 'n:' and name ~= ME then
+            emit(name, text)
+        end
+    end
+end
+
+-- ---- define ----
+
+local function without_limit(json)
+    return (string.gsub(json, '"limit":%d+', '', 1))
+end
+
+local function wake_all(definition)
+    local exact = string.sub(definition, -2) ~= '/*'
+    if exact then
+        mark_if_waited_for(definition)
+        return
+    end
+    local name = time().next_name(QUEUE, '')
+    while name do
+        if definition_name(name) == definition then
+            mark_dirty(name)
+        end
+        name = time().next_name(QUEUE, name)
+    end
+end
+
+local function store_definition(name, generation, json)
+    call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
+    definitions[name] = nil
+    resources = {}
+    emit_to_others('defined ' .. name .. ' ' .. text_of(generation) .. ' ' .. json)
+    wake_all(name)
+    return 'stored'
+end
+
+local function define_one(name, generation, json)
+    local stored = definition_of(name)
+    if not stored or generation > stored.generation then
+        return stored and stored.json == json and generation == stored.generation and 'same'
+            or store_definition(name, generation, json)
+    elseif stored.json == json then
+        return 'same'
+    elseif generation < stored.generation then
+        return 'newer'
+    end
+    return without_limit(stored.json) == without_limit(json) and 'limit' or 'differs'
+end
+
+local function define()
+    local rows = {}
+    for i = 6, #ARGV, 3 do
+        rows[#rows + 1] = ARGV[i]
+        rows[#rows + 1] = define_one(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2])
+        rows[#rows + 1] = definition_of(ARGV[i]).json
+    end
+    settle()
+    return answer('ok', unpack(rows))
+end
+
+-- ---- change ----
+
+local function change()
+    local rows = {}
+    for i = 6, #ARGV, 3 do
+        local name, version, json = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
+        local stored = load_change(name)
+        if stored.version < version then
+            raise_number(version)
+            call('HSET', CHANGES, name, text_of(version) .. ' ' .. json)
+            resources[name] = nil
+            emit_to_others('changed ' .. name .. ' ' .. text_of(version) .. ' ' .. json)
+            turns().change_is_in_force(name)
+        elseif stored.version > version then
+            rows[#rows + 1] = name
+            rows[#rows + 1] = text_of(stored.version)
+            rows[#rows + 1] = string.match(call('HGET', CHANGES, name), '^%d+ (.*)$')
+        end
+    end
+    settle()
+    return answer('ok', unpack(rows))
+end
+
+-- ---- lease ----
+
+local function token_in(lease, name)
+    for _, claim in ipairs(lease.claims) do
+        if claim.name == name then
+            return claim.token
+        end
+    end
+    return 0
+end
+
+-- Of two who say that they have a unit, the one who got it later has it.
+local function win_unit(lease, claim, unit)
+    local resource = resource_of(claim.name, claim.definition)
+    local key = holder_of(resource, unit)
+    if key == RESTING then
+        local member = resource.name .. ' ' .. unit_word(resource, unit)
+        call('ZREM', REST, member)
+        call('ZREM', HELD, member .. ' ' .. RESTING)
+    elseif key and key ~= lease.key then
+        local other = load_lease(key)
+        if other and token_in(other, claim.name) >= claim.token then
+            return false
+        elseif other then
+            emit(other.session, 'lost ' .. other.id)
+            drop_lease(other)
+        end
+        call('ZREM', HELD, held_member(resource, unit, key))
+    end
+    return true
+end
+
+-- Back into a database that has lost it.
+local function put_back(lease)
+    local before = load_lease(lease.key)
+    if before then
+        drop_lease(before)
+    end
+    for _, claim in ipairs(lease.claims) do
+        raise_number(claim.token)
+        for _, unit in ipairs(claim.units) do
+            if not win_unit(lease, claim, unit) then
+                return 'lost'
+            end
+        end
+        if #claim.units ~= claim.count then
+            return 'lost'
+        end
+    end
+    take_identities(lease)
+    hold_units(lease)
+    return 'held'
+end
+
+local function wait_again(lease)
+    if identity_taken(lease) then
+        return 'lost'
+    end
+    if lease.ticket > 0 then
+        raise_number(lease.ticket)
+    else
+        lease.ticket = next_number()
+    end
+    call('ZADD', OWNED, session_of(ME).sid, lease.key)
+    take_identities(lease)
+    write_lease(lease)
+    enter_queues(lease)
+    return 'waiting'
+end
+
+local function is_in_force(stored, said)
+    if stored.state ~= 'H' then
+        return said == 'waiting'
+    end
+    return has_its_units(stored)
+end
+
+-- What becomes of one that the caller says it has: the word, and the lease as it is stored now.
+local function list_one(lease, said)
+    local stored = load_lease(lease.key)
+    if stored and is_in_force(stored, said) then
+        stored.incarnation = INCARNATION
+        write_lease(stored)
+        return stored.state == 'H' and 'held' or 'waiting', stored
+    elseif said == 'waiting' then
+        if stored then
+            drop_lease(stored)
+        end
+        return wait_again(lease), lease
+    elseif db.grace then
+        return put_back(lease), lease
+    end
+    return 'lost', lease
+end
+
+local function list()
+    local rows = {}
+    for i = 6, #ARGV, 10 do
+        local lease = {key = ME .. '/' .. ARGV[i], session = ME, id = ARGV[i], state = 'W',
+            incarnation = INCARNATION, priority = tonumber(ARGV[i + 2]),
+            ticket = tonumber(ARGV[i + 3]), uid = ARGV[i + 4], shared = ARGV[i + 5],
+            holder = ARGV[i + 6], info = ARGV[i + 7],
+            claims = parse_claims(ARGV[i + 8], ARGV[i + 9])}
+        local word, now = list_one(lease, ARGV[i + 1])
+        rows[#rows + 1] = lease.id
+        rows[#rows + 1] = word
+        rows[#rows + 1] = word == 'lost' and '0' or text_of(now.ticket)
+        rows[#rows + 1] = word == 'held' and claims_text(now) or '-'
+    end
+    settle()
+    return answer('ok', unpack(rows))
+end
+
+-- ---- end ----
+
+-- CURSOR: how many of its leases have been looked at and stay.
+local function end_listing()
+    local session = session_of(ME)
+    local n_kept = tonumber(ARGV[6]) or 0
+    local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', n_kept, MOST_ENDED)
+    for _, key in ipairs(keys) do
+        local lease = load_lease(key)
+        if lease and lease.incarnation == INCARNATION then
+            n_kept = n_kept + 1
+        elseif lease then
+            drop_lease(lease)
+        else
+            call('ZREM', OWNED, key)
+        end
+    end
+    local is_done = #keys < MOST_ENDED
+    if is_done then
+        session.listing = '0'
+        write_session(session)
+    end
+    settle()
+    return answer('ok', is_done and '' or tostring(n_kept))
+end
+
+local phases = {define = define, change = change, lease = list, ['end'] = end_listing}
+
+if ARGV[5] == 'begin' then
+    return begin()
+end
+local wrong = enter()
+if wrong then
+    return wrong
+end
+call('ZADD', SESSIONS, db.clock + db.ttl, ME)
+return phases[ARGV[5]]()

@@ -1,0 +1,15 @@
+-- release.lua - ARGV: ID... Ends leases of the caller's session, held or waiting. Those that it
+-- does not know are over already.
+call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
+local wrong = enter()
+if wrong then
+    return wrong
+end
+for i = 5, #ARGV do
+    local lease = load_lease(ME .. '/' .. ARGV[i])
+    if lease then
+        drop_lease(lease)
+    end
+end
+settle()
+return answer('ok')

@@ -1,0 +1,35 @@
+-- renew.lua - ARGV: ACKNOWLEDGED. The session lives on, and with it all its leases and waiters; the
+-- answer has the events that it has not acknowledged.
+local MOST_EVENTS = 100
+
+call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
+local wrong = enter()
+if wrong then
+    return wrong
+end
+local session = session_of(ME)
+call('ZADD', SESSIONS, db.clock + db.ttl, ME)
+
+local acknowledged = tonumber(ARGV[5])
+local function is_acknowledged(event)
+    return tonumber(string.match(event, '^%d+ (%d+)')) <= acknowledged
+end
+
+local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
+while events[1] and is_acknowledged(events[1]) do
+    for _, event in ipairs(events) do
+        if is_acknowledged(event) then
+            call('ZREM', EVENTS, event)
+        end
+    end
+    events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
+end
+settle()
+
+local reply = answer('ok', #events == MOST_EVENTS and 1 or 0)
+for _, event in ipairs(events) do
+    local number, text = string.match(event, '^%d+ (%d+) (.*)$')
+    reply[#reply + 1] = tostring(tonumber(number))
+    reply[#reply + 1] = text
+end
+return reply
