@@ -1,0 +1,286 @@
+/* redis_url.c - the text of a [redis] section's url -> where that is. Pure. What is wrong is said
+ * in words of our own alone, for the text may hold a password. */
+#include "conf/database.h"
+
+#include "core/memory.h"
+#include "wire/text.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    REDIS_PORT = 6379,
+    SENTINEL_PORT = 26379,
+    HOST_BYTES = 253,
+    UNIX_PATH_BYTES = 107, /* sun_path without its NUL */
+    MAX_DB = INT32_MAX, /* what SELECT takes */
+};
+
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
+static bool has_controls(const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- parts; each cuts `text` into pieces ---- */
+
+static const char *take_text(char *text, char **textp)
+{
+    if (!percent_decode(text)) {
+        return "a % in it is not followed by two hexadecimal digits (%00 is none either; a % "
+               "itself is written %25)";
+    }
+    if (has_controls(text)) {
+        return "it encodes a control character";
+    }
+    *textp = memory_string(text);
+    return NULL;
+}
+
+/* "USER:PASSWORD@" at the front. Either may be empty, and is then not there. */
+static const char *take_user(char **textp, struct redis_url *url)
+{
+    char *user = *textp, *at = strrchr(user, '@');
+    if (!at) {
+        return NULL;
+    }
+    *at = '\0';
+    *textp = at + 1;
+    if (strchr(user, '@')) {
+        return "an @ in the user or password is written %40";
+    }
+    char *colon = strchr(user, ':');
+    const char *wrong = NULL;
+    if (colon) {
+        *colon = '\0';
+    }
+    if (colon && colon[1] != '\0') {
+        wrong = take_text(colon + 1, &url->password);
+    }
+    return wrong || user[0] == '\0' ? wrong : take_text(user, &url->user);
+}
+
+static const char *take_db(const char *text, struct redis_url *url)
+{
+    uint64_t db;
+    if (!number_parse(text, MAX_DB, &db)) {
+        return "the database is a number, from 0";
+    }
+    url->db = (uint32_t)db;
+    return NULL;
+}
+
+static const char *take_port(const char *text, struct redis_host *host)
+{
+    uint64_t port;
+    if (!number_parse(text, UINT16_MAX, &port) || port == 0) {
+        return "a port is a number from 1 to 65535";
+    }
+    host->port = (uint16_t)port;
+    return NULL;
+}
+
+/* "fe80::1", "fe80::1%25eth0" */
+static bool take_ipv6(char *text, struct redis_host *host)
+{
+    struct in6_addr address;
+    if (!percent_decode(text)) {
+        return false;
+    }
+    char *zone = strchr(text, '%');
+    if (zone) {
+        *zone = '\0';
+    }
+    bool is_good = inet_pton(AF_INET6, text, &address) == 1 &&
+        (!zone || (zone[1] != '\0' && strspn(zone + 1, NAME_CHARACTERS) == strlen(zone + 1)));
+    if (zone) {
+        *zone = '%';
+    }
+    host->host = is_good ? memory_string(text) : NULL;
+    return is_good;
+}
+
+static const char *take_bracketed_host(char *text, struct redis_host *host)
+{
+    char *end = strchr(text, ']');
+    if (!end) {
+        return "an IPv6 address has no ] after it";
+    }
+    *end = '\0';
+    if (!take_ipv6(text + 1, host)) {
+        return "what stands in brackets is not an IPv6 address";
+    }
+    if (end[1] == '\0') {
+        return NULL;
+    }
+    return end[1] == ':' ? take_port(end + 2, host)
+                         : "behind an IPv6 address stands :PORT or nothing";
+}
+
+static const char *take_named_host(char *text, struct redis_host *host)
+{
+    char *colon = strchr(text, ':');
+    if (colon && strchr(colon + 1, ':')) {
+        return "it has too many colons; an IPv6 address stands in brackets: [::1]:6379";
+    }
+    if (colon) {
+        *colon = '\0';
+    }
+    size_t n = strlen(text);
+    if (n == 0) {
+        return "a host has no name";
+    }
+    if (n > HOST_BYTES || strspn(text, NAME_CHARACTERS) != n) {
+        return "a host is not a name or an address";
+    }
+    host->host = memory_string(text);
+    return colon ? take_port(colon + 1, host) : NULL;
+}
+
+static const char *take_host(char *text, uint16_t default_port, struct redis_url *url)
+{
+    if (url->n_hosts == MAX_SENTINELS) {
+        return "it has more than 16 hosts";
+    }
+    struct redis_host *host = &url->hosts[url->n_hosts++];
+    host->port = default_port;
+    return text[0] == '[' ? take_bracketed_host(text, host) : take_named_host(text, host);
+}
+
+/* Cuts at the first slash; returns what is behind it, or NULL. */
+static char *cut_at_slash(char *text)
+{
+    char *slash = strchr(text, '/');
+    if (!slash) {
+        return NULL;
+    }
+    *slash = '\0';
+    return slash + 1;
+}
+
+/* ---- schemes; `text` is what stands behind "://" ---- */
+
+static const char *parse_tcp(char *text, struct redis_url *url)
+{
+    const char *db = cut_at_slash(text);
+    const char *wrong = take_user(&text, url);
+    if (!wrong) {
+        wrong = take_host(text, REDIS_PORT, url);
+    }
+    return wrong || !db || db[0] == '\0' ? wrong : take_db(db, url);
+}
+
+static const char *take_path(char *text, struct redis_url *url)
+{
+    const char *wrong = take_text(text, &url->path);
+    if (wrong) {
+        return wrong;
+    }
+    size_t n = strlen(url->path);
+    if (n > UNIX_PATH_BYTES) {
+        return "the path of a Unix socket has at most 107 bytes";
+    }
+    return url->path[n - 1] == '/' ? "the path is that of a directory, not of a socket" : NULL;
+}
+
+static const char *parse_unix(char *text, struct redis_url *url)
+{
+    size_t before = strcspn(text, "/");
+    char *path = memory_string(text + before), *query = strchr(path, '?');
+    const char *wrong = NULL;
+    text[before] = '\0';
+    if (before > 0 && text[before - 1] != '@') {
+        wrong = "an absolute path is expected, so there are three slashes: unix:///PATH (a / in a "
+                "user or password is written %2F)";
+    } else if (path[0] == '\0') {
+        wrong = "there is no path";
+    } else {
+        wrong = take_user(&text, url);
+    }
+    if (!wrong && query) {
+        *query = '\0';
+        wrong = strncmp(query + 1, "db=", 3) == 0
+            ? take_db(query + 4, url)
+            : "behind the path stands ?db=N or nothing (a ? of the path is written %3F)";
+    }
+    if (!wrong) {
+        wrong = take_path(path, url);
+    }
+    free(path);
+    return wrong;
+}
+
+static const char *take_master(char *text, struct redis_url *url)
+{
+    const char *db = cut_at_slash(text);
+    const char *wrong = take_text(text[0] != '\0' ? text : (char[]){"mymaster"}, &url->master);
+    return wrong || !db || db[0] == '\0' ? wrong : take_db(db, url);
+}
+
+static const char *parse_sentinel(char *text, struct redis_url *url)
+{
+    char *master = cut_at_slash(text), *host;
+    const char *wrong = take_user(&text, url);
+    while (!wrong && (host = strsep(&text, ","))) {
+        wrong = take_host(host, SENTINEL_PORT, url);
+    }
+    return wrong ? wrong : take_master(master ? master : (char[]){""}, url);
+}
+
+static const char *refuse_tls(char *text, struct redis_url *url)
+{
+    (void)text;
+    (void)url;
+    return "berthd does not speak TLS (rediss://): let stunnel listen on a Unix socket and lead to "
+           "that Redis, and give the socket here: unix:///PATH";
+}
+
+static const struct {
+    const char *word;
+    enum redis_scheme scheme;
+    const char *(*parse)(char *text, struct redis_url *url);
+} schemes[] = {
+    {"redis://", REDIS_TCP, parse_tcp},
+    {"unix://", REDIS_UNIX, parse_unix},
+    {"sentinel://", REDIS_SENTINEL, parse_sentinel},
+    {"rediss://", REDIS_TCP, refuse_tls},
+};
+
+const char *redis_url_parse(const char *text, struct redis_url *url)
+{
+    *url = (struct redis_url){.n_hosts = 0};
+    if (has_controls(text)) {
+        return "it has a control character";
+    }
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        size_t n = strlen(schemes[i].word);
+        if (strncasecmp(text, schemes[i].word, n) == 0) {
+            char *rest = memory_string(text + n);
+            url->scheme = schemes[i].scheme;
+            const char *wrong = schemes[i].parse(rest, url);
+            free(rest);
+            return wrong;
+        }
+    }
+    return "it begins with redis://, unix:// or sentinel://";
+}
+
+void redis_url_deinit(struct redis_url *url)
+{
+    for (size_t i = 0; i < url->n_hosts; i++) {
+        free(url->hosts[i].host);
+    }
+    free(url->path);
+    free(url->master);
+    free(url->user);
+    free(url->password);
+    *url = (struct redis_url){.n_hosts = 0};
+}
