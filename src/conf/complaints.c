@@ -53,6 +53,31 @@ static void text_clean(char *text)
     }
 }
 
+/* Where that part of a URL ends that may be a password and its end: at the last @ of what is
+ * quoted. Without an @ there is none, but for a quotation that was cut. */
+static char *secret_end(char *text)
+{
+    char *quote = strrchr(text, '"');
+    char *at = quote ? memrchr(text, '@', (size_t)(quote - text)) : strrchr(text, '@');
+    char *word_end = text + strcspn(text, " \t\"]");
+    bool is_quoted = *word_end == '"' || *word_end == ']';
+    return at ? at + 1 : is_quoted ? word_end : text;
+}
+
+/* Who mistakes one line for another must not find a password in the log. */
+static void hide_urls(char *text)
+{
+    static const char begin[] = "://", hidden[] = "...";
+    while ((text = strstr(text, begin))) {
+        text += strlen(begin);
+        char *end = secret_end(text);
+        size_t n = (size_t)(end - text) < strlen(hidden) ? (size_t)(end - text) : strlen(hidden);
+        memcpy(text, hidden, n);
+        memmove(text + n, end, strlen(end) + 1);
+        text += n;
+    }
+}
+
 FILE *complaint_begin(
     struct complaints *complaints, struct place place, const char *section, const char *key)
 {
@@ -81,8 +106,10 @@ void complaint_end(struct complaints *complaints)
     if (fclose(complaints->out) != 0) {
         abort();
     }
+    struct complaint *last = &complaints->list[complaints->n - 1];
     text_clean(complaints->text);
-    complaints->list[complaints->n - 1].text = complaints->text;
+    hide_urls(complaints->text + strlen(complaints_file(complaints, last->place)));
+    last->text = complaints->text;
 }
 
 void complain(struct complaints *complaints, struct place place, const char *section,
@@ -96,6 +123,17 @@ void complain(struct complaints *complaints, struct place place, const char *sec
     vfprintf(out, format, arguments);
     va_end(arguments);
     complaint_end(complaints);
+}
+
+bool complaints_has(const struct complaints *complaints, struct place place)
+{
+    for (size_t i = 0; place.line != 0 && i < complaints->n; i++) {
+        const struct place *other = &complaints->list[i].place;
+        if (other->file == place.file && other->line == place.line) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int complaint_compare(const void *a, const void *b)

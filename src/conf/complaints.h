@@ -5,6 +5,8 @@
 
 #include "conf/conf.h"
 
+#include <stdbool.h>
+
 struct place {
     uint32_t file; /* index into complaints.files */
     uint32_t line; /* from 1; 0: the file as a whole */
@@ -34,7 +36,8 @@ void complaints_deinit(struct complaints *complaints);
 uint32_t complaints_add_file(struct complaints *complaints, const char *name);
 const char *complaints_file(const struct complaints *complaints, struct place place);
 
-/* `section` ("semaphore x") and `key` may be NULL. What is wrong is written between the two. */
+/* `section` ("semaphore x") and `key` may be NULL. What is wrong is written between the two.
+ * Of a URL nothing but its scheme will be told: it may hold a password. */
 FILE *complaint_begin(
     struct complaints *complaints, struct place place, const char *section, const char *key);
 void complaint_end(struct complaints *complaints);
@@ -42,6 +45,8 @@ void complaint_end(struct complaints *complaints);
 void complain(struct complaints *complaints, struct place place, const char *section,
     const char *key, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Something in that line was complained of; line 0: never. */
+bool complaints_has(const struct complaints *complaints, struct place place);
 /* Moves all of it to `errors`, sorted. */
 void complaints_tell(struct complaints *complaints, struct conf_errors *errors);
 

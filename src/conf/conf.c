@@ -4,17 +4,18 @@
 #include "conf/files.h"
 #include "core/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct conf *conf_load_with(
-    const char *path, const struct conf_lookup *lookup, struct conf_errors *errors)
+static struct conf *load(const char *path, const struct conf *running,
+    const struct conf_lookup *lookup, struct conf_errors *errors)
 {
     struct loading loading;
     struct conf *conf = NULL;
-    loading_init(&loading, lookup);
+    loading_init(&loading, running, lookup);
     loading.conf->path = memory_string(path);
     files_read(&loading);
+    fleet_uses_resolve(&loading);
     if (loading.complaints.n == 0) {
         conf = loading.conf;
         loading.conf = NULL;
@@ -24,9 +25,26 @@ struct conf *conf_load_with(
     return conf;
 }
 
+struct conf *conf_load_with(
+    const char *path, const struct conf_lookup *lookup, struct conf_errors *errors)
+{
+    return load(path, NULL, lookup, errors);
+}
+
+struct conf *conf_reload_with(
+    const struct conf *running, const struct conf_lookup *lookup, struct conf_errors *errors)
+{
+    return load(running->path, running, lookup, errors);
+}
+
 struct conf *conf_load(const char *path, struct conf_errors *errors)
 {
     return conf_load_with(path, &conf_system_lookup, errors);
+}
+
+struct conf *conf_reload(const struct conf *running, struct conf_errors *errors)
+{
+    return conf_reload_with(running, &conf_system_lookup, errors);
 }
 
 struct conf *conf_free(struct conf *conf)
@@ -38,6 +56,10 @@ struct conf *conf_free(struct conf *conf)
         definition_deinit(&conf->definitions[i]);
     }
     free(conf->definitions);
+    for (size_t i = 0; i < conf->n_databases; i++) {
+        database_deinit(&conf->databases[i]);
+    }
+    free(conf->databases);
     id_set_deinit(&conf->admin_users);
     id_set_deinit(&conf->admin_groups);
     free(conf->socket);
@@ -56,6 +78,23 @@ void conf_errors_deinit(struct conf_errors *errors)
     *errors = (struct conf_errors)CONF_ERRORS_INIT;
 }
 
+/* ---- reload ---- */
+
+static void keep_databases(struct conf *running, struct conf *loaded)
+{
+    struct database *databases = loaded->databases;
+    size_t n = loaded->n_databases;
+    for (size_t i = 0; i < running->n_databases; i++) {
+        struct database *kept = &running->databases[i];
+        const struct database *written = database_find(loaded, kept->name);
+        kept->generation = written ? written->generation : kept->generation;
+    }
+    loaded->databases = running->databases;
+    loaded->n_databases = running->n_databases;
+    running->databases = databases;
+    running->n_databases = n;
+}
+
 void conf_keep_fixed(struct conf *running, struct conf *loaded)
 {
     char *socket = loaded->socket;
@@ -63,20 +102,61 @@ void conf_keep_fixed(struct conf *running, struct conf *loaded)
     running->socket = socket;
     loaded->socket_mode = running->socket_mode;
     loaded->grace = running->grace;
+    keep_databases(running, loaded);
 }
 
-size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,
-    const char *words[static CONF_FIXED_KEYS])
+/* Takes over `message`. */
+static void add_message(struct conf_errors *messages, char *message)
 {
-    size_t n = 0;
+    messages->messages =
+        memory_resize(messages->messages, messages->n + 1, sizeof *messages->messages);
+    messages->messages[messages->n++] = message;
+}
+
+static char *of_database(const char *what, const char *name)
+{
+    char *text;
+    bool is_default = strcmp(name, DEFAULT_DATABASE) == 0;
+    if (asprintf(&text, "%s [redis%s%s]", what, is_default ? "" : " ", is_default ? "" : name) <
+        0) {
+        abort();
+    }
+    return text;
+}
+
+/* `name` of the database; NULL: the keys of [daemon]. */
+static void compare_keys(enum section_kind kind, const void *running, const void *loaded,
+    const char *name, struct conf_errors *changes)
+{
     for (size_t i = 0; i < N_KEYS; i++) {
         const struct key_row *key = &key_table[i];
-        if (!key->reloadable &&
+        if (key_is_in(key, kind) && !key->reloadable &&
             !key->type->same(
                 (const char *)running + key->offset, (const char *)loaded + key->offset)) {
-            assert(n < CONF_FIXED_KEYS);
-            words[n++] = key->word;
+            char what[64];
+            snprintf(what, sizeof what, "%s of", key->word);
+            add_message(changes, name ? of_database(what, name) : memory_string(key->word));
         }
     }
-    return n;
+}
+
+void conf_fixed_changes(
+    const struct conf *running, const struct conf *loaded, struct conf_errors *changes)
+{
+    compare_keys(SECTION_DAEMON, running, loaded, NULL, changes);
+    for (size_t i = 0; i < running->n_databases; i++) {
+        const struct database *old = &running->databases[i];
+        const struct database *new = database_find(loaded, old->name);
+        if (new) {
+            compare_keys(SECTION_REDIS, old, new, old->name, changes);
+        } else {
+            add_message(changes, of_database("the removal of", old->name));
+        }
+    }
+    for (size_t i = 0; i < loaded->n_databases; i++) {
+        const char *name = loaded->databases[i].name;
+        if (!database_find(running, name)) {
+            add_message(changes, of_database("the new section", name));
+        }
+    }
 }

@@ -4,6 +4,7 @@
 #ifndef BERTH_CONF_CONF_H
 #define BERTH_CONF_CONF_H
 
+#include "conf/database.h"
 #include "core/definition.h"
 
 #include <stddef.h>
@@ -25,11 +26,14 @@ struct conf {
     struct definition *definitions; /* in file order: the main file, then what it includes */
     size_t n_definitions;
 
+    struct database *databases; /* in file order; definition.database is an index + 1 */
+    size_t n_databases;
+
     char *path; /* the main file, as given */
 };
 
-/* Messages, one per error, "FILE:LINE: [section] key: what is wrong", in the order of the files.
- * One line each, without control characters. */
+/* Messages; of errors: one each, "FILE:LINE: [section] key: what is wrong", in the order of the
+ * files. One line each, without control characters. */
 struct conf_errors {
     char **messages;
     size_t n;
@@ -43,15 +47,19 @@ struct conf_errors {
 /* Reads `path` and what it includes. NULL if there was any error; then `errors` has at least one
  * message. Resolves user and group names, so it may block in the name service. */
 struct conf *conf_load(const char *path, struct conf_errors *errors);
+/* The same file once more, while `running` is in force: its databases, which only a restart
+ * changes, are those that definition.database numbers, and no others can be used. So what this
+ * returns is whole after conf_keep_fixed(). */
+struct conf *conf_reload(const struct conf *running, struct conf_errors *errors);
 struct conf *conf_free(struct conf *conf); /* NULL is fine; returns NULL */
 void conf_errors_deinit(struct conf_errors *errors);
 
-enum { CONF_FIXED_KEYS = 3 }; /* keys that are only read at start */
-
-/* The words of the keys that differ but take effect at the next start only; returns how many. */
-size_t conf_fixed_changes(const struct conf *running, const struct conf *loaded,
-    const char *words[static CONF_FIXED_KEYS]);
-/* `loaded` takes those over from `running`, which is about to be freed: they go on to hold. */
+/* What differs but takes effect at the next start only, one message each, such as "socket" or
+ * "ttl of [redis x]". */
+void conf_fixed_changes(
+    const struct conf *running, const struct conf *loaded, struct conf_errors *changes);
+/* `loaded` takes that over from `running`, which is about to be freed: it goes on to hold, and the
+ * databases stay where they are in memory. */
 void conf_keep_fixed(struct conf *running, struct conf *loaded);
 
 /* The key table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where

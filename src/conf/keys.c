@@ -8,6 +8,7 @@
 
 const char *const section_words[N_SECTION_KINDS] = {
     [SECTION_DAEMON] = "daemon",
+    [SECTION_REDIS] = "redis",
     [SECTION_SEMAPHORE] = "semaphore",
     [SECTION_LOCK] = "lock",
     [SECTION_POOL] = "pool",
@@ -15,11 +16,12 @@ const char *const section_words[N_SECTION_KINDS] = {
 
 enum {
     DAEMON = 1 << SECTION_DAEMON,
+    REDIS = 1 << SECTION_REDIS,
     SEMAPHORE = 1 << SECTION_SEMAPHORE,
     LOCK = 1 << SECTION_LOCK,
     POOL = 1 << SECTION_POOL,
     RESOURCE = SEMAPHORE | LOCK | POOL,
-    ALL = DAEMON | RESOURCE,
+    ALL = DAEMON | REDIS | RESOURCE,
     TEMPLATE = 1 << N_SECTION_KINDS,
     START = false,
     RELOAD = true,
@@ -27,11 +29,15 @@ enum {
 
 /* In nanoseconds, as the members have them. */
 #define MILLISECOND UINT64_C(1000000)
-#define HOUR (3600 * 1000 * MILLISECOND)
+#define SECOND (1000 * MILLISECOND)
+#define HOUR (3600 * SECOND)
 #define DAY (24 * HOUR)
 
 #define DAEMON_MEMBER(member) offsetof(struct conf, member)
+#define DATABASE_MEMBER(member) offsetof(struct database, member)
 #define RESOURCE_MEMBER(member) offsetof(struct definition, member)
+#define MAX_COUNTER ((UINT64_C(1) << 53) - 1) /* what a double of Lua holds exactly */
+
 #define NOWHERE 0
 #define REQUIRED NULL
 
@@ -52,9 +58,6 @@ const struct key_row key_table[N_KEYS] = {
 #include "conf/keys.def"
 #undef KEY
 };
-
-/* Keys that belong to issues to come: whoever read of them is told so. */
-static const char *const later_words[] = {"failover-lag", "redis", "ttl", "url"};
 
 const struct key_row *key_find(enum section_kind kind, const char *word)
 {
@@ -88,16 +91,6 @@ static bool is_known_elsewhere(const char *word)
     return false;
 }
 
-static bool comes_later(const char *word)
-{
-    for (size_t i = 0; i < sizeof later_words / sizeof later_words[0]; i++) {
-        if (strcmp(later_words[i], word) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const struct key_row *key_nearest(enum section_kind kind, const char *word)
 {
     struct nearest nearest = NEAREST_INIT(word);
@@ -114,8 +107,6 @@ void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *
     if (is_known_elsewhere(word)) {
         fputs("is not for this kind of section; it belongs in ", out);
         print_sections(out, word);
-    } else if (comes_later(word)) {
-        fputs("this version has no such key yet", out);
     } else if (nearest) {
         fprintf(out, "unknown key; did you mean %s?", nearest->word);
     } else {

@@ -11,6 +11,7 @@ struct value_type;
 
 enum section_kind {
     SECTION_DAEMON,
+    SECTION_REDIS,
     SECTION_SEMAPHORE,
     SECTION_LOCK,
     SECTION_POOL,
@@ -31,7 +32,7 @@ struct key_row {
     const struct value_type *type;
     const char *initial; /* the default as it would be written; NULL: must be given */
     const char *help;
-    size_t offset; /* in struct conf or struct definition */
+    size_t offset; /* in struct conf, struct database or struct definition */
     uint64_t min, max;
     uint8_t sections; /* bit 1 << enum section_kind */
     bool templates_only;
@@ -49,7 +50,7 @@ static inline bool key_is_in(const struct key_row *key, enum section_kind kind)
 const struct key_row *key_find(enum section_kind kind, const char *word);
 /* The key of that section that may have been meant; NULL if none is near. */
 const struct key_row *key_nearest(enum section_kind kind, const char *word);
-/* Why the section has no such key: where it belongs, that it comes later, what may be meant. */
+/* Why the section has no such key: where it belongs, or what may be meant. */
 void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out);
 
 #endif

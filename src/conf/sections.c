@@ -15,7 +15,7 @@ static const enum kind resource_kinds[N_SECTION_KINDS] = {
     [SECTION_POOL] = KIND_POOL,
 };
 
-static void set_defaults(enum section_kind kind, void *object)
+void section_set_defaults(enum section_kind kind, void *object)
 {
     for (size_t i = 0; i < N_KEYS; i++) {
         if (key_is_in(&key_table[i], kind)) {
@@ -24,16 +24,18 @@ static void set_defaults(enum section_kind kind, void *object)
     }
 }
 
-void loading_init(struct loading *loading, const struct conf_lookup *lookup)
+void loading_init(
+    struct loading *loading, const struct conf *running, const struct conf_lookup *lookup)
 {
     *loading = (struct loading){
         .conf = memory_new(sizeof *loading->conf),
+        .running = running,
         .complaints = COMPLAINTS_INIT,
         .names = {.lookup = lookup, .users = KNOWN_SET_INIT, .groups = KNOWN_SET_INIT},
         .resources = KNOWN_SET_INIT,
         .items = KNOWN_SET_INIT,
     };
-    set_defaults(SECTION_DAEMON, loading->conf);
+    section_set_defaults(SECTION_DAEMON, loading->conf);
 }
 
 void loading_deinit(struct loading *loading)
@@ -43,6 +45,7 @@ void loading_deinit(struct loading *loading)
     names_deinit(&loading->names);
     known_set_deinit(&loading->resources);
     known_set_deinit(&loading->items);
+    fleet_uses_deinit(loading);
 }
 
 void section_complain(
@@ -74,17 +77,12 @@ static bool find_kind(const char *word, enum section_kind *kindp)
 
 static void complain_of_kind(struct loading *loading, uint32_t line, const char *word)
 {
-    if (strcmp(word, "redis") == 0) {
-        section_complain(
-            loading, line, NULL, "this version has no fleet scope yet, and so no [redis] section");
-        return;
-    }
     struct nearest nearest = NEAREST_INIT(word);
     for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
         nearest_try(&nearest, section_words[kind]);
     }
     section_complain(loading, line, NULL,
-        "unknown kind of section%s%s%s; there are [daemon], "
+        "unknown kind of section%s%s%s; there are [daemon], [redis NAME], "
         "[semaphore NAME], [lock NAME] and [pool NAME]",
         nearest.best ? " (did you mean " : "", nearest.best ? nearest.best : "",
         nearest.best ? "?)" : "");
@@ -101,7 +99,7 @@ static void print_place(const struct loading *loading, struct place place, FILE 
     }
 }
 
-static void complain_of_repetition(struct loading *loading, struct place first, const char *what)
+void section_complain_of_repetition(struct loading *loading, struct place first, const char *what)
 {
     const struct section *section = &loading->section;
     FILE *out = complaint_begin(&loading->complaints, section->place, section->label, NULL);
@@ -122,7 +120,7 @@ static void open_daemon(struct loading *loading, const char *name)
             "only the main file, %s, may have this section", loading->conf->path);
         section->state = SECTION_SKIPPED;
     } else if (loading->daemon_place.line != 0) {
-        complain_of_repetition(loading, loading->daemon_place, "this section");
+        section_complain_of_repetition(loading, loading->daemon_place, "this section");
     } else {
         loading->daemon_place = section->place;
     }
@@ -140,7 +138,7 @@ static void check_name(struct loading *loading, const char *name)
     }
     const struct known *first = known_find(&loading->resources, name);
     if (first) {
-        complain_of_repetition(loading, first->place, "this name");
+        section_complain_of_repetition(loading, first->place, "this name");
     } else {
         known_add(&loading->resources, name, section->place);
     }
@@ -157,7 +155,7 @@ static void open_resource(struct loading *loading, const char *name)
         .name = memory_string(name ? name : ""),
         .kind = resource_kinds[section->kind],
     };
-    set_defaults(section->kind, definition);
+    section_set_defaults(section->kind, definition);
     section->object = definition;
     if (name) {
         check_name(loading, name);
@@ -166,6 +164,14 @@ static void open_resource(struct loading *loading, const char *name)
             "has no name; a section is called [%s NAME]", section_words[section->kind]);
     }
 }
+
+static void (*const openers[N_SECTION_KINDS])(struct loading *loading, const char *name) = {
+    [SECTION_DAEMON] = open_daemon,
+    [SECTION_REDIS] = database_open,
+    [SECTION_SEMAPHORE] = open_resource,
+    [SECTION_LOCK] = open_resource,
+    [SECTION_POOL] = open_resource,
+};
 
 static void open_words(struct loading *loading, char *words)
 {
@@ -179,11 +185,7 @@ static void open_words(struct loading *loading, char *words)
         complain_of_kind(loading, section->place.line, word);
     } else {
         section->state = SECTION_OPEN;
-        if (section->kind == SECTION_DAEMON) {
-            open_daemon(loading, name);
-        } else {
-            open_resource(loading, name);
-        }
+        openers[section->kind](loading, name);
         if (name && strtok_r(NULL, " \t", &rest)) {
             section_complain(loading, section->place.line, NULL, "has more than one name");
         }
@@ -262,6 +264,7 @@ void section_key(struct loading *loading, uint32_t line, const char *word, const
         .complaints = &loading->complaints,
         .names = &loading->names,
         .items = &loading->items,
+        .database = &section->database,
     };
     value_take(&section->value, text);
 }
@@ -329,21 +332,51 @@ static void check_order(struct loading *loading)
     }
 }
 
+static void check_database(struct loading *loading)
+{
+    const struct section *section = &loading->section;
+    const struct definition *definition = section->object;
+    struct place scope = {.file = loading->file, .line = section->lines[KEY_scope]};
+    if (definition->database != 0) {
+        fleet_use_note(loading);
+    } else if (section->lines[KEY_redis] != 0 && !complaints_has(&loading->complaints, scope)) {
+        section_complain(loading, section->lines[KEY_redis], key_table[KEY_redis].word,
+            "is only for scope = fleet");
+    }
+}
+
+static void close_daemon(struct loading *loading)
+{
+    uint32_t line = loading->section.lines[KEY_include];
+    if (line != 0) {
+        loading->include_place = (struct place){.file = loading->file, .line = line};
+    }
+}
+
+static void close_resource(struct loading *loading)
+{
+    check_templates(loading);
+    check_order(loading);
+    check_database(loading);
+}
+
+static void (*const closers[N_SECTION_KINDS])(struct loading *loading) = {
+    [SECTION_DAEMON] = close_daemon,
+    [SECTION_REDIS] = database_close,
+    [SECTION_SEMAPHORE] = close_resource,
+    [SECTION_LOCK] = close_resource,
+    [SECTION_POOL] = close_resource,
+};
+
 void section_close(struct loading *loading)
 {
     struct section *section = &loading->section;
     end_value(section);
     if (section->state == SECTION_OPEN) {
         check_required(loading);
-    }
-    if (section->state == SECTION_OPEN && section->kind == SECTION_DAEMON) {
-        loading->include_place = section->lines[KEY_include] != 0
-            ? (struct place){.file = loading->file, .line = section->lines[KEY_include]}
-            : loading->include_place;
-    } else if (section->state == SECTION_OPEN) {
-        check_templates(loading);
-        check_order(loading);
+        closers[section->kind](loading);
     }
     known_set_deinit(&loading->items);
+    free(section->database);
     *section = (struct section){.state = SECTION_NONE};
 }

@@ -4,6 +4,7 @@
 #define BERTH_CONF_SECTIONS_H
 
 #include "conf/complaints.h"
+#include "conf/databases.h"
 #include "conf/known.h"
 #include "conf/names.h"
 #include "conf/values.h"
@@ -18,25 +19,32 @@ struct section {
     } state;
     enum section_kind kind;
     struct place place;
-    void *object; /* struct conf or struct definition */
+    void *object; /* struct conf, struct database or struct definition */
     uint32_t lines[N_KEYS]; /* where each key was given; 0: not yet */
     bool is_meant[N_KEYS]; /* given in a line that was refused: not to be called missing */
+    char *database; /* of a resource: the value of `redis`; NULL if not given or refused */
     struct value value; /* of the key read last; value.key is NULL if that is to be skipped */
     char label[LABEL_BYTES];
 };
 
 struct loading {
     struct conf *conf;
+    const struct conf *running; /* this is a reload: what runs at present; else NULL */
     struct complaints complaints;
     struct names names;
     struct known_set resources;
     struct known_set items; /* of the pool being read */
     struct section section;
     struct place daemon_place, include_place;
+    struct database_places database_places[MAX_DATABASES]; /* as conf->databases */
+    struct fleet_use *fleet_uses;
+    size_t n_fleet_uses;
     uint32_t file; /* being read; 0 is the main file */
 };
 
-void loading_init(struct loading *loading, const struct conf_lookup *lookup);
+/* `running` may be NULL. */
+void loading_init(
+    struct loading *loading, const struct conf *running, const struct conf_lookup *lookup);
 void loading_deinit(struct loading *loading);
 
 /* `inside` is what stands between the brackets; NULL if that cannot be told. */
@@ -49,6 +57,11 @@ void section_refuse(struct loading *loading, uint32_t line, const char *text);
 /* The file ends: what must be there is there, what must fit fits. */
 void section_close(struct loading *loading);
 
+/* The default of every key of such a section. */
+void section_set_defaults(enum section_kind kind, void *object);
+
+/* The section being read is there for the second time; `what` of it is. */
+void section_complain_of_repetition(struct loading *loading, struct place first, const char *what);
 /* An error in the section being read. */
 void section_complain(struct loading *loading, uint32_t line, const char *key, const char *format,
     ...) __attribute__((format(printf, 4, 5)));

@@ -1,5 +1,6 @@
 #include "conf/values.h"
 
+#include "conf/databases.h"
 #include "conf/grow.h"
 #include "core/memory.h"
 #include "wire/text.h"
@@ -146,7 +147,8 @@ static void describe_path(const struct key_row *key, FILE *out)
 
 static bool same_text(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b) == 0;
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    return left && right ? strcmp(left, right) == 0 : left == right;
 }
 
 /* ---- choices: words in the order of their enum ---- */
@@ -155,7 +157,7 @@ static const char *const order_words[] = {"fifo", "first-fit", NULL};
 static const char *const selection_words[] = {"lru", "first", "random", NULL};
 static const char *const on_lost_words[] = {"warn", "term", "kill", NULL};
 static const char *const sharing_words[] = {"per-user", "shared", NULL};
-static const char *const scope_words[] = {"host", NULL};
+static const char *const scope_words[] = {"host", "fleet", NULL};
 
 static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
 static_assert(SELECT_LRU == 0 && SELECT_FIRST == 1 && SELECT_RANDOM == 2, "selection_words");
@@ -202,12 +204,105 @@ static bool parse_sharing(const struct value *value, const char *word)
 static bool parse_scope(const struct value *value, const char *word)
 {
     unsigned choice;
-    if (strcmp(word, "fleet") == 0) {
-        complain(value->complaints, value->place, value->section, value->key->word,
-            "this version has no fleet scope yet; only host is possible");
+    if (!choose(value, word, &choice)) {
+        return false;
+    }
+    *(uint8_t *)target(value) = choice == 1; /* which database is found out later */
+    return true;
+}
+
+/* ---- databases ---- */
+
+static void value_complain(const struct value *value, const char *what)
+{
+    complain(value->complaints, value->place, value->section, value->key->word, "%s", what);
+}
+
+/* Its lines are joined. Never shown, as it may hold a password. */
+static bool parse_url(const struct value *value, const char *word)
+{
+    char **textp = target(value);
+    if (value->word_line == value->place.line) {
+        value_complain(value, "has a blank in it; in a user, password or path it is written %20");
         return true;
     }
-    return choose(value, word, &choice);
+    char *joined = NULL;
+    if (asprintf(&joined, "%s%s", *textp ? *textp : "", word) < 0) {
+        abort();
+    }
+    free(*textp);
+    *textp = joined;
+    return true;
+}
+
+static void describe_url(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER", out);
+}
+
+#define CREDENTIAL "credential:"
+
+/* Not shown either: somebody may have written the password itself. */
+static bool parse_secret(const struct value *value, const char *word)
+{
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@+-";
+    const char *name = word + strlen(CREDENTIAL);
+    bool is_credential = strncmp(word, CREDENTIAL, strlen(CREDENTIAL)) == 0 && name[0] != '\0' &&
+        strspn(name, characters) == strlen(name) && strcmp(name, ".") != 0 &&
+        strcmp(name, "..") != 0;
+    if (is_credential ? !parse_any_path(value, word) : !parse_path(value, word)) {
+        FILE *out =
+            complaint_begin(value->complaints, value->place, value->section, value->key->word);
+        fputs("this is not ", out);
+        value->key->type->describe(value->key, out);
+        complaint_end(value->complaints);
+    }
+    return true;
+}
+
+static void describe_secret(const struct key_row *key, FILE *out)
+{
+    describe_path(key, out);
+    fputs(", or " CREDENTIAL "NAME", out);
+}
+
+static bool parse_prefix(const struct value *value, const char *word)
+{
+    size_t n = strlen(word);
+    return n >= value->key->min &&
+        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n &&
+        parse_any_path(value, word);
+}
+
+static void describe_prefix(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "%llu to %llu bytes of A-Z a-z 0-9 . _ -", (unsigned long long)key->min,
+        (unsigned long long)key->max);
+}
+
+static bool parse_counter(const struct value *value, const char *word)
+{
+    return number_parse(word, value->key->max, target(value));
+}
+
+static bool parse_database(const struct value *value, const char *word)
+{
+    if (!database_name_is_valid(word)) {
+        return false;
+    }
+    if (value->database) {
+        free(*value->database);
+        *value->database = memory_string(word);
+    }
+    return true;
+}
+
+static void describe_database(const struct key_row *key, FILE *out)
+{
+    (void)key;
+    fputs("the name of a [redis NAME] section", out);
 }
 
 /* ---- lists ---- */
@@ -334,6 +429,7 @@ static void take_word(struct value *value, const char *word)
         if (!type->parse(value, word)) {
             refuse_word(value, word);
         }
+        value->word_line = value->place.line;
     } else if (!value->is_refused) {
         value->is_refused = true;
         refuse_count(value, max);
@@ -353,7 +449,8 @@ void value_take(struct value *value, const char *text)
 
 void value_end(const struct value *value)
 {
-    if (value->n_words == 0 && !value->key->type->is_list) {
+    size_t min = value->key->type->is_list ? value->key->min : 1;
+    if (value->n_words < min) {
         FILE *out = value_complaint(value);
         fputs("has no value; it takes ", out);
         value->key->type->describe(value->key, out);

@@ -10,15 +10,17 @@
 /* A value being read, and whom to tell what is wrong with it. */
 struct value {
     const struct key_row *key;
-    void *object; /* struct conf or struct definition, with the members' defaults in it */
+    void *object; /* as key->offset has it, with the members' defaults in it */
     size_t n_words; /* so far */
     bool is_refused; /* has too many words, and that was said */
     struct place place; /* of the words being read */
     uint32_t first_line; /* of the key */
+    uint32_t word_line; /* of the word before; 0: none yet */
     const char *section;
     struct complaints *complaints;
     struct names *names;
     struct known_set *items; /* of this pool so far */
+    char **database; /* of this resource; NULL for a default */
 };
 
 struct value_type {

@@ -63,11 +63,12 @@ static void add_kind_conflict(struct conf_errors *errors, const struct conf *con
 
 static void warn_of_fixed_changes(const struct conf *running, const struct conf *loaded)
 {
-    const char *words[CONF_FIXED_KEYS];
-    size_t n = conf_fixed_changes(running, loaded, words);
-    for (size_t i = 0; i < n; i++) {
-        log_warning("%s: %s takes effect at the next start", loaded->path, words[i]);
+    struct conf_errors changes = CONF_ERRORS_INIT;
+    conf_fixed_changes(running, loaded, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        log_warning("%s: %s takes effect at the next start", loaded->path, changes.messages[i]);
     }
+    conf_errors_deinit(&changes);
 }
 
 bool settings_can_store_change(struct server *server)
@@ -93,7 +94,7 @@ bool settings_reload(struct server *server, struct conf_errors *errors)
 {
     struct conf_errors own = CONF_ERRORS_INIT;
     struct conf_errors *found = errors ? errors : &own;
-    struct conf *conf = conf_load(server->conf->path, found);
+    struct conf *conf = conf_reload(server->conf, found);
     const char *refused = NULL;
     if (conf && !settings_define(server, conf, &refused)) {
         add_kind_conflict(found, conf, refused);

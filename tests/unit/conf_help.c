@@ -106,16 +106,48 @@ static char *joined(const struct conf_errors *errors)
     return text;
 }
 
+static void expect_messages(struct conf_errors *messages, const char *expected)
+{
+    char *text = joined(messages);
+    cr_expect_str_eq(text, expected);
+    free(text);
+    conf_errors_deinit(messages);
+}
+
 void expect_errors_in(const char *path, const char *expected)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
     struct conf *conf = conf_load_with(path, &test_lookup, &errors);
-    char *text = joined(&errors);
-    cr_expect_str_eq(text, expected);
+    expect_messages(&errors, expected);
     cr_expect_eq(conf == NULL, expected[0] != '\0');
-    free(text);
-    conf_errors_deinit(&errors);
     conf_free(conf);
+}
+
+void expect_reload_errors(const struct conf *running, const char *text, const char *expected)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    write_text("t.conf", text);
+    struct conf *conf = conf_reload_with(running, &test_lookup, &errors);
+    expect_messages(&errors, expected);
+    cr_expect_eq(conf == NULL, expected[0] != '\0');
+    conf_free(conf);
+}
+
+struct conf *reload_good(const struct conf *running, const char *text)
+{
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    write_text("t.conf", text);
+    struct conf *conf = conf_reload_with(running, &test_lookup, &errors);
+    cr_assert(conf, "%s", errors.n > 0 ? errors.messages[0] : "no message");
+    return conf;
+}
+
+void expect_fixed_changes(
+    const struct conf *running, const struct conf *loaded, const char *expected)
+{
+    struct conf_errors changes = CONF_ERRORS_INIT;
+    conf_fixed_changes(running, loaded, &changes);
+    expect_messages(&changes, expected);
 }
 
 void expect_errors(const char *text, const char *expected)

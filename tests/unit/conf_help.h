@@ -25,5 +25,10 @@ struct conf *load_good(const char *text);
 /* `expected`: all messages, one a line; "" if it must be good. */
 void expect_errors(const char *text, const char *expected);
 void expect_errors_in(const char *path, const char *expected);
+/* Writes "t.conf" and reads it while `running` is in force. */
+void expect_reload_errors(const struct conf *running, const char *text, const char *expected);
+struct conf *reload_good(const struct conf *running, const char *text);
+void expect_fixed_changes(
+    const struct conf *running, const struct conf *loaded, const char *expected);
 
 #endif

@@ -9,7 +9,7 @@
 
 TestSuite(conf_lines, .init = conf_test_init, .fini = conf_test_fini, .timeout = 20);
 
-#define KINDS "there are [daemon], [semaphore NAME], [lock NAME] and [pool NAME]"
+#define KINDS "there are [daemon], [redis NAME], [semaphore NAME], [lock NAME] and [pool NAME]"
 #define NAME_RULE                                                                                  \
     "not a good name: 1 to 128 bytes of A-Z a-z 0-9 . _ / @ + -, beginning with a letter or "      \
     "digit, without empty, . or .. parts; or a template, which is such a name and /*"
@@ -41,10 +41,6 @@ static const struct {
         "t.conf:1: [semaphor x]: unknown kind of section (did you mean semaphore?); " KINDS},
     {"[Lock x]\n", "t.conf:1: [Lock x]: unknown kind of section (did you mean lock?); " KINDS},
     {"[queue x]\n", "t.conf:1: [queue x]: unknown kind of section; " KINDS},
-    {"[redis]\nurl = redis://x\nttl = 30s\n",
-        "t.conf:1: [redis]: this version has no fleet scope yet, and so no [redis] section"},
-    {"[redis two]\n",
-        "t.conf:1: [redis two]: this version has no fleet scope yet, and so no [redis] section"},
     {" [lock a]\nlimit = 1\n", "t.conf:1: [lock a]: a section begins at the start of its line"},
     {"[lock a]\n[lock a]\n", "t.conf:2: [lock a]: this name is there twice, first in line 1"},
     {"[lock a]\n\n[pool a]\nitems = x\n",
@@ -78,7 +74,6 @@ static const struct {
     {"[lock a]\nMax_Waiters = 1\n",
         "t.conf:2: [lock a] Max_Waiters: unknown key; did you mean max-waiters?"},
     {"[lock a]\ncolour = 1\n", "t.conf:2: [lock a] colour: unknown key"},
-    {"[lock a]\nredis = a\n", "t.conf:2: [lock a] redis: this version has no such key yet"},
     {"[lock a]\nitems = 1\n",
         "t.conf:2: [lock a] items: is not for this kind of section; it belongs in [pool]"},
     {"[semaphore a]\nlimit = 1\nmax-clients = 1\n",

@@ -1,0 +1,330 @@
+#include "conf/databases.h"
+
+#include "conf/grow.h"
+#include "conf/nearest.h"
+#include "conf/sections.h"
+#include "core/memory.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RENEWALS_PER_TTL = 6 };
+
+#define MILLISECOND INT64_C(1000000)
+#define STEP (100 * MILLISECOND) /* of the kill-after that is advised */
+#define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
+
+bool database_name_is_valid(const char *name)
+{
+    return name_is_valid(name) && !strchr(name, '/');
+}
+
+struct database *database_find(const struct conf *conf, const char *name)
+{
+    for (size_t i = 0; i < conf->n_databases; i++) {
+        if (strcmp(conf->databases[i].name, name) == 0) {
+            return &conf->databases[i];
+        }
+    }
+    return NULL;
+}
+
+void database_deinit(struct database *database)
+{
+    redis_url_deinit(&database->url);
+    free(database->name);
+    free(database->url_text);
+    free(database->password_file);
+    free(database->sentinel_password_file);
+    free(database->prefix);
+}
+
+/* "[redis]", "[redis NAME]" */
+static void print_database(const char *name, FILE *out)
+{
+    bool is_default = strcmp(name, DEFAULT_DATABASE) == 0;
+    fprintf(out, "[redis%s%s]", is_default ? "" : " ", is_default ? "" : name);
+}
+
+/* ---- sections ---- */
+
+static bool has_name_that_is_free(struct loading *loading, const char *name)
+{
+    const struct section *section = &loading->section;
+    if (!database_name_is_valid(name)) {
+        section_complain(loading, section->place.line, NULL,
+            "not a good name: 1 to %d bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or "
+            "digit",
+            NAME_BYTES);
+        return false;
+    }
+    const struct database *first = database_find(loading->conf, name);
+    if (first) {
+        section_complain_of_repetition(loading,
+            loading->database_places[first - loading->conf->databases].header, "this database");
+    }
+    return !first;
+}
+
+void database_open(struct loading *loading, const char *name)
+{
+    struct section *section = &loading->section;
+    struct conf *conf = loading->conf;
+    name = name ? name : DEFAULT_DATABASE;
+    section->state = SECTION_SKIPPED;
+    if (!has_name_that_is_free(loading, name)) {
+        return;
+    }
+    if (conf->n_databases == MAX_DATABASES) {
+        section_complain(loading, section->place.line, NULL,
+            "there are more than %d sections of this kind", MAX_DATABASES);
+        return;
+    }
+    section->state = SECTION_OPEN;
+    loading->database_places[conf->n_databases].header = section->place;
+    conf->databases = array_grow(conf->databases, conf->n_databases, sizeof *conf->databases);
+    struct database *database = &conf->databases[conf->n_databases++];
+    *database = (struct database){.name = memory_string(name)};
+    section_set_defaults(section->kind, database);
+    section->object = database;
+}
+
+static struct place place_of_key(const struct loading *loading, enum key_id key)
+{
+    return (struct place){.file = loading->section.place.file, .line = loading->section.lines[key]};
+}
+
+static void check_url(struct loading *loading, struct database *database)
+{
+    uint32_t line = loading->section.lines[KEY_url];
+    if (!database->url_text) {
+        return;
+    }
+    const char *wrong = redis_url_parse(database->url_text, &database->url);
+    if (wrong) {
+        section_complain(loading, line, key_table[KEY_url].word, "%s", wrong);
+        return;
+    }
+    if (database->url.user && !database->url.password && !database->password_file) {
+        section_complain(loading, line, key_table[KEY_url].word,
+            "has a user, but there is no password, nor a password-file");
+    }
+    if (database->url.password && database->password_file) {
+        section_complain(loading, loading->section.lines[KEY_password_file],
+            key_table[KEY_password_file].word, "the url has a password already");
+    }
+    if (database->sentinel_password_file && database->url.scheme != REDIS_SENTINEL) {
+        section_complain(loading, loading->section.lines[KEY_sentinel_password_file],
+            key_table[KEY_sentinel_password_file].word, "is only for a url of sentinel://");
+    }
+}
+
+/* Two that write to the same keys would take each other for one. */
+static void check_twins(struct loading *loading, const struct database *database)
+{
+    const struct conf *conf = loading->conf;
+    for (const struct database *other = conf->databases; other < database; other++) {
+        if (database->url_text && other->url_text &&
+            strcmp(database->url_text, other->url_text) == 0 &&
+            strcmp(database->prefix, other->prefix) == 0) {
+            FILE *out = complaint_begin(&loading->complaints, place_of_key(loading, KEY_url),
+                loading->section.label, key_table[KEY_url].word);
+            fputs("is the same as that of ", out);
+            print_database(other->name, out);
+            fputs(", and so is the prefix: they would be one database", out);
+            complaint_end(&loading->complaints);
+        }
+    }
+}
+
+void database_close(struct loading *loading)
+{
+    struct database *database = loading->section.object;
+    struct database_places *places = &loading->database_places[database - loading->conf->databases];
+    places->url = place_of_key(loading, KEY_url);
+    places->ttl = place_of_key(loading, KEY_ttl);
+    check_url(loading, database);
+    check_twins(loading, database);
+}
+
+/* ---- resources ---- */
+
+void fleet_use_note(struct loading *loading)
+{
+    struct section *section = &loading->section;
+    const struct definition *definition = section->object;
+    enum key_id key = section->lines[KEY_redis] != 0 ? KEY_redis : KEY_scope;
+    if (definition->order == ORDER_FIRST_FIT) {
+        section_complain(loading, section->lines[KEY_order], key_table[KEY_order].word,
+            "not in fleet scope yet: first-fit is for scope = host; a fleet's order is fifo");
+    }
+    if (key == KEY_redis && !section->database) {
+        return; /* its value was refused */
+    }
+    size_t n = loading->n_fleet_uses++;
+    loading->fleet_uses = array_grow(loading->fleet_uses, n, sizeof *loading->fleet_uses);
+    loading->fleet_uses[n] = (struct fleet_use){
+        .definition = loading->conf->n_definitions - 1,
+        .section = memory_string(section->label),
+        .database = memory_string(section->database ? section->database : DEFAULT_DATABASE),
+        .key = key,
+        .place = place_of_key(loading, key),
+        .kill_after_line = section->lines[KEY_kill_after],
+    };
+}
+
+void fleet_uses_deinit(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->n_fleet_uses; i++) {
+        free(loading->fleet_uses[i].section);
+        free(loading->fleet_uses[i].database);
+    }
+    free(loading->fleet_uses);
+}
+
+static void complain_of_absence(struct loading *loading, const struct fleet_use *use)
+{
+    const struct conf *conf = loading->conf;
+    struct nearest nearest = NEAREST_INIT(use->database);
+    for (size_t i = 0; i < conf->n_databases; i++) {
+        nearest_try(&nearest, conf->databases[i].name);
+    }
+    FILE *out =
+        complaint_begin(&loading->complaints, use->place, use->section, key_table[use->key].word);
+    fputs("there is no section ", out);
+    print_database(use->database, out);
+    if (nearest.best) {
+        fputs("; did you mean ", out);
+        print_database(nearest.best, out);
+        fputc('?', out);
+    } else if (use->key == KEY_scope && conf->n_databases > 0) {
+        fputs("; redis = NAME chooses another one", out);
+    }
+    complaint_end(&loading->complaints);
+}
+
+static void complain_of_newness(struct loading *loading, const struct fleet_use *use)
+{
+    FILE *out =
+        complaint_begin(&loading->complaints, use->place, use->section, key_table[use->key].word);
+    print_database(use->database, out);
+    fputs(" is new and takes effect at the next start; before that no resource can use it", out);
+    complaint_end(&loading->complaints);
+}
+
+/* ---- times ----
+ *
+ * A lease is good until 0.84 ttl - 250ms after its last renewal was sent; a job must be dead by
+ * then. Its stop begins so early that there is time for it, and that must be later than two
+ * renewals: a single one that fails stops nothing. */
+
+static nanoseconds good_for(nanoseconds ttl)
+{
+    return ttl * 84 / 100 - 250 * MILLISECOND;
+}
+
+static nanoseconds two_renewals(nanoseconds ttl)
+{
+    return 2 * (ttl / RENEWALS_PER_TTL);
+}
+
+static nanoseconds stop_margin(nanoseconds kill_after)
+{
+    nanoseconds third = kill_after / 3;
+    return third > NANOSECONDS_PER_SECOND ? third : NANOSECONDS_PER_SECOND;
+}
+
+/* K of DESIGN.md 8. */
+static nanoseconds stop_time(const struct definition *definition)
+{
+    return definition->on_lost == ON_LOST_WARN
+        ? 0
+        : definition->kill_after + stop_margin(definition->kill_after);
+}
+
+static nanoseconds longest_kill_after(nanoseconds ttl)
+{
+    nanoseconds room = good_for(ttl) - two_renewals(ttl);
+    nanoseconds longest = room / 4 * 3;
+    if (longest < 3 * NANOSECONDS_PER_SECOND) {
+        longest = room - NANOSECONDS_PER_SECOND;
+    }
+    return (longest - 1) / STEP * STEP;
+}
+
+/* The stop and two renewals take less than that is good for, in whole seconds. */
+static nanoseconds shortest_ttl(nanoseconds stop)
+{
+    nanoseconds ttl = (stop + 250 * MILLISECOND) * 75 / 38; /* 1 / (0.84 - 2/6) */
+    return (ttl / NANOSECONDS_PER_SECOND + 1) * NANOSECONDS_PER_SECOND;
+}
+
+static void print_duration(const char *before, nanoseconds duration, FILE *out)
+{
+    char text[32];
+    duration_format(text, sizeof text, duration);
+    fprintf(out, "%s%s", before, text);
+}
+
+static void check_times(struct loading *loading, const struct fleet_use *use,
+    const struct database *database, const char *whose)
+{
+    const struct definition *definition = &loading->conf->definitions[use->definition];
+    nanoseconds ttl = database->ttl, stop = stop_time(definition);
+    struct place place = {.file = use->place.file, .line = use->kill_after_line};
+    if (stop + two_renewals(ttl) < good_for(ttl)) {
+        return;
+    }
+    FILE *out =
+        complaint_begin(&loading->complaints, place, use->section, key_table[KEY_kill_after].word);
+    print_duration("to stop a job may take ", stop, out);
+    print_duration(
+        " (this and a third of it, at least 1s), and two renewals ", two_renewals(ttl), out);
+    print_duration(": together not less than the ", good_for(ttl), out);
+    print_duration(" that a lease is good for with ttl = ", ttl, out);
+    fprintf(out, " of %s", whose);
+    print_database(database->name, out);
+    print_duration("; it may be at most ", longest_kill_after(ttl), out);
+    if (shortest_ttl(stop) <= (nanoseconds)key_table[KEY_ttl].max) {
+        print_duration(", or the ttl must be at least ", shortest_ttl(stop), out);
+    }
+    complaint_end(&loading->complaints);
+}
+
+/* One of the numbers is not what the file says, and that was said. */
+static bool is_refused(const struct loading *loading, const struct fleet_use *use, size_t database)
+{
+    struct place kill_after = {.file = use->place.file, .line = use->kill_after_line};
+    return complaints_has(&loading->complaints, kill_after) ||
+        complaints_has(&loading->complaints, loading->database_places[database].ttl);
+}
+
+static void resolve(struct loading *loading, const struct fleet_use *use)
+{
+    const struct conf *serving = loading->running ? loading->running : loading->conf;
+    struct definition *definition = &loading->conf->definitions[use->definition];
+    const struct database *written = database_find(loading->conf, use->database);
+    const struct database *served = database_find(serving, use->database);
+    if (!written || !served) {
+        (written ? complain_of_newness : complain_of_absence)(loading, use);
+        return;
+    }
+    definition->database = (uint8_t)(served - serving->databases + 1);
+    if (use->kill_after_line == 0) {
+        nanoseconds quarter = served->ttl / 4;
+        definition->kill_after = quarter < DEFAULT_KILL_AFTER ? quarter : DEFAULT_KILL_AFTER;
+    } else if (!is_refused(loading, use, (size_t)(written - loading->conf->databases))) {
+        check_times(loading, use, written, "");
+        if (served->ttl != written->ttl) {
+            check_times(loading, use, served, "the running ");
+        }
+    }
+}
+
+void fleet_uses_resolve(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->n_fleet_uses; i++) {
+        resolve(loading, &loading->fleet_uses[i]);
+    }
+}

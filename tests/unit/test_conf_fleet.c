@@ -1,0 +1,440 @@
+/* [redis] sections, and resources of scope = fleet: what arrives, what does not fit, and what only
+ * a restart changes. */
+#include "conf_help.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(conf_fleet, .init = conf_test_init, .fini = conf_test_fini, .timeout = 20);
+
+#define SECOND NANOSECONDS_PER_SECOND
+#define REDIS "[redis]\nurl = redis://h\n"
+
+/* ---- what arrives ---- */
+
+Test(conf_fleet, defaults)
+{
+    struct conf *conf = load_good(REDIS "[lock a]\nscope = fleet\n[lock b]\n");
+    cr_assert_eq(conf->n_databases, 1);
+    const struct database *database = &conf->databases[0];
+    cr_expect_str_eq(database->name, "default");
+    cr_expect_str_eq(database->url_text, "redis://h");
+    cr_expect_eq(database->url.scheme, REDIS_TCP);
+    cr_expect_str_eq(database->url.hosts[0].host, "h");
+    cr_expect_null(database->password_file);
+    cr_expect_null(database->sentinel_password_file);
+    cr_expect_str_eq(database->prefix, "berth");
+    cr_expect_eq(database->ttl, 30 * SECOND);
+    cr_expect_eq(database->failover_lag, 11 * SECOND);
+    cr_expect_eq(database->generation, 0);
+    cr_expect_eq(conf->definitions[0].database, 1);
+    cr_expect_eq(conf->definitions[1].database, 0);
+    conf_free(conf);
+}
+
+Test(conf_fleet, each_key_arrives)
+{
+    struct conf *conf = load_good("[lock a/*]\nscope = fleet\nredis = x@1\n"
+                                  "[redis]\nurl = unix:///s\n"
+                                  "[redis x@1]\n"
+                                  "url = sentinel://u@s1:1,\n  s2,\n\ts3/m/4\n"
+                                  "ttl = 6\n"
+                                  "failover-lag = 0\n"
+                                  "password-file = credential:redis.pw\n"
+                                  "sentinel-password-file = /etc/pw\n"
+                                  "prefix = a.b_C-9\n"
+                                  "generation = 9007199254740991\n"
+                                  "[pool p]\nitems = i\nscope = fleet\nredis = default\n");
+    cr_assert_eq(conf->n_databases, 2);
+    const struct database *database = &conf->databases[1];
+    cr_expect_str_eq(database->name, "x@1");
+    cr_expect_str_eq(database->url_text, "sentinel://u@s1:1,s2,s3/m/4");
+    cr_expect_eq(database->url.n_hosts, 3);
+    cr_expect_str_eq(database->url.master, "m");
+    cr_expect_str_eq(database->url.user, "u");
+    cr_expect_eq(database->url.db, 4);
+    cr_expect_eq(database->ttl, 6 * SECOND);
+    cr_expect_eq(database->failover_lag, 0);
+    cr_expect_str_eq(database->password_file, "credential:redis.pw");
+    cr_expect_str_eq(database->sentinel_password_file, "/etc/pw");
+    cr_expect_str_eq(database->prefix, "a.b_C-9");
+    cr_expect_eq(database->generation, UINT64_C(9007199254740991));
+    cr_expect_eq(conf->definitions[0].database, 2);
+    cr_expect_eq(conf->definitions[1].database, 1);
+    conf_free(conf);
+}
+
+Test(conf_fleet, a_database_that_nobody_uses_and_one_that_comes_later)
+{
+    write_text("more", REDIS "[redis spare]\nurl = redis://h/1\n");
+    expect_errors("[daemon]\ninclude = more\n[lock a]\nscope = fleet\n", "");
+}
+
+static nanoseconds default_kill_after(const char *ttl)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%sttl = %s\n[lock a]\nscope = fleet\n", REDIS, ttl);
+    struct conf *conf = load_good(text);
+    nanoseconds kill_after = conf->definitions[0].kill_after;
+    conf_free(conf);
+    return kill_after;
+}
+
+Test(conf_fleet, a_quarter_of_the_ttl_is_left_for_killing)
+{
+    cr_expect_eq(default_kill_after("6s"), 3 * SECOND / 2);
+    cr_expect_eq(default_kill_after("30s"), 15 * SECOND / 2);
+    cr_expect_eq(default_kill_after("40s"), 10 * SECOND);
+    cr_expect_eq(default_kill_after("1h"), 10 * SECOND);
+}
+
+/* ---- sections ---- */
+
+#define NAME_RULE                                                                                  \
+    "not a good name: 1 to 128 bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or digit"
+#define URL_FORM "it takes a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER"
+#define SECRET_FORM "this is not an absolute path of at most 140 bytes, or credential:NAME"
+
+static const struct {
+    const char *text, *expected;
+} sections[] = {
+    {"[redis a/b]\n", "t.conf:1: [redis a/b]: " NAME_RULE},
+    {"[redis -a]\n", "t.conf:1: [redis -a]: " NAME_RULE},
+    {"[redis a/*]\n", "t.conf:1: [redis a/*]: " NAME_RULE},
+    {"[redis a b]\nurl = redis://h\n", "t.conf:1: [redis a b]: has more than one name"},
+    {REDIS "[redis default]\nurl = redis://g\n",
+        "t.conf:3: [redis default]: this database is there twice, first in line 1"},
+    {REDIS REDIS, "t.conf:3: [redis]: this database is there twice, first in line 1"},
+    {"[redys]\n",
+        "t.conf:1: [redys]: unknown kind of section (did you mean redis?); there are "
+        "[daemon], [redis NAME], [semaphore NAME], [lock NAME] and [pool NAME]"},
+    {"[redis]\nttl = 7s\n",
+        "t.conf:1: [redis] url: is missing (redis://HOST:PORT/DB, unix:///PATH or "
+        "sentinel://HOST,HOST,HOST/MASTER; may go on on indented lines)"},
+    {"[redis]\nurl =\n", "t.conf:2: [redis] url: has no value; " URL_FORM},
+    {"[redis]\nulr = redis://:secret@h\n", "t.conf:2: [redis] ulr: unknown key; did you mean url?"},
+    {"[redis]\nurl = rediss://:secret@h\n",
+        "t.conf:2: [redis] url: berthd does not speak TLS (rediss://): let stunnel listen on a "
+        "Unix socket and lead to that Redis, and give the socket here: unix:///PATH"},
+    {REDIS "limit = 1\n",
+        "t.conf:3: [redis] limit: is not for this kind of section; it belongs in [semaphore] or "
+        "[lock]"},
+    {"[lock a]\nttl = 5s\n",
+        "t.conf:2: [lock a] ttl: is not for this kind of section; it belongs in [redis]"},
+    /* two */
+    {REDIS "[redis b]\nurl = redis://h\n",
+        "t.conf:4: [redis b] url: is the same as that of [redis], and so is the prefix: they would "
+        "be one database"},
+    {REDIS "[redis b]\nprefix = b\nurl = redis://h\n[redis c]\nurl = redis://\n h\nprefix = b\n",
+        "t.conf:7: [redis c] url: is the same as that of [redis b], and so is the prefix: they "
+        "would be one database"},
+    {REDIS "[redis b]\nurl = redis://h\nprefix = b\n", ""},
+    /* passwords */
+    {"[redis]\nurl = redis://u@h\n",
+        "t.conf:2: [redis] url: has a user, but there is no password, nor a password-file"},
+    {"[redis]\nurl = redis://u@h\npassword-file = /x\n", ""},
+    {"[redis]\nurl = redis://:secret@h\npassword-file = /x\n",
+        "t.conf:3: [redis] password-file: the url has a password already"},
+    {REDIS "sentinel-password-file = /x\n",
+        "t.conf:3: [redis] sentinel-password-file: is only for a url of sentinel://"},
+    {REDIS "password-file = secret\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
+    {REDIS "password-file = credential:\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
+    {REDIS "password-file = credential:..\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
+    {REDIS "password-file = credential:a/b\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
+    {REDIS "password-file = /x/\n", "t.conf:3: [redis] password-file: " SECRET_FORM},
+    /* ranges */
+    {REDIS "ttl = 5.999s\n",
+        "t.conf:3: [redis] ttl: \"5.999s\" is not a duration from 6s to 1h, such as 250ms, 30s, 5m "
+        "or 2h (a plain number is seconds)"},
+    {REDIS "ttl = 1h\nfailover-lag = 1h\ngeneration = 0\n", ""},
+    {REDIS "failover-lag = 61m\n",
+        "t.conf:3: [redis] failover-lag: \"61m\" is not a duration from 0s to 1h, such as 250ms, "
+        "30s, 5m or 2h (a plain number is seconds)"},
+    {REDIS "generation = 9007199254740992\n",
+        "t.conf:3: [redis] generation: \"9007199254740992\" is not a number from 0 to "
+        "9007199254740991"},
+    {REDIS "prefix = 1234567890123456789012345678901234567890\n", ""},
+    {REDIS "prefix = 12345678901234567890123456789012345678901\n",
+        "t.conf:3: [redis] prefix: \"12345678901234567890123456789012345678901\" is not 1 to 40 "
+        "bytes of A-Z a-z 0-9 . _ -"},
+    {REDIS "prefix = {a}\n",
+        "t.conf:3: [redis] prefix: \"{a}\" is not 1 to 40 bytes of A-Z a-z 0-9 . _ -"},
+};
+
+Test(conf_fleet, sections)
+{
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        expect_errors(sections[i].text, sections[i].expected);
+    }
+}
+
+Test(conf_fleet, eight_databases_and_no_more)
+{
+    char text[1024] = "";
+    for (char c = 'a'; c < 'a' + MAX_DATABASES; c++) {
+        snprintf(text + strlen(text), 64, "[redis %c]\nurl = redis://%c\n", c, c);
+    }
+    expect_errors(text, "");
+    strcat(text, "[redis z]\nurl = junk\n");
+    expect_errors(text, "t.conf:17: [redis z]: there are more than 8 sections of this kind");
+}
+
+/* A password is written in so many wrong places. */
+Test(conf_fleet, passwords_are_never_shown)
+{
+    static const char *const texts[] = {
+        "[redis]\nurl = redis://u:hunter2@h:x\n",
+        "[redis]\nurl = redis://u:hunter2@h q\n",
+        "[redis]\nurl = redis://u:my hunter2@h\n",
+        "[redis]\nurl = redis://u:x#hunter2@h/x\n",
+        "[redis]\nurl = redis://u:x #hunter2@h/x\n",
+        "[redis]\nurl = redis://u:%hunter2@h\n",
+        "[redis]\nurl = rediss://u:hunter2@h\n",
+        "[redis]\nurl = hunter2\n",
+        "[redis]\nurl redis://u:hunter2@h\n",
+        "[redis]\nurl = x\n  redis://u:\"hunter2@h\n",
+        "[redis]\nredis://u:hunter2@h\n",
+        "[redis]\nURL = redis://u:hunter2@h\n",
+        "[redis] url = redis://u:a]b\"hunter2@h\n",
+        "[redis redis://u:hunter2@h]\n",
+        "[redis://u:hunter2@h]\n",
+        "[redis]\nurl = redis://h\npassword = hunter2\n",
+        "[redis]\nurl = redis://h\npassword-file = hunter2\n",
+        "[redis]\nurl = redis://h\npassword-file = credential:/hunter2\n",
+        "[redis]\nurl = redis://h\nprefix = redis://u:hunter2@h\n",
+        "[redis]\nurl = redis://h\nttl = redis://u:hunter2@h\n",
+        "[redis]\nurl=redis://"
+        "u:hunter2-123456789012345678901234567890123456789012345678901234567890"
+        "12345678901234567890123456789012345678901234567890123456789012345678901234567890@h\n",
+        "[lock a]\nscope = redis://u:hunter2@h\n",
+        "[lock a]\nscope = fleet\nredis = redis://u:hunter2@h\n",
+        "[daemon]\ninclude = redis://u:hunter2@h\n",
+        "[redis]\nurl = redis://u:hunter2@h/\xff\n",
+        "[redis]\nurl = redis://u:hunter2@h\n[redis b]\nurl = redis://u:hunter2@h\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct conf_errors errors = CONF_ERRORS_INIT;
+        cr_expect_null(load_bytes(texts[i], strlen(texts[i]), &errors), "%s", texts[i]);
+        for (size_t j = 0; j < errors.n; j++) {
+            cr_expect_null(strstr(errors.messages[j], "hunter2"), "%s", errors.messages[j]);
+        }
+        conf_errors_deinit(&errors);
+    }
+}
+
+Test(conf_fleet, what_is_left_of_a_url_in_a_message)
+{
+    expect_errors("[lock a]\nlimit = x://host z\n",
+        "t.conf:2: [lock a] limit: \"x://...\" is not a number from 0 to 1\n"
+        "t.conf:2: [lock a] limit: has more than one word; it takes a number from 0 to 1");
+    expect_errors("[lock a]\nlimit = x://a@b://c@d\n",
+        "t.conf:2: [lock a] limit: \"x://...d\" is not a number from 0 to 1");
+    expect_errors(
+        "[lock a]\nlimit = ://\n", "t.conf:2: [lock a] limit: \"://\" is not a number from 0 to 1");
+    expect_errors("[lock a]\nlimit = ://x\n",
+        "t.conf:2: [lock a] limit: \"://.\" is not a number from 0 to 1");
+    expect_errors("[pool a]\nitems = x://a,b@c\n",
+        "t.conf:2: [pool a] items: \"x://...c\" is not an item: 1 to 64 bytes of A-Z a-z 0-9 . _ / "
+        ": @ + -");
+}
+
+/* ---- resources ---- */
+
+static const struct {
+    const char *text, *expected;
+} uses[] = {
+    {"[lock a]\n\nscope = fleet\n", "t.conf:3: [lock a] scope: there is no section [redis]"},
+    {"[lock a]\nscope = fleet\n[redis b]\nurl = redis://h\n",
+        "t.conf:2: [lock a] scope: there is no section [redis]; redis = NAME chooses another one"},
+    {"[lock a]\nscope = fleet\nredis = two\n" REDIS,
+        "t.conf:3: [lock a] redis: there is no section [redis two]"},
+    {"[lock a]\nredis = large1\nscope = fleet\n[redis large]\nurl = redis://h\n",
+        "t.conf:2: [lock a] redis: there is no section [redis large1]; did you mean [redis "
+        "large]?"},
+    {"[lock a]\nredis = a/b\nscope = fleet\n",
+        "t.conf:2: [lock a] redis: \"a/b\" is not the name of a [redis NAME] section"},
+    {REDIS "[lock a]\nredis = default\n", "t.conf:4: [lock a] redis: is only for scope = fleet"},
+    {REDIS "[lock a]\nscope = host\nredis = default\n",
+        "t.conf:5: [lock a] redis: is only for scope = fleet"},
+    {REDIS "[lock a]\nscope = flete\nredis = default\n",
+        "t.conf:4: [lock a] scope: \"flete\" is not host or fleet"},
+    {REDIS "[lock a]\nscope = fleet\norder = first-fit\n",
+        "t.conf:5: [lock a] order: not in fleet scope yet: first-fit is for scope = host; a "
+        "fleet's "
+        "order is fifo"},
+    {REDIS "[lock a]\nscope = fleet\norder = fifo\n", ""},
+    /* all in one run */
+    {"[lock a]\nscope = fleet\nredis = x\n[redis]\nurl = junk\n[lock b]\nkill-after = 12s\n"
+     "scope = fleet\norder = first-fit\n[lock c]\nredis = default\n",
+        "t.conf:3: [lock a] redis: there is no section [redis x]\n"
+        "t.conf:5: [redis] url: it begins with redis://, unix:// or sentinel://\n"
+        "t.conf:7: [lock b] kill-after: to stop a job may take 16s (this and a third of it, at "
+        "least 1s), and two renewals 10s: together not less than the 24950ms that a lease is good "
+        "for with ttl = 30s of [redis]; it may be at most 11200ms, or the ttl must be at least "
+        "33s\n"
+        "t.conf:9: [lock b] order: not in fleet scope yet: first-fit is for scope = host; a "
+        "fleet's order is fifo\n"
+        "t.conf:11: [lock c] redis: is only for scope = fleet"},
+};
+
+Test(conf_fleet, resources)
+{
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+        expect_errors(uses[i].text, uses[i].expected);
+    }
+}
+
+/* ---- times ---- */
+
+static bool fits(const char *ttl, const char *kill_after, const char *on_lost)
+{
+    char text[256];
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    snprintf(text, sizeof text,
+        "[redis]\nurl = redis://h\nttl = %s\n[lock a]\nscope = fleet\nkill-after = %s\n"
+        "on-lost = %s\n",
+        ttl, kill_after, on_lost);
+    struct conf *conf = load_bytes(text, strlen(text), &errors);
+    bool is_good = conf != NULL;
+    cr_expect(is_good || errors.n == 1);
+    conf_errors_deinit(&errors);
+    conf_free(conf);
+    return is_good;
+}
+
+/* K + 2 T/6 < 0.84 T - 250ms: at 30s K < 14.95s, at 6s K < 2.79s. */
+Test(conf_fleet, a_job_can_be_stopped_between_two_renewals_and_the_deadline)
+{
+    cr_expect(fits("30s", "11212ms", "kill"));
+    cr_expect_not(fits("30s", "11213ms", "kill"));
+    cr_expect(fits("6s", "1789ms", "kill"));
+    cr_expect_not(fits("6s", "1790ms", "kill"));
+    cr_expect(fits("6s", "0", "kill"));
+    cr_expect_not(fits("30s", "11213ms", "term"));
+    cr_expect(fits("30s", "1d", "warn"));
+    cr_expect_not(fits("1h", "1d", "kill"));
+    cr_expect(fits("1h", "22m", "kill"));
+}
+
+static void expect_time_error(const char *ttl, const char *kill_after, const char *end)
+{
+    char text[256];
+    struct conf_errors errors = CONF_ERRORS_INIT;
+    snprintf(text, sizeof text,
+        "[redis x]\nurl = redis://h\nttl = %s\n[lock a]\nscope = fleet\nredis = x\nkill-after = "
+        "%s\n",
+        ttl, kill_after);
+    cr_expect_null(load_bytes(text, strlen(text), &errors));
+    cr_assert_eq(errors.n, 1);
+    const char *found = strrchr(errors.messages[0], ';');
+    cr_assert(found);
+    cr_expect_str_eq(found, end);
+    conf_errors_deinit(&errors);
+}
+
+Test(conf_fleet, what_is_advised_fits)
+{
+    expect_time_error("6s", "10s", "; it may be at most 1700ms, or the ttl must be at least 27s");
+    cr_expect(fits("6s", "1700ms", "kill"));
+    cr_expect(fits("27s", "10s", "kill"));
+    cr_expect_not(fits("26s", "10s", "kill"));
+    expect_time_error("7.5s", "2.6s", "; it may be at most 2500ms, or the ttl must be at least 8s");
+    expect_time_error("1h", "1d", "; it may be at most 1367800ms");
+    cr_expect(fits("1h", "1367800ms", "kill"));
+}
+
+Test(conf_fleet, a_number_that_is_refused_is_not_compared)
+{
+    expect_errors("[redis]\nurl = redis://h\nttl = 2h\n[lock a]\nscope = fleet\nkill-after = 1m\n",
+        "t.conf:3: [redis] ttl: \"2h\" is not a duration from 6s to 1h, such as 250ms, 30s, 5m or "
+        "2h (a plain number is seconds)");
+    expect_errors(REDIS "[lock a]\nscope = fleet\nkill-after = 2d\n",
+        "t.conf:5: [lock a] kill-after: \"2d\" is not a duration from 0s to 1d, such as 250ms, "
+        "30s, 5m or 2h (a plain number is seconds)");
+}
+
+/* ---- reload ---- */
+
+#define TWO "[redis a]\nurl = redis://a\n[redis b]\nurl = redis://b\nttl = 60s\n"
+
+Test(conf_fleet, databases_change_by_a_restart_only)
+{
+    struct conf *running = load_good(TWO "generation = 1\n[lock l]\nscope = fleet\nredis = b\n");
+    const struct database *databases = running->databases;
+    struct conf *loaded = reload_good(running,
+        "[redis c]\nurl = redis://c\n"
+        "[redis b]\nurl = redis://b/1\nttl = 40s\nfailover-lag = 1s\npassword-file = /x\n"
+        "prefix = p\ngeneration = 2\n"
+        "[lock m]\nscope = fleet\nredis = b\n");
+    expect_fixed_changes(running, loaded,
+        "the removal of [redis a]\nurl of [redis b]\nttl of [redis b]\nfailover-lag of [redis b]\n"
+        "password-file of [redis b]\nprefix of [redis b]\nthe new section [redis c]");
+    conf_keep_fixed(running, loaded);
+    conf_free(running);
+    cr_expect_eq(loaded->databases, databases, "they stay where they are");
+    cr_assert_eq(loaded->n_databases, 2);
+    cr_expect_str_eq(loaded->databases[1].name, "b");
+    cr_expect_str_eq(loaded->databases[1].url_text, "redis://b");
+    cr_expect_eq(loaded->databases[1].generation, 2);
+    cr_expect_eq(loaded->databases[0].generation, 0);
+    cr_expect_eq(loaded->definitions[0].database, 2, "its number is that of the running one");
+    cr_expect_eq(loaded->definitions[0].kill_after, 10 * SECOND);
+    conf_free(loaded);
+}
+
+Test(conf_fleet, the_default_has_no_name_in_messages)
+{
+    struct conf *running = load_good(REDIS);
+    struct conf *loaded = reload_good(running, "[redis default]\nurl = redis://g\n");
+    expect_fixed_changes(running, loaded, "url of [redis]");
+    conf_free(loaded);
+    loaded = reload_good(running, "");
+    expect_fixed_changes(running, loaded, "the removal of [redis]");
+    expect_fixed_changes(loaded, running, "the new section [redis]");
+    conf_free(loaded);
+    conf_free(running);
+}
+
+Test(conf_fleet, the_number_is_that_of_the_running_database)
+{
+    struct conf *running = load_good(TWO);
+    struct conf *loaded = reload_good(running,
+        "[redis b]\nurl = redis://b\nttl = 60s\n[redis a]\nurl = redis://a\n"
+        "[lock l]\nscope = fleet\nredis = a\n[lock m]\nscope = fleet\nredis = b\n");
+    expect_fixed_changes(running, loaded, "");
+    cr_expect_eq(loaded->definitions[0].database, 1);
+    cr_expect_eq(loaded->definitions[1].database, 2);
+    conf_free(loaded);
+    conf_free(running);
+}
+
+Test(conf_fleet, a_new_database_cannot_be_used_before_the_next_start)
+{
+    struct conf *running = load_good(TWO);
+    expect_reload_errors(running, TWO "[redis c]\nurl = redis://c\n", "");
+    expect_reload_errors(running,
+        TWO "[redis c]\nurl = redis://c\n[lock l]\nscope = fleet\nredis = c\n",
+        "t.conf:10: [lock l] redis: [redis c] is new and takes effect at the next start; before "
+        "that no resource can use it");
+    expect_reload_errors(running, "[lock l]\nscope = fleet\nredis = a\n",
+        "t.conf:3: [lock l] redis: there is no section [redis a]");
+    conf_free(running);
+}
+
+Test(conf_fleet, times_fit_what_runs_and_what_is_written)
+{
+    struct conf *running = load_good(REDIS);
+    expect_reload_errors(running,
+        "[redis]\nurl = redis://h\nttl = 60s\n[lock l]\nscope = fleet\nkill-after = 15s\n",
+        "t.conf:6: [lock l] kill-after: to stop a job may take 20s (this and a third of it, at "
+        "least 1s), and two renewals 10s: together not less than the 24950ms that a lease is good "
+        "for with ttl = 30s of the running [redis]; it may be at most 11200ms, or the ttl must be "
+        "at least 40s");
+    expect_reload_errors(running,
+        "[redis]\nurl = redis://h\nttl = 6s\n[lock l]\nscope = fleet\nkill-after = 10s\n",
+        "t.conf:6: [lock l] kill-after: to stop a job may take 13333ms (this and a third of it, at "
+        "least 1s), and two renewals 2s: together not less than the 4790ms that a lease is good "
+        "for with ttl = 6s of [redis]; it may be at most 1700ms, or the ttl must be at least 27s");
+    conf_free(running);
+}
