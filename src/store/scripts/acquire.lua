@@ -1,42 +1,42 @@
--- acquire.lua - ARGV: ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO {NAME DEFINITION COUNT
--- LIMIT ANCESTRAL}... All or nothing: granted, or a place in line, or refused. The same ID again
--- gets the same answer.
+-- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT
+-- LIMIT ANCESTRAL}*N}... For each, all or nothing: granted, or a place in line, or refused. The same
+-- ID again gets the same answer. Several in one call cost little more than one.
 local wrong = enter()
 if wrong then
     return wrong
 end
-local ticket = tonumber(ARGV[8])
-local lease = {key = ME .. '/' .. ARGV[5], session = ME, id = ARGV[5], state = 'W',
-    incarnation = INCARNATION, priority = tonumber(ARGV[7]), uid = ARGV[9], shared = ARGV[10],
-    holder = ARGV[11], info = ARGV[12], claims = {}}
-for i = 13, #ARGV, 5 do
-    lease.claims[#lease.claims + 1] = {name = ARGV[i], definition = ARGV[i + 1],
-        count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
-        ancestral = tonumber(ARGV[i + 4]), token = 0, units = {}}
+
+-- The lease that is asked for at ARGV[at], and where the next one begins.
+local function parse_lease(at)
+    local lease = {key = ME .. '/' .. ARGV[at], session = ME, id = ARGV[at], state = 'W',
+        wants_now = ARGV[at + 1] == '1', incarnation = INCARNATION,
+        priority = tonumber(ARGV[at + 2]), ticket = tonumber(ARGV[at + 3]), uid = ARGV[at + 4],
+        shared = ARGV[at + 5], holder = ARGV[at + 6], info = ARGV[at + 7], claims = {}}
+    local next_at = at + 9 + 5 * tonumber(ARGV[at + 8])
+    for i = at + 9, next_at - 1, 5 do
+        lease.claims[#lease.claims + 1] = {name = ARGV[i], definition = ARGV[i + 1],
+            count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
+            ancestral = tonumber(ARGV[i + 4]), token = 0, units = {}}
+    end
+    return lease, next_at
 end
 
-local function granted(of)
-    settle()
-    return answer('granted', text_of(of.ticket), claims_text(of))
+local function granted(lease)
+    return 'granted', text_of(lease.ticket), claims_text(lease)
 end
 
-local function waiting(of)
+local function waiting(lease)
     local position = 0
-    for _, claim in ipairs(of.claims) do
+    for _, claim in ipairs(lease.claims) do
         local before = call('ZLEXCOUNT', QUEUE, '[' .. claim.name .. ' ',
-            '(' .. claim.name .. ' ' .. order_text(of))
+            '(' .. claim.name .. ' ' .. order_text(lease))
         position = math.max(position, before + 1)
     end
-    return answer('waiting', text_of(of.ticket), position)
-end
-
-local function refused(code, name)
-    settle()
-    return answer('refused', code, name)
+    return 'waiting', text_of(lease.ticket), position
 end
 
 -- What can never be, whatever is given back.
-local function why_never()
+local function why_never(lease)
     local _, name = identity_taken(lease)
     if name then
         return 'held', name
@@ -57,7 +57,7 @@ local function why_never()
 end
 
 -- Whoever does not want to wait is told the strongest reason.
-local function why_not_now()
+local function why_not_now(lease)
     local code, about = db.grace and 'grace' or 'would-wait', lease.claims[1].name
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name, claim.definition)
@@ -72,7 +72,7 @@ local function why_not_now()
     return code, about
 end
 
-local function full_queue()
+local function full_queue(lease)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name, claim.definition)
         if n_waiting(claim.name) >= resource.definition['max-waiters'] then
@@ -82,7 +82,7 @@ local function full_queue()
 end
 
 -- Nobody who waits is before it.
-local function is_first()
+local function is_first(lease)
     local order = order_text(lease)
     for _, claim in ipairs(lease.claims) do
         local head = head_of(claim.name)
@@ -93,41 +93,63 @@ local function is_first()
     return true
 end
 
-local known = load_lease(lease.key)
-if known and known.state == 'H' and not has_its_units(known) then
-    drop_lease(known) -- a script was broken off
-    known = nil
-end
-if known then
-    return known.state == 'H' and granted(known) or waiting(known)
+-- What an earlier call has made of it, if there was one.
+local function known_lease(key)
+    local known = load_lease(key)
+    if known and known.state == 'H' and not has_its_units(known) then
+        drop_lease(known) -- a script was broken off
+        return nil
+    end
+    return known
 end
 
-local code, about = why_never()
-if code then
-    return refused(code, about)
-end
-if ticket > 0 then
-    raise_number(ticket)
-else
-    ticket = next_number()
-end
-lease.ticket = ticket
-if is_first() and may_go(lease, true) == 'go' and choose_units(lease) then
+local function wait(lease)
+    call('ZADD', OWNED, session_of(ME).sid, lease.key)
     take_identities(lease)
-    give_tokens(lease)
-    hold_units(lease)
-    return granted(lease)
-elseif ARGV[6] == '1' then
-    return refused(why_not_now())
+    write_lease(lease)
+    enter_queues(lease)
+    return waiting(lease)
 end
-about = full_queue()
-if about then
-    return refused('queue-full', about)
+
+local function acquire(lease)
+    local known = known_lease(lease.key)
+    if known then
+        if known.state == 'H' then
+            return granted(known)
+        end
+        return waiting(known)
+    end
+    local code, about = why_never(lease)
+    if code then
+        return 'refused', code, about
+    elseif lease.ticket > 0 then
+        raise_number(lease.ticket)
+    else
+        lease.ticket = next_number()
+    end
+    if is_first(lease) and may_go(lease, true) == 'go' and choose_units(lease) then
+        take_identities(lease)
+        give_tokens(lease)
+        hold_units(lease)
+        return granted(lease)
+    elseif lease.wants_now then
+        return 'refused', why_not_now(lease)
+    end
+    about = full_queue(lease)
+    if about then
+        return 'refused', 'queue-full', about
+    end
+    return wait(lease)
 end
-call('ZADD', OWNED, session_of(ME).sid, lease.key)
-take_identities(lease)
-write_lease(lease)
-enter_queues(lease)
+
+local rows, at = {}, 5
+while at <= #ARGV do
+    local lease, next_at = parse_lease(at)
+    local word, first, second = acquire(lease)
+    rows[#rows + 1] = word
+    rows[#rows + 1] = first
+    rows[#rows + 1] = second
+    at = next_at
+end
 settle()
-local now = load_lease(lease.key)
-return now.state == 'H' and granted(now) or waiting(now)
+return answer('ok', unpack(rows))
