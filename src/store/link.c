@@ -1,0 +1,265 @@
+#include "store/link.h"
+
+#include "core/memory.h"
+#include "store/link_internal.h"
+#include "store/secret.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- giving up ---- */
+
+static void link_drop(struct link *link)
+{
+    link->dial = dial_cancel(link->dial);
+    link->commands = stream_close(link->commands);
+    link->messages = stream_close(link->messages);
+    calls_clear(&link->calls);
+    link->n_loading = 0;
+}
+
+static void on_timer(uv_timer_t *timer);
+
+void link_fail(struct link *link, const char *why, bool refused)
+{
+    if (link->state != LINK_CONNECTING && link->state != LINK_UP) {
+        return;
+    }
+    if (link->state == LINK_UP &&
+        (uv_now(link->loop) - link->up_since) * 1000000 >= (uint64_t)BACKOFF_LONGEST) {
+        link->backoff.pause = 0;
+    }
+    say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
+    link->refused = refused;
+    link_drop(link);
+    link->state = LINK_FAILED;
+    uv_timer_start(&link->timer, on_timer, 0, 0);
+}
+
+void link_reset(struct link *link, const char *why)
+{
+    link_fail(link, why, false);
+}
+
+static void on_broken(void *context, const char *why)
+{
+    link_fail(context, why, false);
+}
+
+static void on_step_timer(void *context)
+{
+    link_fail(context, "no answer in time", false);
+}
+
+/* ---- making a connection ready ---- */
+
+/* False: the link has failed. */
+static bool read_password(struct link *link, char **passwordp)
+{
+    char why[SAY_BYTES];
+    const struct database *database = link->database;
+    if (!database->password_file) {
+        *passwordp = memory_string(database->url.password);
+        return true;
+    }
+    bool good = secret_read(database->password_file, passwordp, why, sizeof why);
+    if (!good) {
+        link_fail(link, why, false);
+    }
+    return good;
+}
+
+static void ready_send(struct link *link, struct stream *stream)
+{
+    struct text out = TEXT_INIT;
+    struct ready_wish wish = {
+        .user = link->database->url.user,
+        .db = link->database->url.db,
+        .may_fail_over = link->database->url.scheme == REDIS_SENTINEL,
+        .keys = &link->keys,
+    };
+    char *password;
+    if (!read_password(link, &password)) {
+        return;
+    }
+    wish.password = password;
+    if (stream == link->commands) {
+        ready_commands(&link->ready, &wish, &out);
+    } else {
+        ready_messages(&link->ready, &wish, link->info.run_id, &out);
+    }
+    secret_free(password);
+    stream_send(stream, out.bytes, out.length);
+    explicit_bzero(out.bytes, out.length);
+    text_deinit(&out);
+    stream_set_timer(stream, link->timeout);
+}
+
+/* True: it is ready. */
+static bool ready_take(struct link *link, struct stream *stream, const struct resp *reply)
+{
+    enum ready_result result = ready_reply(&link->ready, reply);
+    if (result == READY_FAILED) {
+        link_fail(link, link->ready.why, link->ready.refused);
+    } else {
+        stream_set_timer(stream, link->timeout);
+    }
+    return result == READY_DONE;
+}
+
+/* ---- the connection for messages, the second one ---- */
+
+static void on_messages_connected(void *context)
+{
+    struct link *link = context;
+    ready_send(link, link->messages);
+}
+
+static void on_messages_reply(void *context, const struct resp *reply)
+{
+    struct link *link = context;
+    if (link->state == LINK_UP) {
+        link_take_message(link, reply);
+    } else if (ready_take(link, link->messages, reply)) {
+        link->state = LINK_UP;
+        link->up_since = uv_now(link->loop);
+        link_heartbeat_begin(link);
+        link->events->on_ready(link->context, &link->info);
+    }
+}
+
+static void on_messages_timer(void *context)
+{
+    struct link *link = context;
+    if (link->state == LINK_UP) {
+        link_heartbeat_tick(link);
+    } else {
+        on_step_timer(link);
+    }
+}
+
+static const struct stream_events messages_events = {
+    .on_connected = on_messages_connected,
+    .on_reply = on_messages_reply,
+    .on_timer = on_messages_timer,
+    .on_broken = on_broken,
+};
+
+/* ---- the connection for commands ---- */
+
+static void commands_are_ready(struct link *link)
+{
+    const struct guard *guard = &link->ready.guard;
+    memcpy(link->shas, link->ready.shas, sizeof link->shas);
+    memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
+    memcpy(link->info.version, guard->version, sizeof link->info.version);
+    memcpy(link->info.warning, guard->warning, sizeof link->info.warning);
+    stream_set_timer(link->commands, 0);
+    link->messages = stream_again(link->commands, &messages_events, link);
+    stream_set_timer(link->messages, link->timeout);
+}
+
+static void on_commands_reply(void *context, const struct resp *reply)
+{
+    struct link *link = context;
+    if (link->state == LINK_UP) {
+        link_take_reply(link, reply);
+    } else if (link->messages) {
+        link_fail(link, "a reply that nobody has asked for", false);
+    } else if (ready_take(link, link->commands, reply)) {
+        commands_are_ready(link);
+    }
+}
+
+static const struct stream_events commands_events = {
+    .on_reply = on_commands_reply,
+    .on_timer = on_step_timer,
+    .on_broken = on_broken,
+};
+
+static void on_dialed(void *context, struct stream *stream, const char *why)
+{
+    struct link *link = context;
+    link->dial = NULL;
+    if (!stream) {
+        link_fail(link, why, false);
+        return;
+    }
+    link->commands = stream;
+    stream_hand_over(stream, &commands_events, link);
+    ready_send(link, stream);
+}
+
+/* ---- trying ---- */
+
+static void dial_host(struct link *link, const char *host, uint16_t port)
+{
+    say(link->info.address, sizeof link->info.address, strchr(host, ':') ? "[%s]:%u" : "%s:%u",
+        host, port);
+    link->dial = dial_tcp(link->loop, host, port, link->timeout, on_dialed, link);
+}
+
+static void link_try(struct link *link)
+{
+    const struct redis_url *url = &link->database->url;
+    memset(&link->info, 0, sizeof link->info);
+    link->state = LINK_CONNECTING;
+    if (url->scheme == REDIS_UNIX) {
+        say(link->info.address, sizeof link->info.address, "%s", url->path);
+        link->dial = dial_unix(link->loop, url->path, link->timeout, on_dialed, link);
+    } else {
+        dial_host(link, url->hosts[0].host, url->hosts[0].port);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct link *link = container_of(timer, struct link, timer);
+    uint64_t random = 0;
+    if (link->state == LINK_WAITING) {
+        link_try(link);
+        return;
+    }
+    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
+    nanoseconds pause = backoff_pause(&link->backoff, random);
+    link->state = LINK_WAITING;
+    uv_timer_start(&link->timer, on_timer, (uint64_t)pause / 1000000, 0);
+    link->events->on_down(link->context, link->why, link->refused);
+}
+
+/* ---- beginning and end ---- */
+
+struct link *link_new(uv_loop_t *loop, const struct link_options *options,
+    const struct link_events *events, void *context)
+{
+    struct link *link = memory_new(sizeof *link);
+    link->loop = loop;
+    link->database = options->database;
+    link->timeout = options->timeout;
+    link->events = events;
+    link->context = context;
+    bool fits = keys_init(&link->keys, options->database->prefix, options->session);
+    assert(fits); /* conf bounds the prefix */
+    calls_init(&link->calls);
+    uv_timer_init(loop, &link->timer);
+    link_try(link);
+    return link;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct link *link = container_of(handle, struct link, timer);
+    free(link->argv);
+    free(link->lengths);
+    free(link);
+}
+
+void link_close(struct link *link)
+{
+    if (link->state != LINK_CLOSED) {
+        link->state = LINK_CLOSED;
+        link_drop(link);
+        uv_close((uv_handle_t *)&link->timer, on_closed);
+    }
+}
