@@ -1,4 +1,5 @@
-/* calls.h - what has been sent to one Redis and is not answered yet, in the order of the answers. */
+/* calls.h - what has been sent to one Redis and is not answered yet, in the order of the answers.
+ */
 #ifndef BERTH_STORE_CALLS_H
 #define BERTH_STORE_CALLS_H
 

@@ -164,8 +164,7 @@ static void dial_look_up(struct dial *dial, const char *host, uint16_t port)
 
 /* ---- beginning ---- */
 
-static struct dial *dial_new(
-    uv_loop_t *loop, nanoseconds timeout, dial_done *done, void *context)
+static struct dial *dial_new(uv_loop_t *loop, nanoseconds timeout, dial_done *done, void *context)
 {
     struct dial *dial = memory_new(sizeof *dial);
     dial->loop = loop;

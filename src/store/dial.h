@@ -16,7 +16,8 @@ struct dial *dial_tcp(uv_loop_t *loop, const char *host, uint16_t port, nanoseco
     dial_done *done, void *context);
 struct dial *dial_unix(
     uv_loop_t *loop, const char *path, nanoseconds timeout, dial_done *done, void *context);
-/* NULL is fine. Returns NULL. A name lookup that is under way ends by itself, and with it the dial. */
+/* NULL is fine. Returns NULL. A name lookup that is under way ends by itself, and with it the dial.
+ */
 struct dial *dial_cancel(struct dial *dial);
 
 #endif

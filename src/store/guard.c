@@ -74,7 +74,8 @@ static void refuse_eviction(struct guard *guard, const char *info)
 {
     char policy[32];
     bool is_known = info_value(info, "maxmemory_policy", policy, sizeof policy);
-    bool evicts = is_known && strcmp(policy, "noeviction") != 0 && strncmp(policy, "volatile-", 9) != 0;
+    bool evicts =
+        is_known && strcmp(policy, "noeviction") != 0 && strncmp(policy, "volatile-", 9) != 0;
     if (evicts && info_number(info, "maxmemory") > 0) {
         say(guard->refusal, sizeof guard->refusal,
             "its maxmemory-policy is %s: it would forget leases; noeviction is needed", policy);

@@ -3,7 +3,7 @@
  * breaks, re-resolved each time (Sentinel, names). It knows bytes and scripts, no leases.
  *
  * Every call is answered exactly once, in on_reply, or by on_down: then its outcome is unknown. No
- * callback runs inside a call of these functions. */
+ * callback runs inside a call of these functions. SIGPIPE must be ignored. */
 #ifndef BERTH_STORE_LINK_H
 #define BERTH_STORE_LINK_H
 
@@ -35,18 +35,21 @@ struct link_events {
 
 struct link_options {
     const struct database *database; /* must outlive the link */
-    const char *session; /* whose channel is subscribed to */
-    nanoseconds timeout; /* of connecting, of each step of making ready, and of the heartbeat */
+    const char *session; /* whose channel is subscribed to; copied */
+    /* Of looking up, of each address, of each step of making ready. The connection for messages is
+     * pinged each time twice as long has passed, and has so long to answer. */
+    nanoseconds timeout;
 };
 
 /* Starts connecting at once. `name` of the database is for messages of the log only. */
 struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     const struct link_events *events, void *context);
-/* Only while ready. The script's keys are added; `argv` are its ARGV. Copies. The bytes are handed
- * to the kernel before it returns, if the kernel takes them. */
+/* Only while ready. The script's keys are added; `argv` are its ARGV. Copies. The bytes of all calls
+ * of one turn of the loop are handed to the kernel together, at its end: before the loop waits. */
 void link_call(struct link *link, enum script script, size_t argc, const char *const argv[],
     const size_t lengths[], uint64_t tag);
-/* Gives both connections up, as if they had broken; on_down follows. */
+/* Gives both connections up, as if they had broken; on_down follows. Nothing while it waits for the
+ * next try. */
 void link_reset(struct link *link, const char *why);
 /* No callback any more; frees itself once the loop has closed its handles. */
 void link_close(struct link *link);

@@ -102,7 +102,8 @@ static void link_take_load(struct link *link, const struct call *call, const str
     char why[SAY_BYTES];
     link->n_loading--;
     if (!is_loaded(link, call->script, reply)) {
-        say(why, sizeof why, "SCRIPT LOAD: %s", reply->type == RESP_ERROR ? reply->text : "another hash");
+        say(why, sizeof why, "SCRIPT LOAD: %s",
+            reply->type == RESP_ERROR ? reply->text : "another hash");
         link_fail(link, why, false);
     }
 }

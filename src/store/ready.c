@@ -8,7 +8,8 @@
 struct ready_kind {
     const char *word; /* for messages */
     /* Fills argv, returns argc. `number` is room for one. */
-    size_t (*make)(const struct ready_wish *wish, size_t index, const char *argv[3], char number[16]);
+    size_t (*make)(
+        const struct ready_wish *wish, size_t index, const char *argv[3], char number[16]);
     /* False: `why` says what is wrong. Errors are dealt with before. */
     bool (*check)(struct ready *ready, size_t index, const struct resp *reply);
     /* Its errors may repeat what they were sent. */

@@ -276,8 +276,8 @@ struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address,
     stream->is_tcp = true;
     uv_tcp_init(loop, &stream->uv.tcp);
     stream->uv.handle.data = stream;
-    int error = uv_tcp_connect(
-        &stream->connecting, &stream->uv.tcp, &stream->address.any, on_connected);
+    int error =
+        uv_tcp_connect(&stream->connecting, &stream->uv.tcp, &stream->address.any, on_connected);
     if (error) {
         stream_fail_later(stream, error);
     }

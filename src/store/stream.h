@@ -34,7 +34,8 @@ void stream_hand_over(struct stream *stream, const struct stream_events *events,
 
 /* Copies. */
 void stream_send(struct stream *stream, const char *bytes, size_t n);
-/* One on_timer after so long; 0: none. It comes only when what had arrived by then has been read. */
+/* One on_timer after so long; 0: none. It comes only when what had arrived by then has been read.
+ */
 void stream_set_timer(struct stream *stream, nanoseconds after);
 /* No callback any more; frees itself. NULL is fine. Returns NULL. */
 struct stream *stream_close(struct stream *stream);
