@@ -30,7 +30,7 @@ local function waiting(lease)
     for _, claim in ipairs(lease.claims) do
         local before = call('ZLEXCOUNT', QUEUE, '[' .. claim.name .. ' ',
             '(' .. claim.name .. ' ' .. order_text(lease))
-        position = math.max(position, before + 1)
+        position = max(position, before + 1)
     end
     return 'waiting', text_of(lease.ticket), position
 end

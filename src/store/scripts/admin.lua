@@ -60,8 +60,8 @@ local function exists(item)
     if resource.is_pool then
         return has_item(items_of(resource), item)
     end
-    local slot = string.match(item, '^%d+$') and tonumber(item)
-    return slot and tostring(slot) == item and slot < math.max(limit_of(resource), resource.definition.limit)
+    local slot = match(item, '^%d+$') and tonumber(item)
+    return slot and tostring(slot) == item and slot < max(limit_of(resource), resource.definition.limit)
 end
 
 local function begin_items_change()

@@ -9,6 +9,7 @@
 -- that few calls need are made by pools(), turns() and time(), when one is needed.
 local unpack = unpack or table.unpack
 local call = redis.call
+local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
 local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
 local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
 local LAYOUT, RUN_ID, ME, INCARNATION = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -19,7 +20,7 @@ local MOST_GRANTED = 256 -- in one call; the rest stays dirty
 local RESTING = '-' -- instead of a KEY in HELD
 
 local function text_of(number) -- below 2^53, exactly
-    return string.format('%.0f', number)
+    return format('%.0f', number)
 end
 
 local function split(text, separator)
@@ -39,7 +40,7 @@ local micros
 local function read_database()
     local time = call('TIME')
     micros = tonumber(time[2])
-    wall = tonumber(time[1]) * 1000 + math.floor(micros / 1000)
+    wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'run', 'replid', 'ttl', 'clock', 'last', 'grace',
         'epoch', 'lag')
     db.layout, db.run, db.replid = values[1], values[2], values[3]
@@ -48,7 +49,7 @@ local function read_database()
         db.grace = values[7] and tonumber(values[7]) or nil
         db.epoch, db.lag = tonumber(values[8]), tonumber(values[9])
     end
-    db.now_replid = string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or ''
+    db.now_replid = match(call('INFO', 'replication'), 'master_replid:(%w+)') or ''
 end
 
 -- Sessions expire on this clock: a step of the wall clock moves it by so much at most.
@@ -57,7 +58,7 @@ local function advance_clock()
     if step == 0 then
         return
     end
-    db.clock = db.clock + math.min(math.max(step, 0), math.floor(0.16 * db.ttl) + 250)
+    db.clock = db.clock + min(max(step, 0), floor(0.16 * db.ttl) + 250)
     db.last = wall
     call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall))
 end
@@ -85,7 +86,7 @@ local function session_of(name)
         local session = false
         if text then
             local sid, incarnation, epoch, listing, host =
-                string.match(text, '^(%d+) (%d+) (%d+) (%d) (.*)$')
+                match(text, '^(%d+) (%d+) (%d+) (%d) (.*)$')
             session = {name = name, sid = tonumber(sid), incarnation = tonumber(incarnation),
                 epoch = tonumber(epoch), listing = listing, host = host}
         end
@@ -95,7 +96,7 @@ local function session_of(name)
 end
 
 local function write_session(session)
-    call('HSET', SESSION, session.name, string.format('%d %.0f %d %s %s', session.sid,
+    call('HSET', SESSION, session.name, format('%d %.0f %d %s %s', session.sid,
         session.incarnation, session.epoch, session.listing, session.host))
 end
 
@@ -104,7 +105,7 @@ local function emit(name, text)
     local session = session_of(name)
     if session then
         local number = call('HINCRBY', SESSION, 'n:' .. name, 1)
-        local event = string.format('%012d %s', number, text)
+        local event = format('%012d %s', number, text)
         call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)
         call('PUBLISH', PREFIX .. 's:' .. name, event)
     end
@@ -117,7 +118,7 @@ local definitions = {} -- of this call, by name
 local function definition_of(name)
     if definitions[name] == nil then
         local text = call('HGET', DEFINITIONS, name)
-        local generation, json = string.match(text or '', '^(%d+) (.*)$')
+        local generation, json = match(text or '', '^(%d+) (.*)$')
         definitions[name] = json and cjson.decode(json) or false
         if json then
             definitions[name].generation = tonumber(generation)
@@ -132,12 +133,12 @@ local function definition_name(name)
     if call('HEXISTS', DEFINITIONS, name) == 1 then
         return name
     end
-    local parent = string.match(name, '^(.*)/[^/]*$')
+    local parent = match(name, '^(.*)/[^/]*$')
     return parent and parent .. '/*' or name
 end
 
 local function load_change(name)
-    local version, json = string.match(call('HGET', CHANGES, name) or '', '^(%d+) (.*)$')
+    local version, json = match(call('HGET', CHANGES, name) or '', '^(%d+) (.*)$')
     local change = json and cjson.decode(json) or {}
     change.version = tonumber(version or 0)
     return change
@@ -172,7 +173,7 @@ end
 
 local function unit_word(resource, unit)
     local slot = not resource.is_pool and tonumber(unit)
-    return slot and string.format('%07d', slot) or unit
+    return slot and format('%07d', slot) or unit
 end
 
 local function unit_name(resource, word)
@@ -189,7 +190,7 @@ end
 
 local function holder_of(resource, unit) -- KEY, RESTING or nil
     local found = call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. unit_word(resource, unit)))
-    return found[1] and string.match(found[1], '(%S+)$')
+    return found[1] and match(found[1], '(%S+)$')
 end
 
 -- Of pools, and of what is reserved.
@@ -226,7 +227,7 @@ local function make_pools()
     local function free_items(resource)
         local taken, free = {}, {}
         for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
-            taken[string.match(member, '^%S+ (%S+) ')] = true
+            taken[match(member, '^%S+ (%S+) ')] = true
         end
         for _, item in ipairs(items_of(resource)) do
             if not taken[item] and not resource.reserved[item] then
@@ -310,17 +311,17 @@ local function limit_of(resource, askers)
     elseif resource.limit_changed then
         return resource.change.limit
     end
-    return math.min(resource.definition.limit, askers or resource.definition.limit)
+    return min(resource.definition.limit, askers or resource.definition.limit)
 end
 
 -- More can never be had; a limit of 0 in the file means closed, for now.
 local function most_of(resource, askers)
     if resource.is_pool then
-        return math.max(#items_of(resource), #resource.definition.items)
+        return max(#items_of(resource), #resource.definition.items)
     elseif resource.definition.limit == 0 or askers == 0 then
         return math.huge
     end
-    return math.max(limit_of(resource, askers), math.min(resource.definition.limit, askers))
+    return max(limit_of(resource, askers), min(resource.definition.limit, askers))
 end
 
 local function is_blocked(resource, askers)
@@ -337,8 +338,8 @@ local function n_available(resource, askers)
 end
 
 local function n_slots_taken(name, first, last)
-    return call('ZLEXCOUNT', HELD, string.format('[%s %07d', name, first),
-        string.format('(%s %07d', name, last + 1))
+    return call('ZLEXCOUNT', HELD, format('[%s %07d', name, first),
+        format('(%s %07d', name, last + 1))
 end
 
 -- The lowest slot from `first` on that nobody has: there is one among the next n + 1, if n of the
@@ -346,7 +347,7 @@ end
 local function lowest_gap(name, first, limit)
     local low, high = first, first + n_slots_taken(name, first, limit - 1)
     while low < high do
-        local middle = math.floor((low + high) / 2)
+        local middle = floor((low + high) / 2)
         if n_slots_taken(name, first, middle) < middle - first + 1 then
             high = middle
         else
@@ -381,57 +382,42 @@ end
 
 -- ---- leases ----
 
--- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
-local function parse_claims(claims_text, limits_text)
-    local claims, limits = split(claims_text, '|'), split(limits_text, '|')
-    for i, text in ipairs(claims) do
-        local name, count, token, units = string.match(text, '^(%S+) (%d+) (%d+) (%S+)$')
-        local definition, limit, ancestral = string.match(limits[i] or '', '^(%S+) (%d+) (%d+)$')
-        if not name or not definition then
-            return nil
-        end
-        claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
-            units = units == '-' and {} or split(units, ','), definition = definition,
-            limit = tonumber(limit), ancestral = tonumber(ancestral)}
-    end
-    return claims
-end
-
 local function claims_text(lease)
     local parts = {}
     for i, claim in ipairs(lease.claims) do
         local units = #claim.units == 0 and '-' or table.concat(claim.units, ',')
-        parts[i] = string.format('%s %d %.0f %s', claim.name, claim.count, claim.token, units)
+        parts[i] = format('%s %d %.0f %s', claim.name, claim.count, claim.token, units)
     end
     return table.concat(parts, '|')
 end
 
-local function limits_text(lease)
-    local parts = {}
-    for i, claim in ipairs(lease.claims) do
-        parts[i] = string.format('%s %d %d', claim.definition, claim.limit, claim.ancestral)
-    end
-    return table.concat(parts, '|')
-end
-
+-- A record is packed: taken apart as text it cost as much as all the commands of a call.
 local function load_lease(key)
     local record = call('HGET', LEASES, key)
     if not record then
         return nil
     end
-    local state, incarnation, priority, ticket, uid, shared, holder, info, claims, limits =
-        string.match(record, '^(%a)\t(%d+)\t(-?%d+)\t(%d+)\t(%d+)\t([^\t]*)\t([^\t]*)\t([^\t]*)'
-            .. '\t([^\t]*)\t([^\t]*)$')
-    return {key = key, session = string.match(key, '^([^/]*)/'), id = string.match(key, '/(.*)$'),
-        state = state, incarnation = tonumber(incarnation), priority = tonumber(priority),
-        ticket = tonumber(ticket), uid = uid, shared = shared, holder = holder, info = info,
-        claims = parse_claims(claims, limits)}
+    local state, incarnation, priority, ticket, uid, shared, holder, info, packed =
+        unpack(cmsgpack.unpack(record))
+    local claims = {}
+    for i, claim in ipairs(packed) do
+        claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
+            limit = claim[5], ancestral = claim[6], units = claim[7]}
+    end
+    local session, id = match(key, '^([^/]*)/(.*)$')
+    return {key = key, session = session, id = id, state = state, incarnation = incarnation,
+        priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
+        info = info, claims = claims}
 end
 
 local function write_lease(lease)
-    call('HSET', LEASES, lease.key, string.format('%s\t%.0f\t%d\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s',
-        lease.state, lease.incarnation, lease.priority, lease.ticket, lease.uid, lease.shared,
-        lease.holder, lease.info, claims_text(lease), limits_text(lease)))
+    local packed = {}
+    for i, claim in ipairs(lease.claims) do
+        packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit,
+            claim.ancestral, claim.units}
+    end
+    call('HSET', LEASES, lease.key, cmsgpack.pack({lease.state, lease.incarnation, lease.priority,
+        lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed}))
 end
 
 local function identity_field(lease, claim)
@@ -490,7 +476,12 @@ end
 -- ---- queues ----
 
 local function order_text(lease)
-    return string.format('%05d %016.0f %s', 50000 - lease.priority, lease.ticket, lease.key)
+    local order = lease.order
+    if not order then
+        order = format('%05d %016.0f %s', 50000 - lease.priority, lease.ticket, lease.key)
+        lease.order = order
+    end
+    return order
 end
 
 local function head_of(name) -- of its queue: the member, or nil
@@ -587,7 +578,7 @@ local function hold_units(lease)
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
     for i = 1, #members, 1000 do
-        call('ZADD', HELD, unpack(members, i, math.min(i + 999, #members)))
+        call('ZADD', HELD, unpack(members, i, min(i + 999, #members)))
     end
     for _, member in ipairs(users) do
         call('ZADD', USERS, 0, member)
@@ -694,7 +685,7 @@ local function make_turns()
 
     -- Back from aside: into the queues, or aside for another reason.
     local function step_back(member)
-        local lease = load_lease(string.match(member, '(%S+)$'))
+        local lease = load_lease(match(member, '(%S+)$'))
         local is_waiting = lease and lease.state == 'W'
         if not is_waiting or enter_queues(lease) ~= member then
             call('ZREM', ASIDE, member)
@@ -705,7 +696,7 @@ local function make_turns()
     local function wake_user(resource, uid)
         local left = quota_left(resource, uid)
         for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(resource.name .. ' u' .. uid))) do
-            local lease = load_lease(string.match(member, '(%S+)$'))
+            local lease = load_lease(match(member, '(%S+)$'))
             local count = 0
             for _, claim in ipairs(lease and lease.claims or {}) do
                 count = claim.name == resource.name and claim.count or count
@@ -730,7 +721,7 @@ local function make_turns()
     -- The resource is blocked: who also wants something else must not hold that up.
     local function put_aside_blocked(name)
         for _, member in ipairs(call('ZRANGEBYLEX', QUEUE, of_name(name))) do
-            local lease = load_lease(string.match(member, '(%S+)$'))
+            local lease = load_lease(match(member, '(%S+)$'))
             if lease and #lease.claims > 1 then
                 local why, where = why_aside(lease)
                 if why then
@@ -751,7 +742,7 @@ local function make_turns()
     end
 
     local function tell_granted(lease)
-        emit(lease.session, string.format('granted %s %.0f %s', lease.id, lease.ticket, claims_text(lease)))
+        emit(lease.session, format('granted %s %.0f %s', lease.id, lease.ticket, claims_text(lease)))
     end
 
     local function grant_waiter(lease)
@@ -772,7 +763,7 @@ local function make_turns()
 
     -- The head of a queue: whether to look at the next one.
     local function serve(member)
-        local lease = load_lease(string.match(member, '(%S+)$'))
+        local lease = load_lease(match(member, '(%S+)$'))
         if not lease then
             call('ZREM', QUEUE, member)
             return true
@@ -857,7 +848,7 @@ local function make_time()
 
     local function end_rests()
         for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
-            mark_if_waited_for(string.match(member, '^(%S+)'))
+            mark_if_waited_for(match(member, '^(%S+)'))
             call('ZREM', HELD, member .. ' ' .. RESTING)
             call('ZREM', REST, member)
         end
@@ -905,7 +896,7 @@ local function make_time()
     local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
         local from = name == '' and '-' or '(' .. name .. '!'
         local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
-        return member and string.match(member, '^(%S+)')
+        return member and match(member, '^(%S+)')
     end
 
     -- Who has not said hello in this grace is dead; then the queues move again.
@@ -944,20 +935,20 @@ end
 -- ms until a call is needed although nobody wants anything; -1: none is.
 local function due()
     if db.grace then
-        return math.max(db.grace - db.clock, 1)
+        return max(db.grace - db.clock, 1)
     elseif call('ZCARD', QUEUE) + call('ZCARD', ASIDE) == 0 then
         return -1
     elseif call('SCARD', DIRTY) > 0 then
         return 0
     end
-    local at = math.min(first_score(SESSIONS), first_score(REST))
-    return at == math.huge and -1 or math.max(math.floor(at - db.clock) + 1, 1)
+    local at = min(first_score(SESSIONS), first_score(REST))
+    return at == math.huge and -1 or max(floor(at - db.clock) + 1, 1)
 end
 
 -- ---- the frame of a call ----
 
 local function answer(word, ...)
-    return {word, due(), db.grace and math.max(db.grace - db.clock, 1) or 0, ...}
+    return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, ...}
 end
 
 -- Without it every number of a database that was lost would begin anew.

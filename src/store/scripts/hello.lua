@@ -40,14 +40,14 @@ local function begin()
     else
         fresh_database()
     end
-    raise_number(math.max(tonumber(ARGV[9]), tonumber(ARGV[10])))
+    raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
     local is_new = not session
     if is_new then
         session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), incarnation = 0}
         sessions[ME] = session
     end
-    session.incarnation = math.max(session.incarnation, INCARNATION) + 1
+    session.incarnation = max(session.incarnation, INCARNATION) + 1
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     write_session(session)
     call('ZADD', SESSIONS, db.clock + db.ttl, ME)
@@ -134,7 +134,7 @@ local function change()
         elseif stored.version > version then
             rows[#rows + 1] = name
             rows[#rows + 1] = text_of(stored.version)
-            rows[#rows + 1] = string.match(call('HGET', CHANGES, name), '^%d+ (.*)$')
+            rows[#rows + 1] = match(call('HGET', CHANGES, name), '^%d+ (.*)$')
         end
     end
     settle()
@@ -142,6 +142,19 @@ local function change()
 end
 
 -- ---- lease ----
+
+-- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
+local function parse_claims(claims_text, limits_text)
+    local claims, limits = split(claims_text, '|'), split(limits_text, '|')
+    for i, text in ipairs(claims) do
+        local name, count, token, units = match(text, '^(%S+) (%d+) (%d+) (%S+)$')
+        local definition, limit, ancestral = match(limits[i], '^(%S+) (%d+) (%d+)$')
+        claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
+            units = units == '-' and {} or split(units, ','), definition = definition,
+            limit = tonumber(limit), ancestral = tonumber(ancestral)}
+    end
+    return claims
+end
 
 local function token_in(lease, name)
     for _, claim in ipairs(lease.claims) do

@@ -12,7 +12,7 @@ call('ZADD', SESSIONS, db.clock + db.ttl, ME)
 
 local acknowledged = tonumber(ARGV[5])
 local function is_acknowledged(event)
-    return tonumber(string.match(event, '^%d+ (%d+)')) <= acknowledged
+    return tonumber(match(event, '^%d+ (%d+)')) <= acknowledged
 end
 
 local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
@@ -28,7 +28,7 @@ settle()
 
 local reply = answer('ok', #events == MOST_EVENTS and 1 or 0)
 for _, event in ipairs(events) do
-    local number, text = string.match(event, '^%d+ (%d+) (.*)$')
+    local number, text = match(event, '^%d+ (%d+) (.*)$')
     reply[#reply + 1] = tostring(tonumber(number))
     reply[#reply + 1] = text
 end

@@ -39,7 +39,7 @@ local function describe_holders(name)
     local seen, in_use, cooling = {}, 0, 0
     local leases = {}
     for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(name))) do
-        local key = string.match(member, '(%S+)$')
+        local key = match(member, '(%S+)$')
         if key == RESTING then
             cooling = cooling + 1
         else
@@ -63,7 +63,7 @@ local function waiters_of(name)
         orders[i] = string.sub(member, #name + 2)
     end
     for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(name))) do
-        orders[#orders + 1] = string.match(member, '^%S+ %S+ (.*)$')
+        orders[#orders + 1] = match(member, '^%S+ %S+ (.*)$')
     end
     table.sort(orders)
     return orders
@@ -93,7 +93,7 @@ local function describe_resource(name)
     end
     local leases, in_use, cooling = describe_holders(name)
     local orders = waiters_of(name)
-    local free = is_blocked(resource) and 0 or math.max(n_available(resource), 0)
+    local free = is_blocked(resource) and 0 or max(n_available(resource), 0)
     add({'resource', name, rules.kind, limit_of(resource), in_use, free, #orders, cooling,
         resource.change.paused and 1 or 0, resource.change.reason or '', resource.definition_name,
         changed_word(resource), resource.is_pool and table.concat(items_of(resource), ',') or '',
@@ -106,7 +106,7 @@ local function describe_resource(name)
         end
     end
     for position, order in ipairs(orders) do
-        local lease = load_lease(string.match(order, '(%S+)$'))
+        local lease = load_lease(match(order, '(%S+)$'))
         local claim = lease and claim_of(lease, name)
         if claim then
             describe_lease('waiter', name, lease, claim.count, position, host_of(lease))
@@ -144,7 +144,7 @@ local function names_to_describe()
     add_names_of_set(names, ASIDE)
     add_names_of_hash(names, DEFINITIONS)
     for _, name in ipairs(call('HKEYS', CHANGES)) do
-        if name > cursor and string.match(call('HGET', CHANGES, name), ' {}$') == nil then
+        if name > cursor and match(call('HGET', CHANGES, name), ' {}$') == nil then
             names[name] = true
         end
     end
@@ -160,7 +160,7 @@ local function describe_sessions()
         local session = session_of(name)
         if session then
             local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
-            add({'session', name, session.host, math.floor(left), text_of(session.incarnation)})
+            add({'session', name, session.host, floor(left), text_of(session.incarnation)})
         end
     end
 end
