@@ -38,8 +38,13 @@ enum outcome acquire_resolve(
         queue_mark_dirty(core, resource); /* so that an idle instance is forgotten again */
         lease->claims[i].resource = resource;
         const struct definition *definition = resource->definition;
-        if (want->count == 0 || want->count > resource_most(resource) ||
-            want->count > definition->max_units_per_user) {
+        if (i == 0) {
+            lease->database = definition->database;
+        }
+        if (definition->database != lease->database) {
+            return OUTCOME_MIXED;
+        }
+        if (!resource_can_give(resource, want->count)) {
             return OUTCOME_IMPOSSIBLE;
         }
         if (ask->priority > definition->max_priority ||
@@ -70,6 +75,9 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
     lease->waiting =
         memory_new(sizeof *lease->waiting + lease->n_claims * sizeof lease->waiting->places[0]);
     lease->waiting->lease = lease;
+    if (lease->database != 0) {
+        tenure_enter(core, lease);
+    }
 }
 
 /* Units of a resource that the asker's own ancestors hold: they will not be given back before the
@@ -98,6 +106,11 @@ static struct ancestral held_by_ancestors(struct core *core, const struct claim 
         id = ancestor->parent;
     }
     return held;
+}
+
+uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i)
+{
+    return held_by_ancestors(core, &lease->claims[i]).units;
 }
 
 static bool leaves_room(uint32_t most, uint32_t taken, uint32_t count)
@@ -150,9 +163,12 @@ static enum outcome why_not_now(
     return why;
 }
 
-enum outcome acquire_wait(
-    struct core *core, struct lease *lease, const struct ask *ask, const char **aboutp)
+enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
+    struct effects *effects, const char **aboutp)
 {
+    if (lease->database != 0) {
+        return fleet_begin(core, lease, ask->wait == 0, effects);
+    }
     if (blocked_by_ancestors(core, lease, ask, aboutp)) {
         return OUTCOME_ANCESTOR;
     }
@@ -188,9 +204,9 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
     acquire_link(core, client, lease, ++core->last_id);
     queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
     if (!queue_try(core, lease, now, effects)) {
-        outcome = acquire_wait(core, lease, ask, aboutp);
+        outcome = acquire_wait(core, lease, ask, effects, aboutp);
     }
-    if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
+    if (!outcome_is_lease(outcome)) {
         core_unlink_lease(core, lease, now, effects);
         return outcome;
     }

@@ -120,6 +120,7 @@ void away_is_due(struct core *core, nanoseconds now, struct effects *effects)
         }
     }
     core_look_at_all(core);
+    fleet_look_at_all(core, now, effects);
 }
 
 void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
@@ -147,7 +148,10 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     LIST_INSERT_HEAD(&client->leases, lease, link);
     enum outcome outcome = OUTCOME_OK;
     if (lease->state == LEASE_WAITING) {
-        outcome = queue_try(core, lease, now, effects) ? OUTCOME_OK : OUTCOME_WAITING;
+        bool is_pending = lease->database != 0 && lease->position == 0;
+        outcome = queue_try(core, lease, now, effects) ? OUTCOME_OK
+            : is_pending                               ? OUTCOME_PENDING
+                                                       : OUTCOME_WAITING;
         for (size_t i = 0; i < lease->n_claims; i++) {
             queue_mark_dirty(core, lease->claims[i].resource);
         }

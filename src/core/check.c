@@ -33,11 +33,36 @@ static void check_units(const struct resource *resource)
     }
     REQUIRE(n_removed == resource->n_removed);
     REQUIRE(order_size(&resource->free) == n_in_state[UNIT_FREE]);
+    REQUIRE(order_is_empty(&resource->given));
+}
+
+/* Fleet scope: exactly the units that this host holds. */
+static void check_given(const struct resource *resource)
+{
+    const struct unit *before = NULL;
+    struct order_node *node = order_first(&resource->given);
+    for (; node; node = order_next(node)) {
+        const struct unit *unit = container_of(node, struct unit, node);
+        REQUIRE(unit->state == UNIT_HELD && unit->claim && unit->resource == resource);
+        REQUIRE(unit->claim->resource == resource && !unit->removed && !unit->reserved);
+        REQUIRE((unit->item != NULL) == resource_is_pool(resource));
+        REQUIRE(resource_find_given(resource, unit->item, unit->index) == unit);
+        REQUIRE(unit->item || (unit->index < MAX_SLOTS && node->major == unit->index));
+        REQUIRE(unit->item || !before || before->index < unit->index);
+        before = unit;
+    }
+    for (size_t i = 0; i < N_UNIT_STATES; i++) {
+        REQUIRE(i == UNIT_HELD || resource->n_in_state[i] == 0);
+    }
+    REQUIRE(order_size(&resource->given) == resource->n_in_state[UNIT_HELD]);
+    REQUIRE(resource->n_units == 0 && resource->n_removed == 0);
+    REQUIRE(order_is_empty(&resource->queue));
 }
 
 static void check_holders(const struct resource *resource)
 {
     uint32_t held = 0;
+    uint64_t token = 0;
     const struct claim *claim;
     TAILQ_FOREACH (claim, &resource->holders, link) {
         uint32_t count = 0;
@@ -46,7 +71,10 @@ static void check_holders(const struct resource *resource)
             count++;
         }
         REQUIRE(count == claim->count && claim->lease->state == LEASE_HELD);
-        REQUIRE(claim->token != 0 && !claim->lease->waiting);
+        REQUIRE(!claim->lease->waiting);
+        REQUIRE(claim->token != 0 || resource_is_fleet(resource));
+        REQUIRE(claim->token >= token);
+        token = claim->token;
         held += count;
     }
     REQUIRE(held == resource->n_in_state[UNIT_HELD]);
@@ -83,14 +111,59 @@ static void check_usages(const struct resource *resource)
     REQUIRE(held == resource->n_in_state[UNIT_HELD] && claims == resource_waiting(resource));
 }
 
+static void check_fleet_lease(const struct core *core, const struct lease *lease)
+{
+    bool is_held = lease->state == LEASE_HELD;
+    REQUIRE(lease->database <= MAX_DATABASES);
+    REQUIRE(lease->tenure == (lease->database ? &core->tenures[lease->database - 1] : NULL));
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        REQUIRE(lease->claims[i].resource->definition->database == lease->database);
+    }
+    REQUIRE(lease->database != 0 || (!lease->is_asked && !lease->wants_now));
+    REQUIRE(!is_held || (!lease->wants_now && lease->position == 0));
+    REQUIRE(is_held || !core->draining || !lease->is_asked);
+    REQUIRE(is_held || lease->database == 0 ||
+        (lease->waiting->aside && lease->waiting->charge.account));
+    REQUIRE(order_contains(&lease->budget_node) ==
+        (lease->database != 0 && is_held && lease->stopping == OUTCOME_OK));
+}
+
+static void check_tenure(const struct tenure *tenure, size_t *n_leases)
+{
+    size_t n_waiting = 0, n_limited = 0;
+    const struct lease *lease;
+    TAILQ_FOREACH (lease, &tenure->leases, database_link) {
+        REQUIRE(lease->tenure == tenure && lease->state != LEASE_ENDED);
+        n_waiting += lease->state == LEASE_WAITING;
+        n_limited += order_contains(&lease->budget_node);
+        ++*n_leases;
+    }
+    REQUIRE(n_waiting == tenure->n_waiting && n_limited == order_size(&tenure->by_budget));
+    nanoseconds budget = NEVER;
+    struct order_node *node = order_first(&tenure->by_budget);
+    for (; node; node = order_next(node)) {
+        lease = container_of(node, struct lease, budget_node);
+        REQUIRE(lease->tenure == tenure && lease_stop_budget(lease) <= budget);
+        budget = lease_stop_budget(lease);
+    }
+}
+
+static void check_lease(const struct core *core, const struct lease *lease)
+{
+    REQUIRE(lease->client && lease->state != LEASE_ENDED);
+    REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD);
+    REQUIRE(!lease->term || lease->state == LEASE_HELD);
+    check_fleet_lease(core, lease);
+}
+
 void core_check(const struct core *core)
 {
-    size_t n_resources = 0, n_held = 0;
+    size_t n_resources = 0, n_held = 0, n_fleet = 0, n_fleet_listed = 0;
     const struct resource *resource;
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         n_resources++;
         REQUIRE(!resource->is_dirty);
-        check_units(resource);
+        (resource_is_fleet(resource) ? check_given : check_units)(resource);
         check_holders(resource);
         check_line(&resource->queue, false);
         check_line(&resource->aside, true);
@@ -100,11 +173,14 @@ void core_check(const struct core *core)
     for (size_t i = 0; i < core->leases.n_buckets; i++) {
         for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
             const struct lease *lease = container_of(node, struct lease, by_id);
-            REQUIRE(lease->client && lease->state != LEASE_ENDED);
-            REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD);
-            REQUIRE(!lease->term || lease->state == LEASE_HELD);
+            check_lease(core, lease);
             n_held += lease->state == LEASE_HELD;
+            n_fleet += lease->database != 0;
         }
     }
+    for (size_t i = 0; i < MAX_DATABASES; i++) {
+        check_tenure(&core->tenures[i], &n_fleet_listed);
+    }
+    REQUIRE(n_fleet == n_fleet_listed);
     REQUIRE(n_held == core->n_held && core->leases.n == core->n_held + core->n_waiting);
 }

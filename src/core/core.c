@@ -16,6 +16,7 @@ struct core *core_new(const struct core_options *options)
     TAILQ_INIT(&core->resource_list);
     TAILQ_INIT(&core->dirty);
     accounts_init(&core->accounts);
+    tenures_init(core);
     core->last_id = options->first_id - 1;
     core->first_id = options->first_id;
     core->detached.is_nobody = core->absent.is_nobody = true;
@@ -76,6 +77,10 @@ static void claim_give_back(struct core *core, struct claim *claim, nanoseconds 
 void core_unlink_lease(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
+    if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
+        lease->is_asked = false;
+        effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
+    }
     if (lease->state == LEASE_WAITING) {
         queue_leave(core, lease);
     } else {
@@ -90,6 +95,9 @@ void core_unlink_lease(
         queue_usage_changed(core, claim);
         identity_remove(core, claim);
         usage_remove_claim(claim);
+    }
+    if (lease->tenure) {
+        tenure_leave(lease);
     }
     if (lease_is_away(lease)) {
         away_leave(core, lease);
@@ -225,6 +233,7 @@ static const struct {
 } clocks[] = {
     {next_cooldown, cooldowns_are_over},
     {term_next_deadline, term_is_due},
+    {tenure_next_deadline, tenure_is_due},
     {away_next_deadline, away_is_due},
     {next_wait, wait_is_over},
 };
@@ -269,6 +278,7 @@ void core_drain(struct core *core, bool draining, nanoseconds now, struct effect
     core->draining = draining;
     core->drain_reported = false;
     core_look_at_all(core);
+    fleet_look_at_all(core, now, effects);
     core_settle(core, now, effects);
 }
 

@@ -40,7 +40,7 @@ struct core *core_free(struct core *core);
  * (unknown), and so are those that want more than can ever be (impossible).
  *
  * All or nothing: OUTCOME_KIND, with the name in *refusedp, if a resource in use would change
- * between semaphore and pool; then nothing has changed. `definitions` must outlive the next call. */
+ * between semaphore and pool, or its scope or database; then nothing has changed. `definitions` must outlive the next call. */
 enum outcome core_define(struct core *core, const struct definition *definitions, size_t n,
     const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
     const char **refusedp);
@@ -83,9 +83,11 @@ struct ask {
     enum on_lost on_lost;
 };
 
-/* OUTCOME_OK (granted: *leasep is held) and OUTCOME_WAITING set *leasep; anything else is a
+/* OUTCOME_OK (granted: *leasep is held), OUTCOME_WAITING and (fleet scope: what its database says is
+ * an effect, fleet.h) OUTCOME_PENDING set *leasep; anything else is a
  * refusal, with the resource it is about in *aboutp (the name as given; NULL if about none).
- * A grant that this operation brings about for *other* leases is an effect.
+ * A grant that this operation brings about for *other* leases is an effect. All resources must be of
+ * one scope and database: OUTCOME_MIXED, about the first that differs.
  *
  * Rights are not checked here. */
 enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
@@ -115,9 +117,13 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
 void core_process_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
-/* Until when a held lease is good; NEVER if its time is not limited, or it is being stopped. */
+/* When a held lease begins to be stopped if nothing better is heard; NEVER if its time is not
+ * limited, or it is being stopped. */
 nanoseconds lease_until(const struct lease *lease);
-/* The same and what stopping its job may take: by then it is gone. */
+/* The same by its own limits alone, max-hold and ttl: a database's deadline is put off again and
+ * again. */
+nanoseconds lease_own_until(const struct lease *lease);
+/* By then its job is gone, and so is the lease. */
 nanoseconds lease_gone_by(const struct lease *lease);
 
 /* ---- leases without a client ---- */
@@ -140,12 +146,14 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
 nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
 
-/* A lease without a client gets this one: OUTCOME_OK (held) or OUTCOME_WAITING. OUTCOME_HELD if it
- * has one. The lease's owner is the caller's matter. */
+/* A lease without a client gets this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING if its
+ * database has not told its place yet. OUTCOME_HELD if it has one. The lease's owner is the caller's matter. */
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 /* One that nobody remembers, during a closed grace: checked like an acquire. `units` has an array
- * for each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. */
+ * for each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. Fleet scope:
+ * the database has the last word about the units, and gives a held one its tokens (none until then);
+ * one that waits is asked for when the grace is over. */
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_unit *const units[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp);
@@ -192,7 +200,8 @@ struct change {
     const char *reason; /* or NULL; copied */
 };
 
-/* Makes the instance of a template if it is not alive: a pause must last. */
+/* Makes the instance of a template if it is not alive: a pause must last. OUTCOME_KIND for one of fleet
+ * scope: that is its database's matter. */
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects);
 

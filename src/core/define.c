@@ -74,6 +74,13 @@ static const struct definition *catalogue_find(
     return definition;
 }
 
+/* Its units stay what they are. */
+static bool is_same_sort(const struct resource *resource, const struct definition *next)
+{
+    return definition_is_pool(next) == resource_is_pool(resource) &&
+        next->database == resource->definition->database;
+}
+
 static bool is_in_use(const struct resource *resource)
 {
     return !TAILQ_EMPTY(&resource->holders) || resource_waiting(resource) > 0;
@@ -85,8 +92,7 @@ static const struct resource *find_kind_conflict(
     const struct resource *resource;
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         const struct definition *next = catalogue_find(catalogue, resource->name);
-        if (next && definition_is_pool(next) != resource_is_pool(resource) &&
-            is_in_use(resource)) {
+        if (next && !is_same_sort(resource, next) && is_in_use(resource)) {
             return resource;
         }
     }
@@ -120,7 +126,7 @@ static void resource_redefine(
     if (next->kind == KIND_LOCK && resource->runtime_limit > 1) {
         resource->runtime_limit = UNBOUNDED;
     }
-    if (definition_is_pool(next) && !items_are_equal(before, next)) {
+    if (definition_is_pool(next) && next->database == 0 && !items_are_equal(before, next)) {
         resource_reset_items(resource, &core->cooldown_timers);
         resource->items_changed = false;
     }
@@ -151,11 +157,11 @@ static void resource_attach(
 static void resource_apply(
     struct core *core, struct resource *resource, const struct definition *next)
 {
-    if (next && definition_is_pool(next) == resource_is_pool(resource)) {
+    if (next && is_same_sort(resource, next)) {
         resource_redefine(core, resource, next);
         resource_attach(core, resource, next);
     } else {
-        /* Gone, or (nobody uses it) of another kind: drains, then goes. Its definition is about
+        /* Gone, or (nobody uses it) of another sort: drains, then goes. Its definition is about
          * to be freed; the remains live by a copy. */
         resource->is_defined = false;
         resource->template = NULL;

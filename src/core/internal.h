@@ -3,6 +3,7 @@
 #define BERTH_CORE_INTERNAL_H
 
 #include "core/core.h"
+#include "core/fleet.h"
 
 /* A `x/` + star definition, and how many instances of it are alive. */
 struct template {
@@ -15,6 +16,14 @@ struct template {
 struct identity {
     struct table_node by_key;
     struct claim *claim;
+};
+
+/* What the core keeps of one database: its leases, and until when they are good. */
+struct tenure {
+    nanoseconds good_until; /* all held ones; 0: they never were */
+    struct order by_budget; /* of those that are held and not being stopped: the largest first */
+    TAILQ_HEAD(, lease) leases; /* waiting and held */
+    size_t n_waiting;
 };
 
 struct core {
@@ -30,6 +39,7 @@ struct core {
     struct order cooldown_timers; /* struct unit by when it is free again */
     struct order term_timers; /* struct term by when the lease's time, or the job's, is over */
     uint64_t timer_serial; /* breaks ties */
+    struct tenure tenures[MAX_DATABASES]; /* database 1 first */
 
     struct accounts accounts;
     struct client detached; /* has the leases that live without a connection */
@@ -99,11 +109,35 @@ nanoseconds term_next_deadline(const struct core *core);
 void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
 void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
+/* The same, and SIGKILL comes so early that the job is gone by then, even if `now` is late. */
+void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
+    nanoseconds now, struct effects *effects);
 /* The same of an earlier run: it has no more time than it had then. */
 void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
 /* Its client has gone while it is being stopped. */
 void stop_without_client(struct lease *lease, struct effects *effects);
+
+/* ---- tenure.c: until when the leases of a database are good ---- */
+
+void tenures_init(struct core *core);
+/* A lease of fleet scope, from when it is linked until it has ended. */
+void tenure_enter(struct core *core, struct lease *lease);
+void tenure_leave(struct lease *lease);
+/* It is held now; it is being stopped, or over. */
+void tenure_holds(struct lease *lease);
+void tenure_stops(struct lease *lease);
+nanoseconds tenure_next_deadline(const struct core *core);
+/* The first that is due. */
+void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
+
+/* ---- fleet.c: leases that a database grants ---- */
+
+/* The answer to a new one that its database has to be asked for: OUTCOME_PENDING, or a refusal. */
+enum outcome fleet_begin(
+    struct core *core, struct lease *lease, bool wants_now, struct effects *effects);
+/* Whether something is granted at present has changed: asks for those that wait, or takes that back. */
+void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- away.c: leases without a client ---- */
 
@@ -132,7 +166,17 @@ enum outcome acquire_resolve(
 /* Into the tables and the client's list, as one that waits in no queue yet. */
 void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
 /* May it wait, and does it want to? */
-enum outcome acquire_wait(
-    struct core *core, struct lease *lease, const struct ask *ask, const char **aboutp);
+enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
+    struct effects *effects, const char **aboutp);
+/* Of an acquire: there is a lease, held or not yet. */
+static inline bool outcome_is_lease(enum outcome outcome)
+{
+    return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
+}
+
+/* ---- restore.c ---- */
+
+/* All that its claims have, before it is held. */
+void lease_give_units_back(struct lease *lease);
 
 #endif

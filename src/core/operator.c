@@ -22,9 +22,7 @@ static enum outcome still_possible(const struct resource *resource, const struct
     if (!resource->is_defined) {
         return OUTCOME_UNKNOWN;
     }
-    bool possible =
-        count <= resource_most(resource) && count <= resource->definition->max_units_per_user;
-    return possible ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
+    return resource_can_give(resource, count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
 }
 
 void operator_changed(
@@ -187,6 +185,10 @@ static change_function *const change_functions[N_CHANGES] = {
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects)
 {
+    const struct definition *definition = core_find_definition(core, name);
+    if (definition && definition->database != 0) {
+        return OUTCOME_KIND;
+    }
     struct resource *resource;
     enum outcome outcome = registry_get(core, name, NULL, &resource);
     if (outcome == OUTCOME_OK) {

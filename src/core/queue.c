@@ -31,6 +31,9 @@ static struct place *place_of_node(struct order_node *node)
 
 uint32_t claim_position(const struct claim *claim)
 {
+    if (claim->lease->database != 0) {
+        return claim->lease->position;
+    }
     const struct order_node *node = &claim_place(claim)->node;
     const struct resource *resource = claim->resource;
     return 1 + order_count_below(&resource->queue, node->major, node->minor) +
@@ -106,7 +109,8 @@ static bool lease_is_candidate_everywhere(const struct lease *lease)
 /* The only place that moves a lease between the queues and aside. */
 static void lease_sort(struct core *core, struct lease *lease)
 {
-    bool aside = lease_is_blocked(lease) || !lease_is_candidate_everywhere(lease);
+    bool aside = lease->database != 0 || lease_is_blocked(lease) ||
+        !lease_is_candidate_everywhere(lease);
     if (aside == lease->waiting->aside) {
         return;
     }
@@ -161,7 +165,7 @@ static void usage_update(struct core *core, struct usage *usage)
 static void claim_keep_line(struct claim *claim, bool is_blocked)
 {
     struct order_node *node = &claim_place(claim)->line_node;
-    bool belongs = is_bounded(claim->resource) && !is_blocked;
+    bool belongs = is_bounded(claim->resource) && !is_blocked && claim->lease->database == 0;
     if (belongs && !order_contains(node)) {
         place_insert(&claim->usage->line, node, claim->lease);
     } else if (!belongs && order_contains(node)) {
@@ -180,6 +184,9 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     bool is_blocked = lease_is_blocked(lease);
     waiting->aside = true;
     core->n_waiting++;
+    if (lease->tenure) {
+        lease->tenure->n_waiting++;
+    }
     if (until != NEVER) {
         order_insert(
             &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
@@ -201,6 +208,9 @@ void queue_leave(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
     core->n_waiting--;
+    if (lease->tenure) {
+        lease->tenure->n_waiting--;
+    }
     if (order_contains(&waiting->timer)) {
         order_remove(&core->wait_timers, &waiting->timer);
     }
@@ -298,6 +308,20 @@ static void count_overtaken(struct lease *lease)
     }
 }
 
+void queue_place_holder(struct claim *claim)
+{
+    struct claim_list *holders = &claim->resource->holders;
+    struct claim *before;
+    TAILQ_REMOVE(holders, claim, link);
+    TAILQ_FOREACH_REVERSE (before, holders, claim_list, link) {
+        if (before->token < claim->token) {
+            TAILQ_INSERT_AFTER(holders, before, claim, link);
+            return;
+        }
+    }
+    TAILQ_INSERT_HEAD(holders, claim, link);
+}
+
 void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
 {
     queue_leave(core, lease);
@@ -306,9 +330,15 @@ void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     core->n_held++;
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
-        claim->token = ++core->last_token;
+        if (claim->token == 0 && lease->database == 0) {
+            claim->token = ++core->last_token;
+        }
         claim->usage->units += claim->count;
         TAILQ_INSERT_TAIL(&claim->resource->holders, claim, link);
+        queue_place_holder(claim);
+    }
+    if (lease->database != 0) {
+        tenure_holds(lease);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         queue_usage_changed(core, &lease->claims[i]);

@@ -32,11 +32,12 @@ struct remembered {
     nanoseconds ttl; /* BOUND_TIME */
     nanoseconds kill_after;
     enum on_lost on_lost;
-    enum outcome stopping; /* OUTCOME_OK, OUTCOME_REVOKED or OUTCOME_MAX_HOLD */
+    enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
     uint8_t signal;
     uint64_t parent;
     uint64_t ticket; /* fleet scope; 0: none */
     uint8_t database; /* 0: host scope */
+    bool wants_now; /* fleet scope, waiting: it did not want to wait, and had no answer yet */
     const char *holder, *reason, *program, *once; /* NULL if not given */
     size_t n_claims;
     struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];

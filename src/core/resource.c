@@ -10,6 +10,9 @@
 
 uint32_t resource_limit(const struct resource *resource)
 {
+    if (resource_is_fleet(resource) && resource_is_pool(resource)) {
+        return (uint32_t)resource->definition->n_items;
+    }
     if (resource_is_pool(resource)) {
         return resource->n_units - resource->n_removed;
     }
@@ -60,10 +63,16 @@ uint32_t resource_most(const struct resource *resource)
     uint32_t in_file =
         definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
     uint32_t now = resource_limit(resource);
-    if (in_file == 0 && now == 0) {
+    if (resource_is_fleet(resource) || (in_file == 0 && now == 0)) {
         return UNBOUNDED;
     }
     return in_file > now ? in_file : now;
+}
+
+bool resource_can_give(const struct resource *resource, uint32_t count)
+{
+    return count != 0 && count <= resource_most(resource) &&
+        count <= resource->definition->max_units_per_user;
 }
 
 /* ---- units ---- */
@@ -189,11 +198,18 @@ bool slot_parse(const char *text, uint32_t *slotp)
 
 struct unit *resource_find_unit(const struct resource *resource, const char *item)
 {
-    if (resource_is_pool(resource)) {
+    uint32_t slot = 0;
+    bool is_pool = resource_is_pool(resource);
+    if (!is_pool && !slot_parse(item, &slot)) {
+        return NULL;
+    }
+    if (resource_is_fleet(resource)) {
+        return resource_find_given(resource, is_pool ? item : NULL, slot);
+    }
+    if (is_pool) {
         return find_item(resource, item, 0);
     }
-    uint32_t slot;
-    return slot_parse(item, &slot) && slot < resource->n_units ? resource->units[slot] : NULL;
+    return slot < resource->n_units ? resource->units[slot] : NULL;
 }
 
 struct unit *resource_slot(struct resource *resource, uint32_t slot)
@@ -210,6 +226,62 @@ struct unit *resource_add_item(struct resource *resource, const char *item)
     unit->item = memory_string(item);
     return unit;
 }
+
+/* ---- units that a database has given ---- */
+
+static uint64_t given_key(const char *item, uint32_t slot)
+{
+    return item ? hash_string(item, 0) : slot;
+}
+
+struct unit *resource_find_given(const struct resource *resource, const char *item, uint32_t slot)
+{
+    if (resource_is_pool(resource) != (item != NULL)) {
+        return NULL;
+    }
+    uint64_t key = given_key(item, slot);
+    uint32_t rank = order_count_below(&resource->given, key, 0);
+    struct order_node *node =
+        rank < order_size(&resource->given) ? order_at(&resource->given, rank) : NULL;
+    for (; node && node->major == key; node = order_next(node)) {
+        struct unit *unit = container_of(node, struct unit, node);
+        if (!item || strcmp(unit->item, item) == 0) {
+            return unit;
+        }
+    }
+    return NULL;
+}
+
+bool resource_take_given(struct claim *claim, const char *item, uint32_t slot)
+{
+    struct resource *resource = claim->resource;
+    bool is_pool = resource_is_pool(resource);
+    if (is_pool != (item != NULL) || slot >= MAX_SLOTS ||
+        resource_find_given(resource, item, slot)) {
+        return false;
+    }
+    struct unit *unit = memory_new(sizeof *unit);
+    unit->resource = resource;
+    unit->item = memory_string(item);
+    unit->index = slot;
+    unit->state = UNIT_HELD;
+    unit->claim = claim;
+    unit->next_of_claim = claim->units;
+    claim->units = unit;
+    resource->n_in_state[UNIT_HELD]++;
+    order_insert(
+        &resource->given, &unit->node, given_key(item, slot), is_pool ? resource->n_frees++ : 0);
+    return true;
+}
+
+static void given_delete(struct unit *unit)
+{
+    order_remove(&unit->resource->given, &unit->node);
+    unit->resource->n_in_state[UNIT_HELD]--;
+    unit_free(unit);
+}
+
+/* ---- what becomes of units ---- */
 
 static void unit_remove_unnumbered(struct unit *unit, struct order *timers)
 {
@@ -248,7 +320,9 @@ void unit_settle(struct unit *unit)
 {
     unit->claim = NULL;
     unit->next_of_claim = NULL;
-    if (unit->removed) {
+    if (resource_is_fleet(unit->resource)) {
+        given_delete(unit);
+    } else if (unit->removed) {
         struct resource *resource = unit->resource;
         unit_delete(unit, NULL); /* HELD, so in no timer */
         resource_renumber(resource);
@@ -322,7 +396,7 @@ struct resource *resource_new(const char *name, const struct definition *definit
     resource->runtime_limit = UNBOUNDED;
     resource->is_defined = true;
     TAILQ_INIT(&resource->holders);
-    for (size_t i = 0; i < definition->n_items; i++) {
+    for (size_t i = 0; !resource_is_fleet(resource) && i < definition->n_items; i++) {
         resource_add_item(resource, definition->items[i]);
     }
     return resource;

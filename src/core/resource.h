@@ -19,12 +19,13 @@ enum unit_state {
     N_UNIT_STATES
 };
 
-/* A slot of a semaphore, or an item of a pool. Slots are made at first use. */
+/* A slot of a semaphore, or an item of a pool. Slots are made at first use. In fleet scope the
+ * database knows the units, and there is one here only while a lease of this host holds it. */
 struct unit {
     struct resource *resource;
     struct claim *claim; /* UNIT_HELD */
     struct unit *next_of_claim; /* UNIT_HELD */
-    struct order_node node; /* UNIT_FREE, UNIT_COOLING */
+    struct order_node node; /* UNIT_FREE, UNIT_COOLING; fleet scope: in resource.given */
     char *item; /* pools; NULL for slots */
     char *reason; /* of a reservation, or NULL */
     uint32_t index; /* slot number; of an item, its place in resource.units */
@@ -43,12 +44,13 @@ struct resource {
     struct template *template; /* of an instance, while that is defined; or NULL */
     struct charge instance_charge; /* of whoever made the instance */
 
-    struct unit **units; /* slots 0 ... n-1, or items in file order */
+    struct unit **units; /* host scope: slots 0 ... n-1, or items in file order */
     uint32_t n_units, size_units;
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
     uint32_t n_removed; /* derived: units with .removed */
     struct order free; /* by slot, file order, or time of release */
-    uint64_t n_frees; /* clock of `select = lru` */
+    struct order given; /* fleet scope: units that this host holds, by slot or their item's hash */
+    uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
 
     struct claim_list holders; /* in the order of their grants */
     struct order queue; /* places of those who wait for their turn, in order */
@@ -78,16 +80,25 @@ uint32_t resource_available(const struct resource *resource);
  * there. */
 bool resource_is_blocked(const struct resource *resource);
 /* More than this can never be had: the larger of what the file and the operator allow. UNBOUNDED
- * while the file says 0, which means closed. */
+ * while the file says 0, which means closed; and in fleet scope, where the database knows. */
 uint32_t resource_most(const struct resource *resource);
+/* Whether one lease can ever have so many, as far as it is known here. */
+bool resource_can_give(const struct resource *resource, uint32_t count);
 /* A slot's number: strict decimals, below 10 * MAX_LIMIT. */
 bool slot_parse(const char *text, uint32_t *slotp);
-/* NULL if there is none, or if it is a slot that nobody has used yet. */
+/* NULL if there is none, or if it is a slot that nobody has used yet. Fleet scope: only units that
+ * this host holds. */
 struct unit *resource_find_unit(const struct resource *resource, const char *item);
 
 static inline bool definition_is_pool(const struct definition *definition)
 {
     return definition->kind == KIND_POOL;
+}
+
+/* Its units are given out by a database, not here. */
+static inline bool resource_is_fleet(const struct resource *resource)
+{
+    return resource->definition->database != 0;
 }
 
 static inline bool resource_is_pool(const struct resource *resource)
@@ -110,6 +121,11 @@ void resource_take_units(struct resource *resource, struct claim *claim, uint64_
 /* Gives it this one, which nobody holds; to the front of its list. Whether it may is the caller's
  * matter. */
 void resource_take_unit(struct claim *claim, struct unit *unit);
+/* Fleet scope: the same of the unit of that name, which begins to exist here until it is given back.
+ * False, and nothing is changed, if it cannot be true: not that kind of unit, or it is held already. */
+bool resource_take_given(struct claim *claim, const char *item, uint32_t slot);
+/* NULL if nobody here holds it. `item` of a pool, else NULL. */
+struct unit *resource_find_given(const struct resource *resource, const char *item, uint32_t slot);
 /* The unit is free again, or reserved, or gone; cooldown is the caller's matter: a unit that has
  * to cool is put into UNIT_COOLING instead. */
 void unit_settle(struct unit *unit);

@@ -16,7 +16,7 @@ static struct unit *find_unit(struct resource *resource, const struct remembered
     return wanted->slot < MAX_LIMIT ? resource_slot(resource, wanted->slot) : NULL;
 }
 
-static void give_units_back(struct lease *lease)
+void lease_give_units_back(struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
@@ -30,11 +30,13 @@ static void give_units_back(struct lease *lease)
 
 /* ---- from the record ---- */
 
-static struct resource *make_remains(struct core *core, const struct remembered_claim *claim)
+static struct resource *make_remains(
+    struct core *core, const struct remembered_claim *claim, uint8_t database)
 {
     struct definition definition = {
         .name = (char *)claim->name,
         .kind = claim->is_pool ? KIND_POOL : KIND_SEMAPHORE,
+        .database = database,
         .max_units_per_user = UNBOUNDED,
         .max_hold = NEVER,
         .on_lost = ON_LOST_KILL,
@@ -50,14 +52,19 @@ static enum outcome restore_resource(struct core *core, const struct remembered 
     const struct remembered_claim *claim, struct resource **resourcep)
 {
     enum outcome outcome = registry_get(core, claim->name, NULL, resourcep);
-    if (!remembered->is_held) {
-        bool possible = outcome == OUTCOME_OK && claim->count <= resource_most(*resourcep) &&
-            claim->count <= (*resourcep)->definition->max_units_per_user;
-        return outcome == OUTCOME_OK && !possible ? OUTCOME_IMPOSSIBLE : outcome;
-    }
-    if (outcome == OUTCOME_UNKNOWN) {
+    if (outcome == OUTCOME_UNKNOWN && remembered->is_held) {
         struct resource *draining = registry_find(core, claim->name);
-        *resourcep = draining ? draining : make_remains(core, claim);
+        *resourcep = draining ? draining : make_remains(core, claim, remembered->database);
+        outcome = OUTCOME_OK;
+    }
+    if (outcome != OUTCOME_OK) {
+        return outcome;
+    }
+    if ((*resourcep)->definition->database != remembered->database) {
+        return OUTCOME_KIND;
+    }
+    if (!remembered->is_held) {
+        return resource_can_give(*resourcep, claim->count) ? OUTCOME_OK : OUTCOME_IMPOSSIBLE;
     }
     return resource_is_pool(*resourcep) == claim->is_pool ? OUTCOME_OK : OUTCOME_KIND;
 }
@@ -84,6 +91,8 @@ static struct lease *restored_lease(const struct remembered *remembered)
     struct lease *lease = lease_new(&ask, remembered->uid, remembered->asked_at);
     lease->kill_after = remembered->kill_after;
     lease->on_lost = (uint8_t)remembered->on_lost;
+    lease->database = remembered->database;
+    lease->ticket = remembered->ticket;
     return lease;
 }
 
@@ -115,28 +124,15 @@ static enum outcome restore_resolve(
     return core_find_lease(core, remembered->id) ? OUTCOME_HELD : OUTCOME_OK;
 }
 
-/* status walks the holders by their tokens. */
-static void place_holder(struct claim *claim, uint64_t token)
-{
-    struct claim_list *holders = &claim->resource->holders;
-    struct claim *before;
-    TAILQ_REMOVE(holders, claim, link);
-    claim->token = token;
-    TAILQ_FOREACH_REVERSE (before, holders, claim_list, link) {
-        if (before->token < token) {
-            TAILQ_INSERT_AFTER(holders, before, claim, link);
-            return;
-        }
-    }
-    TAILQ_INSERT_HEAD(holders, claim, link);
-}
-
 /* An item that is in service no more, by the file or by an operator, is made, held and removed at
  * once: it drains. */
 static bool take_remembered_unit(
     struct core *core, struct claim *claim, const struct remembered_unit *wanted)
 {
     struct resource *resource = claim->resource;
+    if (resource_is_fleet(resource)) {
+        return resource_take_given(claim, wanted->item, wanted->slot);
+    }
     struct unit *unit = find_unit(resource, wanted);
     bool drains = !unit && resource_is_pool(resource);
     if (drains) {
@@ -172,16 +168,12 @@ static bool restore_held(
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         if (!take_remembered_units(core, &lease->claims[i], remembered->claims[i].units)) {
-            give_units_back(lease);
+            lease_give_units_back(lease);
             return false;
         }
+        lease->claims[i].token = remembered->claims[i].token;
     }
-    uint64_t last_token = core->last_token;
     queue_hold(core, lease, remembered->granted_at);
-    core->last_token = last_token;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        place_holder(&lease->claims[i], remembered->claims[i].token);
-    }
     if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) { /* a max-hold that is newer takes nothing away */
         term_start(core, lease, remembered->until);
     }
@@ -194,7 +186,7 @@ static void raise_numbers(struct core *core, const struct remembered *remembered
         core->last_id = remembered->id;
         core->first_id = remembered->id + 1;
     }
-    for (size_t i = 0; i < remembered->n_claims; i++) {
+    for (size_t i = 0; remembered->database == 0 && i < remembered->n_claims; i++) {
         if (remembered->claims[i].token > core->last_token) {
             core->last_token = remembered->claims[i].token;
         }
@@ -231,7 +223,10 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     if (!remembered->is_held) {
         charge_take_anyway(
             &lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS);
+        lease->wants_now = lease->database != 0 && remembered->wants_now;
     }
+    lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST : !core->draining;
+    lease->is_asked &= lease->database != 0;
     if (lease->binding == BOUND_PROCESS) {
         away_watch(lease, effects);
     }
@@ -284,22 +279,31 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 
 /* ---- from what the client says ---- */
 
+static bool take_if_free(struct claim *claim, const struct remembered_unit *wanted)
+{
+    struct resource *resource = claim->resource;
+    if (resource_is_fleet(resource)) {
+        return resource_take_given(claim, wanted->item, wanted->slot);
+    }
+    bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
+    struct unit *unit = in_limit ? find_unit(resource, wanted) : NULL;
+    bool is_free = unit && unit->state == UNIT_FREE;
+    if (is_free) {
+        resource_take_unit(claim, unit);
+    }
+    return is_free;
+}
+
 /* The same units, if an acquire could get them now. */
 static bool can_have_units(struct lease *lease, const struct remembered_unit *const units[])
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         struct resource *resource = claim->resource;
-        bool fits =
-            claim->count <= resource_available(resource) && claim_fits_quota(claim);
+        bool fits = (resource_is_fleet(resource) || claim->count <= resource_available(resource)) &&
+            claim_fits_quota(claim);
         for (uint32_t k = claim->count; fits && k-- > 0;) {
-            bool in_limit =
-                resource_is_pool(resource) || units[i][k].slot < resource_limit(resource);
-            struct unit *unit = in_limit ? find_unit(resource, &units[i][k]) : NULL;
-            fits = unit && unit->state == UNIT_FREE;
-            if (fits) {
-                resource_take_unit(&lease->claims[i], unit);
-            }
+            fits = take_if_free(&lease->claims[i], &units[i][k]);
         }
         if (!fits) {
             return false;
@@ -312,9 +316,10 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     const struct remembered_unit *const units[], nanoseconds now)
 {
     if (!can_have_units(lease, units)) {
-        give_units_back(lease);
+        lease_give_units_back(lease);
         return OUTCOME_LOST;
     }
+    lease->is_asked = lease->database != 0;
     queue_hold(core, lease, now);
     term_start(core, lease, NEVER);
     return OUTCOME_OK;
@@ -343,8 +348,9 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     acquire_link(core, client, lease, id);
     bool for_ever = ask->wait > NEVER - 1 - now;
     queue_enter(core, lease, units || for_ever ? NEVER : now + ask->wait);
-    outcome = units ? reclaim_held(core, lease, units, now) : acquire_wait(core, lease, ask, aboutp);
-    if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
+    outcome = units ? reclaim_held(core, lease, units, now)
+                    : acquire_wait(core, lease, ask, effects, aboutp);
+    if (outcome_is_lease(outcome)) {
         effects_change(effects, lease);
         *leasep = lease;
     } else {

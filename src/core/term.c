@@ -91,17 +91,44 @@ nanoseconds term_next_deadline(const struct core *core)
     return first ? (nanoseconds)first->major : NEVER;
 }
 
-nanoseconds lease_until(const struct lease *lease)
+nanoseconds lease_own_until(const struct lease *lease)
 {
     bool is_limited = lease->term && lease->stopping == OUTCOME_OK;
     return is_limited ? (nanoseconds)lease->term->timer.major : NEVER;
 }
 
+static nanoseconds held_stop_at(const struct lease *lease)
+{
+    return lease->state == LEASE_HELD ? lease_stop_at(lease) : NEVER;
+}
+
+nanoseconds lease_until(const struct lease *lease)
+{
+    return earlier(lease_own_until(lease), held_stop_at(lease));
+}
+
+/* From the signal until the job is certainly gone, if it is one that is stopped. */
+static nanoseconds stop_takes(const struct lease *lease)
+{
+    return after(lease->kill_after, stop_margin(lease->kill_after));
+}
+
 nanoseconds lease_gone_by(const struct lease *lease)
 {
-    nanoseconds until = lease_until(lease);
-    return until == NEVER ? NEVER
-                          : after(until, lease->kill_after + stop_margin(lease->kill_after));
+    nanoseconds until = lease_own_until(lease), stop_at = held_stop_at(lease);
+    nanoseconds gone_by = until == NEVER ? NEVER : after(until, stop_takes(lease));
+    nanoseconds deadline = stop_at == NEVER ? NEVER : after(stop_at, lease_stop_budget(lease));
+    return earlier(gone_by, deadline);
+}
+
+static bool is_told_only(const struct lease *lease)
+{
+    return lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN;
+}
+
+nanoseconds lease_stop_budget(const struct lease *lease)
+{
+    return is_told_only(lease) ? 0 : stop_takes(lease);
 }
 
 /* ---- stopping ---- */
@@ -133,13 +160,16 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    if (lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN) {
+    if (is_told_only(lease)) {
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
     }
     nanoseconds patience = lease->kill_after;
     lease->stopping = (uint8_t)why;
     effects_change(effects, lease);
+    if (lease->database != 0) {
+        tenure_stops(lease);
+    }
     if (lease->binding == BOUND_PROCESS) {
         away_watch(lease, effects);
     }
@@ -152,14 +182,28 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     term_set(core, lease, after(now, patience));
 }
 
+/* If it is being stopped, the next signal comes no later than that. */
+static void hurry(struct core *core, struct lease *lease, nanoseconds at)
+{
+    bool is_over = lease->state == LEASE_ENDED;
+    if (!is_over && at < (nanoseconds)lease->term->timer.major) {
+        term_set(core, lease, at);
+    }
+}
+
 void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
     nanoseconds now, struct effects *effects)
 {
     stop_begin(core, lease, remembered->stopping, now, effects);
-    bool is_over = lease->state == LEASE_ENDED;
-    if (!is_over && remembered->until < (nanoseconds)lease->term->timer.major) {
-        term_set(core, lease, remembered->until);
-    }
+    hurry(core, lease, remembered->until);
+}
+
+void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
+    nanoseconds now, struct effects *effects)
+{
+    nanoseconds kill_by = gone_by - stop_margin(lease->kill_after) / 2;
+    stop_begin(core, lease, why, now, effects);
+    hurry(core, lease, kill_by > now ? kill_by : now);
 }
 
 static void stop_goes_on(

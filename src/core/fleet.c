@@ -1,0 +1,275 @@
+/* fleet.c - leases that a database grants: when it is asked, and what its answers mean for them. The
+ * answers come from outside: one that cannot be true changes nothing. */
+#include "core/fleet.h"
+
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- asking ---- */
+
+static void ask_for(struct lease *lease, struct effects *effects)
+{
+    lease->is_asked = true;
+    effects_append(effects, EFFECT_ASK, lease, NULL, OUTCOME_OK);
+}
+
+enum outcome fleet_begin(
+    struct core *core, struct lease *lease, bool wants_now, struct effects *effects)
+{
+    if (wants_now && core_grants_nothing(core)) {
+        return core->draining ? OUTCOME_DRAINING : OUTCOME_GRACE;
+    }
+    if (!charge_take(&lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS)) {
+        return OUTCOME_QUOTA;
+    }
+    lease->wants_now = wants_now;
+    if (!core_grants_nothing(core)) {
+        ask_for(lease, effects);
+    }
+    return OUTCOME_PENDING;
+}
+
+/* ---- all of a database, in order ---- */
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Holders, then those who wait by their tickets, then those who have none yet; by age. */
+static int compare_leases(const void *a, const void *b)
+{
+    const struct lease *x = *(struct lease *const *)a, *y = *(struct lease *const *)b;
+    if (x->state != y->state) {
+        return x->state == LEASE_HELD ? -1 : 1;
+    }
+    uint64_t none = UINT64_MAX; /* comes last */
+    uint64_t ticket_of_x = x->ticket != 0 ? x->ticket : none;
+    uint64_t ticket_of_y = y->ticket != 0 ? y->ticket : none;
+    bool by_ticket = x->state == LEASE_WAITING && ticket_of_x != ticket_of_y;
+    return by_ticket ? compare_numbers(ticket_of_x, ticket_of_y) : compare_numbers(x->id, y->id);
+}
+
+void core_fleet_for_each(struct core *core, uint8_t database,
+    void (*function)(struct lease *lease, void *context), void *context)
+{
+    assert(database >= 1 && database <= MAX_DATABASES);
+    const struct tenure *tenure = &core->tenures[database - 1];
+    struct lease *lease;
+    size_t n = 0;
+    TAILQ_FOREACH (lease, &tenure->leases, database_link) {
+        n++;
+    }
+    struct lease **leases = memory_new((n + 1) * sizeof *leases);
+    n = 0;
+    TAILQ_FOREACH (lease, &tenure->leases, database_link) {
+        leases[n++] = lease;
+    }
+    qsort(leases, n, sizeof *leases, compare_leases);
+    for (size_t i = 0; i < n; i++) {
+        function(leases[i], context);
+    }
+    free(leases);
+}
+
+/* ---- what the core grants at present has changed ---- */
+
+struct look {
+    struct core *core;
+    nanoseconds now;
+    struct effects *effects;
+};
+
+static void ask_again(struct lease *lease, void *context)
+{
+    const struct look *look = context;
+    if (lease->state == LEASE_WAITING && !lease->is_asked) {
+        ask_for(lease, look->effects);
+    }
+}
+
+/* Another host may have what it would get; it goes on waiting here, with its ticket. */
+static void take_back(struct lease *lease, void *context)
+{
+    const struct look *look = context;
+    if (lease->state != LEASE_WAITING) {
+        return;
+    }
+    if (lease->wants_now) {
+        core_deny(look->core, lease, OUTCOME_DRAINING, look->now, look->effects);
+    } else if (lease->is_asked) {
+        lease->is_asked = false;
+        lease->position = 0;
+        effects_append(look->effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
+    }
+}
+
+void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct look look = {core, now, effects};
+    for (uint8_t database = 1; database <= MAX_DATABASES; database++) {
+        if (core->draining) {
+            core_fleet_for_each(core, database, take_back, &look);
+        } else if (!core->is_closed) {
+            core_fleet_for_each(core, database, ask_again, &look);
+        }
+    }
+}
+
+/* ---- granted ---- */
+
+static bool is_about(const struct remembered_claim *said, const struct claim *claim)
+{
+    const struct resource *resource = claim->resource;
+    return said->token != 0 && said->count == claim->count && said->units &&
+        said->is_pool == resource_is_pool(resource) && strcmp(said->name, resource->name) == 0;
+}
+
+static bool is_about_all(const struct remembered_claim said[], const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!is_about(&said[i], &lease->claims[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* From the last to the first: each goes to the front of the claim's list. */
+static bool take_units(struct claim *claim, const struct remembered_unit units[])
+{
+    for (uint32_t i = claim->count; i-- > 0;) {
+        if (!resource_take_given(claim, units[i].item, units[i].slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_all_units(struct lease *lease, const struct remembered_claim said[])
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!take_units(&lease->claims[i], said[i].units)) {
+            lease_give_units_back(lease);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_these(const struct claim *claim, const struct remembered_claim *said)
+{
+    for (uint32_t i = 0; i < claim->count; i++) {
+        const struct unit *unit =
+            resource_find_given(claim->resource, said->units[i].item, said->units[i].slot);
+        if (!unit || unit->claim != claim) {
+            return false;
+        }
+    }
+    return claim->token == 0 || claim->token == said->token;
+}
+
+/* Said once more; or of one that was reclaimed, whose tokens only the database knew. */
+static bool granted_again(
+    struct lease *lease, const struct remembered_claim said[], struct effects *effects)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!has_these(&lease->claims[i], &said[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (lease->claims[i].token == 0) {
+            lease->claims[i].token = said[i].token;
+            queue_place_holder(&lease->claims[i]);
+            effects_change(effects, lease);
+        }
+    }
+    return true;
+}
+
+static void take_ticket(struct lease *lease, uint64_t ticket, struct effects *effects)
+{
+    if (ticket != 0 && ticket != lease->ticket) {
+        lease->ticket = ticket;
+        effects_change(effects, lease);
+    }
+}
+
+bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
+    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
+{
+    bool is_held = lease->state == LEASE_HELD;
+    if (!lease->is_asked || !is_about_all(claims, lease)) {
+        return false;
+    }
+    if (!(is_held ? granted_again(lease, claims, effects) : take_all_units(lease, claims))) {
+        return false;
+    }
+    take_ticket(lease, ticket, effects);
+    if (is_held) {
+        return true;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        lease->claims[i].token = claims[i].token;
+    }
+    lease->position = 0;
+    lease->wants_now = false;
+    queue_hold(core, lease, now);
+    term_start(core, lease, NEVER);
+    effects_change(effects, lease);
+    effects_append(effects, EFFECT_GRANTED, lease, lease_real_client(lease), OUTCOME_OK);
+    core_settle(core, now, effects);
+    return true;
+}
+
+/* ---- other answers ---- */
+
+void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, uint32_t position,
+    struct effects *effects)
+{
+    if (lease->state != LEASE_WAITING || !lease->is_asked) {
+        return;
+    }
+    if (lease->wants_now) {
+        /* The database was told that it does not want to wait. The end of a lease that waits for a
+         * database lets nobody go here, so no instant is needed. */
+        core_deny(core, lease, OUTCOME_WOULD_WAIT, 0, effects);
+        core_settle(core, 0, effects);
+        return;
+    }
+    take_ticket(lease, ticket, effects);
+    bool is_news = position != 0 && (lease->position == 0 || position < lease->position);
+    lease->position = position != 0 ? position : lease->position;
+    if (is_news) {
+        effects_append(effects, EFFECT_PLACE, lease, lease_real_client(lease), OUTCOME_OK);
+    }
+}
+
+void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        core_deny(core, lease, why, now, effects);
+        core_settle(core, now, effects);
+    }
+}
+
+void core_fleet_lost(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->state != LEASE_HELD) {
+        return;
+    }
+    lease->is_asked = false;
+    if (lease->stopping == OUTCOME_OK) {
+        nanoseconds deadline = core_fleet_deadline(core, lease->database);
+        stop_begin_by(
+            core, lease, OUTCOME_LOST, deadline != 0 ? deadline : NEVER, now, effects);
+    }
+    core_settle(core, now, effects);
+}
