@@ -20,6 +20,9 @@ void answer_units(struct text *text, const struct lease *lease);
 void answer_stop_rules(struct text *text, const struct lease *lease);
 /* The event that says until when a held lease is good; nothing if its time is not limited. */
 void answer_deadline(struct text *text, const struct lease *lease);
+struct server;
+/* The same to every client that holds a lease of this database (deadlines.c). */
+void answer_deadlines_of(struct server *server, uint8_t database);
 /* "kill", "term", "warn"; false if it is none of them. */
 bool on_lost_parse(const char *text, enum on_lost *on_lostp);
 /* "0-3,7" or "gpu0,gpu1"; more than `most` bytes are cut, ending in "...". */

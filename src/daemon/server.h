@@ -5,6 +5,7 @@
 
 #include "conf/conf.h"
 #include "daemon/conn.h"
+#include "daemon/fleet_journal.h"
 #include "daemon/journal.h"
 #include "daemon/listener.h"
 #include "daemon/rights.h"
@@ -37,6 +38,7 @@ struct server {
     struct text record_line; /* ledger.c's, kept for its memory */
     struct order rests; /* ledger.c's: records of units at rest, by until when */
     struct state state;
+    struct fleet_record fleet_records[MAX_DATABASES]; /* fleet_journal.c's; database 1 first */
     bool state_works; /* numbers could be stored at the start */
     bool ledger_is_behind; /* some leases are not in the journal */
     bool ledger_owes_grace; /* leases may be missing, and there is no journal to bring them back to */

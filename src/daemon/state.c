@@ -34,11 +34,13 @@ static const char first_line[] = "berth-state 1\n";
  *     numbers N
  *     secret HEX          of proof.h
  *     change ...          as many as there are
+ *     fleet ...           the same
  *     check HASH          of all before
  */
 
-static void add_all(
-    struct text *text, const struct state *state, uint64_t mark, const char *changes, size_t length)
+static const char fleet_word[] = "fleet ";
+
+static void add_all(struct text *text, const struct state *state, uint64_t mark)
 {
     text_add(text, first_line);
     text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id, (unsigned long long)mark);
@@ -47,7 +49,8 @@ static void add_all(
         text_add_format(text, "%02x", state->secret[i]);
     }
     text_add(text, "\n");
-    text_add_bytes(text, changes, length);
+    text_add(text, state->changes);
+    text_add(text, state->fleet_changes);
     text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
 }
 
@@ -97,6 +100,21 @@ static bool parse_secret(struct state *state, const char *hex)
     return hex[2 * SECRET_BYTES] == '\0';
 }
 
+/* Those of databases come last. */
+static void parse_changes(struct state *state, const char *text)
+{
+    const char *fleet = text;
+    while (*fleet && strncmp(fleet, fleet_word, strlen(fleet_word)) != 0) {
+        const char *end = strchr(fleet, '\n');
+        fleet = end ? end + 1 : fleet + strlen(fleet);
+    }
+    free(state->changes);
+    free(state->fleet_changes);
+    state->changes = memory_string(text);
+    state->changes[fleet - text] = '\0';
+    state->fleet_changes = memory_string(fleet);
+}
+
 /* What can be made out, even of a damaged file: a mark that is higher than need be does no harm. */
 static void parse(struct state *state, char *text, bool whole)
 {
@@ -116,8 +134,7 @@ static void parse(struct state *state, char *text, bool whole)
     if (state->found == STATE_READ) {
         state->same_boot = strcmp(boot, state->boot_id) == 0;
         state->is_old_secret = secret && parse_secret(state, secret);
-        free(state->changes);
-        state->changes = memory_string(text);
+        parse_changes(state, text);
     } else {
         log_error("%s: damaged: runtime changes are lost", state->path);
     }
@@ -170,7 +187,11 @@ static char *path_beside(const char *path, const char *suffix)
 void state_load(struct state *state, const char *socket_path)
 {
     char path[PATH_MAX];
-    *state = (struct state){.found = STATE_MISSING, .changes = memory_string("")};
+    *state = (struct state){
+        .found = STATE_MISSING,
+        .changes = memory_string(""),
+        .fleet_changes = memory_string(""),
+    };
     read_boot_id(state);
     if (!path_in_state_directory(socket_path, ".state", path, sizeof path)) {
         log_error("there is no place for a state directory");
@@ -202,6 +223,7 @@ void state_deinit(struct state *state)
     free(state->path);
     free(state->next_path);
     free(state->changes);
+    free(state->fleet_changes);
     *state = (struct state){0};
 }
 
@@ -269,10 +291,10 @@ static bool replace(const struct state *state, const char *bytes, size_t n)
     return written && rename(state->next_path, state->path) == 0 && sync_directory(state->path);
 }
 
-static bool store(struct state *state, uint64_t mark, const char *changes, size_t length)
+static bool store(struct state *state, uint64_t mark)
 {
     struct text text = TEXT_INIT;
-    add_all(&text, state, mark, changes, length);
+    add_all(&text, state, mark);
     bool stored = replace(state, text.bytes, text.length);
     if (!stored) {
         log_provoked(
@@ -292,7 +314,7 @@ bool state_reserve_numbers(struct state *state, uint64_t next)
     if (mark < state->mark) {
         mark = state->mark;
     }
-    if (!store(state, mark, state->changes, strlen(state->changes))) {
+    if (!store(state, mark)) {
         return false;
     }
     state->mark = mark;
@@ -306,7 +328,8 @@ bool state_can_store(struct state *state, size_t more_bytes)
     if (fd < 0) {
         return false;
     }
-    size_t most = strlen(state->changes) + more_bytes + FRAME_BYTES;
+    size_t most =
+        strlen(state->changes) + strlen(state->fleet_changes) + more_bytes + FRAME_BYTES;
     int error;
     do {
         error = posix_fallocate(fd, 0, (off_t)most);
@@ -319,11 +342,26 @@ bool state_can_store(struct state *state, size_t more_bytes)
     return error == 0;
 }
 
-bool state_store_changes(struct state *state, const char *changes, size_t length)
+static void replace_text(char **textp, const char *bytes, size_t length)
 {
     char *copy = memory_new(length + 1);
-    memcpy(copy, changes, length);
-    free(state->changes);
-    state->changes = copy;
-    return store(state, state->mark, state->changes, length);
+    memcpy(copy, bytes, length);
+    free(*textp);
+    *textp = copy;
+}
+
+bool state_store_changes(struct state *state, const char *changes, size_t length)
+{
+    replace_text(&state->changes, changes, length);
+    return store(state, state->mark);
+}
+
+bool state_store_fleet_changes(struct state *state, const char *changes, size_t length)
+{
+    if (length > STATE_FLEET_BYTES) {
+        log_provoked("%s: the databases' changes are too many", state->path ? state->path : "state");
+        return false;
+    }
+    replace_text(&state->fleet_changes, changes, length);
+    return store(state, state->mark);
 }

@@ -1,6 +1,6 @@
 /* state.h - the file in the state directory: what must outlive a reboot. A high-water mark of
  * the numbers given out, the boot it was written in, and the runtime changes as lines of text whose
- * meaning is changes.h's.
+ * meaning is changes.h's; those of databases, which all begin with "fleet ", are fleet_journal.h's.
  *
  * The file is always written whole: beside the old one, fsynced, then renamed over it. */
 #ifndef BERTH_DAEMON_STATE_H
@@ -12,7 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BOOT_ID_BYTES = 64 };
+enum {
+    BOOT_ID_BYTES = 64,
+    STATE_FLEET_BYTES = 16 * 1024 * 1024,
+};
 
 enum state_found {
     STATE_MISSING,
@@ -24,6 +27,7 @@ struct state {
     char *path; /* NULL if there is no place for it; owned */
     char *next_path; /* beside it: the file that is being written; owned */
     char *changes; /* lines, each with its LF; never NULL; owned */
+    char *fleet_changes; /* the same */
     uint64_t mark; /* no number at or above it has been given out; 0: none at all */
     enum state_found found;
     bool same_boot; /* it was last written since the host has started */
@@ -45,5 +49,8 @@ bool state_can_store(struct state *state, size_t more_bytes);
 /* `changes` take the place of the ones before, in memory in any case. False (logged) if they could
  * not be stored. */
 bool state_store_changes(struct state *state, const char *changes, size_t length);
+/* The same of databases' changes. More than STATE_FLEET_BYTES are not stored, and the ones before
+ * stay. */
+bool state_store_fleet_changes(struct state *state, const char *changes, size_t length);
 
 #endif

@@ -79,6 +79,45 @@ Test(state, numbers_and_changes)
     state_deinit(&state);
 }
 
+static bool store_fleet(const char *changes)
+{
+    return state_store_fleet_changes(&state, changes, strlen(changes));
+}
+
+/* The host's changes and the databases' do not touch each other. */
+Test(state, changes_of_databases)
+{
+    static const char fleet[] = "fleet default d 7 {\"paused\":true}\nfleet big fleet 8 {}\n";
+    reload();
+    cr_assert(store_fleet(fleet));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.fleet_changes, fleet);
+    cr_expect_str_eq(state.changes, "");
+    cr_assert(store("pause fleet\ndrain\n"));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.fleet_changes, fleet);
+    cr_expect_str_eq(state.changes, "pause fleet\ndrain\n");
+    cr_assert(state_reserve_numbers(&state, 9));
+    cr_assert(store_fleet(""));
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.fleet_changes, "");
+    cr_expect_str_eq(state.changes, "pause fleet\ndrain\n");
+    state_deinit(&state);
+}
+
+Test(state, too_many_changes_of_databases)
+{
+    reload();
+    cr_assert(store_fleet("fleet default d 7 {}\n"));
+    char *many = memory_new(STATE_FLEET_BYTES + 2);
+    memset(many, 'x', STATE_FLEET_BYTES + 1);
+    cr_expect_not(store_fleet(many));
+    free(many);
+    cr_assert_eq(reload(), STATE_READ);
+    cr_expect_str_eq(state.fleet_changes, "fleet default d 7 {}\n");
+    state_deinit(&state);
+}
+
 Test(state, the_mark_only_grows)
 {
     reload();

@@ -1,0 +1,27 @@
+/* fleet_journal.h - what outlives the daemon of its databases: each one's tenure (until when its leases
+ * are good, the incarnation, the highest numbers seen) in the journal, and operators' changes in the state
+ * directory. What the lines say is store/session.h's. Restoring: fleet.h. */
+#ifndef BERTH_DAEMON_FLEET_JOURNAL_H
+#define BERTH_DAEMON_FLEET_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct server;
+
+/* Of one database. */
+struct fleet_record {
+    uint32_t record; /* of the journal; 0: none yet */
+    bool is_unwritten; /* what is written there is not true any more */
+};
+
+/* Whether a record of the journal is one of fleet_restore_tenure(). */
+bool fleet_is_tenure(const char *text, size_t length);
+
+/* Before the first session is connected: the changes that the state directory knows. */
+void fleet_restore_changes(struct server *server);
+/* Once per turn and database, before anything is sent: what has changed since. */
+void fleet_write_down(struct server *server, uint8_t database);
+
+#endif
