@@ -25,14 +25,28 @@ static void require(bool holds)
     }
 }
 
+static void check_databases(const struct conf *conf)
+{
+    require(conf->n_databases <= MAX_DATABASES);
+    for (size_t i = 0; i < conf->n_databases; i++) {
+        const struct database *database = &conf->databases[i];
+        require(name_is_valid(database->name) && !strchr(database->name, '/'));
+        require(database->url_text && (database->url.path || database->url.n_hosts > 0));
+        require(database->prefix[0] != '\0' && !strpbrk(database->prefix, "{}"));
+        require(database->ttl >= 6 * NANOSECONDS_PER_SECOND && database->failover_lag >= 0);
+    }
+}
+
 static void check_conf(const struct conf *conf)
 {
+    check_databases(conf);
     require(conf->socket[0] == '/' && conf->user_bounds.clients >= 1);
     for (size_t i = 0; i < conf->n_definitions; i++) {
         const struct definition *definition = &conf->definitions[i];
         require(name_is_valid(definition->name) || template_name_is_valid(definition->name));
         require(definition->limit <= MAX_LIMIT && definition->n_items <= 10000);
         require(definition->kind != KIND_LOCK || definition->limit <= 1);
+        require(definition->database <= conf->n_databases);
         require(definition->cooldown >= 0 && definition->max_units_per_user >= 1);
         for (size_t j = 0; j < definition->n_items; j++) {
             require(item_is_valid(definition->items[j]));

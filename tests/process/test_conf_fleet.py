@@ -1,0 +1,45 @@
+"""[redis] and scope = fleet in the configuration: checked before a start, and on a running daemon."""
+
+import subprocess
+
+from conftest import BUILD
+from daemon_help import held
+from lines import DEADLINE
+
+FLEET = "[lock f]\nscope = fleet\n"
+
+
+def check(directory, text):
+    """--check: (status, what it said)."""
+    path = directory / "checked.conf"
+    path.write_text(text)
+    done = subprocess.run([BUILD / "berthd", "-c", path, "--check"], stdin=subprocess.DEVNULL,
+        text=True, capture_output=True, timeout=DEADLINE)
+    return done.returncode, done.stderr.replace(str(path), "checked.conf")
+
+
+def test_check(directory):
+    redis = "[redis]\nurl = unix:///none\nttl = 12s\n"
+    assert check(directory, redis + FLEET) == (0, "")
+    assert check(directory, redis + FLEET + "kill-after = 10s\norder = first-fit\n")[0] == 78
+    status, said = check(directory, "[redis]\nurl = rediss://u:hunter2@h\n" + FLEET + "redis = x\n")
+    lines = said.splitlines()
+    assert status == 78 and len(lines) == 2
+    assert lines[0].startswith("berthd: checked.conf:2: [redis] url: ") and "stunnel" in lines[0]
+    assert lines[1].startswith("berthd: checked.conf:5: [lock f] redis: there is no section [redis x]")
+    assert "hunter2" not in said
+
+
+def test_a_database_comes_with_the_next_start(berthd):
+    """A reload that adds one says so, and one that uses it at once changes nothing."""
+    daemon = berthd("[lock a]\n")
+    client = daemon.client()
+    redis = f"[redis]\nurl = unix://{daemon.socket}.none\n"
+    daemon.configure("[lock b]\n" + redis)
+    assert client.request("reload") == "ok"
+    assert "the new section [redis] takes effect at the next start" in daemon.log.read_text()
+    held(client, "acquire b")
+    daemon.configure("[lock c]\n" + redis + FLEET)
+    answer = client.request("reload")
+    assert answer.startswith("error config ") and "next%20start" in answer
+    assert client.request("acquire c").startswith("error unknown")
