@@ -24,6 +24,7 @@ struct session_options {
     const char *id; /* SESSION_ID_SIZE - 1 hex digits; copied */
     const char *host; /* copied */
     uint64_t seed; /* of jitter */
+    nanoseconds wall_offset; /* of the wall clock from CLOCK_BOOTTIME: for what operators are shown */
 };
 
 struct session *session_new(const struct session_options *options);
@@ -129,5 +130,8 @@ struct session_view {
     uint64_t n_calls; /* sent so far */
 };
 void session_look(const struct session *session, struct session_view *view);
+/* Something that an operator should hear of, for the log, once; or NULL. Good until the next call of
+ * a function of the session; asked after each other function, until it is NULL. */
+const char *session_take_notice(struct session *session);
 
 #endif

@@ -1,0 +1,324 @@
+/* session_internal.h - the struct behind session.h, for the session's own files alone.
+ *
+ * Two kinds of things are remembered here, and each is in exactly one list, which is its state:
+ * entries (one for each lease that the database knows, or will be asked for) and calls in flight.
+ * At most one call that names an entry is in flight at any time, and no entry is freed while one
+ * is. */
+#ifndef BERTH_STORE_SESSION_INTERNAL_H
+#define BERTH_STORE_SESSION_INTERNAL_H
+
+#include "core/fleet.h"
+#include "core/memory.h"
+#include "core/table.h"
+#include "store/session_text.h"
+#include "store/session.h"
+
+#include <sys/queue.h>
+
+enum {
+    MAX_IN_FLIGHT = 256, /* more waits here: the server has enough to do */
+    MAX_REQUESTS = 1000, /* of operators */
+    MAX_CHANGES = 10000,
+    MAX_CHANGE_BYTES = 65536,
+    MAX_NOTICES = 16,
+    MAX_HELLOS_AT_ONCE = 3, /* begun without one being ended; then not that fast */
+};
+
+#define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
+#define SHORTEST_TTL NANOSECONDS_PER_SECOND
+#define LONGEST_TTL (86400 * NANOSECONDS_PER_SECOND)
+
+/* ---- leases ---- */
+
+enum entry_state {
+    ENTRY_UNLISTED, /* the next hello lists it */
+    ENTRY_UNSENT, /* to be asked for, in the order of session_ask() */
+    ENTRY_LATER, /* to be asked for, or given back, after the next good renewal */
+    ENTRY_KNOWN, /* the database has it: it waits or holds there */
+    ENTRY_GIFT, /* KNOWN; the listing says that it is granted: taken once that has ended */
+    ENTRY_ENDING, /* to be given back */
+    ENTRY_LISTING, /* in flight, as the others that follow */
+    ENTRY_ASKED,
+    ENTRY_RELEASING,
+    N_ENTRY_STATES
+};
+
+struct entry {
+    struct table_node by_id;
+    TAILQ_ENTRY(entry) link; /* in session.entries[state] */
+    struct lease *lease; /* NULL: it has ended, or must not be granted at present */
+    uint64_t id;
+    uint64_t serial; /* in the order of session_ask() */
+    uint64_t after; /* LATER: the renewal has a larger tag */
+    uint64_t ticket; /* GIFT */
+    char *claims; /* GIFT; owned */
+    uint8_t state; /* enum entry_state; only entry_move() writes it */
+    bool is_there; /* the database may know it */
+    bool must_release; /* whatever the call in flight says; then to be asked for again, if there is
+                          a lease */
+};
+
+TAILQ_HEAD(entry_list, entry);
+
+/* ---- calls ---- */
+
+enum call_kind {
+    CALL_BEGIN,
+    CALL_DEFINE,
+    CALL_CHANGE,
+    CALL_LIST,
+    CALL_END,
+    CALL_RENEW,
+    CALL_ACQUIRE,
+    CALL_RELEASE,
+    CALL_ADMIN,
+    CALL_SNAPSHOT,
+    N_CALL_KINDS
+};
+
+struct flight {
+    struct table_node by_tag;
+    TAILQ_ENTRY(flight) link; /* in session.in_flight, oldest first */
+    uint64_t tag;
+    nanoseconds sent_at;
+    enum call_kind kind;
+    struct inquiry *request; /* CALL_ADMIN, CALL_SNAPSHOT */
+    size_t n;
+    struct entry *entries[];
+};
+
+TAILQ_HEAD(flight_list, flight);
+
+/* ---- definitions, changes ---- */
+
+enum verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_NEWER, VERDICT_LIMIT, VERDICT_DIFFERS };
+
+struct known_definition {
+    struct table_node by_name;
+    TAILQ_ENTRY(known_definition) link; /* in session.definitions, in the order of the file */
+    TAILQ_ENTRY(known_definition) tell_link; /* in session.untold */
+    char *name, *json;
+    uint64_t generation;
+    enum verdict verdict;
+    bool is_untold;
+    bool is_defined; /* false while session_define() has not seen it again */
+};
+
+TAILQ_HEAD(known_definition_list, known_definition);
+
+struct known_change {
+    struct table_node by_name;
+    TAILQ_ENTRY(known_change) link; /* in session.changes, oldest first */
+    char *name, *json;
+    uint64_t version;
+};
+
+TAILQ_HEAD(known_change_list, known_change);
+
+/* ---- requests ---- */
+
+struct inquiry {
+    TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results */
+    enum call_kind kind;
+    char **words; /* its arguments but for the cursor; owned */
+    size_t n_words;
+    char *cursor; /* of a snapshot: what comes next; owned */
+    struct session_result result;
+};
+
+TAILQ_HEAD(inquiry_list, inquiry);
+
+/* ---- all of it ---- */
+
+enum listing_step { STEP_BEGIN, STEP_DEFINE, STEP_CHANGE, STEP_LIST, STEP_END };
+
+struct session {
+    struct core *core;
+    const struct database *settings;
+    char *host;
+    char id[SESSION_ID_SIZE];
+    char run_id[64];
+    uint64_t random;
+    nanoseconds wall_offset;
+    uint8_t database;
+
+    enum session_state state;
+    bool is_connected;
+    bool was_tried; /* the first try to connect has ended, one way or the other */
+    bool is_resetting; /* the link is being given up: nothing more is sent */
+    bool wants_reset; /* session_wants_reset() has not been asked yet */
+    bool is_changed; /* see session.h */
+    char why[200]; /* of DOWN, or of the reset */
+    char *notices[MAX_NOTICES]; /* owned */
+    size_t n_notices;
+    char *notice; /* the one last taken; owned */
+
+    /* time */
+    nanoseconds ttl;
+    nanoseconds good_until;
+    nanoseconds grace_until; /* NEVER: none */
+    nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
+    nanoseconds renew_at;
+    nanoseconds renew_not_before; /* after one has failed */
+    nanoseconds due_at; /* somebody has to call then, if anybody waits; NEVER */
+    bool wants_renewal; /* at once */
+    bool is_renewing;
+
+    /* numbers */
+    uint64_t incarnation;
+    uint64_t highest_token, highest_ticket; /* seen so far */
+    uint64_t written_token, written_ticket; /* no larger ones are written down yet */
+    uint64_t last_event; /* taken in order */
+    uint64_t acknowledged; /* of these */
+    uint64_t newest_at_begin; /* events up to this one were before the hello */
+
+    /* hello */
+    enum listing_step step;
+    char *cursor; /* of `end`; owned */
+    struct known_change *next_change; /* to be listed */
+    nanoseconds hello_not_before;
+    uint32_t n_hellos; /* begun since one was ended */
+    bool is_saying_hello; /* a call of it is in flight */
+    bool holds_listing;
+
+    struct entry_list entries[N_ENTRY_STATES];
+    struct table entries_by_id;
+    uint64_t last_serial;
+
+    struct flight_list in_flight;
+    struct table flights_by_tag;
+    size_t n_in_flight;
+    uint64_t last_tag;
+    uint64_t n_calls;
+    struct arguments arguments;
+    struct claims claims; /* scratch */
+
+    struct known_definition_list definitions, untold;
+    struct table definitions_by_name;
+    bool is_defining; /* a `define` outside of a hello is in flight */
+
+    struct known_change_list changes;
+    struct table changes_by_name;
+    bool changes_changed;
+
+    struct inquiry_list requests; /* not sent yet */
+    struct inquiry_list asked; /* in flight */
+    struct inquiry_list results; /* over */
+    size_t n_requests; /* in all three */
+};
+
+/* ---- session.c ---- */
+
+/* Says it to an operator. */
+__attribute__((format(printf, 2, 3))) void session_say(
+    struct session *session, const char *format, ...);
+/* The link is of no use. */
+__attribute__((format(printf, 2, 3))) void session_reset(
+    struct session *session, const char *format, ...);
+/* It must not be used at present, though the link is there: nothing more is sent. */
+void session_set_useless(struct session *session, enum session_state state, nanoseconds now,
+    struct effects *effects);
+/* Below the span. */
+nanoseconds session_random(struct session *session, nanoseconds span);
+/* How long the leases are good, counted from the last renewal. */
+nanoseconds session_good_for(const struct session *session);
+/* From session->renewed_at on. */
+void session_set_good(struct session *session, nanoseconds now, struct effects *effects);
+/* Numbers that the database has given out. */
+void session_saw(struct session *session, uint64_t token, uint64_t ticket);
+/* Nothing can be asked at present, nor soon. */
+bool session_is_away(const struct session *session);
+
+/* ---- session_calls.c: what is in flight ---- */
+
+struct flight *flight_new(enum call_kind kind, size_t n_entries);
+/* Clears session->arguments but for what every call begins with; the rest is the caller's. */
+struct arguments *flight_arguments(struct session *session);
+/* With session->arguments. */
+void flight_send(struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
+/* Their answers are not waited for any more. */
+void flights_forget(struct session *session);
+enum script flight_script(const struct flight *call);
+
+/* What comes of a call: see kind_table. The call is in no list any more, and freed afterwards. */
+typedef const char *call_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects);
+typedef void call_has_failed(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects);
+typedef void call_is_undone(struct session *session, struct flight *call);
+
+/* ---- session_listing.c: hello ---- */
+
+/* Everything is listed anew, once the calls in flight are over. */
+void listing_begin(struct session *session);
+bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out);
+nanoseconds listing_deadline(const struct session *session);
+call_is_answered begin_is_answered, change_is_answered, list_is_answered, end_is_answered;
+call_has_failed hello_has_failed;
+call_is_undone hello_is_undone;
+
+/* ---- session_definitions.c ---- */
+
+bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out);
+/* All of them are to be told (again). */
+void definitions_untell(struct session *session);
+void definitions_deinit(struct session *session);
+/* Somebody has stored another one. */
+void definition_stored(
+    struct session *session, const char *name, uint64_t generation, const char *json);
+call_is_answered define_is_answered;
+
+/* ---- session_leases.c ---- */
+
+void entry_move(struct session *session, struct entry *entry, enum entry_state state);
+struct entry *entry_find(const struct session *session, uint64_t id);
+void entries_deinit(struct session *session);
+bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out);
+/* One that nobody here has: it is given back. */
+void entry_disown(struct session *session, uint64_t id);
+/* The call in flight that named it is over: what the database says of it now is that it is there.
+ * Gives it back if need be; else true. */
+bool entry_is_known(struct session *session, struct entry *entry);
+/* The database says that it is granted. */
+void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
+    const char *claims, nanoseconds now, struct effects *effects);
+/* The database says that it is not there any more. */
+void entry_lost(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
+/* Those that waited for a renewal that was sent as call `tag`. */
+void entries_renewed(struct session *session, uint64_t tag);
+/* Before a hello: sorts them into what is to be listed, and what needs not be. No call that names
+ * one is in flight. */
+void entries_unlist(struct session *session);
+/* The same, and what has no place in line is refused, as nobody can be asked; with `waiters`, so is
+ * all that waits. */
+void entries_refuse(
+    struct session *session, bool waiters, nanoseconds now, struct effects *effects);
+call_is_answered acquire_is_answered, release_is_answered;
+call_has_failed acquire_has_failed, release_has_failed;
+call_is_undone acquire_is_undone, release_is_undone;
+
+/* ---- session_events.c: renewals, and what they bring ---- */
+
+bool renewal_next_call(struct session *session, nanoseconds now, struct session_call *out);
+nanoseconds renewal_deadline(const struct session *session);
+call_is_answered renewal_is_answered;
+call_has_failed renewal_has_failed;
+call_is_undone renewal_is_undone;
+
+/* ---- session_admin.c ---- */
+
+bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out);
+void requests_fail(struct session *session, const char *why);
+void requests_deinit(struct session *session);
+call_is_answered admin_is_answered, snapshot_is_answered;
+call_has_failed request_has_failed;
+call_is_undone request_is_undone;
+
+/* ---- session_record.c ---- */
+
+/* If it is the newest of that name. */
+void change_keep(struct session *session, const char *name, uint64_t version, const char *json);
+void changes_deinit(struct session *session);
+
+#endif

@@ -1,0 +1,212 @@
+/* session_record.c - what must outlive the daemon: the session's tenure as a line, and operators'
+ * changes of the whole database. What is read back may be damaged. */
+#include "store/session_internal.h"
+
+#include "wire/protocol.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers are written down in blocks, so that not each grant has to be; a larger one than any that
+ * was seen does no harm. */
+enum { NUMBERS_AT_ONCE = 4096 };
+
+/* ---- the tenure ---- */
+
+bool session_is_changed(const struct session *session)
+{
+    return session->is_changed;
+}
+
+static uint64_t end_of_block(uint64_t number)
+{
+    uint64_t end = number / NUMBERS_AT_ONCE * NUMBERS_AT_ONCE + NUMBERS_AT_ONCE;
+    return number == 0 ? 0 : end < MAX_DATABASE_NUMBER ? end : MAX_DATABASE_NUMBER;
+}
+
+void session_write(struct session *session, struct text *out)
+{
+    session->is_changed = false;
+    session->written_token = end_of_block(session->highest_token);
+    session->written_ticket = end_of_block(session->highest_ticket);
+    text_add(out, "until=");
+    text_add_number(out, session->good_until > 0 ? (uint64_t)session->good_until : 0);
+    text_add_number_key(out, "ttl", (uint64_t)session->ttl);
+    text_add_number_key(out, "incarnation", session->incarnation);
+    text_add_number_key(out, "token", session->written_token);
+    text_add_number_key(out, "ticket", session->written_ticket);
+}
+
+bool session_restore_tenure(struct session *session, const char *text, size_t length,
+    nanoseconds now, struct effects *effects)
+{
+    enum { UNTIL, TTL, INCARNATION, TOKEN, TICKET, N_KEYS, MAX_KEYS = 32 };
+    static const struct {
+        const char *key;
+        uint64_t max;
+    } rows[N_KEYS] = {
+        [UNTIL] = {"until", INT64_MAX},
+        [TTL] = {"ttl", (uint64_t)LONGEST_TTL},
+        [INCARNATION] = {"incarnation", MAX_DATABASE_NUMBER},
+        [TOKEN] = {"token", MAX_DATABASE_NUMBER},
+        [TICKET] = {"ticket", MAX_DATABASE_NUMBER},
+    };
+    uint64_t values[N_KEYS];
+    char *words[MAX_KEYS];
+    char *line = memory_new(length + 1);
+    memcpy(line, length > 0 ? text : "", length);
+    size_t n_words = words_split(line, words, MAX_KEYS);
+    bool is_whole = true;
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const char *value = words_find(words, n_words, rows[i].key);
+        is_whole = is_whole && value && number_parse(value, rows[i].max, &values[i]);
+    }
+    free(line);
+    if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
+        return false;
+    }
+    session->ttl = (nanoseconds)values[TTL];
+    session->incarnation = values[INCARNATION];
+    session_saw(session, values[TOKEN], values[TICKET]);
+    session->good_until = (nanoseconds)values[UNTIL];
+    if (session->good_until > now + session_good_for(session)) {
+        session->good_until = 0; /* of another boot's clock */
+    }
+    core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
+    return true;
+}
+
+/* ---- changes ---- */
+
+static struct known_change *change_find(const struct session *session, const char *name)
+{
+    struct table_node *node = table_find(&session->changes_by_name, hash_string(name, 0));
+    for (; node; node = table_find_next(node)) {
+        struct known_change *change = container_of(node, struct known_change, by_name);
+        if (strcmp(change->name, name) == 0) {
+            return change;
+        }
+    }
+    return NULL;
+}
+
+static void change_free(struct session *session, struct known_change *change)
+{
+    if (session->next_change == change) {
+        session->next_change = TAILQ_NEXT(change, link);
+    }
+    TAILQ_REMOVE(&session->changes, change, link);
+    table_remove(&session->changes_by_name, &change->by_name);
+    free(change->name);
+    free(change->json);
+    free(change);
+}
+
+void changes_deinit(struct session *session)
+{
+    while (!TAILQ_EMPTY(&session->changes)) {
+        change_free(session, TAILQ_FIRST(&session->changes));
+    }
+    table_deinit(&session->changes_by_name);
+}
+
+/* Of those that say that nothing is changed any more, the oldest can go. */
+static bool make_room(struct session *session)
+{
+    struct known_change *change;
+    if (session->changes_by_name.n < MAX_CHANGES) {
+        return true;
+    }
+    TAILQ_FOREACH (change, &session->changes, link) {
+        if (strcmp(change->json, "{}") == 0) {
+            change_free(session, change);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct known_change *change_new(struct session *session, const char *name)
+{
+    struct known_change *change = memory_new(sizeof *change);
+    change->name = memory_string(name);
+    table_insert(&session->changes_by_name, &change->by_name, hash_string(name, 0));
+    TAILQ_INSERT_TAIL(&session->changes, change, link);
+    return change;
+}
+
+static bool is_json_line(const char *json)
+{
+    size_t n = strlen(json);
+    return n >= 2 && n <= MAX_CHANGE_BYTES && json[0] == '{' && json[n - 1] == '}' &&
+        !strchr(json, '\n');
+}
+
+void change_keep(struct session *session, const char *name, uint64_t version, const char *json)
+{
+    struct known_change *change = change_find(session, name);
+    if ((change && change->version >= version) || !name_is_valid(name) || !is_json_line(json)) {
+        return;
+    }
+    if (!change && !make_room(session)) {
+        session_say(session, "%s: more than %d changes are not remembered", name, MAX_CHANGES);
+        return;
+    }
+    if (!change) {
+        change = change_new(session, name);
+    }
+    free(change->json);
+    change->json = memory_string(json);
+    change->version = version;
+    session->changes_changed = true;
+}
+
+bool session_changes_changed(const struct session *session)
+{
+    return session->changes_changed;
+}
+
+void session_write_changes(struct session *session, struct text *out)
+{
+    const struct known_change *change;
+    session->changes_changed = false;
+    TAILQ_FOREACH (change, &session->changes, link) {
+        text_add(out, change->name);
+        text_add(out, " ");
+        text_add_number(out, change->version);
+        text_add(out, " ");
+        text_add(out, change->json);
+        text_add(out, "\n");
+    }
+}
+
+/* "NAME VERSION JSON" */
+static void restore_change(struct session *session, char *line)
+{
+    char *version = strchr(line, ' ');
+    char *json = version ? strchr(version + 1, ' ') : NULL;
+    uint64_t number;
+    if (!json) {
+        return;
+    }
+    *version = *json = '\0';
+    if (number_parse(version + 1, MAX_DATABASE_NUMBER, &number)) {
+        change_keep(session, line, number, json + 1);
+    }
+}
+
+void session_restore_changes(struct session *session, const char *text, size_t length)
+{
+    char *copy = memory_new(length + 1), *next;
+    memcpy(copy, length > 0 ? text : "", length);
+    for (char *line = copy; line; line = next) {
+        next = strchr(line, '\n');
+        if (next) {
+            *next++ = '\0';
+        }
+        restore_change(session, line);
+    }
+    free(copy);
+    session->changes_changed = false;
+}
