@@ -185,8 +185,8 @@ void session_disconnected(
     requests_fail(session, session->why);
 }
 
-void session_set_useless(struct session *session, enum session_state state, nanoseconds now,
-    struct effects *effects)
+void session_set_useless(
+    struct session *session, enum session_state state, nanoseconds now, struct effects *effects)
 {
     session->state = state;
     session->due_at = session->grace_until = NEVER;
@@ -266,7 +266,7 @@ void session_look(const struct session *session, struct session_view *view)
     *view = (struct session_view){
         .state = session->state,
         .why = session->state == SESSION_DOWN || session->state == SESSION_REPLACED ? session->why
-                                                                                     : "",
+                                                                                    : "",
         .ttl = session->ttl,
         .good_until = session->good_until,
         .grace_until = session->grace_until,

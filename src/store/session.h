@@ -24,7 +24,8 @@ struct session_options {
     const char *id; /* SESSION_ID_SIZE - 1 hex digits; copied */
     const char *host; /* copied */
     uint64_t seed; /* of jitter */
-    nanoseconds wall_offset; /* of the wall clock from CLOCK_BOOTTIME: for what operators are shown */
+    nanoseconds
+        wall_offset; /* of the wall clock from CLOCK_BOOTTIME: for what operators are shown */
 };
 
 struct session *session_new(const struct session_options *options);
@@ -32,8 +33,8 @@ struct session *session_new(const struct session_options *options);
 struct session *session_free(struct session *session);
 
 /* Start and reload: those of this database. They must outlive the next call. */
-void session_define(struct session *session, const struct definition *definitions, size_t n,
-    nanoseconds now);
+void session_define(
+    struct session *session, const struct definition *definitions, size_t n, nanoseconds now);
 /* Why an acquire of that definition is refused at present: OUTCOME_DIFFERS, or OUTCOME_OK. */
 enum outcome session_may_use(const struct session *session, const struct definition *definition);
 
@@ -53,8 +54,8 @@ struct session_call {
 /* What is to be sent now: false if nothing is. Called until false after each other function.
  * `now` must be read before the bytes are given to the kernel: deadlines count from it. */
 bool session_next_call(struct session *session, nanoseconds now, struct session_call *call);
-void session_reply(struct session *session, uint64_t tag, const struct resp *reply,
-    nanoseconds now, struct effects *effects);
+void session_reply(struct session *session, uint64_t tag, const struct resp *reply, nanoseconds now,
+    struct effects *effects);
 /* From pub/sub. */
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects);
@@ -67,7 +68,8 @@ nanoseconds session_next_deadline(const struct session *session);
 
 /* ---- leases: the core's EFFECT_ASK and EFFECT_GIVE_BACK ---- */
 
-void session_ask(struct session *session, struct lease *lease, nanoseconds now, struct effects *effects);
+void session_ask(
+    struct session *session, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Of a lease that has ended (it is freed after this), or that still waits but must not be granted
  * at present (a drain). */
 void session_give_back(struct session *session, struct lease *lease, nanoseconds now);
@@ -83,13 +85,14 @@ struct session_result {
     void *context; /* the asker's; NULL: it has gone meanwhile */
     enum outcome outcome; /* OUTCOME_OK, OUTCOME_DOWN, ... */
     char about[160]; /* what it is about, or says; or "" */
-    struct text rows; /* of a snapshot: each row's fields end with a NUL, each row with LF; the taker's */
+    struct text
+        rows; /* of a snapshot: each row's fields end with a NUL, each row with LF; the taker's */
 };
-void session_admin(struct session *session, void *context, size_t argc, const char *const argv[],
-    nanoseconds now);
+void session_admin(
+    struct session *session, void *context, size_t argc, const char *const argv[], nanoseconds now);
 /* `n` = 0: everything. */
-void session_snapshot(struct session *session, void *context, size_t n,
-    const char *const names[], nanoseconds now);
+void session_snapshot(
+    struct session *session, void *context, size_t n, const char *const names[], nanoseconds now);
 /* The asker is gone: nobody is to be told. */
 void session_forget(struct session *session, const void *context);
 /* False: there is none. */
@@ -98,12 +101,12 @@ bool session_take_result(struct session *session, struct session_result *result)
 /* ---- what must outlive the daemon ---- */
 
 /* A line of text that session_restore_tenure() takes in after a restart: until when the leases are
- * good, the incarnation, the highest token and ticket seen. session_is_changed(): it has changed since
- * session_write() was called last. */
+ * good, the incarnation, the highest token and ticket seen. session_is_changed(): it has changed
+ * since session_write() was called last. */
 bool session_is_changed(const struct session *session);
 void session_write(struct session *session, struct text *out);
-bool session_restore_tenure(
-    struct session *session, const char *text, size_t length, nanoseconds now, struct effects *effects);
+bool session_restore_tenure(struct session *session, const char *text, size_t length,
+    nanoseconds now, struct effects *effects);
 /* Operators' changes of the whole database, as lines "NAME VERSION JSON\n": kept on disk by the
  * caller, listed again should Redis lose them. session_changes_changed() as above. */
 bool session_changes_changed(const struct session *session);
@@ -130,8 +133,8 @@ struct session_view {
     uint64_t n_calls; /* sent so far */
 };
 void session_look(const struct session *session, struct session_view *view);
-/* Something that an operator should hear of, for the log, once; or NULL. Good until the next call of
- * a function of the session; asked after each other function, until it is NULL. */
+/* Something that an operator should hear of, for the log, once; or NULL. Good until the next call
+ * of a function of the session; asked after each other function, until it is NULL. */
 const char *session_take_notice(struct session *session);
 
 #endif

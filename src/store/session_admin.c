@@ -30,19 +30,20 @@ static void request_free(struct session *session, struct inquiry *request)
 }
 
 /* In no list at present. */
-static void request_end(struct session *session, struct inquiry *request, enum outcome outcome,
-    const char *about)
+static void request_end(
+    struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
 {
     request->result.outcome = outcome;
-    snprintf(request->result.about, sizeof request->result.about, "%s", about);
+    snprintf(request->result.about, sizeof request->result.about, "%.*s",
+        (int)sizeof request->result.about - 1, about);
     if (outcome != OUTCOME_OK) {
         text_deinit(&request->result.rows);
     }
     TAILQ_INSERT_TAIL(&session->results, request, link);
 }
 
-static void request_add(struct session *session, struct inquiry *request, size_t n,
-    const char *const words[])
+static void request_add(
+    struct session *session, struct inquiry *request, size_t n, const char *const words[])
 {
     request->words = memory_resize(NULL, n + 1, sizeof *request->words);
     request->n_words = n;
@@ -58,15 +59,15 @@ static void request_add(struct session *session, struct inquiry *request, size_t
     }
 }
 
-void session_admin(struct session *session, void *context, size_t argc, const char *const argv[],
-    nanoseconds now)
+void session_admin(
+    struct session *session, void *context, size_t argc, const char *const argv[], nanoseconds now)
 {
     (void)now;
     request_add(session, request_new(session, context, CALL_ADMIN), argc, argv);
 }
 
-void session_snapshot(struct session *session, void *context, size_t n,
-    const char *const names[], nanoseconds now)
+void session_snapshot(
+    struct session *session, void *context, size_t n, const char *const names[], nanoseconds now)
 {
     (void)now;
     request_add(session, request_new(session, context, CALL_SNAPSHOT), n, names);

@@ -193,13 +193,13 @@ static char *cut(char **restp, char end)
     return word;
 }
 
-static bool read_units(
-    char *list, bool is_pool, uint32_t count, struct remembered_unit *units)
+static bool read_units(char *list, bool is_pool, uint32_t count, struct remembered_unit *units)
 {
     uint32_t n = 0;
     for (char *word; (word = cut(&list, ',')); n++) {
         uint64_t slot = 0;
-        if (n == count || !(is_pool ? item_is_valid(word) : number_parse(word, UINT32_MAX, &slot))) {
+        if (n == count ||
+            !(is_pool ? item_is_valid(word) : number_parse(word, UINT32_MAX, &slot))) {
             return false;
         }
         units[n] = (struct remembered_unit){.item = is_pool ? word : NULL, .slot = (uint32_t)slot};

@@ -56,7 +56,8 @@ struct arguments *flight_arguments(struct session *session)
     return arguments;
 }
 
-void flight_send(struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
+void flight_send(
+    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
 {
     struct arguments *arguments = &session->arguments;
     call->tag = ++session->last_tag;
@@ -111,9 +112,8 @@ static struct flight *flight_find(const struct session *session, uint64_t tag)
 static void take_times(struct session *session, const struct answer *answer, nanoseconds now)
 {
     session->grace_until = answer->grace == 0 ? NEVER : now + answer->grace;
-    session->due_at = answer->due == NEVER
-        ? NEVER
-        : now + answer->due + session_random(session, MOST_JITTER);
+    session->due_at =
+        answer->due == NEVER ? NEVER : now + answer->due + session_random(session, MOST_JITTER);
 }
 
 static const char *is_answered(struct session *session, struct flight *call,
@@ -176,8 +176,8 @@ static const char *(*const answer_table[])(struct session *session, struct fligh
     [ANSWER_ERROR] = is_error,
 };
 
-void session_reply(struct session *session, uint64_t tag, const struct resp *reply,
-    nanoseconds now, struct effects *effects)
+void session_reply(struct session *session, uint64_t tag, const struct resp *reply, nanoseconds now,
+    struct effects *effects)
 {
     struct flight *call = flight_find(session, tag);
     struct answer answer;

@@ -200,9 +200,9 @@ void definition_stored(
     if (!known || known->is_untold) {
         return; /* not ours, or the database is told of ours yet */
     }
-    const char *word = strcmp(known->json, json) == 0       ? "same"
-        : generation > known->generation                    ? "newer"
-        : definition_differs_in_limit(known->json, json)    ? "limit"
-                                                            : "differs";
+    const char *word = strcmp(known->json, json) == 0    ? "same"
+        : generation > known->generation                 ? "newer"
+        : definition_differs_in_limit(known->json, json) ? "limit"
+                                                         : "differs";
     take_verdict(session, name, word, json);
 }

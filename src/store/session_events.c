@@ -51,8 +51,8 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
 
 /* ---- events ---- */
 
-static void take_of_lease(struct session *session, const struct fleet_event *event,
-    nanoseconds now, struct effects *effects)
+static void take_of_lease(struct session *session, const struct fleet_event *event, nanoseconds now,
+    struct effects *effects)
 {
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
@@ -71,8 +71,8 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
     }
 }
 
-static void take_event(struct session *session, uint64_t number, const char *text,
-    nanoseconds now, struct effects *effects)
+static void take_event(struct session *session, uint64_t number, const char *text, nanoseconds now,
+    struct effects *effects)
 {
     struct fleet_event event;
     const char *wrong = fleet_event_read(text, &event);
@@ -123,8 +123,8 @@ void session_message(struct session *session, const char *text, size_t length, n
 
 /* ---- renewals ---- */
 
-static const char *take_events(struct session *session, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+static const char *take_events(
+    struct session *session, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     for (size_t i = 1; i < answer->n; i += 2) {
         uint64_t number;

@@ -10,8 +10,8 @@
 #include "core/fleet.h"
 #include "core/memory.h"
 #include "core/table.h"
-#include "store/session_text.h"
 #include "store/session.h"
+#include "store/session_text.h"
 
 #include <sys/queue.h>
 
@@ -216,8 +216,8 @@ __attribute__((format(printf, 2, 3))) void session_say(
 __attribute__((format(printf, 2, 3))) void session_reset(
     struct session *session, const char *format, ...);
 /* It must not be used at present, though the link is there: nothing more is sent. */
-void session_set_useless(struct session *session, enum session_state state, nanoseconds now,
-    struct effects *effects);
+void session_set_useless(
+    struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
 /* Below the span. */
 nanoseconds session_random(struct session *session, nanoseconds span);
 /* How long the leases are good, counted from the last renewal. */
@@ -235,7 +235,8 @@ struct flight *flight_new(enum call_kind kind, size_t n_entries);
 /* Clears session->arguments but for what every call begins with; the rest is the caller's. */
 struct arguments *flight_arguments(struct session *session);
 /* With session->arguments. */
-void flight_send(struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
+void flight_send(
+    struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
 /* Their answers are not waited for any more. */
 void flights_forget(struct session *session);
 enum script flight_script(const struct flight *call);

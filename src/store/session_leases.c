@@ -131,8 +131,8 @@ bool entry_is_known(struct session *session, struct entry *entry)
     return true;
 }
 
-static void refuse(struct session *session, struct entry *entry, enum outcome why,
-    nanoseconds now, struct effects *effects)
+static void refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
+    struct effects *effects)
 {
     struct lease *lease = entry->lease;
     entry_detach(entry);
@@ -178,9 +178,15 @@ void session_give_back(struct session *session, struct lease *lease, nanoseconds
 
 void session_restore(struct session *session, struct lease *lease)
 {
-    enum entry_state state = has_place(lease) ? ENTRY_UNLISTED : ENTRY_UNSENT;
-    entry_attach(entry_new(session, lease->id, state), lease);
-    if (session->state == SESSION_UP && has_place(lease)) {
+    struct entry *entry = lease->entry;
+    if (!entry) {
+        entry = entry_new(session, lease->id, ENTRY_UNSENT);
+        entry_attach(entry, lease);
+    }
+    if (entry->state == ENTRY_UNSENT && has_place(lease)) {
+        entry_move(session, entry, ENTRY_UNLISTED);
+    }
+    if (session->state == SESSION_UP && entry->state == ENTRY_UNLISTED) {
         listing_begin(session);
     }
 }
@@ -257,8 +263,7 @@ static void take_grant(struct session *session, struct entry *entry, uint64_t ti
     struct lease *lease = entry->lease;
     const char *wrong = claims_read(&session->claims, text, lease);
     if (!wrong &&
-        !core_fleet_granted(
-            session->core, lease, ticket, session->claims.list, now, effects)) {
+        !core_fleet_granted(session->core, lease, ticket, session->claims.list, now, effects)) {
         wrong = "a grant that cannot be true";
     }
     if (wrong) {
@@ -373,8 +378,8 @@ const char *acquire_is_answered(struct session *session, struct flight *call,
     }
 }
 
-void acquire_has_failed(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
 {
     struct entry *entry = call->entries[0];
     (void)answer;
@@ -428,8 +433,8 @@ const char *release_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-void release_has_failed(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+void release_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
 {
     (void)answer, (void)now, (void)effects;
     for (size_t i = 0; i < call->n; i++) {
@@ -489,8 +494,7 @@ void entries_unlist(struct session *session)
     }
 }
 
-void entries_refuse(
-    struct session *session, bool waiters, nanoseconds now, struct effects *effects)
+void entries_refuse(struct session *session, bool waiters, nanoseconds now, struct effects *effects)
 {
     struct entry *entry, *next;
     entries_unlist(session);

@@ -1,5 +1,5 @@
-/* session_listing.c - hello: the session begins, or begins again, and everything is listed. One call
- * of it is in flight at a time. */
+/* session_listing.c - hello: the session begins, or begins again, and everything is listed. One
+ * call of it is in flight at a time. */
 #include "store/session_internal.h"
 
 #include "wire/text.h"
@@ -89,7 +89,8 @@ static struct flight *end(struct session *session)
     return flight_new(CALL_END, 0);
 }
 
-static bool say(struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
+static bool say(
+    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
 {
     session->is_saying_hello = true;
     flight_send(session, call, now, out);
@@ -171,8 +172,8 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     uint64_t incarnation, ttl, newest, is_new;
     (void)now, (void)effects;
     session->is_saying_hello = false;
-    if (answer->kind != ANSWER_OK ||
-        !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) || incarnation == 0 ||
+    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
+        incarnation == 0 ||
         !answer_number(answer, 1, LONGEST_TTL / NANOSECONDS_PER_MILLISECOND, &ttl) ||
         ttl < SHORTEST_TTL / NANOSECONDS_PER_MILLISECOND ||
         !answer_number(answer, 2, MAX_DATABASE_NUMBER, &newest) ||

@@ -32,8 +32,7 @@ static void arguments_end_one(struct arguments *arguments)
 {
     if (arguments->n == arguments->size) {
         arguments->size = arguments->size == 0 ? 32 : arguments->size * 2;
-        arguments->ends =
-            memory_resize(arguments->ends, arguments->size, sizeof *arguments->ends);
+        arguments->ends = memory_resize(arguments->ends, arguments->size, sizeof *arguments->ends);
     }
     arguments->ends[arguments->n++] = arguments->bytes.length;
     text_add_repeated(&arguments->bytes, '\0', 1);
@@ -54,8 +53,7 @@ void arguments_add_number(struct arguments *arguments, uint64_t number)
 void arguments_finish(struct arguments *arguments)
 {
     size_t begin = 0;
-    arguments->argv =
-        memory_resize(arguments->argv, arguments->size, sizeof *arguments->argv);
+    arguments->argv = memory_resize(arguments->argv, arguments->size, sizeof *arguments->argv);
     arguments->lengths =
         memory_resize(arguments->lengths, arguments->size, sizeof *arguments->lengths);
     for (size_t i = 0; i < arguments->n; i++) {
@@ -250,7 +248,7 @@ static const char *after_limit(const char *json, size_t *np)
 
 bool definition_differs_in_limit(const char *a, const char *b)
 {
-    size_t n_a, n_b;
+    size_t n_a = 0, n_b = 0;
     const char *after_a = after_limit(a, &n_a), *after_b = after_limit(b, &n_b);
     return after_a && after_b && n_a == n_b && memcmp(a, b, n_a) == 0 &&
         strcmp(after_a, after_b) == 0;

@@ -1,5 +1,6 @@
-/* session_text.h - the scripts' arguments from leases and definitions, and their replies as typed values.
- * Pure text, both ways; the meaning is session.h's. What the scripts take and answer: doc/fleet.md.
+/* session_text.h - the scripts' arguments from leases and definitions, and their replies as typed
+ * values. Pure text, both ways; the meaning is session.h's. What the scripts take and answer:
+ * doc/fleet.md.
  *
  * A reply is the database's word: whatever is wrong with it has a name here and meets no assert. */
 #ifndef BERTH_STORE_SESSION_TEXT_H
@@ -14,7 +15,9 @@ enum {
     CALL_HEAD = 4, /* arguments that every script takes first */
 };
 
-#define MAX_DATABASE_NUMBER ((UINT64_C(1) << 53) - 1) /* tokens, tickets, versions: Lua's doubles */
+#define MAX_DATABASE_NUMBER                                                                        \
+    ((UINT64_C(1) << 53) - 1) /* tokens, tickets, versions: Lua's doubles                          \
+                               */
 
 /* ---- what is sent ---- */
 
