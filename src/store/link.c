@@ -10,8 +10,20 @@
 
 /* ---- giving up ---- */
 
+/* A Sentinel that is cut off names yesterday's master: another one is asked next time. */
+static void link_judge_sentinel(struct link *link, bool was_right)
+{
+    if (link->is_told && was_right) {
+        sentinel_order_first(&link->order, link->told_by);
+    } else if (link->is_told) {
+        sentinel_order_last(&link->order, link->told_by);
+    }
+    link->is_told = false;
+}
+
 static void link_drop(struct link *link)
 {
+    link->sentinel = sentinel_cancel(link->sentinel);
     link->dial = dial_cancel(link->dial);
     link->commands = stream_close(link->commands);
     link->messages = stream_close(link->messages);
@@ -30,6 +42,7 @@ void link_fail(struct link *link, const char *why, bool refused)
         (uv_now(link->loop) - link->up_since) * 1000000 >= (uint64_t)BACKOFF_LONGEST) {
         link->backoff.pause = 0;
     }
+    link_judge_sentinel(link, false);
     say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
     link->refused = refused;
     link_drop(link);
@@ -54,20 +67,29 @@ static void on_step_timer(void *context)
 
 /* ---- making a connection ready ---- */
 
-/* False: the link has failed. */
-static bool read_password(struct link *link, char **passwordp)
+/* From the file, if there is one. False: the link has failed. */
+static bool read_password(
+    struct link *link, const char *file, const char *otherwise, char **passwordp)
 {
     char why[SAY_BYTES];
-    const struct database *database = link->database;
-    if (!database->password_file) {
-        *passwordp = memory_string(database->url.password);
+    if (!file) {
+        *passwordp = memory_string(otherwise);
         return true;
     }
-    bool good = secret_read(database->password_file, passwordp, why, sizeof why);
+    bool good = secret_read(file, passwordp, why, sizeof why);
     if (!good) {
         link_fail(link, why, false);
     }
     return good;
+}
+
+static void send_wiped(struct stream *stream, struct text *out)
+{
+    if (out->length > 0) {
+        stream_send(stream, out->bytes, out->length);
+        explicit_bzero(out->bytes, out->length);
+    }
+    text_deinit(out);
 }
 
 static void ready_send(struct link *link, struct stream *stream)
@@ -80,7 +102,8 @@ static void ready_send(struct link *link, struct stream *stream)
         .keys = &link->keys,
     };
     char *password;
-    if (!read_password(link, &password)) {
+    if (!read_password(
+            link, link->database->password_file, link->database->url.password, &password)) {
         return;
     }
     wish.password = password;
@@ -90,19 +113,19 @@ static void ready_send(struct link *link, struct stream *stream)
         ready_messages(&link->ready, &wish, link->info.run_id, &out);
     }
     secret_free(password);
-    stream_send(stream, out.bytes, out.length);
-    explicit_bzero(out.bytes, out.length);
-    text_deinit(&out);
+    send_wiped(stream, &out);
     stream_set_timer(stream, link->timeout);
 }
 
 /* True: it is ready. */
 static bool ready_take(struct link *link, struct stream *stream, const struct resp *reply)
 {
-    enum ready_result result = ready_reply(&link->ready, reply);
+    struct text out = TEXT_INIT;
+    enum ready_result result = ready_reply(&link->ready, reply, &out);
     if (result == READY_FAILED) {
         link_fail(link, link->ready.why, link->ready.refused);
     } else {
+        send_wiped(stream, &out);
         stream_set_timer(stream, link->timeout);
     }
     return result == READY_DONE;
@@ -123,6 +146,7 @@ static void on_messages_reply(void *context, const struct resp *reply)
         link_take_message(link, reply);
     } else if (ready_take(link, link->messages, reply)) {
         link->state = LINK_UP;
+        link_judge_sentinel(link, true);
         link->up_since = uv_now(link->loop);
         link_heartbeat_begin(link);
         link->events->on_ready(link->context, &link->info);
@@ -200,6 +224,31 @@ static void dial_host(struct link *link, const char *host, uint16_t port)
     link->dial = dial_tcp(link->loop, host, port, link->timeout, on_dialed, link);
 }
 
+static void on_told(void *context, const struct sentinel_answer *answer, const char *why)
+{
+    struct link *link = context;
+    link->sentinel = NULL;
+    if (!answer) {
+        link_fail(link, why, false);
+        return;
+    }
+    link->is_told = true;
+    link->told_by = answer->index;
+    dial_host(link, answer->host, answer->port);
+}
+
+static void ask_sentinels(struct link *link)
+{
+    const struct redis_url *url = &link->database->url;
+    char *password;
+    say(link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
+    if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
+        link->sentinel =
+            sentinel_ask(link->loop, url, &link->order, password, link->timeout, on_told, link);
+        secret_free(password);
+    }
+}
+
 static void link_try(struct link *link)
 {
     const struct redis_url *url = &link->database->url;
@@ -208,6 +257,8 @@ static void link_try(struct link *link)
     if (url->scheme == REDIS_UNIX) {
         say(link->info.address, sizeof link->info.address, "%s", url->path);
         link->dial = dial_unix(link->loop, url->path, link->timeout, on_dialed, link);
+    } else if (url->scheme == REDIS_SENTINEL) {
+        ask_sentinels(link);
     } else {
         dial_host(link, url->hosts[0].host, url->hosts[0].port);
     }
@@ -242,6 +293,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);
     assert(fits); /* conf bounds the prefix */
     calls_init(&link->calls);
+    sentinel_order_init(&link->order, options->database->url.n_hosts);
     uv_timer_init(loop, &link->timer);
     link_try(link);
     return link;

@@ -44,8 +44,9 @@ struct link_options {
 /* Starts connecting at once. `name` of the database is for messages of the log only. */
 struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     const struct link_events *events, void *context);
-/* Only while ready. The script's keys are added; `argv` are its ARGV. Copies. The bytes of all calls
- * of one turn of the loop are handed to the kernel together, at its end: before the loop waits. */
+/* Only while ready. The script's keys are added; `argv` are its ARGV. Copies. The bytes of all
+ * calls of one turn of the loop are handed to the kernel together, at its end: before the loop
+ * waits. */
 void link_call(struct link *link, enum script script, size_t argc, const char *const argv[],
     const size_t lengths[], uint64_t tag);
 /* Gives both connections up, as if they had broken; on_down follows. Nothing while it waits for the

@@ -9,6 +9,7 @@
 #include "store/keys.h"
 #include "store/link.h"
 #include "store/ready.h"
+#include "store/sentinel.h"
 #include "store/stream.h"
 
 enum link_state {
@@ -34,7 +35,11 @@ struct link {
     char why[SAY_BYTES];
     bool refused;
 
+    struct sentinel *sentinel; /* one of the two, while it is looking for the server */
     struct dial *dial;
+    struct sentinel_order order;
+    uint8_t told_by; /* the Sentinel that named the master */
+    bool is_told;
     struct stream *commands, *messages; /* or NULL */
     struct ready ready; /* of the one that is being made ready */
     struct link_info info;

@@ -180,9 +180,6 @@ void ready_commands(struct ready *ready, const struct ready_wish *wish, struct t
         add(ready, wish, &kind_select, 0, out);
     }
     add(ready, wish, &kind_info, 0, out);
-    for (size_t i = 0; i < N_SCRIPTS; i++) {
-        add(ready, wish, &kind_load, i, out);
-    }
 }
 
 void ready_messages(
@@ -208,7 +205,7 @@ static void say_error(struct ready *ready, const struct ready_kind *kind, const 
     }
 }
 
-enum ready_result ready_reply(struct ready *ready, const struct resp *reply)
+enum ready_result ready_reply(struct ready *ready, const struct resp *reply, struct text *out)
 {
     const struct ready_step *step = &ready->steps[ready->next];
     if (reply->type == RESP_ERROR) {
@@ -217,6 +214,9 @@ enum ready_result ready_reply(struct ready *ready, const struct resp *reply)
     }
     if (!step->kind->check(ready, step->index, reply)) {
         return READY_FAILED;
+    }
+    for (size_t i = 0; step->kind == &kind_info && i < N_SCRIPTS; i++) {
+        add(ready, NULL, &kind_load, i, out);
     }
     return ++ready->next == ready->n ? READY_DONE : READY_MORE;
 }

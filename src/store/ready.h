@@ -1,5 +1,5 @@
-/* ready.h - what makes a new connection ready: the commands that are sent at once, one after the
- * other, and what their replies must be. Pure. */
+/* ready.h - what makes a new connection ready: the commands that are sent, and what their replies
+ * must be. Pure. */
 #ifndef BERTH_STORE_READY_H
 #define BERTH_STORE_READY_H
 
@@ -37,14 +37,15 @@ struct ready {
     bool refused; /* by guard.h */
 };
 
-/* Of the connection for commands: AUTH, SELECT, INFO, SCRIPT LOAD. Appends the bytes to be sent. */
+/* Of the connection for commands: AUTH, SELECT, INFO; if that is good, SCRIPT LOAD (a server that
+ * wants a password hangs up on whoever says so much without). Appends what is to be sent first. */
 void ready_commands(struct ready *ready, const struct ready_wish *wish, struct text *out);
 /* Of the one for messages, at the server that has this run_id: AUTH, INFO, SUBSCRIBE. */
 void ready_messages(
     struct ready *ready, const struct ready_wish *wish, const char *run_id, struct text *out);
 
 enum ready_result { READY_MORE, READY_DONE, READY_FAILED };
-/* The next reply. */
-enum ready_result ready_reply(struct ready *ready, const struct resp *reply);
+/* The next reply. Appends what is to be sent because of it. */
+enum ready_result ready_reply(struct ready *ready, const struct resp *reply, struct text *out);
 
 #endif

@@ -82,12 +82,13 @@ static void stream_break_with(struct stream *stream, int error)
 static void on_timer(uv_timer_t *timer)
 {
     struct stream *stream = timer->data;
-    if (stream->error) {
-        stream_break_with(stream, stream->error);
-    } else if (!stream->is_overdue) {
-        /* This process may have been stopped, or busy, while the answer was there. */
+    if (!stream->is_overdue) {
+        /* What is there already is read first: an answer that came while this process was stopped,
+         * or why the server does not want to be written to. */
         stream->is_overdue = true;
         uv_timer_start(timer, on_timer, 1, 0);
+    } else if (stream->error) {
+        stream_break_with(stream, stream->error);
     } else {
         stream->is_overdue = false;
         stream->events->on_timer(stream->context);
@@ -108,10 +109,11 @@ void stream_set_timer(struct stream *stream, nanoseconds after)
     }
 }
 
-/* What a function has found that must not call back. */
+/* What was found where nobody may be called back. */
 static void stream_fail_later(struct stream *stream, int error)
 {
     stream->error = error;
+    stream->is_overdue = false;
     uv_timer_start(&stream->timer, on_timer, 0, 0);
 }
 
@@ -134,7 +136,7 @@ static void on_written(uv_write_t *request, int status)
     if (stream->closing) {
         return;
     } else if (status < 0) {
-        stream_break_with(stream, status);
+        stream_fail_later(stream, status);
     } else {
         stream_flush(stream);
     }

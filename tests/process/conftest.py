@@ -22,7 +22,8 @@ from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 
 PROGRAMS = (
-    "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/clock_shim.so")
+    "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/clock_shim.so",
+    "tests/process/link_probe")
 
 
 def reachable_build(build):

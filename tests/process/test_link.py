@@ -1,0 +1,611 @@
+"""The way to Redis: whatever is at its other end, each call is answered once or given up by name, and
+the link comes back."""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, read_line
+from fake_redis import FakeRedis, answer, array, bulk, info
+from fleet_help import RedisServer, clock, needs_redis, redis_server  # noqa: F401 fixtures
+from lines import DEADLINE
+from lost_help import stop_process
+
+OWN = "{berth}:s:0123456789abcdef"
+ALL = "{berth}:all"
+
+
+class Probe:
+    def __init__(self, *options, env=None):
+        self.process = subprocess.Popen(
+            [BUILD / "tests/process/link_probe", *options], bufsize=0, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env={**os.environ, **(env or {})})
+
+    def line(self, timeout=DEADLINE):
+        return read_line(self.process.stdout, timeout)
+
+    def expect(self, *words):
+        """The next line, which begins with these."""
+        line = self.line()
+        assert line.split(" ")[:len(words)] == list(map(str, words)), line
+        return line
+
+    def do(self, *lines):
+        self.process.stdin.write("".join(line + "\n" for line in lines).encode())
+
+    def is_quiet(self, seconds):
+        return not select.select([self.process.stdout], [], [], seconds)[0]
+
+    def close(self):
+        """Everything is closed, nothing is left; what it said last."""
+        self.process.stdin.close()
+        lines = []
+        while not lines or lines[-1]:
+            lines.append(self.line())
+        assert self.process.wait(DEADLINE) == 0
+        assert lines[-2] == "closed"
+        return lines[:-2]
+
+
+@pytest.fixture
+def probe(directory, sanitizer_reports):
+    probes = []
+
+    def start(*options, **more):
+        probes.append(Probe(*options, **more))
+        return probes[-1]
+
+    yield start
+    for probe in probes:
+        if probe.process.poll() is None:
+            probe.close()
+        probe.process.stdout.close()
+
+
+@pytest.fixture
+def fake(directory):
+    server = FakeRedis(directory / "f")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def fake_tcp():
+    server = FakeRedis()
+    yield server
+    server.close()
+
+
+# ---- a real one
+
+
+@needs_redis
+def test_calls_and_messages(redis_server, probe):
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready", redis_server.run_id, redis_server.socket, "")
+    link.do("call renew 7 1 x 0123456789abcdef 1 0")
+    link.expect("reply", 7, "[$hello,$missing]")
+    redis_server.client().publish(OWN, "000000000001 lost 5")
+    link.expect("message", "000000000001", "lost", 5)
+    redis_server.client().publish(ALL, "hello")
+    link.expect("message", "hello")
+    redis_server.client().publish("{berth}:s:another", "no")
+    assert link.close() == []
+
+
+@needs_redis
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_tcp(directory, probe, host):
+    server = RedisServer(directory, port=True)
+    try:
+        link = probe(f"host={host}:{server.port}")
+        assert link.expect("ready", server.run_id).split()[2] == f"{host}:{server.port}"
+        for client in server.client().client_list():
+            assert client["addr"].startswith("127.0.0.1:") or client["addr"].endswith(":0")
+        link.close()
+    finally:
+        server.kill()
+
+
+@needs_redis
+def test_scripts_that_the_server_has_forgotten(redis_server, probe):
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready")
+    redis_server.do("SCRIPT", "FLUSH")
+    redis_server.do("CONFIG", "RESETSTAT")
+    link.do(*(f"call renew {tag} 1 x 0123456789abcdef 1 0" for tag in range(1, 9)))
+    replies = sorted(link.line() for _ in range(8))
+    assert replies == [f"reply {tag} [$hello,$missing]" for tag in range(1, 9)]
+    link.do("call renew 9 1 x 0123456789abcdef 1 0")
+    link.expect("reply", 9, "[$hello,$missing]")
+    counts = redis_server.info("commandstats")
+    assert counts["cmdstat_script|load"]["calls"] == 6
+    assert counts["cmdstat_eval"]["calls"] == 8
+    assert counts["cmdstat_evalsha"]["calls"] == 9
+
+
+@needs_redis
+@pytest.mark.parametrize("kind", ["normal", "pubsub"])
+def test_either_connection_takes_the_other_along(redis_server, probe, kind):
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready")
+    redis_server.do("CLIENT", "KILL", "TYPE", kind)
+    assert "closed by the server" in link.expect("down", 0)
+    link.expect("ready")
+    assert link.close() == []
+    redis_server.ask_until("clients", lambda info: info["connected_clients"] == 1)
+
+
+@needs_redis
+def test_a_reset_that_is_asked_for(redis_server, probe):
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready")
+    link.do("call renew 1 1 x 0123456789abcdef 1 0", "reset", "call renew 2 1 x y 1 0")
+    assert link.expect("down", 0).endswith("asked for")
+    link.expect("ready")
+
+
+@needs_redis
+def test_users_and_passwords(redis_server, probe, directory):
+    where, secret = f"unix={redis_server.socket}", "s3cret/%"
+    client = redis_server.client()
+    client.execute_command("ACL", "SETUSER", "host", "on", f">{secret}", "~{berth}:*", "&{berth}:*",
+                           "-@all", "+evalsha", "+eval", "+script|load", "+info", "+subscribe", "+ping")
+    file = directory / "password"
+    file.write_text(secret + "\n")
+    link = probe(where, "user=host", f"password-file={file}")
+    link.expect("ready")
+    link.close()
+    link = probe(where, "user=host", "password-file=credential:redis-password", "timeout=100",
+                 env={"CREDENTIALS_DIRECTORY": str(directory)})
+    assert link.line() == (f"down 0 {redis_server.socket}: password file credential:redis-password: "
+                           "No such file or directory")
+    file.rename(directory / "redis-password")
+    while not (line := link.line()).startswith("ready"):
+        assert "No such file" in line
+    link.close()
+    for options, why in (
+            (["user=host", "password=wrong"], "AUTH: WRONGPASS: user or password not accepted"),
+            (["password=" + secret], "AUTH: ERR: user or password not accepted"),
+            (["user=host", "password=" + secret, "db=1"], "SELECT: NOPERM this user has no permissions"),
+    ):
+        link = probe(where, *options)
+        line = link.expect("down", 0)
+        assert why in line and secret not in line and "wrong" not in line
+        link.close()
+    client.config_set("requirepass", secret)
+    link = probe(where)
+    assert "INFO: NOAUTH" in link.expect("down", 0)
+
+
+def test_a_password_that_is_repeated_by_the_server(fake, probe):
+    link = probe(fake.where, "user=me", "password=s3cret")
+    peer = fake.accept()
+    assert peer.command() == ["AUTH", "me", "s3cret"]
+    peer.send(b"-ERR unknown command 'AUTH', with args beginning with: 'me' 's3cret'\r\n")
+    assert "s3cret" not in link.expect("down", 0)
+
+
+@needs_redis
+def test_a_database_that_is_not_there(redis_server, probe):
+    link = probe(f"unix={redis_server.socket}", "db=99")
+    assert link.expect("down", 0).endswith("SELECT: ERR DB index is out of range")
+
+
+@needs_redis
+def test_too_many_clients(redis_server, probe):
+    redis_server.do("CONFIG", "SET", "maxclients", 2)
+    with redis_server.client() as first:
+        first.ping()
+        link = probe(f"unix={redis_server.socket}")
+        assert "max number of clients" in link.expect("down", 0)
+        first.config_set("maxclients", 100)
+    while link.line().startswith("down"):
+        pass
+
+
+@needs_redis
+def test_a_server_that_forgets_leases_is_refused(redis_server, probe):
+    client = redis_server.client()
+    client.config_set("maxmemory-policy", "allkeys-lru")
+    link = probe(f"unix={redis_server.socket}")
+    link.expect("ready")
+    client.config_set("maxmemory", "100mb")
+    link.do("reset")
+    link.expect("down", 0)
+    assert "maxmemory-policy is allkeys-lru" in link.expect("down", 1)
+    client.config_set("maxmemory-policy", "volatile-lru")
+    while link.line().startswith("down"):
+        pass
+
+
+# ---- what does not become ready
+
+
+def test_nobody_is_there(directory, probe):
+    link = probe(f"unix={directory}/f")
+    assert link.line() == f"down 0 {directory}/f: cannot connect: no such file or directory"
+    link.expect("down", 0)
+    server = FakeRedis(directory / "f")
+    server.both()
+    while (line := link.line()).startswith("down"):
+        assert "connect" in line
+    assert line.startswith("ready")
+    server.close()
+
+
+def test_a_port_that_is_closed(probe):
+    server = FakeRedis()
+    server.close()
+    link = probe(server.where)
+    assert link.line() == f"down 0 127.0.0.1:{server.port}: cannot connect: connection refused"
+
+
+def test_a_path_that_is_too_long(directory, probe):
+    link = probe(f"unix={directory}/{'x' * 120}")
+    assert link.expect("down", 0).endswith("cannot connect: name too long")
+
+
+def test_a_name_that_is_none(probe):
+    link = probe("host=no..name:6379")
+    assert "cannot look the name up: " in link.expect("down", 0)
+
+
+def test_a_host_that_drops_what_it_is_sent(probe):
+    server = FakeRedis(backlog=0)
+    waiting = [socket.socket() for _ in range(2)]  # the queue of a listener who accepts nobody
+    for sock in waiting:
+        sock.setblocking(False)
+        sock.connect_ex(("127.0.0.1", server.port))
+    link = probe(server.where, "timeout=100")
+    assert link.expect("down", 0).endswith("cannot connect: timed out")
+    link.close()
+    for sock in waiting:
+        sock.close()
+    server.close()
+
+
+def test_silence_instead_of_an_answer(fake, probe):
+    link = probe(fake.where, "timeout=100")
+    first = fake.accept()
+    assert link.expect("down", 0).endswith("no answer in time")
+    assert first.ended()
+    fake.commands()
+    fake.accept()
+    assert link.expect("down", 0).endswith("no answer in time")
+    fake.both()
+    link.expect("ready")
+
+
+def test_half_of_what_makes_it_ready(fake_tcp, probe):
+    link = probe(fake_tcp.where)
+    peer = fake_tcp.accept()
+    while (words := peer.command())[0] != "SCRIPT":
+        peer.send(answer(words))
+    peer.send(answer(words)[:20])
+    peer.reset()
+    assert "connection lost: " in link.expect("down", 0)
+    fake_tcp.both()
+    link.expect("ready")
+
+
+@pytest.mark.parametrize("changes, why", [
+    ({"role": "slave"}, "it is a replica, not the master"),
+    ({"role": "active-replica"}, 'its role is "active-replica", not master'),
+    ({"redis_version": "6.0.16"}, "its version is 6.0.16; 6.2 or later is needed"),
+    ({"redis_mode": "cluster"}, "it is a node of a Redis Cluster"),
+])
+def test_a_server_that_must_not_be_used(fake, probe, changes, why):
+    link = probe(fake.where)
+    fake.accept().ready(("INFO", 1), **changes)
+    assert link.expect("down", 1).endswith(why)
+    fake.both()
+    link.expect("ready")
+
+
+def test_a_warning(fake, probe):
+    link = probe(fake.where)
+    fake.both(connected_slaves=1)
+    assert "min-replicas-to-write" in link.expect("ready")
+
+
+def test_data_that_are_still_being_read(fake, probe):
+    link = probe(fake.where)
+    peer = fake.accept()
+    peer.command()
+    peer.send(b"-LOADING Redis is loading the dataset in memory\r\n")
+    assert "INFO: LOADING" in link.expect("down", 0)
+    fake.both()
+    link.expect("ready")
+
+
+def test_two_servers_behind_one_name(fake, probe):
+    link = probe(fake.where)
+    fake.commands()
+    fake.messages_before = fake.accept()
+    fake.messages_before.ready(("INFO", 1), run_id="b" * 40)
+    assert link.expect("down", 0).endswith("the two connections lead to different servers")
+    fake.both()
+    link.expect("ready")
+
+
+def test_a_channel_that_is_not_permitted(fake, probe):
+    link = probe(fake.where)
+    fake.commands()
+    peer = fake.accept()
+    peer.ready(("INFO", 1))
+    peer.send(b"-NOPERM this user has no permissions to access one of the channels\r\n")
+    assert "SUBSCRIBE: NOPERM" in link.expect("down", 0)
+
+
+def test_words_of_the_server_are_one_line(fake, probe):
+    link = probe(fake.where)
+    peer = fake.accept()
+    peer.send(b"-ERR \x1b[31mred\nline\xff" + b"x" * 5000 + b"\r\n")
+    line = link.expect("down", 0)
+    assert line.isprintable() and line.isascii() and len(line) < 300
+
+
+# ---- what comes when it is up
+
+
+def test_everything_in_pieces(fake, probe):
+    link = probe(fake.where)
+
+    def dribble(peer, n):
+        for _ in range(n):
+            for byte in answer(peer.command()):
+                peer.send(bytes([byte]))
+
+    commands = fake.accept()
+    dribble(commands, 7)
+    messages = fake.accept()
+    dribble(messages, 3)
+    link.expect("ready")
+    link.do("call release 1 x")
+    assert commands.command()[0] == "EVALSHA"
+    for byte in b"*3\r\n:-5\r\n$-1\r\n*2\r\n$0\r\n\r\n+a\r\n":
+        commands.send(bytes([byte]))
+    link.expect("reply", 1, "[-5,_,[$,+a]]")
+
+
+def test_what_is_sent(fake, probe):
+    link = probe(fake.where)
+    commands, messages = fake.both()
+    assert [words[:1] for words in commands.seen] == [["INFO"]] + [["SCRIPT"]] * 6
+    assert [words[1:] for words in messages.seen] == [[], [OWN], [ALL]]
+    link.expect("ready")
+    link.do("call acquire 1 a  b")
+    words = commands.command()
+    assert words[0] == "EVALSHA" and len(words[1]) == 40 and words[2] == "16"
+    assert words[3:5] == ["{berth}:db", "{berth}:sessions"] and words[18] == "{berth}:freed"
+    assert words[19:] == ["a", "", "b"]
+
+
+def test_more_than_the_kernel_takes(fake, probe):
+    link = probe(fake.where)
+    commands, _ = fake.both()
+    link.expect("ready")
+    link.do(*(f"call renew {tag} {'x' * 4000}" for tag in range(300)))
+    link.do("call renew 300 end")
+    for tag in range(300):
+        assert commands.command()[19:] == ["x" * 4000]
+    assert commands.command()[19:] == ["end"]
+    commands.send(b"".join(b":%d\r\n" % tag for tag in range(301)))
+    for tag in range(301):
+        assert link.line() == f"reply {tag} {tag}"
+
+
+def test_calls_that_nobody_answers_are_forgotten(fake_tcp, probe):
+    link = probe(fake_tcp.where)
+    commands, _ = fake_tcp.both()
+    link.expect("ready")
+    link.do("call renew 1 a", "call renew 2 b", "call renew 3 c")
+    for _ in range(3):
+        commands.command()
+    commands.send(b":1\r\n$5\r\nhal")
+    link.expect("reply", 1, 1)
+    commands.reset()
+    link.expect("down", 0)
+    commands, _ = fake_tcp.both()
+    link.expect("ready")
+    link.do("call renew 4 d")
+    assert commands.command()[19:] == ["d"]
+    commands.send(b":4\r\n")
+    link.expect("reply", 4, 4)
+    assert link.close() == []
+
+
+NONSENSE = [
+    b":1\r\n",
+    b"_\r\n",
+    b"#t\r\n",
+    b"%1\r\n+a\r\n+b\r\n",
+    b">2\r\n+message\r\n+x\r\n",
+    b"*1\r\n" * 9,
+    b"*3000000\r\n",
+    b"*-2\r\n",
+    b"$-2\r\n",
+    b"$99999999999999999999\r\n",
+    b":12a\r\n",
+    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    b"\0" * 100,
+    b"+" + b"x" * 70000,
+    array("message", OWN, "x"),
+]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=lambda data: repr(data[:20]))
+@pytest.mark.parametrize("where", [0, 1], ids=["commands", "messages"])
+def test_what_nobody_asked_for(fake, probe, nonsense, where):
+    if where == 1 and nonsense == NONSENSE[-1]:
+        nonsense = array("message", "{berth}:s:another", "x")
+    link = probe(fake.where)
+    peers = fake.both()
+    link.expect("ready")
+    peers[where].send(nonsense)
+    link.expect("down", 0)
+    assert all(peer.ended() for peer in peers)
+    fake.both()
+    link.expect("ready")
+    assert link.close() == []
+
+
+def test_a_reply_without_an_end(fake, probe):
+    """A server gone mad costs 64 MiB, not all of it."""
+    link = probe(fake.where)
+    commands, _ = fake.both()
+    link.expect("ready")
+    link.do("call renew 1 a")
+    commands.command()
+    commands.send(b"$%d\r\n" % (1 << 40))
+    with pytest.raises(OSError):
+        for _ in range(100):
+            commands.send(bytes(1 << 20))
+    link.expect("down", 0)
+
+
+def test_a_heartbeat(fake, probe):
+    link = probe(fake.where, "timeout=100")
+    _, messages = fake.both()
+    link.expect("ready")
+    for _ in range(2):
+        assert messages.command() == ["PING"]
+        messages.send(array("pong", ""))
+    assert messages.command() == ["PING"]
+    assert "PING" in link.expect("down", 0)
+    _, messages = fake.both()
+    link.expect("ready")
+    messages.send(array("pong", ""))
+    assert "not subscribed to" in link.expect("down", 0)
+
+
+def test_an_answer_that_came_while_we_were_stopped(fake, probe):
+    link = probe(fake.where, "timeout=100")
+    _, messages = fake.both()
+    link.expect("ready")
+    assert messages.command() == ["PING"]
+    stop_process(link.process)
+    messages.send(array("pong", ""))
+    time.sleep(0.2)  # its time is over, not ours: there is nothing to be waited for
+    link.process.send_signal(signal.SIGCONT)
+    assert messages.command() == ["PING"]
+    messages.send(array("pong", ""))
+    assert messages.command() == ["PING"]
+
+
+# ---- Sentinel
+
+
+@pytest.fixture
+def sentinels():
+    servers = [FakeRedis(), FakeRedis()]
+    yield servers
+    for server in servers:
+        server.close()
+
+
+def tell(sentinel, where, password=None):
+    peer = sentinel.accept()
+    if password:
+        assert peer.command() == ["AUTH", password]
+        peer.send(b"+OK\r\n")
+    assert peer.command() == ["SENTINEL", "get-master-addr-by-name", "mymaster"]
+    peer.send(array("127.0.0.1", where.port) if where else b"*-1\r\n")
+    assert peer.ended()
+
+
+def test_a_sentinel_that_is_dead_or_does_not_know(fake_tcp, probe, sentinels):
+    dead = FakeRedis()
+    dead.close()
+    first, second = sentinels
+    link = probe(dead.where, first.where, second.where, "master=mymaster")
+    tell(first, None)
+    tell(second, fake_tcp)
+    fake_tcp.both()
+    line = link.expect("ready")
+    assert f"127.0.0.1:{fake_tcp.port}" in line and "min-replicas-to-write" in line
+    link.do("reset")
+    link.expect("down", 0)
+    tell(second, fake_tcp)  # who knew is asked first
+    fake_tcp.both()
+    link.expect("ready")
+
+
+def test_no_sentinel_knows(probe, sentinels):
+    dead = FakeRedis()
+    dead.close()
+    link = probe(dead.where, sentinels[0].where, "master=mymaster", "timeout=200")
+    tell(sentinels[0], None)
+    assert link.line() == (
+        f"down 0 Sentinel, master mymaster: 127.0.0.1:{dead.port}: cannot connect: connection refused; "
+        f"127.0.0.1:{sentinels[0].port}: it does not know this master")
+    peer = sentinels[0].accept()
+    line = link.expect("down", 0)
+    assert peer.ended() and "no answer in time" in line
+    peer = sentinels[0].accept()
+    peer.send(b"-ERR something\r\n")
+    assert "ERR something" in link.expect("down", 0)
+
+
+def test_a_sentinel_that_names_yesterdays_master(fake_tcp, probe, sentinels):
+    old, (stale, fresh) = FakeRedis(), sentinels
+    link = probe(stale.where, fresh.where, "master=mymaster")
+    tell(stale, old)
+    old.accept().ready(("INFO", 1), role="slave")
+    link.expect("down", 1)
+    tell(fresh, fake_tcp)
+    fake_tcp.both()
+    link.expect("ready")
+    link.close()
+    old.close()
+
+
+def test_a_password_for_the_sentinels(fake_tcp, probe, sentinels, directory):
+    (directory / "p").write_text("s3cret\n")
+    link = probe(sentinels[0].where, sentinels[1].where, "master=mymaster",
+                 f"sentinel-password-file={directory}/p", "password=other")
+    peer = sentinels[0].accept()
+    peer.command()
+    peer.send(b"-ERR AUTH s3cret what?\r\n")
+    tell(sentinels[1], fake_tcp, "s3cret")
+    commands, _ = fake_tcp.both()
+    assert commands.seen[0] == ["AUTH", "other"]
+    link.expect("ready")
+
+
+def test_a_sentinel_that_says_nonsense(probe, sentinels):
+    link = probe(sentinels[0].where, "master=mymaster")
+    for nonsense in (array("127.0.0.1"), array("", "1"), array("h", "0"), array("h", "65536"), b":1\r\n"):
+        peer = sentinels[0].accept()
+        peer.command()
+        peer.send(nonsense)
+        assert "not the answer of a Sentinel" in link.expect("down", 0)
+
+
+# ---- the end
+
+
+def test_it_is_closed_at_any_time(directory, probe, fake, fake_tcp):
+    probe(fake_tcp.where).close()
+    probe(fake_tcp.where, "master=mymaster").close()
+    probe("host=localhost:1").close()
+    link = probe(f"unix={directory}/none")
+    link.expect("down", 0)
+    link.close()
+    link = probe(fake.where)
+    fake.commands()
+    link.close()
+    fake.accept()
+    link = probe(fake.where)
+    commands, _ = fake.both()
+    link.expect("ready")
+    link.do("call renew 1 a", "close", "call renew 2 b")
+    assert link.line() == "closed"
+    assert link.process.wait(DEADLINE) == 0
+    assert commands.ended()
