@@ -1,0 +1,84 @@
+/* session_fixture.h - a core and a session with one database that the test itself plays, tersely.
+ *
+ * There is one world in each test. The clock stands still at 1000 s until wait_for() moves it.
+ * Leases have names, one letter or word; in calls and answers "$A" stands for the id of lease A. */
+#ifndef BERTH_TESTS_SESSION_FIXTURE_H
+#define BERTH_TESTS_SESSION_FIXTURE_H
+
+#include "core/fleet.h"
+#include "store/session.h"
+
+#include <criterion/criterion.h>
+
+void world_begin(void);
+/* Ends all leases and frees everything. */
+void world_end(void);
+#define SESSION_SUITE(name) TestSuite(name, .init = world_begin, .fini = world_end)
+
+#define EXPECT(text, expected) cr_assert_str_eq(text, expected)
+#define HAPPENS(expected) cr_assert_str_eq(happened(), expected)
+#define CALL(expected) cr_assert_str_eq(next_call(), expected)
+#define NO_CALL() cr_assert_str_eq(next_call(), "nothing")
+#define NOTICE(expected) cr_assert_str_eq(notice(), expected)
+
+extern struct session *session;
+extern struct core *core;
+extern nanoseconds now;
+
+/* ---- time ---- */
+
+/* Seconds; session_tick() is called then. */
+void wait_for(double seconds);
+/* "never", or in how many seconds. */
+const char *next_deadline(void);
+const char *good_for(void);
+
+/* ---- the link ---- */
+
+void connect_link(void);
+void break_link(const char *why);
+/* What session_wants_reset() says, "" for NULL. */
+const char *reset_wanted(void);
+
+/* "SCRIPT ARGUMENT..." without those that every call begins with (which are checked); an argument
+ * that is empty or has spaces is in quotes; INFO texts are "i". "nothing" if there is none. Texts
+ * are good for a few further calls. */
+const char *next_call(void);
+/* To the oldest call without an answer; each is "WORD...", a number being an integer, 'in quotes'
+ * or
+ * "$A" strings, [ ] a list; "-ERR text" is an error. */
+void answer(const char *text);
+/* To the one `n` after it. */
+void answer_later(size_t n, const char *text);
+/* How many have none. */
+size_t n_unanswered(void);
+void message(const char *text);
+
+/* Connects and says hello, with nothing to list; t0 is now. All definitions are "stored". */
+void go_up(void);
+/* The whole hello, without asserting what is listed, from `begin` on; every lease stays as listed.
+ */
+void say_hello(const char *begin_answer);
+
+/* ---- leases ---- */
+
+/* "s:2 p" and: now (does not want to wait), holder=x, reason=x, priority=n. Resources: semaphores
+ * "s" (limit 3) and "warn" (3, no job is stopped), lock "l", pool "p" (a, b), template "t/" + star.
+ */
+void ask(const char *lease, const char *text);
+void end(const char *lease);
+void drain(bool draining);
+struct lease *lease(const char *name);
+/* "A granted s=0,1; A denied down; A lost lost; A stop lost; A place 3", since the last time. */
+const char *happened(void);
+const char *notice(void);
+/* The next result: "OUTCOME ABOUT rows"; "none". */
+const char *result(void);
+/* The present text of all definitions is another. */
+void redefine(uint32_t limit, uint32_t max_waiters, uint64_t generation);
+const struct definition *definition(const char *name);
+
+/* As it is written down; a session that is new, with that and the same leases. */
+void restart(void);
+
+#endif
