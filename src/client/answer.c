@@ -27,9 +27,15 @@ static const struct {
 } first_words[] = {
     {"ok", ANSWER_OK},
     {"waiting", ANSWER_WAITING},
+    {"pending", ANSWER_PENDING},
     {"error", ANSWER_ERROR},
     {"*", ANSWER_EVENT},
 };
+
+static bool says_why(enum event event)
+{
+    return event != EVENT_GRANTED && event != EVENT_DEADLINE && event != EVENT_WAITING;
+}
 
 void answer_parse(struct answer *answer, char *line)
 {
@@ -50,7 +56,7 @@ void answer_parse(struct answer *answer, char *line)
     } else if (answer->kind == ANSWER_EVENT) {
         answer->event = event_find(word_at(answer, 1));
         answer->lease = lease_at(answer, 2);
-        if (answer->lease[0] && answer->event != EVENT_GRANTED && answer->event != EVENT_DEADLINE) {
+        if (answer->lease[0] && says_why(answer->event)) {
             take_why(answer, 3);
         }
     } else if (answer->kind != ANSWER_OTHER) {

@@ -14,6 +14,7 @@ enum answer_kind {
     ANSWER_OTHER, /* a line within an answer of several lines, or nothing of ours */
     ANSWER_OK,
     ANSWER_WAITING,
+    ANSWER_PENDING,
     ANSWER_ERROR,
     ANSWER_EVENT,
 };
@@ -22,7 +23,7 @@ enum answer_kind {
 struct answer {
     enum answer_kind kind;
     enum event event; /* of ANSWER_EVENT; EVENT_NONE: not known here, to be ignored */
-    const char *lease; /* ok, waiting, events; "" if there is none */
+    const char *lease; /* ok, waiting, pending, events; "" if there is none */
     enum code code; /* error, denied, lost, revoked, expired; CODE_NONE: not known here */
     const char *code_word; /* the same as a word; "" if there is none */
     char *text; /* why, as sent; NULL if not said */

@@ -15,6 +15,8 @@
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
 /* Who gets it sooner than this need not read that it waited, or that berthd was away. */
 #define SAY_AFTER NANOSECONDS_PER_SECOND
+/* A database that is away is away for many, on many hosts. */
+#define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
 
 void asking_init(struct asking *asking, const struct options *options,
     const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now)
@@ -29,18 +31,9 @@ void asking_init(struct asking *asking, const struct options *options,
         .wait_until = options->wait == NEVER ? NEVER : now + options->wait,
         .down_at = now + options->down_after,
         .retry_at = now,
+        .outage = OUTAGE_NONE,
         .waiting.say_at = NEVER,
     };
-}
-
-static nanoseconds earlier(nanoseconds a, nanoseconds b)
-{
-    return a < b ? a : b;
-}
-
-static nanoseconds later(nanoseconds a, nanoseconds b)
-{
-    return a > b ? a : b;
 }
 
 /* Until when -w allows to go on. */
@@ -60,15 +53,21 @@ static enum asking_result refuse(struct asking *asking, int status)
     return ASKING_REFUSED;
 }
 
-void asking_give_up(struct asking *asking)
+static void cancel(struct asking *asking)
 {
     struct request_line line;
-    const struct options *options = asking->options;
-    bool would_outlive_us = options->pid != 0 || options->ttl != NEVER;
-    if (would_outlive_us && asking->state != ASKING_APART) {
+    if (asking->state != ASKING_APART) {
         request_cancel(&line, &asking->wish);
         /* If that fails, berthd has closed. */
         connection_send(asking->connection, line.text, line.length);
+    }
+}
+
+void asking_give_up(struct asking *asking)
+{
+    bool would_outlive_us = asking->options->pid != 0 || asking->options->ttl != NEVER;
+    if (would_outlive_us) {
+        cancel(asking);
     }
 }
 
@@ -83,21 +82,22 @@ static void append_names(char *out, size_t size, const struct options *options)
 
 static enum asking_result time_out(struct asking *asking)
 {
-    bool is_away = asking->state == ASKING_APART && asking->why_down[0];
+    const char *why = asking->outage.why;
     char names[256] = "";
     append_names(names, sizeof names, asking->options);
     if (!asking->options->quiet) {
-        message("timed out waiting for %s%s%s%s", names, is_away ? " (" : "",
-            is_away ? asking->why_down : "", is_away ? ")" : "");
+        message("timed out waiting for %s%s%s%s", names, why[0] ? " (" : "", why,
+            why[0] ? ")" : "");
     }
     asking_give_up(asking);
     return refuse(asking, STATUS_NOT_ACQUIRED);
 }
 
-/* ---- when berthd is not there ---- */
+/* ---- when berthd, or its database, is not there ---- */
 
 static void try_again_later(struct asking *asking, nanoseconds now)
 {
+    asking->backoff.longest = asking->outage.is_of_database ? LONGEST_PAUSE_OF_DATABASE : 0;
     nanoseconds at = backoff_next(&asking->backoff, now, random_bits());
     connection_close(asking->connection);
     asking->state = ASKING_APART;
@@ -105,38 +105,29 @@ static void try_again_later(struct asking *asking, nanoseconds now)
     asking->retry_at = earlier(at, later(asking->down_at, now));
 }
 
-static void say_why_down(struct asking *asking, nanoseconds now)
-{
-    if (asking->was_queued && now - asking->lost_at < SAY_AFTER) {
-        return; /* berthd is started anew: nothing that anybody must know */
-    }
-    if (!asking->options->quiet && !asking->loss_was_said) {
-        message(asking->was_queued ? "lost berthd while waiting; trying again (%s)"
-                                   : "waiting for berthd (%s)",
-            asking->why_down);
-    }
-    asking->loss_was_said = true;
-}
-
-/* asking->why_down is set. */
+/* asking->outage says why. */
 static enum asking_result is_down(struct asking *asking, nanoseconds now)
 {
     bool is_patient = asking->was_queued || asking->options->if_down == IF_DOWN_WAIT;
+    outage_goes_on(&asking->outage, asking->was_queued ? now : asking->started_at);
     if (is_patient && now < patience_end(asking)) {
-        say_why_down(asking, now);
+        if (!asking->options->quiet) {
+            outage_say(&asking->outage, asking->was_queued, now);
+        }
         asking->down_at = NEVER;
         try_again_later(asking, now);
         return ASKING_GOES_ON;
     }
-    if (asking->was_queued) {
+    if (asking->was_queued || (is_patient && asking->outage.is_of_database)) {
         return time_out(asking);
     }
     if (asking->options->if_down == IF_DOWN_RUN) {
+        cancel(asking); /* the job would have it, unknowing, if it is granted in this very moment */
         connection_close(asking->connection);
-        message("%s; running without a lease", asking->why_down);
+        message("%s; running without a lease", asking->outage.why);
         return ASKING_UNLEASED;
     }
-    message("%s", asking->why_down);
+    message("%s", asking->outage.why);
     asking_give_up(asking);
     return refuse(asking, STATUS_DOWN);
 }
@@ -148,14 +139,9 @@ static enum asking_result is_absent(struct asking *asking, nanoseconds now)
     if (asking->was_queued || now >= earlier(asking->down_at, patience_end(asking))) {
         return is_down(asking, now);
     }
+    outage_goes_on(&asking->outage, asking->was_queued ? now : asking->started_at);
     try_again_later(asking, now);
     return ASKING_GOES_ON;
-}
-
-static void set_why_down(struct asking *asking, const char *reason)
-{
-    asking->why_down[0] = '\0';
-    append(asking->why_down, sizeof asking->why_down, "%s", reason);
 }
 
 static enum asking_result is_lost(struct asking *asking, nanoseconds now)
@@ -163,10 +149,7 @@ static enum asking_result is_lost(struct asking *asking, nanoseconds now)
     if (now - asking->opened_at >= GOOD_CONNECTION) {
         backoff_reset(&asking->backoff);
     }
-    if (asking->state == ASKING_QUEUED) {
-        asking->lost_at = now;
-    }
-    set_why_down(asking, "berthd closed the connection");
+    outage_set(&asking->outage, false, "berthd closed the connection");
     return is_absent(asking, now);
 }
 
@@ -200,6 +183,7 @@ static enum asking_result send_request(struct asking *asking, nanoseconds now)
         return refuse(asking, STATUS_USAGE);
     }
     asking->state = ASKING_ASKED;
+    asking->outage.why[0] = '\0';
     if (asking->down_at == NEVER) {
         asking->down_at = now + asking->options->down_after;
     }
@@ -217,7 +201,9 @@ static enum asking_result ask(struct asking *asking, nanoseconds now)
         if (error == EAGAIN) {
             backoff_reset(&asking->backoff); /* a crowd: who pauses for long is never let in */
         }
-        connection_explain(asking->endpoint, error, asking->why_down, sizeof asking->why_down);
+        char reason[512];
+        connection_explain(asking->endpoint, error, reason, sizeof reason);
+        outage_set(&asking->outage, false, reason);
         return is_about ? is_absent(asking, now) : is_down(asking, now);
     }
     asking->opened_at = now;
@@ -230,7 +216,7 @@ static enum asking_result is_nonsense(struct asking *asking, nanoseconds now)
 {
     static const char reason[] = "what listens there does not speak Berth's protocol";
     if (asking->state == ASKING_ASKED && !asking->was_queued) {
-        set_why_down(asking, reason);
+        outage_set(&asking->outage, false, reason);
         return is_down(asking, now);
     }
     message("%s", reason);
@@ -251,7 +237,7 @@ static enum asking_result is_denied(struct asking *asking, struct answer *answer
         return time_out(asking); /* its clock was first */
     }
     if (status == STATUS_DOWN && answer->code != CODE_NONE) {
-        set_why_down(asking, reason);
+        outage_set(&asking->outage, answer->code == CODE_DOWN, reason);
         return is_down(asking, now);
     }
     if (status != STATUS_NOT_ACQUIRED || !asking->options->quiet) {
@@ -270,17 +256,41 @@ static enum asking_result is_granted(
     return ASKING_GRANTED;
 }
 
+/* False: it names none. */
+static bool take_lease(struct asking *asking, const struct answer *answer, enum asking_state state)
+{
+    if (!answer->lease[0]) {
+        return false;
+    }
+    asking->state = state;
+    wish_take_proof(&asking->wish, answer);
+    memset(&asking->waiting, 0, sizeof asking->waiting);
+    memcpy(asking->waiting.lease, answer->lease, strlen(answer->lease) + 1);
+    asking->waiting.say_at = NEVER;
+    return true;
+}
+
+/* Who has once been accepted stays until there is an answer, however long that takes. */
+static enum asking_result is_pending(
+    struct asking *asking, const struct answer *answer, nanoseconds now)
+{
+    if (!take_lease(asking, answer, ASKING_PENDING)) {
+        return is_nonsense(asking, now);
+    }
+    asking->is_fleet = true;
+    if (asking->was_queued) {
+        asking->down_at = NEVER;
+    }
+    return ASKING_GOES_ON;
+}
+
 static enum asking_result is_queued(
     struct asking *asking, const struct answer *answer, nanoseconds now)
 {
-    if (!answer->lease[0]) {
+    if (!take_lease(asking, answer, ASKING_QUEUED)) {
         return is_nonsense(asking, now);
     }
-    asking->state = ASKING_QUEUED;
-    wish_take_proof(&asking->wish, answer);
-    asking->loss_was_said = false;
-    memset(&asking->waiting, 0, sizeof asking->waiting);
-    memcpy(asking->waiting.lease, answer->lease, strlen(answer->lease) + 1);
+    asking->outage = OUTAGE_NONE;
     /* Once is enough: after the connection was lost, the line would say the same. */
     asking->waiting.say_at = asking->options->quiet || asking->was_queued ? NEVER : now + SAY_AFTER;
     asking->was_queued = true;
@@ -291,11 +301,16 @@ static enum asking_result is_queued(
     return ASKING_GOES_ON;
 }
 
-/* The place in the queue is lost; what was wanted is not. */
-static enum asking_result ask_anew(struct asking *asking, nanoseconds now)
+/* What is wanted still is; but from now on it is another request. */
+static void forget_lease(struct asking *asking)
 {
     asking->waiting.lease[0] = '\0';
     asking->wish.once = random_bits();
+}
+
+static enum asking_result ask_anew(struct asking *asking, nanoseconds now)
+{
+    forget_lease(asking);
     return send_request(asking, now);
 }
 
@@ -310,7 +325,7 @@ static enum asking_result is_not_reclaimed(
     bool may_pass = code_table[answer->code].exit_status == STATUS_NOT_ACQUIRED &&
         answer->code != CODE_TIMEOUT && answer->code != CODE_CANCELLED;
     if (may_pass) {
-        set_why_down(asking, answer->code_word);
+        outage_set(&asking->outage, false, answer->code_word);
         return is_absent(asking, now);
     }
     return is_denied(asking, answer, now);
@@ -324,6 +339,8 @@ static enum asking_result take_first_answer(
         return is_granted(asking, answer, now);
     case ANSWER_WAITING:
         return is_queued(asking, answer, now);
+    case ANSWER_PENDING:
+        return is_pending(asking, answer, now);
     case ANSWER_ERROR:
         return (asking->waiting.lease[0] ? is_not_reclaimed : is_denied)(asking, answer, now);
     case ANSWER_EVENT: /* of no lease of ours */
@@ -334,17 +351,37 @@ static enum asking_result take_first_answer(
     return is_nonsense(asking, now);
 }
 
-static enum asking_result take_while_queued(
+static enum asking_result is_denied_later(
+    struct asking *asking, struct answer *answer, nanoseconds now)
+{
+    if (asking->state == ASKING_QUEUED && now - asking->opened_at >= GOOD_CONNECTION) {
+        backoff_reset(&asking->backoff);
+    }
+    forget_lease(asking);
+    return is_denied(asking, answer, now);
+}
+
+static enum asking_result take_event(
+    struct asking *asking, struct answer *answer, nanoseconds now)
+{
+    if (strcmp(answer->lease, asking->waiting.lease) != 0) {
+        return ASKING_GOES_ON;
+    }
+    if (answer->event == EVENT_GRANTED) {
+        return is_granted(asking, answer, now);
+    }
+    if (answer->event == EVENT_DENIED) {
+        return is_denied_later(asking, answer, now);
+    }
+    bool has_place = answer->event == EVENT_WAITING && asking->state == ASKING_PENDING;
+    return has_place ? is_queued(asking, answer, now) : ASKING_GOES_ON;
+}
+
+static enum asking_result take_while_waiting(
     struct asking *asking, struct answer *answer, nanoseconds now)
 {
     if (answer->kind == ANSWER_EVENT) {
-        if (strcmp(answer->lease, asking->waiting.lease) != 0) {
-            return ASKING_GOES_ON;
-        }
-        if (answer->event == EVENT_GRANTED) {
-            return is_granted(asking, answer, now);
-        }
-        return answer->event == EVENT_DENIED ? is_denied(asking, answer, now) : ASKING_GOES_ON;
+        return take_event(asking, answer, now);
     }
     if (asking->waiting.was_asked && waiting_take(&asking->waiting, answer)) {
         asking->waiting.was_asked = false;
@@ -367,13 +404,19 @@ static enum asking_result take_lines(struct asking *asking, nanoseconds now)
             continue;
         }
         answer_parse(&answer, line);
-        result = (asking->state == ASKING_ASKED ? take_first_answer : take_while_queued)(
+        result = (asking->state == ASKING_ASKED ? take_first_answer : take_while_waiting)(
             asking, &answer, now);
     }
     return result;
 }
 
 /* ---- time ---- */
+
+/* With -n there is no wait that could end: an answer that is late is an outage. */
+static nanoseconds pending_end(const struct asking *asking)
+{
+    return asking->options->wait == 0 ? NEVER : patience_end(asking);
+}
 
 nanoseconds asking_deadline(const struct asking *asking)
 {
@@ -382,6 +425,8 @@ nanoseconds asking_deadline(const struct asking *asking)
         return earlier(asking->retry_at, patience_end(asking));
     case ASKING_ASKED:
         return earlier(asking->down_at, patience_end(asking));
+    case ASKING_PENDING:
+        return earlier(asking->down_at, pending_end(asking));
     case ASKING_QUEUED:
         break;
     }
@@ -397,6 +442,14 @@ static void ask_who_holds(struct asking *asking)
     connection_send(asking->connection, line.text, line.length);
 }
 
+static enum asking_result is_undecided(struct asking *asking, nanoseconds now)
+{
+    char reason[512] = "no answer from the database of ";
+    append_names(reason, 256, asking->options);
+    outage_set(&asking->outage, true, reason);
+    return now >= pending_end(asking) ? time_out(asking) : is_down(asking, now);
+}
+
 static enum asking_result take_time(struct asking *asking, nanoseconds now)
 {
     if (now < asking_deadline(asking)) {
@@ -409,11 +462,14 @@ static enum asking_result take_time(struct asking *asking, nanoseconds now)
         ask_who_holds(asking);
         return ASKING_GOES_ON;
     }
+    if (asking->state == ASKING_PENDING) {
+        return is_undecided(asking, now);
+    }
     if (asking->state == ASKING_ASKED) {
-        set_why_down(asking, "berthd does not answer");
+        outage_set(&asking->outage, false, "berthd does not answer");
         return is_down(asking, now);
     }
-    bool was_tried = asking->why_down[0] != '\0';
+    bool was_tried = asking->outage.since != NEVER;
     if (was_tried && now >= earlier(asking->down_at, patience_end(asking))) {
         return is_down(asking, now);
     }

@@ -12,6 +12,7 @@
 #include "client/connection.h"
 #include "client/grant.h"
 #include "client/options.h"
+#include "client/outage.h"
 #include "client/request.h"
 #include "client/waiting.h"
 
@@ -21,6 +22,7 @@
 enum asking_state {
     ASKING_APART, /* no connection; the next try is at asking.retry_at */
     ASKING_ASKED, /* no reply yet */
+    ASKING_PENDING, /* berthd asks a database: no place in a queue yet */
     ASKING_QUEUED,
 };
 
@@ -40,14 +42,13 @@ struct asking {
     struct connection *connection;
     nanoseconds started_at;
     nanoseconds wait_until; /* NEVER, or when -w is over */
-    nanoseconds down_at; /* from then on berthd counts as down; NEVER: it does already */
+    nanoseconds down_at; /* from then on who does not answer counts as down; NEVER: does already */
     nanoseconds opened_at; /* the last connection; 0: there was none */
     nanoseconds retry_at;
-    nanoseconds lost_at; /* the place in the queue has been without a connection since */
+    struct outage outage; /* of what is to be tried again at retry_at */
     struct backoff backoff;
     bool was_queued; /* then --if-down does not hold any more */
-    bool loss_was_said;
-    char why_down[512];
+    bool is_fleet; /* a database has been asked */
     struct waiting waiting; /* has the id of the lease that waits, or "" */
 
     struct grant grant;

@@ -1,7 +1,7 @@
 #include "client/backoff.h"
 
 #define FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
-#define LONGEST_PAUSE NANOSECONDS_PER_SECOND
+#define LONGEST_PAUSE NANOSECONDS_PER_SECOND /* unless it says otherwise */
 
 void backoff_reset(struct backoff *backoff)
 {
@@ -10,13 +10,14 @@ void backoff_reset(struct backoff *backoff)
 
 nanoseconds backoff_next(struct backoff *backoff, nanoseconds now, uint64_t random)
 {
+    nanoseconds longest = backoff->longest != 0 ? backoff->longest : LONGEST_PAUSE;
     if (backoff->pause == 0) {
         backoff->pause = FIRST_PAUSE;
     }
     /* Between half the pause and all of it, so that those who lost berthd together do not come
      * back together. */
-    nanoseconds half = backoff->pause / 2;
+    nanoseconds half = earlier(backoff->pause, longest) / 2;
     nanoseconds at = now + half + (nanoseconds)(random % (uint64_t)half);
-    backoff->pause = backoff->pause * 2 < LONGEST_PAUSE ? backoff->pause * 2 : LONGEST_PAUSE;
+    backoff->pause = earlier(backoff->pause * 2, longest);
     return at;
 }

@@ -1,5 +1,5 @@
 /* backoff.h - when to try again: soon at first, then after twice the time, never after more than a
- * second. Pure: time and chance are passed in. */
+ * second, or what its owner says. Pure: time and chance are passed in. */
 #ifndef BERTH_CLIENT_BACKOFF_H
 #define BERTH_CLIENT_BACKOFF_H
 
@@ -9,6 +9,7 @@
 
 struct backoff {
     nanoseconds pause; /* the longest before the next try; 0: the first one */
+    nanoseconds longest; /* 0: a second */
 };
 
 /* The next pause is a short one again. */

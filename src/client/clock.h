@@ -19,4 +19,14 @@ static inline nanoseconds clock_now(void)
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
+static inline nanoseconds earlier(nanoseconds a, nanoseconds b)
+{
+    return a < b ? a : b;
+}
+
+static inline nanoseconds later(nanoseconds a, nanoseconds b)
+{
+    return a > b ? a : b;
+}
+
 #endif

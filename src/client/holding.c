@@ -10,8 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* At a deadline berthd, which knows more about it, has the first word. */
+/* At a deadline berthd, which knows more about it, has the first word. The units of a fleet's lease
+ * may go to another host whatever we do: a hung berthd may cost no more than a little of the margin
+ * that the deadline leaves (a second at least). */
 #define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
+#define HEAR_FIRST_OF_FLEET (20 * NANOSECONDS_PER_MILLISECOND)
 
 void holding_init_nothing(struct holding *holding)
 {
@@ -28,6 +31,7 @@ void holding_init(struct holding *holding, const struct asking *asking)
         .connection = asking->connection,
         .grant = &asking->grant,
         .wish = asking->wish,
+        .is_fleet = asking->is_fleet,
     };
     stopping_init(&holding->stopping, asking->grant.on_lost, asking->grant.kill_after);
 }
@@ -49,7 +53,7 @@ static void lease_is_gone(struct holding *holding)
 {
     holding->state = HOLDING_NOTHING;
     connection_close(holding->connection);
-    stopping_set_deadline(&holding->stopping, holding->stopping.good_until, NEVER);
+    stopping_drop_deadline(&holding->stopping);
 }
 
 /* It may have been given to somebody else. */
@@ -82,6 +86,8 @@ static void send_bind(struct holding *holding)
 }
 
 /* ---- having it back ---- */
+
+static const char not_known[] = "berthd does not know it any more";
 
 static void say(const struct holding *holding, const char *what)
 {
@@ -152,7 +158,9 @@ static void take_answer(struct holding *holding, struct answer *answer, nanoseco
         is_not_reclaimed(holding, answer, now);
         break;
     case ANSWER_WAITING:
-        lease_is_lost(holding, "berthd does not know it any more");
+        lease_is_lost(holding, not_known);
+        break;
+    case ANSWER_PENDING: /* an event will tell */
         break;
     case ANSWER_EVENT:
     case ANSWER_OTHER:
@@ -163,8 +171,9 @@ static void take_answer(struct holding *holding, struct answer *answer, nanoseco
 
 /* ---- events ---- */
 
-static void take_deadline(struct holding *holding, struct answer *answer)
+static void take_deadline(struct holding *holding, struct answer *answer, nanoseconds now)
 {
+    (void)now;
     uint64_t good_until, stop_at;
     const char *stop = words_find(answer->words, answer->n_words, "stop");
     if (answer->n_words < 4 || !number_parse(answer->words[3], INT64_MAX, &good_until)) {
@@ -176,8 +185,9 @@ static void take_deadline(struct holding *holding, struct answer *answer)
     stopping_set_deadline(&holding->stopping, (nanoseconds)good_until, (nanoseconds)stop_at);
 }
 
-static void take_stop(struct holding *holding, struct answer *answer)
+static void take_stop(struct holding *holding, struct answer *answer, nanoseconds now)
 {
+    (void)now;
     stop_job(holding, why(answer));
 }
 
@@ -188,8 +198,9 @@ static bool is_meant(enum code code)
         code == CODE_MAX_HOLD;
 }
 
-static void take_lost(struct holding *holding, struct answer *answer)
+static void take_lost(struct holding *holding, struct answer *answer, nanoseconds now)
 {
+    (void)now;
     if (!is_meant(answer->code)) {
         lease_is_lost(holding, why(answer));
         return;
@@ -200,7 +211,35 @@ static void take_lost(struct holding *holding, struct answer *answer)
     }
 }
 
-static void (*const event_table[N_EVENTS])(struct holding *, struct answer *) = {
+/* What became of a reclaim whose answer was `pending`: of nothing else. */
+
+static void take_granted(struct holding *holding, struct answer *answer, nanoseconds now)
+{
+    (void)now;
+    if (holding->state == HOLDING_RECLAIMING) {
+        is_reclaimed(holding, answer);
+    }
+}
+
+static void take_denied(struct holding *holding, struct answer *answer, nanoseconds now)
+{
+    if (holding->state == HOLDING_RECLAIMING) {
+        is_not_reclaimed(holding, answer, now);
+    }
+}
+
+static void take_waiting(struct holding *holding, struct answer *answer, nanoseconds now)
+{
+    (void)answer, (void)now;
+    if (holding->state == HOLDING_RECLAIMING) {
+        lease_is_lost(holding, not_known);
+    }
+}
+
+static void (*const event_table[N_EVENTS])(struct holding *, struct answer *, nanoseconds now) = {
+    [EVENT_GRANTED] = take_granted,
+    [EVENT_DENIED] = take_denied,
+    [EVENT_WAITING] = take_waiting,
     [EVENT_LOST] = take_lost,
     [EVENT_REVOKED] = take_stop,
     [EVENT_EXPIRED] = take_stop,
@@ -214,7 +253,7 @@ static void take_line(struct holding *holding, struct answer *answer, nanosecond
             take_answer(holding, answer, now);
         }
     } else if (event_table[answer->event] && strcmp(answer->lease, holding->grant->lease) == 0) {
-        event_table[answer->event](holding, answer);
+        event_table[answer->event](holding, answer, now);
     }
 }
 
@@ -248,7 +287,10 @@ static void read_lines(struct holding *holding, bool readable, nanoseconds now)
 
 static nanoseconds hear_first(const struct holding *holding)
 {
-    return is_connected(holding) ? HEAR_FIRST : 0;
+    if (!is_connected(holding)) {
+        return 0;
+    }
+    return holding->is_fleet ? HEAR_FIRST_OF_FLEET : HEAR_FIRST;
 }
 
 void holding_step(struct holding *holding, bool readable, nanoseconds now)
@@ -260,7 +302,8 @@ void holding_step(struct holding *holding, bool readable, nanoseconds now)
         reclaim(holding, now);
     }
     if (stopping_is_due(&holding->stopping, now - hear_first(holding))) {
-        stop_job(holding, "the time of its lease is over (deadline)");
+        stop_job(holding, holding->is_fleet ? "the lease could not be kept alive (deadline)"
+                                            : "the time of its lease is over (deadline)");
     }
 }
 

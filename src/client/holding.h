@@ -31,6 +31,7 @@ struct holding {
     const struct grant *grant;
     struct wish wish; /* what it was acquired with; later, bound to what it is now */
     bool is_bound_anew; /* by holding_bind() */
+    bool is_fleet; /* kept alive in a database: the deadline is its, and firm */
     struct backoff backoff;
     nanoseconds retry_at;
     struct stopping stopping;

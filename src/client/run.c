@@ -163,10 +163,18 @@ static void run_turn(struct run *run)
 
 static void run_job(struct run *run, const struct environment *environment)
 {
+    /* What came with the grant: after a suspend the lease may be over already, and somebody else may
+     * have what it gave. */
+    holding_step(&run->holding, false, clock_now());
+    if (run->holding.stopping.state != STOPPING_NOT) {
+        child_discard(&run->child);
+        run_over(run, STATUS_STOPPED);
+        holding_release(&run->holding);
+        return;
+    }
     run->job_runs = true;
     terminal_give(&run->terminal, &run->child); /* first: it may read at once */
     child_start(&run->child, environment);
-    holding_step(&run->holding, false, clock_now()); /* there may be lines left */
     while (!run->is_over) {
         run_turn(run);
     }

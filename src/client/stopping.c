@@ -8,16 +8,9 @@
 /* After SIGKILL. What is in the group for longer is a zombie that its parent, outside the group,
  * does not reap, or stuck in the kernel, or another user's. */
 #define LEAVE_AFTER NANOSECONDS_PER_SECOND
-
-static nanoseconds earlier(nanoseconds a, nanoseconds b)
-{
-    return a < b ? a : b;
-}
-
-static nanoseconds later(nanoseconds a, nanoseconds b)
-{
-    return a > b ? a : b;
-}
+/* Of the time between stop and deadline, kept for ending what was sent SIGKILL: an eighth, half of
+ * what berthd plans beyond kill_after. Only who begins late comes to feel it. */
+#define SHARE_OF_THE_KERNEL 8
 
 void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds kill_after)
 {
@@ -25,7 +18,7 @@ void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds 
         .on_lost = on_lost == ON_LOST_NOT_SAID ? ON_LOST_KILL : on_lost,
         .kill_after = kill_after == NEVER ? DEFAULT_KILL_AFTER : kill_after,
         .stop_at = NEVER,
-        .good_until = NEVER,
+        .kill_by = NEVER,
         .kill_at = NEVER,
         .look_at = NEVER,
     };
@@ -33,8 +26,14 @@ void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds 
 
 void stopping_set_deadline(struct stopping *stopping, nanoseconds good_until, nanoseconds stop_at)
 {
-    stopping->good_until = good_until;
+    nanoseconds span = good_until > stop_at ? good_until - stop_at : 0;
+    stopping->kill_by = good_until - span / SHARE_OF_THE_KERNEL;
     stopping->stop_at = stop_at;
+}
+
+void stopping_drop_deadline(struct stopping *stopping)
+{
+    stopping->stop_at = NEVER;
 }
 
 bool stopping_is_due(const struct stopping *stopping, nanoseconds now)
@@ -56,7 +55,7 @@ static enum stopping_action ask(struct stopping *stopping, nanoseconds now)
     stopping->state = STOPPING_ASKED;
     if (stopping->on_lost == ON_LOST_KILL) {
         /* Who begins late, after a suspend, has less time. */
-        stopping->kill_at = earlier(now + stopping->kill_after, later(stopping->good_until, now));
+        stopping->kill_at = earlier(now + stopping->kill_after, later(stopping->kill_by, now));
     }
     return STOPPING_ASK;
 }

@@ -20,7 +20,8 @@ struct stopping {
     enum stopping_state state;
     enum on_lost on_lost; /* never ON_LOST_NOT_SAID */
     nanoseconds kill_after; /* a span */
-    nanoseconds stop_at, good_until; /* of the last deadline; NEVER: none */
+    nanoseconds stop_at; /* of the last deadline; NEVER: none, or done with */
+    nanoseconds kill_by; /* SIGKILL later than this may be too late for it; NEVER: none */
     nanoseconds kill_at; /* STOPPING_ASKED; NEVER: it is not killed */
     nanoseconds leave_at; /* STOPPING_KILLED: what is left of the group cannot be killed */
     nanoseconds look_at; /* NEVER, or when to call again though nothing may have happened */
@@ -44,6 +45,8 @@ void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds 
 
 /* From `stop_at` on it is to be stopped, so that it is gone at `good_until`. */
 void stopping_set_deadline(struct stopping *stopping, nanoseconds good_until, nanoseconds stop_at);
+/* The lease is gone: there is nothing to stop for any more but what has begun, or begins now. */
+void stopping_drop_deadline(struct stopping *stopping);
 
 /* The deadline has come, and it has not begun. */
 bool stopping_is_due(const struct stopping *stopping, nanoseconds now);
