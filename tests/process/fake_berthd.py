@@ -5,8 +5,14 @@ The test itself plays the server: accept() a connection, read its lines, answer.
 
 import os
 import socket
+import time
 
 from lines import DEADLINE, LineSocket
+
+
+def boottime(seconds):
+    """So far from now, as deadlines say it."""
+    return int((time.clock_gettime(time.CLOCK_BOOTTIME) + seconds) * 1e9)
 
 
 class FakeBerthd:
@@ -38,6 +44,12 @@ class FakeBerthd:
         peer, _ = self.asked()
         peer.send(answer + "\n")
         return peer
+
+    def pending(self, *events, lease="1"):
+        """As for a resource of a fleet: the database is asked first."""
+        peer, words = self.asked()
+        peer.send("".join(line + "\n" for line in (f"pending {lease}", *events)))
+        return peer, words
 
     def gone(self):
         """As when the daemon stops: nobody listens, and all connections end."""

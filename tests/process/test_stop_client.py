@@ -8,6 +8,7 @@ import time
 import pytest
 
 from conftest import read_line
+from fake_berthd import boottime
 from lines import DEADLINE
 
 REPORT = [sys.executable, os.path.join(os.path.dirname(__file__), "report_signals.py")]
@@ -25,10 +26,6 @@ def start(berth, fake, command, *args, terms=""):
 def error_of(process, status):
     assert process.wait(DEADLINE) == status
     return process.stderr.read().decode()
-
-
-def boottime(seconds):
-    return int((time.clock_gettime(time.CLOCK_BOOTTIME) + seconds) * 1e9)
 
 
 def group_is_left(group):
