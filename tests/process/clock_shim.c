@@ -1,8 +1,9 @@
-/* clock_shim.c - LD_PRELOAD: a process whose gettimeofday() may be stepped while it runs.
+/* clock_shim.c - LD_PRELOAD: a process whose gettimeofday() may be stepped, or stopped, while it runs.
  *
- * $BERTH_CLOCK_FILE holds one int64 in the machine's byte order: microseconds that are added to what
- * the time really is. fleet_help.Clock writes it. Without the variable the time is what it is. Redis
- * takes all its times of day from here; its monotonic clock is left alone, as by a real step. */
+ * $BERTH_CLOCK_FILE holds two int64 in the machine's byte order: microseconds that are added to what
+ * the time really is; and, unless 0, the microseconds since 1970 that it is instead of that.
+ * fleet_help.Clock writes it. Without the variable the time is what it is. Redis takes all its times
+ * of day from here; its monotonic clock is left alone, as by a real step. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,19 +12,23 @@
 #include <time.h>
 #include <unistd.h>
 
-static const volatile int64_t none;
-static const volatile int64_t *offset = &none;
+struct clock {
+    int64_t offset, instead;
+};
 
-__attribute__((constructor)) static void map_offset(void)
+static const volatile struct clock real;
+static const volatile struct clock *told = &real;
+
+__attribute__((constructor)) static void map_clock(void)
 {
     const char *path = getenv("BERTH_CLOCK_FILE");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0) {
         return;
     }
-    void *map = mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
+    void *map = mmap(NULL, sizeof *told, PROT_READ, MAP_SHARED, file, 0);
     if (map != MAP_FAILED) {
-        offset = map;
+        told = map;
     }
     close(file);
 }
@@ -31,11 +36,15 @@ __attribute__((constructor)) static void map_offset(void)
 int gettimeofday(struct timeval *restrict now, void *restrict zone)
 {
     (void)zone;
-    struct timespec real;
-    if (clock_gettime(CLOCK_REALTIME, &real) < 0) {
+    struct timespec time;
+    if (clock_gettime(CLOCK_REALTIME, &time) < 0) {
         return -1;
     }
-    int64_t microseconds = (int64_t)real.tv_sec * 1000000 + real.tv_nsec / 1000 + *offset;
+    int64_t microseconds = told->instead;
+    if (microseconds == 0) {
+        microseconds = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+    }
+    microseconds += told->offset;
     now->tv_sec = (time_t)(microseconds / 1000000);
     now->tv_usec = (suseconds_t)(microseconds % 1000000);
     return 0;

@@ -43,19 +43,23 @@ class Clock:
 
     def __init__(self, path):
         self.path = path
-        self.path.write_bytes(bytes(8))
+        self.path.write_bytes(bytes(16))
         with open(path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), 8)
+            self.map = mmap.mmap(file.fileno(), 16)
         self.environ = {"LD_PRELOAD": str(SHIM), "BERTH_CLOCK_FILE": str(path)}
 
-    @property
-    def offset(self):
-        """Seconds, so far."""
-        return struct.unpack("q", self.map[:8])[0] / 1e6
+    def told(self):
+        return struct.unpack("qq", self.map)
 
     def step(self, seconds):
         """Forwards, or backwards."""
-        self.map[:8] = struct.pack("q", round((self.offset + seconds) * 1e6))
+        offset, instead = self.told()
+        self.map[:] = struct.pack("qq", round(offset + seconds * 1e6), instead)
+
+    def stand_at(self, milliseconds):
+        """It does not go by itself any more; what was stepped is added."""
+        offset, _ = self.told()
+        self.map[:] = struct.pack("qq", offset, milliseconds * 1000)
 
 
 class RedisServer:

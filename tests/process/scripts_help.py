@@ -1,0 +1,453 @@
+"""For the tests of the Lua scripts themselves: the calls as a daemon makes them (doc/fleet.md has
+their arguments and answers), and what must be true of the data whatever has been called."""
+
+import collections
+import json
+
+from daemon_help import SOURCE
+from fleet_help import redis
+
+WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
+         "events dirty freed").split()
+# What may remain when nobody holds or waits for anything.
+STAY = {"db", "sessions", "session", "definitions", "changes"}
+
+# Those that change data: the fault "broken off after k writes" counts them.
+WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZINCRBY SADD SREM SPOP DEL "
+          "PUBLISH SET UNLINK").split()
+
+# Before a script: it ends with an error after so many writes.
+BREAKS_OFF = """
+local written, writes = 0, {%(writes)s}
+local redis = setmetatable({call = function(command, ...)
+    if writes[string.upper(command)] then
+        if written == %(after)d then
+            error('broken off')
+        end
+        written = written + 1
+    end
+    return redis.call(command, ...)
+end}, {__index = redis})
+"""
+
+
+def breaks_off(after):
+    return BREAKS_OFF % {"after": after, "writes": ", ".join(f"{word} = true" for word in WRITES)}
+
+
+# The packed records, each as {KEY, STATE, TICKET, {NAME, COUNT, TOKEN, UNIT...}...}.
+LEASES = """
+local rows = {}
+local fields = redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+    local record = cmsgpack.unpack(fields[i + 1])
+    local row = {fields[i], record[1], string.format('%.0f', record[4])}
+    for _, claim in ipairs(record[9]) do
+        local words = {claim[1], tostring(claim[2]), string.format('%.0f', claim[3])}
+        for _, unit in ipairs(claim[7]) do
+            words[#words + 1] = unit
+        end
+        row[#row + 1] = words
+    end
+    rows[#rows + 1] = row
+end
+return rows
+"""
+
+
+def source(name):
+    scripts = SOURCE / "src/store/scripts"
+    return (scripts / "common.lua").read_text() + (scripts / f"{name}.lua").read_text()
+
+
+def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,
+               user=0, shared=False):
+    """As berthd writes it."""
+    return json.dumps({
+        "kind": kind, "limit": limit, "select": select, "cooldown": cooldown,
+        "max-waiters": max_waiters, "max-units-per-user": user, "shared": shared,
+        "items": list(items)}, separators=(",", ":"))
+
+
+class Claim(collections.namedtuple("Claim", "name count token units")):
+    """units: a tuple of slots' or items' names; () while it waits."""
+
+
+def parse_claims(text):
+    claims = []
+    for part in text.split("|"):
+        name, count, token, units = part.split(" ")
+        claims.append(Claim(name, int(count), int(token), () if units == "-" else tuple(units.split(","))))
+    return claims
+
+
+def claims_text(claims):
+    return "|".join(f"{one.name} {one.count} {one.token} {','.join(one.units) or '-'}" for one in claims)
+
+
+class Reply:
+    """.word, .due and .grace (ms), .rest: the script's own. Of an acquire of one lease, .word is what
+    became of that."""
+
+    def __init__(self, reply, script):
+        self.word, *rest = reply
+        self.due = self.grace = None
+        if self.word not in ("hello", "stale", "layout"):
+            self.due, self.grace, *rest = rest
+        if script == "acquire" and self.word == "ok" and len(rest) == 3:
+            self.word, *rest = rest
+        self.rest = rest
+
+    def __repr__(self):
+        return f"{self.word} due={self.due} grace={self.grace} {self.rest}"
+
+    @property
+    def claims(self):
+        assert self.word == "granted", self
+        return parse_claims(self.rest[1])
+
+    @property
+    def units(self):
+        """Of the one resource that was asked for."""
+        claim, = self.claims
+        return claim.units
+
+    @property
+    def code(self):
+        assert self.word == "refused", self
+        return self.rest[0]
+
+    @property
+    def position(self):
+        assert self.word == "waiting", self
+        return self.rest[1]
+
+    @property
+    def ticket(self):
+        return int(self.rest[0])
+
+    def rows(self, n, skip=0):
+        """The rest, in rows of n."""
+        rest = self.rest[skip:]
+        assert len(rest) % n == 0, self
+        return [tuple(rest[i:i + n]) for i in range(0, len(rest), n)]
+
+
+class Database:
+    """The scripts on one server."""
+
+    def __init__(self, server, prefix="berth"):
+        self.server = server
+        self.client = server.client()
+        self.prefix = prefix
+        self.keys = [f"{{{prefix}}}:{word}" for word in WORDS]
+        self.key = dict(zip(WORDS, self.keys))
+        self.layout = "1"
+        self.sources = {}
+        self.hashes = {}
+        self.connect()
+
+    def connect(self):
+        """Also after a restart of the server: the scripts, and its run_id."""
+        self.run_id = self.client.info("server")["run_id"]
+
+    def load(self, name):
+        if name not in self.hashes:
+            self.sources[name] = source(name)
+            self.hashes[name] = self.client.script_load(self.sources[name])
+        return self.hashes[name]
+
+    def call(self, name, session, incarnation, *args, before=""):
+        """`before` is Lua that comes first."""
+        argv = [self.layout, self.run_id, session, incarnation, *args]
+        if before:
+            reply = self.client.eval(before + source(name), 16, *self.keys, *argv)
+            return Reply(reply, name)
+        try:
+            return Reply(self.client.evalsha(self.load(name), 16, *self.keys, *argv), name)
+        except redis.exceptions.NoScriptError:
+            return Reply(self.client.eval(self.sources[name], 16, *self.keys, *argv), name)
+
+    # ---- what is there
+
+    def data(self):
+        """{word: what that key has}"""
+        with self.client.pipeline(transaction=True) as pipe:
+            for word in WORDS:
+                if word == "leases":
+                    pipe.eval(LEASES, 1, self.key[word])
+                elif word in ("db", "session", "identities", "definitions", "changes"):
+                    pipe.hgetall(self.key[word])
+                elif word == "dirty":
+                    pipe.smembers(self.key[word])
+                else:
+                    pipe.zrange(self.key[word], 0, -1, withscores=True)
+            return dict(zip(WORDS, pipe.execute()))
+
+    def clock(self):
+        return int(self.client.hget(self.key["db"], "clock"))
+
+    def leftovers(self):
+        """Keys that must be gone when all is idle."""
+        return {word for word in WORDS if word not in STAY and self.client.exists(self.key[word])}
+
+
+class Data:
+    """One look at a database's data, taken apart."""
+
+    def __init__(self, database):
+        self.raw = raw = database.data()
+        self.leases = {key: self.lease(*record) for key, *record in raw["leases"]}
+        self.held = {}  # (name, unit): key
+        for member, _ in raw["held"]:
+            name, unit, key = member.split(" ")
+            self.held.setdefault((name, unit), []).append(key)
+        self.queued = collections.defaultdict(list)  # name: keys, in order
+        self.queues = collections.defaultdict(list)  # key: names
+        for member, _ in raw["queue"]:
+            name, priority, ticket, key = member.split(" ")
+            self.queued[name].append(key)
+            self.queues[key].append(name)
+        self.aside = collections.defaultdict(list)  # key: members
+        for member, _ in raw["aside"]:
+            self.aside[member.split(" ")[-1]].append(member)
+
+    @staticmethod
+    def lease(state, ticket, *claims):
+        return {"state": state, "ticket": int(ticket), "claims": [
+            Claim(name, int(count), int(token), tuple(units)) for name, count, token, *units in claims]}
+
+    def holding(self):
+        return {key for key, lease in self.leases.items() if lease["state"] == "H"}
+
+    def waiting(self):
+        return {key for key, lease in self.leases.items() if lease["state"] == "W"}
+
+    def in_use(self, name):
+        return sum(1 for (of, _), keys in self.held.items() if of == name and keys != ["-"])
+
+    def check(self):
+        """What is always so, between calls of which none was broken off."""
+        for where, keys in self.held.items():
+            assert len(keys) == 1, f"{where} is held by {keys}"
+        expected = {}
+        for key, lease in self.leases.items():
+            for claim in lease["claims"]:
+                if lease["state"] == "H":
+                    assert len(set(claim.units)) == claim.count, (key, lease)
+                    for unit in claim.units:
+                        expected[claim.name, unit.zfill(7) if unit.isdigit() else unit] = [key]
+                else:
+                    assert claim.units == (), (key, lease)
+            names = [claim.name for claim in lease["claims"]]
+            if lease["state"] == "W":
+                assert (sorted(self.queues[key]) == sorted(names)) != (len(self.aside[key]) == 1), (
+                    key, lease, self.queues[key], self.aside[key])
+                assert not (self.queues[key] and self.aside[key])
+            else:
+                assert not self.queues[key] and not self.aside[key], (key, lease)
+        actual = {where: keys for where, keys in self.held.items() if keys != ["-"]}
+        assert actual == expected
+        assert set(self.queues) | set(self.aside) <= set(self.leases)
+        assert {member for member, _ in self.raw["owned"]} == set(self.leases)
+        assert set(self.raw["identities"].values()) <= set(self.leases)
+        resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
+        assert resting == {member for member, _ in self.raw["rest"]}
+        assert not self.raw["dirty"], self.raw["dirty"]
+
+
+class Member:
+    """A daemon, as the database sees it."""
+
+    def __init__(self, database, number, ttl=30000, lag=11000):
+        self.database = database
+        self.session = f"{number:016x}"
+        self.host = f"host{number}"
+        self.ttl, self.lag = ttl, lag
+        self.incarnation = 0
+        self.events = []  # texts, all that have come
+        self.seen = 0  # of these, by new_events()
+        self.acknowledged = 0
+        self.is_new = None
+
+    def call(self, script, *args, before=""):
+        return self.database.call(script, self.session, self.incarnation, *args, before=before)
+
+    def key(self, lease):
+        return f"{self.session}/{lease}"
+
+    # ---- hello
+
+    def begin(self, token=0, ticket=0):
+        reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket)
+        if reply.word == "ok":
+            incarnation, ttl, newest, is_new = reply.rest
+            self.incarnation, self.stored_ttl = int(incarnation), int(ttl)
+            self.is_new = int(is_new) == 1
+            self.acknowledged = min(self.acknowledged, int(newest))  # old data have smaller numbers
+        return reply
+
+    def define(self, definitions, generation=0):
+        """{name: JSON} -> {name: (verdict, JSON)}"""
+        words = [word for name, text in definitions.items() for word in (name, generation, text)]
+        reply = self.call("hello", "define", *words)
+        return {name: (verdict, text) for name, verdict, text in ok(reply).rows(3)}
+
+    def lists(self, *leases):
+        """Rows of list_row(): -> {id: (word, ticket, claims)}"""
+        reply = self.call("hello", "lease", *(word for row in leases for word in row))
+        return {one: (word, int(ticket), [] if claims == "-" else parse_claims(claims))
+                for one, word, ticket, claims in ok(reply).rows(4)}
+
+    def end(self):
+        cursor = ""
+        while True:
+            reply = ok(self.call("hello", "end", cursor))
+            cursor, = reply.rest
+            if cursor == "":
+                return reply
+
+    def hello(self, definitions=None, leases=()):
+        ok(self.begin())
+        if definitions:
+            self.define(definitions)
+        listed = self.lists(*leases) if leases else {}
+        self.end()
+        return listed
+
+    # ---- the rest
+
+    def acquire(self, lease, *claims, nowait=False, priority=0, ticket=0, uid=1000, shared=None,
+                holder="", info="pid=1", before=""):
+        """claims: "NAME", or (NAME, COUNT), or (NAME, COUNT, LIMIT, ANCESTRAL, DEFINITION)."""
+        words = [word for claim in claims for word in claim_words(claim)]
+        return self.call("acquire", lease, int(nowait), priority, ticket, uid,
+                         uid if shared is None else shared, holder, info, len(claims), *words,
+                         before=before)
+
+    def release(self, *leases, before=""):
+        return self.call("release", *leases, before=before)
+
+    def renew(self, before=""):
+        """Takes the events in; acknowledges them the next time."""
+        reply = self.call("renew", self.acknowledged, before=before)
+        if reply.word == "ok":
+            more, *events = reply.rest
+            for number, text in zip(events[::2], events[1::2]):
+                if int(number) > self.acknowledged:
+                    self.acknowledged = int(number)
+                    self.events.append(text)
+        return reply
+
+    def admin(self, *words, before=""):
+        return self.call("admin", *words, before=before)
+
+    def new_events(self):
+        """Those that have come since they were asked for, after one more renewal."""
+        ok(self.renew())
+        new = self.events[self.seen:]
+        self.seen = len(self.events)
+        return new
+
+    def granted(self):
+        """{id: claims} of the grants that have just come."""
+        events = [event.split(" ", 3) for event in self.new_events()]
+        return {words[1]: parse_claims(words[3]) for words in events if words[0] == "granted"}
+
+    def snapshot(self, *names):
+        rows, cursor = [], ""
+        while True:
+            reply = ok(self.call("snapshot", cursor, *names))
+            cursor, *more = reply.rest
+            rows += more
+            if cursor == "":
+                return rows
+
+
+def claim_words(claim):
+    name, count, limit, ancestral, of = (
+        *((claim,) if isinstance(claim, str) else claim), *(None,) * 5)[:5]
+    return name, of or name, count or 1, 1000000 if limit is None else limit, ancestral or 0
+
+
+def ok(reply):
+    assert reply.word == "ok", reply
+    return reply
+
+
+def list_row(lease, state, claims, priority=0, ticket=0, uid=1000, shared=None, holder="", info="pid=1",
+             limits=None):
+    """As `hello lease` takes it: `claims` of Claim."""
+    limits = limits or "|".join(f"{claim.name} 1000000 0" for claim in claims)
+    return (lease, state, priority, ticket, uid, uid if shared is None else shared, holder, info,
+            claims_text(claims), limits)
+
+
+def fifo(data, key_order):
+    """Whether waiting keys are queued in that order, by name."""
+    for name, keys in data.queued.items():
+        wanted = [key for key in key_order if key in keys]
+        assert keys == wanted, (name, keys, wanted)
+
+
+class World:
+    """One server whose time stands still until pass_time(), and its members."""
+
+    START = 1_800_000_000_000  # ms since 1970
+
+    def __init__(self, server, clock):
+        self.server, self.clock = server, clock
+        self.now = self.START
+        clock.stand_at(self.now)
+        self.database = Database(server)
+        self.members = []
+
+    def member(self, definitions=None, hello=True, **options):
+        one = Member(self.database, len(self.members) + 1, **options)
+        self.members.append(one)
+        if hello:
+            one.hello(definitions)
+        return one
+
+    def several(self, n, definitions, **options):
+        """So many, and the database's first grace is over."""
+        made = [self.member(definitions, **options) for _ in range(n)]
+        self.end_grace(*made)
+        return made
+
+    def tick(self, ms):
+        self.now += ms
+        self.clock.stand_at(self.now)
+
+    def pass_time(self, ms, *alive):
+        """In steps that the session clock follows; those who are alive renew."""
+        caller = alive[0] if alive else Member(self.database, 0xffff)
+        step = 1000
+        while ms > 0:
+            self.tick(min(ms, step))
+            ms -= step
+            for one in alive or [caller]:
+                one.renew()
+
+    def end_grace(self, *alive):
+        for _ in range(100):
+            if ok(alive[0].renew()).grace == 0:
+                return
+            self.tick(4000)
+            for one in alive:
+                ok(one.renew())
+        raise AssertionError("the grace does not end")
+
+    def data(self):
+        return Data(self.database)
+
+    def check(self):
+        data = self.data()
+        data.check()
+        return data
+
+    def must_be_empty(self):
+        for one in self.members * 2:  # the second time it acknowledges
+            one.renew()
+        assert not self.database.leftovers(), {
+            word: self.database.data()[word] for word in self.database.leftovers()}

@@ -1,0 +1,842 @@
+"""The Lua scripts on a real Redis: every call and every answer. Time passes only when a test says so."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import Claim, World, definition, list_row, ok
+
+pytestmark = needs_redis
+
+T = 30000
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+def granted(reply, *units):
+    assert reply.word == "granted", reply
+    if units:
+        assert reply.units == units
+    return reply
+
+
+def waits(reply, position):
+    assert reply.position == position
+    return reply
+
+
+def refused(reply, code, name=None):
+    assert reply.code == code, reply
+    if name:
+        assert reply.rest[1] == name
+
+
+# ---- begin, and who may call at all
+
+
+def test_a_new_database_is_in_grace_for_a_ttl_and_the_lag(world):
+    a = world.member(hello=False)
+    reply = ok(a.begin())
+    assert reply.grace == T + 11000
+    assert (a.incarnation, a.stored_ttl, a.is_new) == (1, T, True)
+    a.define({"a": definition()})
+    a.end()
+    waits(a.acquire("1", "a"), 1)
+    refused(a.acquire("2", "a", nowait=True), "grace")
+    world.pass_time(T + 10000, a)
+    assert a.granted() == {}
+    world.pass_time(1000, a)
+    assert list(a.granted()) == ["1"]
+
+
+def test_each_begin_is_the_next_incarnation(world):
+    a, = world.several(1, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    old = a.incarnation
+    ok(a.begin())
+    assert a.incarnation == old + 1 and not a.is_new
+    a.incarnation = old
+    for reply in (a.renew(), a.release("1"), a.acquire("2", "a"), a.call("snapshot", ""),
+                  a.admin("pause", "a", "", ""), a.call("hello", "end", "")):
+        assert reply.word == "stale"
+    assert world.data().holding() == {a.key("1")}
+
+
+def test_who_is_not_known_must_say_hello(world):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "a"), 1)
+    world.pass_time(T + 1000, b)
+    assert list(b.granted()) == ["1"]
+    for reply in (a.renew(), a.release("1"), a.acquire("2", "a")):
+        assert reply.word == "hello"
+    assert world.data().holding() == {b.key("1")}
+    old = a.incarnation
+    ok(a.begin())
+    assert a.is_new and a.incarnation > old
+    assert a.lists(list_row("1", "held", [Claim("a", 1, 1, ("0",))])) == {"1": ("lost", 0, [])}
+
+
+def test_another_layout_is_not_touched(world):
+    a, = world.several(1, {"a": definition()})
+    before = world.database.data()
+    world.database.layout = "2"
+    for reply in (a.renew(), a.begin(), a.acquire("1", "a"), a.release("1"), a.admin("pause", "a", "", "")):
+        assert (reply.word, reply.rest) == ("layout", ["1"])
+    after = world.database.data()
+    assert before == after
+
+
+def test_the_ttl_is_the_databases_while_others_live(world):
+    a = world.member({"a": definition()})
+    b = world.member(hello=False, ttl=60000)
+    ok(b.begin())
+    assert b.stored_ttl == T
+    world.end_grace(b)  # a is gone after it
+    ok(b.begin())
+    assert b.stored_ttl == 60000
+    ok(a.begin())
+    assert a.stored_ttl == 60000
+
+
+# ---- definitions
+
+
+def test_definitions(world):
+    a, b = world.member(), world.member()
+    two, three = definition(limit=2), definition(limit=3)
+    other = definition(limit=2, cooldown=5)
+    assert a.define({"a": two})["a"] == ("stored", two)
+    assert b.define({"a": two})["a"] == ("same", two)
+    assert b.define({"a": three})["a"] == ("limit", two)
+    assert b.define({"a": other})["a"] == ("differs", two)
+    assert b.define({"a": other}, generation=1)["a"] == ("stored", other)
+    assert a.define({"a": two})["a"] == ("newer", other)
+    world.end_grace(a, b)
+    assert f"defined a 1 {other}" in a.events
+    assert [event for event in b.events if event.startswith("defined")] == [f"defined a 0 {two}"]
+
+
+def test_the_smaller_limit_holds(world):
+    a, b = world.several(2, {"a": definition(limit=3)})
+    granted(a.acquire("1", ("a", 1, 2)), "0")
+    granted(a.acquire("2", ("a", 1, 2)), "1")
+    refused(a.acquire("3", ("a", 1, 2), nowait=True), "would-wait")
+    granted(b.acquire("1", ("a", 1, 5)), "2")
+    refused(b.acquire("2", ("a", 1, 5), nowait=True), "would-wait")
+
+
+# ---- acquire, release
+
+
+def test_slots_are_the_lowest(world):
+    a, b = world.several(2, {"a": definition(limit=3)})
+    granted(a.acquire("1", "a"), "0")
+    granted(b.acquire("1", ("a", 2)), "1", "2")
+    ok(a.release("1"))
+    granted(b.acquire("2", "a"), "0")
+    world.check()
+    ok(b.release("1", "2", "never-was"))
+    world.must_be_empty()
+
+
+def test_asked_again_it_is_the_same_answer(world):
+    a, = world.several(1, {"a": definition(limit=2), "b": definition()})
+    first = granted(a.acquire("1", "a", "b"))
+    again = granted(a.acquire("1", "a", "b"))
+    assert first.rest == again.rest
+    waiting = waits(a.acquire("2", "b"), 1)
+    assert waits(a.acquire("2", "b"), 1).rest == waiting.rest
+    ok(a.release("1"))
+    ok(a.release("1"))
+    assert granted(a.acquire("2", "b")).ticket == waiting.ticket
+    assert world.data().holding() == {a.key("2")}
+    ok(a.release("2"))
+    world.must_be_empty()
+
+
+def test_order_over_hosts_and_priority(world):
+    a, b, c = world.several(3, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "a"), 1)
+    waits(c.acquire("1", "a"), 2)
+    waits(a.acquire("2", "a", priority=5), 1)
+    waits(b.acquire("2", "a", priority=-5), 4)
+    waits(c.acquire("2", "a", priority=5), 2)
+    order, holder = [], (a, "1")
+    for _ in range(5):
+        ok(holder[0].release(holder[1]))
+        news = [(member, lease) for member in (a, b, c) for lease in member.granted()]
+        holder, = news
+        order.append((holder[0].session[-1] + holder[1]))
+        world.check()
+    assert order == ["12", "32", "21", "31", "22"]
+
+
+def test_nobody_overtakes(world):
+    a, b = world.several(2, {"a": definition(limit=3)})
+    granted(a.acquire("1", ("a", 2)))
+    waits(b.acquire("1", ("a", 2)), 1)
+    waits(a.acquire("2", "a"), 2)
+    refused(a.acquire("3", "a", nowait=True), "would-wait")
+    ok(a.release("1"))
+    assert set(b.granted()) == {"1"} and set(a.granted()) == {"2"}
+    world.check()
+
+
+def test_a_ticket_that_is_kept(world):
+    """A place that a waiter had elsewhere."""
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    old = waits(a.acquire("2", "a"), 1).ticket
+    waits(b.acquire("1", "a"), 2)
+    ok(a.release("2"))
+    assert waits(a.acquire("3", "a", ticket=old), 1).ticket == old
+
+
+def test_several_resources_all_or_nothing(world):
+    a, b, c = world.several(3, {"a": definition(), "b": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "b", "a"), 1)
+    waits(c.acquire("1", "b"), 2)  # b is free, and spoken for
+    waits(a.acquire("2", "b", "a"), 3)
+    ok(a.release("1"))
+    claims = b.granted()["1"]
+    assert [claim.name for claim in claims] == ["b", "a"]
+    assert not c.granted() and not a.granted()
+    world.check()
+    ok(b.release("1"))
+    assert set(c.granted()) == {"1"} and not a.granted()
+    ok(c.release("1"))
+    assert set(a.granted()) == {"2"}
+    ok(a.release("2"))
+    world.must_be_empty()
+
+
+def test_tokens_and_tickets_grow(world):
+    a, = world.several(1, {"a": definition(limit=4)})
+    replies = [granted(a.acquire(str(i), "a")) for i in range(4)]
+    tokens = [reply.claims[0].token for reply in replies]
+    tickets = [reply.ticket for reply in replies]
+    assert tokens == sorted(set(tokens)) and tickets == sorted(set(tickets))
+    ok(a.begin(token=tokens[-1] + 1000, ticket=tickets[-1] + 1000))
+    a.lists(*(list_row(str(i), "held", reply.claims) for i, reply in enumerate(replies)))
+    a.end()
+    ok(a.release("0"))
+    reply = granted(a.acquire("9", "a"))
+    assert reply.claims[0].token > tokens[-1] + 1000 and reply.ticket > tickets[-1] + 1000
+
+
+@pytest.mark.parametrize("big", [2**53 - 10**6])
+def test_numbers_are_exact(world, big):
+    a, = world.several(1, {"a": definition(limit=4)})
+    ok(a.begin(token=big, ticket=big))
+    a.end()
+    seen = [granted(a.acquire(str(i), "a")) for i in range(3)]
+    tokens = [reply.claims[0].token for reply in seen]
+    assert all(token > big for token in tokens) and len(set(tokens)) == 3
+    data = world.check()
+    assert {lease["claims"][0].token for lease in data.leases.values()} == set(tokens)
+
+
+# ---- refusals
+
+
+def test_what_can_never_be(world):
+    a, = world.several(1, {"a": definition(limit=2), "q": definition(limit=4, user=2), "p":
+                           definition("pool", 0, ("x", "y"))})
+    refused(a.acquire("1", ("a", 3)), "impossible", "a")
+    refused(a.acquire("1", "a", ("q", 3)), "impossible", "q")
+    refused(a.acquire("1", ("p", 3)), "impossible", "p")
+    refused(a.acquire("1", "nowhere"), "unknown", "nowhere")
+    granted(a.acquire("2", ("a", 2)))
+    refused(a.acquire("3", ("a", 1, 1000, 2)), "ancestor", "a")
+    ok(a.release("2"))
+    world.must_be_empty()
+
+
+def test_the_queue_is_full(world):
+    a, b = world.several(2, {"a": definition(max_waiters=2)})
+    granted(a.acquire("1", "a"))
+    waits(a.acquire("2", "a"), 1)
+    waits(b.acquire("1", "a"), 2)
+    refused(b.acquire("2", "a"), "queue-full", "a")
+    ok(a.release("2"))
+    waits(b.acquire("3", "a"), 2)
+
+
+def test_closed(world):
+    a, = world.several(1, {"a": definition(limit=0)})
+    refused(a.acquire("1", "a", nowait=True), "closed", "a")
+    waits(a.acquire("2", "a"), 1)
+    ok(a.admin("limit", "a", "1"))
+    assert set(a.granted()) == {"2"}
+
+
+# ---- identities
+
+
+def test_one_identity_holds_once(world):
+    a, b = world.several(2, {"a": definition(limit=5), "s": definition(limit=5, shared=True)})
+    granted(a.acquire("1", "a", holder="x"))
+    refused(b.acquire("1", "a", holder="x"), "held", "a")
+    granted(b.acquire("2", "a", holder="x", uid=7))  # another's
+    granted(b.acquire("3", "a", holder="y"))
+    granted(a.acquire("4", "s", holder="x", shared="*"))
+    refused(b.acquire("4", "s", holder="x", uid=7, shared="*"), "held", "s")
+    ok(a.release("1"))
+    granted(b.acquire("5", "a", holder="x"))
+    for member in (a, b):
+        ok(member.release(*"12345"))
+    world.must_be_empty()
+
+
+def test_a_waiter_has_its_identity_too(world):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(a.acquire("2", "a", holder="x"), 1)
+    refused(b.acquire("1", "a", holder="x"), "held")
+    ok(a.release("2"))
+    waits(b.acquire("1", "a", holder="x"), 1)
+    ok(a.release("1"))
+    ok(b.release("1"))
+    world.must_be_empty()
+
+
+def test_an_identity_lets_go(world):
+    a, b = world.several(2, {"a": definition(limit=2)})
+    granted(a.acquire("1", "a", holder="x"))
+    refused(b.admin("release", "a", "1000", "", "y"), "not-holder")
+    ok(b.admin("release", "a", "1000", "", "x"))
+    assert a.new_events() == ["release 1"]
+    ok(a.release("1"))
+    ok(b.admin("release", "a", "1000", "", "x"))
+
+
+# ---- quotas
+
+
+def test_units_of_a_user(world):
+    a, b = world.several(2, {"a": definition(limit=4, user=2)})
+    granted(a.acquire("1", "a", uid=1))
+    granted(b.acquire("1", "a", uid=1))
+    refused(a.acquire("2", "a", uid=1, nowait=True), "quota")
+    assert a.acquire("3", "a", uid=1).word == "waiting"
+    granted(b.acquire("2", ("a", 2), uid=2))  # not held up by it
+    assert b.acquire("3", ("a", 2), uid=1).word == "waiting"
+    world.check()
+    ok(b.release("1"))
+    assert set(a.granted()) == {"3"}
+    world.check()
+    ok(a.release("1", "3"))
+    assert set(b.granted()) == {"3"}
+    ok(b.release("2", "3"))
+    world.must_be_empty()
+
+
+# ---- pools
+
+
+def test_items(world):
+    a, b = world.several(2, {"p": definition("pool", 0, ("x", "y", "z"))})
+    granted(a.acquire("1", ("p", 2)), "x", "y")
+    granted(b.acquire("1", "p"), "z")
+    waits(a.acquire("2", "p"), 1)
+    ok(b.release("1"))
+    assert a.granted()["2"][0].units == ("z",)
+    world.check()
+    ok(a.release("1", "2"))
+    world.must_be_empty()
+
+
+def test_the_least_recently_used(world):
+    a, = world.several(1, {"p": definition("pool", 0, ("x", "y", "z"), select="lru")})
+    granted(a.acquire("1", "p"), "x")
+    ok(a.release("1"))
+    granted(a.acquire("2", "p"), "y")
+    granted(a.acquire("3", "p"), "z")
+    granted(a.acquire("4", "p"), "x")
+    ok(a.release("3"))
+    ok(a.release("2"))
+    granted(a.acquire("5", ("p", 2)), "z", "y")
+
+
+def test_at_random_each_comes_once(world):
+    a, = world.several(1, {"p": definition("pool", 0, tuple("abcdefgh"), select="random")})
+    seen = set()
+    for i in range(8):
+        seen.update(granted(a.acquire(str(i), "p")).units)
+        world.tick(7)
+    assert seen == set("abcdefgh")
+
+
+# ---- cooldown
+
+
+def test_a_unit_rests(world):
+    a, b = world.several(2, {"a": definition(cooldown=3000), "p": definition("pool", 0, ("x", "y"), cooldown=500)})
+    granted(a.acquire("1", "a"))
+    granted(a.acquire("2", "p"), "x")
+    waits(b.acquire("1", "a"), 1)
+    ok(a.release("1", "2"))
+    granted(a.acquire("3", "p"), "y")
+    assert ok(b.renew()).due in (500, 501)
+    world.check()
+    world.tick(2999)
+    assert not b.granted()
+    world.tick(1)
+    ok(a.renew())
+    assert set(b.granted()) == {"1"}
+    granted(a.acquire("4", "p"), "x")
+    ok(b.release("1"))
+    ok(a.release("3", "4"))
+    world.tick(5000)
+    ok(a.renew())
+    world.must_be_empty()
+
+
+# ---- operators
+
+
+def test_pause(world):
+    a, b = world.several(2, {"a": definition(limit=2), "b": definition(limit=2)})
+    granted(a.acquire("1", "a"))
+    ok(b.admin("pause", "a", "", "why"))
+    assert any(event.startswith("changed a ") for event in a.new_events())
+    refused(a.acquire("2", "a", nowait=True), "paused", "a")
+    waits(a.acquire("3", "a"), 1)
+    assert b.acquire("3", "a", "b").word == "waiting"
+    granted(b.acquire("4", ("b", 2)))  # not held up by who waits for both
+    world.check()
+    ok(a.release("1"))
+    assert not a.granted()
+    ok(b.release("4"))
+    ok(b.admin("resume", "a"))
+    assert set(a.granted()) == {"3"}
+    assert set(b.granted()) == {"3"}
+    world.check()
+
+
+def test_limits(world):
+    a, b = world.several(2, {"a": definition(limit=2), "p": definition("pool", 0, "x"), "l": definition("lock")})
+    granted(a.acquire("1", ("a", 2)))
+    waits(b.acquire("1", "a"), 1)
+    ok(b.admin("limit", "a", "3"))
+    assert b.granted()["1"][0].units == ("2",)
+    ok(b.admin("limit", "a", "1"))
+    data = world.check()
+    assert data.in_use("a") == 3
+    waits(b.acquire("2", "a"), 1)
+    ok(a.release("1"))
+    assert not b.granted()
+    ok(b.release("1"))
+    assert b.granted()["2"][0].units == ("0",)
+    refused(b.admin("limit", "p", "3"), "kind")
+    refused(b.admin("limit", "l", "2"), "kind")
+    refused(b.admin("limit", "nowhere", "2"), "unknown")
+    ok(b.admin("reset", "a"))
+    granted(b.acquire("3", "a"), "1")
+
+
+def test_reserved_units(world):
+    a, b = world.several(2, {"a": definition(limit=3), "p": definition("pool", 0, ("x", "y"))})
+    ok(a.admin("reserve", "a", "1", "for tests"))
+    granted(a.acquire("1", ("a", 2)), "0", "2")
+    refused(a.acquire("2", "a", nowait=True), "would-wait")
+    waits(b.acquire("2", "a"), 1)
+    ok(a.admin("add", "a", "1"))
+    assert b.granted()["2"][0].units == ("1",)
+    ok(a.admin("reserve", "p", "x", ""))
+    granted(a.acquire("3", "p"), "y")
+    refused(a.admin("reserve", "p", "z", ""), "unknown")
+    refused(a.admin("reserve", "a", "3", ""), "unknown")
+    rows = {row[1]: row for row in a.snapshot() if row[0] == "resource"}
+    assert (rows["p"][4], rows["p"][5]) == ("1", "0")
+    assert rows["p"][13] == "x,"
+
+
+def test_items_come_and_go(world):
+    a, b = world.several(2, {"p": definition("pool", 0, ("x", "y")), "a": definition()})
+    granted(a.acquire("1", ("p", 2)))
+    waits(b.acquire("1", "p"), 1)
+    ok(a.admin("add", "p", "z"))
+    assert b.granted()["1"][0].units == ("z",)
+    ok(a.admin("remove", "p", "x"))
+    waits(b.acquire("2", "p"), 1)
+    ok(a.release("1"))
+    assert b.granted()["2"][0].units == ("y",)
+    refused(a.acquire("3", "p", nowait=True), "would-wait")
+    refused(a.admin("remove", "p", "x"), "unknown")
+    refused(a.admin("add", "a", "7"), "kind")
+    refused(a.admin("remove", "a", "0"), "kind")
+    ok(a.admin("reset", "p"))
+    waits(a.acquire("3", "p"), 1)  # z is in use, though it is not of it any more
+    ok(b.release("1"))
+    assert a.granted()["3"][0].units == ("x",)
+    world.check()
+
+
+def test_revoke_and_drop_are_told_its_daemon(world):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    ok(b.admin("revoke", a.key("1")))
+    ok(b.admin("drop", a.key("1")))
+    assert a.new_events() == ["revoke 1", "drop 1"]
+    refused(b.admin("revoke", a.key("2")), "unknown")
+
+
+def test_changes_are_listed_again(world):
+    """After a loss the newest of what any daemon knows holds, whoever comes first."""
+    text = {"a": definition(limit=2)}
+    a, b = world.several(2, text)
+    ok(a.admin("limit", "a", "1"))
+    ok(b.admin("pause", "a", "", "x"))
+    changes = [event.split(" ", 3) for event in a.new_events() if event.startswith("changed")]
+    (_, _, first, old), (_, _, second, new) = changes
+    assert int(second) > int(first)
+    world.database.client.flushall()
+    ok(a.begin())
+    a.define(text)
+    ok(a.call("hello", "change", "a", first, old))
+    ok(b.begin())
+    assert ok(b.call("hello", "change", "a", second, new)).rest == []
+    assert f"changed a {second} {new}" in a.new_events()
+    assert ok(a.call("hello", "change", "a", first, old)).rest == ["a", second, new]
+    ok(a.admin("resume", "a"))
+    assert int(world.database.client.hget(world.database.key["changes"], "a").split(" ")[0]) > int(second)
+
+
+# ---- renew and events
+
+
+def test_events_come_until_they_are_acknowledged(world):
+    a, b = world.several(2, {"a": definition(limit=300)})
+    granted(a.acquire("all", ("a", 300)))
+    for i in range(250):
+        b.acquire(str(i), "a")
+    ok(a.release("all"))
+    first = ok(b.call("renew", b.acknowledged))
+    again = ok(b.call("renew", b.acknowledged))
+    assert first.rest == again.rest and first.rest[0] == 1
+    grants = []
+    while len(grants) < 250:
+        before = len(b.events)
+        reply = ok(b.renew())
+        assert len(b.events) - before <= 100
+        grants += [event.split(" ")[1] for event in b.events[before:] if event.startswith("granted")]
+    assert grants == [str(i) for i in range(250)]
+    ok(b.renew())
+    assert not world.database.client.exists(world.database.key["events"])
+    assert reply.rest[0] in (0, 1)
+
+
+def test_events_are_published_once_and_only_to_their_session(world):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    b.acquire("1", "a")
+    with world.server.client().pubsub() as listener:
+        listener.psubscribe("*")
+        assert listener.get_message(timeout=5)["type"] == "psubscribe"
+        ok(a.release("1"))
+        message = listener.get_message(timeout=5)
+        assert message["channel"] == f"{{berth}}:s:{b.session}"
+        number, text = message["data"].split(" ", 1)
+        assert len(number) == 12 and text.startswith("granted 1 ")
+        assert listener.get_message(timeout=0) is None
+        assert text in b.new_events()
+
+
+# ---- time
+
+
+def test_due_says_when_somebody_must_ask(world):
+    a, b, c = world.several(3, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    assert ok(a.renew()).due == -1  # nobody waits
+    reply = waits(b.acquire("1", "a"), 1)
+    assert 0 < reply.due <= T + 1
+    world.pass_time(10000, b, c)
+    assert 0 < ok(b.renew()).due <= T - 10000 + 1
+    world.pass_time(20001, b)
+    assert set(b.granted()) == {"1"}
+
+
+def test_a_dead_host_is_forgotten(world):
+    a, b = world.several(2, {"a": definition(limit=3), "t/*": definition(), "q": definition(limit=3, user=2)})
+    for i in range(3):
+        granted(a.acquire(str(i), "a", "q", holder=f"h{i}", uid=i))
+    granted(a.acquire("t", ("t/x", 1, None, None, "t/*")))
+    for i in range(10, 14):
+        a.acquire(str(i), "a", holder=f"h{i}")
+    world.pass_time(T + 1000, b)
+    ok(b.renew())
+    world.must_be_empty()
+    assert set(world.database.data()["session"]) == {b.session, f"n:{b.session}"} - (
+        set() if f"n:{b.session}" in world.database.data()["session"] else {f"n:{b.session}"})
+
+
+@pytest.mark.parametrize("step", [3, -3, 26, -26, 120, -120, 3600, -3600])
+def test_a_step_of_the_clock_expires_nobody(world, clock, step):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "a"), 1)
+    for _ in range(2):  # renewals each T/6, as daemons do
+        world.tick(T // 6)
+        ok(a.renew())
+        ok(b.renew())
+    clock.step(step)
+    ok(b.renew())
+    assert not b.granted()
+    for _ in range(6):
+        world.tick(T // 6)
+        ok(a.renew())
+        ok(b.renew())
+    assert not b.granted()
+    world.pass_time(T + 1000, b)  # and afterwards it still does its work
+    assert set(b.granted()) == {"1"}
+
+
+# ---- grace: Redis forgets
+
+
+def test_nothing_is_granted_until_all_are_back(world):
+    a, b = world.several(2, {"a": definition(limit=2)})
+    first = granted(a.acquire("1", "a"))
+    second = granted(b.acquire("1", "a"))
+    third = waits(a.acquire("2", "a"), 1).ticket
+    world.database.client.flushall()
+    for reply in (a.renew(), b.acquire("3", "a"), b.release("1")):
+        assert reply.word == "hello"
+    listed = b.hello({"a": definition(limit=2)}, [list_row("1", "held", second.claims, ticket=second.ticket)])
+    assert listed["1"] == ("held", second.ticket, second.claims)
+    assert b.acquire("9", "a").word == "waiting"
+    listed = a.hello({"a": definition(limit=2)}, [
+        list_row("1", "held", first.claims, ticket=first.ticket),
+        list_row("2", "waiting", [Claim("a", 1, 0, ())], ticket=third)])
+    assert listed["1"] == ("held", first.ticket, first.claims)
+    assert listed["2"] == ("waiting", third, [])
+    world.end_grace(a, b)
+    data = world.check()
+    assert data.holding() == {a.key("1"), b.key("1")}
+    assert data.queued["a"] == [a.key("2"), b.key("9")]
+    ok(b.release("1"))
+    assert set(a.granted()) == {"2"}
+
+
+@pytest.mark.parametrize("how", ["restart", "replid"])
+def test_old_data_come_back(world, directory, how):
+    """What was released since is there again, what was granted since is not: the holders' lists
+    put it right, and the larger token wins."""
+    a, b = world.several(2, {"a": definition(limit=3)})
+    old = granted(a.acquire("1", ("a", 2)), "0", "1")
+    kept = granted(b.acquire("0", "a"), "2")
+    world.server.save(directory / "old.rdb")
+    ok(a.release("1"))
+    new = granted(b.acquire("1", "a"), "0")
+    if how == "restart":
+        world.server.restart(directory / "old.rdb")
+    else:  # as after a failover there and back
+        world.database.client.execute_command("FLUSHALL")
+        world.server.restart(directory / "old.rdb")
+        world.database.connect()
+        world.database.client.hset(world.database.key["db"], "run", world.database.run_id)
+        world.database.client.execute_command("DEBUG", "CHANGE-REPL-ID")
+    world.database.connect()
+    assert a.renew().word == "hello"
+    assert b.renew().word == "hello"
+    listed = b.hello(None, [list_row("0", "held", kept.claims, ticket=kept.ticket),
+                            list_row("1", "held", new.claims, ticket=new.ticket)])
+    assert listed == {"0": ("held", kept.ticket, kept.claims), "1": ("held", new.ticket, new.claims)}
+    a.hello(None)
+    world.end_grace(a, b)
+    data = world.check()
+    assert data.holding() == {b.key("0"), b.key("1")}
+    assert data.in_use("a") == 2
+    later = granted(a.acquire("2", "a"), "1")
+    assert later.claims[0].token > new.claims[0].token > old.claims[0].token
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_of_two_who_have_a_unit_the_later_one(world, first):
+    a, b = world.several(2, {"a": definition(limit=3)})
+    old, new = Claim("a", 1, 10, ("1",)), Claim("a", 1, 20, ("1",))
+    world.database.client.flushall()
+    rows = {"old": (a, "1", old), "new": (b, "1", new)}
+    for which in (first, {"old": "new", "new": "old"}[first]):
+        member, lease, claim = rows[which]
+        ok(member.begin())
+        member.define({"a": definition(limit=3)})
+        word, *_ = member.lists(list_row(lease, "held", [claim]))[lease]
+        assert word == ("lost" if which == "old" and first == "new" else "held")
+        member.end()
+    world.end_grace(a, b)
+    assert world.check().holding() == {b.key("1")}
+    assert ("lost 1" in a.events) == (first == "old")
+    assert granted(a.acquire("9", "a")).claims[0].token > 20
+
+
+def test_who_does_not_come_back_is_gone_at_the_end_of_the_grace(world, directory):
+    a, b = world.several(2, {"a": definition()})
+    granted(a.acquire("1", "a"))
+    waits(b.acquire("1", "a"), 1)
+    world.server.save(directory / "old.rdb")
+    world.server.restart(directory / "old.rdb")
+    world.database.connect()
+    assert b.renew().word == "hello"
+    b.hello(None, [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=2)])
+    world.pass_time(T + 10000, b)
+    assert world.data().holding() == {a.key("1")} and not b.granted()
+    world.pass_time(2000, b)
+    assert set(b.granted()) == {"1"}
+
+
+def test_what_is_not_listed_is_dropped(world):
+    a, b = world.several(2, {"a": definition(limit=450)})
+    replies = [granted(a.acquire(str(i), "a")) for i in range(450)]
+    waits(b.acquire("1", "a"), 1)
+    ok(a.begin())
+    assert a.renew().word == "ok"  # lives on meanwhile
+    assert a.lists(*(list_row(str(i), "held", replies[i].claims) for i in range(1, 100)))["5"][0] == "held"
+    assert not b.granted()
+    a.end()
+    assert set(b.granted()) == {"1"}
+    assert len(world.check().holding()) == 100
+
+
+def test_a_grace_during_a_grace_begins_anew(world):
+    a, b = world.several(2, {"a": definition()})
+    world.database.client.flushall()
+    a.hello({"a": definition()})
+    world.pass_time(20000, a)
+    world.server.restart()
+    world.database.connect()
+    assert a.renew().word == "hello"
+    assert ok(a.begin()).grace == T + 11000
+
+
+def test_waiting_and_holding_again_after_the_loss_of_a_session_alone(world):
+    """A session that expired while nothing else did: held leases are lost, waiters queue anew."""
+    a, b = world.several(2, {"a": definition(limit=2)})
+    held = granted(a.acquire("1", ("a", 2)))
+    ticket = waits(a.acquire("2", "a"), 1).ticket
+    world.pass_time(T + 1000, b)
+    assert a.renew().word == "hello"
+    listed = a.hello(None, [list_row("1", "held", held.claims),
+                            list_row("2", "waiting", [Claim("a", 1, 0, ())], ticket=ticket)])
+    assert listed["1"] == ("lost", 0, [])
+    assert listed["2"][:2] == ("waiting", ticket) or listed["2"][0] == "held"
+    assert set(a.granted()) | {lease for lease, row in listed.items() if row[0] == "held"} == {"2"}
+
+
+# ---- Redis has its own troubles
+
+
+def test_full_memory(world):
+    a, b = world.several(2, {"a": definition(limit=2)})
+    granted(a.acquire("1", "a"))
+    granted(a.acquire("2", "a"))
+    waits(b.acquire("1", "a"), 1)
+    client = world.database.client
+    before = client.zrange(world.database.key["held"], 0, -1)
+    client.config_set("maxmemory", "1mb")
+    with pytest.raises(Exception, match="OOM|used memory"):
+        a.acquire("3", "a")
+    assert client.zrange(world.database.key["held"], 0, -1) == before
+    assert client.hlen(world.database.key["leases"]) == 3
+    world.tick(1000)
+    ok(a.renew())
+    ok(a.release("1"))
+    assert set(b.granted()) == {"1"}
+    world.tick(1000)
+    ok(b.renew())
+    client.config_set("maxmemory", "0")
+    ok(a.release("2"))
+    ok(b.release("1"))
+    ok(b.renew())
+    world.must_be_empty()
+
+
+def test_forgotten_scripts(world):
+    a, = world.several(1, {"a": definition()})
+    world.database.client.script_flush()
+    granted(a.acquire("1", "a"))
+    world.database.client.script_flush()
+    ok(a.release("1"))
+
+
+# ---- size
+
+
+def test_the_end_of_a_large_host_is_done_in_parts(world):
+    a, b = world.several(2, {"a": definition(limit=10000)})
+    for i in range(10000):
+        a.acquire(f"{i:x}", "a")
+    assert world.data().in_use("a") == 10000
+    world.pass_time(T - 1000, b)
+    client = world.database.client
+    client.config_set("slowlog-log-slower-than", 0)
+    client.config_set("slowlog-max-len", 10000)
+    client.slowlog_reset()
+    calls = 0
+    world.tick(2000)
+    while world.database.client.exists(world.database.key["held"]):
+        ok(b.renew())
+        calls += 1
+        assert calls < 1000
+    slowest = max(entry["duration"] for entry in client.slowlog_get(10000))
+    assert calls > 20
+    print(f"{calls} calls, the slowest {slowest} us")
+    assert slowest < 50000  # microseconds; 3000 where nothing else runs
+    world.must_be_empty()
+
+
+def test_idle_instances_leave_nothing(world):
+    a, = world.several(1, {"t/*": definition(limit=5, user=3), "p/*": definition("pool", 0, ("x", "y"), select="lru")})
+    n = 2500
+    for i in range(n):
+        for of in ("t/*", "p/*"):
+            a.acquire(f"{of[0]}{i}", (f"{of[:-1]}{i}", 1, None, None, of), holder=f"h{i}")
+        if i % 50 == 49:
+            ok(a.release(*(f"{kind}{k}" for kind in "tp" for k in range(i - 49, i + 1))))
+    world.must_be_empty()
+    assert len(world.database.data()["session"]) <= 2 and len(world.database.data()["definitions"]) == 2
+
+
+# ---- looking
+
+
+def test_snapshot(world):
+    a, b = world.several(2, {"a": definition(limit=2, cooldown=9000), "p": definition("pool", 0, ("x", "y")),
+                             "t/*": definition()})
+    first = granted(a.acquire("1", ("a", 2), holder="me", info="pid=5", uid=3, priority=4))
+    second = waits(b.acquire("1", "a", uid=4, info="pid=6"), 1)
+    granted(b.acquire("2", ("t/x", 1, None, None, "t/*")))
+    ok(a.admin("pause", "p", "", "a%20b"))
+    rows = b.snapshot()
+    resources = {row[1]: row[2:] for row in rows if row[0] == "resource"}
+    assert resources["a"] == ["semaphore", "2", "2", "0", "1", "0", "0", "", "a", "", "", ""]
+    assert resources["p"] == ["pool", "2", "0", "0", "0", "0", "1", "a%20b", "p", "", "x,y", ""]
+    assert resources["t/x"][:4] == ["semaphore", "1", "1", "0"] and resources["t/x"][8] == "t/*"
+    assert set(resources) == {"a", "p", "t/x"}
+    token = str(first.claims[0].token)
+    assert ["holder", "a", a.key("1"), str(first.ticket), "4", "3", "me", "pid=5", "2", token, "0,1", "host1"] in rows
+    assert ["waiter", "a", b.key("1"), str(second.ticket), "0", "4", "", "pid=6", "1", "1", "host2"] in rows
+    sessions = {row[1]: row[2:] for row in rows if row[0] == "session"}
+    assert sessions[a.session][0] == "host1" and 0 < int(sessions[a.session][1]) <= T
+    assert [row for row in b.snapshot("t/x") if row[0] == "resource"] == [
+        ["resource", "t/x", *resources["t/x"]]]
+    ok(a.release("1"))
+    rows = b.snapshot("a")
+    assert rows[0][3:9] == ["2", "0", "0", "1", "2", "0"]
+
+
+def test_a_large_snapshot_comes_in_pages(world):
+    a, = world.several(1, {"t/*": definition()})
+    for i in range(500):
+        a.acquire(str(i), (f"t/{i}", 1, None, None, "t/*"))
+    rows = a.snapshot()
+    names = [row[1] for row in rows if row[0] == "resource"]
+    assert len(names) == len(set(names)) == 500
+    assert len([row for row in rows if row[0] == "holder"]) == 500
