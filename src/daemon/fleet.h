@@ -5,6 +5,7 @@
 #define BERTH_DAEMON_FLEET_H
 
 #include "core/core.h"
+#include "store/link.h"
 #include "store/session.h"
 
 struct conn;
@@ -13,10 +14,12 @@ struct fleet;
 
 /* From server->conf: one for each database of the file, none if there is none. Before recovery;
  * nothing is connected yet. */
-void fleet_init(struct server *server);
+void fleet_init(struct server *server, const char *socket_path);
 /* After recovery: links are made. */
 void fleet_start(struct server *server);
-/* Calls nobody back any more; the loop closes the rest. */
+/* From here on no database hears anything of us, so that the leases live on there for the next
+ * berthd. The loop closes the rest. */
+void fleet_stop(struct server *server);
 void fleet_deinit(struct server *server);
 
 /* After a reload (also at the start): the databases' definitions. */
@@ -55,6 +58,7 @@ void fleet_look(const struct server *server, uint8_t database, struct session_vi
 /* This daemon's session there: SESSION of the keys of its leases. */
 const char *fleet_session_id(const struct server *server, uint8_t database);
 /* Of the server, as the link has last heard it; NULL: never connected. */
+struct session *fleet_session(const struct server *server, uint8_t database);
 const struct link_info *fleet_server_info(const struct server *server, uint8_t database);
 
 /* ---- what outlives the daemon (fleet_journal.c) ---- */

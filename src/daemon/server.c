@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/clock.h"
+#include "daemon/fleet.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
@@ -108,6 +109,8 @@ void server_carry_out(struct server *server)
         [EFFECT_WATCH] = watch_job,
         [EFFECT_SIGNAL] = signal_job,
         [EFFECT_PLACE] = tell_place,
+        [EFFECT_ASK] = fleet_carry_out,
+        [EFFECT_GIVE_BACK] = fleet_carry_out,
         [EFFECT_DRAINED] = tell_drained,
     };
     struct effects *effects = &server->store->effects;
@@ -126,6 +129,8 @@ void server_carry_out(struct server *server)
 static void server_set_timer(struct server *server)
 {
     nanoseconds deadline = server->store->ops->next_deadline(server->store);
+    nanoseconds of_fleet = fleet_next_deadline(server);
+    deadline = of_fleet < deadline ? of_fleet : deadline;
     if (deadline == server->armed_for) {
         return;
     }
@@ -153,6 +158,7 @@ static uint32_t most_watches(const struct server *server)
 void server_end_turn(struct server *server)
 {
     struct conn *conn;
+    fleet_end_turn(server);
     while ((conn = STAILQ_FIRST(&server->dirty))) {
         STAILQ_REMOVE_HEAD(&server->dirty, dirty_link);
         conn->is_dirty = false;
@@ -244,6 +250,7 @@ static void on_deadline(uv_poll_t *poll, int status, int events)
     (void)n; /* EAGAIN: it was set anew in the meantime */
     server->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
     server->store->ops->tick(server->store, clock_now());
+    fleet_tick(server, clock_now());
     server_carry_out(server);
     server_end_turn(server);
 }
@@ -283,6 +290,7 @@ static void server_stop(struct server *server)
     }
     server->stopping = true;
     log_info("stopping");
+    fleet_stop(server);
     server->store->ops->drain(server->store, true, clock_now());
     effects_clear(&server->store->effects);
     while (!LIST_EMPTY(&server->conns)) {
@@ -354,7 +362,9 @@ static bool start_store(struct server *server)
     const struct core_options options = first_numbers(&server->state);
     server->store = local_store_new(&options);
     server->core = local_store_core(server->store);
+    fleet_init(server, fits ? socket : server->listener.path);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
+    fleet_define(server);
     bool may_start = recovery_run(server, fits ? socket : server->listener.path);
     server_set_timer(server); /* what is due need not wait for somebody to connect */
     return may_start;
@@ -393,7 +403,11 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
         return false;
     }
-    return start_store(server) && start_listening(server);
+    if (!start_store(server) || !start_listening(server)) {
+        return false;
+    }
+    fleet_start(server);
+    return true;
 }
 
 void server_run(struct server *server, int ready_fd)
@@ -426,6 +440,7 @@ static void stop_store(struct server *server)
     server->stopping = true;
     core_abandon(server->core, clock_now(), &server->store->effects);
     server_carry_out(server);
+    fleet_deinit(server);
     server->store = server->store->ops->free(server->store);
     ledger_deinit(server);
     journal_close(&server->journal);

@@ -19,6 +19,8 @@
 
 enum { N_SERVER_SIGNALS = 3 };
 
+struct fleet;
+
 struct server {
     uv_loop_t loop;
     uv_poll_t accepting; /* of listener.fd */
@@ -33,6 +35,7 @@ struct server {
     struct daemon_admins admins;
     struct store *store;
     struct core *core; /* the local store's, for looking */
+    struct fleet *fleet; /* databases of fleet scope */
     struct watches watches; /* of processes that leases are bound to */
     struct journal journal; /* written by ledger.c */
     struct text record_line; /* ledger.c's, kept for its memory */

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "daemon/changes.h"
 #include "daemon/clock.h"
+#include "daemon/fleet.h"
 #include "daemon/log.h"
 
 #include <limits.h>
@@ -112,6 +113,7 @@ bool settings_reload(struct server *server, struct conf_errors *errors)
     struct conf *before = server->conf;
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
+    fleet_define(server);
     conf_free(before);
     settings_store_changes(server);
     log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
