@@ -17,7 +17,7 @@
 #include <time.h>
 
 /* A connection that waits for what a database says. */
-struct request {
+struct fleet_request {
     LIST_ENTRY(request) entry; /* in its member's */
     struct conn *conn;
     fleet_done *done;
@@ -104,8 +104,7 @@ static void on_down(void *context, const char *why, bool refused)
     }
     member->was_down = true;
     member->is_ready = false;
-    session_disconnected(
-        member->session, why, clock_now(), &member->server->store->effects);
+    session_disconnected(member->session, why, clock_now());
     end_turn(member);
 }
 
@@ -131,7 +130,7 @@ static void hand_out_results(struct member *member)
 {
     struct session_result result;
     while (session_take_result(member->session, &result)) {
-        struct request *request = result.context;
+        struct fleet_request *request = result.context;
         if (request) {
             LIST_REMOVE(request, entry);
             request->done(request->conn, &result);
@@ -151,6 +150,14 @@ static void tell_deadlines(struct member *member)
     }
 }
 
+static void log_notices(struct member *member)
+{
+    const char *notice;
+    while ((notice = session_take_notice(member->session))) {
+        log_warning("database %s: %s", name_of(member), notice);
+    }
+}
+
 /* While the journal was lost, whoever has a lease may still come to reclaim it. */
 static void hold_listing(struct member *member)
 {
@@ -167,6 +174,7 @@ void fleet_end_turn(struct server *server)
         if (why && member->is_ready) {
             link_reset(member->link, why);
         }
+        log_notices(member);
         tell_deadlines(member);
         send_calls(member);
         fleet_write_down(server, member->database);
@@ -226,9 +234,9 @@ void fleet_define(struct server *server)
 
 /* ---- requests ---- */
 
-static struct request *request_new(struct member *member, struct conn *conn, fleet_done *done)
+static struct fleet_request *request_new(struct member *member, struct conn *conn, fleet_done *done)
 {
-    struct request *request = memory_new(sizeof *request);
+    struct fleet_request *request = memory_new(sizeof *request);
     request->conn = conn;
     request->done = done;
     LIST_INSERT_HEAD(&member->requests, request, entry);
@@ -249,7 +257,7 @@ void fleet_snapshot(struct server *server, uint8_t database, struct conn *conn, 
     session_snapshot(member->session, request_new(member, conn, done), n, names, clock_now());
 }
 
-static void forget_request(struct member *member, struct request *request)
+static void forget_request(struct member *member, struct fleet_request *request)
 {
     session_forget(member->session, request);
     LIST_REMOVE(request, entry);
@@ -260,8 +268,8 @@ void fleet_forget(struct server *server, struct conn *conn)
 {
     for (size_t i = 0; i < server->fleet->n; i++) {
         struct member *member = &server->fleet->members[i];
-        struct request *next;
-        for (struct request *request = LIST_FIRST(&member->requests); request; request = next) {
+        struct fleet_request *next;
+        for (struct fleet_request *request = LIST_FIRST(&member->requests); request; request = next) {
             next = LIST_NEXT(request, entry);
             if (request->conn == conn) {
                 forget_request(member, request);

@@ -35,7 +35,7 @@ struct session *session_new(const struct session_options *options)
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     session->ttl = options->settings->ttl;
-    session->grace_until = session->due_at = NEVER;
+    session->grace_until = session->due_at = session->give_up_at = NEVER;
     init_lists(session);
     return session;
 }
@@ -148,10 +148,15 @@ void session_set_good(struct session *session, nanoseconds now, struct effects *
 
 /* ---- the link ---- */
 
+const char *session_id(const struct session *session)
+{
+    return session->id;
+}
+
 bool session_is_away(const struct session *session)
 {
     return session->state == SESSION_REPLACED ||
-        (session->state == SESSION_DOWN && session->was_tried);
+        (session->state == SESSION_DOWN && session->is_given_up);
 }
 
 static void forget_calls(struct session *session)
@@ -163,32 +168,43 @@ static void forget_calls(struct session *session)
 void session_connected(struct session *session, const char *run_id, nanoseconds now)
 {
     snprintf(session->run_id, sizeof session->run_id, "%s", run_id);
-    session->is_connected = session->was_tried = true;
+    session->is_connected = true;
+    session->is_given_up = false;
+    session->give_up_at = NEVER;
     session->is_resetting = session->wants_reset = false;
     session->n_hellos = 0;
     session->hello_not_before = session->renew_not_before = now;
     listing_begin(session);
 }
 
-void session_disconnected(
-    struct session *session, const char *why, nanoseconds now, struct effects *effects)
+void session_disconnected(struct session *session, const char *why, nanoseconds now)
 {
     session->is_connected = session->is_resetting = session->wants_reset = false;
-    session->was_tried = true;
+    if (session->give_up_at == NEVER && !session->is_given_up) {
+        session->give_up_at = now + DOWN_PATIENCE;
+    }
     if (session->state != SESSION_REPLACED) {
         session->state = SESSION_DOWN;
         snprintf(session->why, sizeof session->why, "%s", why);
     }
     forget_calls(session);
     session->due_at = session->grace_until = NEVER;
-    entries_refuse(session, false, now, effects);
+    entries_unlist(session);
     requests_fail(session, session->why);
+}
+
+static void give_up(struct session *session, nanoseconds now, struct effects *effects)
+{
+    session->give_up_at = NEVER;
+    session->is_given_up = true;
+    entries_refuse(session, false, now, effects);
 }
 
 void session_set_useless(
     struct session *session, enum session_state state, nanoseconds now, struct effects *effects)
 {
     session->state = state;
+    session->is_given_up = true;
     session->due_at = session->grace_until = NEVER;
     session->hello_not_before = now + session->ttl;
     forget_calls(session);
@@ -228,7 +244,9 @@ bool session_next_call(struct session *session, nanoseconds now, struct session_
 
 void session_tick(struct session *session, nanoseconds now, struct effects *effects)
 {
-    (void)effects;
+    if (now >= session->give_up_at) {
+        give_up(session, now, effects);
+    }
     const struct flight *oldest = TAILQ_FIRST(&session->in_flight);
     if (oldest && now - oldest->sent_at >= longest_answer(session)) {
         session_reset(session, "no answer to %s for %lld ms",
@@ -244,9 +262,9 @@ static nanoseconds earlier(nanoseconds a, nanoseconds b)
 
 nanoseconds session_next_deadline(const struct session *session)
 {
-    nanoseconds deadline = NEVER;
+    nanoseconds deadline = session->give_up_at;
     if (!session->is_connected || session->is_resetting) {
-        return NEVER;
+        return deadline;
     }
     if (!TAILQ_EMPTY(&session->in_flight)) {
         deadline = TAILQ_FIRST(&session->in_flight)->sent_at + longest_answer(session);

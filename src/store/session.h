@@ -38,12 +38,13 @@ void session_define(
 /* Why an acquire of that definition is refused at present: OUTCOME_DIFFERS, or OUTCOME_OK. */
 enum outcome session_may_use(const struct session *session, const struct definition *definition);
 
+const char *session_id(const struct session *session);
+
 /* ---- the link ---- */
 
 void session_connected(struct session *session, const char *run_id, nanoseconds now);
 /* All calls in flight are forgotten: their outcome is unknown until the next hello. */
-void session_disconnected(
-    struct session *session, const char *why, nanoseconds now, struct effects *effects);
+void session_disconnected(struct session *session, const char *why, nanoseconds now);
 struct session_call {
     enum script script;
     size_t argc;

@@ -52,8 +52,6 @@ static const struct {
     bool has_head; /* due and grace follow; else one text */
 } answer_words[] = {
     {"ok", ANSWER_OK, true},
-    {"granted", ANSWER_GRANTED, true},
-    {"waiting", ANSWER_WAITING, true},
     {"refused", ANSWER_REFUSED, true},
     {"hello", ANSWER_HELLO, false},
     {"stale", ANSWER_STALE, false},
@@ -109,6 +107,24 @@ const char *answer_read(const struct resp *reply, struct answer *answer)
         return NULL;
     }
     return "a reply with an unknown status";
+}
+
+static const char *const acquired_words[N_ACQUIRED] = {
+    [ACQUIRED_GRANTED] = "granted",
+    [ACQUIRED_WAITING] = "waiting",
+    [ACQUIRED_REFUSED] = "refused",
+};
+
+bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp)
+{
+    const char *word;
+    for (int k = 0; answer_text(answer, i, &word) && k < N_ACQUIRED; k++) {
+        if (strcmp(acquired_words[k], word) == 0) {
+            *acquiredp = (enum acquired)k;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- errors ---- */

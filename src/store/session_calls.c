@@ -167,8 +167,6 @@ static const char *is_other_layout(struct session *session, struct flight *call,
 static const char *(*const answer_table[])(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects) = {
     [ANSWER_OK] = is_answered,
-    [ANSWER_GRANTED] = is_answered,
-    [ANSWER_WAITING] = is_answered,
     [ANSWER_REFUSED] = is_answered,
     [ANSWER_HELLO] = is_unknown,
     [ANSWER_STALE] = is_stale,

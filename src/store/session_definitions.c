@@ -109,6 +109,9 @@ void session_define(
 enum outcome session_may_use(const struct session *session, const struct definition *definition)
 {
     const struct known_definition *known = definition_find(session, definition->name);
+    if (session_is_away(session)) {
+        return OUTCOME_DOWN;
+    }
     return known && known->verdict == VERDICT_DIFFERS ? OUTCOME_DIFFERS : OUTCOME_OK;
 }
 

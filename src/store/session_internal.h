@@ -25,6 +25,8 @@ enum {
 };
 
 #define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
+/* A Redis that is started anew, or a connection that broke, is no reason to refuse anybody. */
+#define DOWN_PATIENCE NANOSECONDS_PER_SECOND
 #define SHORTEST_TTL NANOSECONDS_PER_SECOND
 #define LONGEST_TTL (86400 * NANOSECONDS_PER_SECOND)
 
@@ -144,7 +146,7 @@ struct session {
 
     enum session_state state;
     bool is_connected;
-    bool was_tried; /* the first try to connect has ended, one way or the other */
+    bool is_given_up; /* it has been DOWN for so long that whoever has no place is refused */
     bool is_resetting; /* the link is being given up: nothing more is sent */
     bool wants_reset; /* session_wants_reset() has not been asked yet */
     bool is_changed; /* see session.h */
@@ -157,6 +159,7 @@ struct session {
     nanoseconds ttl;
     nanoseconds good_until;
     nanoseconds grace_until; /* NEVER: none */
+    nanoseconds give_up_at; /* if it is still DOWN then */
     nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
     nanoseconds renew_at;
     nanoseconds renew_not_before; /* after one has failed */

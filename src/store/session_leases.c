@@ -206,20 +206,23 @@ static struct flight *release_some(struct session *session)
     return call;
 }
 
-static struct flight *acquire_one(struct session *session, struct entry *entry)
+/* The base of a call costs the database several times what a lease does. */
+static struct flight *acquire_some(struct session *session)
 {
     struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(CALL_ACQUIRE, 1);
-    call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
-    call->entries[call->n++] = entry;
-    entry->is_there = true;
-    entry_move(session, entry, ENTRY_ASKED);
+    struct flight *call = flight_new(CALL_ACQUIRE, MOST_ASKED);
+    struct entry *entry;
+    while (call->n < MOST_ASKED && (entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+        call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
+        call->entries[call->n++] = entry;
+        entry->is_there = true;
+        entry_move(session, entry, ENTRY_ASKED);
+    }
     return call;
 }
 
 bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    struct entry *unsent = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]);
     if (session->n_in_flight >= MAX_IN_FLIGHT) {
         return false;
     }
@@ -227,8 +230,8 @@ bool leases_next_call(struct session *session, nanoseconds now, struct session_c
         flight_send(session, release_some(session), now, out);
         return true;
     }
-    if (unsent) {
-        flight_send(session, acquire_one(session, unsent), now, out);
+    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNSENT])) {
+        flight_send(session, acquire_some(session), now, out);
         return true;
     }
     return false;
@@ -362,27 +365,38 @@ static const char *is_refused(struct session *session, struct entry *entry,
     return NULL;
 }
 
+enum { N_ROW = 3 }; /* a word, and two fields of its own */
+
+static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
+    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects) = {
+    [ACQUIRED_GRANTED] = is_granted,
+    [ACQUIRED_WAITING] = is_waiting,
+    [ACQUIRED_REFUSED] = is_refused,
+};
+
 const char *acquire_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    struct entry *entry = call->entries[0];
-    switch (answer->kind) {
-    case ANSWER_GRANTED:
-        return is_granted(session, entry, answer, now, effects);
-    case ANSWER_WAITING:
-        return is_waiting(session, entry, answer, now, effects);
-    case ANSWER_REFUSED:
-        return is_refused(session, entry, answer, now, effects);
-    default:
-        return "an answer of another script";
+    if (answer->kind != ANSWER_OK || answer->n != call->n * N_ROW) {
+        return "not an answer for each";
     }
+    for (size_t i = 0; i < call->n; i++) {
+        enum acquired word;
+        struct answer row = {.fields = answer->fields + i * N_ROW + 1, .n = N_ROW - 1};
+        const char *wrong = "an unknown answer";
+        if (acquired_read(answer, i * N_ROW, &word)) {
+            wrong = acquired_table[word](session, call->entries[i], &row, now, effects);
+        }
+        if (wrong) {
+            return wrong;
+        }
+    }
+    return NULL;
 }
 
-void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer,
-    nanoseconds now, struct effects *effects)
+static void has_failed(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
 {
-    struct entry *entry = call->entries[0];
-    (void)answer;
     if (!entry_is_known(session, entry) || entry->lease->state == LEASE_HELD) {
         return;
     }
@@ -391,6 +405,15 @@ void acquire_has_failed(struct session *session, struct flight *call, const stru
     } else {
         refuse(session, entry, OUTCOME_DOWN, now, effects);
         entry_end(session, entry);
+    }
+}
+
+void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
+{
+    (void)answer;
+    for (size_t i = 0; i < call->n; i++) {
+        has_failed(session, call->entries[i], now, effects);
     }
 }
 
@@ -407,7 +430,9 @@ static void is_undone(struct session *session, struct entry *entry)
 
 void acquire_is_undone(struct session *session, struct flight *call)
 {
-    is_undone(session, call->entries[0]);
+    for (size_t i = 0; i < call->n; i++) {
+        is_undone(session, call->entries[i]);
+    }
 }
 
 /* ---- releases ---- */

@@ -163,7 +163,8 @@ static void add_asker(
     } else {
         arguments_add_number(arguments, lease->uid);
     }
-    arguments_add(arguments, lease->holder ? lease->holder : "");
+    text_add_encoded(&arguments->bytes, lease->holder ? lease->holder : "");
+    arguments_end_one(arguments);
     info_write(&arguments->bytes, lease, wall_offset);
     arguments_end_one(arguments);
 }
@@ -174,6 +175,7 @@ void call_add_acquire(struct arguments *arguments, struct core *core, const stru
     call_add_id(arguments, lease->id);
     arguments_add(arguments, lease->wants_now ? "1" : "0");
     add_asker(arguments, lease, wall_offset);
+    arguments_add_number(arguments, lease->n_claims);
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         arguments_add(arguments, claim->resource->name);

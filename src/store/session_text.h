@@ -11,6 +11,7 @@
 #include "wire/textbuf.h"
 
 enum {
+    MOST_ASKED = 32, /* leases that one call asks for */
     CHUNK = 100, /* things listed or released by one call */
     CALL_HEAD = 4, /* arguments that every script takes first */
 };
@@ -37,7 +38,7 @@ void arguments_add_number(struct arguments *arguments, uint64_t number);
 /* argv and lengths are good from then on, until the next change. */
 void arguments_finish(struct arguments *arguments);
 
-/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO {NAME DEFINITION COUNT LIMIT ANCESTRAL}*
+/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N
  * `wall_offset` makes an instant one of the wall clock's. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);
@@ -59,9 +60,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
 
 enum answer_kind {
     ANSWER_OK,
-    ANSWER_GRANTED,
-    ANSWER_WAITING,
-    ANSWER_REFUSED,
+    ANSWER_REFUSED, /* what an operator wants */
     ANSWER_HELLO, /* the session must list its leases (again) */
     ANSWER_STALE, /* a newer incarnation exists */
     ANSWER_LAYOUT, /* of the data: another one */
@@ -84,6 +83,10 @@ const char *answer_read(const struct resp *reply, struct answer *answer);
  * decimals. */
 bool answer_text(const struct answer *answer, size_t i, const char **textp);
 bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t *numberp);
+
+/* What has become of a lease that was asked for. */
+enum acquired { ACQUIRED_GRANTED, ACQUIRED_WAITING, ACQUIRED_REFUSED, N_ACQUIRED };
+bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp);
 
 /* What to do about an error of the server. */
 enum error_class {
