@@ -18,7 +18,7 @@
 
 /* A connection that waits for what a database says. */
 struct fleet_request {
-    LIST_ENTRY(request) entry; /* in its member's */
+    LIST_ENTRY(fleet_request) entry; /* in its member's */
     struct conn *conn;
     fleet_done *done;
 };
@@ -34,7 +34,7 @@ struct member {
     bool is_ready;
     bool was_down; /* and that was said */
     nanoseconds told_until; /* what clients have been told of the deadline */
-    LIST_HEAD(, request) requests;
+    LIST_HEAD(, fleet_request) requests;
 };
 
 struct fleet {
