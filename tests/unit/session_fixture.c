@@ -22,7 +22,7 @@ static struct definition definitions[N_DEFINITIONS];
 static struct client client;
 static struct effects effects;
 static struct text happenings, tenure, changes;
-static const char session_id[] = "0123456789abcdef";
+static const char id_of_session[] = "0123456789abcdef";
 
 static struct {
     char name[16];
@@ -228,7 +228,7 @@ static struct session *make_session(void)
     struct session_options options = {.core = core,
         .database = 1,
         .settings = &settings,
-        .id = session_id,
+        .id = id_of_session,
         .host = "this host",
         .seed = 1,
         .wall_offset = 500 * SECOND};
@@ -310,7 +310,7 @@ void connect_link(void)
 void break_link(const char *why)
 {
     first_unanswered = n_sent;
-    session_disconnected(session, why, now, &effects);
+    session_disconnected(session, why, now);
     carry_out();
 }
 
@@ -330,7 +330,7 @@ const char *next_call(void)
     cr_assert(call.argc >= CALL_HEAD);
     cr_assert_str_eq(call.argv[0], SCRIPT_LAYOUT);
     cr_assert_str_eq(call.argv[1], "run1");
-    cr_assert_str_eq(call.argv[2], session_id);
+    cr_assert_str_eq(call.argv[2], id_of_session);
     text_add(&out, script_table[call.script].name);
     for (size_t i = CALL_HEAD; i < call.argc; i++) {
         cr_assert_eq(strlen(call.argv[i]), call.lengths[i]);

@@ -41,7 +41,7 @@ Test(session, asks_and_gives_back)
     ask("A", "s:2 reason=a|b");
     CALL("acquire $A 0 0 0 7 7 '' i s s 2 3 0");
     NO_CALL();
-    answer("granted -1 0 '5' 's 2 17 0,1'");
+    answer("ok -1 0 granted '5' 's 2 17 0,1'");
     HAPPENS("A granted s=0,1");
     end("A");
     CALL("release $A");
@@ -55,7 +55,7 @@ Test(session, waits_until_a_message)
     go_up();
     ask("A", "l");
     CALL("acquire $A 0 0 0 7 7 '' i l l 1 1 0");
-    answer("waiting -1 0 '5' 2");
+    answer("ok -1 0 waiting '5' 2");
     HAPPENS("A place 2");
     message("000000000001 granted $A 5 l 1 17 0");
     HAPPENS("A granted l=0");
