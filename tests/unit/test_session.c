@@ -39,7 +39,7 @@ Test(session, asks_and_gives_back)
 {
     go_up();
     ask("A", "s:2 reason=a|b");
-    CALL("acquire $A 0 0 0 7 7 '' i s s 2 3 0");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 2 3 0");
     NO_CALL();
     answer("ok -1 0 granted '5' 's 2 17 0,1'");
     HAPPENS("A granted s=0,1");
@@ -54,7 +54,7 @@ Test(session, waits_until_a_message)
 {
     go_up();
     ask("A", "l");
-    CALL("acquire $A 0 0 0 7 7 '' i l l 1 1 0");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
     answer("ok -1 0 waiting '5' 2");
     HAPPENS("A place 2");
     message("000000000001 granted $A 5 l 1 17 0");
