@@ -94,22 +94,29 @@ bool call_may_use(struct call *call, const struct definition *definition, const 
     return allowed;
 }
 
+bool call_owns_of(
+    struct call *call, uint32_t uid, const struct definition *definition, const char *name)
+{
+    bool allowed = uid == call->conn->client.uid ||
+        call_may(call, rights_admin_of, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
 bool call_owns(struct call *call, const struct lease *lease)
 {
-    if (lease->uid == call->conn->client.uid) {
-        return true;
-    }
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
-            call_refuse(call, CODE_FORBIDDEN, resource->name);
+        if (!call_owns_of(call, lease->uid, resource->definition, resource->name)) {
             return false;
         }
     }
     return true;
 }
 
-static bool may_administer_daemon(struct call *call)
+bool call_administers_daemon(struct call *call)
 {
     bool allowed = call_may(call, rights_daemon, NULL);
     if (!allowed) {
@@ -148,7 +155,7 @@ static bool (*const right_checks[])(struct call *call) = {
     [RIGHT_USE] = may_try,
     [RIGHT_OWNER] = may_try,
     [RIGHT_RESOURCE_ADMIN] = may_administer_resource,
-    [RIGHT_DAEMON_ADMIN] = may_administer_daemon,
+    [RIGHT_DAEMON_ADMIN] = call_administers_daemon,
 };
 
 /* ---- one line ---- */

@@ -2,6 +2,7 @@
  * drop. */
 #include "daemon/answer.h"
 #include "daemon/command.h"
+#include "daemon/elsewhere.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
@@ -50,15 +51,26 @@ static struct resource *find_resource(struct call *call, bool *answeredp)
     return resource;
 }
 
+/* Of fleet scope: who has it may be on another host. */
+static bool may_be_elsewhere(const struct call *call)
+{
+    const struct definition *definition =
+        core_find_definition(call->server->core, call->request->arguments[0]);
+    return definition && definition->database != 0;
+}
+
 static void release_by_identity(struct call *call, struct resource *resource, const char *holder)
 {
-    struct lease *lease =
-        core_find_identity(call->server->core, resource, call->conn->client.uid, holder);
-    if (!lease && resource_in_use(resource) > 0) {
+    struct lease *lease = resource
+        ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
+        : NULL;
+    if (!lease && may_be_elsewhere(call)) {
+        elsewhere_release(call);
+    } else if (!lease && resource && resource_in_use(resource) > 0) {
         call_refuse(call, CODE_NOT_HOLDER, resource->name);
-        return;
+    } else {
+        end_lease(call, lease);
     }
-    end_lease(call, lease);
 }
 
 static void release_by_item(struct call *call, struct resource *resource, const char *item)
@@ -66,7 +78,16 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     if (!call_check_item(call, item)) {
         return;
     }
-    struct unit *unit = resource_find_unit(resource, item);
+    struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
+    bool is_held_here = unit && unit->claim;
+    if (!is_held_here && may_be_elsewhere(call)) {
+        elsewhere_release(call);
+        return;
+    }
+    if (!resource) {
+        call_ok(call);
+        return;
+    }
     uint64_t slot;
     bool slot_never_used = !resource_is_pool(resource) && number_parse(item, MAX_LIMIT, &slot) &&
         slot < resource_limit(resource);
@@ -74,7 +95,7 @@ static void release_by_item(struct call *call, struct resource *resource, const 
         call_refuse(call, CODE_UNKNOWN, item);
         return;
     }
-    end_lease(call, unit && unit->claim ? unit->claim->lease : NULL);
+    end_lease(call, is_held_here ? unit->claim->lease : NULL);
 }
 
 void command_release(struct call *call)
@@ -94,9 +115,7 @@ void command_release(struct call *call)
     if (answered) {
         return;
     }
-    if (!resource) {
-        call_ok(call);
-    } else if (holder) {
+    if (holder) {
         release_by_identity(call, resource, holder);
     } else {
         release_by_item(call, resource, item);
@@ -134,7 +153,8 @@ void command_cancel(struct call *call)
 static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
-    if (!lease_id_parse(call->request->arguments[0], &id)) {
+    if (!lease_id_parse(call->request->arguments[0], &id) &&
+        !elsewhere_is_here(call, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return NULL;
     }
@@ -251,6 +271,11 @@ static void log_taken(const struct call *call, const struct lease *lease)
 static void take_away(struct call *call,
     void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
 {
+    uint64_t id;
+    if (strchr(call->request->arguments[0], '/') && !elsewhere_is_here(call, &id)) {
+        elsewhere_take_away(call);
+        return;
+    }
     struct lease *lease = find_by_id(call);
     if (lease) {
         log_taken(call, lease);

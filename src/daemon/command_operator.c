@@ -1,8 +1,12 @@
 /* command_operator.c - requests of operators: changes at runtime, drain, reload. Rights have been
  * checked by command.c. */
+#include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/command.h"
+#include "daemon/elsewhere.h"
+#include "daemon/fleet.h"
 #include "daemon/log.h"
+#include "daemon/parked.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
 #include "wire/text.h"
@@ -19,13 +23,77 @@ static const char *const kind_texts[N_CHANGES] = {
     [CHANGE_REMOVE] = "only a pool's items are removed; a semaphore has a limit",
 };
 
-static void refuse_kind(struct call *call, const char *name, enum change_kind kind)
+static void refuse_kind(struct text *out, const char *name, enum change_kind kind)
 {
     char why[NAME_BYTES + 128];
     snprintf(why, sizeof why, "%s: %s", name,
         kind_texts[kind] ? kind_texts[kind] : code_table[CODE_KIND].meaning);
-    answer_error_saying(call->out, CODE_KIND, why);
+    answer_error_saying(out, CODE_KIND, why);
 }
+
+/* ---- in fleet scope: a database keeps the change, for all hosts ---- */
+
+struct fleet_change {
+    char *name;
+    enum change_kind kind;
+    uint8_t database;
+};
+
+static void fleet_change_free(struct conn *conn, void *state)
+{
+    struct fleet_change *change = state;
+    (void)conn;
+    free(change->name);
+    free(change);
+}
+
+static void fleet_change_done(struct conn *conn, struct session_result *result)
+{
+    const struct fleet_change *change = parked_state(conn);
+    struct text *out = conn_answers(conn);
+    if (result && result->outcome == OUTCOME_KIND) {
+        refuse_kind(out, change->name, change->kind);
+    } else if (result) {
+        elsewhere_answer(conn, change->database, result);
+    }
+    parked_end(conn);
+}
+
+static void fleet_change_late(struct conn *conn)
+{
+    const struct fleet_change *change = parked_state(conn);
+    elsewhere_answer_late(conn, change->database);
+    parked_end(conn);
+}
+
+/* What the change is about: nothing, a number or an item. */
+static const char *argument_of(const struct request *request)
+{
+    return request->n_arguments > 1 ? request->arguments[1] : "";
+}
+
+static void run_fleet_change(
+    struct call *call, enum change_kind kind, const struct definition *definition)
+{
+    static const struct parked_ops ops = {.late = fleet_change_late, .free = fleet_change_free};
+    const struct request *request = call->request;
+    struct fleet_change *state = memory_new(sizeof *state);
+    struct text reason = TEXT_INIT;
+    text_add_encoded(&reason, request->keys[KEY_INDEX_reason] ? request->keys[KEY_INDEX_reason] : "");
+    *state = (struct fleet_change){
+        .name = memory_string(request->arguments[0]),
+        .kind = kind,
+        .database = definition->database,
+    };
+    const char *const words[] = {
+        command_table[request->command].word, state->name, argument_of(request), reason.bytes};
+    parked_begin(call->conn, &ops, state);
+    fleet_admin(call->server, definition->database, call->conn, sizeof words / sizeof words[0],
+        words, fleet_change_done);
+    text_deinit(&reason);
+}
+
+/* ---- in host scope ---- */
 
 /* False, with an answer, if what is about to be changed could not outlive the daemon. */
 static bool can_store_change(struct call *call)
@@ -52,10 +120,15 @@ static void store_and_answer(struct call *call)
 static void run_change(struct call *call, struct change change)
 {
     struct store *store = call->server->store;
+    const char *name = call->request->arguments[0];
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    if (definition && definition->database != 0) {
+        run_fleet_change(call, change.kind, definition);
+        return;
+    }
     if (!can_store_change(call)) {
         return;
     }
-    const char *name = call->request->arguments[0];
     change.reason = call->request->keys[KEY_INDEX_reason];
     enum outcome outcome = store->ops->change(store, name, &change, call->now);
     if (outcome == OUTCOME_OK) {
@@ -63,7 +136,7 @@ static void run_change(struct call *call, struct change change)
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse(call, CODE_UNKNOWN, change.item);
     } else if (outcome == OUTCOME_KIND) {
-        refuse_kind(call, name, change.kind);
+        refuse_kind(call->out, name, change.kind);
     } else {
         call_refuse(call, outcome_code(outcome), name);
     }

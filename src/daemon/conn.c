@@ -4,6 +4,7 @@
 #include "daemon/clock.h"
 #include "daemon/command.h"
 #include "daemon/log.h"
+#include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/server.h"
 #include "daemon/snapshot.h"
@@ -54,6 +55,7 @@ void conn_close(struct conn *conn)
     if (conn->is_later) {
         STAILQ_REMOVE(&server->later, conn, conn, later_link);
     }
+    parked_close(conn);
     conn->snapshot = snapshot_free(conn->snapshot);
     server->store->ops->client_deinit(server->store, &conn->client, clock_now());
     server_carry_out(server);
@@ -195,13 +197,19 @@ void conn_continue(struct conn *conn)
     conn_mark_dirty(conn);
 }
 
+/* No line is carried out before the answer to the one before has been made. */
+static bool conn_owes_answer(const struct conn *conn)
+{
+    return conn->snapshot || conn->parked;
+}
+
 /* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
 static void conn_take_lines(struct conn *conn)
 {
     char *line;
     size_t length;
     for (unsigned n = 1;
-         !conn->closing && !conn->snapshot && !conn->is_later && !conn_is_behind(conn); n++) {
+         !conn->closing && !conn_owes_answer(conn) && !conn->is_later && !conn_is_behind(conn); n++) {
         bool has_had_share = n == 2 || n % SHARE_LINES == 0;
         if (has_had_share && server_turn_is_long(conn->server)) {
             conn_put_off(conn);
@@ -225,7 +233,7 @@ static void conn_take_lines(struct conn *conn)
 static bool conn_has_lines_left(const struct conn *conn)
 {
     return conn->snapshot || conn->is_later ||
-        (conn_is_behind(conn) && linebuf_pending(&conn->input) > 0);
+        ((conn->parked || conn_is_behind(conn)) && linebuf_pending(&conn->input) > 0);
 }
 
 /* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
@@ -253,8 +261,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         conn_take_lines(conn);
         if (!conn->closing && !linebuf_keep(&conn->input)) {
             conn_close(conn);
+        } else if (conn->parked) {
+            conn_mark_dirty(conn); /* lines wait, perhaps enough of them */
         }
-    } else if (n == UV_EOF && linebuf_pending(&conn->input) == 0 && conn_unsent(conn) == 0) {
+    } else if (n == UV_EOF && linebuf_pending(&conn->input) == 0 && conn_unsent(conn) == 0 &&
+        !conn->parked) {
         conn_close(conn);
     } else if (n == UV_EOF) {
         conn_end_input(conn);
@@ -331,7 +342,8 @@ void conn_flush(struct conn *conn)
         conn_close(conn);
         return;
     }
-    if (conn->input_ended && !conn_has_lines_left(conn) && conn_unsent(conn) == 0) {
+    if (conn->input_ended && !conn_owes_answer(conn) && !conn_has_lines_left(conn) &&
+        conn_unsent(conn) == 0) {
         conn_close(conn);
         return;
     }

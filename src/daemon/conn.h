@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+struct parked;
 struct server;
 struct snapshot;
 
@@ -28,6 +29,7 @@ struct conn {
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
+    struct parked *parked; /* a database is being asked for an answer; or NULL */
     char *program; /* from hello, or NULL */
     uint64_t given; /* bytes that libuv has had from us so far */
     uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */

@@ -3,6 +3,8 @@
 #include "daemon/answer.h"
 #include "wire/text.h"
 
+#include <string.h>
+
 /* A line's bytes. A resource has a name (or two: its template's), a reason and, of a pool, three
  * lists, which leaves so much to the reasons of reservations. */
 enum {
@@ -95,17 +97,28 @@ static void add_changes(struct text *out, const struct resource *resource)
     }
 }
 
-void describe_resource(struct text *out, const struct resource *resource)
+/* A database that does not say what is free gives nothing out. */
+static uint32_t free_units(const struct resource *resource, const struct describe_where *where)
+{
+    bool gives_nothing = resource_is_blocked(resource) || (where && where->state);
+    return gives_nothing ? 0 : resource_available(resource);
+}
+
+void describe_resource(
+    struct text *out, const struct resource *resource, const struct describe_where *where)
 {
     text_add(out, "resource ");
     text_add(out, resource->name);
     text_add_key(out, "kind", kind_words[resource->definition->kind]);
-    text_add_key(out, "scope", "host");
+    text_add_key(out, "scope", where ? "fleet" : "host");
+    if (where) {
+        text_add_key(out, "database", where->database);
+        text_add_key(out, "database_state", where->state);
+    }
     text_add_number_key(out, "limit", resource_limit(resource));
     text_add_number_key(out, "in_use", resource_in_use(resource));
-    text_add_number_key(
-        out, "free", resource_is_blocked(resource) ? 0 : resource_available(resource));
-    text_add_number_key(out, "waiting", resource_waiting(resource));
+    text_add_number_key(out, "free", free_units(resource, where));
+    text_add_number_key(out, "waiting", where ? where->n_waiting : resource_waiting(resource));
     if (resource->n_in_state[UNIT_COOLING] > 0) {
         text_add_number_key(out, "cooling", resource->n_in_state[UNIT_COOLING]);
     }
@@ -136,7 +149,7 @@ static void add_milliseconds(struct text *out, const char *key, nanoseconds span
     text_add_number_key(out, key, (uint64_t)(span < 0 ? 0 : span) / 1000000);
 }
 
-static void add_life(struct text *out, const struct lease *lease, nanoseconds now)
+void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
 {
     static const char *const binding_words[] = {
         [BOUND_CONNECTION] = "connection",
@@ -173,7 +186,7 @@ void describe_holder(struct text *out, const struct claim *claim, nanoseconds no
     answer_claim_units(out, claim, UNITS_BYTES);
     text_add_number_key(out, "token", claim->token);
     add_milliseconds(out, "age", now - claim->lease->granted_at);
-    add_life(out, claim->lease, now);
+    describe_life(out, claim->lease, now);
     add_who(out, claim->lease);
     text_add(out, "\n");
 }
@@ -195,16 +208,71 @@ void describe_waiter(
     const struct lease *lease = claim->lease;
     text_add(out, "waiter ");
     answer_lease_id(out, lease);
-    text_add_number_key(out, "position", position);
+    if (position > 0) {
+        text_add_number_key(out, "position", position);
+    }
     text_add_number_key(out, "wants", claim->count);
     add_milliseconds(out, "age", now - lease->asked_at);
     text_add_format(out, " priority=%d", (int)lease->priority);
     if (lease_is_away(lease)) {
         text_add_key(out, "away", "1");
     }
-    if (lease->waiting->aside) {
+    if (lease->waiting->aside && lease->database == 0) {
         text_add_key(out, "blocked", why_aside(lease));
     }
     add_who(out, lease);
+    text_add(out, "\n");
+}
+
+/* ---- databases ---- */
+
+static const char *const state_words[] = {
+    [SESSION_DOWN] = "down",
+    [SESSION_LISTING] = "listing",
+    [SESSION_UP] = "up",
+    [SESSION_REPLACED] = "replaced",
+};
+
+const char *describe_state(enum session_state state)
+{
+    return state_words[state];
+}
+
+/* What a server says of itself may be anything. */
+static void add_bounded(struct text *out, const char *key, const char *value, size_t most)
+{
+    char copy[512];
+    size_t n = value ? strnlen(value, most) : 0;
+    if (n > 0) {
+        memcpy(copy, value, n);
+        copy[n] = '\0';
+        text_add_key(out, key, copy);
+    }
+}
+
+void describe_database(struct text *out, const struct database *database,
+    const struct session_view *view, const struct link_info *info, nanoseconds now)
+{
+    text_add(out, "database ");
+    text_add_encoded(out, database->name);
+    text_add_key(out, "state", state_words[view->state]);
+    add_milliseconds(out, "ttl", view->ttl);
+    if (view->grace_until != NEVER) {
+        add_milliseconds(out, "grace", view->grace_until - now);
+    }
+    if (view->good_until != 0) {
+        add_milliseconds(out, "good", view->good_until - now);
+    }
+    text_add_number_key(out, "incarnation", view->incarnation);
+    text_add_number_key(out, "differing", view->n_differing);
+    text_add_number_key(out, "calls", view->n_calls);
+    if (info) {
+        add_bounded(out, "server", info->address, 160);
+        add_bounded(out, "version", info->version, 32);
+        add_bounded(out, "warning", info->warning, 256);
+    }
+    if (view->state != SESSION_UP) {
+        add_bounded(out, "why", view->why, 256);
+    }
     text_add(out, "\n");
 }

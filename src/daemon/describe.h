@@ -1,13 +1,32 @@
-/* describe.h - a resource, a holder, a waiter as the lines of `status`. Pure. */
+/* describe.h - a resource, a holder, a waiter, a database as the lines of `status`. Pure. */
 #ifndef BERTH_DAEMON_DESCRIBE_H
 #define BERTH_DAEMON_DESCRIBE_H
 
 #include "core/core.h"
+#include "store/link.h"
+#include "store/session.h"
 #include "wire/textbuf.h"
 
-void describe_resource(struct text *out, const struct resource *resource);
+/* Of a resource in fleet scope whose database has said nothing of it. */
+struct describe_where {
+    const char *database; /* its name */
+    const char *state; /* why only what this host knows is shown; NULL: it knows no more */
+    uint32_t n_waiting; /* of this host */
+};
+
+/* `where` is NULL in host scope. */
+void describe_resource(
+    struct text *out, const struct resource *resource, const struct describe_where *where);
 void describe_holder(struct text *out, const struct claim *claim, nanoseconds now);
+/* Place 0 is not known. */
 void describe_waiter(
     struct text *out, const struct claim *claim, uint32_t position, nanoseconds now);
+/* The keys of a held lease that only its own host knows: what it is bound to, ... */
+void describe_life(struct text *out, const struct lease *lease, nanoseconds now);
+
+const char *describe_state(enum session_state state);
+/* `info` is NULL if it was never connected. */
+void describe_database(struct text *out, const struct database *database,
+    const struct session_view *view, const struct link_info *info, nanoseconds now);
 
 #endif

@@ -383,6 +383,7 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     LIST_INIT(&server->conns);
     STAILQ_INIT(&server->dirty);
     STAILQ_INIT(&server->later);
+    LIST_INIT(&server->views);
     int error = server->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
     if (error < 0) {
         log_error("cannot start: %s", uv_strerror(error));
@@ -440,6 +441,7 @@ static void stop_store(struct server *server)
     server->stopping = true;
     core_abandon(server->core, clock_now(), &server->store->effects);
     server_carry_out(server);
+    views_deinit(server);
     fleet_deinit(server);
     server->store = server->store->ops->free(server->store);
     ledger_deinit(server);

@@ -6,6 +6,7 @@
 #include "conf/conf.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_journal.h"
+#include "daemon/fleet_views.h"
 #include "daemon/journal.h"
 #include "daemon/listener.h"
 #include "daemon/rights.h"
@@ -48,6 +49,7 @@ struct server {
     bool ledger_is_complete; /* no client is expected that the journal does not know */
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
+    struct view_batches views; /* fleet_views.c's */
     struct conn_queue later; /* have had their share of a turn, and have more to do */
     uint32_t n_conns, max_conns; /* those that are closing do not count */
     nanoseconds started_at;

@@ -1,25 +1,56 @@
 #include "daemon/snapshot.h"
 
+#include "core/fleet.h"
 #include "core/memory.h"
 #include "daemon/clock.h"
-#include "daemon/describe.h"
+#include "daemon/fleet.h"
+#include "daemon/server.h"
 #include "wire/protocol.h"
 #include "wire/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { FEW_HOLDERS = 8 }; /* that a lease is shown */
+
 enum part { PART_HOLDERS, PART_WAITERS };
 
+/* A lease of this host that waits there, for one of its resources. */
+struct own_waiter {
+    const struct resource *resource; /* to compare with; it may be gone */
+    uint64_t id;
+    size_t order;
+};
+
+/* What a database has said; or else what this host knows. */
+struct fleet_part {
+    struct view *view; /* or NULL */
+    const char *why; /* there is none; NULL: not asked */
+    size_t next; /* of its resources, when they are shown because no other part has */
+    struct own_waiter *waiters; /* by resource, in order; NULL: not gathered yet */
+    size_t n_waiters;
+};
+
 struct snapshot {
+    const struct server *server;
     struct core *core;
     struct text held_back;
 
     bool of_all;
     struct core_cursor cursor; /* of_all */
+    uint8_t next_database; /* of_all, behind the cursor's end: whose instances are shown */
     char *names[MAX_ARGUMENTS]; /* otherwise; owned */
     size_t n_names, next_name;
+    uint64_t lease; /* that alone is shown of those who wait; 0: all are */
+    struct fleet_part fleet[MAX_DATABASES + 1];
 
+    /* What is being shown, if a database says it: the next row. */
+    const struct fleet_resource *fleet_resource; /* or NULL */
+    uint8_t database;
+    size_t row;
+
+    unsigned n_holders; /* shown of this resource; with .lease */
+    bool has_shown_lease; /* of this resource; with .lease */
     /* Where it stands in the resource that is being shown: behind the holder with that token, or
      * behind the waiter with that key. */
     char name[NAME_BYTES + 1]; /* empty between two resources */
@@ -28,22 +59,40 @@ struct snapshot {
     uint64_t major, minor;
 };
 
-struct snapshot *snapshot_new(struct core *core)
+static struct snapshot *snapshot_make(struct server *server)
 {
     struct snapshot *snapshot = memory_new(sizeof *snapshot);
-    snapshot->core = core;
-    snapshot->of_all = true;
-    core_cursor_init(core, &snapshot->cursor);
+    snapshot->server = server;
+    snapshot->core = server->core;
+    snapshot->next_database = 1;
     return snapshot;
 }
 
-struct snapshot *snapshot_new_of(struct core *core, const char *const names[], size_t n)
+struct snapshot *snapshot_new(struct server *server)
 {
-    struct snapshot *snapshot = memory_new(sizeof *snapshot);
-    snapshot->core = core;
+    struct snapshot *snapshot = snapshot_make(server);
+    snapshot->of_all = true;
+    core_cursor_init(snapshot->core, &snapshot->cursor);
+    return snapshot;
+}
+
+struct snapshot *snapshot_new_of(struct server *server, const char *const names[], size_t n)
+{
+    struct snapshot *snapshot = snapshot_make(server);
     for (size_t i = 0; i < n; i++) {
         snapshot->names[snapshot->n_names++] = memory_string(names[i]);
     }
+    return snapshot;
+}
+
+struct snapshot *snapshot_new_of_lease(struct server *server, const struct lease *lease)
+{
+    const char *names[MAX_RESOURCES_PER_LEASE];
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        names[i] = lease->claims[i].resource->name;
+    }
+    struct snapshot *snapshot = snapshot_new_of(server, names, lease->n_claims);
+    snapshot->lease = lease->id;
     return snapshot;
 }
 
@@ -56,10 +105,30 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
         for (size_t i = 0; i < snapshot->n_names; i++) {
             free(snapshot->names[i]);
         }
+        for (size_t i = 0; i <= MAX_DATABASES; i++) {
+            view_release(snapshot->fleet[i].view);
+            free(snapshot->fleet[i].waiters);
+        }
         text_deinit(&snapshot->held_back);
         free(snapshot);
     }
     return NULL;
+}
+
+void snapshot_set_view(
+    struct snapshot *snapshot, uint8_t database, struct view *view, const char *why)
+{
+    snapshot->fleet[database] = (struct fleet_part){.view = view, .why = view ? NULL : why};
+}
+
+bool snapshot_has_views(const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i <= MAX_DATABASES; i++) {
+        if (snapshot->fleet[i].view) {
+            return true;
+        }
+    }
+    return false;
 }
 
 struct text *snapshot_held_back(struct snapshot *snapshot)
@@ -67,23 +136,233 @@ struct text *snapshot_held_back(struct snapshot *snapshot)
     return &snapshot->held_back;
 }
 
+/* ---- what databases say ---- */
+
+static const struct claim *claim_on(const struct lease *lease, const char *name)
+{
+    for (size_t i = 0; lease && i < lease->n_claims; i++) {
+        if (strcmp(lease->claims[i].resource->name, name) == 0) {
+            return &lease->claims[i];
+        }
+    }
+    return NULL;
+}
+
+static nanoseconds wall_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+struct fleet_scene snapshot_scene(const struct server *server, uint8_t database)
+{
+    return (struct fleet_scene){
+        .core = server->core,
+        .database = fleet_database(server, database)->name,
+        .session = fleet_session_id(server, database),
+        .now = clock_now(),
+        .wall_now = wall_now(),
+    };
+}
+
+static void begin_fleet(struct snapshot *snapshot, struct text *out, uint8_t database,
+    const struct fleet_resource *resource)
+{
+    struct fleet_scene scene = snapshot_scene(snapshot->server, database);
+    fleet_describe_resource(out, snapshot->fleet[database].view->rows, resource, &scene);
+    snapshot->fleet_resource = resource;
+    snapshot->database = database;
+    snapshot->row = resource->row + 1;
+    snapshot->n_holders = 0;
+    snapshot->has_shown_lease = false;
+}
+
+/* False if the database has not said anything of it. */
+static bool begin_as_fleet_says(
+    struct snapshot *snapshot, struct text *out, uint8_t database, const char *name)
+{
+    const struct view *view = snapshot->fleet[database].view;
+    const struct fleet_resource *resource = view ? fleet_rows_find(view->rows, name) : NULL;
+    if (resource) {
+        begin_fleet(snapshot, out, database, resource);
+    }
+    return resource;
+}
+
+/* To the lease itself: few of the holders, and of those who wait only it. */
+static bool lease_is_shown(
+    struct snapshot *snapshot, const struct fleet_row *row, const struct fleet_scene *scene)
+{
+    enum fleet_lease kind = fleet_row_kind(row, snapshot->fleet_resource);
+    if (kind == FLEET_HOLDER) {
+        return snapshot->n_holders++ < FEW_HOLDERS;
+    }
+    const struct lease *own = kind == FLEET_WAITER ? fleet_own_lease(row, scene) : NULL;
+    snapshot->has_shown_lease |= own && own->id == snapshot->lease;
+    return own && own->id == snapshot->lease;
+}
+
+/* The view may be a little older than its place in line. */
+static void show_lease_itself(
+    struct snapshot *snapshot, struct text *out, const char *name, nanoseconds now)
+{
+    const struct lease *lease = core_find_lease(snapshot->core, snapshot->lease);
+    const struct claim *claim = claim_on(lease, name);
+    if (claim && lease->state == LEASE_WAITING) {
+        describe_waiter(out, claim, claim_position(claim), now);
+    }
+}
+
+static void show_fleet_leases(struct snapshot *snapshot, struct text *out, size_t enough)
+{
+    const struct fleet_rows *rows = snapshot->fleet[snapshot->database].view->rows;
+    const struct fleet_resource *resource = snapshot->fleet_resource;
+    struct fleet_scene scene = snapshot_scene(snapshot->server, snapshot->database);
+    for (; snapshot->row < resource->end && out->length < enough; snapshot->row++) {
+        if (snapshot->lease == 0 || lease_is_shown(snapshot, &rows->rows[snapshot->row], &scene)) {
+            fleet_describe_lease(out, rows, resource, snapshot->row, &scene);
+        }
+    }
+    if (snapshot->row == resource->end) {
+        if (snapshot->lease != 0 && !snapshot->has_shown_lease) {
+            show_lease_itself(snapshot, out, resource->name, scene.now);
+        }
+        snapshot->fleet_resource = NULL;
+    }
+}
+
+/* Instances that only other hosts use: of those that this host's file allows. */
+static bool begin_next_elsewhere(struct snapshot *snapshot, struct text *out)
+{
+    for (; snapshot->next_database <= MAX_DATABASES; snapshot->next_database++) {
+        uint8_t database = snapshot->next_database;
+        struct fleet_part *part = &snapshot->fleet[database];
+        while (part->view && part->next < part->view->rows->n_resources) {
+            const struct fleet_resource *resource = &part->view->rows->resources[part->next++];
+            const struct definition *definition =
+                core_find_definition(snapshot->core, resource->name);
+            if (definition && definition->database == database &&
+                !core_find_resource(snapshot->core, resource->name)) {
+                begin_fleet(snapshot, out, database, resource);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- what this host knows of a database's resources ---- */
+
+static int waiter_compare(const void *left, const void *right)
+{
+    const struct own_waiter *a = left, *b = right;
+    int order = (a->resource > b->resource) - (a->resource < b->resource);
+    return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static void gather_waiter(struct lease *lease, void *context)
+{
+    struct fleet_part *part = context;
+    if (lease->state != LEASE_WAITING) {
+        return;
+    }
+    part->waiters = memory_resize(
+        part->waiters, part->n_waiters + lease->n_claims + 1, sizeof part->waiters[0]);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct own_waiter waiter = {lease->claims[i].resource, lease->id, part->n_waiters};
+        part->waiters[part->n_waiters++] = waiter;
+    }
+}
+
+/* Where those of the resource begin, and how many they are. */
+static const struct own_waiter *own_waiters(
+    struct snapshot *snapshot, const struct resource *resource, size_t *np)
+{
+    uint8_t database = resource->definition->database;
+    struct fleet_part *part = &snapshot->fleet[database];
+    if (!part->waiters) {
+        part->waiters = memory_new(sizeof part->waiters[0]);
+        core_fleet_for_each(snapshot->core, database, gather_waiter, part);
+        qsort(part->waiters, part->n_waiters, sizeof part->waiters[0], waiter_compare);
+    }
+    size_t low = 0, high = part->n_waiters;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = part->waiters[middle].resource < resource;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    size_t end = low;
+    while (end < part->n_waiters && part->waiters[end].resource == resource) {
+        end++;
+    }
+    *np = end - low;
+    return &part->waiters[low];
+}
+
+/* Those that wait still. */
+static bool show_own_waiters(struct snapshot *snapshot, const struct resource *resource,
+    struct text *out, size_t enough, nanoseconds now)
+{
+    size_t n;
+    const struct own_waiter *waiters = own_waiters(snapshot, resource, &n);
+    for (; snapshot->minor < n; snapshot->minor++) {
+        if (out->length >= enough) {
+            return false;
+        }
+        const struct lease *lease = core_find_lease(snapshot->core, waiters[snapshot->minor].id);
+        const struct claim *claim = claim_on(lease, resource->name);
+        if (claim && lease->state == LEASE_WAITING) {
+            describe_waiter(out, claim, claim_position(claim), now);
+        }
+    }
+    return true;
+}
+
 /* ---- from resource to resource ---- */
+
+static void describe(
+    struct snapshot *snapshot, struct text *out, const struct resource *resource)
+{
+    uint8_t database = resource->definition->database;
+    if (database == 0) {
+        describe_resource(out, resource, NULL);
+        return;
+    }
+    size_t n_waiters;
+    own_waiters(snapshot, resource, &n_waiters);
+    struct describe_where where = {
+        .database = fleet_database(snapshot->server, database)->name,
+        .state = snapshot->fleet[database].why,
+        .n_waiting = (uint32_t)n_waiters,
+    };
+    describe_resource(out, resource, &where);
+}
 
 static void begin(struct snapshot *snapshot, struct text *out, const struct resource *resource)
 {
-    describe_resource(out, resource);
+    uint8_t database = resource->definition->database;
+    if (database != 0 && begin_as_fleet_says(snapshot, out, database, resource->name)) {
+        return;
+    }
+    describe(snapshot, out, resource);
     strcpy(snapshot->name, resource->name);
     snapshot->part = PART_HOLDERS;
+    snapshot->n_holders = 0;
     snapshot->token = snapshot->major = snapshot->minor = 0;
 }
 
 /* Looking at an instance that nobody uses does not make it. */
-static void show_idle_instance(
-    struct text *out, const char *name, const struct definition *template)
+static void show_idle_instance(struct snapshot *snapshot, struct text *out, const char *name,
+    const struct definition *template)
 {
+    if (template->database != 0 && begin_as_fleet_says(snapshot, out, template->database, name)) {
+        return;
+    }
     struct resource *idle = resource_new(name, template);
     idle->is_instance = true;
-    describe_resource(out, idle);
+    describe(snapshot, out, idle);
     resource_free(idle);
 }
 
@@ -93,10 +372,11 @@ static bool begin_next(struct snapshot *snapshot, struct text *out)
     const struct resource *resource;
     if (snapshot->of_all) {
         resource = core_cursor_next(snapshot->core, &snapshot->cursor);
-        if (resource) {
-            begin(snapshot, out, resource);
+        if (!resource) {
+            return begin_next_elsewhere(snapshot, out);
         }
-        return resource;
+        begin(snapshot, out, resource);
+        return true;
     }
     if (snapshot->next_name == snapshot->n_names) {
         return false;
@@ -107,7 +387,7 @@ static bool begin_next(struct snapshot *snapshot, struct text *out)
     if (resource) {
         begin(snapshot, out, resource);
     } else if (definition) {
-        show_idle_instance(out, name, definition);
+        show_idle_instance(snapshot, out, name, definition);
     }
     return true;
 }
@@ -122,6 +402,9 @@ static bool show_holders(struct snapshot *snapshot, const struct resource *resou
     TAILQ_FOREACH (claim, &resource->holders, link) {
         if (claim->token <= snapshot->token) {
             continue;
+        }
+        if (snapshot->lease != 0 && snapshot->n_holders++ == FEW_HOLDERS) {
+            break;
         }
         if (out->length >= enough) {
             return false;
@@ -159,6 +442,18 @@ static bool show_waiters(struct snapshot *snapshot, const struct resource *resou
     return true;
 }
 
+static bool show_all_waiters(struct snapshot *snapshot, const struct resource *resource,
+    struct text *out, size_t enough, nanoseconds now)
+{
+    if (snapshot->lease != 0) {
+        show_lease_itself(snapshot, out, resource->name, now);
+        return true;
+    }
+    return resource->definition->database == 0
+        ? show_waiters(snapshot, resource, out, enough, now)
+        : show_own_waiters(snapshot, resource, out, enough, now);
+}
+
 static void go_on(struct snapshot *snapshot, struct text *out, size_t enough, nanoseconds now)
 {
     const struct resource *resource = core_find_resource(snapshot->core, snapshot->name);
@@ -168,7 +463,7 @@ static void go_on(struct snapshot *snapshot, struct text *out, size_t enough, na
         }
         snapshot->part = PART_WAITERS;
     }
-    if (!resource || show_waiters(snapshot, resource, out, enough, now)) {
+    if (!resource || show_all_waiters(snapshot, resource, out, enough, now)) {
         snapshot->name[0] = '\0';
     }
 }
@@ -177,7 +472,9 @@ bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enoug
 {
     nanoseconds now = clock_now();
     while (out->length < enough) {
-        if (snapshot->name[0] != '\0') {
+        if (snapshot->fleet_resource) {
+            show_fleet_leases(snapshot, out, enough);
+        } else if (snapshot->name[0] != '\0') {
             go_on(snapshot, out, enough, now);
         } else if (!begin_next(snapshot, out)) {
             text_add(out, "end\n");

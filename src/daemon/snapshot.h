@@ -1,25 +1,39 @@
 /* snapshot.h - the answer to `status`: made and sent piece by piece, so that neither a long list
- * nor a slow reader costs memory.
+ * nor a slow reader costs memory (but for the views of databases, which are shared).
  *
  * What one piece shows is of one moment. Between two of them anything may happen: what has gone is
- * left out, and a list goes on behind the last one shown. */
+ * left out, and a list goes on behind the last one shown. What databases say is of one moment. */
 #ifndef BERTH_DAEMON_SNAPSHOT_H
 #define BERTH_DAEMON_SNAPSHOT_H
 
 #include "core/core.h"
+#include "daemon/describe.h"
+#include "daemon/fleet_lines.h"
+#include "daemon/fleet_views.h"
 #include "wire/textbuf.h"
 
+struct server;
 struct snapshot;
 
 /* Of all resources; nothing is made yet. */
-struct snapshot *snapshot_new(struct core *core);
+struct snapshot *snapshot_new(struct server *server);
 /* Of these, which are known and are copied; at most MAX_ARGUMENTS. */
-struct snapshot *snapshot_new_of(struct core *core, const char *const names[], size_t n);
+struct snapshot *snapshot_new_of(struct server *server, const char *const names[], size_t n);
+/* Of the resources of that lease, as seen by it: no other waiters, and few of the holders. */
+struct snapshot *snapshot_new_of_lease(struct server *server, const struct lease *lease);
 struct snapshot *snapshot_free(struct snapshot *snapshot); /* NULL is fine; returns NULL */
+/* Before the first piece. Takes the view over; NULL: `why` (static) is why there is none. */
+void snapshot_set_view(
+    struct snapshot *snapshot, uint8_t database, struct view *view, const char *why);
+/* Whether it keeps any. */
+bool snapshot_has_views(const struct snapshot *snapshot);
 /* Adds to `out` until it has `enough` bytes. False when that was the end; then the "end" line and
  * the events held back have been added as well. */
 bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough);
 /* Events that must not stand inside the answer. */
 struct text *snapshot_held_back(struct snapshot *snapshot);
+
+/* What is common to all rows of a database. */
+struct fleet_scene snapshot_scene(const struct server *server, uint8_t database);
 
 #endif

@@ -1,0 +1,290 @@
+/* command_status.c - `status`: first the databases are asked that it is about, then the answer is
+ * made, of what they have said and of what this host knows. */
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/clock.h"
+#include "daemon/command.h"
+#include "daemon/describe.h"
+#include "daemon/fleet.h"
+#include "daemon/parked.h"
+#include "daemon/server.h"
+#include "daemon/snapshot.h"
+#include "wire/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Answers with views that one user's clients have not read yet: the next is made without. */
+enum { MOST_KEPT_BY_USER = 8 };
+
+/* How old the view may be that tells a waiting client its place. */
+#define OLD_ENOUGH NANOSECONDS_PER_SECOND
+
+/* Why a database has not said anything: its state, or one of these. */
+static const char has_not_answered[] = "silent";
+static const char user_has_enough[] = "busy";
+
+/* A request while the databases are being asked. */
+struct status_request {
+    struct view_asker asker;
+    struct snapshot *snapshot; /* the answer to be */
+    nanoseconds age; /* that the views may have */
+    char *names[MAX_ARGUMENTS]; /* owned */
+    size_t n_names; /* 0: all */
+    uint32_t wanted; /* bits 1 << database */
+    uint8_t database; /* that is being asked */
+};
+
+/* ---- the answer ---- */
+
+static void add_head(struct text *out, const struct server *server, nanoseconds now)
+{
+    const struct core *core = server->core;
+    text_add(out, "ok");
+    text_add_number_key(out, "draining", core_is_draining(core));
+    text_add_number_key(out, "held", core_n_held(core));
+    text_add_number_key(out, "waiting", core_n_waiting(core));
+    nanoseconds grace = core_grace_until(core);
+    if (grace != NEVER) {
+        text_add_number_key(out, "grace", (uint64_t)(grace > now ? grace - now : 0) / 1000000);
+    }
+    text_add(out, "\n");
+}
+
+static void add_databases(
+    struct text *out, const struct server *server, uint32_t wanted, nanoseconds now)
+{
+    for (uint8_t i = 1; i <= fleet_n_databases(server); i++) {
+        struct session_view view;
+        if (wanted & UINT32_C(1) << i) {
+            fleet_look(server, i, &view);
+            describe_database(
+                out, fleet_database(server, i), &view, fleet_server_info(server, i), now);
+        }
+    }
+}
+
+/* The rest is made, and sent, by conn_flush(). */
+static void begin_answer(struct conn *conn, struct status_request *request)
+{
+    struct text *out = conn_answers(conn);
+    nanoseconds now = clock_now();
+    add_head(out, conn->server, now);
+    add_databases(out, conn->server, request->wanted, now);
+    conn->snapshot = request->snapshot;
+    request->snapshot = NULL;
+}
+
+/* ---- asking the databases ---- */
+
+static void request_free(struct conn *conn, void *state)
+{
+    struct status_request *request = state;
+    views_leave(conn->server, &request->asker);
+    snapshot_free(request->snapshot);
+    for (size_t i = 0; i < request->n_names; i++) {
+        free(request->names[i]);
+    }
+    free(request);
+}
+
+/* 0: host scope, or not known any more. */
+static uint8_t database_of(const struct server *server, const char *name)
+{
+    const struct resource *resource = core_find_resource(server->core, name);
+    const struct definition *definition =
+        resource ? resource->definition : core_find_definition(server->core, name);
+    return definition ? definition->database : 0;
+}
+
+/* Those of its resources that are asked for; SIZE_MAX: none of them is its. */
+static size_t names_of_database(const struct server *server, const struct status_request *request,
+    const char *names[MAX_ARGUMENTS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < request->n_names; i++) {
+        if (database_of(server, request->names[i]) == request->database) {
+            names[n++] = request->names[i];
+        }
+    }
+    return n > 0 || request->n_names == 0 ? n : SIZE_MAX;
+}
+
+/* NULL: it can be asked. */
+static const char *why_not_asked(const struct server *server, uint8_t database)
+{
+    struct session_view view;
+    fleet_look(server, database, &view);
+    return view.state == SESSION_UP ? NULL : describe_state(view.state);
+}
+
+/* False: its answer is waited for. */
+static bool ask_database(struct server *server, struct status_request *request)
+{
+    const char *names[MAX_ARGUMENTS];
+    size_t n = names_of_database(server, request, names);
+    const char *why = why_not_asked(server, request->database);
+    if (n == SIZE_MAX) {
+        return true;
+    }
+    if (why) {
+        snapshot_set_view(request->snapshot, request->database, NULL, why);
+        return true;
+    }
+    struct view *view =
+        views_ask(server, &request->asker, request->database, n, names, request->age);
+    if (view) {
+        snapshot_set_view(request->snapshot, request->database, view, NULL);
+    }
+    return view;
+}
+
+/* True when all that are wanted have been asked. */
+static bool ask_next(struct server *server, struct status_request *request)
+{
+    while (request->database < fleet_n_databases(server)) {
+        request->database++;
+        if (request->wanted & UINT32_C(1) << request->database &&
+            !ask_database(server, request)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void on_view(struct conn *conn, struct view *view)
+{
+    struct status_request *request = parked_state(conn);
+    if (view->rows) {
+        snapshot_set_view(request->snapshot, request->database, view, NULL);
+    } else {
+        const char *why = why_not_asked(conn->server, request->database);
+        view_release(view);
+        snapshot_set_view(
+            request->snapshot, request->database, NULL, why ? why : has_not_answered);
+    }
+    if (ask_next(conn->server, request)) {
+        begin_answer(conn, request);
+        parked_end(conn);
+    }
+}
+
+static void on_late(struct conn *conn)
+{
+    struct status_request *request = parked_state(conn);
+    for (uint8_t i = request->database; i <= fleet_n_databases(conn->server); i++) {
+        const char *why = why_not_asked(conn->server, i);
+        snapshot_set_view(request->snapshot, i, NULL, why ? why : has_not_answered);
+    }
+    begin_answer(conn, request);
+    parked_end(conn);
+}
+
+/* ---- the request ---- */
+
+static bool user_keeps_enough(const struct conn *asker)
+{
+    const struct conn *conn;
+    int n = 0;
+    LIST_FOREACH (conn, &asker->server->conns, link) {
+        n += conn->client.uid == asker->client.uid && conn->snapshot &&
+            snapshot_has_views(conn->snapshot);
+    }
+    return n >= MOST_KEPT_BY_USER;
+}
+
+static uint32_t databases_of(
+    const struct server *server, const char *const names[], size_t n_names)
+{
+    uint32_t wanted = 0;
+    for (uint8_t i = 1; n_names == 0 && i <= fleet_n_databases(server); i++) {
+        wanted |= UINT32_C(1) << i;
+    }
+    for (size_t i = 0; i < n_names; i++) {
+        uint8_t database = database_of(server, names[i]);
+        wanted |= database != 0 ? UINT32_C(1) << database : 0;
+    }
+    return wanted;
+}
+
+/* `snapshot` is handed over. */
+static void begin(struct call *call, struct snapshot *snapshot, size_t n,
+    const char *const names[], nanoseconds age)
+{
+    static const struct parked_ops ops = {.late = on_late, .free = request_free};
+    struct conn *conn = call->conn;
+    struct server *server = call->server;
+    struct status_request *request = memory_new(sizeof *request);
+    request->asker = (struct view_asker){.conn = conn, .done = on_view};
+    request->snapshot = snapshot;
+    request->age = age;
+    request->wanted = databases_of(server, names, n);
+    for (size_t i = 0; i < n; i++) {
+        request->names[request->n_names++] = memory_string(names[i]);
+    }
+    if (request->wanted != 0 && user_keeps_enough(conn)) {
+        for (uint8_t i = 1; i <= fleet_n_databases(server); i++) {
+            snapshot_set_view(snapshot, i, NULL, user_has_enough);
+        }
+        request->database = (uint8_t)fleet_n_databases(server);
+    }
+    if (ask_next(server, request)) {
+        begin_answer(conn, request);
+        request_free(conn, request);
+    } else {
+        parked_begin(conn, &ops, request);
+    }
+}
+
+static void status_of_lease(struct call *call, const char *text)
+{
+    const char *names[MAX_RESOURCES_PER_LEASE];
+    uint64_t id;
+    if (!lease_id_parse(text, &id)) {
+        call_refuse(call, CODE_BAD_VALUE, "lease");
+        return;
+    }
+    const struct lease *lease = core_find_lease(call->server->core, id);
+    if (!lease) {
+        call_refuse(call, CODE_UNKNOWN, "lease");
+        return;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        names[i] = lease->claims[i].resource->name;
+    }
+    begin(call, snapshot_new_of_lease(call->server, lease), lease->n_claims, names, OLD_ENOUGH);
+}
+
+static bool are_known(struct call *call)
+{
+    struct core *core = call->server->core;
+    const struct request *request = call->request;
+    for (size_t i = 0; i < request->n_arguments; i++) {
+        const char *name = request->arguments[i];
+        if (!call_check_name(call, name)) {
+            return false;
+        }
+        if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
+            call_refuse(call, CODE_UNKNOWN, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+void command_status(struct call *call)
+{
+    const struct request *request = call->request;
+    const char *lease = request->keys[KEY_INDEX_lease];
+    size_t n = request->n_arguments;
+    if (lease && n > 0) {
+        call_refuse(call, CODE_MALFORMED, "names and a lease");
+    } else if (lease) {
+        status_of_lease(call, lease);
+    } else if (are_known(call)) {
+        begin(call,
+            n == 0 ? snapshot_new(call->server)
+                   : snapshot_new_of(call->server, request->arguments, n),
+            n, request->arguments, 0);
+    }
+}

@@ -1,0 +1,223 @@
+#include "daemon/fleet_views.h"
+
+#include "core/memory.h"
+#include "daemon/clock.h"
+#include "daemon/fleet.h"
+#include "daemon/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A view is kept for so long for those who do not need the newest. */
+#define KEPT_FOR NANOSECONDS_PER_SECOND
+
+/* All who want the same. The database is asked for one view at a time: who comes while it is being
+ * asked may have changed something that this view does not show, and waits for the next. */
+struct view_batch {
+    LIST_ENTRY(view_batch) link; /* in server->views */
+    uint8_t database;
+    char *key; /* the names, joined by blanks; owned */
+    struct conn *leader; /* on whose behalf it is being asked; NULL: it is not */
+    bool is_telling;
+    struct view_askers askers; /* of the view that is asked for */
+    struct view_askers later; /* of the next one */
+    struct view *latest; /* or NULL */
+};
+
+/* ---- views ---- */
+
+struct view *view_keep(struct view *view)
+{
+    view->n_users++;
+    return view;
+}
+
+struct view *view_release(struct view *view)
+{
+    if (view && --view->n_users == 0) {
+        fleet_rows_free(view->rows);
+        free(view);
+    }
+    return NULL;
+}
+
+static struct view *view_new(struct session_result *result)
+{
+    struct view *view = memory_new(sizeof *view);
+    view->n_users = 1;
+    view->made_at = clock_now();
+    view->rows = result->outcome == OUTCOME_OK ? fleet_rows_new(&result->rows) : NULL;
+    return view;
+}
+
+/* ---- batches ---- */
+
+static void batch_free(struct view_batch *batch)
+{
+    LIST_REMOVE(batch, link);
+    view_release(batch->latest);
+    free(batch->key);
+    free(batch);
+}
+
+static bool batch_is_busy(const struct view_batch *batch)
+{
+    return batch->leader || batch->is_telling;
+}
+
+static struct view_batch *batch_find(struct server *server, uint8_t database, const char *key)
+{
+    struct view_batch *batch;
+    LIST_FOREACH (batch, &server->views, link) {
+        if (batch->database == database && strcmp(batch->key, key) == 0) {
+            return batch;
+        }
+    }
+    batch = memory_new(sizeof *batch);
+    batch->database = database;
+    batch->key = memory_string(key);
+    TAILQ_INIT(&batch->askers);
+    TAILQ_INIT(&batch->later);
+    LIST_INSERT_HEAD(&server->views, batch, link);
+    return batch;
+}
+
+static void forget_old_ones(struct server *server, nanoseconds now)
+{
+    struct view_batch *next;
+    for (struct view_batch *batch = LIST_FIRST(&server->views); batch; batch = next) {
+        next = LIST_NEXT(batch, link);
+        if (!batch_is_busy(batch) && now - batch->latest->made_at >= KEPT_FOR) {
+            batch_free(batch);
+        }
+    }
+}
+
+static void on_result(struct conn *conn, struct session_result *result);
+
+/* Asks on behalf of the first of those who wait. */
+static void batch_ask(struct server *server, struct view_batch *batch)
+{
+    if (server->stopping) {
+        return; /* they all go */
+    }
+    const char *names[MAX_ARGUMENTS];
+    char *copy = memory_string(batch->key);
+    size_t n = words_split(copy, (char **)names, MAX_ARGUMENTS);
+    batch->leader = TAILQ_FIRST(&batch->askers)->conn;
+    fleet_snapshot(server, batch->database, batch->leader, n, names, on_result);
+    free(copy);
+}
+
+/* Whoever came too late for the last one is asked for now. */
+static void batch_go_on(struct server *server, struct view_batch *batch)
+{
+    TAILQ_CONCAT(&batch->askers, &batch->later, link);
+    if (!TAILQ_EMPTY(&batch->askers)) {
+        batch_ask(server, batch);
+    } else if (!batch->latest) {
+        batch_free(batch);
+    }
+}
+
+static void on_result(struct conn *conn, struct session_result *result)
+{
+    struct server *server = conn->server;
+    struct view_batch *batch;
+    struct view_asker *asker;
+    LIST_FOREACH (batch, &server->views, link) {
+        if (batch->leader == conn) {
+            break;
+        }
+    }
+    if (!batch || !result) {
+        return; /* the connection closes: views_leave() follows */
+    }
+    struct view_askers told = TAILQ_HEAD_INITIALIZER(told);
+    TAILQ_CONCAT(&told, &batch->askers, link);
+    batch->leader = NULL;
+    batch->is_telling = true;
+    view_release(batch->latest);
+    batch->latest = view_new(result);
+    while ((asker = TAILQ_FIRST(&told))) {
+        TAILQ_REMOVE(&told, asker, link);
+        asker->batch = NULL;
+        asker->done(asker->conn, view_keep(batch->latest));
+    }
+    batch->is_telling = false;
+    if (batch->key[0] == '\0') {
+        batch->latest = view_release(batch->latest); /* of everything: only the newest will do */
+    }
+    batch_go_on(server, batch);
+}
+
+/* ---- asking ---- */
+
+static char *key_of(size_t n, const char *const names[])
+{
+    struct text key = TEXT_INIT;
+    for (size_t i = 0; i < n; i++) {
+        text_add(&key, i > 0 ? " " : "");
+        text_add(&key, names[i]);
+    }
+    return text_take(&key);
+}
+
+struct view *views_ask(struct server *server, struct view_asker *asker, uint8_t database, size_t n,
+    const char *const names[], nanoseconds age)
+{
+    nanoseconds now = clock_now();
+    char *key = key_of(n, names);
+    forget_old_ones(server, now);
+    struct view_batch *batch = batch_find(server, database, key);
+    free(key);
+    if (age > 0 && batch->latest && batch->latest->rows && now - batch->latest->made_at <= age) {
+        return view_keep(batch->latest);
+    }
+    asker->batch = batch;
+    if (batch_is_busy(batch)) {
+        TAILQ_INSERT_TAIL(&batch->later, asker, link);
+    } else {
+        TAILQ_INSERT_TAIL(&batch->askers, asker, link);
+        batch_ask(server, batch);
+    }
+    return NULL;
+}
+
+static bool is_in(const struct view_askers *askers, const struct view_asker *wanted)
+{
+    const struct view_asker *asker;
+    TAILQ_FOREACH (asker, askers, link) {
+        if (asker == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void views_leave(struct server *server, struct view_asker *asker)
+{
+    struct view_batch *batch = asker->batch;
+    if (!batch) {
+        return;
+    }
+    bool is_now = is_in(&batch->askers, asker);
+    TAILQ_REMOVE(is_now ? &batch->askers : &batch->later, asker, link);
+    asker->batch = NULL;
+    if (batch->leader != asker->conn) {
+        return;
+    }
+    batch->leader = NULL;
+    if (!TAILQ_EMPTY(&batch->askers)) {
+        batch_ask(server, batch);
+    } else {
+        batch_go_on(server, batch);
+    }
+}
+
+void views_deinit(struct server *server)
+{
+    while (!LIST_EMPTY(&server->views)) {
+        batch_free(LIST_FIRST(&server->views));
+    }
+}

@@ -1,0 +1,48 @@
+/* fleet_views.h - what a database says of some of its resources, asked for once on behalf of all who
+ * want the same at the same time: a thousand clients that look at one queue cost the database two
+ * looks, and the daemon the memory of one. */
+#ifndef BERTH_DAEMON_FLEET_VIEWS_H
+#define BERTH_DAEMON_FLEET_VIEWS_H
+
+#include "core/types.h"
+#include "daemon/fleet_rows.h"
+
+#include <sys/queue.h>
+
+struct conn;
+struct server;
+struct view_batch;
+
+/* Shared; whoever has one gives it back. */
+struct view {
+    unsigned n_users;
+    nanoseconds made_at;
+    struct fleet_rows *rows; /* NULL: the database could not be asked */
+};
+
+struct view *view_keep(struct view *view);
+/* NULL is fine; returns NULL. */
+struct view *view_release(struct view *view);
+
+/* A connection that waits for one; in the memory of whoever asks. */
+struct view_asker {
+    TAILQ_ENTRY(view_asker) link;
+    struct conn *conn; /* is parked */
+    struct view_batch *batch; /* NULL: it waits for nothing */
+    void (*done)(struct conn *conn, struct view *view); /* which is the callee's */
+};
+
+TAILQ_HEAD(view_askers, view_asker);
+LIST_HEAD(view_batches, view_batch);
+
+/* Of these resources, or of all (n = 0). What is told is not older than the question, or than
+ * `age`. Not NULL: it is at hand. NULL: done() will be called, unless the asker leaves before. */
+struct view *views_ask(struct server *server, struct view_asker *asker, uint8_t database, size_t n,
+    const char *const names[], nanoseconds age);
+/* Nothing if it does not wait. If it was the one on whose behalf the database is being asked,
+ * fleet_forget() comes before. */
+void views_leave(struct server *server, struct view_asker *asker);
+/* Nobody waits any more. */
+void views_deinit(struct server *server);
+
+#endif
