@@ -84,6 +84,7 @@ static int print_help(void)
         "  -V, --version            the version of berthctl alone\n"
         "\n"
         "A LEASE is a word that status shows in that column; the job has it in $BERTH_LEASE.\n"
+        "Of another host of the fleet it is SESSION/LEASE, for revoke and drop.\n"
         "BOUND there is what a lease lasts as long as, if that is no process; a lease is away\n"
         "while nobody is connected for it.\n"
         "\n"

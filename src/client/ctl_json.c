@@ -149,6 +149,7 @@ static void set_who(json_t *object, const struct status_lease *lease)
     json_object_set_new(object, "pid", number_value(lease->pid));
     json_object_set_new(object, "uid", number_value(lease->uid));
     json_object_set_new(object, "user", text_value(lease->user));
+    json_object_set_new(object, "host", text_value(lease->host));
     json_object_set_new(object, "program", text_value(lease->program));
     json_object_set_new(object, "reason", text_value(lease->reason));
     json_object_set_new(object, "holder", text_value(lease->holder));
@@ -216,6 +217,8 @@ static json_t *resource_value(const struct status_resource *resource)
     json_object_set_new(object, "name", text_value(resource->name));
     json_object_set_new(object, "kind", text_value(resource->kind));
     json_object_set_new(object, "scope", text_value(resource->scope));
+    json_object_set_new(object, "database", text_value(resource->database));
+    json_object_set_new(object, "database_state", text_value(resource->database_state));
     json_object_set_new(object, "limit", number_value(resource->limit));
     json_object_set_new(object, "in_use", number_value(resource->in_use));
     json_object_set_new(object, "free", number_value(resource->free));
@@ -228,6 +231,24 @@ static json_t *resource_value(const struct status_resource *resource)
     json_object_set_new(object, "removed", json_boolean(resource->removed));
     set_items(object, resource);
     set_leases(object, resource);
+    return object;
+}
+
+static json_t *database_value(const struct status_database *database)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "name", text_value(database->name));
+    json_object_set_new(object, "state", text_value(database->state));
+    json_object_set_new(object, "why", text_value(database->why));
+    json_object_set_new(object, "server", text_value(database->server));
+    json_object_set_new(object, "redis_version", text_value(database->version));
+    json_object_set_new(object, "warning", text_value(database->warning));
+    json_object_set_new(object, "ttl_ms", number_value(database->ttl));
+    json_object_set_new(object, "grace_ms", optional_value(&database->grace));
+    json_object_set_new(object, "good_ms", optional_value(&database->good));
+    json_object_set_new(object, "incarnation", number_value(database->incarnation));
+    json_object_set_new(object, "differing", number_value(database->differing));
+    json_object_set_new(object, "calls", number_value(database->calls));
     return object;
 }
 
@@ -248,11 +269,16 @@ void json_print(const struct status *status, struct text *out)
     for (size_t i = 0; i < status->n_resources; i++) {
         json_array_append_new(resources, resource_value(&status->resources[i]));
     }
+    json_t *databases = json_array();
+    for (size_t i = 0; i < status->n_databases; i++) {
+        json_array_append_new(databases, database_value(&status->databases[i]));
+    }
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "draining", json_boolean(status->draining));
     json_object_set_new(object, "grace_ms", optional_value(&status->grace));
     json_object_set_new(object, "resources", resources);
+    json_object_set_new(object, "databases", databases);
     char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     add_without_del(out, json);
     text_add(out, "\n");

@@ -33,6 +33,10 @@ struct field {
     {                                                                                              \
         key, type, offsetof(struct status_lease, member)                                           \
     }
+#define DATABASE(key, type, member)                                                                \
+    {                                                                                              \
+        key, type, offsetof(struct status_database, member)                                        \
+    }
 #define STATUS(key, type, member)                                                                  \
     {                                                                                              \
         key, type, offsetof(struct status, member)                                                 \
@@ -49,6 +53,8 @@ static const struct field status_fields[] = {
 static const struct field resource_fields[] = {
     RESOURCE("kind", FIELD_TEXT, kind),
     RESOURCE("scope", FIELD_TEXT, scope),
+    RESOURCE("database", FIELD_TEXT, database),
+    RESOURCE("database_state", FIELD_TEXT, database_state),
     RESOURCE("limit", FIELD_NUMBER, limit),
     RESOURCE("in_use", FIELD_NUMBER, in_use),
     RESOURCE("free", FIELD_NUMBER, free),
@@ -79,9 +85,25 @@ static const struct field lease_fields[] = {
     LEASE("away", FIELD_FLAG, away),
     LEASE("left", FIELD_OPTIONAL, left),
     LEASE("stopping", FIELD_TEXT, stopping),
+    LEASE("host", FIELD_TEXT, host),
     LEASE("holder", FIELD_TEXT, holder),
     LEASE("reason", FIELD_TEXT, reason),
     LEASE("program", FIELD_TEXT, program),
+    {0},
+};
+
+static const struct field database_fields[] = {
+    DATABASE("state", FIELD_TEXT, state),
+    DATABASE("why", FIELD_TEXT, why),
+    DATABASE("server", FIELD_TEXT, server),
+    DATABASE("version", FIELD_TEXT, version),
+    DATABASE("warning", FIELD_TEXT, warning),
+    DATABASE("ttl", FIELD_NUMBER, ttl),
+    DATABASE("grace", FIELD_OPTIONAL, grace),
+    DATABASE("good", FIELD_OPTIONAL, good),
+    DATABASE("incarnation", FIELD_NUMBER, incarnation),
+    DATABASE("differing", FIELD_NUMBER, differing),
+    DATABASE("calls", FIELD_NUMBER, calls),
     {0},
 };
 
@@ -205,11 +227,28 @@ static bool lease_take(struct status_leases *leases, char *line, char *const wor
     return fields_take(lease_fields, words + 2, n - 2, lease);
 }
 
+static bool database_take(struct status *status, char *line, char *const words[], size_t n)
+{
+    void *list = status->databases;
+    struct status_database *database =
+        array_add(&list, &status->n_databases, &status->databases_size, sizeof *database);
+    status->databases = list;
+    database->line = line;
+    if (n < 2 || !percent_decode(words[1])) {
+        return false;
+    }
+    database->name = words[1];
+    return fields_take(database_fields, words + 2, n - 2, database) && database->state;
+}
+
 static bool status_take_words(struct status *status, char *line, char *const words[], size_t n)
 {
     bool is_holder = strcmp(words[0], "holder") == 0;
     if (strcmp(words[0], "resource") == 0) {
         return resource_take(status, line, words, n);
+    }
+    if (strcmp(words[0], "database") == 0) {
+        return database_take(status, line, words, n);
     }
     if (is_holder || strcmp(words[0], "waiter") == 0) {
         if (status->n_resources == 0) {
@@ -265,6 +304,10 @@ void status_deinit(struct status *status)
         free(resource->reserves);
         free(resource->line);
     }
+    for (size_t i = 0; i < status->n_databases; i++) {
+        free(status->databases[i].line);
+    }
+    free(status->databases);
     free(status->resources);
     *status = (struct status)STATUS_INIT;
 }

@@ -35,6 +35,7 @@ struct status_lease {
     uint64_t pid, uid;
     uint64_t age; /* milliseconds */
     bool away; /* no connection belongs to it */
+    const char *host; /* in fleet scope */
     const char *holder, *reason, *program;
     const char *user; /* the name of uid; whoever fills it in owns it */
 };
@@ -51,6 +52,8 @@ struct status_reserve {
 struct status_resource {
     char *line; /* what all strings point into */
     const char *name, *kind, *scope, *template;
+    const char *database; /* fleet scope: its name */
+    const char *database_state; /* it has not been asked, and why: figures are this host's alone */
     uint64_t limit, in_use, free, waiting, cooling; /* units; waiting: leases */
     bool paused, removed;
     const char *reason; /* of the pause */
@@ -61,6 +64,19 @@ struct status_resource {
     struct status_leases holders, waiters;
 };
 
+/* A Redis that grants what is of fleet scope. */
+struct status_database {
+    char *line; /* what all strings point into */
+    const char *name, *state;
+    const char *why; /* it is not up */
+    const char *server, *version; /* NULL: never connected */
+    const char *warning;
+    uint64_t ttl; /* milliseconds */
+    struct optional grace; /* milliseconds */
+    struct optional good; /* milliseconds for which what is held there is good */
+    uint64_t incarnation, differing, calls;
+};
+
 struct status {
     bool begun; /* the `ok` line has been taken */
     bool draining;
@@ -68,6 +84,8 @@ struct status {
     struct optional grace; /* milliseconds */
     struct status_resource *resources;
     size_t n_resources, size;
+    struct status_database *databases;
+    size_t n_databases, databases_size;
 };
 
 #define STATUS_INIT                                                                                \

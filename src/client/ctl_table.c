@@ -13,6 +13,7 @@ enum {
 static const struct column resource_columns[] = {
     {.title = "NAME"},
     {.title = "KIND"},
+    {.title = "SCOPE", .is_optional = true},
     {.title = "LIMIT", .is_right = true},
     {.title = "USED", .is_right = true},
     {.title = "FREE", .is_right = true},
@@ -60,13 +61,19 @@ static void add_state(struct grid *grid, const struct status_resource *resource)
             text_add(&cell, states[i].word);
         }
     }
+    if (resource->database_state) {
+        text_add(&cell, cell.length > 0 ? ", database " : "database ");
+        text_add_escaped(&cell, resource->database_state);
+    }
     grid_add(grid, &cell);
 }
 
-static void add_resource(struct grid *grid, const struct status_resource *resource)
+static void add_resource(
+    struct grid *grid, const struct status_resource *resource, bool with_scope)
 {
     add_string(grid, resource->name);
     add_string(grid, resource->kind);
+    add_string(grid, with_scope ? resource->scope : NULL);
     add_number(grid, resource->limit);
     add_number(grid, resource->in_use);
     add_number(grid, resource->free);
@@ -80,6 +87,16 @@ static void print_note(struct text *out, const char *title, const char *rest)
 {
     text_add_repeated(out, ' ', INDENT);
     text_add_format(out, "%s: %s\n", title, rest);
+}
+
+static void print_escaped_note(struct text *out, const char *title, const char *untrusted)
+{
+    if (untrusted) {
+        struct text escaped = TEXT_INIT;
+        text_add_escaped(&escaped, untrusted);
+        print_note(out, title, escaped.bytes);
+        text_deinit(&escaped);
+    }
 }
 
 static void add_listed(struct text *list, const char *word)
@@ -126,12 +143,7 @@ static void print_reserved(struct text *out, const struct status_resource *resou
 
 static void print_notes(struct text *out, const struct status_resource *resource)
 {
-    if (resource->paused && resource->reason) {
-        struct text reason = TEXT_INIT;
-        text_add_escaped(&reason, resource->reason);
-        print_note(out, "paused", reason.bytes);
-        text_deinit(&reason);
-    }
+    print_escaped_note(out, "paused", resource->paused ? resource->reason : NULL);
     print_reserved(out, resource);
     print_words(out, "draining", &resource->draining);
     if (resource->cooling > 0) {
@@ -149,6 +161,7 @@ static const struct column lease_columns[] = {
     {.title = "AGE", .is_right = true},
     {.title = "LEFT", .is_right = true, .is_optional = true},
     {.title = "PID", .is_right = true},
+    {.title = "HOST", .is_optional = true, .least = 8},
     {.title = "USER", .least = 8},
     {.title = "PROGRAM", .is_optional = true, .least = 8},
     {.title = "PRIO", .is_right = true, .is_optional = true},
@@ -209,6 +222,7 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     struct text cell = TEXT_INIT;
     add_times(grid, lease);
     add_number(grid, lease->pid);
+    add_string(grid, lease->host);
     if (lease->user) {
         add_string(grid, lease->user);
     } else {
@@ -275,6 +289,66 @@ static void print_rows(const struct grid *grid, size_t *rowp, const struct statu
     }
 }
 
+/* ---- databases ---- */
+
+static const struct column database_columns[] = {
+    {.title = "DATABASE"},
+    {.title = "STATE"},
+    {.title = "TTL", .is_right = true},
+    {.title = "GOOD FOR", .is_right = true, .is_optional = true},
+    {.title = "GRACE", .is_right = true, .is_optional = true},
+    {.title = "REDIS", .is_optional = true},
+    {.title = "SERVER", .is_optional = true},
+};
+
+enum { N_DATABASE_COLUMNS = sizeof database_columns / sizeof database_columns[0] };
+
+static void add_optional_age(struct grid *grid, const struct optional *span)
+{
+    struct text cell = TEXT_INIT;
+    text_add(&cell, "");
+    if (span->is_given) {
+        text_add_age(&cell, span->number);
+    }
+    grid_add(grid, &cell);
+}
+
+static void add_database(struct grid *grid, const struct status_database *database)
+{
+    const struct optional ttl = {.is_given = true, .number = database->ttl};
+    add_string(grid, database->name);
+    add_string(grid, database->state);
+    add_optional_age(grid, &ttl);
+    add_optional_age(grid, &database->good);
+    add_optional_age(grid, &database->grace);
+    add_string(grid, database->version);
+    add_string(grid, database->server);
+}
+
+static void print_databases(const struct status *status, struct text *out)
+{
+    struct grid grid;
+    grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
+    for (size_t i = 0; i < status->n_databases; i++) {
+        add_database(&grid, &status->databases[i]);
+    }
+    text_add(out, "\n");
+    grid_print_titles(&grid, out);
+    for (size_t i = 0; i < status->n_databases; i++) {
+        const struct status_database *database = &status->databases[i];
+        grid_print_row(&grid, i, out);
+        print_escaped_note(out, "why", database->why);
+        print_escaped_note(out, "warning", database->warning);
+        if (database->differing > 0) {
+            text_add_repeated(out, ' ', INDENT);
+            text_add_format(out,
+                "differing: %llu definitions of this host's file are not the fleet's\n",
+                (unsigned long long)database->differing);
+        }
+    }
+    grid_deinit(&grid);
+}
+
 /* ---- the whole ---- */
 
 static void print_resource(const struct status_resource *resource, const struct grid *leases,
@@ -288,13 +362,24 @@ static void print_resource(const struct status_resource *resource, const struct 
     print_rows(leases, rowp, &resource->waiters, "waiting", style, out);
 }
 
+static bool has_fleet_scope(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (status->resources[i].database) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void table_print(const struct status *status, const struct table_style *style, struct text *out)
 {
     struct grid resources, leases;
+    bool with_scope = has_fleet_scope(status);
     grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
     grid_init(&leases, lease_columns, N_LEASE_COLUMNS, INDENT);
     for (size_t i = 0; i < status->n_resources; i++) {
-        add_resource(&resources, &status->resources[i]);
+        add_resource(&resources, &status->resources[i], with_scope);
         add_leases(&leases, &status->resources[i], style);
     }
     if (style->width > 0) {
@@ -314,6 +399,9 @@ void table_print(const struct status *status, const struct table_style *style, s
     for (size_t i = 0; i < status->n_resources; i++) {
         grid_print_row(&resources, i, out);
         print_resource(&status->resources[i], &leases, &row, style, out);
+    }
+    if (status->n_databases > 0) {
+        print_databases(status, out);
     }
     grid_deinit(&resources);
     grid_deinit(&leases);

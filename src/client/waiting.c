@@ -73,6 +73,8 @@ static void take_resource(struct waiting *waiting, const struct answer *answer)
         waiting->resource.state = "paused";
     } else if (waiting->resource.limit == 0) {
         waiting->resource.state = "closed";
+    } else if (value_of(answer, "database_state")) {
+        waiting->resource.state = "its database does not answer";
     }
 }
 
@@ -86,6 +88,7 @@ static void take_holder(struct waiting *waiting, const struct answer *answer)
     waiting->resource.has_holder = true;
     char *holder = value_of(answer, "holder");
     char *program = value_of(answer, "program");
+    char *host = value_of(answer, "host");
     append(out, size, "by ");
     if (holder) {
         append(out, size, "%s, ", message_clean(holder));
@@ -93,6 +96,9 @@ static void take_holder(struct waiting *waiting, const struct answer *answer)
     append(out, size, "pid %llu", (unsigned long long)number_of(answer, "pid"));
     if (program) {
         append(out, size, " %s", message_clean(program));
+    }
+    if (host) {
+        append(out, size, " on %s", message_clean(host));
     }
     append(out, size, ", uid %llu, for ", (unsigned long long)number_of(answer, "uid"));
     append_age(out, size, number_of(answer, "age"));
@@ -131,7 +137,11 @@ bool waiting_take(struct waiting *waiting, const struct answer *answer)
         return false;
     }
     end_resource(waiting);
-    message("waiting for %s: place %llu in the queue", waiting->line,
-        (unsigned long long)waiting->position);
+    if (waiting->position > 0) {
+        message("waiting for %s: place %llu in the queue", waiting->line,
+            (unsigned long long)waiting->position);
+    } else {
+        message("waiting for %s", waiting->line); /* its place is not known yet */
+    }
     return true;
 }

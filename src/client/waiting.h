@@ -18,7 +18,7 @@ struct waiting {
     struct {
         char name[NAME_BYTES + 1];
         char held[256]; /* who, in words */
-        const char *state; /* paused, closed, or NULL */
+        const char *state; /* paused, closed, ..., or NULL */
         uint64_t limit, in_use;
         bool has_holder;
     } resource;
