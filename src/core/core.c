@@ -51,7 +51,7 @@ static void unit_rest(struct core *core, struct unit *unit, nanoseconds until)
 static void unit_give_back(struct core *core, struct claim *claim, struct unit *unit, nanoseconds now)
 {
     nanoseconds until = now + unit->resource->definition->cooldown;
-    if (until == now || unit->removed) {
+    if (until == now || unit->removed || resource_is_fleet(unit->resource)) {
         unit_settle(unit);
         return;
     }

@@ -215,27 +215,28 @@ void answer_deadline(struct text *text, const struct lease *lease)
     text_add(text, "\n");
 }
 
-static void effect_granted(struct text *text, const struct effect *effect)
+static void effect_granted(struct text *text, const struct effect *effect, const char *what)
 {
+    (void)what;
     answer_units(text, effect->lease);
     answer_stop_rules(text, effect->lease);
     text_add(text, "\n");
     answer_deadline(text, effect->lease);
 }
 
-static void effect_place(struct text *text, const struct effect *effect)
+static void effect_place(struct text *text, const struct effect *effect, const char *what)
 {
+    (void)what;
     if (effect->lease->position != 0) {
         text_add_number_key(text, "position", effect->lease->position);
     }
     text_add(text, "\n");
 }
 
-static void effect_over(struct text *text, const struct effect *effect)
+static void effect_over(struct text *text, const struct effect *effect, const char *what)
 {
-    enum code code = outcome_code(effect->why);
     text_add(text, " ");
-    add_code_and_text(text, code, code_table[code].meaning);
+    add_code_and_text(text, outcome_code(effect->why), what);
 }
 
 void answer_event(struct text *text, enum event event)
@@ -251,11 +252,11 @@ static enum event stop_event(const struct effect *effect)
     return effect->why == OUTCOME_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;
 }
 
-void answer_effect(struct text *text, const struct effect *effect)
+void answer_effect_saying(struct text *text, const struct effect *effect, const char *what)
 {
     static const struct {
         enum event event;
-        void (*add_rest)(struct text *text, const struct effect *effect);
+        void (*add_rest)(struct text *text, const struct effect *effect, const char *what);
     } rows[] = {
         [EFFECT_GRANTED] = {EVENT_GRANTED, effect_granted},
         [EFFECT_DENIED] = {EVENT_DENIED, effect_over},
@@ -268,5 +269,10 @@ void answer_effect(struct text *text, const struct effect *effect)
     text_add(text, event_words[event != EVENT_NONE ? event : stop_event(effect)]);
     text_add(text, " ");
     answer_lease_id(text, effect->lease);
-    rows[effect->kind].add_rest(text, effect);
+    rows[effect->kind].add_rest(text, effect, what);
+}
+
+void answer_effect(struct text *text, const struct effect *effect)
+{
+    answer_effect_saying(text, effect, code_table[outcome_code(effect->why)].meaning);
 }

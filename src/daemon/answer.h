@@ -34,5 +34,7 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask);
 void answer_event(struct text *text, enum event event);
 /* The line for an effect on a lease, LF included. */
 void answer_effect(struct text *text, const struct effect *effect);
+/* The same of EFFECT_DENIED, EFFECT_LOST and EFFECT_STOP, with a text of its own. */
+void answer_effect_saying(struct text *text, const struct effect *effect, const char *what);
 
 #endif

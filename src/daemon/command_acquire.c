@@ -2,6 +2,8 @@
 #include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/command.h"
+#include "daemon/fleet.h"
+#include "daemon/fleet_names.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/proof.h"
@@ -202,6 +204,37 @@ static bool may_use_all(struct call *call, const struct ask *ask)
     return true;
 }
 
+static uint8_t database_of(const struct call *call, const char *name)
+{
+    return core_find_definition(call->server->core, name)->database;
+}
+
+/* Whether its database, if it has one, can be asked for a new lease. */
+static bool can_be_asked(struct call *call, const struct ask *ask)
+{
+    uint8_t database = database_of(call, ask->wants[0].name);
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const char *name = ask->wants[i].name;
+        if (database_of(call, name) != database) {
+            return true; /* the core says why not */
+        }
+        const struct definition *definition = core_find_definition(call->server->core, name);
+        enum outcome outcome =
+            database == 0 ? OUTCOME_OK : fleet_may_use(call->server, definition);
+        if (outcome == OUTCOME_OK && database != 0 &&
+            !fleet_is_written_down(call->server, database)) {
+            outcome = OUTCOME_NO_SPACE;
+        }
+        if (outcome != OUTCOME_OK) {
+            char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+            fleet_why(why, sizeof why, call->server, database, name, outcome);
+            answer_error_saying(call->out, outcome_code(outcome), why);
+            return false;
+        }
+    }
+    return true;
+}
+
 static uint32_t largest_position(const struct lease *lease)
 {
     uint32_t largest = 0;
@@ -222,14 +255,18 @@ static void add_proof(struct call *call, const struct lease *lease)
     }
 }
 
-static void answer_acquired(struct call *call, const struct lease *lease, bool is_held)
+/* How it has come out: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
+static void answer_acquired(struct call *call, const struct lease *lease, enum outcome outcome)
 {
-    text_add(call->out, is_held ? "ok " : "waiting ");
+    static const char *const words[] = {
+        [OUTCOME_OK] = "ok ", [OUTCOME_WAITING] = "waiting ", [OUTCOME_PENDING] = "pending "};
+    bool is_held = outcome == OUTCOME_OK;
+    text_add(call->out, words[outcome]);
     answer_lease_id(call->out, lease);
     if (is_held) {
         answer_units(call->out, lease);
         answer_stop_rules(call->out, lease);
-    } else {
+    } else if (outcome == OUTCOME_WAITING) {
         text_add_number_key(call->out, "position", largest_position(lease));
     }
     add_proof(call, lease);
@@ -313,7 +350,10 @@ static void take_lease(struct call *call, const struct asked *asked)
         call_refuse(call, CODE_NO_SPACE, NULL);
         return;
     }
-    answer_acquired(call, lease, outcome == OUTCOME_OK);
+    if (asked->id != 0 && lease->database != 0) {
+        fleet_restore(call->server, lease);
+    }
+    answer_acquired(call, lease, outcome);
 }
 
 static void take_back(struct call *call, struct lease *lease)
@@ -330,7 +370,7 @@ static void take_back(struct call *call, struct lease *lease)
         store->ops->end(store, lease, &call->conn->client, call->now);
         call_refuse(call, CODE_NO_SPACE, NULL);
     } else {
-        answer_acquired(call, lease, outcome == OUTCOME_OK);
+        answer_acquired(call, lease, outcome);
     }
 }
 
@@ -347,7 +387,7 @@ void command_acquire(struct call *call)
         : NULL;
     if (known) {
         take_back(call, known);
-    } else {
+    } else if (can_be_asked(call, &asked.ask)) {
         take_lease(call, &asked);
     }
 }

@@ -40,25 +40,45 @@ static struct fleet_record *record_of(struct server *server, uint8_t database)
     return &server->fleet_records[database - 1];
 }
 
-/* One that is not in the file any more has no lease either: see recovery.c. */
+/* Of a record: the database that it is about, and what it says of that. 0: not one of ours. */
+static uint8_t read_tenure(
+    const struct server *server, const char *text, size_t length, const char **linep)
+{
+    uint8_t database = find_database(server, text + WORD_BYTES, length - WORD_BYTES);
+    if (database != 0) {
+        *linep = text + WORD_BYTES + strlen(fleet_database(server, database)->name) + 1;
+    }
+    return database;
+}
+
 void fleet_restore_tenure(
     struct server *server, uint32_t record, const char *text, size_t length, nanoseconds now)
 {
-    const char *line = text + WORD_BYTES;
-    size_t n = length - WORD_BYTES;
-    uint8_t database = find_database(server, line, n);
+    const char *line;
+    uint8_t database = read_tenure(server, text, length, &line);
     if (database == 0) {
-        journal_erase(&server->journal, record);
         return;
     }
-    const char *name = fleet_database(server, database)->name;
-    line += strlen(name) + 1;
-    n -= strlen(name) + 1;
-    struct effects *effects = &server->store->effects;
-    if (!session_restore_tenure(fleet_session(server, database), line, n, now, effects)) {
-        log_error("database `%s`: what the journal says of it makes no sense", name);
+    if (!session_restore_tenure(fleet_session(server, database), line,
+            length - (size_t)(line - text), now, &server->store->effects)) {
+        log_error("[redis %s]: what the journal says of it makes no sense",
+            fleet_database(server, database)->name);
     }
     record_of(server, database)->record = record;
+}
+
+void fleet_forget_tenure(
+    struct server *server, uint32_t record, const char *text, size_t length)
+{
+    const char *line;
+    if (read_tenure(server, text, length, &line) == 0) {
+        journal_erase(&server->journal, record);
+    }
+}
+
+bool fleet_is_written_down(const struct server *server, uint8_t database)
+{
+    return !server->fleet_records[database - 1].is_unwritten;
 }
 
 /* Anew in each turn until it is there: what the last one said is older, so a restart would end leases

@@ -19,6 +19,12 @@ struct fleet_record {
 /* Whether a record of the journal is one of fleet_restore_tenure(). */
 bool fleet_is_tenure(const char *text, size_t length);
 
+/* Frees it, if it is of a database that is not in the file any more. */
+void fleet_forget_tenure(
+    struct server *server, uint32_t record, const char *text, size_t length);
+/* While it could not be, nothing new is asked for there: a restart would not know how long it is good. */
+bool fleet_is_written_down(const struct server *server, uint8_t database);
+
 /* Before the first session is connected: the changes that the state directory knows. */
 void fleet_restore_changes(struct server *server);
 /* Once per turn and database, before anything is sent: what has changed since. */

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "daemon/clock.h"
+#include "daemon/fleet_names.h"
 #include "daemon/journal.h"
 #include "daemon/log.h"
 #include "daemon/record.h"
@@ -58,7 +59,9 @@ uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t lon
     if (!has_caught_up(server) || owes_a_grace(server) || (server->state_works && !has_numbers(server))) {
         return RECORD_NONE;
     }
-    return journal_reserve(&server->journal, record_most_bytes(ask, longest_grant));
+    const struct definition *first = core_find_definition(server->core, ask->wants[0].name);
+    const char *database = fleet_name_of(server, first ? first->database : 0);
+    return journal_reserve(&server->journal, record_most_bytes(ask, longest_grant, database));
 }
 
 void ledger_give_back(struct server *server, uint32_t record)
@@ -72,7 +75,7 @@ static void write_down(struct server *server, struct lease *lease)
 {
     struct text *line = &server->record_line;
     line->length = 0;
-    record_write(line, lease);
+    record_write(line, lease, fleet_name_of(server, lease->database));
     lease->is_unwritten = lease->record == RECORD_NONE ||
         !journal_write(&server->journal, lease->record, line->bytes, line->length);
     if (lease->is_unwritten) {
@@ -181,8 +184,8 @@ void ledger_enter(struct server *server, struct lease *lease)
 {
     struct text *line = &server->record_line;
     line->length = 0;
-    record_write(line, lease);
-    size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 256);
+    record_write(line, lease, fleet_name_of(server, lease->database));
+    size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 512);
     lease->record = journal_reserve(&server->journal, most);
     if (lease->record == RECORD_NONE) {
         server->ledger_is_behind = true;

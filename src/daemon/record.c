@@ -14,7 +14,13 @@ static const char *const state_words[] = {[false] = "waiting", [true] = "held"};
 static const char *const on_lost_words[] = {
     [ON_LOST_WARN] = "warn", [ON_LOST_TERM] = "term", [ON_LOST_KILL] = "kill"};
 static const char *const stopping_words[] = {
-    [OUTCOME_REVOKED] = "revoked", [OUTCOME_MAX_HOLD] = "max-hold"};
+    [OUTCOME_REVOKED] = "revoked",
+    [OUTCOME_MAX_HOLD] = "max-hold",
+    [OUTCOME_LOST] = "lost",
+    [OUTCOME_DEADLINE] = "deadline",
+};
+
+#define MOST_TICKET (UINT64_C(1) << 53) /* Lua's numbers */
 
 #define N_WORDS(words) (sizeof(words) / sizeof(words)[0])
 
@@ -70,6 +76,13 @@ static void add_priority(struct text *out, int32_t priority)
     }
 }
 
+static void add_fleet(struct text *out, const struct lease *lease, const char *database)
+{
+    text_add_key(out, "database", database);
+    add_number_unless(out, "ticket", lease->ticket, 0);
+    add_number_unless(out, "now", lease->state == LEASE_WAITING && lease->wants_now, false);
+}
+
 static void add_held(struct text *out, const struct lease *lease)
 {
     text_add_number_key(out, "granted", (uint64_t)lease->granted_at);
@@ -88,7 +101,7 @@ static void add_waiting(struct text *out, const struct lease *lease)
     add_wants(out, lease);
 }
 
-void record_write(struct text *out, const struct lease *lease)
+void record_write(struct text *out, const struct lease *lease, const char *database)
 {
     bool is_held = lease->state == LEASE_HELD;
     text_add(out, state_words[is_held]);
@@ -110,6 +123,7 @@ void record_write(struct text *out, const struct lease *lease)
     text_add_key(out, "reason", lease->reason);
     text_add_key(out, "program", lease->program);
     text_add_key(out, "once", lease->once);
+    add_fleet(out, lease, database);
     (is_held ? add_held : add_waiting)(out, lease);
 }
 
@@ -123,7 +137,7 @@ static size_t encoded_length(const char *text)
     return text ? sizeof " program=" + percent_encode(NULL, 0, text) : 0;
 }
 
-size_t record_most_bytes(const struct ask *ask, size_t longest_grant)
+size_t record_most_bytes(const struct ask *ask, size_t longest_grant, const char *database)
 {
     /* The longest of all that is not the asker's text, nor units. */
     static const char fixed[] =
@@ -132,7 +146,9 @@ size_t record_most_bytes(const struct ask *ask, size_t longest_grant)
         " kill_after=9223372036854775807 on_lost=warn signal=64 parent=7zzzzzzzzzzzz"
         " granted=9223372036854775807 until=9223372036854775807 stopping=max-hold"
         " rested=9223372036854775807";
-    return sizeof fixed + encoded_length(ask->holder) + encoded_length(ask->reason) +
+    static const char of_fleet[] = " database= ticket=9007199254740992 now=1";
+    size_t fleet = database ? sizeof of_fleet + encoded_length(database) : 0;
+    return fleet + sizeof fixed + encoded_length(ask->holder) + encoded_length(ask->reason) +
         encoded_length(ask->program) + encoded_length(ask->once) + longest_grant;
 }
 
@@ -140,6 +156,7 @@ size_t record_most_bytes(const struct ask *ask, size_t longest_grant)
 
 struct record {
     struct remembered remembered; /* first: record_free() gets a pointer to it */
+    const char *database; /* or NULL */
     char text[]; /* what its strings point into */
 };
 
@@ -201,6 +218,25 @@ static bool read_signal(struct remembered *remembered, const struct row *row, ch
     bool is_good = read_in_range(row, value, &number);
     remembered->signal = is_good ? (uint8_t)number : 0;
     return is_good;
+}
+
+static bool read_database(struct remembered *remembered, const struct row *row, char *value)
+{
+    (void)row;
+    ((struct record *)remembered)->database = value;
+    return name_is_valid(value);
+}
+
+static bool read_number(struct remembered *remembered, const struct row *row, char *value)
+{
+    return read_in_range(row, value, member_of(remembered, row));
+}
+
+static bool read_now(struct remembered *remembered, const struct row *row, char *value)
+{
+    uint64_t one;
+    remembered->wants_now = read_in_range(row, value, &one);
+    return remembered->wants_now;
 }
 
 static bool read_priority(struct remembered *remembered, const struct row *row, char *value)
@@ -357,12 +393,15 @@ static const struct row rows[] = {
     {"reason", read_string, MAY, AT(reason), 0, REASON_BYTES},
     {"program", read_string, MAY, AT(program), 0, PROGRAM_BYTES},
     {"once", read_string, MAY, AT(once), 0, ONCE_BYTES},
+    {"database", read_database, MAY, 0, 0, 0},
+    {"ticket", read_number, MAY, AT(ticket), 1, MOST_TICKET},
+    {"now", read_now, MAY_WAITING, 0, 1, 1},
     {"granted", read_time, MUST_HELD, AT(granted_at), 0, NEVER - 1},
     {"until", read_time, MAY, AT(until), 0, NEVER - 1},
     {"rested", read_time, MAY_HELD, AT(rested_at), 1, NEVER - 1},
     {"stopping", read_stopping, MAY_HELD, 0, 0, 0},
-    {"slot", read_slot, MAY_HELD | MANY, 0, 1, INT64_MAX},
-    {"item", read_item, MAY_HELD | MANY, 0, 1, INT64_MAX},
+    {"slot", read_slot, MAY_HELD | MANY, 0, 0, INT64_MAX},
+    {"item", read_item, MAY_HELD | MANY, 0, 0, INT64_MAX},
     {"want", read_want, MUST_WAITING | MANY, 0, 1, MAX_LIMIT},
 };
 
@@ -387,6 +426,24 @@ static bool read_pair(struct remembered *remembered, char *pair, bool seen[N_ROW
     return false;
 }
 
+/* Tokens come with the grant, and nothing else is given out by anybody else. */
+static bool is_of_host(const struct remembered *remembered)
+{
+    bool has_tokens = true;
+    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
+        has_tokens &= remembered->claims[i].token != 0;
+    }
+    bool is_stopped_by_fleet = remembered->stopping == OUTCOME_LOST ||
+        remembered->stopping == OUTCOME_DEADLINE;
+    return has_tokens && !is_stopped_by_fleet && remembered->ticket == 0 && !remembered->wants_now;
+}
+
+/* The database keeps what rests. */
+static bool is_of_fleet(const struct remembered *remembered)
+{
+    return remembered->rested_at == 0;
+}
+
 static bool has_all(const struct remembered *remembered, const bool seen[N_ROWS])
 {
     unsigned must = remembered->is_held ? MUST_HELD : MUST_WAITING;
@@ -396,7 +453,8 @@ static bool has_all(const struct remembered *remembered, const bool seen[N_ROWS]
         }
     }
     bool is_bound_once = !remembered->process.pid || !remembered->ttl;
-    return remembered->n_claims > 0 && is_bound_once;
+    return remembered->n_claims > 0 && is_bound_once &&
+        (record_database(remembered) ? is_of_fleet(remembered) : is_of_host(remembered));
 }
 
 static bool read_all(struct remembered *remembered, char *text)
@@ -429,6 +487,11 @@ struct remembered *record_read(const char *text, size_t length)
         return record_free(&record->remembered);
     }
     return &record->remembered;
+}
+
+const char *record_database(const struct remembered *remembered)
+{
+    return ((const struct record *)remembered)->database;
 }
 
 struct remembered *record_free(struct remembered *remembered)

@@ -1,9 +1,12 @@
 #include "daemon/recovery.h"
 
+#include "core/fleet.h"
 #include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/changes.h"
 #include "daemon/clock.h"
+#include "daemon/fleet.h"
+#include "daemon/fleet_names.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
 #include "daemon/paths.h"
@@ -16,11 +19,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what is written down ---- */
 
 struct found {
-    struct remembered *remembered;
+    struct remembered *remembered; /* NULL: nonsense, or */
+    char *tenure; /* what is known of a database; else NULL; owned */
     uint32_t slot;
 };
 
@@ -37,8 +42,14 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
         findings->size = findings->size == 0 ? 64 : findings->size * 2;
         findings->list = memory_resize(findings->list, findings->size, sizeof *findings->list);
     }
-    struct found found = {.remembered = record_read(bytes, length), .slot = slot};
-    findings->has_nonsense |= !found.remembered;
+    struct found found = {.slot = slot};
+    if (fleet_is_tenure(bytes, length)) {
+        found.tenure = memory_new(length + 1);
+        memcpy(found.tenure, bytes, length);
+    } else {
+        found.remembered = record_read(bytes, length);
+        findings->has_nonsense |= !found.remembered;
+    }
     findings->list[findings->n++] = found;
 }
 
@@ -46,15 +57,20 @@ static void findings_deinit(struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         record_free(findings->list[i].remembered);
+        free(findings->list[i].tenure);
     }
     free(findings->list);
 }
 
-/* Holders in the order of their grants, then waiters; nonsense last. */
+/* Tenures, then holders in the order of their grants, then waiters; nonsense last. */
 static int compare(const void *a, const void *b)
 {
-    const struct remembered *x = ((const struct found *)a)->remembered;
-    const struct remembered *y = ((const struct found *)b)->remembered;
+    const struct found *found = a, *other = b;
+    const struct remembered *x = found->remembered;
+    const struct remembered *y = other->remembered;
+    if (found->tenure || other->tenure) {
+        return !found->tenure - !other->tenure;
+    }
     if (!x || !y) {
         return !x - !y;
     }
@@ -95,29 +111,65 @@ static void say_kind_conflict(const struct server *server, const struct remember
         server->conf->path, remembered->claims[0].name, (int)remembered->pid);
 }
 
-static struct lease *restore_lease(struct server *server, const struct remembered *remembered,
-    nanoseconds now, enum outcome *outcomep)
+static void say_no_database(const struct server *server, const struct remembered *remembered)
+{
+    log_error("%s: %s is in use (by process %d), and its database, [redis %s], is not there any more: start "
+              "with the old file, or when it is free",
+        server->conf->path, remembered->claims[0].name, (int)remembered->pid,
+        record_database(remembered));
+}
+
+static void say_not_taken_over(const struct remembered *remembered, const char *why)
+{
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, remembered->id);
+    log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name, why);
+}
+
+/* *conflictp: the daemon must not start, and has said why. */
+static struct lease *restore_lease(struct server *server, struct remembered *remembered,
+    nanoseconds now, bool *conflictp)
 {
     struct lease *lease;
     enum outcome outcome =
         core_restore(server->core, remembered, now, &server->store->effects, &lease);
-    *outcomep = outcome;
-    if (outcome == OUTCOME_KIND) {
+    *conflictp = outcome == OUTCOME_KIND && remembered->is_held;
+    if (*conflictp) {
         say_kind_conflict(server, remembered);
     } else if (!lease) {
-        char id[LEASE_ID_SIZE];
-        lease_id_format(id, remembered->id);
-        log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name,
-            code_table[outcome_code(outcome)].meaning);
+        say_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
+    } else if (lease->database != 0) {
+        fleet_restore(server, lease);
     }
     return lease;
+}
+
+/* The same of fleet scope, whose database must be one of the file. */
+static struct lease *restore_of_fleet(
+    struct server *server, struct remembered *remembered, nanoseconds now, bool *conflictp)
+{
+    remembered->database = fleet_find(server, record_database(remembered));
+    if (remembered->database != 0) {
+        return restore_lease(server, remembered, now, conflictp);
+    }
+    *conflictp = remembered->is_held;
+    if (*conflictp) {
+        say_no_database(server, remembered);
+    } else {
+        say_not_taken_over(remembered, "its database is not in the file any more");
+    }
+    return NULL;
 }
 
 /* What ended lately: whether its units still rest, so that the record has to stay. */
 static bool restore_rest(struct server *server, const struct found *found, nanoseconds now)
 {
+    struct remembered remembered = *found->remembered;
+    if (record_database(found->remembered)) {
+        remembered.n_claims = 0; /* what rests there is its database's matter */
+    }
     nanoseconds until =
-        core_restore_rest(server->core, found->remembered, now, &server->store->effects);
+        core_restore_rest(server->core, &remembered, now, &server->store->effects);
     if (until != 0 && found->slot != RECORD_NONE) {
         ledger_rest(server, found->slot, until);
     }
@@ -129,8 +181,7 @@ static bool restore(struct server *server, const struct found *found, nanosecond
 {
     struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
-    enum outcome outcome = OUTCOME_OK;
-    bool stays = false;
+    bool is_conflict = false, stays = false;
     if (remembered && is_being_stopped(remembered)) {
         remembered->binding = BOUND_CONNECTION;
         remembered->until = NEVER; /* it has the grace */
@@ -141,9 +192,10 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     if (remembered && remembered->rested_at != 0) {
         stays = restore_rest(server, found, now);
     } else if (remembered) {
-        lease = restore_lease(server, remembered, now, &outcome);
+        lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
+            server, remembered, now, &is_conflict);
     }
-    if (outcome == OUTCOME_KIND) {
+    if (is_conflict) {
         return false;
     }
     if (lease) {
@@ -157,6 +209,61 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     server_carry_out(server);
     return true;
 }
+
+/* ---- of the databases ---- */
+
+static void restore_tenures(
+    struct server *server, const struct findings *findings, nanoseconds now)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct found *found = &findings->list[i];
+        if (found->tenure) {
+            fleet_restore_tenure(server, found->slot, found->tenure, strlen(found->tenure), now);
+        }
+    }
+    server_carry_out(server);
+}
+
+/* Those of databases that are not in the file any more; nobody holds anything of theirs. */
+static void forget_tenures(struct server *server, const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct found *found = &findings->list[i];
+        if (found->tenure && found->slot != RECORD_NONE) {
+            fleet_forget_tenure(server, found->slot, found->tenure, strlen(found->tenure));
+        }
+    }
+}
+
+static void note_held(struct lease *lease, void *context)
+{
+    *(bool *)context |= lease->state == LEASE_HELD;
+}
+
+static bool holds_any(struct core *core, uint8_t database)
+{
+    bool holds = false;
+    core_fleet_for_each(core, database, note_held, &holds);
+    return holds;
+}
+
+/* What was written of a lease, but not of its database: it may be over at any time. */
+static void limit_leases(struct server *server, nanoseconds now)
+{
+    for (size_t i = 1; i <= fleet_n_databases(server); i++) {
+        uint8_t database = (uint8_t)i;
+        if (core_fleet_deadline(server->core, database) == 0 &&
+            holds_any(server->core, database)) {
+            log_warning("the journal does not say how long the leases of [redis %s] are good: they end",
+                fleet_name_of(server, database));
+            core_fleet_good_until(
+                server->core, database, now, now, &server->store->effects);
+            server_carry_out(server);
+        }
+    }
+}
+
+/* ---- all of it ---- */
 
 static bool leases_may_be_missing(
     const struct server *server, enum journal_found found, const struct findings *findings)
@@ -211,9 +318,14 @@ static bool restore_all(struct server *server, const char *socket_path)
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
     }
     begin_grace(server, closed, now);
+    restore_tenures(server, &findings, now);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {
-        fits = restore(server, &findings.list[i], now);
+        fits = findings.list[i].tenure || restore(server, &findings.list[i], now);
+    }
+    if (fits) {
+        forget_tenures(server, &findings);
+        limit_leases(server, now);
     }
     server->ledger_owes_grace = closed && !journal_can_be_made(&server->journal);
     findings_deinit(&findings);
@@ -225,6 +337,7 @@ bool recovery_run(struct server *server, const char *socket_path)
     char *changes = memory_string(server->state.changes);
     changes_apply(server->store, server->core, changes, clock_now());
     free(changes);
+    fleet_restore_changes(server);
     server_carry_out(server);
     server->state_works =
         state_reserve_numbers(&server->state, core_next_number(server->core));

@@ -4,6 +4,7 @@
 #include "daemon/answer.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
+#include "daemon/fleet_names.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
@@ -51,6 +52,22 @@ static void tell_client(struct server *server, const struct effect *effect)
         struct conn *conn = container_of(effect->client, struct conn, client);
         answer_effect(conn_events(conn), effect);
     }
+}
+
+/* A lease that is over, or must be. Of fleet scope: what that has to do with its database. */
+static void tell_over(struct server *server, const struct effect *effect)
+{
+    const struct lease *lease = effect->lease;
+    bool is_of_fleet = lease->database != 0 && lease->database <= fleet_n_databases(server);
+    if (!effect->client || !is_of_fleet) {
+        tell_client(server, effect);
+        return;
+    }
+    char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+    const char *name = lease->n_claims == 1 ? lease->claims[0].resource->name : NULL;
+    fleet_why(why, sizeof why, server, lease->database, name, effect->why);
+    struct conn *conn = container_of(effect->client, struct conn, client);
+    answer_effect_saying(conn_events(conn), effect, why);
 }
 
 /* Nothing is granted that could not be written down. */
@@ -103,9 +120,9 @@ void server_carry_out(struct server *server)
 {
     static void (*const carry_out[])(struct server *server, const struct effect *effect) = {
         [EFFECT_GRANTED] = tell_granted,
-        [EFFECT_DENIED] = tell_client,
-        [EFFECT_LOST] = tell_client,
-        [EFFECT_STOP] = tell_client,
+        [EFFECT_DENIED] = tell_over,
+        [EFFECT_LOST] = tell_over,
+        [EFFECT_STOP] = tell_over,
         [EFFECT_WATCH] = watch_job,
         [EFFECT_SIGNAL] = signal_job,
         [EFFECT_PLACE] = tell_place,

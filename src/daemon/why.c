@@ -10,6 +10,7 @@
 struct refusal {
     const struct ask *ask;
     const struct want *want; /* the one that it is about */
+    const struct definition *first; /* of what is asked for first */
     const struct resource *resource; /* of that; NULL if it is not alive */
     const struct definition *definition; /* of that; NULL if there is none */
     const struct lease *same_identity; /* that has the identity asked for; or NULL */
@@ -91,6 +92,21 @@ static size_t why_forbidden(char *out, size_t size, const struct refusal *refusa
     return (size_t)snprintf(out, size, "on-lost may only be stricter than the resource's");
 }
 
+static const char *scope_of(const struct definition *definition)
+{
+    return definition->database == 0 ? "of this host alone" : "of the fleet";
+}
+
+static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
+{
+    const char *first = refusal->ask->wants[0].name;
+    const struct definition *a = refusal->first, *b = refusal->definition;
+    return a->database != 0 && b->database != 0
+        ? (size_t)snprintf(out, size, "it is kept in another database than %s: ask for each by itself", first)
+        : (size_t)snprintf(out, size, "it is %s, and %s is %s: ask for each by itself",
+              scope_of(b), first, scope_of(a));
+}
+
 /* Those that can say more than their code does. */
 static size_t (*const explanations[N_OUTCOMES])(
     char *out, size_t size, const struct refusal *refusal) = {
@@ -99,6 +115,7 @@ static size_t (*const explanations[N_OUTCOMES])(
     [OUTCOME_PAUSED] = why_paused,
     [OUTCOME_HELD] = why_held,
     [OUTCOME_FORBIDDEN] = why_forbidden,
+    [OUTCOME_MIXED] = why_mixed,
 };
 
 /* The others can be said of an instance that is not alive. */
@@ -125,6 +142,7 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
         .ask = ask,
         .want = find_want(ask, about),
         .resource = resource,
+        .first = core_find_definition(core, ask->wants[0].name),
         .definition = about ? core_find_definition(core, about) : NULL,
         .same_identity =
             resource && ask->holder ? core_find_identity(core, resource, uid, ask->holder) : NULL,

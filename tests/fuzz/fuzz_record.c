@@ -1,7 +1,7 @@
 /* fuzz_record.c - records of leases, line by line, read from arbitrary bytes.
  *
  * What is read must keep remembered.h's promises. It is then made a lease again in a core, as after
- * a restart; what is written of that lease must read as the same. */
+ * a restart; what is written of that lease must read as the same. There is one database, `default`. */
 #include "core/core.h"
 #include "daemon/record.h"
 #include "daemon/units.h"
@@ -33,10 +33,11 @@ static void check_time(nanoseconds time)
     REQUIRE(time >= 0 && time < NEVER);
 }
 
-static void check_claim(const struct remembered_claim *claim, bool is_held)
+static void check_claim(const struct remembered_claim *claim, bool is_held, bool is_fleet)
 {
     REQUIRE(name_is_valid(claim->name) && claim->count >= 1 && claim->count <= MAX_LIMIT);
-    REQUIRE((claim->units != NULL) == is_held && (claim->token > 0) == is_held);
+    REQUIRE((claim->units != NULL) == is_held);
+    REQUIRE((claim->token > 0) == is_held || (is_held && is_fleet));
     REQUIRE(claim->token <= INT64_MAX && (!is_held || claim->count <= MAX_UNITS));
     for (uint32_t i = 0; is_held && i < claim->count; i++) {
         const struct remembered_unit *unit = &claim->units[i];
@@ -56,16 +57,22 @@ static void check_remembered(const struct remembered *lease)
     REQUIRE(lease->until >= 0 && lease->signal <= 64 && lease->on_lost <= ON_LOST_KILL);
     REQUIRE(lease->binding != BOUND_PROCESS || lease->process.pid > 1);
     REQUIRE((lease->binding == BOUND_TIME) == (lease->ttl > 0));
+    const char *database = record_database(lease);
+    bool by_fleet = lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE;
     REQUIRE(lease->stopping == OUTCOME_OK ||
         (lease->is_held &&
-            (lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_MAX_HOLD)));
+            (lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_MAX_HOLD ||
+                (by_fleet && database))));
+    REQUIRE(!database || (name_is_valid(database) && lease->rested_at == 0));
+    REQUIRE(lease->database == 0 && (database || (lease->ticket == 0 && !lease->wants_now)));
+    REQUIRE(!lease->wants_now || !lease->is_held);
     check_string(lease->holder, HOLDER_BYTES);
     check_string(lease->reason, REASON_BYTES);
     check_string(lease->program, PROGRAM_BYTES);
     check_string(lease->once, ONCE_BYTES);
     REQUIRE(lease->n_claims >= 1 && lease->n_claims <= MAX_RESOURCES_PER_LEASE);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        check_claim(&lease->claims[i], lease->is_held);
+        check_claim(&lease->claims[i], lease->is_held, database);
     }
 }
 
@@ -86,7 +93,8 @@ static void check_same(const struct remembered *a, const struct remembered *b)
     REQUIRE(a->kill_after == b->kill_after && a->on_lost == b->on_lost && a->signal == b->signal);
     REQUIRE(a->parent == b->parent && same(a->holder, b->holder) && same(a->reason, b->reason));
     REQUIRE(same(a->program, b->program) && same(a->once, b->once));
-    REQUIRE(a->n_claims == b->n_claims);
+    REQUIRE(a->n_claims == b->n_claims && same(record_database(a), record_database(b)));
+    REQUIRE(a->ticket == b->ticket && a->wants_now == b->wants_now);
     for (size_t i = 0; i < a->n_claims; i++) {
         const struct remembered_claim *x = &a->claims[i], *y = &b->claims[i];
         REQUIRE(same(x->name, y->name) && x->count == y->count && x->token == y->token);
@@ -100,7 +108,7 @@ static void check_same(const struct remembered *a, const struct remembered *b)
 static void check_written(const struct remembered *remembered, const struct lease *lease)
 {
     struct text text = TEXT_INIT;
-    record_write(&text, lease);
+    record_write(&text, lease, lease->database != 0 ? "default" : NULL);
     struct remembered *again = record_read(text.bytes, text.length);
     REQUIRE(again);
     check_same(remembered, again);
@@ -112,6 +120,12 @@ static void finish(struct effects *effects)
 {
     effects_clear_changed(effects);
     effects_clear(effects);
+}
+
+/* Others are not of our file. */
+static void number_database(struct remembered *remembered)
+{
+    remembered->database = record_database(remembered) && same(record_database(remembered), "default");
 }
 
 static void restore(struct core *core, const struct remembered *remembered)
@@ -137,6 +151,8 @@ static const struct definition definitions[] = {
     {.name = (char[]){"d"}, .kind = KIND_LOCK, .limit = 1, .max_hold = NEVER},
     {.name = (char[]){"g"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER},
     {.name = (char[]){"m/*"}, .limit = 2, .max_hold = NEVER, .max_instances = 9},
+    {.name = (char[]){"fs"}, .limit = 4, .max_hold = 5000, .cooldown = 700, .database = 1},
+    {.name = (char[]){"fg"}, .kind = KIND_POOL, .items = items, .n_items = 3, .max_hold = NEVER, .database = 1},
 };
 
 static struct core *start(void)
@@ -146,7 +162,7 @@ static struct core *start(void)
     struct effects effects = EFFECTS_INIT;
     const char *refused;
     struct core *core = core_new(&options);
-    core_define(core, definitions, 4, &bounds, 0, &effects, &refused);
+    core_define(core, definitions, sizeof definitions / sizeof definitions[0], &bounds, 0, &effects, &refused);
     core_begin_grace(core, false, 2000);
     finish(&effects);
     effects_deinit(&effects);
@@ -185,6 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         struct remembered *remembered = record_read(next, (size_t)(line_end - next));
         if (remembered) {
             check_remembered(remembered);
+            number_database(remembered);
             restore(core, remembered);
         }
         record_free(remembered);

@@ -17,7 +17,8 @@ static const char *record_of(const char *lease)
 {
     static struct text out = TEXT_INIT;
     out.length = 0;
-    record_write(&out, lease_of(lease));
+    const struct lease *its = lease_of(lease);
+    record_write(&out, its, its->database != 0 ? "big" : NULL);
     return out.bytes;
 }
 
@@ -160,7 +161,7 @@ Test(record, of_units_at_rest)
     EXPECT(define("semaphore s limit=3"), "ok");
     EXPECT(acquire("ann", "A", "s:2 holder=x"), "ok s=0,1");
     struct text out = TEXT_INIT;
-    record_write(&out, lease_of("A"));
+    record_write(&out, lease_of("A"), NULL);
     size_t length = out.length;
     record_add_rest(&out, 77);
     struct remembered *before = record_read(out.bytes, length);
@@ -230,11 +231,11 @@ static void expect_bound(struct core *core, struct client *client, const struct 
     struct lease *lease;
     struct term term = {.lease = NULL};
     const char *about;
-    size_t most = record_most_bytes(ask, answer_longest_grant(core, ask));
+    size_t most = record_most_bytes(ask, answer_longest_grant(core, ask), NULL);
     cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &about), OUTCOME_OK);
     struct lease saved = *lease;
     inflate(lease, &term);
-    record_write(&out, lease);
+    record_write(&out, lease, NULL);
     record_add_rest(&out, NEVER - 1);
     cr_assert_leq(out.length, most);
     cr_assert_leq(most, JOURNAL_MOST_BYTES);
