@@ -40,7 +40,8 @@ struct core *core_free(struct core *core);
  * (unknown), and so are those that want more than can ever be (impossible).
  *
  * All or nothing: OUTCOME_KIND, with the name in *refusedp, if a resource in use would change
- * between semaphore and pool, or its scope or database; then nothing has changed. `definitions` must outlive the next call. */
+ * between semaphore and pool, or its scope or database; then nothing has changed. `definitions`
+ * must outlive the next call. */
 enum outcome core_define(struct core *core, const struct definition *definitions, size_t n,
     const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
     const char **refusedp);
@@ -83,11 +84,11 @@ struct ask {
     enum on_lost on_lost;
 };
 
-/* OUTCOME_OK (granted: *leasep is held), OUTCOME_WAITING and (fleet scope: what its database says is
- * an effect, fleet.h) OUTCOME_PENDING set *leasep; anything else is a
- * refusal, with the resource it is about in *aboutp (the name as given; NULL if about none).
- * A grant that this operation brings about for *other* leases is an effect. All resources must be of
- * one scope and database: OUTCOME_MIXED, about the first that differs.
+/* OUTCOME_OK (granted: *leasep is held), OUTCOME_WAITING and (fleet scope: what its database says
+ * is an effect, fleet.h) OUTCOME_PENDING set *leasep; anything else is a refusal, with the resource
+ * it is about in *aboutp (the name as given; NULL if about none). A grant that this operation
+ * brings about for *other* leases is an effect. All resources must be of one scope and database:
+ * OUTCOME_MIXED, about the first that differs.
  *
  * Rights are not checked here. */
 enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
@@ -100,8 +101,7 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 
 /* Held: the job is stopped, and the lease is over when it is gone (term.c says how). Waiting: it is
  * denied. */
-void core_revoke(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Held: over at once, and its client is told. Waiting: denied. */
 void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
@@ -146,14 +146,15 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
 nanoseconds core_restore_rest(struct core *core, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
 
-/* A lease without a client gets this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING if its
- * database has not told its place yet. OUTCOME_HELD if it has one. The lease's owner is the caller's matter. */
+/* A lease without a client gets this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING if
+ * its database has not told its place yet. OUTCOME_HELD if it has one. The lease's owner is the
+ * caller's matter. */
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 /* One that nobody remembers, during a closed grace: checked like an acquire. `units` has an array
  * for each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. Fleet scope:
- * the database has the last word about the units, and gives a held one its tokens (none until then);
- * one that waits is asked for when the grace is over. */
+ * the database has the last word about the units, and gives a held one its tokens (none until
+ * then); one that waits is asked for when the grace is over. */
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_unit *const units[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp);
@@ -200,8 +201,8 @@ struct change {
     const char *reason; /* or NULL; copied */
 };
 
-/* Makes the instance of a template if it is not alive: a pause must last. OUTCOME_KIND for one of fleet
- * scope: that is its database's matter. */
+/* Makes the instance of a template if it is not alive: a pause must last. OUTCOME_KIND for one of
+ * fleet scope: that is its database's matter. */
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects);
 

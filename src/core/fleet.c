@@ -1,5 +1,5 @@
-/* fleet.c - leases that a database grants: when it is asked, and what its answers mean for them. The
- * answers come from outside: one that cannot be true changes nothing. */
+/* fleet.c - leases that a database grants: when it is asked, and what its answers mean for them.
+ * The answers come from outside: one that cannot be true changes nothing. */
 #include "core/fleet.h"
 
 #include "core/internal.h"
@@ -260,7 +260,8 @@ void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why
     }
 }
 
-void core_fleet_lost(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+void core_fleet_lost(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     if (lease->state != LEASE_HELD) {
         return;
@@ -268,8 +269,7 @@ void core_fleet_lost(struct core *core, struct lease *lease, nanoseconds now, st
     lease->is_asked = false;
     if (lease->stopping == OUTCOME_OK) {
         nanoseconds deadline = core_fleet_deadline(core, lease->database);
-        stop_begin_by(
-            core, lease, OUTCOME_LOST, deadline != 0 ? deadline : NEVER, now, effects);
+        stop_begin_by(core, lease, OUTCOME_LOST, deadline != 0 ? deadline : NEVER, now, effects);
     }
     core_settle(core, now, effects);
 }

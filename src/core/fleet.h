@@ -2,8 +2,8 @@
  *
  * The core keeps everything else of them as it does for the host's own: clients, bindings, quotas,
  * waits that end, max-hold, stopping. Such a lease waits in no queue of the core; EFFECT_ASK and
- * EFFECT_GIVE_BACK say what the database must be told, and the functions here what it has said. Their
- * units are those that this host holds, whatever the limit.
+ * EFFECT_GIVE_BACK say what the database must be told, and the functions here what it has said.
+ * Their units are those that this host holds, whatever the limit.
  *
  * All leases of a database are good until the same instant (DESIGN.md 8: one session). One whose
  * job must be stopped by then begins to be stopped early enough for that: its budget K before. */
@@ -24,14 +24,15 @@ void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, u
 void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 /* A held lease is not its any more: the job is stopped (or told so), `why` OUTCOME_LOST. */
-void core_fleet_lost(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+void core_fleet_lost(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
 /* Of all its held leases. Does not move backwards the deadline of those that are being stopped. */
-void core_fleet_good_until(
-    struct core *core, uint8_t database, nanoseconds until, nanoseconds now, struct effects *effects);
+void core_fleet_good_until(struct core *core, uint8_t database, nanoseconds until, nanoseconds now,
+    struct effects *effects);
 nanoseconds core_fleet_deadline(const struct core *core, uint8_t database);
-/* From the instant when its job is asked to end until it is certainly gone: kill_after and a margin;
- * 0 where no job is stopped. */
+/* From the instant when its job is asked to end until it is certainly gone: kill_after and a
+ * margin; 0 where no job is stopped. */
 nanoseconds lease_stop_budget(const struct lease *lease);
 /* When its job must be asked to end if nothing better is heard; NEVER for one of host scope. */
 nanoseconds lease_stop_at(const struct lease *lease);

@@ -136,7 +136,7 @@ void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
 /* The answer to a new one that its database has to be asked for: OUTCOME_PENDING, or a refusal. */
 enum outcome fleet_begin(
     struct core *core, struct lease *lease, bool wants_now, struct effects *effects);
-/* Whether something is granted at present has changed: asks for those that wait, or takes that back. */
+/* Whether anything is granted at present has changed: asks for those that wait, or takes it back. */
 void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- away.c: leases without a client ---- */

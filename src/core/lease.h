@@ -106,7 +106,7 @@ struct lease {
     uint32_t position; /* fleet scope: in line, as last heard; 0: not known */
     uint64_t ticket; /* fleet scope: its place in line; 0: it has none yet */
     TAILQ_ENTRY(lease) database_link; /* fleet scope: in its database's list */
-    struct tenure *tenure; /* fleet scope: its database's; NULL before it is linked, and in host scope */
+    struct tenure *tenure; /* fleet scope, once it is linked: its database's; else NULL */
     struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
     char *holder, *reason, *program, *once; /* NULL if not given; owned */
 

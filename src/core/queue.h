@@ -6,8 +6,7 @@
  *   - one of its resources bounds its users' units (max-units-per-user), and the lease is not its
  *     user's candidate there. The candidate is, among that user's waiters for that resource whose
  *     resources are not blocked, the first in order that fits into what is left of the quota.
- *   - or a database decides about it (fleet scope): then until the end of its wait, and it is nobody's
- *     candidate.
+ *   - or a database decides about it (fleet scope): then as long as it waits.
  * So one user's quota or an operator's pause never holds up anybody else, and a user at the quota
  * has at most one place in the queue, whatever number of requests are behind it.
  *
@@ -36,8 +35,8 @@ void queue_leave(struct core *core, struct lease *lease);
 
 /* Grants to this one lease if it may go now. No effect but the change. */
 bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* From the queue to the holders: the claims have their units. Those that have no token get a new one,
- * but for those of fleet scope. */
+/* From the queue to the holders: the claims have their units. Gives new tokens to those that have
+ * none (but not in fleet scope). */
 void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at);
 /* After anything that may let somebody go: grants until nobody can. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects);

@@ -121,8 +121,9 @@ void resource_take_units(struct resource *resource, struct claim *claim, uint64_
 /* Gives it this one, which nobody holds; to the front of its list. Whether it may is the caller's
  * matter. */
 void resource_take_unit(struct claim *claim, struct unit *unit);
-/* Fleet scope: the same of the unit of that name, which begins to exist here until it is given back.
- * False, and nothing is changed, if it cannot be true: not that kind of unit, or it is held already. */
+/* Fleet scope: the same of the unit of that name, which begins to exist here until it is given
+ * back. False, and nothing is changed, if it cannot be true: not that kind of unit, or it is held
+ * already. */
 bool resource_take_given(struct claim *claim, const char *item, uint32_t slot);
 /* NULL if nobody here holds it. `item` of a pool, else NULL. */
 struct unit *resource_find_given(const struct resource *resource, const char *item, uint32_t slot);

@@ -1,6 +1,6 @@
-/* tenure.c - until when the leases of a database are good, and what is done in time about those that
- * could not be kept alive there. All of one database are good until the same instant, so that a
- * renewal costs the same whatever their number. */
+/* tenure.c - until when the leases of a database are good, and what is done in time about those
+ * that could not be kept alive there. All of one database are good until the same instant, so that
+ * a renewal costs the same whatever their number. */
 #include "core/internal.h"
 #include "core/memory.h"
 
@@ -71,8 +71,7 @@ static nanoseconds next_of(const struct tenure *tenure)
 static void stop_first(
     struct core *core, struct tenure *tenure, nanoseconds now, struct effects *effects)
 {
-    stop_begin_by(
-        core, first_to_stop(tenure), OUTCOME_DEADLINE, tenure->good_until, now, effects);
+    stop_begin_by(core, first_to_stop(tenure), OUTCOME_DEADLINE, tenure->good_until, now, effects);
 }
 
 static const struct tenure *first_tenure(const struct core *core)
@@ -94,8 +93,8 @@ void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects)
     stop_first(core, &core->tenures[first_tenure(core) - core->tenures], now, effects);
 }
 
-void core_fleet_good_until(
-    struct core *core, uint8_t database, nanoseconds until, nanoseconds now, struct effects *effects)
+void core_fleet_good_until(struct core *core, uint8_t database, nanoseconds until, nanoseconds now,
+    struct effects *effects)
 {
     struct tenure *tenure = tenure_of(core, database);
     tenure->good_until = until;

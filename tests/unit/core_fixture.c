@@ -208,7 +208,8 @@ const char *acquire(const char *who, const char *lease, const char *text)
     const char *about = "untouched";
     enum outcome outcome =
         core_acquire(world.core, client(who), &asking.ask, world.now, &world.effects, &got, &about);
-    bool is_refusal = outcome != OUTCOME_OK && outcome != OUTCOME_WAITING;
+    bool is_refusal =
+        outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING;
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], is_refusal && about ? " " : "",
         is_refusal && about ? about : "");

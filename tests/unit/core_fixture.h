@@ -3,7 +3,7 @@
  * There is one world in each test (Criterion runs each in a process of its own). Every operation
  * answers with a text that says what came of it, its whole list of effects included:
  *   "OUTCOME [RESOURCE]; LEASE granted UNITS; LEASE denied WHY; LEASE lost WHY; LEASE stop WHY;
- *    LEASE watch; LEASE signal NUMBER; drained"
+ *    LEASE watch; LEASE signal NUMBER; LEASE ask; LEASE give-back; LEASE place N; drained"
  * An effect whose client is not there ends in "unheard". Texts are good for a few further calls.
  * After each operation core_check() is run, what a journal would know by the changes alone is
  * compared with the leases, and all processes that must be watched are. */
@@ -79,6 +79,22 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
 const char *find_once(const char *who, const char *once);
 /* "never", or seconds: the end of the grace. */
 const char *grace_until(void);
+
+/* ---- core_fleet.c: what a database says; resources are its by the key database=1 ---- */
+
+/* "17 s:0,1:5 g:b:6": the ticket, then a resource, its units and the token. "ok", or "no": it
+ * cannot be true. */
+const char *granted(const char *lease, const char *text);
+const char *waits(const char *lease, uint64_t ticket, uint32_t position);
+const char *refused(const char *lease, const char *why);
+const char *lost(const char *lease);
+const char *good(uint8_t database, double until);
+/* "ticket 5 place 2" */
+const char *place(const char *lease);
+/* "7 for 13.5": when it must be asked to end, and how long that takes. */
+const char *stop_at(const char *lease);
+/* "A B | C D": all of a database, in order; held ones first. */
+const char *leases_of(uint8_t database);
 
 /* ---- operator and time ---- */
 

@@ -101,6 +101,7 @@ void crash(bool from_one)
     world.definitions = NULL;
     world.core = core_new(&options);
     for (size_t i = 0; i < world.n_leases; i++) {
+        world.leases[i].is_there = false;
         world.leases[i].is_watched = false;
     }
 }
@@ -135,6 +136,9 @@ static enum outcome restore_one(struct named_lease *its)
     cr_assert_eq(!lease, outcome != OUTCOME_OK);
     forget(its->record);
     its->record = NULL;
+    if (lease) {
+        note_there(lease);
+    }
     if (lease && lease->state != LEASE_ENDED) {
         cr_assert_eq(lease->id, its->id);
         cr_assert(lease_is_away(lease));
@@ -193,7 +197,7 @@ const char *restart_with(const char *const lines_of_file[])
 /* ---- made up ---- */
 
 /* "0,1", "a,b": slots are digits. */
-static void parse_units(char *text, struct remembered_unit *units, uint32_t count)
+void parse_units(char *text, struct remembered_unit *units, uint32_t count)
 {
     uint32_t n = 0;
     for (char *unit; (unit = strsep(&text, ",")); n++) {
@@ -204,8 +208,6 @@ static void parse_units(char *text, struct remembered_unit *units, uint32_t coun
     }
     cr_assert_eq(n, count);
 }
-
-enum { MAX_COUNT = 8 };
 
 struct made_up {
     struct remembered remembered;
@@ -229,7 +231,13 @@ static bool take_key(struct remembered *remembered, const char *word)
     } else if (strncmp(word, "granted=", 8) == 0) {
         remembered->granted_at = instant(value + 1);
     } else if (strncmp(word, "stopping=", 9) == 0) {
-        remembered->stopping = value[1] == 'r' ? OUTCOME_REVOKED : OUTCOME_MAX_HOLD;
+        remembered->stopping = outcome_of(value + 1);
+    } else if (strncmp(word, "database=", 9) == 0) {
+        remembered->database = (uint8_t)number(value + 1);
+    } else if (strncmp(word, "ticket=", 7) == 0) {
+        remembered->ticket = number(value + 1);
+    } else if (strcmp(word, "wants-now=1") == 0) {
+        remembered->wants_now = true;
     } else {
         return false;
     }
@@ -296,6 +304,7 @@ const char *restore(const char *lease, const char *text)
         core_restore(world.core, &made_up->remembered, world.now, &world.effects, &restored);
     if (restored) {
         struct named_lease *its = name_id(lease, restored->id);
+        note_there(restored);
         its->record = restored->state == LEASE_ENDED ? NULL : remember(restored);
     }
     free(made_up);
@@ -334,8 +343,10 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
         named(lease)->id, is_held ? pointers : NULL, world.now, &world.effects, &got, &about);
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], about ? " " : "", about ? about : "");
-    cr_assert_eq(!got, outcome != OUTCOME_OK && outcome != OUTCOME_WAITING);
+    cr_assert_eq(!got,
+        outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING);
     if (outcome == OUTCOME_OK) {
+        note_there(got);
         say_units(&out, got);
     }
     return and_effects(&out);

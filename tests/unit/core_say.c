@@ -78,6 +78,20 @@ static void say_watch(const struct effect *effect)
     lease->is_watched = true;
 }
 
+void note_there(const struct lease *lease)
+{
+    struct named_lease *its = named_by_id(lease->id);
+    cr_assert_not(its->is_there, "%s is in its database already", its->name);
+    its->is_there = lease->database != 0;
+}
+
+static void note_gone(const struct lease *lease)
+{
+    struct named_lease *its = named_by_id(lease->id);
+    cr_assert(its->is_there, "%s is given back twice", its->name);
+    its->is_there = false;
+}
+
 static void say_effect(struct text *text, const struct effect *effect)
 {
     static const struct {
@@ -90,6 +104,9 @@ static void say_effect(struct text *text, const struct effect *effect)
         [EFFECT_STOP] = {"stop", true, true},
         [EFFECT_WATCH] = {"watch", false, false},
         [EFFECT_SIGNAL] = {"signal", false, false},
+        [EFFECT_ASK] = {"ask", false, false},
+        [EFFECT_GIVE_BACK] = {"give-back", false, false},
+        [EFFECT_PLACE] = {"place", true, false},
         [EFFECT_DRAINED] = {"drained", false, false},
     };
     const struct lease *lease = effect->lease;
@@ -103,13 +120,25 @@ static void say_effect(struct text *text, const struct effect *effect)
         say(text, " %s", outcome_words[effect->why]);
     }
     if (kinds[effect->kind].has_client && !effect->client) {
-        cr_assert_neq(effect->kind, EFFECT_GRANTED);
+        cr_assert(effect->kind != EFFECT_GRANTED || lease->database != 0);
         say(text, " unheard");
     }
     switch (effect->kind) {
     case EFFECT_GRANTED:
         cr_assert_eq(lease->state, LEASE_HELD);
         say_units(text, lease);
+        break;
+    case EFFECT_ASK:
+        cr_assert_eq(lease->state, LEASE_WAITING);
+        note_there(lease);
+        break;
+    case EFFECT_GIVE_BACK:
+        cr_assert_neq(lease->state, LEASE_HELD);
+        note_gone(lease);
+        break;
+    case EFFECT_PLACE:
+        cr_assert_eq(lease->state, LEASE_WAITING);
+        say(text, " %u", lease->position);
         break;
     case EFFECT_SIGNAL:
         say_signal(text, effect);
@@ -159,6 +188,8 @@ static bool check_lease(struct lease *lease, void *context)
     const char *difference = remembered_difference(its->record, now);
     cr_assert_null(difference, "%s: %s is not written down", its->name, difference);
     forget(now);
+    bool is_there = lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD);
+    cr_assert_eq(its->is_there, is_there, "%s: what its database was told", its->name);
     bool needs_watch = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
         (lease_is_away(lease) || lease->stopping != OUTCOME_OK);
     cr_assert(!needs_watch || its->is_watched, "%s is not watched", its->name);

@@ -9,6 +9,7 @@
 const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_OK] = "ok",
     [OUTCOME_WAITING] = "waiting",
+    [OUTCOME_PENDING] = "pending",
     [OUTCOME_WOULD_WAIT] = "would-wait",
     [OUTCOME_TIMEOUT] = "timeout",
     [OUTCOME_PAUSED] = "paused",
@@ -26,13 +27,28 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_REVOKED] = "revoked",
     [OUTCOME_MAX_HOLD] = "max-hold",
     [OUTCOME_EXPIRED] = "expired",
+    [OUTCOME_DOWN] = "down",
+    [OUTCOME_DEADLINE] = "deadline",
     [OUTCOME_NO_SPACE] = "no-space",
     [OUTCOME_FORBIDDEN] = "forbidden",
     [OUTCOME_NOT_HOLDER] = "not-holder",
     [OUTCOME_UNKNOWN] = "unknown",
     [OUTCOME_IMPOSSIBLE] = "impossible",
+    [OUTCOME_MIXED] = "mixed",
+    [OUTCOME_DIFFERS] = "differs",
     [OUTCOME_KIND] = "kind",
 };
+
+enum outcome outcome_of(const char *word)
+{
+    for (size_t i = 0; i < N_OUTCOMES; i++) {
+        if (strcmp(outcome_words[i], word) == 0) {
+            return (enum outcome)i;
+        }
+    }
+    cr_assert_fail("no outcome %s", word);
+    abort();
+}
 
 bool next_word(const char **restp, char word[WORD_BYTES])
 {
@@ -101,6 +117,8 @@ static void set_key(struct definition *definition, const char *key, const char *
         definition->order = strcmp(value, "first-fit") == 0 ? ORDER_FIRST_FIT : ORDER_FIFO;
     } else if (strcmp(key, "cooldown") == 0) {
         definition->cooldown = seconds(value);
+    } else if (strcmp(key, "database") == 0) {
+        definition->database = (uint8_t)number(value);
     } else if (strcmp(key, "max-hold") == 0) {
         definition->max_hold = seconds(value);
     } else if (strcmp(key, "kill-after") == 0) {

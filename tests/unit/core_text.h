@@ -14,6 +14,7 @@ struct definitions {
 };
 
 extern const char *const outcome_words[N_OUTCOMES];
+enum outcome outcome_of(const char *word);
 
 /* The next word of *restp in `word`; false at the end. */
 bool next_word(const char **restp, char word[WORD_BYTES]);

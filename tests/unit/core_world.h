@@ -16,6 +16,7 @@ struct named_lease {
     uint64_t id;
     struct remembered *record; /* what a journal would say of it, or of its units; or NULL */
     bool is_watched; /* EFFECT_WATCH has come, for its present process */
+    bool is_there; /* its database has been asked for it, or has it from before */
 };
 
 struct world {
@@ -61,6 +62,12 @@ struct named_lease *named(const char *lease);
 struct named_lease *named_by_id(uint64_t id);
 /* A lease of that id is called so from now on. */
 struct named_lease *name_id(const char *name, uint64_t id);
+
+/* One of an earlier run, or that was reclaimed: its database may have it. */
+void note_there(const struct lease *lease);
+/* "0,1", "a,b": slots are digits; exactly `count`. */
+void parse_units(char *text, struct remembered_unit *units, uint32_t count);
+enum { MAX_COUNT = 8 };
 
 /* "s:2 g:1:b wait=5" */
 enum { MAX_ASK_WORDS = 24 };

@@ -1,0 +1,473 @@
+/* test_core_fleet.c - leases that a database grants: what it is asked, and what its answers mean.
+ * Nothing of fleet scope is ever granted by the core itself. */
+#include "core_fixture.h"
+
+#include "core/fleet.h"
+
+WORLD_SUITE(fleet);
+
+/* ---- asking ---- */
+
+Test(fleet, granted_by_the_database_alone)
+{
+    EXPECT(define("semaphore s limit=3 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "pending; A ask");
+    EXPECT(lease_state("A"), "waiting");
+    EXPECT(place("A"), "ticket 0 place 0");
+    EXPECT(tick(1), "ok");
+    EXPECT(granted("A", "17 s:0,1:5"), "ok; A granted s=0,1");
+    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
+    EXPECT(place("A"), "ticket 17 place 0");
+    cr_expect_eq(token_of("A", "s"), 5);
+    cr_expect_eq(lease_of("A")->granted_at, lease_of("A")->asked_at + NANOSECONDS_PER_SECOND);
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(state("s"), "0/3 free=3 waiting=0+0");
+}
+
+/* Not even if units are free, after everything that lets others go. */
+Test(fleet, nothing_is_granted_here)
+{
+    EXPECT(define("semaphore s limit=3 database=1", "lock d"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s priority=9"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "d"), "ok d=0");
+    EXPECT(end_lease("ann", "C"), "ok");
+    EXPECT(tick(100), "ok");
+    EXPECT(define("semaphore s limit=9 database=1", "lock d"), "ok");
+    EXPECT(end_lease("ann", "B"), "ok; B give-back");
+    EXPECT(lines("s"), "| | A");
+}
+
+Test(fleet, several_databases)
+{
+    EXPECT(define("lock a database=1", "lock b database=8", "lock h"), "ok");
+    EXPECT(acquire("ann", "A", "a"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "b"), "pending; B ask");
+    EXPECT(acquire("ann", "H", "h"), "ok h=0");
+    EXPECT(granted("B", "1 b:0:1"), "ok; B granted b=0");
+    EXPECT(leases_of(1), "| A");
+    EXPECT(leases_of(8), "B |");
+    EXPECT(leases_of(2), "|");
+    cr_expect_eq(core_n_waiting(the_core()), 1);
+    cr_expect_eq(core_n_held(the_core()), 2);
+}
+
+Test(fleet, one_request_names_one_database)
+{
+    EXPECT(define("lock a database=1", "lock b database=2", "lock h", "lock a2 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "a a2 b h"), "mixed b");
+    EXPECT(acquire("ann", "A", "h a"), "mixed a");
+    EXPECT(acquire("ann", "A", "a h b"), "mixed h");
+    EXPECT(acquire("ann", "A", "a nosuch h"), "unknown nosuch");
+    EXPECT(acquire("ann", "A", "a a2"), "pending; A ask");
+    EXPECT(granted("A", "1 a:0:1 a2:0:2"), "ok; A granted a=0 a2=0");
+}
+
+/* ---- what is refused here, and what the database decides ---- */
+
+Test(fleet, refused_here)
+{
+    EXPECT(
+        define("semaphore s limit=5 max-units-per-user=2 max-priority=3 kill-after=5 database=1"),
+        "ok");
+    EXPECT(acquire("ann", "A", "nosuch"), "unknown nosuch");
+    EXPECT(acquire("ann", "A", "s:0"), "impossible s");
+    EXPECT(acquire("ann", "A", "s:3"), "impossible s");
+    EXPECT(acquire("ann", "A", "s priority=4"), "forbidden s");
+    EXPECT(acquire("ann", "A", "s kill-after=6"), "forbidden s");
+    EXPECT(acquire("ann", "A", "s on-lost=warn"), "forbidden s");
+    EXPECT(state("s"), "0/5 free=5 waiting=0+0");
+}
+
+/* The file's limit may be another than the fleet's; so may its queue be shorter. */
+Test(fleet, not_refused_here)
+{
+    EXPECT(define("semaphore s limit=1 max-waiters=0 database=1", "semaphore c limit=0 database=1",
+               "pool g items=a database=1"),
+        "ok");
+    EXPECT(acquire("ann", "A", "s:2 wait=0"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "c wait=0"), "pending; C ask");
+    EXPECT(acquire("ann", "D", "g:3"), "pending; D ask");
+    EXPECT(granted("A", "1 s:6,7:1"), "ok; A granted s=6,7");
+    EXPECT(granted("C", "2 c:0:1"), "ok; C granted c=0");
+    EXPECT(granted("D", "3 g:x,a,y:9"), "ok; D granted g=x,a,y");
+    EXPECT(state("s"), "2/1 free=0 waiting=0+1");
+    EXPECT(state("g"), "3/1 free=0 waiting=0+0");
+}
+
+Test(fleet, an_identity_that_this_host_holds)
+{
+    EXPECT(
+        define("semaphore s limit=5 database=1", "semaphore t limit=5 identity=shared database=1"),
+        "ok");
+    EXPECT(acquire("ann", "A", "s holder=x"), "pending; A ask");
+    EXPECT(acquire("ann2", "B", "s holder=x"), "held s");
+    EXPECT(acquire("bob", "B", "s holder=x"), "pending; B ask");
+    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
+    EXPECT(acquire("ann2", "C", "s holder=x"), "held s");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(acquire("ann2", "C", "s holder=x"), "pending; C ask");
+    EXPECT(acquire("ann2", "D", "t holder=x"), "pending; D ask");
+    EXPECT(acquire("bob", "E", "t holder=x"), "held t");
+}
+
+Test(fleet, identities_change_owners_while_they_wait)
+{
+    EXPECT(define("semaphore s limit=5 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s holder=x"), "pending; A ask");
+    EXPECT(define("semaphore s limit=5 identity=shared database=1"), "ok");
+    EXPECT(acquire("bob", "B", "s holder=x"), "held s");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(acquire("bob", "B", "s holder=x"), "pending; B ask");
+}
+
+Test(fleet, bounded_per_user)
+{
+    EXPECT(define("semaphore s limit=9 database=1", "user waiters=2 leases=4"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s wait=0"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "s"), "quota");
+    EXPECT(acquire("bob", "D", "s"), "pending; D ask");
+    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
+    EXPECT(acquire("ann", "C", "s"), "pending; C ask");
+    EXPECT(granted("B", "2 s:1:2"), "ok; B granted s=1");
+    EXPECT(granted("C", "3 s:2:3"), "ok; C granted s=2");
+    EXPECT(acquire("ann", "E", "s"), "pending; E ask");
+    EXPECT(acquire("ann", "F", "s"), "quota");
+    EXPECT(refused("E", "queue-full"), "ok; E give-back; E denied queue-full");
+    EXPECT(acquire("ann", "F", "s"), "pending; F ask");
+}
+
+/* ---- instances of templates ---- */
+
+Test(fleet, instances)
+{
+    EXPECT(define("semaphore m/* limit=2 max-instances=2 database=1", "user instances=2"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "m/b"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "m/c"), "quota m/c");
+    EXPECT(resources(), "m/a m/b");
+    EXPECT(refused("B", "would-wait"), "ok; B give-back; B denied would-wait");
+    EXPECT(resources(), "m/a");
+    EXPECT(granted("A", "1 m/a:1:1"), "ok; A granted m/a=1");
+    EXPECT(resources(), "m/a");
+    EXPECT(client_gone("ann"), "ok; A give-back");
+    EXPECT(resources(), "");
+    EXPECT(acquire("ann", "D", "m/d h"), "unknown h");
+    EXPECT(resources(), "");
+}
+
+/* ---- places in line ---- */
+
+Test(fleet, its_place)
+{
+    EXPECT(define("lock d database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    EXPECT(waits("A", 7, 3), "ok; A place 3");
+    EXPECT(place("A"), "ticket 7 place 3");
+    EXPECT(waits("A", 7, 3), "ok");
+    EXPECT(waits("A", 7, 4), "ok"); /* somebody with a bigger priority */
+    EXPECT(place("A"), "ticket 7 place 4");
+    EXPECT(waits("A", 7, 0), "ok");
+    EXPECT(waits("A", 7, 1), "ok; A place 1");
+    EXPECT(granted("A", "7 d:0:1"), "ok; A granted d=0");
+    EXPECT(waits("A", 7, 1), "ok");
+    EXPECT(place("A"), "ticket 7 place 0");
+}
+
+/* core_check() and the fixture see to it that it is written down again. */
+Test(fleet, a_ticket_is_remembered)
+{
+    EXPECT(define("lock d database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    EXPECT(waits("A", 7, 1), "ok; A place 1");
+    EXPECT(waits("A", 9, 1), "ok");
+    EXPECT(place("A"), "ticket 9 place 1");
+    EXPECT(waits("A", 0, 1), "ok");
+    EXPECT(place("A"), "ticket 9 place 1");
+}
+
+/* ---- waits that end ---- */
+
+Test(fleet, a_limited_wait)
+{
+    EXPECT(define("lock d database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d wait=5"), "pending; A ask");
+    EXPECT(waits("A", 7, 3), "ok; A place 3");
+    EXPECT(deadline(), "5");
+    EXPECT(tick(5), "ok; A give-back; A denied timeout");
+}
+
+/* It waits for the answer, however late. */
+Test(fleet, who_does_not_want_to_wait)
+{
+    EXPECT(define("lock d database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d wait=0"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "d wait=0"), "pending; B ask");
+    cr_expect(lease_of("A")->wants_now);
+    EXPECT(deadline(), "never");
+    EXPECT(tick(60), "ok");
+    EXPECT(refused("A", "would-wait"), "ok; A give-back; A denied would-wait");
+    EXPECT(granted("B", "1 d:0:1"), "ok; B granted d=0");
+}
+
+/* A database that makes it wait all the same: it has been told. */
+Test(fleet, who_is_made_to_wait_against_its_will)
+{
+    EXPECT(define("lock m/* database=1"), "ok");
+    EXPECT(acquire("ann", "A", "m/a wait=0"), "pending; A ask");
+    EXPECT(waits("A", 7, 3), "ok; A give-back; A denied would-wait");
+    EXPECT(resources(), "");
+}
+
+Test(fleet, refused_for_any_reason)
+{
+    EXPECT(define("lock d database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "d"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "d"), "pending; C ask");
+    EXPECT(refused("A", "differs"), "ok; A give-back; A denied differs");
+    EXPECT(refused("B", "down"), "ok; B give-back; B denied down");
+    EXPECT(granted("C", "1 d:0:1"), "ok; C granted d=0");
+    EXPECT(refused("C", "held"), "ok");
+    EXPECT(lease_state("C"), "granted d=0");
+}
+
+Test(fleet, cancelled)
+{
+    EXPECT(define("lock d database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "d"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "d"), "pending; C ask");
+    EXPECT(acquire("bob", "D", "d"), "pending; D ask");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(end_lease("root", "B"), "ok; B give-back; B denied cancelled");
+    EXPECT(revoke("C"), "ok; C give-back; C denied cancelled");
+    EXPECT(client_gone("bob"), "ok; D give-back");
+}
+
+/* ---- the ends of held ones ---- */
+
+Test(fleet, given_back_once)
+{
+    EXPECT(define("semaphore s limit=9 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s ttl=5"), "pending; B ask");
+    EXPECT(acquire("bob", "C", "s pid=7"), "pending; C ask");
+    EXPECT(acquire("ann", "D", "s on-lost=kill"), "pending; D ask");
+    EXPECT(granted("A", "1 s:0:1"), "ok; A granted s=0");
+    EXPECT(granted("B", "2 s:1:2"), "ok; B granted s=1");
+    EXPECT(granted("C", "3 s:2:3"), "ok; C granted s=2");
+    EXPECT(granted("D", "4 s:3:4"), "ok; D granted s=3");
+    EXPECT(drop("A"), "ok; A give-back; A lost dropped");
+    EXPECT(tick(5), "ok; B give-back; B stop expired");
+    EXPECT(client_gone("bob"), "ok; C watch");
+    EXPECT(process_gone("C"), "ok; C give-back");
+    EXPECT(revoke("D"), "ok; D stop revoked");
+    EXPECT(client_gone("ann"), "ok; D give-back");
+}
+
+/* ---- grants ---- */
+
+/* The units of another host are not known here, so any that this host does not hold are right. */
+Test(fleet, any_units)
+{
+    EXPECT(define("semaphore s limit=2 database=1", "pool g items=a,b database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:3 g:2"), "pending; A ask");
+    EXPECT(granted("A", "1 s:7,9999999,0:1 g:b,z:9007199254740991"),
+        "ok; A granted s=7,9999999,0 g=b,z");
+    EXPECT(acquire("ann", "B", "s g"), "pending; B ask");
+    EXPECT(granted("B", "2 s:1:2 g:a:3"), "ok; B granted s=1 g=a");
+    EXPECT(lines("s"), "A B | |");
+    EXPECT(lines("g"), "B A | |"); /* by token */
+    cr_expect_eq(core_find_resource(the_core(), "s")->n_units, 0); /* none but those */
+}
+
+/* A unit that a lease of this host has is not given to a second one. */
+Test(fleet, held_twice)
+{
+    EXPECT(define("semaphore s limit=9 database=1", "pool g items=a database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 g:2"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s:2 g:2"), "pending; B ask");
+    EXPECT(granted("A", "1 s:4,5:1 g:a,b:1"), "ok; A granted s=4,5 g=a,b");
+    EXPECT(granted("B", "2 s:6,5:2 g:c,d:2"), "no");
+    EXPECT(granted("B", "2 s:6,7:2 g:c,a:2"), "no");
+    EXPECT(granted("B", "2 s:6,6:2 g:c,d:2"), "no"); /* nor twice to the same one */
+    EXPECT(granted("B", "2 s:6,7:2 g:c,c:2"), "no");
+    EXPECT(place("B"), "ticket 0 place 0");
+    EXPECT(state("s"), "2/9 free=7 waiting=0+1");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(granted("B", "2 s:4,5:2 g:a,b:2"), "ok; B granted s=4,5 g=a,b");
+}
+
+Test(fleet, what_cannot_be_true)
+{
+    EXPECT(define("semaphore s limit=9 database=1", "pool g items=a database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 g"), "pending; A ask");
+    EXPECT(granted("A", "1 s:0:1 g:a:1"), "no"); /* counts */
+    EXPECT(granted("A", "1 s:0,1:1 g:a,b:1"), "no");
+    EXPECT(granted("A", "1 g:a:1 s:0,1:1"), "no"); /* resources */
+    EXPECT(granted("A", "1 s:0,1:1 h:a:1"), "no");
+    EXPECT(granted("A", "1 s:a,b:1 g:a:1"), "no"); /* kinds */
+    EXPECT(granted("A", "1 s:0,1:1 g:0:1"), "no");
+    EXPECT(granted("A", "1 s:0,1:0 g:a:1"), "no"); /* no token */
+    EXPECT(granted("A", "1 s:0,10000000:1 g:a:1"), "no"); /* no such slot */
+    EXPECT(lease_state("A"), "waiting");
+    EXPECT(granted("A", "1 s:0,1:1 g:a:1"), "ok; A granted s=0,1 g=a");
+}
+
+/* An answer that comes again. */
+Test(fleet, granted_again)
+{
+    EXPECT(define("semaphore s limit=9 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:2"), "pending; A ask");
+    EXPECT(granted("A", "4 s:0,1:6"), "ok; A granted s=0,1");
+    EXPECT(granted("A", "4 s:0,1:6"), "ok");
+    EXPECT(granted("A", "4 s:1,0:6"), "ok");
+    EXPECT(granted("A", "4 s:0,2:6"), "no");
+    EXPECT(granted("A", "4 s:0,1:7"), "no");
+    EXPECT(lease_state("A"), "granted s=0,1");
+}
+
+/* The core's own tokens are none of the database's business, nor the other way round. */
+Test(fleet, tokens)
+{
+    EXPECT(define("lock d", "lock f database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    uint64_t token = token_of("A", "d");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("ann", "F", "f"), "pending; F ask");
+    EXPECT(granted("F", "1 f:0:900000"), "ok; F granted f=0");
+    EXPECT(acquire("ann", "B", "d"), "ok d=0");
+    cr_expect_eq(token_of("B", "d"), token + 1);
+    cr_expect_eq(token_of("F", "f"), 900000);
+}
+
+/* Whatever the file says: the database lets them rest. */
+Test(fleet, units_do_not_rest_here)
+{
+    EXPECT(define("lock d cooldown=9 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(deadline(), "never");
+    EXPECT(state("d"), "0/1 free=1 waiting=0+0");
+}
+
+Test(fleet, max_hold)
+{
+    EXPECT(define("lock d max-hold=20 kill-after=6 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "d pid=7"), "pending; A ask");
+    EXPECT(tick(2), "ok");
+    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    EXPECT(good_until("A"), "22 gone by 30");
+    EXPECT(tick(22), "ok; A watch; A stop max-hold");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+}
+
+/* ---- ancestors ---- */
+
+Test(fleet, what_ancestors_hold)
+{
+    EXPECT(define("semaphore s limit=2 database=1", "semaphore t limit=9 database=1"), "ok");
+    EXPECT(acquire("ann", "P", "s:2 t"), "pending; P ask");
+    EXPECT(granted("P", "1 s:0,1:1 t:0:1"), "ok; P granted s=0,1 t=0");
+    EXPECT(acquire("ann", "Q", "t:3 parent=P"), "pending; Q ask");
+    EXPECT(granted("Q", "2 t:1,2,3:2"), "ok; Q granted t=1,2,3");
+    EXPECT(acquire("ann", "R", "s t parent=Q"), "pending; R ask");
+    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("R"), 0), 2);
+    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("R"), 1), 4);
+    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("Q"), 0), 1);
+    cr_expect_eq(core_fleet_ancestral(the_core(), lease_of("P"), 0), 0);
+}
+
+/* ---- all of them, in order ---- */
+
+Test(fleet, the_order_of_all)
+{
+    EXPECT(define("semaphore s limit=9 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "s"), "pending; C ask");
+    EXPECT(acquire("ann", "D", "s"), "pending; D ask");
+    EXPECT(acquire("ann", "E", "s"), "pending; E ask");
+    EXPECT(acquire("ann", "F", "s"), "pending; F ask");
+    EXPECT(waits("D", 3, 1), "ok; D place 1");
+    EXPECT(waits("B", 5, 2), "ok; B place 2");
+    EXPECT(granted("F", "1 s:0:1"), "ok; F granted s=0");
+    EXPECT(granted("E", "2 s:1:2"), "ok; E granted s=1");
+    EXPECT(leases_of(1), "E F | D B A C");
+}
+
+/* ---- operators, who must ask the database ---- */
+
+Test(fleet, changes_are_not_made_here)
+{
+    EXPECT(define("lock d database=1", "semaphore m/* limit=2 database=1"), "ok");
+    EXPECT(change("limit d 0"), "kind");
+    EXPECT(change("pause d"), "kind");
+    EXPECT(change("resume d"), "kind");
+    EXPECT(change("reset d"), "kind");
+    EXPECT(change("reserve d 0"), "kind");
+    EXPECT(change("pause m/a"), "kind");
+    EXPECT(change("pause nosuch"), "unknown");
+    EXPECT(resources(), "d");
+}
+
+/* ---- reload ---- */
+
+Test(fleet, a_reload_denies_what_can_never_be)
+{
+    EXPECT(define("semaphore s limit=5 database=1", "semaphore t limit=5 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:3"), "pending; A ask");
+    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
+    EXPECT(acquire("ann", "C", "t"), "pending; C ask");
+    EXPECT(acquire("ann", "H", "t"), "pending; H ask");
+    EXPECT(granted("H", "1 t:0:1"), "ok; H granted t=0");
+    EXPECT(define("semaphore s limit=1 max-units-per-user=2 database=1"),
+        "ok; A give-back; A denied impossible; C give-back; C denied unknown");
+    EXPECT(state("t"), "1/5 free=4 waiting=0+0");
+    EXPECT(acquire("ann", "D", "t"), "unknown t");
+    EXPECT(end_lease("ann", "H"), "ok; H give-back");
+    EXPECT(state("t"), "gone");
+}
+
+Test(fleet, a_reload_moves_nothing_that_is_in_use)
+{
+    EXPECT(define("lock d database=1", "lock e", "pool g items=a,b cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "pending; A ask");
+    EXPECT(define("lock d", "lock e"), "kind d");
+    EXPECT(define("lock d database=2", "lock e"), "kind d");
+    EXPECT(granted("A", "1 d:0:1"), "ok; A granted d=0");
+    EXPECT(define("lock d database=2", "lock e"), "kind d");
+    EXPECT(acquire("ann", "E", "e"), "ok e=0");
+    EXPECT(define("lock d database=1", "lock e database=1"), "kind e");
+    EXPECT(end_lease("ann", "E"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok; A give-back");
+    EXPECT(acquire("ann", "G", "g"), "ok g=a");
+    EXPECT(end_lease("ann", "G"), "ok");
+    EXPECT(define("lock d", "lock e database=1", "pool g items=a,b database=1"), "ok");
+    EXPECT(state("g"), "0/2 free=2 waiting=0+0");
+    EXPECT(acquire("ann", "B", "d"), "ok d=0");
+    EXPECT(acquire("ann", "F", "e g:2"), "pending; F ask");
+    EXPECT(granted("F", "1 e:0:1 g:a,c:1"), "ok; F granted e=0 g=a,c");
+    EXPECT(define("lock d", "lock e database=1", "pool g items=c database=1 select=first"), "ok");
+    EXPECT(lease_state("F"), "granted e=0 g=a,c");
+    EXPECT(state("g"), "2/1 free=0 waiting=0+0");
+}
+
+/* By name, only what is held here can be found. */
+Test(fleet, a_unit_by_its_name)
+{
+    EXPECT(define("semaphore s limit=9 database=1", "pool g items=a,b database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 g"), "pending; A ask");
+    EXPECT(granted("A", "1 s:3,4:1 g:b:1"), "ok; A granted s=3,4 g=b");
+    const struct resource *s = core_find_resource(the_core(), "s");
+    const struct resource *g = core_find_resource(the_core(), "g");
+    cr_expect_eq(resource_find_unit(s, "3")->claim->lease, lease_of("A"));
+    cr_expect_eq(resource_find_unit(g, "b")->claim->lease, lease_of("A"));
+    cr_expect_null(resource_find_unit(s, "0"));
+    cr_expect_null(resource_find_unit(s, "b"));
+    cr_expect_null(resource_find_unit(g, "a"));
+}
