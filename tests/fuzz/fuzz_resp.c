@@ -1,0 +1,71 @@
+/* fuzz_resp.c - any bytes as what a Redis says, in any pieces (the first byte says how large):
+ * replies that can be looked at, and the same ones however they are cut up. With clang:
+ * -fsanitize=fuzzer,address,undefined instead of replay.c. */
+#include "store/resp.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+struct seen {
+    size_t n_replies;
+    uint64_t hash; /* of all that they say */
+    bool is_nonsense;
+};
+
+static void require(bool holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+static void mix(struct seen *seen, uint64_t value)
+{
+    seen->hash = (seen->hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+static void look(const struct resp *resp, struct seen *seen, int depth)
+{
+    require(depth < 9 && resp->text && resp->text[resp->length] == '\0');
+    require(resp->n == 0 || (resp->type == RESP_ARRAY && resp->elements));
+    mix(seen, resp->type);
+    mix(seen, (uint64_t)resp->integer);
+    mix(seen, resp->length);
+    for (size_t i = 0; i < resp->length; i++) {
+        mix(seen, (unsigned char)resp->text[i]);
+    }
+    for (size_t i = 0; i < resp->n; i++) {
+        look(&resp->elements[i], seen, depth + 1);
+    }
+}
+
+static struct seen read_in_pieces(const uint8_t *bytes, size_t n, size_t piece)
+{
+    struct seen seen = {0};
+    struct resp_reader *reader = resp_reader_new();
+    const struct resp *reply;
+    enum resp_next next = RESP_MORE;
+    for (size_t at = 0; at < n && next == RESP_MORE; at += piece) {
+        resp_reader_feed(reader, (const char *)bytes + at, n - at < piece ? n - at : piece);
+        while ((next = resp_reader_next(reader, &reply)) == RESP_REPLY) {
+            look(reply, &seen, 0);
+            seen.n_replies++;
+        }
+    }
+    seen.is_nonsense = next == RESP_NONSENSE;
+    resp_reader_free(reader);
+    return seen;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    if (n < 1) {
+        return 0;
+    }
+    struct seen whole = read_in_pieces(bytes + 1, n - 1, n);
+    struct seen pieces = read_in_pieces(bytes + 1, n - 1, (size_t)bytes[0] % 16 + 1);
+    require(whole.n_replies == pieces.n_replies && whole.hash == pieces.hash &&
+        whole.is_nonsense == pieces.is_nonsense);
+    return 0;
+}

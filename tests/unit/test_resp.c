@@ -1,0 +1,240 @@
+/* What Redis says and is told, as values: whatever comes, nothing but a reply, more, or nonsense.
+ */
+#include "store/resp.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct resp_reader *reader;
+
+static void begin(void)
+{
+    reader = resp_reader_new();
+}
+
+static void end(void)
+{
+    reader = resp_reader_free(reader);
+}
+
+TestSuite(resp, .init = begin, .fini = end);
+
+static void feed(const char *bytes)
+{
+    resp_reader_feed(reader, bytes, strlen(bytes));
+}
+
+static enum resp_next next(const struct resp **replyp)
+{
+    return resp_reader_next(reader, replyp);
+}
+
+static void write_out(const struct resp *resp, char *out, size_t size)
+{
+    static const char marks[] = "_+-:$";
+    size_t n = strlen(out);
+    cr_assert_eq(resp->text[resp->length], '\0');
+    if (resp->type == RESP_INTEGER) {
+        snprintf(out + n, size - n, ":%lld ", (long long)resp->integer);
+    } else if (resp->type != RESP_ARRAY) {
+        snprintf(out + n, size - n, "%c%s ", marks[resp->type], resp->text);
+    } else {
+        snprintf(out + n, size - n, "[ ");
+        for (size_t i = 0; i < resp->n; i++) {
+            write_out(&resp->elements[i], out, size);
+        }
+        n = strlen(out);
+        snprintf(out + n, size - n, "] ");
+    }
+}
+
+static void expect(const char *text)
+{
+    const struct resp *reply;
+    char out[512] = "";
+    cr_assert_eq(next(&reply), RESP_REPLY);
+    write_out(reply, out, sizeof out);
+    cr_assert_str_eq(out, text);
+}
+
+static void expect_more(void)
+{
+    const struct resp *reply;
+    cr_assert_eq(next(&reply), RESP_MORE);
+}
+
+static void expect_nonsense(void)
+{
+    const struct resp *reply;
+    cr_assert_eq(next(&reply), RESP_NONSENSE);
+    feed("+OK\r\n");
+    cr_assert_eq(next(&reply), RESP_NONSENSE, "it does not become sense again");
+}
+
+static const char everything[] =
+    "*7\r\n+ok\r\n-ERR no\r\n:-9223372036854775808\r\n$-1\r\n$0\r\n\r\n"
+    "*2\r\n$4\r\na\r\nb\r\n*0\r\n*-1\r\n";
+static const char everything_out[] = "[ +ok -ERR no :-9223372036854775808 _ $ [ $a\r\nb [ ] ] _ ] ";
+
+Test(resp, every_type)
+{
+    feed(everything);
+    expect(everything_out);
+    expect_more();
+}
+
+Test(resp, several_in_one)
+{
+    feed(":1\r\n:2\r\n$1\r\n3\r\n*");
+    expect(":1 ");
+    expect(":2 ");
+    expect("$3 ");
+    expect_more();
+    feed("0\r\n");
+    expect("[ ] ");
+    expect_more();
+}
+
+Test(resp, in_two_at_each_byte)
+{
+    for (size_t i = 1; i < sizeof everything - 1; i++) {
+        resp_reader_feed(reader, everything, i);
+        expect_more();
+        resp_reader_feed(reader, everything + i, sizeof everything - 1 - i);
+        expect(everything_out);
+    }
+    expect_more();
+}
+
+Test(resp, byte_by_byte)
+{
+    for (size_t i = 0; i < sizeof everything - 1; i++) {
+        expect_more();
+        resp_reader_feed(reader, &everything[i], 1);
+    }
+    expect(everything_out);
+}
+
+Test(resp, any_bytes)
+{
+    const struct resp *reply;
+    char bytes[] = "$6\r\n\0\r\n\xff$*\r\n";
+    resp_reader_feed(reader, bytes, sizeof bytes - 1);
+    cr_assert_eq(next(&reply), RESP_REPLY);
+    cr_assert_eq(reply->length, 6);
+    cr_assert_arr_eq(reply->text, "\0\r\n\xff$*", 7);
+}
+
+Test(resp, given_up_in_the_middle)
+{
+    feed("*3\r\n$1\r\na\r\n*2\r\n+b\r\n"); /* end() must find nothing that leaks */
+    expect_more();
+}
+
+/* ---- nonsense ---- */
+
+Test(resp, nonsense)
+{
+    static const char *const cases[] = {
+        "x",
+        "\r\n",
+        "_\r\n",
+        "#t\r\n",
+        ",1.5\r\n",
+        "(12345678901234567890\r\n",
+        "%1\r\n+a\r\n+b\r\n",
+        "~1\r\n+a\r\n",
+        ">1\r\n+a\r\n",
+        "=5\r\ntxt:a\r\n",
+        ":\r\n",
+        ":1x\r\n",
+        ":99999999999999999999\r\n",
+        "$x\r\n",
+        "$-2\r\n",
+        "$99999999999999999999\r\n",
+        "*-2\r\n",
+        "*1048577\r\n",
+        "*2\r\n*1048575\r\n",
+        "*99999999999999999999\r\n",
+        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
+        "*2\r\n$1\r\na\r\n_\r\n",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        feed(cases[i]);
+        expect_nonsense();
+        end();
+        begin();
+    }
+}
+
+/* Of one reply, not of all together. */
+Test(resp, elements_are_bounded)
+{
+    for (size_t i = 0; i < 3; i++) {
+        feed("*1000000\r\n");
+        expect_more();
+        for (size_t j = 0; j < 1000; j++) {
+            char thousand[5001] = "";
+            for (size_t k = 0; k < 1000; k++) {
+                memcpy(thousand + k * 5, "$-1\r\n", 6);
+            }
+            feed(thousand);
+        }
+        const struct resp *reply;
+        cr_assert_eq(next(&reply), RESP_REPLY);
+        cr_assert_eq(reply->n, 1000000);
+    }
+}
+
+static enum resp_next feed_much(const char *head, size_t megabytes)
+{
+    const struct resp *reply;
+    size_t n = 1024 * 1024;
+    char *bytes = calloc(1, n);
+    enum resp_next result = RESP_MORE;
+    feed(head);
+    for (size_t i = 0; i < megabytes && result == RESP_MORE; i++) {
+        resp_reader_feed(reader, bytes, n);
+        result = next(&reply);
+    }
+    free(bytes);
+    return result;
+}
+
+Test(resp, bytes_are_bounded)
+{
+    cr_assert_eq(feed_much("$9223372036854775807\r\n", 65), RESP_NONSENSE);
+}
+
+Test(resp, a_large_one)
+{
+    const struct resp *reply;
+    cr_assert_eq(feed_much("$62914560\r\n", 60), RESP_MORE);
+    feed("\r\n");
+    cr_assert_eq(next(&reply), RESP_REPLY);
+    cr_assert_eq(reply->length, 60 * 1024 * 1024);
+    feed("+ok\r\n");
+    expect("+ok ");
+    cr_assert_eq(feed_much("$62914560\r\n", 60), RESP_MORE, "what is over counts no more");
+}
+
+Test(resp, a_line_is_bounded)
+{
+    cr_assert_eq(feed_much("-", 1), RESP_NONSENSE);
+}
+
+/* ---- commands ---- */
+
+Test(resp, a_command)
+{
+    static const char *const argv[] = {"SET", "", "a\0b"};
+    static const size_t lengths[] = {3, 0, 3};
+    static const char bytes[] = "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$3\r\na\0b\r\n";
+    size_t n;
+    char *command = resp_command(3, argv, lengths, &n);
+    cr_assert_eq(n, sizeof bytes - 1);
+    cr_assert_arr_eq(command, bytes, n);
+    free(command);
+}
