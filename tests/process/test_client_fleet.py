@@ -343,8 +343,9 @@ def test_warn(berth, fake):
 
 def test_a_lease_that_is_over_before_the_job_begins(berth, fake, directory):
     """The machine slept while it was granted: somebody else may have the units by now."""
-    process = berth.start("run", "r", "--", "touch", "ran")
-    peer, _ = fake.pending(f"* granted 1 slot=r,5,0 {QUICK}", deadline(-60)[0])
+    process = berth.start("run", "-s", "WINCH", "r", "--", "touch", "ran")  # would not mind that
+    late = f"* deadline 1 {boottime(60)} stop={boottime(-1)}"
+    peer, _ = fake.pending("* granted 1 slot=r,5,0", late)
     assert peer.line() == "release 1"
     assert error_of(process, 124) == KEEP_ALIVE
     assert not (directory / "ran").exists()
