@@ -38,8 +38,12 @@ static struct arguments *hello_arguments(struct session *session, const char *ph
     return arguments;
 }
 
+/* Each with an incarnation of its own: should an earlier one reach the database late, from a
+ * connection that is given up, it is behind, and does nothing. */
 static struct flight *begin(struct session *session)
 {
+    session->incarnation++;
+    session->is_changed = true;
     struct arguments *arguments = hello_arguments(session, "begin");
     const struct database *settings = session->settings;
     arguments_add_number(arguments, (uint64_t)(settings->ttl / NANOSECONDS_PER_MILLISECOND));
@@ -180,9 +184,12 @@ const char *begin_is_answered(struct session *session, struct flight *call,
         !answer_number(answer, 3, 1, &is_new)) {
         return "a wrong answer to begin";
     }
+    if (incarnation != session->incarnation) { /* the database has seen more of us than we know */
+        session->incarnation = incarnation;
+        listing_begin(session);
+        return NULL;
+    }
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
-    session->incarnation = incarnation;
-    session->is_changed = true;
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + session->ttl / 6;
     session->newest_at_begin = newest;

@@ -106,8 +106,8 @@ end
 local function wait(lease)
     call('ZADD', OWNED, session_of(ME).sid, lease.key)
     take_identities(lease)
-    write_lease(lease)
     enter_queues(lease)
+    write_lease(lease)
     return waiting(lease)
 end
 

@@ -157,13 +157,12 @@ end
 local json = to_json()
 local version = text_of(next_number())
 mark_dirty(NAME)
-call('HSET', CHANGES, NAME, version .. ' ' .. json)
-resources[NAME] = nil
 for _, name in ipairs(call('HKEYS', SESSION)) do
     if string.sub(name, 1, 2) ~= 'n:' then
         emit(name, 'changed ' .. NAME .. ' ' .. version .. ' ' .. json)
     end
 end
-turns().change_is_in_force(NAME)
+call('HSET', CHANGES, NAME, version .. ' ' .. json)
+resources[NAME] = nil
 settle()
 return answer('ok')

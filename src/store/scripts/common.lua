@@ -577,11 +577,11 @@ local function hold_units(lease)
     lease.state = 'H'
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
-    for i = 1, #members, 1000 do
-        call('ZADD', HELD, unpack(members, i, min(i + 999, #members)))
-    end
     for _, member in ipairs(users) do
         call('ZADD', USERS, 0, member)
+    end
+    for i = 1, #members, 1000 do
+        call('ZADD', HELD, unpack(members, i, min(i + 999, #members)))
     end
 end
 
@@ -606,14 +606,13 @@ end
 local function free_unit(lease, resource, unit)
     local word = unit_word(resource, unit)
     local cooldown = resource.definition and resource.definition.cooldown or 0
-    if call('ZREM', HELD, resource.name .. ' ' .. word .. ' ' .. lease.key) == 1 then
-        if cooldown > 0 then
-            call('ZADD', REST, db.clock + cooldown, resource.name .. ' ' .. word)
-            call('ZADD', HELD, 0, resource.name .. ' ' .. word .. ' ' .. RESTING)
-        end
-        if resource.is_pool then
-            pools().note_use(resource, unit)
-        end
+    local member = resource.name .. ' ' .. word .. ' ' .. lease.key
+    if cooldown > 0 and call('ZSCORE', HELD, member) then
+        call('ZADD', REST, db.clock + cooldown, resource.name .. ' ' .. word)
+        call('ZADD', HELD, 0, resource.name .. ' ' .. word .. ' ' .. RESTING)
+    end
+    if call('ZREM', HELD, member) == 1 and resource.is_pool then
+        pools().note_use(resource, unit)
     end
     call('ZREM', USERS, resource.name .. ' ' .. lease.uid .. ' ' .. word)
 end
@@ -731,14 +730,15 @@ local function make_turns()
         end
     end
 
-    -- After an operator's change: who is held up by it, and who is not any more.
+    -- Should an operator have changed it: who is held up by that, and who is not any more.
     local function change_is_in_force(name)
         local resource = resource_of(name)
         if resource.definition and is_blocked(resource) then
             put_aside_blocked(name)
         end
-        wake_blocked(name)
-        mark_if_waited_for(name)
+        if call('ZCARD', ASIDE) > 0 then
+            wake_blocked(name)
+        end
     end
 
     local function tell_granted(lease)
@@ -761,20 +761,33 @@ local function make_turns()
         return true
     end
 
+    -- A script was broken off before the lease had its units: it waits again.
+    local function take_grant_back(lease)
+        for _, claim in ipairs(lease.claims) do
+            local resource = resource_of(claim.name, claim.definition)
+            for _, unit in ipairs(claim.units) do
+                local word = unit_word(resource, unit)
+                call('ZREM', HELD, held_member(resource, unit, lease.key))
+                call('ZREM', USERS, claim.name .. ' ' .. lease.uid .. ' ' .. word)
+            end
+            claim.units, claim.token = {}, 0
+        end
+        lease.state = 'W'
+        write_lease(lease)
+    end
+
     -- The head of a queue: whether to look at the next one.
     local function serve(member)
         local lease = load_lease(match(member, '(%S+)$'))
         if not lease then
             call('ZREM', QUEUE, member)
             return true
-        elseif lease.state == 'H' then -- a script was broken off
-            if has_its_units(lease) then
-                tell_granted(lease)
-            else
-                drop_lease(lease)
-            end
-            call('ZREM', QUEUE, member)
+        elseif lease.state == 'H' and has_its_units(lease) then -- a script was broken off
+            tell_granted(lease)
+            leave_queues(lease)
             return true
+        elseif lease.state == 'H' then
+            take_grant_back(lease)
         end
         local verdict, why, where = may_go(lease, false)
         if verdict == 'aside' then
@@ -807,14 +820,14 @@ local function make_turns()
         while #dirty > 0 do
             local name = table.remove(dirty, 1)
             dirty[name] = nil -- it may become so again
+            change_is_in_force(name)
             if pump(name) and not dirty[name] then
                 call('SREM', DIRTY, name)
             end
         end
     end
 
-    return {wake_user = wake_user, change_is_in_force = change_is_in_force,
-        serve_dirty = serve_dirty}
+    return {wake_user = wake_user, serve_dirty = serve_dirty}
 end
 
 local made_turns

@@ -43,11 +43,13 @@ local function begin()
     raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
     local is_new = not session
-    if is_new then
+    if session and session.incarnation >= INCARNATION then -- late, or it does not know how far it was
+        return answer('ok', text_of(session.incarnation), db.ttl, '0', 0)
+    elseif is_new then
         session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), incarnation = 0}
         sessions[ME] = session
     end
-    session.incarnation = max(session.incarnation, INCARNATION) + 1
+    session.incarnation = INCARNATION
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     write_session(session)
     call('ZADD', SESSIONS, db.clock + db.ttl, ME)
@@ -73,7 +75,7 @@ end
 local function wake_all(definition)
     local exact = string.sub(definition, -2) ~= '/*'
     if exact then
-        mark_if_waited_for(definition)
+        mark_dirty(definition)
         return
     end
     local name = time().next_name(QUEUE, '')
@@ -86,11 +88,11 @@ local function wake_all(definition)
 end
 
 local function store_definition(name, generation, json)
+    wake_all(name)
+    emit_to_others('defined ' .. name .. ' ' .. text_of(generation) .. ' ' .. json)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
     resources = {}
-    emit_to_others('defined ' .. name .. ' ' .. text_of(generation) .. ' ' .. json)
-    wake_all(name)
     return 'stored'
 end
 
@@ -127,10 +129,10 @@ local function change()
         local stored = load_change(name)
         if stored.version < version then
             raise_number(version)
+            mark_dirty(name)
+            emit_to_others('changed ' .. name .. ' ' .. text_of(version) .. ' ' .. json)
             call('HSET', CHANGES, name, text_of(version) .. ' ' .. json)
             resources[name] = nil
-            emit_to_others('changed ' .. name .. ' ' .. text_of(version) .. ' ' .. json)
-            turns().change_is_in_force(name)
         elseif stored.version > version then
             rows[#rows + 1] = name
             rows[#rows + 1] = text_of(stored.version)
@@ -219,8 +221,8 @@ local function wait_again(lease)
     end
     call('ZADD', OWNED, session_of(ME).sid, lease.key)
     take_identities(lease)
-    write_lease(lease)
     enter_queues(lease)
+    write_lease(lease)
     return 'waiting'
 end
 

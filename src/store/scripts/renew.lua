@@ -10,6 +10,8 @@ end
 local session = session_of(ME)
 call('ZADD', SESSIONS, db.clock + db.ttl, ME)
 
+settle() -- what this call itself brings about is in its answer
+
 local acknowledged = tonumber(ARGV[5])
 local function is_acknowledged(event)
     return tonumber(match(event, '^%d+ (%d+)')) <= acknowledged
@@ -24,7 +26,6 @@ while events[1] and is_acknowledged(events[1]) do
     end
     events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
 end
-settle()
 
 local reply = answer('ok', #events == MOST_EVENTS and 1 or 0)
 for _, event in ipairs(events) do

@@ -116,12 +116,14 @@ end
 
 -- ---- which ----
 
+-- One more than a page takes, so that it is seen whether there are more.
 local function add_names_of_set(names, set)
     local name = time().next_name(set, cursor)
-    local n = 0
-    while name and n < MOST_NAMES do
+    for _ = 0, MOST_NAMES do
+        if not name then
+            return
+        end
         names[name] = true
-        n = n + 1
         name = time().next_name(set, name)
     end
 end
