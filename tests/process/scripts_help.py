@@ -279,10 +279,17 @@ class Member:
     # ---- hello
 
     def begin(self, token=0, ticket=0):
+        reply = self.begin_as(self.incarnation + 1, token, ticket)
+        if reply.word == "ok" and int(reply.rest[0]) > self.incarnation:  # it was behind
+            reply = self.begin_as(self.incarnation + 1, token, ticket)
+        return reply
+
+    def begin_as(self, incarnation, token=0, ticket=0):
+        self.incarnation = incarnation
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket)
         if reply.word == "ok":
-            incarnation, ttl, newest, is_new = reply.rest
-            self.incarnation, self.stored_ttl = int(incarnation), int(ttl)
+            number, ttl, newest, is_new = reply.rest
+            self.incarnation, self.stored_ttl = int(number), int(ttl)
             self.is_new = int(is_new) == 1
             self.acknowledged = min(self.acknowledged, int(newest))  # old data have smaller numbers
         return reply
