@@ -1,0 +1,456 @@
+"""What berthd answers where a database gives the units out: pending, places, deadlines, and why not;
+and what it still knows after a restart."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+from conftest import BUILD
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from lines import DEADLINE
+
+pytestmark = needs_redis
+
+TTL = 6.0
+RESOURCES = """[semaphore a]
+limit = 1
+scope = fleet
+kill-after = 1s
+[semaphore w]
+limit = 1
+scope = fleet
+on-lost = warn
+[pool g]
+items = x y z
+scope = fleet
+cooldown = 1s
+[semaphore here]
+limit = 1
+"""
+
+
+def sections(server, **more):
+    return redis_section(server.url, failover_lag="0", **more)
+
+
+def end_grace(server):
+    """Of the database, which is new."""
+    end = time.monotonic() + DEADLINE
+    while not server.do("HEXISTS", "{berth}:db", "grace"):
+        assert time.monotonic() < end, "no daemon has come"
+        time.sleep(0.01)
+    server.do("HSET", "{berth}:db", "grace", "1")
+
+
+@pytest.fixture
+def host(redis_server, hosts):
+    (made,) = hosts(RESOURCES, 1, sections(redis_server))
+    end_grace(redis_server)
+    return made
+
+
+def text_of(line):
+    return urllib.parse.unquote(line.split()[-1])
+
+
+def pending(client, request, word="acquire"):
+    """The lease, which the database is now asked for."""
+    answer = client.request(f"{word} {request}")
+    assert re.fullmatch(r"pending \w+( proof=\w{16})?", answer), answer
+    return answer.split()[1]
+
+
+def event(client, but="deadline"):
+    """The next line, whatever is said of deadlines."""
+    end = time.monotonic() + DEADLINE
+    line = client.line()
+    while line.startswith(f"* {but} "):
+        assert time.monotonic() < end
+        line = client.line()
+    return line
+
+
+def request(client, line):
+    client.send(line + "\n")
+    return event(client)
+
+
+def held(client, ask):
+    """(lease, TOKEN, the whole event) of one that is granted."""
+    lease = pending(client, ask)
+    line = event(client)
+    assert line.startswith(f"* granted {lease} "), line
+    return lease, int(re.search(r"=[^, ]+,(\d+),", line).group(1)), line
+
+
+def good_until(line, lease):
+    words = line.split()
+    assert words[:3] == ["*", "deadline", lease] and words[4].startswith("stop="), line
+    return int(words[3]), int(words[4][5:])
+
+
+def boottime():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+# ---- answers
+
+
+def test_pending_then_granted(host):
+    client = host.client()
+    lease, token, line = held(client, f"a pid={os.getpid()}")
+    assert re.fullmatch(rf"\* granted {lease} slot=a,{token},0 kill_after=1000ms on_lost=kill", line)
+    assert token > 0
+    first, stop = good_until(client.line(), lease)
+    assert first - stop == 2 * 10**9  # kill-after and a margin of a second
+    assert 0 < first - boottime() < TTL * 10**9
+    # Each renewal says it anew.
+    for _ in range(2):
+        later, stop = good_until(client.line(), lease)
+        assert later > first and later - stop == 2 * 10**9
+        first = later
+    assert request(client, f"release {lease}") == "ok"
+
+
+def test_who_waits_hears_of_no_deadline(host):
+    client, other = host.client(), host.client()
+    holds, _, _ = held(client, "a")
+    lease = pending(other, "a")
+    assert other.line() == f"* waiting {lease} position=1"
+    for _ in range(3):
+        good_until(client.line(), holds)
+    assert other.request("ping") == "ok"
+
+
+def test_places_and_the_next_one(host):
+    client = host.client()
+    first, token, _ = held(client, "a")
+    second_client, third_client = host.client(), host.client()
+    second = pending(second_client, "a")
+    assert event(second_client) == f"* waiting {second} position=1"
+    third = pending(third_client, "a")
+    assert event(third_client) == f"* waiting {third} position=2"
+    assert request(client, f"release {first}") == "ok"
+    assert event(second_client).startswith(f"* granted {second} ")
+    assert request(second_client, f"release {second}") == "ok"
+    line = event(third_client)
+    while line.startswith("* waiting"):  # nearer
+        line = event(third_client)
+    assert line.startswith(f"* granted {third} ") and int(line.split(",")[1]) > token
+
+
+def test_not_to_wait(host):
+    held(host.client(), "a")
+    client = host.client()
+    lease = pending(client, "a wait=0")
+    line = event(client)
+    assert line.startswith(f"* denied {lease} would-wait "), line
+    assert text_of(line) == "a: not free now"
+    assert request(client, f"release {lease}") == "ok"
+
+
+def test_several_units_of_a_pool(host):
+    client = host.client()
+    lease, _, line = held(client, "g:2 a")
+    assert re.fullmatch(rf"\* granted {lease} item=g,\d+,\w,\w slot=a,\d+,0", line), line
+
+
+def test_mixed(redis_server, hosts):
+    text = RESOURCES + "[semaphore b]\nlimit = 1\nscope = fleet\nredis = other\n"
+    (host,) = hosts(text, 1, sections(redis_server) + sections(redis_server, name="other", prefix="other"))
+    client = host.client()
+    for ask, about, why in (
+            ("a here", "here", "it is of this host alone, and a is of the fleet"),
+            ("here a", "a", "it is of the fleet, and here is of this host alone"),
+            ("a b", "b", "it is kept in another database than a")):
+        answer = client.request(f"acquire {ask}")
+        assert answer.startswith("error mixed "), answer
+        assert text_of(answer) == f"{about}: {why}: ask for each by itself"
+
+
+def test_grace_of_a_new_database(redis_server, hosts):
+    (host,) = hosts(RESOURCES, 1, sections(redis_server))
+    client = host.client()
+    lease = pending(client, "a wait=0")
+    line = event(client)
+    assert line.startswith(f"* denied {lease} grace "), line
+    assert text_of(line) == (
+        f"a: the database `default` (unix:{redis_server.socket}) is new, or has lost what it knew: "
+        "only who had a lease before may have one yet")
+
+
+def test_down(redis_server, host):
+    client = host.client()
+    redis_server.kill()
+    where = f"a: the database `default` (unix:{redis_server.socket}) cannot be reached: "
+    answer = client.request("acquire a")
+    if answer.startswith("pending"):  # for a second it may come back
+        answer = event(client)
+        assert answer.startswith("* denied "), answer
+    assert " down " in answer and text_of(answer).startswith(where), answer
+    assert len(text_of(answer)) > len(where)
+    answer = client.request("acquire a wait=0")
+    assert answer.startswith("error down ") and text_of(answer).startswith(where), answer
+    assert client.request("acquire here").startswith("ok ")
+    redis_server.start()
+    end_grace(redis_server)
+    assert ask_until_it_is_back(client, "a").startswith("* granted ")
+
+
+def ask_until_it_is_back(client, name):
+    """What becomes of the first that is not refused."""
+    end = time.monotonic() + DEADLINE
+    line = request(client, f"acquire {name}")
+    while line.startswith("error down "):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+        line = request(client, f"acquire {name}")
+    assert line.startswith("pending "), line
+    return event(client)
+
+
+# ---- deadlines
+
+
+def test_the_database_is_away_for_too_long(redis_server, host):
+    client, warned = host.client(), host.client()
+    lease, _, _ = held(client, "a")
+    told_only, _, _ = held(warned, "w")
+    redis_server.stop()
+    why = f"a: the database `default` (unix:{redis_server.socket}) could not be reached in time"
+    last = 0
+    line = client.line()
+    while line.startswith("* deadline"):
+        _, last = good_until(line, lease)
+        line = client.line()
+    assert line.startswith(f"* expired {lease} deadline "), line
+    assert text_of(line).startswith(why), line
+    assert abs(boottime() - last) < 10**9  # when it was told it would have to stop
+    assert request(client, f"release {lease}") == "ok"
+    line = event(warned)
+    assert line.startswith(f"* lost {told_only} deadline "), line
+    redis_server.cont()
+    assert ask_until_it_is_back(host.client(), "w").startswith("* granted ")
+
+
+# ---- restarts
+
+
+def journal_records(host):
+    return re.findall(rb"(?:held|waiting) id=[ -~]*", host.journal.read_bytes())
+
+
+def record_of(host, lease):
+    records = [record.decode() for record in journal_records(host) if f"id={lease} ".encode() in record]
+    assert len(records) == 1, records
+    return records[0]
+
+
+def test_pending_is_written_before_it_is_said(redis_server, host):
+    redis_server.stop()
+    client = host.client()
+    lease = pending(client, "a holder=me")
+    record = record_of(host, lease)
+    assert record.startswith("waiting ") and " database=default " in record and "ticket=" not in record
+    assert " now=1 " in record_of(host, pending(client, "g wait=0"))
+    redis_server.cont()
+    line = event(client)
+    while f" {lease} " not in line:
+        line = event(client)
+    assert line.startswith(f"* granted {lease} ")
+    record = record_of(host, lease)
+    assert record.startswith("held ") and " database=default ticket=" in record
+
+
+def sessions(server):
+    return server.do("HGETALL", "{berth}:session")
+
+
+def test_berthd_dies(redis_server, host):
+    """Who holds, holds; who waits, waits in its old place; nothing is granted twice."""
+    client, waiter, behind = (host.client() for _ in range(3))
+    lease, token, _ = held(client, f"a pid={os.getpid()}")
+    second = pending(waiter, "a")
+    assert event(waiter) == f"* waiting {second} position=1"
+    third = pending(behind, "a")
+    assert event(behind) == f"* waiting {third} position=2"
+    before = sessions(redis_server)
+    host.restart()
+    client, waiter, behind = (host.client() for _ in range(3))
+    pending(behind, f"{third} a:1", "reclaim")
+    pending(waiter, f"{second} a:1", "reclaim")
+    answer = client.request(f"reclaim {lease} a:1:0")
+    assert answer.startswith(f"ok {lease} slot=a,{token},0 "), answer
+    good_until(client.line(), lease)
+    good_until(client.line(), lease)  # a renewal: the listing is over
+    (session, after), = sessions(redis_server).items()
+    assert [session] == list(before)
+    assert int(after.split()[1]) > int(before[session].split()[1])  # its incarnation
+    assert request(client, f"release {lease}") == "ok"
+    line = event(waiter)
+    assert line.startswith(f"* granted {second} slot=a,"), line
+    assert int(line.split(",")[1]) > token
+    assert request(waiter, f"release {second}") == "ok"
+    assert event(behind).startswith(f"* granted {third} slot=a,")
+
+
+def test_who_did_not_come_back(redis_server, host):
+    client, waiter = host.client(), host.client()
+    held(client, "a")
+    lease = pending(waiter, "a")
+    assert event(waiter) == f"* waiting {lease} position=1"
+    host.kill()
+    host.configure(sections(redis_server).join(["grace = 1s\n", RESOURCES]))
+    host.start()
+    other = host.client()
+    lease = pending(other, "a")  # after the others, until they are given up
+    line = event(other)
+    while line.startswith("* waiting"):
+        line = event(other)
+    assert line.startswith(f"* granted {lease} ")
+
+
+
+@contextlib.contextmanager
+def a_job():
+    job = subprocess.Popen(["sleep", "1000"])
+    try:
+        yield job
+    finally:
+        job.kill()
+        job.wait()
+
+
+def test_the_journal_is_lost(redis_server, host):
+    """Who it was to the database is not in the journal: its leases are reclaimed with what the
+    client knows, and those that are not are dropped at the end of the grace."""
+    with a_job() as job:
+        client, other = host.client(), host.client()
+        client.send(f"acquire a pid={job.pid}\n")
+        answer = client.line().split()
+        lease, proof = answer[1], answer[2]
+        assert event(client).startswith(f"* granted {lease} ")
+        gone, _, _ = held(other, f"w pid={job.pid}")
+        before = sessions(redis_server)
+        host.kill()
+        host.journal.unlink()
+        host.configure(sections(redis_server).join(["grace = 2s\n", RESOURCES]))
+        host.start()
+        client = host.client()
+        answer = request(client, f"reclaim {lease} a:1:0 pid={job.pid} {proof}")
+        assert re.match(rf"ok {lease} slot=a,\d+,0 ", answer), answer
+        end = time.monotonic() + DEADLINE
+        keys = redis_server.do("HKEYS", "{berth}:leases")
+        assert any(key.endswith(f"/{gone}") for key in keys), keys  # as long as it may be reclaimed
+        while any(key.endswith(f"/{gone}") for key in keys):
+            assert time.monotonic() < end, keys
+            time.sleep(0.05)
+            keys = redis_server.do("HKEYS", "{berth}:leases")
+        assert any(key.endswith(f"/{lease}") for key in keys), keys
+        assert list(sessions(redis_server)) == list(before)
+        assert " slot=a,0," not in record_of(host, lease)  # its token is the database's
+        waiter = host.client()
+        second = pending(waiter, "a")
+        assert event(waiter) == f"* waiting {second} position=1"
+
+
+def starts(host):
+    """Whether it does; and what it says then."""
+    said = host.log.stat().st_size
+    process = subprocess.Popen([BUILD / "berthd", "-c", host.config], stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, env={**os.environ, "STATE_DIRECTORY": str(host.state)})
+    try:
+        _, err = process.communicate(timeout=3)
+        return False, err.decode()
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=DEADLINE)
+        return True, err.decode()
+    finally:
+        assert host.log.stat().st_size == said
+
+
+def test_a_deadline_outlives_berthd(redis_server, host):
+    """Redis is away, and berthd is started anew meanwhile: the job ends in time all the same."""
+    with a_job() as job:
+        client = host.client()
+        lease, _, _ = held(client, f"a pid={job.pid}")
+        good_until(client.line(), lease)
+        redis_server.stop()
+        host.kill()
+        last = [good_until(line, lease)[0] for line in iter(client.line, "")][-1:]
+        host.start()
+        assert job.wait(DEADLINE) == -signal.SIGTERM
+        if last:
+            assert boottime() < last[0]
+
+
+def test_what_a_damaged_journal_does_not_say(redis_server, host):
+    """Until when its leases are good: then they are good no longer."""
+    with a_job() as job:
+        lease, _, _ = held(host.client(), f"a pid={job.pid}")
+        redis_server.stop()
+        host.kill()
+        was = host.journal.read_bytes()
+        assert was.count(b"database default until=") == 1
+        host.journal.write_bytes(was.replace(b"database default until=", b"database default until-"))
+        host.start()
+        now = time.monotonic()
+        assert job.wait(DEADLINE) in (-signal.SIGTERM, -signal.SIGKILL)
+        assert time.monotonic() - now < 1
+        assert "does not say how long the leases of [redis default] are good" in host.log.read_text()
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_its_database_is_gone_from_the_file(redis_server, host, is_held):
+    with a_job() as job:
+        if not is_held:
+            held(host.client(), "a")  # goes with its connection and the grace
+            lease = pending(host.client(), f"a pid={job.pid}")
+        else:
+            lease, _, _ = held(host.client(), f"a pid={job.pid}")
+        host.kill()
+        if not is_held:  # the holder's record goes by itself only after a grace
+            host.start()
+            host.client().request("drop " + record_id(host, "held"))
+            host.kill()
+        host.configure(sections(redis_server, name="other") +
+                       RESOURCES.replace("scope = fleet", "scope = fleet\nredis = other"))
+        started, said = starts(host)
+        assert started != is_held
+        if is_held:
+            assert "a is in use" in said and "[redis default], is not there any more" in said, said
+            host.configure(sections(redis_server) + RESOURCES)
+            host.start()
+            answer = host.client().request(f"reclaim {lease} a:1:0")
+            assert answer.startswith(f"ok {lease} "), answer
+        else:
+            assert f"lease {lease} (a) is not taken over: its database is not in the file" in said, said
+
+
+def record_id(host, state):
+    return re.search(rf"{state} id=(\w+)".encode(), b"\n".join(journal_records(host))).group(1).decode()
+
+
+def test_operators_changes_outlive_the_data(redis_server, host):
+    client = host.client()
+    client.send("pause a reason=broken\n")
+    assert event(client) == "ok"
+    end = time.monotonic() + DEADLINE
+    state = lambda: b"".join(path.read_bytes() for path in host.state.iterdir())  # noqa: E731
+    while b"\nfleet default a " not in state():
+        assert time.monotonic() < end, state()
+        time.sleep(0.02)
+    host.stop()
+    redis_server.do("FLUSHALL")
+    host.start()
+    end_grace(redis_server)
+    client = host.client()
+    lease = pending(client, "a wait=0")
+    assert event(client).startswith(f"* denied {lease} paused ")
