@@ -1,0 +1,324 @@
+"""Redis does not roll back: a script that is broken off after any of its writes leaves nothing that is
+unsafe, and the same call repeated brings about what one whole call would have."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import Claim, Database, World, breaks_off, definition, list_row, ok, redis
+
+pytestmark = needs_redis
+
+T = 30000
+
+DEFINITIONS = {
+    "a": definition(limit=2), "b": definition(limit=2), "c": definition(limit=1, cooldown=2000),
+    "q": definition(limit=4, user=2), "p": definition("pool", 0, ("x", "y", "z"), select="lru"),
+    "t/*": definition(limit=1),
+}
+LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1}
+
+
+def t(number):
+    return f"t/{number}", 1, None, None, "t/*"
+
+
+# Each prepares a world of two and returns the call that is broken off, which takes `before`.
+
+
+def an_acquire(world, a, b):
+    return lambda **how: a.acquire("1", ("a", 2), "b", "p", "q", holder="h", **how)
+
+
+def an_acquire_that_waits(world, a, b):
+    b.acquire("1", ("a", 2))
+    return lambda **how: a.acquire("1", "a", "b", holder="h", **how)
+
+
+def an_acquire_aside(world, a, b):
+    b.acquire("1", ("q", 2), uid=1)
+    return lambda **how: a.acquire("1", "q", uid=1, holder="h", **how)
+
+
+def an_acquire_of_an_instance(world, a, b):
+    return lambda **how: a.acquire("1", t(1), **how)
+
+
+def a_release(world, a, b):
+    a.acquire("1", ("a", 2), "p", "q", holder="h")
+    return lambda **how: a.release("1", **how)
+
+
+def a_release_that_grants(world, a, b):
+    a.acquire("1", ("a", 2), ("b", 2), holder="h")
+    b.acquire("1", "a")
+    b.acquire("2", "a", "b", holder="i")
+    b.acquire("3", ("b", 2))
+    b.acquire("4", "b")
+    return lambda **how: a.release("1", **how)
+
+
+def a_release_of_a_waiter(world, a, b):
+    b.acquire("1", ("a", 2))
+    a.acquire("1", ("a", 2), "b", holder="h")
+    b.acquire("2", "b", "a")
+    b.acquire("3", "b")
+    return lambda **how: a.release("1", **how)
+
+
+def a_release_into_rest(world, a, b):
+    a.acquire("1", "c")
+    b.acquire("1", "c")
+    return lambda **how: a.release("1", **how)
+
+
+def a_release_that_frees_a_quota(world, a, b):
+    a.acquire("1", "q", "p", uid=1)
+    b.acquire("1", "q", uid=1)
+    b.acquire("2", "q", uid=1)
+    b.acquire("3", "q", "p", uid=1)
+    return lambda **how: a.release("1", **how)
+
+
+def several_releases(world, a, b):
+    for i in range(2):
+        a.acquire(str(i), "a", "p")
+    b.acquire("1", ("a", 2))
+    a.acquire("9", "a")
+    return lambda **how: a.release("0", "1", "9", **how)
+
+
+def the_end_of_a_rest(world, a, b):
+    a.acquire("1", "c")
+    b.acquire("1", "c")
+    ok(a.release("1"))
+    world.tick(2000)
+    return lambda **how: a.renew(**how)
+
+
+def the_end_of_a_session(world, a, b):
+    for i in range(3):
+        a.acquire(str(i), "q", "p", uid=i, holder=f"h{i}")
+    a.acquire("3", ("a", 2))
+    a.acquire("4", "a")
+    a.acquire("5", "p")
+    b.acquire("1", ("p", 2))
+    b.acquire("2", ("a", 2), "p")
+    world.pass_time(T - 1000, b)
+    world.tick(1001)
+    return lambda **how: b.renew(**how)
+
+
+def a_pause(world, a, b):
+    a.acquire("1", ("a", 2))
+    a.acquire("2", "a", "b")
+    b.acquire("1", ("b", 2))
+    return lambda **how: b.admin("pause", "a", "", "why", **how)
+
+
+def a_resume(world, a, b):
+    ok(b.admin("pause", "a", "", "why"))
+    a.acquire("1", "a", "b")
+    a.acquire("2", "a")
+    b.acquire("1", "b", "a")
+    return lambda **how: b.admin("resume", "a", **how)
+
+
+def a_larger_limit(world, a, b):
+    a.acquire("1", ("a", 2))
+    a.acquire("2", "a")
+    b.acquire("1", "a")
+    return lambda **how: b.admin("limit", "a", "4", **how)
+
+
+def a_definition(world, a, b):
+    a.acquire("1", ("a", 2))
+    a.acquire("2", "a")
+    text = definition(limit=3)
+    return lambda **how: b.call("hello", "define", "a", 7, text, **how)
+
+
+def an_event(world, a, b):
+    a.acquire("1", ("a", 2))
+    return lambda **how: b.admin("revoke", a.key("1"), **how)
+
+
+def an_acknowledgement(world, a, b):
+    a.acquire("1", ("a", 2))
+    b.acquire("1", "a")
+    b.acquire("2", "a")
+    ok(a.release("1"))
+    ok(b.renew())
+    return lambda **how: b.renew(**how)
+
+
+def a_begin(world, a, b):
+    a.acquire("1", "a")
+    return lambda **how: a.call("hello", "begin", T, 11000, "host1", 0, 0, **how)
+
+
+def the_end_of_a_listing(world, a, b):
+    a.acquire("1", ("a", 2), "p", holder="h")
+    a.acquire("2", "p")
+    b.acquire("1", "a")
+    ok(a.begin())
+    return lambda **how: a.call("hello", "end", "", **how)
+
+
+def a_listing_after_a_loss(world, a, b):
+    first = a.acquire("1", ("a", 2), "p", "q", holder="h")
+    second = b.acquire("1", "a")
+    lose(world, a, b)
+    row = list_row("1", "held", first.claims, ticket=first.ticket, holder="h")
+    other = list_row("9", "waiting", [Claim("b", 1, 0, ())], ticket=second.ticket)
+    return lambda **how: a.call("hello", "lease", *row, *other, **how)
+
+
+def a_listing_that_wins(world, a, b):
+    lose(world, a, b)
+    old, new = Claim("a", 1, 10, ("1",)), Claim("a", 1, 20, ("1",))
+    a.lists(list_row("1", "held", [old], holder="h", ticket=5))
+    row = list_row("1", "held", [new, Claim("b", 1, 21, ("0",))], ticket=6)
+    return lambda **how: b.call("hello", "lease", *row, **how)
+
+
+def the_end_of_a_grace(world, a, b):
+    a.acquire("1", ("a", 2))
+    b.acquire("1", "a")
+    b.acquire("2", "b")
+    world.database.client.hset(world.database.key["db"], "run", "another")
+    assert b.renew().word == "hello"
+    rows = [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=4),
+            list_row("2", "waiting", [Claim("b", 1, 0, ())], ticket=5)]
+    ok(b.begin())
+    b.lists(*rows)
+    b.end()
+    world.pass_time(T + 11000 - 1000, b)
+    world.tick(1000)
+    return lambda **how: b.renew(**how)
+
+
+def the_beginning_of_a_grace(world, a, b):
+    a.acquire("1", ("a", 2))
+    b.acquire("1", "a")
+    world.database.client.hset(world.database.key["db"], "run", "another")
+    return lambda **how: b.renew(**how)
+
+
+def lose(world, *members):
+    world.database.client.delete(*world.database.keys)
+    for one in members:
+        ok(one.begin())
+    members[0].define(DEFINITIONS)
+
+
+SCENES = [an_acquire, an_acquire_that_waits, an_acquire_aside, an_acquire_of_an_instance, a_release,
+          a_release_that_grants, a_release_of_a_waiter, a_release_into_rest,
+          a_release_that_frees_a_quota, several_releases, the_end_of_a_rest, the_end_of_a_session,
+          a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
+          the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, the_end_of_a_grace,
+          the_beginning_of_a_grace]
+
+
+def digest(data):
+    """All but the numbers, and which of a pool's items: the order of their use may be lost."""
+    return {
+        "held": {key: [(claim.name, len(claim.units) if claim.name == "p" else claim.units)
+                       for claim in lease["claims"]]
+                 for key, lease in data.leases.items() if lease["state"] == "H"},
+        "queued": {name: keys for name, keys in data.queued.items() if keys},
+        "aside": {key: [member.split(" ")[:2] for member in members]
+                  for key, members in data.aside.items() if members},
+        "rest": [member for member, _ in data.raw["rest"]],
+        "identities": data.raw["identities"],
+        "users": [member for member, _ in data.raw["users"]],
+    }
+
+
+def is_safe(data, limits):
+    for (name, unit), keys in data.held.items():
+        assert len(keys) == 1, f"{name} {unit} is held by {keys}"
+    for name, limit in limits.items():
+        assert sum(1 for of, _ in data.held if of == name) <= limit
+
+
+def told(members):
+    """What grants the daemons have heard of, by event or published: events are kept."""
+    return {(member.session, event.split(" ")[1]) for member in members for event in member.events
+            if event.startswith("granted")}
+
+
+def play(server, clock, scene, after, prefix):
+    """The scene in a world of its own, broken off after so many writes (None: not): the digest of what
+    it came to, and whether it was broken off."""
+    world = World(server, clock, prefix)
+    a, b = world.several(2, DEFINITIONS)
+    call = scene(world, a, b)
+    limits = {**LIMITS, "a": 4} if scene in (a_larger_limit, a_definition) else LIMITS
+    was_broken = False
+    if after is not None:
+        try:
+            reply = call(before=breaks_off(after))
+        except redis.ResponseError as error:
+            assert "broken off" in str(error)
+            was_broken = True
+        is_safe(world.data(), limits)
+    if after is None or was_broken:
+        reply = call()
+    if scene is a_begin:
+        a.incarnation = int(reply.rest[0])
+    for _ in range(2):
+        a.renew()
+        b.renew()
+    data = world.data()
+    data.check()
+    result = digest(data)
+    empty(world, a, b)
+    world.database.client.delete(*world.database.keys)
+    return result, was_broken
+
+
+def empty(world, *members):
+    """Whatever has become of it all, everything ends."""
+    for one in members:
+        if one.renew().word == "hello":
+            one.hello(DEFINITIONS)
+    world.end_grace(*members)
+    for one in members:
+        ok(one.release(*(str(i) for i in range(10))))
+    world.pass_time(3000, *members)
+    world.must_be_empty()
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_broken_off_anywhere(redis_server, clock, scene):
+    whole, _ = play(redis_server, clock, scene, None, "whole")
+    after, was_broken = 0, True
+    while was_broken:
+        result, was_broken = play(redis_server, clock, scene, after, f"b{after}")
+        assert result == whole, f"broken off after {after} writes"
+        after += 1
+        assert after < 200
+    assert after > 1
+
+
+@pytest.mark.parametrize("scene", [a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
+                                   a_release_that_frees_a_quota],
+                         ids=lambda scene: scene.__name__)
+def test_who_was_granted_hears_of_it(redis_server, clock, scene):
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, DEFINITIONS)
+        call = scene(world, a, b)
+        held_before = world.data().holding()
+        try:
+            call(before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            pass
+        for _ in range(2):  # nobody repeats it: others call
+            b.renew()
+            a.renew()
+        granted = {tuple(key.split("/")) for key in world.data().holding() - held_before}
+        assert granted <= told((a, b)), f"broken off after {after} writes"
+        after += 1

@@ -1,0 +1,297 @@
+"""Random calls of several daemons, and after each one what is there compared with a model; some are
+broken off and repeated. BERTH_SEED plays one again, BERTH_STEPS makes it longer."""
+
+import os
+import random
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from lost_help import chance  # a fixture
+from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
+from scripts_model import Lease, Model, Resource
+
+pytestmark = needs_redis
+
+STEPS = int(os.environ.get("BERTH_STEPS", 700))
+
+TTL = 20000
+
+
+def definitions(resources):
+    return {name: definition(one.kind, one.limit, one.items, cooldown=one.cooldown, user=one.user,
+                             max_waiters=one.max_waiters)
+            for name, one in resources.items()}
+
+
+def new_resources():
+    return {
+        "a": Resource(limit=3), "b": Resource(limit=2), "c": Resource(limit=2, cooldown=1500),
+        "q": Resource(limit=4, user=2), "m": Resource(limit=1, max_waiters=2),
+        "p": Resource("pool", 0, ("x", "y", "z")), "z": Resource(limit=0),
+    }
+
+
+def asked(lease, nowait):
+    """Of one lease, in a call of acquire."""
+    session, number = lease.key.split("/")
+    return (number, int(nowait), lease.priority, 0, lease.uid, lease.uid, lease.holder, "pid=1",
+            len(lease.claims), *(word for claim in lease.claims for word in claim_words(claim)))
+
+
+class Game:
+    def __init__(self, world, chance, broken_off):
+        self.world, self.chance = world, chance
+        self.broken_off = broken_off  # how many calls of a thousand
+        self.model = Model(new_resources(), TTL)
+        self.texts = definitions(self.model.resources)
+        self.members = world.several(4, self.texts, ttl=TTL)
+        for one in self.members:
+            one.new_events()
+        self.number = 0
+        self.tickets = [0]
+        self.heard = []  # KEYs of grants, in the order in which they were heard of
+        self.listed = set()
+        self.refresh()
+        for one in self.members:
+            self.model.expiry[one.session] = self.session_expiry(one)
+
+    def session_expiry(self, member):
+        return int(self.world.database.client.zscore(self.world.database.key["sessions"], member.session))
+
+    def refresh(self):
+        self.data = self.world.data()
+        self.look = {key: {claim.name: claim.units for claim in lease["claims"]}
+                     for key, lease in self.data.leases.items() if lease["state"] == "H"}
+
+    # ---- one call
+
+    def call(self, function):
+        """The reply, or None if the caller must say hello; time has passed in the model."""
+        if self.chance.randrange(1000) < self.broken_off:
+            try:
+                function(before=breaks_off(self.chance.randrange(25)))
+            except redis.ResponseError as error:
+                assert "broken off" in str(error)
+        reply = function()
+        self.refresh()
+        self.model.pass_time(int(self.data.raw["db"]["clock"]))
+        return reply
+
+    def check(self):
+        self.data.check()
+        model = {lease.key: lease.units for lease in self.model.leases.values() if lease.is_held}
+        assert model == self.look
+        waiting = {lease.key for lease in self.model.waiting()}
+        assert waiting == self.data.waiting()
+        for name, resource in self.model.resources.items():
+            in_order = [lease.key for lease in self.model.waiting() if lease.key in self.data.queued[name]]
+            assert self.data.queued[name] == in_order
+        for member in self.members:
+            if member.session in self.model.expiry:
+                assert self.session_expiry(member) == self.model.expiry[member.session]
+
+    # ---- what daemons do
+
+    def own(self, member, is_held=None):
+        return [lease for lease in self.model.leases.values() if lease.session == member.session
+                and is_held in (None, lease.is_held)]
+
+    def random_claims(self):
+        # Who waits for several, one of them with a quota, is noticed only at the head of a queue.
+        if self.chance.randrange(4) == 0:
+            return ((self.chance.choice(["m", "z", "q", "q"]), 1, 100),)
+        names = self.chance.sample(["a", "b", "c", "p"], self.chance.choice([1, 1, 1, 2, 3]))
+        return tuple((name, self.chance.choice([1, 1, 1, 2, 3]), self.chance.choice([100, 100, 100, 2]))
+                     for name in names)
+
+    def new_lease(self, member):
+        self.number += 1
+        return Lease(member.key(self.number), self.random_claims(), self.chance.choice([0, 0, 0, 5, -5]),
+                     self.chance.choice([1, 2]), self.chance.choice(["", "", "", "x", "y"]))
+
+    def acquire(self, member):
+        """One, or several in one call."""
+        leases = [self.new_lease(member) for _ in range(self.chance.choice([1, 1, 1, 3]))]
+        nowaits = [self.chance.randrange(4) == 0 for _ in leases]
+        words = [word for lease, nowait in zip(leases, nowaits) for word in asked(lease, nowait)]
+        reply = self.call(lambda **how: member.call("acquire", *words, **how))
+        if reply.word == "hello":
+            return self.hello(member)
+        answers = [(reply.word, *reply.rest)] if len(leases) == 1 else reply.rows(3)
+        for lease, nowait, answer in zip(leases, nowaits, answers):
+            self.answered(lease, nowait, *answer)
+        self.model.settle(self.look)
+
+    def answered(self, lease, nowait, word, first, second):
+        lease.ticket = 1 << 60
+        if word != "refused":
+            lease.ticket = int(first)
+            assert lease.ticket > max(self.tickets)
+            self.tickets.append(lease.ticket)
+        expected = self.model.acquire(lease, nowait, self.look)
+        assert (first if word == "refused" else word) == expected, (lease, word, first, second, expected)
+
+    def release(self, member):
+        leases = self.own(member)
+        if not leases:
+            return
+        leases = self.chance.sample(leases, min(len(leases), self.chance.choice([1, 1, 2, 5])))
+        reply = self.call(lambda **how: member.release(
+            *(lease.key.split("/")[1] for lease in leases), **how))
+        if reply.word == "hello":
+            return self.hello(member)
+        for lease in leases:
+            self.model.drop(lease.key)
+        self.model.settle(self.look)
+
+    def renew(self, member):
+        reply = self.call(member.renew)
+        if reply.word == "hello":
+            return self.hello(member)
+        self.model.lives_on(member.session)
+        self.model.settle(self.look)
+        while self.call(member.renew).rest[0]:
+            pass
+        self.call(member.renew)  # what the first one brought about
+        self.hear(member)
+
+    def hear(self, member):
+        for event in member.events[member.seen:]:
+            word, lease, *_ = event.split(" ")
+            if word == "granted" and member.key(lease) not in self.heard:
+                self.heard.append(member.key(lease))
+        member.seen = len(member.events)
+        # All were told to it, but for what a hello has answered.
+        mine = {key for key in self.model.grants if key.startswith(member.session) and key in self.look}
+        assert mine <= {*self.heard, *self.listed}, mine - {*self.heard, *self.listed}
+
+    def hello(self, member):
+        """All that it has, or some; the rest it has forgotten."""
+        keeps = [lease for lease in self.own(member) if self.chance.randrange(3)]
+        reply = self.call(lambda **how: member.call(
+            "hello", "begin", TTL, 11000, member.host, 0, 0, **how))
+        member.incarnation = int(ok(reply).rest[0])
+        member.acknowledged = min(member.acknowledged, int(reply.rest[2]))
+        keeps = [lease for lease in keeps if lease.key in self.model.leases]
+        self.phase(member)
+        for lease in keeps:
+            claims = [claim for claim in self.data.leases[lease.key]["claims"]]
+            limits = "|".join(f"{name} {askers} 0" for name, _, askers in lease.claims)
+            row = list_row(lease.key.split("/")[1], "held" if lease.is_held else "waiting", claims,
+                           lease.priority, lease.ticket, lease.uid, holder=lease.holder, limits=limits)
+            reply = self.call(lambda **how: member.call("hello", "lease", *row, **how))
+            assert ok(reply).rest[1] == ("held" if lease.key in self.look else "waiting")
+            self.listed.add(lease.key)
+            self.phase(member)
+        reply = ok(self.call(lambda **how: member.call("hello", "end", "", **how)))
+        assert reply.rest == [""]
+        for lease in self.own(member):
+            if lease not in keeps:
+                self.model.drop(lease.key)
+        self.phase(member)
+
+    def phase(self, member):
+        self.model.lives_on(member.session)
+        self.model.settle(self.look)
+
+    def tick(self, member):
+        self.world.tick(self.chance.choice([1, 10, 200, 1000, 3000]))
+
+    # ---- what operators do
+
+    def admin(self, member):
+        name = self.chance.choice(list(self.model.resources))
+        resource = self.model.resources[name]
+        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "limit", "reserve", "add", "add", "remove"])
+        do = getattr(self, "admin_" + words)(name, resource)
+        if do:
+            line, apply = do
+            reply = self.call(lambda **how: member.admin(*line, **how))
+            if reply.word == "hello":
+                return self.hello(member)
+            ok(reply)
+            apply()
+            self.model.settle(self.look)
+
+    def admin_pause(self, name, resource):
+        return ("pause", name, "", "why"), lambda: setattr(resource, "paused", True)
+
+    def admin_resume(self, name, resource):
+        return ("resume", name), lambda: setattr(resource, "paused", False)
+
+    def admin_reset(self, name, resource):
+        def apply():
+            resource.changed_limit = resource.changed_items = None
+            resource.paused = False
+            resource.reserved.clear()
+        return ("reset", name), apply
+
+    def admin_limit(self, name, resource):
+        limit = self.chance.randrange(5)
+        if resource.kind == "semaphore":
+            return ("limit", name, limit), lambda: setattr(resource, "changed_limit", limit)
+
+    def unit(self, resource):
+        if resource.kind == "pool":
+            return self.chance.choice(resource.now_items() or ("x",))
+        return str(self.chance.randrange(4))
+
+    def admin_reserve(self, name, resource):
+        unit = self.unit(resource)
+        exists = (unit in resource.now_items() if resource.kind == "pool"
+                  else int(unit) < max(resource.limit_for(10**6), resource.limit))
+        if exists:
+            return ("reserve", name, unit, "why"), lambda: resource.reserved.add(unit)
+
+    def admin_add(self, name, resource):
+        if resource.reserved:
+            unit = self.chance.choice(sorted(resource.reserved))
+            return ("add", name, unit), lambda: resource.reserved.discard(unit)
+        item = self.chance.choice("xyzuvw")
+        if resource.kind == "pool" and item not in resource.now_items():
+            items = resource.now_items() + (item,)
+            return ("add", name, item), lambda: setattr(resource, "changed_items", items)
+
+    def admin_remove(self, name, resource):
+        if resource.kind == "pool" and resource.now_items() and not resource.reserved:
+            item = self.chance.choice(resource.now_items())
+            items = tuple(one for one in resource.now_items() if one != item)
+            return ("remove", name, item), lambda: setattr(resource, "changed_items", items)
+
+    # ---- all of it
+
+    def step(self):
+        doing = self.chance.choices(
+            [self.acquire, self.release, self.renew, self.hello, self.tick, self.admin],
+            [30, 25, 20, 1, 20, 3])[0]
+        doing(self.chance.choice(self.members))
+        if doing != self.tick:
+            self.check()
+
+    def finish(self):
+        """Everybody stops: nothing is left."""
+        for name in self.model.resources:
+            ok_or_hello = self.call(lambda **how: self.members[0].admin("reset", name, **how))
+            if ok_or_hello.word == "hello":
+                self.members[0].hello(self.texts)
+                self.call(lambda **how: self.members[0].admin("reset", name, **how))
+        for member in self.members:
+            ids = [str(i) for i in range(1, self.number + 1)]
+            for i in range(0, len(ids), 100):
+                member.release(*ids[i:i + 100])
+        for _ in range(3):
+            self.world.tick(1000)
+            for member in self.members:
+                member.renew()
+        self.world.must_be_empty()
+        print(f"{self.number} acquired, {len(self.heard)} granted by event, {len(self.listed)} listed")
+
+
+@pytest.mark.parametrize("broken_off", [0, 100], ids=["whole", "broken-off"])
+@pytest.mark.parametrize("round", range(2))
+def test_random_calls(redis_server, clock, chance, broken_off, round):
+    game = Game(World(redis_server, clock), chance, broken_off)
+    for step in range(STEPS):
+        game.step()
+    game.finish()
