@@ -169,8 +169,6 @@ void session_connected(struct session *session, const char *run_id, nanoseconds 
 {
     snprintf(session->run_id, sizeof session->run_id, "%s", run_id);
     session->is_connected = true;
-    session->is_given_up = false;
-    session->give_up_at = NEVER;
     session->is_resetting = session->wants_reset = false;
     session->n_hellos = 0;
     session->hello_not_before = session->renew_not_before = now;
@@ -180,8 +178,8 @@ void session_connected(struct session *session, const char *run_id, nanoseconds 
 void session_disconnected(struct session *session, const char *why, nanoseconds now)
 {
     session->is_connected = session->is_resetting = session->wants_reset = false;
-    if (session->give_up_at == NEVER && !session->is_given_up) {
-        session->give_up_at = now + DOWN_PATIENCE;
+    if (session->give_up_at == NEVER) {
+        session->give_up_at = session->is_given_up ? now : now + DOWN_PATIENCE;
     }
     if (session->state != SESSION_REPLACED) {
         session->state = SESSION_DOWN;
@@ -244,7 +242,7 @@ bool session_next_call(struct session *session, nanoseconds now, struct session_
 
 void session_tick(struct session *session, nanoseconds now, struct effects *effects)
 {
-    if (now >= session->give_up_at) {
+    if (session->state == SESSION_DOWN && now >= session->give_up_at) {
         give_up(session, now, effects);
     }
     const struct flight *oldest = TAILQ_FIRST(&session->in_flight);
@@ -262,7 +260,7 @@ static nanoseconds earlier(nanoseconds a, nanoseconds b)
 
 nanoseconds session_next_deadline(const struct session *session)
 {
-    nanoseconds deadline = session->give_up_at;
+    nanoseconds deadline = session->state == SESSION_DOWN ? session->give_up_at : NEVER;
     if (!session->is_connected || session->is_resetting) {
         return deadline;
     }

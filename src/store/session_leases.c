@@ -367,8 +367,8 @@ static const char *is_refused(struct session *session, struct entry *entry,
 
 enum { N_ROW = 3 }; /* a word, and two fields of its own */
 
-static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
-    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects) = {
+static const char *(*const acquired_table[N_ACQUIRED])(struct session *session, struct entry *entry,
+    const struct answer *answer, nanoseconds now, struct effects *effects) = {
     [ACQUIRED_GRANTED] = is_granted,
     [ACQUIRED_WAITING] = is_waiting,
     [ACQUIRED_REFUSED] = is_refused,

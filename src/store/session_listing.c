@@ -155,9 +155,12 @@ void hello_is_undone(struct session *session, struct flight *call)
 void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer,
     nanoseconds now, struct effects *effects)
 {
-    (void)answer, (void)effects;
+    (void)answer;
     hello_is_undone(session, call);
     session->hello_not_before = now + session->ttl / 24;
+    if (session->state == SESSION_LISTING) {
+        entries_refuse(session, false, now, effects); /* nobody knows how long that lasts */
+    }
     listing_begin(session);
 }
 
@@ -329,6 +332,8 @@ const char *end_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     session->state = SESSION_UP;
+    session->is_given_up = false;
+    session->give_up_at = NEVER;
     session->n_hellos = 0;
     session->renew_at = session->renewed_at + session_random(session, session->ttl / 6);
     session->wants_renewal |= session->newest_at_begin > session->last_event;

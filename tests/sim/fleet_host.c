@@ -1,0 +1,266 @@
+/* fleet_host.c - one host's daemon: what server.c, recovery.c and fleet.c do around a core and a
+ * session, in short. */
+#include "fleet_internal.h"
+
+#include "../unit/core_remember.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool host_is_live(const struct fleet *fleet, const struct host *host)
+{
+    return host->core && fleet->now >= host->frozen_until;
+}
+
+/* ---- a turn ---- */
+
+static void carry_out_one(struct fleet *fleet, struct host *host, const struct effect *effect)
+{
+    struct job *job = effect->lease ? jobs_find(host, effect->lease->id) : NULL;
+    switch (effect->kind) {
+    case EFFECT_ASK:
+        if (effect->lease->state == LEASE_WAITING) {
+            session_ask(host->session, effect->lease, fleet->now, &host->effects);
+        }
+        break;
+    case EFFECT_GIVE_BACK:
+        session_give_back(host->session, effect->lease, fleet->now);
+        break;
+    case EFFECT_GRANTED:
+        job_is_granted(fleet, host, effect->lease);
+        break;
+    case EFFECT_DENIED:
+        trace(fleet, "%s: %ju is denied, outcome %d", host->name, (uintmax_t)effect->lease->id,
+            (int)effect->why);
+        *job = (struct job){0};
+        break;
+    case EFFECT_LOST:
+        trace(fleet, "%s: %ju is lost, outcome %d", host->name, (uintmax_t)effect->lease->id,
+            (int)effect->why);
+        if (job) {
+            *job = (struct job){0};
+        }
+        break;
+    case EFFECT_STOP:
+        trace(fleet, "%s: %ju is stopped, outcome %d", host->name, (uintmax_t)effect->lease->id,
+            (int)effect->why);
+        job_is_stopped(fleet, host, job);
+        break;
+    default:
+        break;
+    }
+}
+
+static void carry_out(struct fleet *fleet, struct host *host)
+{
+    for (size_t i = 0; i < host->effects.n; i++) {
+        struct effect effect = host->effects.list[i];
+        carry_out_one(fleet, host, &effect);
+    }
+    effects_clear(&host->effects);
+}
+
+/* Wrappers say that their jobs are over. */
+static void take_ends(struct fleet *fleet, struct host *host)
+{
+    for (size_t i = 0; i < MAX_JOBS; i++) {
+        struct job *job = &host->jobs[i];
+        if (job->id != 0 && job->is_over) {
+            struct lease *lease = core_find_lease(host->core, job->id);
+            *job = (struct job){0};
+            if (lease) {
+                core_end(host->core, lease, &host->client, fleet->now, &host->effects);
+                carry_out(fleet, host);
+            }
+        }
+    }
+}
+
+static void push_deadlines(struct host *host)
+{
+    nanoseconds deadline = core_fleet_deadline(host->core, 1);
+    for (size_t i = 0; i < MAX_JOBS; i++) {
+        host->jobs[i].deadline = deadline;
+    }
+}
+
+void host_turn(struct fleet *fleet, struct host *host)
+{
+    struct session_call call;
+    const char *why;
+    if (!host_is_live(fleet, host)) {
+        return;
+    }
+    carry_out(fleet, host);
+    take_ends(fleet, host);
+    while ((why = session_take_notice(host->session))) {
+        trace(fleet, "%s: notice: %s", host->name, why);
+    }
+    if (session_is_changed(host->session)) {
+        host->tenure.length = 0;
+        session_write(host->session, &host->tenure);
+    }
+    while (session_next_call(host->session, fleet->now, &call)) {
+        net_send(fleet, host, &call);
+    }
+    push_deadlines(host);
+    why = session_wants_reset(host->session);
+    if (why) {
+        net_break(fleet, host, why);
+        host_turn(fleet, host);
+    }
+}
+
+nanoseconds host_next_deadline(const struct fleet *fleet, const struct host *host)
+{
+    nanoseconds deadline = jobs_next_deadline(host);
+    nanoseconds times[] = {
+        host->core ? session_next_deadline(host->session) : host->returns_at,
+        host->core ? core_next_deadline(host->core) : NEVER,
+        host->core && !host->is_connected ? host->connects_at : NEVER,
+        host->core && !fleet->is_calm ? host->next_ask : NEVER,
+        host->core && host->drained_until != 0 ? host->drained_until : NEVER,
+    };
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        nanoseconds at = times[i] < host->frozen_until ? host->frozen_until : times[i];
+        deadline = at < deadline ? at : deadline;
+    }
+    return deadline;
+}
+
+void host_drain(struct fleet *fleet, struct host *host, bool draining)
+{
+    trace(fleet, "%s: draining %d", host->name, draining);
+    core_drain(host->core, draining, fleet->now, &host->effects);
+    host->drained_until = draining ? fleet->now + chance(fleet, SECOND, 10 * SECOND) : 0;
+    host_turn(fleet, host);
+}
+
+void host_tick(struct fleet *fleet, struct host *host)
+{
+    jobs_tick(fleet, host);
+    if (!host->core && fleet->now >= host->returns_at) {
+        host_start(fleet, host);
+    }
+    if (!host_is_live(fleet, host)) {
+        return;
+    }
+    core_tick(host->core, fleet->now, &host->effects);
+    session_tick(host->session, fleet->now, &host->effects);
+    if (!host->is_connected && fleet->now >= host->connects_at) {
+        net_connect(fleet, host);
+    }
+    if (host->drained_until != 0 && fleet->now >= host->drained_until) {
+        host_drain(fleet, host, false);
+    }
+    if (!fleet->is_calm && fleet->now >= host->next_ask) {
+        host->next_ask = fleet->now + chance(fleet, MILLISECOND, SECOND);
+        if (jobs_used(host) < MAX_JOBS / 2) {
+            jobs_ask(fleet, host);
+        }
+    }
+    host_turn(fleet, host);
+}
+
+/* ---- start and end ---- */
+
+static void remember_one(struct lease *lease, void *context)
+{
+    struct host *host = context;
+    struct remembered *remembered = remember(lease);
+    remembered->ticket = lease->ticket;
+    remembered->database = lease->database;
+    remembered->wants_now = lease->wants_now;
+    host->journal[host->n_journal++] = remembered;
+}
+
+/* The clients of what has not ended reconnect at once. */
+static void restore_one(struct fleet *fleet, struct host *host, const struct remembered *remembered)
+{
+    struct lease *lease;
+    struct job *job = jobs_find(host, remembered->id);
+    enum outcome outcome = core_restore(host->core, remembered, fleet->now, &host->effects, &lease);
+    if (outcome != OUTCOME_OK) {
+        fail(fleet, "%s: restoring ends with outcome %d", host->name, (int)outcome);
+    }
+    if (lease->state != LEASE_ENDED) {
+        session_restore(host->session, lease);
+        if (job && !job->is_over) {
+            core_reclaim(host->core, &host->client, lease, fleet->now, &host->effects);
+        }
+    }
+    if (job && job->is_over) {
+        *job = (struct job){0};
+    }
+}
+
+void host_start(struct fleet *fleet, struct host *host)
+{
+    static const struct user_bounds bounds = {100, 1000, 1000, 1000};
+    struct core_options options = {
+        .first_id = host->next_id, .first_token = 1, .seed = random_next(&fleet->random)};
+    const char *refused;
+    host->core = core_new(&options);
+    core_define(host->core, fleet->definitions, N_MODEL_RESOURCES, &bounds, fleet->now,
+        &host->effects, &refused);
+    struct session_options session_options = {.core = host->core,
+        .database = 1,
+        .settings = &host->settings,
+        .id = host->name,
+        .host = host->name,
+        .seed = random_next(&fleet->random)};
+    host->session = session_new(&session_options);
+    session_define(host->session, fleet->definitions, N_MODEL_RESOURCES, fleet->now);
+    core_client_init(host->core, &host->client, 1);
+    core_begin_grace(host->core, false, fleet->now + 10 * SECOND);
+    if (host->tenure.length > 0 &&
+        !session_restore_tenure(
+            host->session, host->tenure.bytes, host->tenure.length, fleet->now, &host->effects)) {
+        fail(fleet, "%s: its own tenure is nonsense", host->name);
+    }
+    for (size_t i = 0; i < host->n_journal; i++) {
+        restore_one(fleet, host, host->journal[i]);
+        host->journal[i] = forget(host->journal[i]);
+    }
+    host->n_journal = 0;
+    host->is_connected = false;
+    host->drained_until = 0;
+    host->connects_at = fleet->now + chance(fleet, MILLISECOND, 100 * MILLISECOND);
+    trace(fleet, "%s: daemon starts", host->name);
+    host_turn(fleet, host);
+}
+
+static void host_free(struct fleet *fleet, struct host *host)
+{
+    core_client_deinit(host->core, &host->client, fleet->now, &host->effects);
+    effects_clear(&host->effects);
+    core_abandon(host->core, fleet->now, &host->effects);
+    effects_clear(&host->effects);
+    host->session = session_free(host->session);
+    host->core = core_free(host->core);
+}
+
+void host_crash(struct fleet *fleet, struct host *host)
+{
+    trace(fleet, "%s: daemon dies", host->name);
+    core_fleet_for_each(host->core, 1, remember_one, host);
+    host->next_id = core_next_number(host->core);
+    host_free(fleet, host);
+    host->is_connected = false;
+    host->connection++;
+    host->returns_at = fleet->now + chance(fleet, 100 * MILLISECOND, 40 * SECOND);
+    host->frozen_until = 0;
+}
+
+void host_deinit(struct fleet *fleet, struct host *host)
+{
+    if (host->core) {
+        host_free(fleet, host);
+    }
+    effects_deinit(&host->effects);
+    text_deinit(&host->tenure);
+    for (size_t i = 0; i < host->n_journal; i++) {
+        forget(host->journal[i]);
+    }
+}

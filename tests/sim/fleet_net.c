@@ -1,0 +1,216 @@
+/* fleet_net.c - the simulated network: late, lossy, in order while a connection lasts. What was
+ * sent before one broke may still be executed. */
+#include "fleet_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALL_WORDS = 4 }; /* that every call begins with */
+
+static nanoseconds latency(struct fleet *fleet, const struct host *host)
+{
+    bool is_slow = fleet->now < host->slow_until;
+    return is_slow ? chance(fleet, 0, 3 * SECOND)
+                   : chance(fleet, MILLISECOND / 10, 3 * MILLISECOND);
+}
+
+static struct packet *packet_new(
+    struct fleet *fleet, struct host *host, enum packet_kind kind, nanoseconds *last_at)
+{
+    if (fleet->n_packets == MAX_PACKETS) {
+        fail(fleet, "too many packets");
+    }
+    struct packet *packet = &fleet->packets[fleet->n_packets++];
+    nanoseconds at = fleet->now + latency(fleet, host);
+    *last_at = at > *last_at ? at : *last_at;
+    *packet = (struct packet){.kind = kind,
+        .at = *last_at,
+        .serial = ++fleet->serial,
+        .host = host->index,
+        .connection = host->connection,
+        .run = fleet->server.run};
+    return packet;
+}
+
+static void packet_free(struct fleet *fleet, struct packet *packet)
+{
+    text_deinit(&packet->bytes);
+    *packet = fleet->packets[--fleet->n_packets];
+}
+
+void net_send(struct fleet *fleet, struct host *host, const struct session_call *call)
+{
+    struct packet *packet = packet_new(fleet, host, PACKET_COMMAND, &host->last_command_at);
+    packet->script = call->script;
+    packet->tag = call->tag;
+    packet->n = call->argc;
+    for (size_t i = 0; i < call->argc; i++) {
+        text_add_bytes(&packet->bytes, call->argv[i], call->lengths[i] + 1);
+    }
+    trace(fleet, "%s: %s %s", host->name, script_table[call->script].name, call->argv[CALL_WORDS]);
+    fleet->n_calls++;
+}
+
+void net_break(struct fleet *fleet, struct host *host, const char *why)
+{
+    trace(fleet, "%s: link down: %s", host->name, why);
+    host->is_connected = false;
+    host->connection++;
+    host->connects_at = fleet->now + chance(fleet, 50 * MILLISECOND, SECOND);
+    if (random_percent(&fleet->random, 50)) { /* what is on its way may get there all the same */
+        for (size_t i = fleet->n_packets; i-- > 0;) {
+            if (fleet->packets[i].host == host->index && fleet->packets[i].kind == PACKET_COMMAND) {
+                packet_free(fleet, &fleet->packets[i]);
+            }
+        }
+    }
+    if (host->core) {
+        session_disconnected(host->session, why, fleet->now);
+    }
+}
+
+void net_connect(struct fleet *fleet, struct host *host)
+{
+    char run[24];
+    if (fleet->server_returns_at != 0 || fleet->now < host->cut_until) {
+        net_break(fleet, host, "no way to it");
+        return;
+    }
+    host->is_connected = true;
+    host->last_command_at = host->last_reply_at = host->last_message_at = fleet->now;
+    snprintf(run, sizeof run, "%ju", (uintmax_t)fleet->server.run);
+    trace(fleet, "%s: link up, server %s", host->name, run);
+    session_connected(host->session, run, fleet->now);
+}
+
+static void publish_to(struct fleet *fleet, struct host *host, const char *text)
+{
+    if (!host->is_connected || host->connection == host->mute_connection ||
+        (fleet->faults && random_percent(&fleet->random, 3))) {
+        return;
+    }
+    struct packet *packet = packet_new(fleet, host, PACKET_MESSAGE, &host->last_message_at);
+    text_add(&packet->bytes, text);
+}
+
+void net_publish(void *context, uint32_t session, const char *text)
+{
+    struct fleet *fleet = context;
+    for (uint32_t i = 0; i < N_HOSTS; i++) {
+        struct host *host = &fleet->hosts[i];
+        if (session == UINT32_MAX ||
+            strcmp(host->name, fleet->server.data.sessions[session].name) == 0) {
+            publish_to(fleet, host, text);
+        }
+    }
+}
+
+/* ---- arriving ---- */
+
+/* A process that is stopped reads nothing. */
+static nanoseconds arrival(const struct fleet *fleet, const struct packet *packet)
+{
+    const struct host *host = &fleet->hosts[packet->host];
+    bool waits = packet->kind != PACKET_COMMAND && packet->at < host->frozen_until;
+    return waits ? host->frozen_until : packet->at;
+}
+
+struct packet *net_next(struct fleet *fleet, nanoseconds *atp)
+{
+    struct packet *first = NULL;
+    for (size_t i = 0; i < fleet->n_packets; i++) {
+        struct packet *packet = &fleet->packets[i];
+        nanoseconds at = arrival(fleet, packet);
+        if (!first || at < *atp || (at == *atp && packet->serial < first->serial)) {
+            first = packet;
+            *atp = at;
+        }
+    }
+    return first;
+}
+
+static size_t split(const struct packet *packet, const char *words[])
+{
+    const char *at = packet->bytes.bytes;
+    if (packet->n > MAX_ARGUMENTS) {
+        abort();
+    }
+    for (size_t i = 0; i < packet->n; i++, at += strlen(at) + 1) {
+        words[i] = at;
+    }
+    return packet->n;
+}
+
+static void execute(struct fleet *fleet, const struct packet *packet)
+{
+    const char *argv[MAX_ARGUMENTS];
+    struct text reply = TEXT_INIT;
+    size_t n;
+    struct host *host = &fleet->hosts[packet->host];
+    if (packet->run != fleet->server.run || fleet->server_returns_at != 0) {
+        return;
+    }
+    model_call(&fleet->server, packet->script, split(packet, argv), argv, fleet->now / MILLISECOND,
+        &reply, &n);
+    trace(fleet, "%s: executed: %s", host->name, reply.bytes);
+    if (packet->connection != host->connection || host->connection == host->mute_connection) {
+        text_deinit(&reply);
+        return;
+    }
+    struct packet *answer = packet_new(fleet, host, PACKET_REPLY, &host->last_reply_at);
+    answer->tag = packet->tag;
+    answer->bytes = reply;
+    answer->n = n;
+}
+
+static void reply(struct fleet *fleet, struct host *host, const struct packet *packet)
+{
+    const char *words[MAX_ARGUMENTS];
+    static struct resp elements[MAX_ARGUMENTS];
+    size_t n = split(packet, words);
+    for (size_t i = 0; i < n; i++) {
+        elements[i] =
+            (struct resp){.type = RESP_STRING, .text = words[i], .length = strlen(words[i])};
+    }
+    struct resp whole = {.type = RESP_ARRAY, .text = "", .elements = elements, .n = n};
+    struct resp error = {.type = RESP_ERROR, .text = words[0] + 1, .length = strlen(words[0] + 1)};
+    session_reply(host->session, packet->tag, words[0][0] == '-' ? &error : &whole, fleet->now,
+        &host->effects);
+}
+
+void net_deliver(struct fleet *fleet, struct packet *packet)
+{
+    struct packet taken = *packet;
+    struct host *host = &fleet->hosts[taken.host];
+    packet->bytes = (struct text)TEXT_INIT;
+    packet_free(fleet, packet);
+    if (taken.kind == PACKET_COMMAND) {
+        execute(fleet, &taken);
+    } else if (host->core && taken.connection == host->connection) {
+        if (taken.kind == PACKET_REPLY) {
+            reply(fleet, host, &taken);
+        } else {
+            session_message(
+                host->session, taken.bytes.bytes, taken.bytes.length, fleet->now, &host->effects);
+        }
+        host_turn(fleet, host);
+    }
+    text_deinit(&taken.bytes);
+}
+
+void net_forget_commands(struct fleet *fleet)
+{
+    for (size_t i = fleet->n_packets; i-- > 0;) {
+        if (fleet->packets[i].kind == PACKET_COMMAND) {
+            packet_free(fleet, &fleet->packets[i]);
+        }
+    }
+}
+
+void net_clear(struct fleet *fleet)
+{
+    while (fleet->n_packets > 0) {
+        packet_free(fleet, &fleet->packets[0]);
+    }
+}
