@@ -209,11 +209,18 @@ class Data:
         self.queues = collections.defaultdict(list)  # key: names
         for member, _ in raw["queue"]:
             name, priority, ticket, key = member.split(" ")
-            self.queued[name].append(key)
-            self.queues[key].append(name)
+            if not self.is_stale(key, ticket):
+                self.queued[name].append(key)
+                self.queues[key].append(name)
         self.aside = collections.defaultdict(list)  # key: members
         for member, _ in raw["aside"]:
-            self.aside[member.split(" ")[-1]].append(member)
+            *_, ticket, key = member.split(" ")
+            if not self.is_stale(key, ticket):
+                self.aside[key].append(member)
+
+    def is_stale(self, key, ticket):
+        """What a script has left that was broken off, and whoever comes upon it takes away."""
+        return key not in self.leases or self.leases[key]["ticket"] != int(ticket)
 
     @staticmethod
     def lease(state, ticket, *claims):
@@ -229,8 +236,8 @@ class Data:
     def in_use(self, name):
         return sum(1 for (of, _), keys in self.held.items() if of == name and keys != ["-"])
 
-    def check(self):
-        """What is always so, between calls of which none was broken off."""
+    def check(self, settled=True):
+        """What is always so between calls. `settled`: nothing was broken off just before."""
         for where, keys in self.held.items():
             assert len(keys) == 1, f"{where} is held by {keys}"
         expected = {}
@@ -256,7 +263,7 @@ class Data:
         assert set(self.raw["identities"].values()) <= set(self.leases)
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
         assert resting == {member for member, _ in self.raw["rest"]}
-        assert not self.raw["dirty"] or "grace" in self.raw["db"], self.raw["dirty"]
+        assert not settled or not self.raw["dirty"] or "grace" in self.raw["db"], self.raw["dirty"]
 
 
 class Member:
@@ -281,19 +288,16 @@ class Member:
 
     # ---- hello
 
-    def begin(self, token=0, ticket=0):
-        reply = self.begin_as(self.incarnation + 1, token, ticket)
-        if reply.word == "ok" and int(reply.rest[0]) > self.incarnation:  # it was behind
-            reply = self.begin_as(self.incarnation + 1, token, ticket)
-        return reply
-
-    def begin_as(self, incarnation, token=0, ticket=0):
-        self.incarnation = incarnation
-        reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket)
+    def begin(self, token=0, ticket=0, before=""):
+        """The next incarnation; once more if the database knows of a later one."""
+        self.incarnation += 1
+        reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket, before=before)
         if reply.word == "ok":
-            number, ttl, newest, is_new = reply.rest
-            self.incarnation, self.stored_ttl = int(number), int(ttl)
-            self.is_new = int(is_new) == 1
+            incarnation, ttl, newest, is_new = reply.rest
+            if int(incarnation) != self.incarnation:
+                self.incarnation = int(incarnation)
+                return self.begin(token, ticket)
+            self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
             self.acknowledged = min(self.acknowledged, int(newest))  # old data have smaller numbers
         return reply
 

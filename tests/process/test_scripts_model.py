@@ -79,7 +79,7 @@ class Game:
         return reply
 
     def check(self):
-        self.data.check()
+        self.data.check(settled=not self.broken_off)
         model = {lease.key: lease.units for lease in self.model.leases.values() if lease.is_held}
         assert model == self.look
         waiting = {lease.key for lease in self.model.waiting()}
@@ -169,10 +169,7 @@ class Game:
     def hello(self, member):
         """All that it has, or some; the rest it has forgotten."""
         keeps = [lease for lease in self.own(member) if self.chance.randrange(3)]
-        reply = self.call(lambda **how: member.call(
-            "hello", "begin", TTL, 11000, member.host, 0, 0, **how))
-        member.incarnation = int(ok(reply).rest[0])
-        member.acknowledged = min(member.acknowledged, int(reply.rest[2]))
+        ok(self.call(member.begin))
         keeps = [lease for lease in keeps if lease.key in self.model.leases]
         self.phase(member)
         for lease in keeps:
