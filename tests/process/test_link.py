@@ -1,6 +1,7 @@
 """The way to Redis: whatever is at its other end, each call is answered once or given up by name, and
 the link comes back."""
 
+import contextlib
 import os
 import select
 import signal
@@ -12,7 +13,8 @@ import pytest
 
 from conftest import BUILD, read_line
 from fake_redis import FakeRedis, answer, array, bulk, info
-from fleet_help import RedisServer, clock, needs_redis, redis_server  # noqa: F401 fixtures
+from fleet_help import (  # fixtures among them
+    Monitored, RedisServer, clock, needs_redis, redis_server)  # noqa: F401
 from lines import DEADLINE
 from lost_help import stop_process
 
@@ -577,6 +579,30 @@ def test_a_password_for_the_sentinels(fake_tcp, probe, sentinels, directory):
     commands, _ = fake_tcp.both()
     assert commands.seen[0] == ["AUTH", "other"]
     link.expect("ready")
+
+
+@needs_redis
+def test_a_failover(directory, probe):
+    with contextlib.ExitStack() as stack:
+        def server(*args, **options):
+            server = RedisServer(directory, *args, **options)
+            stack.callback(server.kill)
+            return server
+
+        first = server("first", port=True)
+        second = server("second", replica_of=first)
+        sentinel = server("sentinel", sentinel_of=Monitored(first.port))
+        run_ids = first.run_id, second.run_id
+        second.wait_for_replica_link()
+        sentinel.wait_for_sentinel_to_know(1)
+        link = probe(f"host=127.0.0.1:{sentinel.port}", "master=mymaster", "timeout=1000")
+        link.expect("ready", run_ids[0])
+        first.kill()
+        link.expect("down", 0)
+        while (line := link.line()).startswith("down"):
+            pass
+        assert line.startswith(f"ready {run_ids[1]} 127.0.0.1:{second.port} ")
+        link.close()
 
 
 def test_a_sentinel_that_says_nonsense(probe, sentinels):
