@@ -71,20 +71,11 @@ void asking_give_up(struct asking *asking)
     }
 }
 
-/* "db, gpus" */
-static void append_names(char *out, size_t size, const struct options *options)
-{
-    for (size_t i = 0; i < options->n_wanted; i++) {
-        append(out, size, "%s%.*s", i > 0 ? ", " : "", options->wanted[i].name_length,
-            options->wanted[i].name);
-    }
-}
-
 static enum asking_result time_out(struct asking *asking)
 {
     const char *why = asking->outage.why;
     char names[256] = "";
-    append_names(names, sizeof names, asking->options);
+    append_wanted(names, sizeof names, asking->options);
     if (!asking->options->quiet) {
         message("timed out waiting for %s%s%s%s", names, why[0] ? " (" : "", why,
             why[0] ? ")" : "");
@@ -227,11 +218,11 @@ static enum asking_result is_denied(struct asking *asking, struct answer *answer
 {
     int status = answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
     char reason[1280] = "";
-    if (answer->kind == ANSWER_EVENT) { /* which does not say what it is about */
-        append_names(reason, 256, asking->options);
-        append(reason, sizeof reason, ": ");
+    if (answer->kind == ANSWER_EVENT) {
+        append_why_of_wanted(reason, sizeof reason, answer, asking->options);
+    } else {
+        append(reason, sizeof reason, "%s", why(answer));
     }
-    append(reason, sizeof reason, "%s", why(answer));
 
     if (answer->code == CODE_TIMEOUT) {
         return time_out(asking); /* its clock was first */
@@ -445,7 +436,7 @@ static void ask_who_holds(struct asking *asking)
 static enum asking_result is_undecided(struct asking *asking, nanoseconds now)
 {
     char reason[512] = "no answer from the database of ";
-    append_names(reason, 256, asking->options);
+    append_wanted(reason, 256, asking->options);
     outage_set(&asking->outage, true, reason);
     return now >= pending_end(asking) ? time_out(asking) : is_down(asking, now);
 }

@@ -3,6 +3,7 @@
 #include "client/message.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *why(struct answer *answer)
 {
@@ -13,6 +14,38 @@ const char *why(struct answer *answer)
     }
     snprintf(words, sizeof words, "%s%s(%s)", text, text[0] ? " " : "", answer->code_word);
     return words;
+}
+
+void append_wanted(char *out, size_t size, const struct options *options)
+{
+    for (size_t i = 0; i < options->n_wanted; i++) {
+        append(out, size, "%s%.*s", i > 0 ? ", " : "", options->wanted[i].name_length,
+            options->wanted[i].name);
+    }
+}
+
+/* "gpus: why" */
+static bool names_one(const char *text, const struct options *options)
+{
+    for (size_t i = 0; i < options->n_wanted; i++) {
+        size_t length = (size_t)options->wanted[i].name_length;
+        if (strncmp(text, options->wanted[i].name, length) == 0 &&
+            strncmp(text + length, ": ", 2) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void append_why_of_wanted(
+    char *out, size_t size, struct answer *answer, const struct options *options)
+{
+    const char *text = why(answer);
+    if (!names_one(text, options)) {
+        append_wanted(out, size < 256 ? size : 256, options);
+        append(out, size, ": ");
+    }
+    append(out, size, "%s", text);
 }
 
 void say_granted(const struct grant *grant)

@@ -106,6 +106,21 @@ Test(asking, refused_by_the_database)
     expect_said(stage, "berth: r: not free now (would-wait)\n");
 }
 
+Test(asking, what_it_is_about_is_said_once)
+{
+    static const char *const rows[][2] = {
+        {"no%20way", "r: no way"}, {"r:%20no%20way", "r: no way"}, {"r%20no", "r: r no"},
+        {"rr:%20no", "r: rr: no"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[64];
+        struct stage *stage = stage_open();
+        snprintf(text, sizeof text, "pending 1\n* denied 1 quota %s\n", rows[i][0]);
+        cr_expect_eq(answered(stage, text), ASKING_REFUSED);
+        snprintf(text, sizeof text, "berth: %s (quota)\n", rows[i][1]);
+        expect_said(stage, text);
+    }
+}
+
 Test(asking, nonsense)
 {
     struct stage *stage = stage_open();
