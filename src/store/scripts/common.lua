@@ -508,10 +508,18 @@ local function n_waiting(name)
     return call('ZLEXCOUNT', QUEUE, of_name(name)) + call('ZLEXCOUNT', ASIDE, of_name(name))
 end
 
+local function queue_members(lease) -- taken out by one command: all or none
+    local members = {}
+    for i, claim in ipairs(lease.claims) do
+        members[i] = claim.name .. ' ' .. order_text(lease)
+    end
+    return members
+end
+
 local function leave_queues(lease)
     local order = order_text(lease)
+    call('ZREM', QUEUE, unpack(queue_members(lease)))
     for _, claim in ipairs(lease.claims) do
-        call('ZREM', QUEUE, claim.name .. ' ' .. order)
         call('ZREM', ASIDE, claim.name .. ' b ' .. order,
             claim.name .. ' u' .. lease.uid .. ' ' .. order)
     end
@@ -550,10 +558,13 @@ local function enter_queues(lease)
         call('ZADD', ASIDE, 0, member)
         return member
     end
+    local members = {}
     for _, claim in ipairs(lease.claims) do
         mark_dirty(claim.name)
-        call('ZADD', QUEUE, 0, claim.name .. ' ' .. order)
+        members[#members + 1] = 0
+        members[#members + 1] = claim.name .. ' ' .. order
     end
+    call('ZADD', QUEUE, unpack(members)) -- all at once
 end
 
 local turns -- () -> what only those calls need in which somebody waits; below
@@ -678,8 +689,8 @@ local function make_turns()
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         for _, claim in ipairs(lease.claims) do
             mark_if_waited_for(claim.name)
-            call('ZREM', QUEUE, claim.name .. ' ' .. order)
         end
+        call('ZREM', QUEUE, unpack(queue_members(lease)))
     end
 
     -- Back from aside: into the queues, or aside for another reason.
@@ -777,9 +788,9 @@ local function make_turns()
     end
 
     -- The head of a queue: whether to look at the next one.
-    local function serve(member)
+    local function serve(name, member)
         local lease = load_lease(match(member, '(%S+)$'))
-        if not lease then
+        if not lease or member ~= name .. ' ' .. order_text(lease) then -- broken off as it began
             call('ZREM', QUEUE, member)
             return true
         elseif lease.state == 'H' and has_its_units(lease) then -- a script was broken off
@@ -802,7 +813,7 @@ local function make_turns()
     local function pump(name)
         while n_served < MOST_GRANTED do
             local member = head_of(name)
-            if not member or not serve(member) then
+            if not member or not serve(name, member) then
                 return true
             end
             n_served = n_served + 1

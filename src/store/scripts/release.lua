@@ -9,6 +9,8 @@ for i = 5, #ARGV do
     local lease = load_lease(ME .. '/' .. ARGV[i])
     if lease then
         drop_lease(lease)
+    else
+        call('ZREM', OWNED, ME .. '/' .. ARGV[i])
     end
 end
 settle()
