@@ -564,6 +564,7 @@ def test_a_sentinel_that_names_yesterdays_master(fake_tcp, probe, sentinels):
     tell(fresh, fake_tcp)
     fake_tcp.both()
     link.expect("ready")
+    assert not select.select([stale.socket], [], [], 0)[0], "it was not asked again"
     link.close()
     old.close()
 
