@@ -160,6 +160,12 @@ class Bench:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
         self.many = min(MANY, files - 256) if files != resource.RLIM_INFINITY else MANY
 
+    @property
+    def remarks(self):
+        """What is not as it should be for a measurement."""
+        if self.many < MANY:
+            yield "%d in place of %d: no more files may be open" % (self.many, MANY)
+
     def program(self, name):
         return os.path.join(self.build, name)
 

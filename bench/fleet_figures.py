@@ -1,0 +1,245 @@
+"""The figures of fleet scope: what each one measures, and the bound that it must not exceed. The first
+lines of a function's text are what `bench/fleet --help` shows."""
+
+import contextlib
+import hashlib
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import sizing
+from figures import Result, compare, microseconds, milliseconds
+from fleet_processes import PREFIX, QUEUE, Client, FleetChain, Monitor, Way
+from processes import DEADLINE, Chain, Trouble
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MANY_LEASES = 10_000
+MANY_RESOURCES = 1000
+
+
+def pairs(bench, depth, rounds, of_a_round, apart):
+    """Nanoseconds a pair through berthd, and of the bare client; Redis on a CPU of its own if they
+    are `apart`, else everything on one."""
+    with bench.redis(cpu=-1 if apart else 0) as server:
+        with bench.host("a", server.url, cpu=0) as host:
+            server.wait_for_hosts(1)
+            return bench.samples(
+                "fleet_pair",
+                *(host.socket, server.socket, PREFIX, "slots", depth, rounds, of_a_round),
+                pinned=True,
+            )
+
+
+def throughput(bench):
+    """An acquire and its release through one berthd with 64 sent at once, beside a bare client that
+    sends the same two scripts to the same Redis, one lease in each call, 64 calls at once: 60
+    blocks of 1024 in turns. (1.25 x the time is 0.8 x the pairs per second.)"""
+    return compare(microseconds, *pairs(bench, 64, 60, 1024, apart=True))
+
+
+def single(bench):
+    """The same, one request at a time, beside a bare pair of EVALSHA; everything on one CPU: 60
+    blocks of 256 in turns."""
+    return compare(microseconds, *pairs(bench, 1, 60, 256, apart=False))
+
+
+def recipe_pair(server, callers, pairs):
+    """Nanoseconds, of the callers' pairs all together."""
+    done = subprocess.run(
+        [sys.executable, "-B", os.path.join(HERE, "recipe.py"), server.socket]
+        + ["1000", str(callers), str(pairs)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise Trouble("recipe.py: %s" % done.stderr.decode())
+    return int(done.stdout)
+
+
+def beside_recipe(bench, at_once, pairs, recipe_pairs):
+    """Nanoseconds a pair: blocks in turns on one Redis, nobody pinned."""
+    ours, theirs = [], []
+    with bench.redis() as server, bench.host("a", server.url) as host:
+        server.wait_for_hosts(1)
+        for _ in range(10):
+            wanted = (host.socket, server.socket, PREFIX, "slots", at_once, 3, pairs)
+            ours.append(statistics.median(bench.samples("fleet_pair", *wanted)[0]))
+            theirs.append(recipe_pair(server, at_once, recipe_pairs))
+    return ours, theirs
+
+
+def recipe(bench):
+    """An acquire and its release through berthd, 16 at once, beside the fair semaphore as the books
+    have it, in Python (recipe.py) with 16 callers, on the same Redis: 10 blocks in turns. (0.2 x
+    the time is 5 x as fast.)"""
+    return compare(microseconds, *beside_recipe(bench, 16, 1024, 20))
+
+
+# ---- hand-over ----
+
+
+def has_waiter(server):
+    return lambda: server.client.zcard(QUEUE) == 1
+
+
+def start_of(program):
+    """Nanoseconds from posix_spawn to the first act of a job."""
+    readable, writable = os.pipe()
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, writable, 1),
+    ]
+    before = time.monotonic_ns()
+    job = os.posix_spawn(program, [program], os.environ, file_actions=actions)
+    os.close(writable)
+    with open(readable, encoding="ascii") as stamps:
+        started, _ = map(int, stamps)
+    os.waitpid(job, 0)
+    return started - before
+
+
+def handover_samples(bench):
+    job = bench.program("bench/stamp")
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(bench.redis())
+        hosts = [stack.enter_context(bench.host(name, server.tcp_url)) for name in "ab"]
+        stack.enter_context(bench.berthd())
+        server.wait_for_hosts(len(hosts))
+        connection = stack.enter_context(bench.connect(bench.socket))
+        fleet = [bench.job(host, job) for host in hosts]
+        ours = stack.enter_context(FleetChain(fleet, has_waiter(server)))
+        host = stack.enter_context(
+            Chain(bench.berth_run(job), bench.berth_has_waiter(connection))
+        )
+        return zip(*((ours.hand_over(), host.hand_over(), start_of(job)) for _ in range(200)))
+
+
+def handover(bench):
+    """From one job's last act on one host to the first act of the next on the other host, whose
+    `berth run` waits for it, Redis over the loopback's TCP, beside what it takes to start the job's
+    process alone: 200 of each in turns. The figure is the difference of the medians."""
+    ours, _, start = map(statistics.median, handover_samples(bench))
+    return Result(milliseconds(ours), milliseconds(start), (ours - start) / 1e6)
+
+
+# ---- what it costs while nothing changes ----
+
+
+def renew_mark(server):
+    """What a call of renew.lua can be told by: its hash, which Redis has from berthd."""
+    scripts = os.path.join(HERE, os.pardir, "src", "store", "scripts")
+    text = b""
+    for name in ("common.lua", "renew.lua"):
+        with open(os.path.join(scripts, name), "rb") as file:
+            text += file.read()
+    mark = hashlib.sha1(text).hexdigest()
+    if not server.client.script_exists(mark)[0]:
+        raise Trouble("berthd has other scripts than src/store/scripts")
+    return mark
+
+
+def names_of(leases, resources):
+    if resources == 1:
+        return ["crowd"] * leases
+    return ["many/r%d" % (i % resources) for i in range(leases)]
+
+
+def commands_of_renewals(server, mark, n):
+    """For each of n renewals all commands that Redis carries out from it to the next one, inside
+    scripts as well; the first word of anything but renewals and heartbeats is an error."""
+    counts = []
+    with Monitor(server) as monitor:
+        for command in monitor:
+            is_renewal = command.word == "evalsha" and mark in command.rest
+            if is_renewal:
+                if len(counts) == n:
+                    return counts
+                counts.append(0)
+            elif command.source != "lua" and command.word != "ping":
+                raise Trouble("Redis is idle, and asked %s%s" % (command.word, command.rest))
+            if counts and command.word != "ping":
+                counts[-1] += 1
+    raise Trouble("MONITOR has ended")
+
+
+def renewal_of(bench, leases, resources, n=3):
+    """Commands and bytes of a renewal while so much is held; the same each time, or an error."""
+    with bench.redis() as server:
+        mark_file = Way(bench.directory, server, mark=b"\0")
+        with mark_file as way, bench.host("a", way.url, ttl=6) as host:
+            server.wait_for_hosts(1)
+            mark = renew_mark(server)
+            way.mark = mark.encode()
+            with Client(host.socket) as client:
+                client.acquire(names_of(leases, resources), b"granted")
+                way.wait_for_renewals(1)
+                commands = commands_of_renewals(server, mark, n)
+                sizes = way.wait_for_renewals(n)
+    if len(set(commands)) > 1 or len(set(sizes)) > 1:
+        raise Trouble("renewals differ: %s commands, %s bytes" % (commands, sizes))
+    return commands[0], sizes[0]
+
+
+def renewal(bench):
+    """Commands inside Redis and bytes on the wire for a renewal with 10 000 leases on 1000
+    resources, and with 10 000 on one, beside one lease; MONITOR shows that there is nothing but
+    renewals and heartbeats. The figure is the worst ratio."""
+    one = renewal_of(bench, 1, 1)
+    most = [renewal_of(bench, MANY_LEASES, n) for n in (1, MANY_RESOURCES)]
+    worst = max(a / b for many in most for a, b in zip(many, one))
+    form = "%d, %d B"
+    return Result(form % most[-1], form % one, worst)
+
+
+def cpu_percent(server, way, periods):
+    """Of one CPU, over so many renewal periods of 5 s (ttl = 30 s)."""
+    way.wait_for_renewals(0)
+    before = server.cpu_seconds()
+    way.wait_for_renewals(periods)
+    return (server.cpu_seconds() - before) / (periods * 5) * 100
+
+
+def idle_cpu(bench):
+    """CPU of Redis while a daemon with 1000 leases and 1000 waiters does nothing, beside one with
+    nothing, each over 3 renewals (15 s)."""
+    with bench.redis() as server, Way(bench.directory, server, mark=b"\0") as way:
+        with bench.host("a", way.url) as host, Client(host.socket) as client:
+            server.wait_for_hosts(1)
+            way.mark = renew_mark(server).encode()
+            nothing = cpu_percent(server, way, 3)
+            client.acquire(["slots"] * 1000, b"granted")
+            client.acquire(["slots"] * 1000, b"waiting")
+            if server.client.zcard(QUEUE) != 1000:
+                raise Trouble("not all wait")
+            busy = cpu_percent(server, way, 3)
+    return Result("%.2f %%" % busy, "%.2f %%" % nothing, busy)
+
+
+FIGURES = (
+    # function, what stands beside what, bound, how value and bound are written
+    (throughput, "acquire + release, 64 at once / bare client", 1.25, "%.2f x"),
+    (single, "acquire + release, one at a time / bare", 2.0, "%.2f x"),
+    (recipe, "16 at once / the fair semaphore in Python", 0.2, "%.3f x"),
+    (handover, "job to job between hosts - process start", 1.0, "%.2f ms"),
+    (renewal, "a renewal with 10 000 leases / with 1", 1.0, "%.2f x"),
+    (idle_cpu, "Redis CPU, 1000 leases + 1000 wait, idle", 1.0, "%.2f %%"),
+)
+
+
+# ---- for information ----
+
+
+def recipe_alone(bench):
+    """The same with one caller each, whom nobody disturbs: pinned to nothing, all on one Redis."""
+    ours, theirs = (statistics.median(s) for s in beside_recipe(bench, 1, 256, 200))
+    return "%.0f µs (Python: %.0f µs)" % (ours / 1e3, theirs / 1e3)
+
+
+INFORMATION = (
+    (recipe_alone, "one pair, and one of the fair semaphore"),
+    *sizing.INFORMATION,
+)

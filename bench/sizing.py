@@ -1,0 +1,251 @@
+"""What a fleet costs its Redis: simulated daemons, each with connections of its own, and what a session,
+a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
+
+import contextlib
+import os
+import socket
+
+from fleet_processes import DB, PREFIX
+from processes import DEADLINE, Trouble
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KEY_WORDS = (
+    "db sessions session leases owned held users queue aside rest identities definitions changes"
+    " events dirty freed"
+).split()
+KEYS = ["{%s}:%s" % (PREFIX, word) for word in KEY_WORDS]
+DEFINITION = (
+    '{"kind":"semaphore","limit":100000,"select":"lru","cooldown":0,"max-waiters":1000000,'
+    '"max-units-per-user":0,"shared":false,"items":[]}'
+)
+INFO = "pid=12345 uid=1000 program=nightly-etl host=worker-0123"
+
+
+def command(*words):
+    """As Redis reads it."""
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        data = str(word).encode()
+        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
+    return b"".join(parts)
+
+
+def lease(name, count=1):
+    """What acquire.lua is told of one."""
+    return [name, 0, 0, 0, 1000, 1000, "", INFO, 1, "crowd", "crowd", count, 10**6, 0]
+
+
+class Simulation:
+    """Calls the scripts for any number of sessions."""
+
+    def __init__(self, server):
+        self.server = server
+        self.client = server.client
+        self.run_id = self.client.info("server")["run_id"]
+        self.shas = {name: self.load(name) for name in ("hello", "acquire", "release", "renew")}
+
+    def load(self, name):
+        text = ""
+        for part in ("common", name):
+            path = os.path.join(HERE, os.pardir, "src", "store", "scripts", part + ".lua")
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+        return self.client.script_load(text)
+
+    def words(self, script, session, incarnation, *words):
+        head = ["EVALSHA", self.shas[script], len(KEYS), *KEYS, 1, self.run_id]
+        return [*head, "%016x" % session, incarnation, *words]
+
+    def call(self, script, session, incarnation, *words):
+        answer = self.client.execute_command(*self.words(script, session, incarnation, *words))
+        if answer[0] != "ok":
+            raise Trouble("%s is answered by %s" % (script, answer))
+        return answer
+
+    def join(self, session):
+        host = "worker-%04d" % session
+        self.call("hello", session, 1, "begin", 3_600_000, 0, host, 0, 0)
+        self.call("hello", session, 1, "end", "")
+
+    def open(self):
+        """A first session, the definition, and no grace any more."""
+        self.join(1)
+        self.call("hello", 1, 1, "define", "crowd", 0, DEFINITION)
+        self.client.hset(DB, "grace", 1)
+        self.call("renew", 1, 1, 0)
+
+    def acquire(self, ids):
+        """One call for each, as for jobs that come one by one."""
+        for each in ids:
+            self.call("acquire", 1, 1, *lease(each))
+
+
+class Daemons:
+    """Connections of simulated daemons; each sends the same and reads one answer. A context."""
+
+    def __init__(self, server, n):
+        self.connections = []
+        for _ in range(n):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(server.socket)
+            connection.settimeout(DEADLINE)
+            self.connections.append(connection)
+        self.n_sent = self.n_received = self.n = 0
+
+    def send(self, connection, request):
+        connection.sendall(request)
+        answer = connection.recv(65536)
+        if answer[:1] == b"-" or not answer.endswith(b"\r\n"):
+            raise Trouble("%s is answered by %s" % (request, answer))
+        self.n += 1
+        self.n_sent += len(request)
+        self.n_received += len(answer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for connection in self.connections:
+            connection.close()
+
+
+def cost_of(server, daemons, requests, rounds):
+    """Microseconds of Redis' CPU for each (system calls and all), and bytes there and back."""
+    before = server.cpu_seconds()
+    for _ in range(rounds):
+        for connection, request in zip(daemons.connections, requests):
+            daemons.send(connection, request)
+    used = (server.cpu_seconds() - before) / daemons.n
+    return used * 1e6, daemons.n_sent / daemons.n, daemons.n_received / daemons.n
+
+
+def renewals(bench, n, rounds):
+    with bench.redis() as server:
+        simulation = Simulation(server)
+        simulation.open()
+        for session in range(2, n + 1):
+            simulation.join(session)
+        requests = [command(*simulation.words("renew", i, 1, 0)) for i in range(1, n + 1)]
+        with Daemons(server, n) as daemons:
+            renewal = cost_of(server, daemons, requests, rounds)
+            inside = simulation.server.calls("evalsha")[1]
+        with Daemons(server, n) as daemons:
+            ping = cost_of(server, daemons, [command("PING")] * n, rounds)
+    return (
+        "%.0f µs of Redis' CPU (%.0f in the script), %.0f + %.0f B; a heartbeat %.0f µs"
+        % (renewal[0], inside, renewal[1], renewal[2], ping[0])
+    )
+
+
+def renewals_100(bench):
+    """A renewal by each of 100 simulated daemons, with connections of their own: CPU of Redis with
+    everything, bytes there and back; and a heartbeat of the connection for messages."""
+    return renewals(bench, 100, 50)
+
+
+def renewals_1000(bench):
+    """The same with 1000."""
+    return renewals(bench, 1000, 5)
+
+
+def renewals_5000(bench):
+    """The same with 5000, or as many as files may be open."""
+    return renewals(bench, min(5000, bench.many // 2), 2)
+
+
+def with_scripts(bench, measure):
+    with bench.redis() as server:
+        simulation = Simulation(server)
+        simulation.open()
+        return measure(server, simulation)
+
+
+def script_cost(server, simulation, calls):
+    server.client.config_resetstat()
+    calls(simulation)
+    return server.calls("evalsha")[1]
+
+
+def calls(bench):
+    """Microseconds inside Redis for an acquire and a release of one lease in a call of its own, and
+    for a lease in a call with 32 (acquire) and 100 (release)."""
+
+    def measure(server, simulation):
+        def acquire_many(simulation):
+            for at in range(0, 3200, 32):
+                what = []
+                for i in range(at, at + 32):
+                    what += lease("m%d" % i)
+                simulation.call("acquire", 1, 1, *what)
+
+        def release_many(simulation):
+            for at in range(0, 3200, 100):
+                simulation.call("release", 1, 1, *("m%d" % i for i in range(at, at + 100)))
+
+        def release_each(simulation):
+            for i in range(2000):
+                simulation.call("release", 1, 1, i)
+
+        acquire = script_cost(server, simulation, lambda s: s.acquire(range(2000)))
+        release = script_cost(server, simulation, release_each)
+        many = script_cost(server, simulation, acquire_many) / 32
+        released = script_cost(server, simulation, release_many) / 100
+        form = "acquire %.0f µs, release %.0f µs; several in a call: %.0f and %.0f µs"
+        return form % (acquire, release, many, released)
+
+    return with_scripts(bench, measure)
+
+
+def listing(bench):
+    """Microseconds inside Redis for each lease that a daemon lists in its hello, 100 in a call."""
+
+    def measure(server, simulation):
+        simulation.acquire(range(5000))
+        held = simulation.client.execute_command("ZRANGE", "{%s}:held" % PREFIX, 0, -1)
+        units = {}
+        for member in held:
+            _, unit, key = member.split(" ")
+            units[key.split("/")[1]] = int(unit)
+        rows = []
+        for i in range(5000):
+            claims = "crowd 1 %d %d" % (i + 1, units[str(i)])
+            rows.append((i, "held", 0, i + 1, 1000, 1000, "", INFO, claims, "crowd 100000 0"))
+
+        def list_all(simulation):
+            for at in range(0, 5000, 100):
+                flat = [word for row in rows[at : at + 100] for word in row]
+                simulation.call("hello", 1, 1, "lease", *flat)
+
+        return "%.0f µs" % (script_cost(server, simulation, list_all) / 100)
+
+    return with_scripts(bench, measure)
+
+
+def memory(bench):
+    """Bytes of Redis' memory for each session, lease and waiter."""
+
+    def measure(server, simulation):
+        marks = [server.memory()]
+        for session in range(2, 2002):
+            simulation.join(session)
+        marks.append(server.memory())
+        simulation.acquire(range(10_000))
+        marks.append(server.memory())
+        simulation.call("acquire", 1, 1, *lease("the rest", 90_000))
+        before = server.memory()
+        simulation.acquire(range(20_000, 30_000))
+        waiting = server.memory() - before
+        session, held = (marks[1] - marks[0]) / 2000, (marks[2] - marks[1]) / 10_000
+        return "a session %.0f B, a lease %.0f B, a waiter %.0f B" % (session, held, waiting / 1e4)
+
+    return with_scripts(bench, measure)
+
+
+INFORMATION = (
+    (renewals_100, "a renewal, 100 simulated daemons"),
+    (renewals_1000, "a renewal, 1000 simulated daemons"),
+    (renewals_5000, "a renewal, 5000 simulated daemons"),
+    (calls, "inside Redis"),
+    (listing, "inside Redis, a lease listed in a hello"),
+    (memory, "memory of Redis"),
+)
