@@ -112,7 +112,8 @@ def keys(words):
 
 
 class Status:
-    """.resources[name]: its keys, .holders and .waiters: keys of each, with its lease in "lease"."""
+    """.resources[name]: its keys, .holders and .waiters: keys of each, with its lease in "lease";
+    .databases[name]: its keys."""
 
     def __init__(self, lines):
         assert lines[-1] == "end", lines
@@ -120,7 +121,7 @@ class Status:
         self.held, self.waiting, self.draining = (
             int(head[key]) for key in ("held", "waiting", "draining"))
         self.grace = int(head["grace"]) if "grace" in head else None  # milliseconds
-        self.resources = {}
+        self.resources, self.databases = {}, {}
         current = None
         for line in lines[1:-1]:
             assert len(line) < 4096
@@ -128,6 +129,8 @@ class Status:
             if kind == "resource":
                 current = self.resources[name] = keys(words)
                 current["holders"], current["waiters"] = [], []
+            elif kind == "database":
+                self.databases[name] = keys(words)
             else:
                 current[kind + "s"].append({"lease": name, **keys(words)})
 

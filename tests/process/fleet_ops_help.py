@@ -1,0 +1,73 @@
+"""For the tests of what operators see and do in fleet scope."""
+
+from daemon_help import connect_as
+from fleet_help import redis_section
+from lost_help import asked_until
+
+RESOURCES = """
+[semaphore etl]
+scope = fleet
+limit = 2
+[pool gpus]
+scope = fleet
+items = g0 g1 g2
+select = first
+[lock door]
+scope = fleet
+identity = shared
+[semaphore market/*]
+scope = fleet
+limit = 2
+[lock here]
+"""
+
+
+def up(server, *hosts):
+    """All have their sessions; the grace of a new database is cut short."""
+    for host in hosts:
+        asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
+    server.do("HDEL", "{berth}:db", "grace")
+    return hosts
+
+
+def fleet(server, hosts, n=2, text=RESOURCES, **options):
+    return up(server, *hosts(text, n, redis_section(server.url, **options)))
+
+
+def without_deadlines(client):
+    """They come with every renewal."""
+    next_line = client.line
+
+    def line(*args):
+        while (answer := next_line(*args)).startswith("* deadline "):
+            pass
+        return answer
+
+    client.line = line
+    return client
+
+
+def client_of(host, uid=None):
+    return without_deadlines(host.client() if uid is None else connect_as(host, uid))
+
+
+def asks(client, request):
+    """The lease, and the line that tells what became of it: granted, waiting, ..."""
+    answer = client.request(request)
+    while answer.startswith("pending ") or answer.endswith(" position=0"):
+        answer = client.line().removeprefix("* ")
+    return answer.split()[1], answer
+
+
+def gets(client, request):
+    lease, answer = asks(client, request)
+    assert answer.split()[0] in ("ok", "granted"), answer
+    return lease
+
+
+def queues(client, request):
+    lease, answer = asks(client, request)
+    assert answer.split()[0] == "waiting", answer
+    return lease
+
+

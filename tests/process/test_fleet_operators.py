@@ -1,0 +1,323 @@
+"""What operators do to resources and leases of a whole fleet: from any host, seen on all."""
+
+import socket
+import time
+
+import pytest
+
+from daemon_help import code, event, is_quiet, keys, refused, status
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from lost_help import asked_until
+
+pytestmark = needs_redis
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts)
+
+
+def shown(host, name):
+    return status(client_of(host), name).resources[name]
+
+
+def does(client, *lines):
+    for line in lines:
+        assert client.request(line) == "ok", line
+
+
+# ---- resources ----
+
+def test_limit(pair):
+    a, b = pair
+    client = client_of(a)
+    holder = gets(client, "acquire etl")
+    does(client_of(b), "limit etl 1")
+    assert shown(a, "etl").items() >= {
+        "limit": "1", "in_use": "1", "free": "0", "changed": "limit"}.items()
+    waiter = queues(client, "acquire etl")
+    does(client_of(b), "limit etl 2")
+    assert event(client)[:2] == ("granted", waiter)
+    does(client_of(a), "limit etl 0")
+    does(client, f"release {waiter}", f"release {holder}")
+    assert shown(b, "etl")["free"] == "0"
+    does(client_of(b), "reset etl")
+    assert "changed" not in shown(a, "etl")
+    gets(client, "acquire etl:2")
+
+
+def test_pause_and_resume(pair):
+    a, b = pair
+    does(client_of(a), "pause etl reason=new%20disks%25%7c%09")
+    assert shown(b, "etl")["reason"] == "new%20disks%25|%09"
+    client = client_of(b)
+    waiter = queues(client, "acquire etl")
+    assert shown(a, "etl")["paused"] == "1"
+    does(client_of(a), "resume etl")
+    assert event(client)[:2] == ("granted", waiter)
+    assert "paused" not in shown(b, "etl")
+
+
+def test_items(pair):
+    a, b = pair
+    does(client_of(a), "remove gpus g0", "add gpus new", "reserve gpus g1 reason=fan%20noise",
+         "reserve gpus g2")
+    now = shown(b, "gpus")
+    assert now["items"].split(",") == ["g1", "g2", "new"]
+    assert sorted(now["reserved"].split(",")) == ["g1", "g2"]
+    assert now["reserve"] == "g1,fan%20noise"
+    client = client_of(b)
+    lease = gets(client, "acquire gpus")
+    assert shown(a, "gpus")["holders"][0]["units"] == "new"
+    does(client_of(b), "add gpus g1", "reset gpus")
+    now = shown(a, "gpus")
+    assert (now["items"].split(","), now["limit"]) == (["g0", "g1", "g2"], "3")
+    does(client, f"release {lease}")
+
+
+def test_of_an_instance_that_another_host_made(pair):
+    a, b = pair
+    gets(client_of(a), "acquire market/alice")
+    does(client_of(b), "limit market/alice 1")
+    assert shown(a, "market/alice")["limit"] == "1"
+    assert shown(a, "market/bob")["limit"] == "2"
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("limit gpus 1", "kind"), ("limit door 2", "kind"), ("add etl 1", "kind"), ("remove etl 1", "kind"),
+    ("remove gpus none", "unknown"), ("reserve gpus none", "unknown"), ("reserve etl 2", "unknown"),
+    ("pause none", "unknown"), ("limit etl x", "bad-value"), ("add gpus a%20b", "bad-value"),
+])
+def test_refused(pair, line, expected):
+    a, _ = pair
+    assert refused(client_of(a), line) == expected
+    assert "changed" not in shown(a, "gpus")
+
+
+def test_what_kind_means(pair):
+    assert "a%20pool's%20is%20its%20items" in client_of(pair[0]).request("limit gpus 1")
+
+
+def test_admins_alone(pair):
+    a, _ = pair
+    other = client_of(a, 1000)
+    assert refused(other, "pause etl") == "forbidden"
+    assert is_quiet(other)
+
+
+# ---- the connection meanwhile ----
+
+def test_answers_stay_in_order(pair):
+    client = client_of(pair[0])
+    client.send("ping\npause etl reason=x\nstatus etl\nresume etl\nping\nversion\n")
+    assert [client.line(), client.line()] == ["ok", "ok"]
+    lines = [client.line() for _ in range(4)]
+    assert (lines[0].split()[0], keys(lines[2].split())["paused"], lines[3]) == ("ok", "1", "end")
+    assert [client.line(), client.line()] == ["ok", "ok"]
+    assert client.line().startswith("ok version=")
+
+
+def test_half_closed_it_is_answered(pair):
+    a, b = pair
+    client = client_of(a)
+    client.send("pause etl\nping\n")
+    client.socket.shutdown(socket.SHUT_WR)
+    assert [client.line(), client.line(), client.line()] == ["ok", "ok", ""]
+    assert shown(b, "etl")["paused"] == "1"
+
+
+def test_half_closed_its_leases_end_at_once(redis_server, pair):
+    a, _ = pair
+    client, next_one = client_of(a), client_of(a)
+    client.request("acquire here")
+    waiter = next_one.request("acquire here").split()[1]
+    redis_server.stop()
+    client.send("pause etl\n")
+    client.socket.shutdown(socket.SHUT_WR)
+    assert event(next_one)[:2] == ("granted", waiter)
+    redis_server.cont()
+    assert [client.line(), client.line()] == ["ok", ""]
+
+
+def test_events_do_not_wait_for_it(redis_server, pair):
+    a, _ = pair
+    holder, client = client_of(a), client_of(a)
+    lease = holder.request("acquire here").split()[1]
+    waiter = client.request("acquire here").split()[1]
+    redis_server.stop()
+    client.send("pause etl\nping\n")
+    does(holder, f"release {lease}")
+    assert event(client)[:2] == ("granted", waiter)
+    redis_server.cont()
+    assert [client.line(), client.line()] == ["ok", "ok"]
+
+
+def test_nobody_else_waits_and_berthd_stops(redis_server, pair):
+    a, _ = pair
+    parked = [client_of(a) for _ in range(20)]
+    redis_server.stop()
+    for i, client in enumerate(parked):
+        client.send(["pause etl\nping\n", "status\nping\n", "release etl holder=x\n"][i % 3])
+    assert is_quiet(client_of(a))
+    for client in parked[:8]:
+        client.close()
+    assert is_quiet(client_of(a))
+    a.stop()
+    redis_server.cont()
+    assert all(client.ended() for client in parked[8:])
+
+
+def test_no_answer_in_time(redis_server, hosts):
+    a, = fleet(redis_server, hosts, 1, ttl="120s")
+    client = client_of(a)
+    redis_server.stop()
+    begun = time.monotonic()
+    client.send("pause etl\nping\n")
+    assert code(client.line()) == "down"
+    assert 3 < time.monotonic() - begun < 5  # berthctl waits for 5
+    assert client.line() == "ok"
+    redis_server.cont()
+    asked_until(a, lambda now: now.resources["etl"].get("paused") == "1", "etl")  # later, then
+
+
+def test_down(redis_server, pair):
+    a, _ = pair
+    redis_server.kill()
+    asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
+    client = client_of(a)
+    for line in ("pause etl", "release etl holder=x", "release etl item=0", "revoke 0123456789abcdef/1"):
+        answer = client.request(line)
+        assert code(answer) == "down" and "database%20default:%20" in answer
+    process = a.berthctl("pause", "etl")
+    assert process.returncode == 69 and "database default: " in process.stderr
+
+
+# ---- leases of other hosts ----
+
+def key_of(host, name="etl"):
+    """Of its first holder or waiter there, as that host sees it."""
+    now = shown(host, name)
+    return [one["lease"] for one in now["holders"] + now["waiters"]][0]
+
+
+def test_revoke_of_another_host(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    key = key_of(b)
+    session, id = key.split("/")
+    assert (len(session), id, key_of(a)) == (16, lease, lease)
+    assert b.berthctl("revoke", key).returncode == 0
+    assert event(client) == ("revoked", lease, "revoked")
+    does(client, f"release {lease}")
+    asked_until(b, lambda now: now.resources["etl"]["in_use"] == "0", "etl")
+    assert refused(client_of(b), f"revoke {key}") == "lost"
+
+
+def test_drop_of_another_host(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    does(client_of(b), f"drop {key_of(b)}")
+    assert event(client) == ("lost", lease, "dropped")
+
+
+def test_revoke_of_a_waiter(pair):
+    a, b = pair
+    client = client_of(a)
+    gets(client, "acquire door")
+    lease = queues(client, "acquire door")
+    key = shown(b, "door")["waiters"][0]["lease"]
+    does(client_of(b), f"revoke {key}")
+    assert event(client) == ("denied", lease, "cancelled")
+
+
+def test_ones_own_by_its_whole_name(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl")
+    does(client_of(a), f"drop {key_of(b)}")
+    assert event(client) == ("lost", lease, "dropped")
+
+
+def test_admins_of_the_daemon_alone(pair):
+    a, b = pair
+    gets(client_of(a), "acquire etl")
+    other = client_of(b, 1000)
+    assert refused(other, f"revoke {key_of(b)}") == "forbidden"
+    assert shown(b, "etl")["in_use"] == "1"
+
+
+@pytest.mark.parametrize("key, expected", [
+    ("0123456789abcdef/1", "lost"), ("0123456789abcdef/", "bad-value"), ("0123456789abcdeg/1", "bad-value"),
+    ("0123456789abcde/1", "bad-value"), ("/1", "bad-value"), ("0123456789abcdef/1/2", "bad-value"),
+    ("0123456789ABCDEF/1", "bad-value"), ("0123456789abcdef/%20", "bad-value"),
+])
+def test_no_such_lease(pair, key, expected):
+    client = client_of(pair[0])
+    assert refused(client, f"revoke {key}") == expected
+    assert refused(client, f"drop {key}") == expected
+
+
+def test_several_databases_are_asked_in_turn(redis_server, hosts):
+    text = RESOURCES.replace("[lock door]", "[lock door]\nredis = two")
+
+    def section(_):
+        return (redis_section(redis_server.url, prefix="berth")
+                + redis_section(redis_server.url, name="two", prefix="other"))
+
+    a, b = up(redis_server, *hosts(text, 2, section))
+    redis_server.do("HDEL", "{other}:db", "grace")
+    client = client_of(a)
+    lease = gets(client, "acquire door")
+    assert shown(b, "door")["database"] == "two"
+    does(client_of(b), f"drop {key_of(b, 'door')}")
+    assert event(client) == ("lost", lease, "dropped")
+    assert refused(client_of(b), "drop 0123456789abcdef/1") == "lost"
+
+
+# ---- release by name ----
+
+def test_release_by_identity(pair):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire etl holder=job%20one%7c%25")
+    assert refused(client_of(b), "release etl holder=another") == "not-holder"
+    assert refused(client_of(b, 1000), "release etl holder=job%20one%7c%25") == "not-holder"
+    does(client_of(b), "release etl holder=job%20one%7c%25")
+    assert event(client) == ("lost", lease, "released")
+    asked_until(b, lambda now: now.resources["etl"]["in_use"] == "0", "etl")
+    does(client_of(b), "release etl holder=job%20one%7c%25", "release market/x holder=y")
+
+
+def test_release_by_a_shared_identity(pair):
+    a, b = pair
+    client = client_of(a, 1001)
+    lease = gets(client, "acquire door holder=x")
+    assert refused(client_of(b, 1000), "release door holder=x") == "forbidden"
+    assert refused(client_of(b, 1000), "release door holder=y") == "not-holder"
+    does(client_of(b, 1001), "release door holder=x")
+    assert event(client) == ("lost", lease, "released")
+
+
+def test_release_by_item(pair):
+    a, b = pair
+    client = client_of(a, 1001)
+    lease = gets(client, "acquire gpus:2")
+    assert refused(client_of(b, 1000), "release gpus item=g1") == "forbidden"
+    assert refused(client_of(b), "release gpus item=g7") == "unknown"
+    does(client_of(b), "release gpus item=g2")
+    does(client_of(b, 1001), "release gpus item=g1")
+    assert event(client) == ("lost", lease, "dropped")
+    assert refused(client_of(b), "release etl item=2") == "unknown"
+    does(client_of(b), "release etl item=1")
+
+
+def test_release_here_needs_no_database(redis_server, pair):
+    a, _ = pair
+    client = client_of(a)
+    gets(client, "acquire etl holder=x")
+    redis_server.stop()
+    does(client, "release etl holder=x")
+    redis_server.cont()
