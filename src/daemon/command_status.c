@@ -17,7 +17,7 @@
 /* Answers with views that one user's clients have not read yet: the next is made without. */
 enum { MOST_KEPT_BY_USER = 8 };
 
-/* How old the view may be that tells a waiting client its place. */
+/* How old the view may be that tells a waiting client its place; but not older than its request. */
 #define OLD_ENOUGH NANOSECONDS_PER_SECOND
 
 /* Why a database has not said anything: its state, or one of these. */
@@ -252,7 +252,9 @@ static void status_of_lease(struct call *call, const char *text)
     for (size_t i = 0; i < lease->n_claims; i++) {
         names[i] = lease->claims[i].resource->name;
     }
-    begin(call, snapshot_new_of_lease(call->server, lease), lease->n_claims, names, OLD_ENOUGH);
+    nanoseconds waits_for = call->now - lease->asked_at;
+    begin(call, snapshot_new_of_lease(call->server, lease), lease->n_claims, names,
+        waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH);
 }
 
 static bool are_known(struct call *call)

@@ -1,0 +1,320 @@
+"""What status shows of a fleet: everybody's, on every host; and what it costs."""
+
+import contextlib
+import json
+import re
+import time
+
+import pytest
+
+from conftest import read_line
+from daemon_help import is_quiet, refused, resident, status
+from fleet_help import Monitor, clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import RESOURCES, asks, client_of, fleet, gets, queues, up
+from lost_help import asked_until
+
+pytestmark = needs_redis
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts)
+
+
+def shown(host, *names):
+    return status(client_of(host), *names)
+
+
+# ---- what is shown ----
+
+def test_everybody_on_every_host(pair):
+    a, b = pair
+    one, two = client_of(a), client_of(b, 1001)
+    first = gets(one, f"acquire etl gpus:2 holder=a%20b reason=why%20not program=prog pid={a.process.pid}")
+    second = gets(two, "acquire etl")
+    third = queues(two, "acquire etl:2 priority=0 reason=later")
+    of_a, of_b = shown(a), shown(b)
+    for now in (of_a, of_b):
+        etl = now.resources["etl"]
+        assert etl.items() >= {
+            "kind": "semaphore", "scope": "fleet", "database": "default", "limit": "2", "in_use": "2",
+            "free": "0", "waiting": "1"}.items()
+        assert "database_state" not in etl
+        assert now.databases["default"].items() >= {"state": "up", "ttl": "6000", "differing": "0"}.items()
+        assert now.resources["gpus"]["holders"][0]["units"] == "g0,g1"
+        assert now.resources["here"]["scope"] == "host" and "database" not in now.resources["here"]
+    foreign, own = of_b.resources["etl"]["holders"]
+    assert re.fullmatch(f"[0-9a-f]{{16}}/{first}", foreign["lease"])
+    assert foreign.items() >= {
+        "holder": "a%20b", "reason": "why%20not", "program": "prog", "uid": "0",
+        "pid": str(a.process.pid), "units": "0"}.items()
+    assert "bound" not in foreign and int(foreign["age"]) < 20000 and foreign["host"]
+    assert own.items() >= {"lease": second, "bound": "connection", "units": "1", "uid": "1001"}.items()
+    assert of_a.resources["etl"]["holders"][0]["lease"] == first
+    assert of_a.resources["etl"]["holders"][0]["bound"] == "process"
+    assert of_a.resources["etl"]["holders"][0]["token"] == foreign["token"]
+    waiter, = of_a.resources["etl"]["waiters"]
+    assert waiter["lease"].endswith("/" + third)
+    assert waiter.items() >= {"position": "1", "wants": "2", "reason": "later", "uid": "1001"}.items()
+    assert of_b.waiters("etl") == [third]
+    assert (of_a.held, of_a.waiting, of_b.held, of_b.waiting) == (1, 0, 1, 1)
+
+
+def test_instances_of_other_hosts(pair):
+    a, b = pair
+    client = client_of(a)
+    gets(client, "acquire market/alice")
+    now = shown(b)
+    assert list(now.resources) == ["etl", "gpus", "door", "here", "market/alice"]
+    assert now.resources["market/alice"].items() >= {"template": "market/*", "in_use": "1"}.items()
+    assert shown(b, "market/alice").resources["market/alice"]["in_use"] == "1"
+    assert shown(b, "market/bob").resources["market/bob"].items() >= {
+        "limit": "2", "free": "2", "scope": "fleet"}.items()
+    client.close()
+    asked_until(b, lambda now: "market/alice" not in now.resources)
+
+
+def test_of_a_lease(pair):
+    a, b = pair
+    holders = [gets(client_of(a), "acquire etl") for _ in range(2)]
+    ahead, client = client_of(a), client_of(b)
+    queues(ahead, "acquire etl")
+    lease = queues(client, "acquire etl")
+    now = status(client, f"lease={lease}")
+    assert [one["lease"].split("/")[1] for one in now.resources["etl"]["holders"]] == holders
+    assert now.waiters("etl") == [lease]
+    assert now.resources["etl"]["waiters"][0]["position"] == "2"
+    assert now.resources["etl"]["waiting"] == "2"
+    ahead.close()
+    time.sleep(1.1)  # a view that old is not shown any more
+    assert status(client, f"lease={lease}").resources["etl"]["waiters"][0]["position"] == "1"
+
+
+def test_few_holders_of_a_lease(redis_server, hosts):
+    a, = fleet(redis_server, hosts, 1, RESOURCES.replace("limit = 2", "limit = 20"))
+    client = client_of(a)
+    for _ in range(20):
+        gets(client, "acquire etl")
+    lease = queues(client, "acquire etl:3")
+    queues(client, "acquire etl:2")
+    now = status(client, f"lease={lease}")
+    assert (len(now.holders("etl")), now.waiters("etl")) == (8, [lease])
+    assert len(shown(a, "etl").holders("etl")) == 20
+
+
+def test_units_are_ranges(redis_server, hosts):
+    a, b = fleet(redis_server, hosts, 2, RESOURCES.replace("limit = 2", "limit = 100000"))
+    client = client_of(a)
+    one = gets(client, "acquire etl")
+    gets(client, "acquire etl:400")
+    client.request(f"release {one}")
+    gets(client, "acquire etl:2")
+    assert [holder["units"] for holder in shown(b, "etl").resources["etl"]["holders"]] == [
+        "1-400", "0,401"]
+
+
+# ---- where a database does not say anything ----
+
+def test_down(redis_server, pair):
+    a, b = pair
+    client = client_of(a)
+    held = gets(client, "acquire etl")
+    gets(client_of(b), "acquire etl")
+    waits = queues(client, "acquire etl")
+    redis_server.kill()
+    now = asked_until(a, lambda now: now.databases["default"]["state"] == "down")
+    assert now.databases["default"]["why"]
+    etl = now.resources["etl"]
+    assert etl.items() >= {
+        "database": "default", "database_state": "down", "scope": "fleet", "in_use": "1", "free": "0",
+        "waiting": "1"}.items()
+    assert (now.holders("etl"), now.waiters("etl")) == ([held], [waits])
+    assert now.resources["gpus"]["free"] == "0"
+    assert now.resources["here"]["free"] == "1"
+    assert status(client, f"lease={waits}").waiters("etl") == [waits]
+    text = a.berthctl("status").stdout
+    assert "database down" in text and "why: " in text
+
+
+def test_silent(redis_server, hosts):
+    a, = fleet(redis_server, hosts, 1, ttl="120s")
+    client, lease = client_of(a), client_of(a)
+    gets(lease, "acquire etl")
+    redis_server.stop()
+    begun = time.monotonic()
+    now = status(client)
+    assert 3 < time.monotonic() - begun < 5
+    assert now.resources["etl"].items() >= {"database_state": "silent", "in_use": "1"}.items()
+    redis_server.cont()
+    assert "database_state" not in shown(a).resources["etl"]
+
+
+def test_never_connected(directory, hosts):
+    a, = hosts(RESOURCES, 1, redis_section(f"unix://{directory}/nothing"))
+    now = asked_until(a, lambda now: now.databases["default"]["state"] == "down")
+    assert now.resources["etl"]["database_state"] == "down"
+    assert "server" not in now.databases["default"]
+
+
+def test_differing_definitions(redis_server, hosts):
+    a, = fleet(redis_server, hosts, 1)
+    b, = hosts(RESOURCES.replace("items = g0 g1 g2", "items = g0 g1"), 1, redis_section(redis_server.url))
+    now = asked_until(b, lambda now: now.databases["default"]["differing"] == "1")
+    assert now.databases["default"]["state"] == "up"
+    assert "differing: 1 definition" in b.berthctl("status").stdout
+    assert "differing:" not in a.berthctl("status").stdout
+
+
+# ---- what another host may have written ----
+
+# INFO of a record: what only berthd understands.
+REWRITE = """
+local record = cmsgpack.unpack(redis.call('HGET', ARGV[1], ARGV[2]))
+assert(string.find(record[8], 'pid='))
+record[8] = ARGV[3] .. ' pid='
+return redis.call('HSET', ARGV[1], ARGV[2], cmsgpack.pack(record))
+"""
+
+
+def test_hostile_leases(redis_server, pair):
+    a, b = pair
+    gets(client_of(a), "acquire etl holder=x")
+    client = client_of(b)
+    key, = redis_server.do("HKEYS", "{berth}:leases")
+    for nasty in ("pid=-1 uid=0 program=%1b[2J reason=%0Aend", "pid=1 reason=" + "x" * 5000, "", "=", "pid",
+                  "pid=99999999999 at=-5 program=%zz reason=%", "\x1b[2J\r\nend\r\n", "\xff end"):
+        redis_server.do("EVAL", REWRITE, 0, "{berth}:leases", key, nasty)
+        lines = client.lines("status etl")
+        assert [line.split()[0] for line in lines] == ["ok", "database", "resource", "holder", "end"]
+        assert all(re.fullmatch(r"[!-~ ]{1,4095}", line) for line in lines)
+        for command in (["status"], ["status", "--json"]):
+            text = b.berthctl(*command)
+            assert text.returncode == 0 and not re.search(r"[^\n -~]", text.stdout)
+    assert is_quiet(client)
+
+
+# ---- berthctl, berth ----
+
+def test_berthctl(pair):
+    a, b = pair
+    gets(client_of(a), "acquire etl program=x%1b[2J")
+    text = b.berthctl("status").stdout
+    assert re.search(r"^NAME +KIND +SCOPE +LIMIT", text, re.M)
+    assert re.search(r"^etl +semaphore +fleet +2 +1 +1 +0$", text, re.M)
+    assert re.search(r"^here +lock +host", text, re.M)
+    assert re.search(r"^DATABASE +STATE +TTL.* SERVER$", text, re.M)
+    assert re.search(r"^default +up +6s", text, re.M)
+    assert "\x1b" not in text and "x\\x1b[2J" in text
+    whole = json.loads(b.berthctl("status", "--json").stdout)
+    database, = whole["databases"]
+    assert (database["name"], database["state"], database["ttl_ms"]) == ("default", "up", 6000)
+    etl, *_ = whole["resources"]
+    assert (etl["scope"], etl["database"], etl["database_state"]) == ("fleet", "default", None)
+    assert etl["holders"][0]["host"] and "/" in etl["holders"][0]["lease"]
+
+
+def test_without_databases_nothing_is_said(berthd, berthctl):
+    berthd("[lock here]\n")
+    text = berthctl("status").stdout
+    assert "SCOPE" not in text and "DATABASE" not in text
+    assert json.loads(berthctl("status", "--json").stdout)["databases"] == []
+
+
+def test_who_waits_is_told_the_host(pair):
+    a, b = pair
+    gets(client_of(a), "acquire door program=etl")
+    process = b.berth.start("run", "door", "--", "true")
+    line = read_line(process.stderr)
+    assert re.fullmatch(r"berth: waiting for door \(held by pid \d+ etl on \S+, uid 0, for \d+s\): "
+                        r"place 1 in the queue", line)
+
+
+# ---- what it costs ----
+
+def calls(host):
+    return int(shown(host, "etl").databases["default"]["calls"])
+
+
+def test_many_ask_the_database_once(redis_server, pair):
+    """While one is being answered, all others wait for one more."""
+    a, _ = pair
+    clients = [client_of(a) for _ in range(60)]
+    redis_server.stop()
+    for client in clients:
+        client.send("status etl\n")
+    assert is_quiet(client_of(a))  # all are parked
+    with contextlib.ExitStack() as stack:
+        redis_server.cont()
+        monitor = stack.enter_context(Monitor(redis_server))
+        for client in clients:
+            while client.line() != "end":
+                pass
+        shown(a, "etl")  # the last
+        n = 0
+        while (command := monitor.command(0)) is not None:
+            n += command[0] != "lua" and command[1][0].lower().startswith("eval")
+    assert n < 12
+
+
+def test_the_first_of_many_goes(redis_server, pair):
+    """It is on its behalf that the database was asked."""
+    a, _ = pair
+    clients = [client_of(a) for _ in range(3)]
+    redis_server.stop()
+    for client in clients:
+        client.send("status etl\n")
+        assert is_quiet(client_of(a))
+    clients[0].close()
+    assert is_quiet(client_of(a))
+    redis_server.cont()
+    for client in clients[1:]:
+        line = client.line()
+        assert line.startswith("ok ")
+        while line != "end":
+            assert "database_state" not in line
+            line = client.line()
+
+
+def test_a_status_sees_what_was_done_before_it(pair):
+    a, b = pair
+    busy = [client_of(a) for _ in range(20)]
+    changes = client_of(b)
+    for i in range(30):
+        for client in busy:
+            client.send("status etl\n")
+        assert changes.request(f"limit etl {i % 3}") == "ok"
+        assert shown(a, "etl").resources["etl"]["limit"] == str(i % 3)
+        for client in busy:
+            while client.line() != "end":
+                pass
+
+
+def test_slow_readers_share_the_memory(redis_server, hosts):
+    """Answers that nobody reads keep what the database has said; of one user, few of them."""
+    a, = fleet(redis_server, hosts, 1, RESOURCES.replace("limit = 2", "limit = 4000"))
+    holders = [client_of(a) for _ in range(10)]
+    for client in holders:
+        for _ in range(100):
+            client.send(f"acquire etl reason={'x' * 250}\n")
+        for _ in range(100):
+            line = ""
+            while not line.startswith("* granted "):
+                line = client.line()
+    assert len(shown(a, "etl").holders("etl")) == 1000
+    before = resident(a)
+    readers = []
+    for _ in range(60):
+        reader = client_of(a)
+        reader.send("status etl\n" * 3)
+        assert reader.line().startswith("ok ")
+        readers.append(reader)
+    assert resident(a) - before < 40 << 20
+    for reader in readers:
+        states = {}
+        for _ in range(3):
+            line = ""
+            while line != "end":
+                line = reader.line()
+                if line.startswith("resource "):
+                    states["database_state=busy" in line] = True
+    assert "database_state" not in shown(a, "etl").resources["etl"]
