@@ -160,8 +160,8 @@ void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
     if (lease_is_away(lease)) {
         text_add_key(out, "away", "1");
     }
-    if (lease_until(lease) != NEVER) {
-        add_milliseconds(out, "left", lease_until(lease) - now);
+    if (lease_own_until(lease) != NEVER) {
+        add_milliseconds(out, "left", lease_own_until(lease) - now);
     }
     if (lease->stopping != OUTCOME_OK) {
         text_add_key(
