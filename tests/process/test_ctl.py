@@ -387,7 +387,7 @@ def test_holders_and_waiters(daemon, ok, status):
     assert etl["holders"] == [{
         "lease": lease, "units": [0, 1], "units_cut": False, "pid": own, "uid": os.geteuid(),
         "token": etl["holders"][0]["token"], "user": pwd.getpwuid(os.geteuid()).pw_name,
-        "program": "etl-load", "reason": "weekly load", "holder": "job 12",
+        "host": None, "program": "etl-load", "reason": "weekly load", "holder": "job 12",
         "age_ms": etl["holders"][0]["age_ms"], "bound": "process", "away": False,
         "left_ms": None, "stopping": None}]
     assert int(etl["holders"][0]["token"]) > 0

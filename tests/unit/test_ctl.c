@@ -319,6 +319,10 @@ Test(status, nonsense)
         "resource a kind=lock paused=1 reason=%0",
         "resource a kind=lock reserve=0",
         "resource a kind=lock reserve=0,%zz",
+        "database",
+        "database a",
+        "database %zz state=up",
+        "database a state=up ttl=-1",
     };
     for (size_t i = 0; i < N(lines); i++) {
         struct status status = STATUS_INIT;
@@ -459,6 +463,39 @@ Test(table, draining_host)
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n");
 }
 
+/* Several hosts, one of which is this. */
+static const char *const of_a_fleet[] = {
+    "ok draining=0 held=1 waiting=0",
+    "database default state=up ttl=30000 grace=41000 good=24950 incarnation=3 differing=2 calls=1042"
+    " server=10.0.0.7:6379 version=7.0.15 warning=no%20min-replicas%1b[2J new_key=1",
+    "database b state=down ttl=6000 incarnation=0 differing=0 calls=0 why=refused%0aroot",
+    "resource etl kind=semaphore scope=fleet database=default limit=2 in_use=2 free=0 waiting=0",
+    "holder 3f9k units=0 token=7 age=1000 pid=7 uid=0 host=db1 bound=process",
+    "holder 0123456789abcdef/3f9k units=1 token=8 age=1000 pid=7 uid=0 host=db%1b3",
+    "resource far kind=lock scope=fleet database=b database_state=down limit=1 in_use=0 free=0 waiting=0",
+    "resource here kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
+    "end",
+};
+
+Test(table, fleet)
+{
+    expect_table(of_a_fleet, N(of_a_fleet), &(struct table_style){0},
+        "NAME  KIND       SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
+        "etl   semaphore  fleet      2     2     0     0\n"
+        "  PLACE  UNITS  AGE  PID  HOST     USER   LEASE\n"
+        "  held   0       1s    7  db1      alice  3f9k\n"
+        "  held   1       1s    7  db\\x1b3  0      0123456789abcdef/3f9k\n"
+        "far   lock       fleet      1     0     0     0  database down\n"
+        "here  lock       host       1     0     1     0\n"
+        "\n"
+        "DATABASE  STATE  TTL  GOOD FOR  GRACE  REDIS   SERVER\n"
+        "default   up     30s       24s    41s  7.0.15  10.0.0.7:6379\n"
+        "  warning: no min-replicas\\x1b[2J\n"
+        "  differing: 2 definitions of this host's file are not the fleet's\n"
+        "b         down    6s\n"
+        "  why: refused\\x0aroot\n");
+}
+
 /* How leases end: bound to what, how soon, being stopped, without a client. */
 static const char *const lives[] = {
     "ok draining=0 held=4 waiting=1 grace=8999",
@@ -557,7 +594,8 @@ Test(json, whole)
     char *json = json_of(whole, N(whole));
     cr_expect_str_eq(json,
         "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"resources\":["
-        "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"limit\":3,\"in_use\":3,"
+        "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
+        "\"database_state\":null,\"limit\":3,\"in_use\":3,"
         "\"free\":0,\"cooling\":1,\"waiting\":2,\"paused\":true,"
         "\"pause_reason\":\"driver upgrade\",\"changed\":[\"limit\",\"items\"],"
         "\"template\":null,\"removed\":false,"
@@ -566,29 +604,60 @@ Test(json, whole)
         "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
         "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9k\",\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false,"
-        "\"token\":\"9007199254740993\",\"pid\":4711,\"uid\":1000,\"user\":null,"
+        "\"token\":\"9007199254740993\",\"pid\":4711,\"uid\":1000,\"user\":null,\"host\":null,"
         "\"program\":\"train\",\"reason\":\"weekly load\",\"holder\":\"job-12\","
         "\"age_ms\":123456,\"bound\":\"process\",\"away\":false,\"left_ms\":null,"
         "\"stopping\":null}],"
         "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"pid\":4712,\"uid\":1000,"
-        "\"user\":null,\"program\":null,\"reason\":null,\"holder\":null,\"priority\":-5,"
+        "\"user\":null,\"host\":null,\"program\":null,\"reason\":null,\"holder\":null,"
+        "\"priority\":-5,"
         "\"blocked\":\"quota\",\"age_ms\":61000,\"away\":false},"
         "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"pid\":4713,\"uid\":1001,"
-        "\"user\":null,\"program\":\"\\u001B[2J\",\"reason\":null,\"holder\":null,"
+        "\"user\":null,\"host\":null,\"program\":\"\\u001B[2J\",\"reason\":null,\"holder\":null,"
         "\"priority\":0,\"blocked\":null,\"age_ms\":1000,\"away\":false}]},"
-        "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\",\"limit\":5,"
+        "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\","
+        "\"database\":null,\"database_state\":null,\"limit\":5,"
         "\"in_use\":7,\"free\":0,\"cooling\":0,\"waiting\":0,\"paused\":false,"
         "\"pause_reason\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
         "\"holders\":[{\"lease\":\"3f9p\",\"units\":[0,1,2,3,5],\"units_cut\":true,"
-        "\"token\":\"7\",\"pid\":1,\"uid\":0,\"user\":null,\"program\":null,\"reason\":null,"
+        "\"token\":\"7\",\"pid\":1,\"uid\":0,\"user\":null,\"host\":null,\"program\":null,"
+        "\"reason\":null,"
         "\"holder\":null,\"age_ms\":0,\"bound\":null,\"away\":false,\"left_ms\":null,"
         "\"stopping\":null}],\"waiters\":[]},"
-        "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"limit\":0,\"in_use\":0,"
+        "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
+        "\"database_state\":null,\"limit\":0,\"in_use\":0,"
         "\"free\":0,\"cooling\":0,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
         "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
-        "\"holders\":[],\"waiters\":[]}]}\n");
+        "\"holders\":[],\"waiters\":[]}],\"databases\":[]}\n");
+    free(json);
+}
+
+Test(json, fleet)
+{
+    char *json = json_of(of_a_fleet, N(of_a_fleet));
+    static const char *const parts[] = {
+        "\"scope\":\"fleet\",\"database\":\"default\",\"database_state\":null,",
+        "\"lease\":\"3f9k\"",
+        "\"host\":\"db1\"",
+        "\"lease\":\"0123456789abcdef/3f9k\"",
+        "\"host\":\"db\\u001B3\"",
+        "\"database\":\"b\",\"database_state\":\"down\",",
+        "\"scope\":\"host\",\"database\":null,",
+        "\"databases\":[{\"name\":\"default\",\"state\":\"up\",\"why\":null,"
+        "\"server\":\"10.0.0.7:6379\",\"redis_version\":\"7.0.15\","
+        "\"warning\":\"no min-replicas\\u001B[2J\",\"ttl_ms\":30000,\"grace_ms\":41000,"
+        "\"good_ms\":24950,\"incarnation\":3,\"differing\":2,\"calls\":1042},"
+        "{\"name\":\"b\",\"state\":\"down\",\"why\":\"refused\\nroot\",\"server\":null,"
+        "\"redis_version\":null,\"warning\":null,\"ttl_ms\":6000,\"grace_ms\":null,"
+        "\"good_ms\":null,\"incarnation\":0,\"differing\":0,\"calls\":0}]}\n",
+    };
+    const char *at = json;
+    for (size_t i = 0; i < N(parts); i++) {
+        at = strstr(at, parts[i]);
+        cr_assert(at, "%s\n%s", parts[i], json);
+    }
     free(json);
 }
 

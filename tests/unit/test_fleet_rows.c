@@ -1,0 +1,404 @@
+/* test_fleet_rows.c - rows of a database as lines of `status`: what is right is shown as it is, and
+ * whatever else other hosts may have written harms neither the line nor who reads it. */
+#include "daemon/fleet_lines.h"
+#include "daemon/fleet_rows.h"
+#include "wire/protocol.h"
+#include "wire/text.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+#define ELSEWHERE "0123456789abcdef/"
+#define HERE "fedcba9876543210/"
+
+static struct text text;
+
+/* Fields of one row, in words. */
+#define ROW(...) add_row((const char *const[]){__VA_ARGS__, NULL})
+static void add_row(const char *const fields[])
+{
+    for (; *fields; fields++) {
+        text_add_bytes(&text, *fields, strlen(*fields) + 1);
+    }
+    text_add(&text, "\n");
+}
+
+static struct fleet_rows *rows_of(void)
+{
+    return fleet_rows_new(&text);
+}
+
+static void add_etl(void)
+{
+    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
+    ROW("holder", "etl", ELSEWHERE "3f9k", "11", "0", "7", "job%2012",
+        "pid=77 program=load reason=a%20b at=1000", "2", "90", "0,1", "db1");
+    ROW("holder", "etl", HERE "1", "12", "0", "1000", "", "pid=5 at=1000", "1", "91", "3", "db2");
+    ROW("waiter", "etl", ELSEWHERE "3f9m", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1");
+}
+
+/* ---- a world of one lease, which is this host's ---- */
+
+static struct core *core;
+static struct client client;
+static struct effects effects;
+static struct definition definition = {
+    .name = (char *)"etl",
+    .limit = 4,
+    .max_hold = NEVER,
+    .max_waiters = 10,
+    .max_units_per_user = UNBOUNDED,
+};
+
+static void begin(void)
+{
+    const struct core_options options = {.first_id = 1, .first_token = 1};
+    const struct user_bounds bounds = {100, 100, 100, 100};
+    const struct ask ask = {.wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER};
+    const char *about;
+    struct lease *lease;
+    core = core_new(&options);
+    core_define(core, &definition, 1, &bounds, 0, &effects, &about);
+    core_client_init(core, &client, 1000);
+    cr_assert_eq(core_acquire(core, &client, &ask, 5 * NANOSECONDS_PER_SECOND, &effects, &lease,
+                     &about), OUTCOME_OK);
+    cr_assert_eq(lease->id, 1);
+}
+
+static void end(void)
+{
+    text_deinit(&text);
+    core_client_deinit(core, &client, 0, &effects);
+    effects_clear(&effects);
+    core_free(core);
+}
+
+TestSuite(fleet_rows, .init = begin, .fini = end);
+
+static struct fleet_scene scene(void)
+{
+    return (struct fleet_scene){
+        .core = core,
+        .database = "default",
+        .session = "fedcba9876543210",
+        .now = 7 * NANOSECONDS_PER_SECOND,
+        .wall_now = 1010 * NANOSECONDS_PER_SECOND,
+    };
+}
+
+/* All lines of all resources; freed by the caller. */
+static char *lines_of(const struct fleet_rows *rows)
+{
+    const struct fleet_scene there = scene();
+    struct text out = TEXT_INIT;
+    text_add(&out, "");
+    for (size_t i = 0; i < rows->n_resources; i++) {
+        const struct fleet_resource *resource = &rows->resources[i];
+        fleet_describe_resource(&out, rows, resource, &there);
+        for (size_t row = resource->row + 1; row < resource->end; row++) {
+            fleet_describe_lease(&out, rows, resource, row, &there);
+        }
+    }
+    return text_take(&out);
+}
+
+/* Every line could be one of the protocol. */
+static void expect_sound(const char *lines)
+{
+    while (*lines) {
+        size_t n = strcspn(lines, "\n");
+        cr_assert_eq(lines[n], '\n');
+        cr_assert_lt(n + 1, LINE_BYTES);
+        cr_assert(strncmp(lines, "resource ", 9) == 0 || strncmp(lines, "holder ", 7) == 0 ||
+                strncmp(lines, "waiter ", 7) == 0, "%s", lines);
+        for (size_t i = 0; i < n; i++) {
+            cr_assert(lines[i] >= ' ' && lines[i] <= '~', "%s", lines);
+            cr_assert(lines[i] != ' ' || lines[i + 1] != ' ', "%s", lines);
+        }
+        lines += n + 1;
+    }
+}
+
+static void expect_lines(const char *expected)
+{
+    struct fleet_rows *rows = rows_of();
+    char *lines = lines_of(rows);
+    expect_sound(lines);
+    cr_expect_str_eq(lines, expected);
+    free(lines);
+    fleet_rows_free(rows);
+}
+
+/* ---- what is right ---- */
+
+Test(fleet_rows, lines)
+{
+    add_etl();
+    expect_lines(
+        "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 waiting=1\n"
+        "holder " ELSEWHERE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
+        " holder=job%2012 program=load reason=a%20b\n"
+        "holder 1 units=3 token=91 bound=connection age=2000 pid=5 uid=1000 host=db2\n"
+        "waiter " ELSEWHERE "3f9m position=1 wants=2 priority=-5 age=5000 pid=78 uid=7 host=db1\n");
+}
+
+Test(fleet_rows, pool)
+{
+    ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
+        "b, c:d,too%20hot,%20they%20say");
+    ROW("holder", "g", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
+    expect_lines(
+        "resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 waiting=0 cooling=1"
+        " paused=1 reason=new%20fan changed=items items=a,b,c:d reserved=b,c:d"
+        " reserve=c:d,too%20hot,%20they%20say\n"
+        "holder " ELSEWHERE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
+}
+
+Test(fleet_rows, template)
+{
+    ROW("resource", "market/a", "lock", "1", "0", "1", "0", "0", "0", "", "market/*", "limit", "", "0,");
+    expect_lines("resource market/a kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
+                 " waiting=0 template=market/* changed=limit reserved=0\n");
+}
+
+Test(fleet_rows, found_by_name)
+{
+    ROW("resource", "b", "lock", "1", "0", "1", "0", "0", "0", "", "b", "", "", "");
+    add_etl();
+    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
+    ROW("session", "0123456789abcdef", "db1", "20000", "3");
+    struct fleet_rows *rows = rows_of();
+    cr_assert_eq(rows->n_resources, 3);
+    cr_expect_str_eq(fleet_rows_find(rows, "a")->name, "a");
+    cr_expect_str_eq(fleet_rows_find(rows, "etl")->name, "etl");
+    cr_expect_eq(fleet_rows_find(rows, "etl")->end - fleet_rows_find(rows, "etl")->row, 4);
+    cr_expect_null(fleet_rows_find(rows, "c"));
+    fleet_rows_free(rows);
+}
+
+Test(fleet_rows, runs_of_slots)
+{
+    static const struct {
+        const char *units, *shown;
+    } all[] = {
+        {"0", "0"}, {"0,1", "0-1"}, {"0,2", "0,2"}, {"7,8,9,11,12,14", "7-9,11-12,14"}, {"3,2,1", "3,2,1"},
+        {"", ""}, {",,", ""}, {"x,1,-1,2", "1-2"}, {"99999999999999999999,5", "5"}, {"1,1", "1,1"},
+    };
+    for (size_t i = 0; i < N(all); i++) {
+        char expected[64];
+        ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
+        ROW("holder", "etl", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", all[i].units, "h");
+        struct fleet_rows *rows = rows_of();
+        char *lines = lines_of(rows);
+        snprintf(expected, sizeof expected, " units=%s token=", all[i].shown);
+        cr_expect(strstr(lines, expected), "%s: %s", all[i].units, lines);
+        free(lines);
+        fleet_rows_free(rows);
+    }
+}
+
+/* ---- who is in the way ---- */
+
+Test(fleet_rows, holder_of_a_unit_or_an_identity)
+{
+    add_etl();
+    struct fleet_rows *rows = rows_of();
+    const struct fleet_resource *etl = fleet_rows_find(rows, "etl");
+    struct fleet_holder found;
+    cr_assert(fleet_find_holder(rows, etl, "1", NULL, &found));
+    cr_expect_str_eq(found.key, ELSEWHERE "3f9k");
+    cr_expect_eq(found.uid, 7);
+    cr_assert(fleet_find_holder(rows, etl, NULL, "job 12", &found));
+    cr_expect_str_eq(found.key, ELSEWHERE "3f9k");
+    cr_expect_not(fleet_find_holder(rows, etl, "2", NULL, &found));
+    cr_expect_not(fleet_find_holder(rows, etl, NULL, "job%2012", &found));
+    cr_expect(fleet_has_unit(rows, etl, "3"));
+    cr_expect_not(fleet_has_unit(rows, etl, "4"));
+    cr_expect_not(fleet_has_unit(rows, etl, "x"));
+    cr_expect_eq(fleet_in_use(rows, etl), 3);
+    fleet_rows_free(rows);
+}
+
+Test(fleet_rows, keys)
+{
+    static const char *const wrong[] = {"", "/", "1", "0123456789abcdef", "0123456789abcdef/",
+        "0123456789abcde/1", "0123456789abcdef0/1", "0123456789abcdeF/1", "0123456789abcdef/1/1",
+        "0123456789abcdef/ 1", " 0123456789abcdef/1", "0123456789abcdef/01"};
+    uint64_t id = 0;
+    for (size_t i = 0; i < N(wrong); i++) {
+        cr_expect_not(fleet_key_parse(wrong[i], &id), "%s", wrong[i]);
+    }
+    cr_expect(fleet_key_parse("0123456789abcdef/1z", &id));
+    cr_expect_eq(id, 63);
+}
+
+/* ---- what is not right ---- */
+
+Test(fleet_rows, of_no_resource)
+{
+    ROW("holder", "etl", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    expect_lines("");
+}
+
+Test(fleet_rows, of_another_resource)
+{
+    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
+    ROW("holder", "b", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    ROW("holder", "a", "nonsense/1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    ROW("holder", "a", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0"); /* too short */
+    ROW("end");
+    expect_lines("resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
+}
+
+/* Their leases go with them, not to the resource before. */
+Test(fleet_rows, unsound_resources)
+{
+    static const char *const values[][14] = {
+        {"resource", "", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a b", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a\nend\n", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a", "thing", "1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a", "lock", "-1", "0", "1", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a", "lock", "1", "1e3", "1", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a", "lock", "1", "0", "99999999999", "0", "0", "0", "", "a", "", "", ""},
+        {"resource", "a", "lock", "1", "0", "1", "0", "0", "2", "", "a", "", "", ""},
+    };
+    for (size_t i = 0; i < N(values); i++) {
+        ROW("resource", "first", "lock", "1", "0", "1", "0", "0", "0", "", "first", "", "", "");
+        for (size_t j = 0; j < 14; j++) {
+            text_add_bytes(&text, values[i][j], strlen(values[i][j]) + 1);
+        }
+        text_add(&text, "\n");
+        ROW("holder", "first", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+        expect_lines("resource first kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
+                     " waiting=0\n");
+    }
+}
+
+Test(fleet_rows, said_twice)
+{
+    ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
+    ROW("resource", "a", "lock", "1", "1", "0", "0", "0", "0", "", "a", "", "", "");
+    expect_lines("resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
+}
+
+/* Whatever stands in any field, short or endless, the lines are lines. */
+Test(fleet_rows, hostile_fields)
+{
+    static char endless[20001], items[20001], pairs[20001];
+    memset(endless, 'x', sizeof endless - 1);
+    for (size_t i = 0; i + 2 < sizeof items; i += 2) {
+        memcpy(items + i, "7,", 2);
+    }
+    for (size_t i = 0; i + 8 < sizeof pairs; i += 8) {
+        memcpy(pairs + i, "a,%20%0A ", 8);
+        pairs[i + 7] = ' ';
+    }
+    const char *const nasty[] = {"", " ", "\n", "\nend\n", "end\r\n* lost", "\x1b[2J", "%", "%0", "%00",
+        "%0a%1b%25", "=", "pid==", "a=b c=d", "pid=1  uid=2", "at=99999999999999999999 pid=-1", "\xff\xfe",
+        endless, items, pairs, "0,0,0", "-1", "9223372036854775808", "18446744073709551616", "../..", "*",
+        "reason=%0aend", "program=\xe2\x80\xae"};
+    static const char *const resource[] = {
+        "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d"};
+    static const char *const leases[][12] = {
+        {"holder", "etl", ELSEWHERE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2", "90",
+            "0,1", "db1"},
+        {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1", ""},
+    };
+    for (size_t field = 1; field < 14; field++) {
+        for (size_t i = 0; i < N(nasty); i++) {
+            for (size_t j = 0; j < 14; j++) {
+                const char *value = j == field ? nasty[i] : resource[j];
+                text_add_bytes(&text, value, strlen(value) + 1);
+            }
+            text_add(&text, "\n");
+            for (size_t lease = 0; lease < N(leases); lease++) {
+                for (size_t j = 0; j < 12; j++) {
+                    const char *value = j == field ? nasty[i] : leases[lease][j];
+                    text_add_bytes(&text, value, strlen(value) + 1);
+                }
+                text_add(&text, "\n");
+            }
+            struct fleet_rows *rows = rows_of();
+            char *lines = lines_of(rows);
+            struct fleet_holder found;
+            expect_sound(lines);
+            for (size_t k = 0; k < rows->n_resources; k++) {
+                fleet_find_holder(rows, &rows->resources[k], "0", NULL, &found);
+                fleet_find_holder(rows, &rows->resources[k], NULL, "job", &found);
+                fleet_has_unit(rows, &rows->resources[k], "a");
+            }
+            free(lines);
+            fleet_rows_free(rows);
+        }
+    }
+}
+
+/* All lists at once as long as they may be: still a line. */
+Test(fleet_rows, longest_lines)
+{
+    static char items[65000], reserved[65000], reason[3 * REASON_BYTES + 1];
+    char name[NAME_BYTES + 1], item[ITEM_BYTES + 1], template[NAME_BYTES + 1];
+    char holder[3 * HOLDER_BYTES + 1], info[3 * REASON_BYTES + 3 * PROGRAM_BYTES + 64];
+    struct text list = TEXT_INIT, pairs = TEXT_INIT;
+    memset(name, 'n', NAME_BYTES);
+    name[NAME_BYTES] = '\0';
+    memset(template, 't', NAME_BYTES);
+    strcpy(template + NAME_BYTES - 2, "/*");
+    for (size_t i = 0; i < REASON_BYTES; i++) {
+        memcpy(reason + 3 * i, "%01", 4);
+    }
+    for (size_t i = 0; i < HOLDER_BYTES; i++) {
+        memcpy(holder + 3 * i, "%01", 4);
+    }
+    snprintf(info, sizeof info, "pid=2147483647 program=%.*s reason=%s at=1", 3 * PROGRAM_BYTES, reason,
+        reason);
+    memset(item, 'i', ITEM_BYTES);
+    item[ITEM_BYTES] = '\0';
+    for (int i = 0; i < 60; i++) {
+        text_add_format(&list, "%s%s", i > 0 ? "," : "", item);
+        text_add_format(&pairs, "%s%s,%s", i > 0 ? " " : "", item, reason);
+    }
+    snprintf(items, sizeof items, "%s", list.bytes);
+    snprintf(reserved, sizeof reserved, "%s", pairs.bytes);
+    text_deinit(&list);
+    text_deinit(&pairs);
+    ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647", "2147483647", "1",
+        reason, template, "limit", items, reserved);
+    ROW("holder", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
+        "9223372036854775807", items, reason);
+    ROW("waiter", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info, "2147483647",
+        "2147483647", reason);
+    struct fleet_rows *rows = rows_of();
+    char *lines = lines_of(rows);
+    expect_sound(lines);
+    cr_expect(strstr(lines, ",..."));
+    size_t n = 0;
+    for (const char *c = lines; *c; c++) {
+        n += *c == '\n';
+    }
+    cr_expect_eq(n, 3);
+    free(lines);
+    fleet_rows_free(rows);
+}
+
+/* Cut off anywhere, it is read as far as it goes. */
+Test(fleet_rows, cut_off)
+{
+    add_etl();
+    char *whole = text.bytes;
+    size_t length = text.length;
+    text = (struct text)TEXT_INIT;
+    for (size_t n = 0; n <= length; n++) {
+        text_add_bytes(&text, whole, n);
+        struct fleet_rows *rows = rows_of();
+        char *lines = lines_of(rows);
+        expect_sound(lines);
+        free(lines);
+        fleet_rows_free(rows);
+    }
+    free(whole);
+}
