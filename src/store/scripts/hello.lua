@@ -44,7 +44,8 @@ local function begin()
     local session = session_of(ME)
     local is_new = not session
     if session and session.incarnation >= INCARNATION then -- late, or it does not know how far it was
-        return answer('ok', text_of(session.incarnation), db.ttl, '0', 0)
+        -- Never the number that it came with: it would take that for begun.
+        return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0)
     elseif is_new then
         session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), incarnation = 0}
         sessions[ME] = session
