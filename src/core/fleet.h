@@ -13,17 +13,19 @@
 #include "core/core.h"
 
 /* The database has granted it: it has these units. `remembered->claims` (in the lease's order) have
- * tokens and units; ticket as given. False, and nothing is changed, if it cannot be true (other
- * resources or counts than asked for): peer input. */
+ * tokens and units; ticket as given. False, and nothing is changed, if it cannot be true (it was
+ * not asked for, other resources or counts, units that this host holds already): peer input. Of one
+ * that is held it may be said again; one that was reclaimed learns its tokens so. */
 bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     const struct remembered_claim claims[], nanoseconds now, struct effects *effects);
-/* It waits there, in that place. */
+/* It waits there, in that place (0: not known). Denied if it did not want to. */
 void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, uint32_t position,
     struct effects *effects);
 /* It does not want it: a waiting lease is denied. */
 void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
-/* A held lease is not its any more: the job is stopped (or told so), `why` OUTCOME_LOST. */
+/* A held lease is not its any more: the job is stopped (or told so), `why` OUTCOME_LOST. Nothing
+ * comes of it for one that waits, or that is being stopped. */
 void core_fleet_lost(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 

@@ -1,0 +1,62 @@
+/* answers_internal.h - the one world of a run of answers.c. */
+#ifndef BERTH_TESTS_SIM_ANSWERS_INTERNAL_H
+#define BERTH_TESTS_SIM_ANSWERS_INTERNAL_H
+
+#include "../unit/core_remember.h"
+#include "core/fleet.h"
+#include "random.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { N_CLIENTS = 6, MOST_LEASES = 48, N_DATABASES = 2, MOST_UNITS = 3 };
+
+#define SECOND NANOSECONDS_PER_SECOND
+
+/* What the world outside knows of a lease. */
+struct known {
+    uint64_t id; /* 0: not used */
+    bool is_there; /* its database was asked, or has it from before */
+    bool is_killed; /* SIGKILL has been asked for, perhaps by an earlier core */
+    nanoseconds dead_by; /* its job was found to be past keeping: by then SIGKILL has come; or 0 */
+    struct remembered *record;
+};
+
+struct world {
+    struct core *core;
+    struct effects effects;
+    struct client clients[N_CLIENTS];
+    bool is_connected[N_CLIENTS];
+    struct known known[2 * MOST_LEASES];
+    struct random random;
+    nanoseconds now;
+    nanoseconds good_until[N_DATABASES];
+    uint64_t granting; /* the lease that a database is granting just now */
+    uint64_t seed, step;
+    bool is_tap;
+};
+
+extern struct world world;
+
+#define REQUIRE(condition, ...)                                                                    \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf(__VA_ARGS__);                                                                   \
+            fail();                                                                                \
+        }                                                                                          \
+    } while (0)
+
+__attribute__((noreturn)) void fail(void);
+
+/* NULL if there is none; of 0: one that is not used. */
+struct known *known_find(uint64_t id);
+struct known *known_add(const struct lease *lease);
+/* At random; NULL if there is none. */
+struct lease *some_lease(void);
+
+/* Carries the effects of an operation out. */
+void take_effects(void);
+/* The same, and all that must be true after it. */
+void check(void);
+
+#endif

@@ -1,0 +1,171 @@
+/* answers_world.c - what the world outside knows of the core's leases, and what must be true of
+ * that after each step. */
+#include "answers_internal.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+struct world world;
+
+void fail(void)
+{
+    printf(" (step %ju)\n%sagain with: answers --seed %ju --steps %ju\n", world.step,
+        world.is_tap ? "not ok 1\n# " : "", world.seed, world.step + 1);
+    fflush(stdout);
+    _exit(1);
+}
+
+/* ---- what is known ---- */
+
+struct known *known_find(uint64_t id)
+{
+    for (size_t i = 0; i < 2 * MOST_LEASES; i++) {
+        if (world.known[i].id == id) {
+            return &world.known[i];
+        }
+    }
+    return NULL;
+}
+
+struct known *known_add(const struct lease *lease)
+{
+    struct known *known = known_find(0);
+    REQUIRE(known, "too many leases");
+    *known = (struct known){.id = lease->id};
+    return known;
+}
+
+struct lease *some_lease(void)
+{
+    struct lease *found = NULL;
+    uint32_t n = 0;
+    for (size_t i = 0; i < 2 * MOST_LEASES; i++) {
+        struct lease *lease =
+            world.known[i].id ? core_find_lease(world.core, world.known[i].id) : NULL;
+        if (lease && random_below(&world.random, ++n) == 0) {
+            found = lease;
+        }
+    }
+    return found;
+}
+
+/* What DESIGN.md says: kill-after and a third of it, at least a second. */
+static nanoseconds budget_of(const struct lease *lease)
+{
+    nanoseconds third = lease->kill_after / 3;
+    bool is_told_only = lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN;
+    return is_told_only ? 0 : lease->kill_after + (third > SECOND ? third : SECOND);
+}
+
+/* ---- effects ---- */
+
+/* Found to be past keeping: not too early, and its job has until the deadline. */
+static void take_stop(const struct lease *lease, struct known *known)
+{
+    nanoseconds deadline = world.good_until[lease->database - 1];
+    bool is_news = !known->record || known->record->stopping == OUTCOME_OK;
+    REQUIRE(!is_news || world.now >= deadline - budget_of(lease), "%ju is stopped", lease->id);
+    known->dead_by = deadline > world.now ? deadline : world.now;
+}
+
+static void take_effect(const struct effect *effect)
+{
+    const struct lease *lease = effect->lease;
+    struct known *known = lease ? known_find(lease->id) : NULL;
+    REQUIRE(known || !lease, "an effect for a lease that nobody knows");
+    switch (effect->kind) {
+    case EFFECT_ASK:
+        REQUIRE(!known->is_there && lease->state != LEASE_HELD, "%ju asked twice", lease->id);
+        REQUIRE(!core_is_draining(world.core) && !core_is_closed(world.core), "asked in vain");
+        known->is_there = true;
+        break;
+    case EFFECT_GIVE_BACK:
+        REQUIRE(known->is_there && lease->state != LEASE_HELD, "%ju given back twice", lease->id);
+        known->is_there = false;
+        break;
+    case EFFECT_GRANTED:
+        REQUIRE(lease->database == 0 || lease->id == world.granting, "%ju granted", lease->id);
+        break;
+    case EFFECT_SIGNAL:
+        known->is_killed |= effect->signal == SIGKILL;
+        break;
+    case EFFECT_STOP:
+        if (effect->why == OUTCOME_DEADLINE) {
+            take_stop(lease, known);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* A journal that is told of changes alone. */
+static void write_down(const struct lease *lease)
+{
+    struct known *known = known_find(lease->id);
+    if (!known) {
+        return; /* refused at once */
+    }
+    known->record = forget(known->record);
+    if (lease->state != LEASE_ENDED) {
+        known->record = remember(lease);
+    }
+}
+
+void take_effects(void)
+{
+    struct effects *effects = &world.effects;
+    for (size_t i = 0; i < effects->n; i++) {
+        take_effect(&effects->list[i]);
+    }
+    for (const struct lease *lease = effects->changed; lease; lease = lease->next_changed) {
+        write_down(lease);
+    }
+    for (const struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
+        struct known *known = known_find(lease->id);
+        write_down(lease);
+        REQUIRE(!known || !known->is_there, "%ju is over, and not given back", lease->id);
+        if (known) {
+            *known = (struct known){0};
+        }
+    }
+    effects_clear(effects);
+}
+
+/* ---- after each step ---- */
+
+static void check_fleet_lease(const struct lease *lease, const struct known *known)
+{
+    bool is_held = lease->state == LEASE_HELD;
+    nanoseconds deadline = world.good_until[lease->database - 1];
+    REQUIRE(known->is_there == (lease->is_asked || is_held), "%ju: is it there?", lease->id);
+    bool is_late = is_held && lease->stopping == OUTCOME_OK && deadline != 0 &&
+        world.now >= deadline - budget_of(lease) && lease->granted_at < world.now;
+    REQUIRE(!is_late, "%ju is not stopped in time", lease->id);
+    bool must_be_killed = known->dead_by != 0 && known->dead_by < world.now &&
+        lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
+        lease->on_lost == ON_LOST_KILL;
+    REQUIRE(!must_be_killed || known->is_killed, "%ju outlives its deadline", lease->id);
+}
+
+static bool check_lease(struct lease *lease, void *context)
+{
+    (void)context;
+    const struct known *known = known_find(lease->id);
+    REQUIRE(known && known->record, "%ju is not written down", lease->id);
+    struct remembered *now = remember(lease);
+    const char *difference = remembered_difference(known->record, now);
+    REQUIRE(!difference, "%ju: %s is not written down", lease->id, difference);
+    forget(now);
+    if (lease->database != 0) {
+        check_fleet_lease(lease, known);
+    }
+    return true;
+}
+
+void check(void)
+{
+    take_effects();
+    core_check(world.core);
+    core_for_each_lease(world.core, check_lease, NULL);
+}
