@@ -55,13 +55,14 @@ class Berthd:
     """A running berthd with a configuration and a socket of its own. It may be stopped or killed
     and started again; what it remembers is in .journal and .state."""
 
-    def __init__(self, directory, text, args=()):
+    def __init__(self, directory, text, args=(), before=()):
         self.socket = directory / "s"
         self.journal = directory / "s.journal"
         self.state = directory / "state"
         self.config = directory / "berth.conf"
         self.log = directory / "berthd.log"
         self.args = args
+        self.before = before  # words of the command line before the program
         self.process = None
         self.clients = []
         self.configure(text)
@@ -76,7 +77,7 @@ class Berthd:
         ready, to_daemon = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [BUILD / "berthd", "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
+                [*self.before, BUILD / "berthd", "-c", self.config, "--ready-fd", str(to_daemon), *self.args],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[to_daemon],
                 env={**os.environ, "STATE_DIRECTORY": str(self.state)})
         os.close(to_daemon)

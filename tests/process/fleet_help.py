@@ -422,14 +422,13 @@ class Host(Berthd):
     """One berthd and its `berth` and `berthctl`, in a directory of their own. Several of them are
     several hosts, whatever the kernel thinks."""
 
-    def __init__(self, directory, name, text, args=(), prefix=()):
+    def __init__(self, directory, name, text, args=(), before=()):
         self.name = name
-        self.prefix = prefix  # words before the command line, such as `ip netns exec N`
         self.directory = pathlib.Path(directory) / name
         self.directory.mkdir()
         self.berth = Program("berth", self.directory)
         self.berthctl = Program("berthctl", self.directory)
-        super().__init__(self.directory, text, args)
+        super().__init__(self.directory, text, args, before)
 
     def restart(self, how="kill"):
         getattr(self, how)()

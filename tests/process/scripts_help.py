@@ -379,6 +379,18 @@ class Member:
                 return rows
 
 
+def past_the_first_grace(server, clock, ttl, lag):
+    """An empty database as if it had been in use for a while: its first grace is over. In seconds, as
+    the daemons will say."""
+    one = Member(Database(server), 0xfffe, round(ttl * 1000), round(lag * 1000))
+    ok(one.begin())
+    one.end()
+    while ok(one.renew()).grace:
+        clock.step(0.16 * ttl)
+    one.database.client.hdel(one.database.key["session"], one.session)
+    one.database.client.zrem(one.database.key["sessions"], one.session)
+
+
 def claim_words(claim):
     name, count, limit, ancestral, of = (
         *((claim,) if isinstance(claim, str) else claim), *(None,) * 5)[:5]

@@ -1,0 +1,417 @@
+"""Random faults upon a fleet at work, and what must be true all the same: never too many jobs at once,
+no unit leaked, every job's result right. tests/fleet-torture runs it for as long as one likes.
+
+Jobs are their own witnesses (witness_job.c). No fault disables both killers of a job, its wrapper and
+its host's berthd, past its deadline."""
+
+import contextlib
+import heapq
+import itertools
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import time
+
+from daemon_help import keys
+from fleet_help import Clock, Host, RedisServer, Way, redis, redis_section
+from lines import DEADLINE, Client
+from scripts_help import Database, past_the_first_grace
+from witness import Witness
+
+TTL = 6.0
+LAG = 1.0
+
+RESOURCES = """
+[semaphore s]
+scope = fleet
+limit = 4
+kill-after = 500ms
+[lock l]
+scope = fleet
+kill-after = 500ms
+[semaphore t/*]
+scope = fleet
+limit = 2
+kill-after = 500ms
+"""
+LIMITS = {"s": 4, "l": 1, "t/x": 2}
+
+
+def held_and_waiting(host):
+    with contextlib.closing(Client(host.socket)) as client:
+        head = keys(client.lines("status")[0].split())
+    return int(head["held"]), int(head["waiting"])
+
+
+class Running:
+    """A wrapper and what is known of its job."""
+
+    def __init__(self, host, name, number, process, patient):
+        self.host, self.name, self.number, self.process = host, name, number, process
+        self.patient = patient  # waits for as long as it takes
+        self.pidfd = None  # of the job, once it has started
+        self.faults = set()  # what was done to it: "wrapper", "job"
+        self.is_stopped = False
+
+
+class Torture:
+    def __init__(self, directory, chance, hosts=3, say=lambda text: None):
+        self.directory, self.chance, self.say = directory, chance, say
+        self.clock = Clock(directory / "clock")
+        self.redis = RedisServer(directory, clock=self.clock)
+        self.database = Database(self.redis)
+        past_the_first_grace(self.redis, self.clock, TTL, LAG)
+        self.witnesses = {}
+        for name in LIMITS:
+            where = directory / name.replace("/", "-")
+            where.mkdir()
+            self.witnesses[name] = Witness(where)
+        self.ways, self.hosts = [], []
+        for n in range(hosts):
+            self.ways.append(Way(directory / f"w{n}", self.redis.socket))
+            self.hosts.append(Host(
+                directory, f"h{n}",
+                redis_section(self.ways[n].url, f"{TTL:g}s", failover_lag=f"{LAG:g}s") + RESOURCES))
+        self.is_up = [True] * hosts
+        self.numbers = itertools.count()
+        self.running = {}  # number: Running, until its wrapper has ended
+        self.orphans = {}  # number: Running, whose wrapper was killed
+        self.results = {}  # status: how many
+        self.complaints = []
+        self.plan = []  # heap of (when, tie, function)
+        self.ties = itertools.count()
+        self.rdbs = []
+        self.last_step = 0.0
+        self.faults = {}  # name: how many
+        self.ending = False
+
+    # ---- time
+
+    def after(self, seconds, function, *args):
+        heapq.heappush(self.plan, (time.monotonic() + seconds, next(self.ties), function, args))
+
+    def wait(self, until):
+        """Carries out what is planned, hears what jobs say, notes who has ended."""
+        while True:
+            now = time.monotonic()
+            while self.plan and self.plan[0][0] <= now:
+                _, _, function, args = heapq.heappop(self.plan)
+                function(*args)
+            self.hear()
+            self.reap()
+            if now >= until or (self.ending and not self.running and not self.orphans):
+                return
+            at = min(until, self.plan[0][0] if self.plan else until, now + 0.1)
+            select.select([witness.log for witness in self.witnesses.values()], [], [],
+                          max(at - time.monotonic(), 0))
+
+    # ---- jobs
+
+    def start_job(self):
+        host = self.chance.randrange(len(self.hosts))
+        name = self.chance.choice(["s", "s", "s", "l", "t/x"])
+        number = next(self.numbers)
+        patient = self.chance.randrange(8) > 0
+        options = [] if patient else self.chance.choice([["-n"], ["-w", "1"]])
+        with open(self.directory / "said", "ab") as said:
+            process = self.hosts[host].berth.start(
+                "run", "-q", "--if-down", "wait", *options, name, "--",
+                *self.witnesses[name].job(number), stdout=subprocess.DEVNULL, stderr=said)
+        self.running[number] = Running(host, name, number, process, patient)
+
+    def hear(self):
+        for name, witness in self.witnesses.items():
+            if not witness.read():
+                continue
+            for number in witness.pids.keys() - witness.heard:
+                witness.heard.add(number)
+                self.started(name, witness, number)
+
+    def started(self, name, witness, number):
+        job = self.running.get(number) or self.orphans.get(number)
+        if job is None:
+            self.complaints.append(f"job {number} has started after the end of its wrapper")
+            return
+        with contextlib.suppress(ProcessLookupError):
+            fd = os.pidfd_open(witness.pids[number])
+            if witness.is_alive(number):
+                job.pidfd = fd
+            else:
+                os.close(fd)
+        self.after(self.chance.choice([0, 0.01, 0.1, 0.5, 1.5]), witness.let_go, number)
+
+    def reap(self):
+        for number, job in list(self.running.items()):
+            if job.process.poll() is not None:
+                self.ended(job)
+        for number, job in list(self.orphans.items()):
+            if job.pidfd is None and self.ending and not self.witnesses[job.name].is_alive(number):
+                self.forget(self.orphans, job)  # it never began
+            elif job.pidfd is not None and select.select([job.pidfd], [], [], 0)[0]:
+                self.forget(self.orphans, job)
+
+    def forget(self, where, job):
+        del where[job.number]
+        if job.pidfd is not None:
+            os.close(job.pidfd)
+            job.pidfd = None
+
+    def ended(self, job):
+        witness = self.witnesses[job.name]
+        witness.read()
+        result = job.process.returncode
+        self.results[result] = self.results.get(result, 0) + 1
+        if "wrapper" in job.faults and result == -signal.SIGKILL:
+            del self.running[job.number]
+            self.orphans[job.number] = job
+            return
+        has_ended = job.number in witness.ended
+        expected = {0, 124} if has_ended else {124}
+        if "job" in job.faults:
+            expected.add(-signal.SIGKILL)
+        if not job.patient and job.number not in witness.pids:
+            expected.update((69, 75))
+        if result not in expected:
+            self.complaints.append(f"job {job.number} of {job.name} on {job.host}: status {result}, "
+                                   f"{'patient, ' if job.patient else ''}{'ended' if has_ended else 'started' if job.number in witness.pids else 'never started'}, "
+                                   f"{sorted(job.faults)}")
+        self.forget(self.running, job)
+
+    def jobs_of(self, host):
+        return [job for job in self.running.values() if job.host == host]
+
+    # ---- faults of one host
+
+    def daemon_fault(self):
+        """Its wrappers are the killers now: all of them must be able to."""
+        host = self.chance.randrange(len(self.hosts))
+        if not self.is_up[host]:
+            return None
+        for job in list(self.orphans.values()):
+            if job.host == host and job.pidfd is not None:
+                signal.pidfd_send_signal(job.pidfd, signal.SIGKILL)
+        for job in self.jobs_of(host):
+            self.go_on(job)
+        self.is_up[host] = False
+        if self.chance.randrange(2):
+            self.hosts[host].kill()
+            self.after(self.chance.choice([0, 0, 0.5, 3, 8]), self.daemon_back, host)
+            return "daemon killed"
+        self.hosts[host].signal(signal.SIGSTOP)
+        self.after(self.chance.choice([0.1, 1, 3, 8]), self.daemon_goes_on, host)
+        return "daemon stopped"
+
+    def daemon_back(self, host):
+        self.hosts[host].start()
+        self.is_up[host] = True
+
+    def daemon_goes_on(self, host):
+        self.hosts[host].signal(signal.SIGCONT)
+        self.is_up[host] = True
+
+    def random_job(self):
+        jobs = [job for job in self.running.values() if self.is_up[job.host] and not job.faults]
+        return self.chance.choice(jobs) if jobs else None
+
+    def wrapper_killed(self):
+        """Nobody but its berthd can stop that job now."""
+        job = self.random_job()
+        if job:
+            job.faults.add("wrapper")
+            job.process.kill()
+            return "wrapper killed"
+
+    def wrapper_stopped(self):
+        job = self.random_job()
+        if job:
+            job.is_stopped = True
+            job.process.send_signal(signal.SIGSTOP)
+            self.after(self.chance.choice([0.1, 1, 3, 8]), self.go_on, job)
+            return "wrapper stopped"
+
+    def go_on(self, job):
+        if job.is_stopped and job.process.poll() is None:
+            job.process.send_signal(signal.SIGCONT)
+        job.is_stopped = False
+
+    def job_fault(self):
+        job = self.random_job()
+        if job and job.pidfd is not None:
+            job.faults.add("job")
+            if self.chance.randrange(2):
+                self.to_job(job, signal.SIGKILL)
+                return "job killed"
+            self.to_job(job, signal.SIGSTOP)
+            self.after(self.chance.choice([0.1, 1, 3, 8]), self.to_job, job, signal.SIGCONT)
+            return "job stopped"
+
+    def to_job(self, job, number):
+        if job.pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(job.pidfd, number)
+
+    # ---- faults of the way there
+
+    def way_fault(self):
+        way = self.chance.choice(self.ways)
+        lasts = self.chance.choice([0.05, 0.5, 2, 4, 8])
+        fault = self.chance.choice(["reset", "lose_replies", "cut_off", "refuse", "reply_after"])
+        if fault == "reply_after":
+            way.reply_after(self.chance.choice([0.05, 0.2, 0.7, 2]))
+        else:
+            getattr(way, fault)()
+        self.after(lasts, way.heal)
+        return f"way: {fault}"
+
+    # ---- faults of Redis
+
+    def redis_do(self, *words):
+        with contextlib.suppress(redis.RedisError, OSError), \
+                contextlib.closing(self.redis.client(socket_timeout=0.5)) as client:
+            return client.execute_command(*words)
+
+    def redis_save(self):
+        with contextlib.suppress(redis.RedisError, OSError):
+            path = self.directory / f"rdb{len(self.rdbs) % 4}"
+            if self.redis_do("SAVE"):
+                path.write_bytes(self.redis.dump.read_bytes())
+                self.rdbs.append(path)
+                return "redis saved"
+
+    def redis_restarted(self):
+        rdb = self.chance.choice([None, *self.rdbs[-4:]])
+        self.redis.cont()
+        self.redis.restart(rdb)
+        return "redis restarted empty" if rdb is None else "redis restarted with old data"
+
+    def redis_stopped(self):
+        self.redis.signal(signal.SIGSTOP)
+        self.after(self.chance.choice([0.1, 0.5, 1, 3]), self.redis.cont)
+        return "redis stopped"
+
+    def redis_flushed(self):
+        self.redis_do("FLUSHALL")
+        return "FLUSHALL"
+
+    def redis_scripts_flushed(self):
+        self.redis_do("SCRIPT", "FLUSH")
+        return "SCRIPT FLUSH"
+
+    def redis_clients_killed(self):
+        kind = self.chance.choice(["normal", "pubsub"])
+        self.redis_do("CLIENT", "KILL", "TYPE", kind)
+        return f"CLIENT KILL {kind}"
+
+    def clock_stepped(self):
+        """Not so often that one ttl sees three of them (FACTS.md K)."""
+        if time.monotonic() - self.last_step > TTL:
+            self.last_step = time.monotonic()
+            step = self.chance.choice([3, -3, 26, -26, 120, -120])
+            self.clock.step(step)
+            return f"clock {step:+}"
+
+    def fault(self, kinds):
+        names, weights = zip(*kinds.items())
+        name = self.chance.choices(names, weights)[0]
+        what = getattr(self, name)()
+        if what:
+            self.say(what)
+            self.faults[what] = self.faults.get(what, 0) + 1
+
+    # ---- all of it
+
+    OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4}
+    OF_REDIS = {"redis_save": 4, "redis_restarted": 3, "redis_stopped": 3, "redis_flushed": 2,
+                "redis_scripts_flushed": 1, "redis_clients_killed": 2, "clock_stepped": 3}
+
+    def run(self, seconds, jobs=20, of_hosts=OF_HOSTS, of_redis=OF_REDIS, calm=0.6, redis_calm=4.0):
+        """So many jobs at any time; a fault of a host each `calm` seconds, one of Redis each
+        `redis_calm`, on average."""
+        for witness in self.witnesses.values():
+            witness.heard = set()
+        for _ in range(jobs):
+            self.start_job()
+        end = time.monotonic() + seconds
+        next_host = next_redis = time.monotonic() + 1
+        while time.monotonic() < end:
+            while len(self.running) < jobs:
+                self.start_job()
+            if of_hosts and time.monotonic() >= next_host:
+                self.fault(of_hosts)
+                next_host = time.monotonic() + self.chance.expovariate(1 / calm)
+            if of_redis and time.monotonic() >= next_redis:
+                self.fault(of_redis)
+                next_redis = time.monotonic() + self.chance.expovariate(1 / redis_calm)
+            self.wait(min(end, next_host, next_redis, time.monotonic() + 0.05))
+        self.finish()
+
+    def heal(self):
+        self.redis.cont()
+        for host, _ in enumerate(self.hosts):
+            self.hosts[host].signal(signal.SIGCONT)
+        for way in self.ways:
+            way.heal()
+        for job in self.running.values():
+            self.go_on(job)
+            self.to_job(job, signal.SIGCONT)
+        for job in self.orphans.values():
+            self.to_job(job, signal.SIGCONT)
+
+    def finish(self):
+        """All is well again, everybody ends, nothing is left."""
+        self.wait(time.monotonic() + 9)  # what was planned
+        self.ending = True
+        self.heal()
+        for witness in self.witnesses.values():
+            witness.let_all_go()
+        self.wait(time.monotonic() + DEADLINE + 3 * TTL)
+        for job in self.running.values():
+            self.complaints.append(f"job {job.number} of {job.name} on {job.host} does not end")
+        self.wait_until_idle()
+
+    def wait_until_idle(self):
+        """Redis tells nobody that it has nothing left."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            left = self.database.leftovers()
+            held = [held_and_waiting(host) for host in self.hosts]
+            if not left and not any(map(any, held)):
+                return
+            if time.monotonic() > end:
+                self.complaints.append(f"left in Redis: {left}; held and waiting: {held}")
+                return
+            time.sleep(0.1)
+
+    def verdict(self):
+        """What is wrong, as lines; none if all is well."""
+        wrong = list(self.complaints)
+        for name, witness in self.witnesses.items():
+            witness.read()
+            wrong += [f"{name}: {line}" for line in witness.wrong]
+            if witness.most_others >= LIMITS[name]:
+                wrong.append(f"{name}: {witness.most_others + 1} at once, of {LIMITS[name]}")
+        return wrong
+
+    def summary(self):
+        starts = {name: len(witness.pids) for name, witness in self.witnesses.items()}
+        return f"started {starts}, statuses {self.results}, faults {sum(self.faults.values())}: {self.faults}"
+
+    def close(self):
+        self.heal()
+        for job in [*self.running.values(), *self.orphans.values()]:
+            self.to_job(job, signal.SIGKILL)
+        for host in self.hosts:
+            with contextlib.suppress(Exception):
+                if host.process.poll() is None:
+                    host.stop()
+            host.berth.end()
+            for client in host.clients:
+                client.close()
+        for way in self.ways:
+            way.close()
+        for witness in self.witnesses.values():
+            witness.let_all_go()
+            witness.close()
+        self.redis.kill()

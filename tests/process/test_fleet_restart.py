@@ -1,0 +1,194 @@
+"""berthd of a fleet is killed, stopped and started again: the same session goes on, nothing is lost,
+nothing granted twice, and everybody keeps his place."""
+
+import subprocess
+import time
+
+import pytest
+
+from fleet_help import (  # fixtures among them
+    clock, hosts, needs_redis, redis_section, redis_server, ways)
+from lines import DEADLINE
+from lost_help import chance, witness  # fixtures among them
+from scripts_help import Data, Database, past_the_first_grace
+
+pytestmark = needs_redis
+
+LOCK = "[lock s]\nscope = fleet\nkill-after = 500ms\n"
+
+
+class Fleet:
+    """Hosts, their Redis, and jobs whose order is known."""
+
+    def __init__(self, redis_server, hosts, witness, ways, n=3, text=LOCK, ttl=6):
+        self.server, self.witness = redis_server, witness
+        self.database = Database(redis_server)
+        past_the_first_grace(redis_server, redis_server.clock, ttl, 1)
+        self.ways = [ways(redis_server) for _ in range(n)]
+        self.hosts = hosts(text, n, lambda number: redis_section(
+            self.ways[number].url, f"{ttl}s", failover_lag="1s"))
+        self.wrappers = []
+
+    def start(self, host, *options):
+        number = len(self.wrappers)
+        self.wrappers.append(self.hosts[host].berth.start(
+            "run", "-q", "--if-down", "wait", *options, "s", "--", *self.witness.job(number),
+            stdout=subprocess.DEVNULL))
+        return number
+
+    def runs(self, host):
+        """A job that has started, which takes a grace the first time."""
+        number = self.start(host)
+        self.witness.wait_until(lambda: number in self.witness.pids)
+        return number
+
+    def waits(self, host):
+        """A job that has its place in the line."""
+        before = self.n_waiting()
+        number = self.start(host)
+        self.until(lambda: self.n_waiting() == before + 1)
+        return number
+
+    def n_waiting(self):
+        return len(self.data().waiting())
+
+    def data(self):
+        return Data(self.database)
+
+    def until(self, is_so):
+        """Redis tells nobody what we want to know, so it is asked again and again."""
+        end = time.monotonic() + DEADLINE
+        while not is_so():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def sessions(self):
+        """{session: incarnation}"""
+        return {name: int(text.split(" ")[1]) for name, text in
+                self.database.data()["session"].items() if not name.startswith("n:")}
+
+    def end_in_turn(self, between=lambda number: None):
+        """Lets each go as it starts; all of them, in the order in which they asked."""
+        for n in range(len(self.wrappers)):
+            self.witness.wait_until(lambda: len(self.witness.pids) > n)
+            between(n)
+            self.witness.let_go(n)
+        for number, wrapper in enumerate(self.wrappers):
+            assert wrapper.wait(DEADLINE) == 0, (number, wrapper.stderr.read())
+        assert self.witness.in_order_of_grant() == list(range(len(self.wrappers)))
+        self.witness.check(1)
+        self.until(lambda: not self.database.leftovers())
+
+
+@pytest.fixture
+def fleet(redis_server, hosts, witness, ways):
+    return Fleet(redis_server, hosts, witness, ways)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_a_restart_is_not_an_event(fleet, how):
+    fleet.runs(0)
+    for host in (1, 0, 2, 1, 0):
+        fleet.waits(host)
+    before, held = fleet.sessions(), fleet.data().leases
+    for host in fleet.hosts:
+        host.restart(how)
+    fleet.until(lambda: all(fleet.sessions()[name] > number for name, number in before.items()))
+    assert fleet.sessions().keys() == before.keys()
+    assert fleet.data().leases == held
+    fleet.end_in_turn(lambda number: fleet.hosts[number % 3].restart(how))
+
+
+def test_what_happens_while_it_is_away(fleet):
+    """Its job ends, its waiter is granted: both are seen to when it is back."""
+    fleet.runs(0)
+    fleet.waits(1)
+    fleet.waits(0)
+    away = fleet.hosts[0]
+    away.kill()
+    fleet.witness.let_go(0)
+    fleet.until(lambda: 0 in (fleet.witness.read(), fleet.witness.ended)[1])
+    away.start()
+    fleet.witness.wait_until(lambda: 1 in fleet.witness.pids)
+    away.kill()
+    fleet.witness.let_go(1)
+    fleet.until(lambda: fleet.data().in_use("s") == 1 and not fleet.n_waiting())
+    away.start()
+    fleet.end_in_turn()
+
+
+def test_a_grant_is_not_lost_with_the_daemon(fleet, chance):
+    """It is killed at any moment of a hand-over."""
+    fleet.runs(0)
+    for n in range(12):
+        fleet.waits(1 + n % 2)
+
+    def killed(number):
+        host = fleet.hosts[1 + number % 2]
+        fleet.witness.let_go(number)
+        end = time.monotonic() + chance.choice([0, 0.0005, 0.001, 0.002, 0.005])
+        while time.monotonic() < end:
+            pass
+        host.restart("kill")
+
+    fleet.end_in_turn(killed)
+
+
+def test_away_for_too_long(fleet):
+    """Its job is stopped by the wrapper before the next one starts elsewhere."""
+    fleet.runs(0)
+    fleet.waits(1)
+    fleet.hosts[0].kill()
+    assert fleet.wrappers[0].wait(DEADLINE) == 124
+    fleet.witness.wait_until(lambda: 1 in fleet.witness.pids)
+    assert fleet.witness.most_others == 0
+    fleet.hosts[0].start()
+    number = fleet.waits(0)
+    fleet.witness.let_go(1)
+    fleet.witness.wait_until(lambda: number in fleet.witness.pids)
+    fleet.witness.let_go(number)
+    assert [fleet.wrappers[n].wait(DEADLINE) for n in (1, number)] == [0, 0]
+
+
+def test_in_order_whatever_breaks(fleet, chance):
+    """Nothing of Redis' data is lost, and no daemon is away for longer than a deadline."""
+    server = fleet.server
+
+    def fault():
+        way = chance.choice(fleet.ways)
+        kind = chance.choice(["kill", "stop", "reset", "clients", "scripts", "lose", "delay", "clock"])
+        if kind in ("kill", "stop"):
+            chance.choice(fleet.hosts).restart(kind)
+        elif kind == "reset":
+            way.reset()
+        elif kind == "clients":
+            server.do("CLIENT", "KILL", "TYPE", chance.choice(["normal", "pubsub"]))
+        elif kind == "scripts":
+            server.do("SCRIPT", "FLUSH")
+        elif kind == "lose":
+            way.lose_replies()
+            way.reset()
+            way.heal()
+        elif kind == "delay":
+            way.reply_after(chance.choice([0.0, 0.01, 0.1]))
+        elif kind == "clock" and not faults.count("clock"):
+            server.clock.step(chance.choice([3, 26, -26, -120]))
+        faults.append(kind)
+
+    faults = []
+    fleet.runs(0)
+    for n in range(10):
+        fleet.waits(n % 3)
+        fault()
+
+    def between(number):
+        fault()
+        if number < 10:
+            fleet.waits(chance.randrange(3))
+
+    for n in range(21):
+        fleet.witness.wait_until(lambda: len(fleet.witness.pids) > n)
+        between(n)
+        fleet.witness.let_go(n)
+    print(faults)
+    fleet.end_in_turn()
