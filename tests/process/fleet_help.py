@@ -69,7 +69,7 @@ class RedisServer:
     reads the one that lies there. It is started by the constructor, and ready when that returns."""
 
     def __init__(self, directory, name="redis", port=False, clock=None, options=(), replica_of=None,
-                 sentinel_of=None, start=True):
+                 sentinel_of=None, start=True, before=(), bind="127.0.0.1"):
         self.directory = pathlib.Path(directory) / name
         self.directory.mkdir()
         self.socket = self.directory / "r"
@@ -78,6 +78,8 @@ class RedisServer:
         self.port = free_port() if port or replica_of or sentinel_of else 0
         self.clock = clock
         self.options = list(options)
+        self.before = list(before)  # words of the command line before the program
+        self.bind = bind
         self.replica_of, self.sentinel_of = replica_of, sentinel_of
         self.process = None
         self.config = None
@@ -97,15 +99,15 @@ class RedisServer:
 
     @property
     def tcp_url(self):
-        return f"redis://127.0.0.1:{self.port}"
+        return f"redis://{self.bind}:{self.port}"
 
     def command_line(self):
-        words = ["redis-server"]
+        words = [*self.before, "redis-server"]
         if self.config:
             words += [self.config, "--sentinel"]
         else:
             words += ["--save", "", "--appendonly", "no", "--enable-debug-command", "local"]
-        words += ["--bind", "127.0.0.1", "--port", self.port, "--unixsocket", self.socket,
+        words += ["--bind", self.bind, "--port", self.port, "--unixsocket", self.socket,
                   "--dir", self.directory, "--loglevel", "verbose" if self.sentinel_of else "notice",
                   "--daemonize", "no"]
         if self.replica_of:
