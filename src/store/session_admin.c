@@ -11,6 +11,7 @@ static struct inquiry *request_new(struct session *session, void *context, enum 
 {
     struct inquiry *request = memory_new(sizeof *request);
     request->kind = kind;
+    request->serial = ++session->last_serial;
     request->result.context = context;
     request->cursor = memory_string("");
     session->n_requests++;
@@ -223,7 +224,17 @@ void request_has_failed(struct session *session, struct flight *call, const stru
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
 }
 
+/* Those that come back to the list were asked before all that are still in it. */
 void request_is_undone(struct session *session, struct flight *call)
 {
-    TAILQ_INSERT_HEAD(&session->requests, take_request(session, call), link);
+    struct inquiry *request = take_request(session, call);
+    struct inquiry *other = TAILQ_FIRST(&session->requests);
+    while (other && other->serial < request->serial) {
+        other = TAILQ_NEXT(other, link);
+    }
+    if (other) {
+        TAILQ_INSERT_BEFORE(other, request, link);
+    } else {
+        TAILQ_INSERT_TAIL(&session->requests, request, link);
+    }
 }

@@ -56,6 +56,7 @@ struct entry {
     char *claims; /* GIFT; owned */
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
+    bool may_return; /* it was given back alive: it may be asked for once more, with the same id */
     bool must_release; /* whatever the call in flight says; then to be asked for again, if there is
                           a lease */
 };
@@ -122,6 +123,7 @@ TAILQ_HEAD(known_change_list, known_change);
 struct inquiry {
     TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results */
     enum call_kind kind;
+    uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
     size_t n_words;
     char *cursor; /* of a snapshot: what comes next; owned */
@@ -173,6 +175,11 @@ struct session {
     uint64_t written_token, written_ticket; /* no larger ones are written down yet */
     uint64_t last_event; /* taken in order */
     uint64_t acknowledged; /* of these */
+    /* Events of leases as they were may still be under way, until a renewal has brought them all
+     * that was sent after this call: until then nothing is asked for that may have had any. */
+    uint64_t unsafe_tag;
+    uint64_t renewed_tag; /* of the last renewal that did */
+    bool is_new; /* the database had nothing of this session when it began */
     uint64_t newest_at_begin; /* events up to this one were before the hello */
 
     /* hello */
@@ -289,6 +296,8 @@ void entry_granted(struct session *session, struct entry *entry, uint64_t ticket
 /* The database says that it is not there any more. */
 void entry_lost(
     struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
+/* A hello is over, of which call `tag` was the last. */
+void entries_are_listed(struct session *session, uint64_t tag);
 /* Those that waited for a renewal that was sent as call `tag`. */
 void entries_renewed(struct session *session, uint64_t tag);
 /* Before a hello: sorts them into what is to be listed, and what needs not be. No call that names

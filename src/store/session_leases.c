@@ -120,6 +120,11 @@ static void entry_wait_for_renewal(struct session *session, struct entry *entry)
     entry_move(session, entry, ENTRY_LATER);
 }
 
+static bool is_safe(const struct session *session)
+{
+    return session->renewed_tag >= session->unsafe_tag;
+}
+
 bool entry_is_known(struct session *session, struct entry *entry)
 {
     entry->is_there = true;
@@ -158,6 +163,10 @@ void session_ask(
     } else {
         entry = entry_new(session, lease->id, is_away ? ENTRY_UNLISTED : ENTRY_UNSENT);
         entry_attach(entry, lease);
+        if (session->state == SESSION_UP && !is_safe(session)) {
+            entry_wait_for_renewal(session, entry);
+            session->wants_renewal = true;
+        }
     }
 }
 
@@ -168,6 +177,7 @@ void session_give_back(struct session *session, struct lease *lease, nanoseconds
     if (!entry) {
         return;
     }
+    entry->may_return = lease->state == LEASE_WAITING;
     entry_detach(entry);
     if (entry->state == ENTRY_UNLISTED || (!entry->is_there && !is_in_flight(entry))) {
         entry_free(session, entry);
@@ -447,11 +457,11 @@ const char *release_is_answered(struct session *session, struct flight *call,
     for (size_t i = 0; i < call->n; i++) {
         struct entry *entry = call->entries[i];
         entry->is_there = entry->must_release = false;
+        session->unsafe_tag = entry->may_return ? session->last_tag : session->unsafe_tag;
         if (!entry->lease) {
             entry_free(session, entry);
             continue;
         }
-        /* Events of its former life may still be under way: they are all taken with the renewal. */
         entry_wait_for_renewal(session, entry);
         session->wants_renewal = true;
     }
@@ -474,9 +484,20 @@ void release_is_undone(struct session *session, struct flight *call)
     }
 }
 
+void entries_are_listed(struct session *session, uint64_t tag)
+{
+    struct entry *entry;
+    session->unsafe_tag = session->is_new ? session->unsafe_tag : tag;
+    while (!is_safe(session) && (entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+        entry_wait_for_renewal(session, entry);
+        session->wants_renewal = true;
+    }
+}
+
 void entries_renewed(struct session *session, uint64_t tag)
 {
     struct entry *entry;
+    session->renewed_tag = tag;
     while ((entry = TAILQ_FIRST(&session->entries[ENTRY_LATER])) && entry->after < tag) {
         bool must_end = !entry->lease || entry->must_release;
         entry_move(session, entry, must_end ? ENTRY_ENDING : ENTRY_UNSENT);

@@ -196,6 +196,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + session->ttl / 6;
     session->newest_at_begin = newest;
+    session->is_new = is_new;
     if (is_new || session->last_event > newest) {
         session->last_event = newest;
     }
@@ -314,7 +315,6 @@ const char *end_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     const char *cursor;
-    (void)call;
     session->is_saying_hello = false;
     if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer to end";
@@ -338,6 +338,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
     session->renew_at = session->renewed_at + session_random(session, session->ttl / 6);
     session->wants_renewal |= session->newest_at_begin > session->last_event;
     session_set_good(session, now, effects);
+    entries_are_listed(session, call->tag);
     take_gifts(session, now, effects);
     return NULL;
 }

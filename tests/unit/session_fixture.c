@@ -4,11 +4,6 @@
 #include "store/session_text.h"
 #include "wire/text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MAX_NAMED = 512, N_TEXTS = 16, MAX_ELEMENTS = 2048, N_DEFINITIONS = 5 };
 
 #define SECOND NANOSECONDS_PER_SECOND
@@ -253,6 +248,12 @@ void world_begin(void)
     cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
 }
 
+void world_session(void)
+{
+    session = make_session();
+    session_define(session, definitions, N_DEFINITIONS, now);
+}
+
 void world_end(void)
 {
     core_client_deinit(core, &client, now, &effects);
@@ -298,6 +299,20 @@ const char *good_for(void)
     struct session_view view;
     session_look(session, &view);
     return in_seconds(view.good_until);
+}
+
+enum session_state session_state(void)
+{
+    struct session_view view;
+    session_look(session, &view);
+    return view.state;
+}
+
+uint64_t incarnation(void)
+{
+    struct session_view view;
+    session_look(session, &view);
+    return view.incarnation;
 }
 
 /* ---- the link ---- */
@@ -359,7 +374,8 @@ static void read_element(struct text *bytes, const char **textp, struct resp *el
     text_add_repeated(bytes, '\0', 1);
     *element = (struct resp){
         .type = RESP_STRING, .text = bytes->bytes + begin, .length = bytes->length - begin - 1};
-    bool is_number = !is_quoted && (strspn(text, "0123456789") == n || strncmp(text, "-1", n) == 0);
+    bool is_number =
+        !is_quoted && (strspn(text, "0123456789") == n || (n == 2 && strncmp(text, "-1", n) == 0));
     if (is_number) {
         element->type = RESP_INTEGER;
         element->integer = strtoll(text, NULL, 10);
@@ -473,12 +489,14 @@ static void answer_hello(const char *call)
     text_deinit(&out);
 }
 
-void say_hello(const char *begin_answer)
+void say_hello(const char *rest)
 {
     struct session_view view;
+    char begun[128];
     const char *call = next_call();
     cr_assert(strncmp(call, "hello begin", 11) == 0, "%s", call);
-    answer(begin_answer);
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)incarnation(), rest);
+    answer(begun);
     for (session_look(session, &view); view.state == SESSION_LISTING;
          session_look(session, &view)) {
         call = next_call();
@@ -490,7 +508,7 @@ void say_hello(const char *begin_answer)
 void go_up(void)
 {
     connect_link();
-    say_hello("ok -1 0 '1' 30000 '0' 1");
+    say_hello("30000 '0' 1");
 }
 
 /* ---- leases ---- */
@@ -536,6 +554,29 @@ void ask(const char *name, const char *text)
     cr_assert_eq(outcome, OUTCOME_PENDING, "%s: %s", text, outcome_word(outcome));
     name_lease(name, made->id);
     carry_out();
+}
+
+static void ask_and_answer(const char *name, const char *resource, struct text *reply)
+{
+    ask(name, resource);
+    next_call();
+    answer(reply->bytes);
+    text_deinit(reply);
+    happened();
+}
+
+void hold(const char *name, const char *resource, const char *token_and_slot)
+{
+    struct text reply = TEXT_INIT;
+    text_add_format(&reply, "ok -1 0 granted '5' '%s 1 %s'", resource, token_and_slot);
+    ask_and_answer(name, resource, &reply);
+}
+
+void wait_in_line(const char *name, const char *resource, const char *ticket)
+{
+    struct text reply = TEXT_INIT;
+    text_add_format(&reply, "ok -1 0 waiting '%s' 1", ticket);
+    ask_and_answer(name, resource, &reply);
 }
 
 void end(const char *name)
@@ -587,8 +628,7 @@ void restart(void)
     session_write(session, &tenure);
     session_write_changes(session, &changes);
     session = session_free(session);
-    session = make_session();
-    session_define(session, definitions, N_DEFINITIONS, now);
+    world_session();
     cr_assert(session_restore_tenure(session, tenure.bytes, tenure.length, now, &effects));
     session_restore_changes(session, changes.bytes ? changes.bytes : "", changes.length);
     tenure.length = changes.length = 0;

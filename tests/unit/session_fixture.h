@@ -9,10 +9,15 @@
 #include "store/session.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void world_begin(void);
 /* Ends all leases and frees everything. */
 void world_end(void);
+/* A new session, with the same core. */
+void world_session(void);
 #define SESSION_SUITE(name) TestSuite(name, .init = world_begin, .fini = world_end)
 
 #define EXPECT(text, expected) cr_assert_str_eq(text, expected)
@@ -32,6 +37,8 @@ void wait_for(double seconds);
 /* "never", or in how many seconds. */
 const char *next_deadline(void);
 const char *good_for(void);
+enum session_state session_state(void);
+uint64_t incarnation(void);
 
 /* ---- the link ---- */
 
@@ -56,9 +63,9 @@ void message(const char *text);
 
 /* Connects and says hello, with nothing to list; t0 is now. All definitions are "stored". */
 void go_up(void);
-/* The whole hello, without asserting what is listed, from `begin` on; every lease stays as listed.
- */
-void say_hello(const char *begin_answer);
+/* The whole hello, without asserting what is listed; every lease stays as listed. The answer to
+ * `begin` is "ok", the incarnation that was asked for, and this: "TTL NEWEST NEW". */
+void say_hello(const char *rest);
 
 /* ---- leases ---- */
 
@@ -66,6 +73,10 @@ void say_hello(const char *begin_answer);
  * "s" (limit 3) and "warn" (3, no job is stopped), lock "l", pool "p" (a, b), template "t/" + star.
  */
 void ask(const char *lease, const char *text);
+/* The same and the answer: one unit is granted, "TOKEN SLOT"; it waits. What happens is not told.
+ */
+void hold(const char *lease, const char *resource, const char *token_and_slot);
+void wait_in_line(const char *lease, const char *resource, const char *ticket);
 void end(const char *lease);
 void drain(bool draining);
 struct lease *lease(const char *name);

@@ -1,27 +1,28 @@
-/* test_session.c - connecting, listing, asking, giving back, renewing. */
+/* test_session.c - a session begins, asks for leases and gives them back: at most one call that
+ * names a lease is in flight at any time. */
 #include "session_fixture.h"
 
 SESSION_SUITE(session);
 
 static const char definitions_told[] =
     "hello define"
-    " s 1 "
-    "{\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,\"max-waiters\":1000,"
-    "\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
-    " l 1 {\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\",\"cooldown\":0,\"max-waiters\":1000,"
-    "\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
-    " p 1 {\"kind\":\"pool\",\"limit\":0,\"select\":\"lru\",\"cooldown\":0,\"max-waiters\":1000,"
-    "\"max-units-per-user\":0,\"shared\":false,\"items\":[\"a\",\"b\"]}"
-    " t/* 1 "
-    "{\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\",\"cooldown\":0,\"max-waiters\":1000,"
-    "\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
-    " warn 1 "
-    "{\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,\"max-waiters\":1000,"
-    "\"max-units-per-user\":0,\"shared\":false,\"items\":[]}";
+    " s 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,"
+    "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
+    " l 1 {\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\",\"cooldown\":0,"
+    "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
+    " p 1 {\"kind\":\"pool\",\"limit\":0,\"select\":\"lru\",\"cooldown\":0,"
+    "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[\"a\",\"b\"]}"
+    " t/* 1 {\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\",\"cooldown\":0,"
+    "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
+    " warn 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,"
+    "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}";
+
+/* ---- hello ---- */
 
 Test(session, says_hello)
 {
     NO_CALL();
+    EXPECT(next_deadline(), "never");
     connect_link();
     CALL("hello begin 30000 11000 'this host' 0 0");
     NO_CALL(); /* one at a time */
@@ -30,16 +31,86 @@ Test(session, says_hello)
     answer("ok -1 0 s same {} l same {} p same {} t/* stored {} warn same {}");
     CALL("hello end ''");
     EXPECT(good_for(), "-1000.000");
+    wait_for(1);
     answer("ok -1 0 ''");
-    EXPECT(good_for(), "24.950"); /* 0.84 * 30 s - 250 ms, from the send of begin */
-    NO_CALL();
+    EXPECT(good_for(), "23.950"); /* 0.84 * 30 s - 250 ms, from the send of begin */
+    cr_assert_eq(session_state(), SESSION_UP);
 }
+
+Test(session, end_goes_on_where_it_was)
+{
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 0 0");
+    answer("ok -1 0 '1' 30000 '0' 1");
+    next_call();
+    answer("ok -1 0");
+    CALL("hello end ''");
+    answer("ok -1 0 '200'");
+    cr_assert_eq(session_state(), SESSION_LISTING);
+    CALL("hello end 200");
+    answer("ok -1 0 ''");
+    cr_assert_eq(session_state(), SESSION_UP);
+}
+
+Test(session, begins_again_if_the_database_knows_a_later_incarnation)
+{
+    connect_link();
+    next_call();
+    cr_assert_eq(incarnation(), 1);
+    answer("ok -1 0 '7' 30000 '0' 0");
+    CALL("hello begin 30000 11000 'this host' 0 0");
+    cr_assert_eq(incarnation(), 8);
+    answer("ok -1 0 '8' 30000 '0' 0");
+    CALL(definitions_told);
+}
+
+Test(session, uses_the_ttl_of_the_database)
+{
+    connect_link();
+    say_hello("20000 '0' 1");
+    NOTICE("its ttl is 20000 ms, not that of the file: it is in use by others");
+    EXPECT(good_for(), "16.550"); /* 0.84 * 20 s - 250 ms */
+}
+
+Test(session, asks_for_nothing_before_it_is_up)
+{
+    ask("A", "s");
+    connect_link();
+    next_call();
+    ask("B", "s");
+    answer("ok -1 0 '1' 30000 '0' 1");
+    next_call();
+    answer("ok -1 0");
+    CALL("hello end ''");
+    NO_CALL();
+    answer("ok -1 0 ''");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0 $B 0 0 0 7 7 '' i 1 s s 1 3 0");
+}
+
+Test(session, malformed_answers_to_hello_reset_the_link)
+{
+    static const char *const wrong[] = {"ok -1 0", "ok -1 0 '0' 30000 '0' 1",
+        "ok -1 0 '1' 999 '0' 1", "ok -1 0 '1' 86400001 '0' 1", "ok -1 0 '1' 30000 x 1",
+        "ok -1 0 '1' 30000 '0' 2", "ok", "ok -1", "what -1 0", "7", "[ ok ]"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        connect_link();
+        next_call();
+        answer(wrong[i]);
+        cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
+        NO_CALL();
+        EXPECT(reset_wanted(), "");
+        break_link("reset");
+        cr_assert_eq(session_state(), SESSION_DOWN);
+    }
+}
+
+/* ---- acquire ---- */
 
 Test(session, asks_and_gives_back)
 {
     go_up();
-    ask("A", "s:2 reason=a|b");
-    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 2 3 0");
+    ask("A", "s:2 reason=a|b priority=3");
+    CALL("acquire $A 0 3 0 7 7 '' i 1 s s 2 3 0");
     NO_CALL();
     answer("ok -1 0 granted '5' 's 2 17 0,1'");
     HAPPENS("A granted s=0,1");
@@ -48,6 +119,15 @@ Test(session, asks_and_gives_back)
     NO_CALL();
     answer("ok -1 0");
     NO_CALL();
+}
+
+Test(session, several_resources)
+{
+    go_up();
+    ask("A", "s:2 p t/x holder=me now");
+    CALL("acquire $A 1 0 0 7 7 me i 3 s s 2 3 0 p p 1 2 0 t/x t/* 1 5 0");
+    answer("ok -1 0 granted '5' 'p 1 18 b|t/x 1 19 4|s 2 17 0,2'"); /* whatever their order */
+    HAPPENS("A granted s=0,2 p=b t/x=4");
 }
 
 Test(session, waits_until_a_message)
@@ -59,4 +139,192 @@ Test(session, waits_until_a_message)
     HAPPENS("A place 2");
     message("000000000001 granted $A 5 l 1 17 0");
     HAPPENS("A granted l=0");
+}
+
+Test(session, refusals)
+{
+    go_up();
+    ask("A", "s now");
+    ask("B", "s now");
+    ask("C", "s");
+    next_call();
+    answer("ok -1 0 refused would-wait s refused paused s refused nonsense s");
+    HAPPENS("A denied would-wait; B denied paused; C denied down");
+    NO_CALL(); /* the database keeps nothing of them */
+}
+
+Test(session, one_that_does_not_want_to_wait_never_does)
+{
+    go_up();
+    ask("A", "s now");
+    next_call();
+    answer("ok -1 0 waiting '5' 1");
+    HAPPENS("A denied would-wait");
+    CALL("release $A");
+}
+
+Test(session, many_are_asked_for_in_few_calls_and_in_order)
+{
+    char name[8], expected[8192] = "acquire";
+    go_up();
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "A%d", i);
+        ask(name, "s");
+        if (i < 32) {
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected),
+                " $A%d 0 0 0 7 7 '' i 1 s s 1 3 0", i);
+        }
+    }
+    CALL(expected);
+    cr_assert_str_neq(next_call(), "nothing");
+    NO_CALL();
+}
+
+Test(session, releases_are_batched)
+{
+    char name[8], expected[2048] = "release";
+    go_up();
+    for (int i = 0; i < 130; i++) {
+        snprintf(name, sizeof name, "W%d", i);
+        ask(name, "s");
+    }
+    for (int i = 0; i < 5; i++) {
+        char text[2048] = "ok -1 0";
+        int n = i < 4 ? 32 : 2;
+        next_call();
+        for (int k = 0; k < n; k++) {
+            snprintf(
+                text + strlen(text), sizeof text - strlen(text), " waiting '%d' 1", i * 32 + k + 1);
+        }
+        answer(text);
+    }
+    for (int i = 0; i < 130; i++) {
+        snprintf(name, sizeof name, "W%d", i);
+        end(name);
+        if (i < 100) {
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), " $W%d", i);
+        }
+    }
+    CALL(expected);
+    cr_assert_str_neq(next_call(), "nothing");
+    NO_CALL();
+    answer("ok -1 0");
+    answer("ok -1 0");
+    NO_CALL();
+}
+
+/* ---- ends while something is in flight ---- */
+
+Test(session, ended_before_it_was_asked_for)
+{
+    go_up();
+    ask("A", "s");
+    end("A");
+    NO_CALL();
+}
+
+Test(session, ended_while_it_is_asked_for)
+{
+    static const char *const answers[] = {
+        "ok -1 0 granted '5' 's 1 17 0'", "ok -1 0 waiting '5' 1"};
+    go_up();
+    for (size_t i = 0; i < 2; i++) {
+        ask("A", "s");
+        next_call();
+        end("A");
+        NO_CALL(); /* one call for a lease at a time */
+        answer(answers[i]);
+        CALL("release $A");
+        answer("ok -1 0");
+    }
+    ask("A", "s");
+    next_call();
+    end("A");
+    answer("ok -1 0 refused paused s");
+    NO_CALL();
+    HAPPENS("");
+}
+
+Test(session, drained_and_asked_for_again)
+{
+    go_up();
+    ask("A", "l");
+    next_call();
+    answer("ok -1 0 waiting '5' 2");
+    drain(true);
+    CALL("release $A");
+    drain(false);
+    NO_CALL(); /* first the answer */
+    answer("ok -1 0");
+    /* A grant of before may be under way: that renewal brings it, if it does not come before. */
+    CALL("renew 0");
+    NO_CALL();
+    message("000000000001 granted $A 5 l 1 17 0");
+    HAPPENS("A place 2");
+    answer("ok -1 0 0 1 'granted $A 5 l 1 17 0'");
+    HAPPENS("");
+    CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0"); /* with its ticket */
+    answer("ok -1 0 waiting '5' 1");
+    message("000000000001 granted $A 5 l 1 17 0");
+    HAPPENS("A place 1"); /* still that one */
+    message("000000000002 granted $A 5 l 1 18 0");
+    HAPPENS("A granted l=0");
+}
+
+Test(session, drained_while_it_is_asked_for)
+{
+    go_up();
+    ask("A", "l");
+    next_call();
+    drain(true);
+    drain(false);
+    answer("ok -1 0 granted '5' 'l 1 17 0'");
+    CALL("release $A"); /* given back once is given back */
+    answer("ok -1 0");
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+}
+
+/* ---- what cannot be true ---- */
+
+Test(session, grants_that_cannot_be_true_are_given_back)
+{
+    static const char *const claims[] = {"l 1 17 0", "s 1 17 0", "s 2 17 0", "s 2 17 0,0",
+        "s 2 0 0,1", "s 2 17 0,1,2", "s 2 x 0,1", "s 2 17 a,b", "s 2 17 0,1|s 2 17 0,1",
+        "s 2 17 0,1|l 1 18 0", "s 2 17 0,9999999999", "s 2 17 ,", "s", "", "|", "s 2 17", "s 2",
+        "s 2 99999999999999999999 0,1", "s 2 17 -"};
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        char text[256];
+        if (i == 0) {
+            go_up();
+        }
+        ask("A", "s:2");
+        next_call();
+        snprintf(text, sizeof text, "ok -1 0 granted '5' '%s'", claims[i]);
+        answer(text);
+        HAPPENS("A denied down");
+        cr_assert_str_neq(notice(), "", "%s", claims[i]);
+        EXPECT(reset_wanted(), "");
+        CALL("release $A");
+        answer("ok -1 0");
+    }
+}
+
+Test(session, malformed_answers_to_acquire_reset_the_link)
+{
+    static const char *const wrong[] = {"ok -1 0", "ok -1 0 granted '5'",
+        "ok -1 0 granted x 's 1 17 0'", "ok -1 0 waiting '0' 1", "ok -1 0 waiting '5' x",
+        "ok -1 0 denied a b", "ok -1 0 granted '5' [ a ]", "refused -1 0 paused s",
+        "ok x 0 waiting '5' 1", "ok -1 -1 waiting '5' 1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        connect_link();
+        say_hello("30000 '0' 1");
+        ask("A", "s");
+        next_call();
+        answer(wrong[i]);
+        cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
+        end("A");
+        break_link("reset");
+    }
 }

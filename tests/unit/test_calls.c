@@ -1,0 +1,286 @@
+/* test_calls.c - the texts of the calls: what is sent, what is believed of what comes back. */
+#include "core/memory.h"
+#include "store/session_text.h"
+#include "wire/text.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRING(words)                                                                              \
+    {                                                                                              \
+        .type = RESP_STRING, .text = (words), .length = sizeof(words) - 1                          \
+    }
+#define NUMBER(value)                                                                              \
+    {                                                                                              \
+        .type = RESP_INTEGER, .text = "", .integer = (value)                                       \
+    }
+#define LIST(list)                                                                                 \
+    {                                                                                              \
+        .type = RESP_ARRAY, .text = "", .elements = (list), .n = sizeof(list) / sizeof(list)[0]    \
+    }
+
+/* ---- what is sent ---- */
+
+Test(calls, arguments_may_be_empty)
+{
+    struct arguments arguments = {0};
+    for (int round = 0; round < 2; round++) {
+        arguments_clear(&arguments);
+        for (int i = 0; i < 100; i++) {
+            arguments_add(&arguments, "");
+            arguments_add(&arguments, "two words");
+            arguments_add_number(&arguments, UINT64_MAX);
+        }
+        arguments_finish(&arguments);
+        cr_assert_eq(arguments.n, 300);
+        for (size_t i = 0; i < arguments.n; i += 3) {
+            cr_assert_str_eq(arguments.argv[i], "");
+            cr_assert_eq(arguments.lengths[i], 0);
+            cr_assert_str_eq(arguments.argv[i + 1], "two words");
+            cr_assert_eq(arguments.lengths[i + 1], 9);
+            cr_assert_str_eq(arguments.argv[i + 2], "18446744073709551615");
+        }
+    }
+    arguments_deinit(&arguments);
+}
+
+Test(calls, definitions)
+{
+    char *items[] = {"gpu0", "gpu1"};
+    struct definition pool = {.name = "gpus",
+        .kind = KIND_POOL,
+        .selection = SELECT_FIRST,
+        .limit = 7,
+        .items = items,
+        .n_items = 2,
+        .cooldown = 1500 * (NANOSECONDS_PER_SECOND / 1000),
+        .max_waiters = 5,
+        .max_units_per_user = 2,
+        .identity_shared = true};
+    struct text out = TEXT_INIT;
+    definition_write(&out, &pool);
+    cr_assert_str_eq(out.bytes,
+        "{\"kind\":\"pool\",\"limit\":0,\"select\":\"first\",\"cooldown\":1500,\"max-waiters\":5,"
+        "\"max-units-per-user\":2,\"shared\":true,\"items\":[\"gpu0\",\"gpu1\"]}");
+    pool.kind = KIND_LOCK;
+    pool.limit = 1;
+    pool.max_units_per_user = UNBOUNDED;
+    out.length = 0;
+    definition_write(&out, &pool);
+    cr_assert_str_eq(out.bytes,
+        "{\"kind\":\"lock\",\"limit\":1,\"select\":\"first\",\"cooldown\":1500,\"max-waiters\":5,"
+        "\"max-units-per-user\":0,\"shared\":true,\"items\":[]}");
+    text_deinit(&out);
+}
+
+Test(calls, definitions_that_differ_in_the_limit_alone)
+{
+    cr_assert(definition_differs_in_limit("{\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\"}",
+        "{\"kind\":\"lock\",\"limit\":200,\"select\":\"lru\"}"));
+    cr_assert_not(definition_differs_in_limit("{\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\"}",
+        "{\"kind\":\"lock\",\"limit\":2,\"select\":\"first\"}"));
+    cr_assert_not(definition_differs_in_limit("{\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\"}",
+        "{\"kind\":\"semaphore\",\"limit\":1,\"select\":\"lru\"}"));
+    cr_assert_not(definition_differs_in_limit("{}", "{}"));
+    cr_assert_not(definition_differs_in_limit("{\"a\":1,\"limit\":", ""));
+}
+
+static struct lease *waiting_lease(struct resource *resource, const char *reason)
+{
+    struct ask ask = {
+        .n_wants = 1, .wants = {{"s", 2}}, .pid = 12, .program = "a b", .reason = reason};
+    struct lease *lease = lease_new(&ask, 7, 3 * NANOSECONDS_PER_SECOND);
+    lease->claims[0].resource = resource;
+    return lease;
+}
+
+Test(calls, info_has_no_bar)
+{
+    struct text out = TEXT_INIT;
+    struct lease *lease = waiting_lease(NULL, "||x|\t%");
+    info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
+    cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=%7C%7Cx%7C%09%25 at=7");
+    out.length = 0;
+    lease->state = LEASE_HELD;
+    lease->granted_at = 5 * NANOSECONDS_PER_SECOND;
+    info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
+    cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=%7C%7Cx%7C%09%25 at=9");
+    lease_free(lease);
+    text_deinit(&out);
+}
+
+/* ---- answers ---- */
+
+static const char *wrong_with(const struct resp *reply, struct answer *answer)
+{
+    return answer_read(reply, answer);
+}
+
+Test(calls, answers)
+{
+    struct resp ok[] = {STRING("ok"), NUMBER(-1), NUMBER(0), STRING("17"), NUMBER(18), STRING("x")};
+    struct resp soon[] = {STRING("refused"), STRING("250"), STRING("41000")};
+    struct resp hello[] = {STRING("hello"), STRING("grace")};
+    struct resp stale[] = {STRING("stale")};
+    struct resp reply = LIST(ok);
+    struct answer answer;
+    const char *text;
+    uint64_t number;
+    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_eq(answer.kind, ANSWER_OK);
+    cr_assert_eq(answer.due, NEVER);
+    cr_assert_eq(answer.grace, 0);
+    cr_assert_eq(answer.n, 3);
+    cr_assert(answer_number(&answer, 0, 17, &number) && number == 17);
+    cr_assert_not(answer_number(&answer, 0, 16, &number));
+    cr_assert(answer_number(&answer, 1, 18, &number) && number == 18);
+    cr_assert_not(answer_number(&answer, 1, 17, &number));
+    cr_assert_not(answer_number(&answer, 2, 17, &number));
+    cr_assert(answer_text(&answer, 2, &text));
+    cr_assert_not(answer_text(&answer, 1, &text));
+    cr_assert_not(answer_text(&answer, 3, &text));
+
+    reply = (struct resp)LIST(soon);
+    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_eq(answer.kind, ANSWER_REFUSED);
+    cr_assert_eq(answer.due, NANOSECONDS_PER_SECOND / 4);
+    cr_assert_eq(answer.grace, 41 * NANOSECONDS_PER_SECOND);
+
+    reply = (struct resp)LIST(hello);
+    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_eq(answer.kind, ANSWER_HELLO);
+    cr_assert_str_eq(answer.text, "grace");
+    reply = (struct resp)LIST(stale);
+    cr_assert_null(wrong_with(&reply, &answer));
+    cr_assert_eq(answer.kind, ANSWER_STALE);
+
+    struct resp error = {.type = RESP_ERROR, .text = "BUSY x", .length = 6};
+    cr_assert_null(wrong_with(&error, &answer));
+    cr_assert_eq(answer.kind, ANSWER_ERROR);
+    cr_assert_str_eq(answer.text, "BUSY x");
+}
+
+Test(calls, answers_that_are_none)
+{
+    struct resp empty[1], word[] = {STRING("o\0k"), NUMBER(-1), NUMBER(0)};
+    struct resp unknown[] = {STRING("fine"), NUMBER(-1), NUMBER(0)};
+    struct resp number[] = {NUMBER(1), NUMBER(-1), NUMBER(0)};
+    struct resp brief[] = {STRING("ok"), NUMBER(-1)};
+    struct resp due[] = {STRING("ok"), NUMBER(-2), NUMBER(0)};
+    struct resp grace[] = {STRING("ok"), NUMBER(0), NUMBER(-1)};
+    struct resp huge[] = {STRING("ok"), NUMBER(INT64_MAX), NUMBER(0)};
+    struct resp nil[] = {STRING("ok"), {.type = RESP_NIL, .text = ""}, NUMBER(0)};
+    struct resp reason[] = {STRING("hello"), NUMBER(1)};
+    struct resp replies[] = {{.type = RESP_ARRAY, .text = "", .elements = empty, .n = 0},
+        {.type = RESP_NIL, .text = ""}, NUMBER(1), STRING("ok"), LIST(word), LIST(unknown),
+        LIST(number), LIST(brief), LIST(due), LIST(grace), LIST(huge), LIST(nil), LIST(reason)};
+    struct answer answer;
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        cr_assert_not_null(wrong_with(&replies[i], &answer), "%zu", i);
+    }
+}
+
+Test(calls, refusals)
+{
+    cr_assert_eq(refusal_outcome("would-wait"), OUTCOME_WOULD_WAIT);
+    cr_assert_eq(refusal_outcome("paused"), OUTCOME_PAUSED);
+    cr_assert_eq(refusal_outcome("closed"), OUTCOME_CLOSED);
+    cr_assert_eq(refusal_outcome("grace"), OUTCOME_GRACE);
+    cr_assert_eq(refusal_outcome("held"), OUTCOME_HELD);
+    cr_assert_eq(refusal_outcome("quota"), OUTCOME_QUOTA);
+    cr_assert_eq(refusal_outcome("queue-full"), OUTCOME_QUEUE_FULL);
+    cr_assert_eq(refusal_outcome("impossible"), OUTCOME_IMPOSSIBLE);
+    cr_assert_eq(refusal_outcome("unknown"), OUTCOME_UNKNOWN);
+    cr_assert_eq(refusal_outcome("ancestor"), OUTCOME_ANCESTOR);
+    cr_assert_eq(refusal_outcome("differs"), OUTCOME_DIFFERS);
+    cr_assert_eq(refusal_outcome("malformed"), OUTCOME_DOWN);
+    cr_assert_eq(refusal_outcome(""), OUTCOME_DOWN);
+}
+
+/* ---- claims ---- */
+
+Test(calls, claims)
+{
+    struct definition definition = {.name = "s", .limit = 3};
+    struct resource resource = {.name = "s", .definition = &definition};
+    struct lease *lease = waiting_lease(&resource, NULL);
+    struct claims claims = {0};
+    cr_assert_null(claims_read(&claims, "s 2 9007199254740991 0,4294967295", lease));
+    cr_assert_eq(claims.list[0].token, MAX_DATABASE_NUMBER);
+    cr_assert_eq(claims.list[0].units[1].slot, UINT32_MAX); /* the core knows better */
+    cr_assert_not_null(claims_read(&claims, "s 2 9007199254740992 0,1", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 0,4294967296", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 0,01", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 0 1", lease));
+    definition.kind = KIND_POOL;
+    cr_assert_null(claims_read(&claims, "s 2 5 a,b", lease));
+    cr_assert_str_eq(claims.list[0].units[1].item, "b");
+    cr_assert_not_null(claims_read(&claims, "s 2 5 a,b c", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 5 a,", lease));
+    claims_deinit(&claims);
+    lease_free(lease);
+}
+
+Test(calls, the_highest_token)
+{
+    cr_assert_eq(claims_highest_token("s 2 17 0,1|p 1 19 a|l 1 18 0"), 19);
+    cr_assert_eq(claims_highest_token("s 2 17"), 17);
+    cr_assert_eq(claims_highest_token("s 2 99999999999999999999999 0|l 1 3 0"), 3);
+    cr_assert_eq(claims_highest_token("9007199254740992 9007199254740992 9007199254740992"), 0);
+    cr_assert_eq(claims_highest_token("-"), 0);
+    cr_assert_eq(claims_highest_token(""), 0);
+    cr_assert_eq(claims_highest_token("|||"), 0);
+    cr_assert_eq(claims_highest_token("a b"), 0);
+    cr_assert_eq(claims_highest_token("a "), 0);
+}
+
+/* ---- events ---- */
+
+Test(calls, events)
+{
+    struct fleet_event event;
+    cr_assert_null(fleet_event_read("granted 7 5 s 1 17 0|l 1 18 0", &event));
+    cr_assert_eq(event.kind, FLEET_GRANTED);
+    cr_assert_eq(event.id, 7);
+    cr_assert_eq(event.number, 5);
+    cr_assert_str_eq(event.text, "s 1 17 0|l 1 18 0");
+    cr_assert_null(fleet_event_read("revoke 7", &event));
+    cr_assert_eq(event.kind, FLEET_REVOKE);
+    cr_assert_null(fleet_event_read("defined t/* 5 {\"a b\":1}", &event));
+    cr_assert_eq(event.kind, FLEET_DEFINED);
+    cr_assert_str_eq(event.name, "t/*");
+    cr_assert_str_eq(event.text, "{\"a b\":1}");
+    cr_assert_null(fleet_event_read("sing 5", &event));
+    cr_assert_eq(event.kind, FLEET_UNKNOWN);
+}
+
+Test(calls, names_of_events_are_bounded)
+{
+    struct fleet_event event;
+    struct text text = TEXT_INIT;
+    text_add(&text, "changed ");
+    text_add_repeated(&text, 'x', NAME_BYTES);
+    text_add(&text, " 5 {}");
+    cr_assert_null(fleet_event_read(text.bytes, &event));
+    text.length = 0;
+    text_add(&text, "changed ");
+    text_add_repeated(&text, 'x', NAME_BYTES + 1);
+    text_add(&text, " 5 {}");
+    cr_assert_not_null(fleet_event_read(text.bytes, &event));
+    text_deinit(&text);
+}
+
+Test(calls, messages)
+{
+    uint64_t number;
+    const char *text;
+    cr_assert_null(message_read("000000000012 lost 7", &number, &text));
+    cr_assert_eq(number, 12);
+    cr_assert_str_eq(text, "lost 7");
+    cr_assert_null(message_read("999999999999999 x", &number, &text));
+    cr_assert_not_null(message_read("9999999999999999 x", &number, &text));
+    cr_assert_not_null(message_read("12", &number, &text));
+    cr_assert_not_null(message_read(" x", &number, &text));
+    cr_assert_not_null(message_read("", &number, &text));
+}

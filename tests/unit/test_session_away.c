@@ -1,0 +1,445 @@
+/* test_session_away.c - the link breaks, the database forgets, the daemon is started anew, somebody
+ * else has the identity: what is listed, what is asked for again, what is refused. */
+#include "session_fixture.h"
+
+SESSION_SUITE(session_away);
+
+/* As far as the leases. */
+static void begin_hello(const char *rest)
+{
+    char begun[64];
+    next_call();
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)incarnation(), rest);
+    answer(begun);
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    answer("ok -1 0");
+}
+
+/* After a hello with an old session: events may still be under way. */
+static void renew_first(void)
+{
+    cr_assert_eq(strncmp(next_call(), "renew ", 6), 0);
+    NO_CALL();
+    answer("ok -1 0 0");
+}
+
+/* ---- the link breaks ---- */
+
+Test(session_away, whoever_has_no_place_is_refused_after_a_second)
+{
+    go_up();
+    hold("A", "s", "17 0");
+    wait_in_line("B", "s", "6");
+    ask("C", "s");
+    next_call(); /* in flight */
+    ask("D", "s");
+    break_link("gone");
+    cr_assert_eq(session_state(), SESSION_DOWN);
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
+    ask("E", "s");
+    HAPPENS("");
+    EXPECT(next_deadline(), "1.000");
+    wait_for(0.999);
+    HAPPENS("");
+    wait_for(0.001);
+    HAPPENS("C denied down; D denied down; E denied down");
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DOWN);
+    ask("F", "s");
+    HAPPENS("F denied down");
+    NO_CALL();
+}
+
+Test(session_away, a_link_that_comes_and_goes_is_down)
+{
+    go_up();
+    break_link("gone");
+    wait_for(0.5);
+    connect_link();
+    ask("A", "s");
+    wait_for(0.5);
+    next_call();
+    HAPPENS("");
+    break_link("LOADING");
+    wait_for(0);
+    HAPPENS("A denied down");
+    connect_link();
+    ask("B", "s");
+    break_link("LOADING");
+    wait_for(0);
+    HAPPENS("B denied down");
+}
+
+Test(session_away, what_has_a_place_is_listed)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    wait_in_line("B", "l", "6");
+    ask("C", "p now");
+    next_call();
+    ask("D", "s");
+    break_link("gone");
+    connect_link();
+    CALL("hello begin 30000 11000 'this host' 17 6");
+    answer("ok -1 0 '2' 30000 '0' 0");
+    next_call();
+    answer("ok -1 0");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
+         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0'");
+    answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' -");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    renew_first();
+    CALL("acquire $C 1 0 0 7 7 '' i 1 p p 1 2 0 $D 0 0 0 7 7 '' i 1 s s 1 3 0");
+    HAPPENS("");
+}
+
+Test(session_away, in_chunks)
+{
+    char name[8], text[4096];
+    go_up();
+    for (int i = 0; i < 150; i++) {
+        snprintf(name, sizeof name, "W%d", i);
+        snprintf(text, sizeof text, "%d", i + 1);
+        wait_in_line(name, "s", text);
+    }
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    size_t n = 0;
+    for (const char *at = next_call(); (at = strstr(at, "waiting")); at++) {
+        n++;
+    }
+    cr_assert_eq(n, 100);
+    NO_CALL();
+}
+
+Test(session_away, what_was_granted_meanwhile)
+{
+    go_up();
+    wait_in_line("A", "s", "5");
+    wait_in_line("B", "warn", "6");
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '3' 0");
+    next_call();
+    answer("ok -1 0 $A held '5' 's 1 17 2' $B held '6' 'warn 1 18 0'");
+    HAPPENS(""); /* only once the leases are good until some time */
+    end("B");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    HAPPENS("A granted s=2");
+    CALL("renew 0");
+    CALL("release $B");
+    /* Older than the listing: what they say of leases is not true any more. */
+    answer("ok -1 0 0 1 'granted $B 6 warn 1 18 0' 2 'lost $A' 3 'changed s 4 {}'");
+    HAPPENS("");
+}
+
+Test(session_away, what_was_lost_meanwhile)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    hold("B", "warn", "17 0");
+    wait_in_line("C", "s", "6");
+    hold("D", "s", "19 1");
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    next_call();
+    answer("ok -1 0 $A lost '0' - $B lost '0' - $C lost '0' - $D waiting '9' -");
+    HAPPENS("A stop lost; B lost lost; D stop lost");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    renew_first();
+    CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* whoever waits asks again */
+}
+
+Test(session_away, what_has_ended_meanwhile_is_not_listed)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    hold("B", "s", "18 1");
+    hold("C", "s", "19 0");
+    end("A");
+    next_call(); /* the release is in flight */
+    end("B"); /* and this one is not */
+    break_link("gone");
+    end("C");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    CALL("hello end ''"); /* which drops them */
+    answer("ok -1 0 ''");
+    NO_CALL();
+}
+
+Test(session_away, what_ends_while_it_is_listed_is_given_back)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    hold("B", "s", "18 1");
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    next_call();
+    end("A");
+    answer("ok -1 0 $A held '5' 's 1 17 2' $B held '5' 's 1 18 1'");
+    end("B");
+    CALL("hello end ''");
+    NO_CALL();
+    answer("ok -1 0 ''");
+    CALL("release $A $B");
+}
+
+Test(session_away, breaks_again_at_each_step)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    for (int steps = 1; steps <= 4; steps++) {
+        break_link("gone");
+        connect_link();
+        char begun[64];
+        next_call();
+        snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0", (uintmax_t)incarnation());
+        for (int i = 1; i < steps; i++) {
+            answer(i == 1 ? begun : i == 2 ? "ok -1 0" : "ok -1 0 $A held '5' 's 1 17 2'");
+            cr_assert_str_neq(next_call(), "nothing");
+        }
+    }
+    break_link("gone");
+    connect_link();
+    say_hello("30000 '0' 0");
+    cr_assert_eq(session_state(), SESSION_UP);
+    end("A");
+    CALL("release $A");
+}
+
+/* ---- the database asks for a hello ---- */
+
+Test(session_away, hello_is_said_once_all_answers_are_there)
+{
+    go_up();
+    wait_in_line("A", "l", "5");
+    hold("D", "warn", "9 0");
+    ask("B", "s");
+    next_call();
+    ask("C", "s");
+    next_call();
+    answer("hello grace");
+    cr_assert_eq(session_state(), SESSION_LISTING);
+    NO_CALL();
+    answer("hello grace");
+    CALL("hello begin 30000 11000 'this host' 9 5");
+    answer("ok 41000 41000 '2' 30000 '0' 1");
+    next_call();
+    answer("ok -1 0");
+    CALL("hello lease $A waiting 0 5 7 7 '' i 'l 1 0 -' 'l 1 0'"
+         " $D held 0 5 7 7 '' i 'warn 1 9 0' 'warn 3 0'");
+    answer("ok -1 0 $A waiting '5' - $D held '5' 'warn 1 9 0'");
+    next_call();
+    answer("ok -1 0 ''");
+    HAPPENS("");
+    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0 $C 0 0 0 7 7 '' i 1 s s 1 3 0");
+}
+
+Test(session_away, a_release_that_was_not_done_needs_no_repeating)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    end("A");
+    next_call();
+    answer("hello expired");
+    begin_hello("30000 '0' 1");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    NO_CALL();
+}
+
+Test(session_away, everywhere_in_hello)
+{
+    static const char *const phases[] = {"begin", "define", "lease", "end"};
+    go_up();
+    hold("A", "s", "17 2");
+    for (int phase = 0; phase < 4; phase++) {
+        break_link("gone");
+        connect_link();
+        char begun[64];
+        next_call();
+        snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0", (uintmax_t)incarnation());
+        for (int i = 0; i < phase; i++) {
+            answer(i == 0 ? begun : i == 1 ? "ok -1 0" : "ok -1 0 $A held '5' 's 1 17 2'");
+            next_call();
+        }
+        answer("hello grace");
+        cr_assert_eq(strncmp(next_call(), "hello begin", 11), 0, "%s", phases[phase]);
+    }
+}
+
+Test(session_away, not_for_ever_as_fast_as_it_can)
+{
+    connect_link();
+    for (int i = 0; i < 3; i++) {
+        cr_assert_str_neq(next_call(), "nothing");
+        answer("hello unknown");
+    }
+    NO_CALL();
+    EXPECT(next_deadline(), "1.250");
+    wait_for(1.25);
+    cr_assert_str_neq(next_call(), "nothing");
+}
+
+Test(session_away, a_message_to_all_has_it_renew)
+{
+    go_up();
+    message("hello");
+    CALL("renew 0");
+    answer("hello grace");
+    CALL("hello begin 30000 11000 'this host' 0 0");
+    message("hello"); /* comes again while it says hello */
+    NO_CALL();
+}
+
+/* ---- the listing is held ---- */
+
+Test(session_away, renews_while_the_listing_is_held)
+{
+    session_hold_listing(session, true);
+    connect_link();
+    begin_hello("30000 '0' 1");
+    NO_CALL();
+    EXPECT(good_for(), "-1000.000");
+    EXPECT(next_deadline(), "5.000");
+    wait_for(5);
+    CALL("renew 0");
+    answer("ok -1 0 0 1 'changed s 4 {}'"); /* comes again */
+    EXPECT(good_for(), "-1005.000");
+    wait_for(1);
+    session_hold_listing(session, false);
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    EXPECT(good_for(), "23.950"); /* from that renewal */
+    wait_for(5);
+    CALL("renew 0");
+}
+
+/* ---- not the only one ---- */
+
+Test(session_away, somebody_else_has_the_identity)
+{
+    struct session_view view;
+    go_up();
+    hold("A", "s", "17 2");
+    wait_in_line("B", "s", "6");
+    ask("C", "s");
+    next_call();
+    message("hello");
+    next_call();
+    answer_later(1, "stale");
+    HAPPENS("C denied down; B denied down");
+    cr_assert_eq(session_state(), SESSION_REPLACED);
+    session_look(session, &view);
+    cr_assert(strstr(view.why, "identity"));
+    cr_assert(strstr(notice(), "identity"));
+    NO_CALL();
+    ask("D", "s");
+    HAPPENS("D denied down");
+    end("A");
+    NO_CALL();
+    break_link("gone");
+    connect_link();
+    NO_CALL();
+    cr_assert_eq(session_state(), SESSION_REPLACED);
+}
+
+Test(session_away, other_data)
+{
+    struct session_view view;
+    go_up();
+    wait_in_line("A", "s", "6");
+    ask("B", "s");
+    next_call();
+    answer("layout '2'");
+    HAPPENS("B denied down");
+    session_look(session, &view);
+    cr_assert_eq(view.state, SESSION_DOWN);
+    EXPECT(view.why, "its data has layout 2, this berthd knows 1 alone");
+    NO_CALL();
+    EXPECT(next_deadline(), "30.000");
+    wait_for(30);
+    CALL("hello begin 30000 11000 'this host' 0 6");
+}
+
+/* ---- started anew ---- */
+
+Test(session_away, a_restart)
+{
+    go_up();
+    hold("A", "s", "5000 2");
+    wait_in_line("B", "l", "6");
+    ask("C", "s");
+    next_call();
+    message("000000000001 changed s 4 {\"paused\":true}");
+    wait_for(2);
+    restart();
+    EXPECT(good_for(), "22.950");
+    cr_assert_eq(core_fleet_deadline(core, 1), now + (nanoseconds)(22.95 * 1e9));
+    connect_link();
+    /* The largest numbers seen, or larger; the next incarnation. */
+    CALL("hello begin 30000 11000 'this host' 8192 4096");
+    cr_assert_eq(incarnation(), 2);
+    answer("ok -1 0 '2' 30000 '7' 0");
+    next_call();
+    answer("ok -1 0");
+    CALL("hello change s 4 {\"paused\":true}");
+    answer("ok -1 0 s '5' {}");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 5000 2' 's 3 0'"
+         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0'");
+    answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' -");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    CALL("renew 0");
+    answer("ok -1 0 0 6 'granted $B 6 l 1 17 0' 7 'changed t/x 6 {\"limit\":2}'");
+    HAPPENS("");
+    CALL("acquire $C 0 0 0 7 7 '' i 1 s s 1 3 0");
+    message("000000000008 granted $B 6 l 1 5001 0");
+    HAPPENS("B granted l=0");
+}
+
+Test(session_away, the_tenure_is_written_when_it_must_be)
+{
+    struct text out = TEXT_INIT;
+    cr_assert_not(session_is_changed(session));
+    go_up();
+    cr_assert(session_is_changed(session));
+    session_write(session, &out);
+    cr_assert_not(session_is_changed(session));
+    hold("A", "s", "17 0");
+    cr_assert(session_is_changed(session)); /* a token larger than what is written down */
+    session_write(session, &out);
+    hold("B", "s", "18 1");
+    cr_assert_not(session_is_changed(session)); /* numbers are written down in blocks */
+    message("hello");
+    next_call();
+    answer("ok -1 0 0");
+    cr_assert(session_is_changed(session));
+    text_deinit(&out);
+}
+
+Test(session_away, a_damaged_tenure_is_none)
+{
+    static const char *const lines[] = {"", "until=5",
+        "until=x ttl=30000000000 incarnation=1 token=1"
+        " ticket=1",
+        "until=5 ttl=0 incarnation=1 token=1 ticket=1",
+        "until=5 ttl=30000000000 incarnation=9007199254740992 token=1 ticket=1"};
+    struct effects effects = EFFECTS_INIT;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        cr_assert_not(
+            session_restore_tenure(session, lines[i], strlen(lines[i]), now, &effects), "%zu", i);
+    }
+    static const char fits[] = "until=9000000000000000000 ttl=30000000000 incarnation=4 token=1"
+                               " ticket=1 more=1";
+    cr_assert(session_restore_tenure(session, fits, strlen(fits), now, &effects));
+    EXPECT(good_for(), "-1000.000"); /* of another boot */
+    cr_assert_eq(incarnation(), 4);
+    effects_deinit(&effects);
+}

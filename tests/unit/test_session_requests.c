@@ -1,0 +1,226 @@
+/* test_session_requests.c - what operators ask of the database, and what they have changed. */
+#include "session_fixture.h"
+
+SESSION_SUITE(session_requests);
+
+static int asker, other;
+
+#define ADMIN(...) admin((const char *const[]){__VA_ARGS__, NULL})
+static void admin(const char *const words[])
+{
+    size_t n = 0;
+    while (words[n]) {
+        n++;
+    }
+    session_admin(session, &asker, n, words, now);
+}
+
+Test(session_requests, a_change)
+{
+    go_up();
+    ADMIN("reserve", "s", "1", "for me");
+    EXPECT(result(), "none");
+    CALL("admin reserve s 1 'for me'");
+    NO_CALL();
+    answer("ok -1 0");
+    EXPECT(result(), "ok '' ");
+    EXPECT(result(), "none");
+}
+
+Test(session_requests, refusals)
+{
+    go_up();
+    ADMIN("limit", "p", "3");
+    ADMIN("drop", "0123/1");
+    CALL("admin limit p 3");
+    CALL("admin drop 0123/1");
+    answer("refused -1 0 kind p");
+    answer("refused -1 0 unknown 0123/1");
+    EXPECT(result(), "kind 'p' ");
+    EXPECT(result(), "unknown '0123/1' ");
+}
+
+Test(session_requests, errors)
+{
+    go_up();
+    ADMIN("pause", "s", "", "x");
+    next_call();
+    answer("-OOM command not allowed");
+    EXPECT(result(), "down 'OOM command not allowed' ");
+    ADMIN("pause", "s", "", "x");
+    next_call();
+    answer("ok 1");
+    cr_assert_str_neq(reset_wanted(), "");
+}
+
+Test(session_requests, down)
+{
+    ADMIN("pause", "s");
+    EXPECT(result(), "none"); /* it may be up soon */
+    break_link("no way");
+    EXPECT(result(), "down 'no way' ");
+    wait_for(1);
+    ADMIN("pause", "s");
+    EXPECT(result(), "down 'no way' ");
+    connect_link();
+    ADMIN("pause", "s");
+    say_hello("30000 '0' 1");
+    CALL("admin pause s");
+    ADMIN("resume", "s");
+    break_link("gone");
+    EXPECT(result(), "down 'the answer did not come: it may have been done' ");
+    EXPECT(result(), "down 'gone' ");
+}
+
+Test(session_requests, repeated_after_a_hello)
+{
+    go_up();
+    ADMIN("pause", "s");
+    ADMIN("pause", "l");
+    next_call();
+    next_call();
+    answer("hello grace");
+    answer("hello grace");
+    say_hello("30000 '0' 1");
+    CALL("admin pause s");
+    CALL("admin pause l");
+}
+
+Test(session_requests, whoever_asks_may_go)
+{
+    go_up();
+    ADMIN("pause", "s");
+    next_call();
+    session_forget(session, &other);
+    session_forget(session, &asker);
+    answer("ok -1 0");
+    EXPECT(result(), "nobody ok '' ");
+}
+
+Test(session_requests, not_too_many)
+{
+    go_up();
+    for (int i = 0; i < 1000; i++) {
+        ADMIN("pause", "s");
+    }
+    EXPECT(result(), "none");
+    ADMIN("pause", "s");
+    EXPECT(result(), "down 'too many such requests at once' ");
+}
+
+/* ---- snapshots ---- */
+
+Test(session_requests, a_snapshot_has_pages)
+{
+    static const char *const names[] = {"s", "l"};
+    go_up();
+    session_snapshot(session, &asker, 2, names, now);
+    CALL("snapshot '' s l");
+    answer("ok -1 0 'l' [ resource l lock ] [ holder l '0123/7' ]");
+    EXPECT(result(), "none");
+    CALL("snapshot l s l");
+    answer("ok -1 0 '' [ resource s ] [ ]");
+    EXPECT(result(), "ok '' resource|l|lock|/holder|l|0123/7|/resource|s|//");
+}
+
+Test(session_requests, a_page_is_asked_for_again_after_a_hello)
+{
+    go_up();
+    session_snapshot(session, &asker, 0, NULL, now);
+    CALL("snapshot ''");
+    answer("ok -1 0 'l' [ resource a ]");
+    CALL("snapshot l");
+    answer("hello expired");
+    say_hello("30000 '0' 1");
+    CALL("snapshot l");
+    answer("ok -1 0 '' [ resource s ]");
+    EXPECT(result(), "ok '' resource|a|/resource|s|/");
+}
+
+Test(session_requests, a_snapshot_is_bounded)
+{
+    struct text page = TEXT_INIT;
+    text_add(&page, "ok -1 0 'l'");
+    for (int i = 0; i < 100; i++) {
+        text_add(&page, " [ 'resource ");
+        text_add_repeated(&page, 'x', 500);
+        text_add(&page, "' ]");
+    }
+    go_up();
+    session_snapshot(session, &asker, 0, NULL, now);
+    int n = 0;
+    for (; strcmp(next_call(), "nothing") != 0; n++) {
+        answer(page.bytes);
+    }
+    cr_assert(n > 160 && n < 170, "%d", n);
+    EXPECT(result(), "no-space 'too much to show: name resources' ");
+    text_deinit(&page);
+}
+
+Test(session_requests, rows_that_are_none)
+{
+    static const char *const wrong[] = {
+        "ok -1 0", "ok -1 0 '' row", "ok -1 0 '' [ [ a ] ]", "refused -1 0 a b"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        connect_link();
+        say_hello("30000 '0' 1");
+        session_snapshot(session, &asker, 0, NULL, now);
+        next_call();
+        answer(wrong[i]);
+        cr_assert_str_neq(reset_wanted(), "", "%s", wrong[i]);
+        break_link("reset");
+        cr_assert_eq(strncmp(result(), "down ", 5), 0);
+    }
+}
+
+/* ---- changes that outlive all ---- */
+
+Test(session_requests, changes_are_read_back)
+{
+    static const char lines[] = "s 4 {\"limit\":1}\nbad\n. 5 {}\nl x {}\nl 5 {\nl 6\n t 7 {}\n"
+                                "t/x 8 {\"paused\":true}\n";
+    struct text out = TEXT_INIT;
+    session_restore_changes(session, lines, sizeof lines - 1);
+    cr_assert_not(session_changes_changed(session));
+    session_write_changes(session, &out);
+    EXPECT(out.bytes, "s 4 {\"limit\":1}\nt/x 8 {\"paused\":true}\n");
+    text_deinit(&out);
+}
+
+Test(session_requests, changes_are_bounded)
+{
+    char line[64];
+    struct text lines = TEXT_INIT, out = TEXT_INIT;
+    for (int i = 0; i < 10000; i++) {
+        snprintf(line, sizeof line, "t/%d 4 %s\n", i, i == 7 ? "{}" : "{\"limit\":1}");
+        text_add(&lines, line);
+    }
+    session_restore_changes(session, lines.bytes, lines.length);
+    go_up();
+    message("000000000001 changed s 5 {\"limit\":1}"); /* instead of one that says nothing */
+    message("000000000002 changed l 6 {\"limit\":1}");
+    cr_assert(strstr(notice(), "more than 10000 changes"));
+    session_write_changes(session, &out);
+    cr_assert_not(strstr(out.bytes, "t/7 "));
+    cr_assert(strstr(out.bytes, "s 5 "));
+    cr_assert_not(strstr(out.bytes, "l 6 "));
+    text_deinit(&lines);
+    text_deinit(&out);
+}
+
+Test(session_requests, a_new_session_takes_answers_to_changes)
+{
+    static const char lines[] = "s 4 {\"limit\":1}\n";
+    struct text out = TEXT_INIT;
+    session_restore_changes(session, lines, sizeof lines - 1);
+    connect_link();
+    next_call();
+    answer("ok -1 0 '1' 30000 '0' 1");
+    next_call();
+    answer("ok -1 0");
+    CALL("hello change s 4 {\"limit\":1}");
+    answer("ok -1 0 s '9' {\"limit\":2}");
+    session_write_changes(session, &out);
+    EXPECT(out.bytes, "s 9 {\"limit\":2}\n");
+    text_deinit(&out);
+}

@@ -1,0 +1,304 @@
+/* test_session_time.c - until when leases are good, renewals, time-outs, errors of the server. With
+ * a ttl of 30 s: every 5 s a renewal, an answer within 2.5 s, tried again after 1.25 s. */
+#include "session_fixture.h"
+
+SESSION_SUITE(session_time);
+
+static nanoseconds seconds(double n)
+{
+    return (nanoseconds)(n * 1e9);
+}
+
+/* The first renewal, whenever that is, is sent and answered at once. */
+static void first_renewal(void)
+{
+    go_up();
+    wait_for(5);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+}
+
+/* ---- good until ---- */
+
+Test(session_time, counts_from_the_send)
+{
+    first_renewal();
+    EXPECT(good_for(), "24.950");
+    wait_for(5);
+    CALL("renew 0");
+    wait_for(2);
+    EXPECT(good_for(), "17.950"); /* sent is not answered */
+    answer("ok -1 0 0");
+    EXPECT(good_for(), "22.950"); /* 24.95 s from the send */
+    cr_assert_eq(core_fleet_deadline(core, 1), now + seconds(22.95));
+}
+
+Test(session_time, an_error_puts_nothing_off)
+{
+    first_renewal();
+    wait_for(5);
+    CALL("renew 0");
+    answer("-MISCONF Redis is configured to save RDB snapshots");
+    NOTICE("renew: MISCONF Redis is configured to save RDB snapshots");
+    EXPECT(good_for(), "19.950");
+    EXPECT(next_deadline(), "1.250");
+    wait_for(1.249);
+    NO_CALL();
+    wait_for(0.001);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    EXPECT(good_for(), "24.950");
+}
+
+Test(session_time, begins_after_a_part_of_the_period)
+{
+    go_up();
+    double first = strtod(next_deadline(), NULL);
+    cr_assert(first >= 0 && first < 5);
+    wait_for(first);
+    wait_for(0.001);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    EXPECT(next_deadline(), "5.000"); /* without a random part from then on */
+}
+
+Test(session_time, one_at_a_time)
+{
+    first_renewal();
+    wait_for(5);
+    CALL("renew 0");
+    message("000000000007 changed s 7 {}"); /* one has been missed */
+    NO_CALL();
+    answer("ok -1 0 0");
+    CALL("renew 0");
+}
+
+/* ---- no answer ---- */
+
+Test(session_time, a_late_answer_resets_the_link)
+{
+    first_renewal();
+    ask("A", "s");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 3 0");
+    EXPECT(next_deadline(), "2.500");
+    wait_for(2.499);
+    EXPECT(reset_wanted(), "");
+    wait_for(0.001);
+    EXPECT(reset_wanted(), "no answer to acquire for 2500 ms");
+    EXPECT(reset_wanted(), "");
+    NO_CALL();
+    EXPECT(next_deadline(), "never");
+}
+
+Test(session_time, each_call_has_its_own_time)
+{
+    first_renewal();
+    ask("A", "s");
+    next_call();
+    wait_for(2);
+    ask("B", "s");
+    next_call();
+    answer("ok -1 0 waiting '1' 1");
+    wait_for(2);
+    EXPECT(reset_wanted(), "");
+    wait_for(0.5);
+    EXPECT(reset_wanted(), "no answer to acquire for 2500 ms");
+}
+
+/* ---- errors ---- */
+
+Test(session_time, errors_that_reset_the_link)
+{
+    static const char *const errors[] = {"-BUSY Redis is busy", "-LOADING Redis is loading",
+        "-MASTERDOWN Link with MASTER is down", "-TRYAGAIN Multiple keys", "-READONLY You can't",
+        "-NOAUTH Authentication required.", "-WRONGPASS invalid", "-NOPERM this user",
+        "-CLUSTERDOWN Hash slot", "-MOVED 1 host:1", "-ASK 1 host:1", "-NOSCRIPT No matching"};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        connect_link();
+        say_hello("30000 '0' 1");
+        ask("A", "s");
+        next_call();
+        answer(errors[i]);
+        cr_assert(strstr(reset_wanted(), errors[i] + 1), "%s", errors[i]);
+        HAPPENS(""); /* the link may be back soon */
+        end("A");
+        break_link("reset");
+    }
+}
+
+Test(session_time, errors_of_an_acquire_refuse_it)
+{
+    static const char *const errors[] = {
+        "-OOM command not allowed", "-MISCONF x", "-NOREPLICAS x", "-ERR Error running script"};
+    go_up();
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        ask("A", "s");
+        next_call();
+        answer(errors[i]);
+        HAPPENS("A denied down");
+        CALL("release $A"); /* what it has done before the error is not known */
+        answer("ok -1 0");
+    }
+    EXPECT(reset_wanted(), "");
+}
+
+Test(session_time, whoever_has_a_place_is_not_refused_by_an_error)
+{
+    first_renewal();
+    ask("A", "l");
+    next_call();
+    answer("ok -1 0 waiting '5' 1");
+    drain(true);
+    next_call();
+    answer("ok -1 0");
+    drain(false);
+    next_call();
+    answer("ok -1 0 0"); /* the renewal that is first */
+    CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0");
+    answer("-OOM command not allowed");
+    HAPPENS("A place 1");
+    NO_CALL();
+    wait_for(5);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    CALL("acquire $A 0 0 5 7 7 '' i 1 l l 1 1 0");
+}
+
+Test(session_time, a_release_is_tried_again_after_the_next_renewal)
+{
+    first_renewal();
+    hold("A", "s", "17 0");
+    end("A");
+    CALL("release $A");
+    answer("-ERR Error running script");
+    NO_CALL();
+    wait_for(5);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    CALL("release $A");
+    answer("ok -1 0");
+    NO_CALL();
+}
+
+Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
+{
+    ask("A", "s");
+    connect_link();
+    next_call();
+    answer("-OOM command not allowed");
+    HAPPENS("A denied down");
+    EXPECT(next_deadline(), "1.250");
+    NO_CALL();
+    wait_for(1.25);
+    CALL("hello begin 30000 11000 'this host' 0 0");
+}
+
+/* ---- late grants ---- */
+
+/* kill-after is 3 s, its margin 1 s: K = 4 s. */
+Test(session_time, a_grant_in_the_last_instant_is_taken)
+{
+    first_renewal();
+    ask("A", "s now");
+    next_call();
+    now += seconds(20.949);
+    answer("ok -1 0 granted '5' 's 1 17 0'");
+    HAPPENS("A granted s=0");
+}
+
+Test(session_time, a_grant_that_is_later_is_given_back)
+{
+    first_renewal();
+    ask("A", "s now");
+    ask("B", "s");
+    ask("C", "warn");
+    next_call();
+    now += seconds(20.95);
+    answer("ok -1 0 granted '5' 's 1 17 0' granted '6' 's 1 18 1' granted '7' 'warn 1 19 0'");
+    HAPPENS("A denied down; C granted warn=0"); /* C has no job that would have to be stopped */
+    CALL("renew 0"); /* it is due */
+    CALL("release $A $B");
+    answer("ok -1 0 0");
+    NO_CALL();
+    answer("ok -1 0");
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0"); /* B goes on waiting */
+}
+
+Test(session_time, a_late_message_is_given_back_after_the_answer)
+{
+    first_renewal();
+    ask("A", "s");
+    next_call();
+    now += seconds(20.95);
+    message("000000000001 granted $A 5 s 1 17 0");
+    HAPPENS("");
+    CALL("renew 1");
+    answer_later(1, "ok -1 0 0");
+    NO_CALL();
+    answer("ok -1 0 waiting '5' 1");
+    CALL("release $A");
+}
+
+Test(session_time, no_time_is_long_enough)
+{
+    connect_link();
+    say_hello("6000 '0' 1"); /* good for 4.79 s, renewed each second: 4 s are too many */
+    ask("A", "s");
+    next_call();
+    answer("ok -1 0 granted '5' 's 1 17 0'");
+    HAPPENS("A granted s=0");
+    now += seconds(0.79);
+    ask("B", "s");
+    next_call();
+    answer("ok -1 0 0");
+    next_call();
+    answer("ok -1 0 granted '6' 's 1 18 1'");
+    happened();
+}
+
+/* ---- something is due ---- */
+
+Test(session_time, calls_when_something_is_due_if_anybody_waits)
+{
+    first_renewal();
+    ask("A", "s");
+    next_call();
+    answer("ok 2000 0 waiting '5' 1");
+    double due = strtod(next_deadline(), NULL);
+    cr_assert(due >= 2 && due < 2.1, "%f", due);
+    wait_for(1.999);
+    NO_CALL();
+    wait_for(0.101);
+    CALL("renew 0");
+    answer("ok 30000 0 0");
+    EXPECT(next_deadline(), "5.000");
+}
+
+Test(session_time, what_is_due_is_nothing_to_whom_nobody_waits_for)
+{
+    first_renewal();
+    hold("A", "s", "17 0");
+    end("A");
+    next_call();
+    answer("ok 100 0");
+    wait_for(1);
+    NO_CALL();
+}
+
+Test(session_time, the_grace_of_the_database_is_shown)
+{
+    struct session_view view;
+    first_renewal();
+    wait_for(5);
+    next_call();
+    answer("ok 7000 7000 0");
+    session_look(session, &view);
+    cr_assert_eq(view.grace_until, now + seconds(7));
+    wait_for(5);
+    next_call();
+    answer("ok -1 0 0");
+    session_look(session, &view);
+    cr_assert_eq(view.grace_until, NEVER);
+}
