@@ -311,7 +311,7 @@ static void begin(struct call *call)
     struct model_session *session = &data->sessions[i];
     uint64_t incarnation = number(argv[3]);
     if (!is_new && session->incarnation >= incarnation) {
-        say_begun(call, session->incarnation, 0, false);
+        say_begun(call, session->incarnation + 1, 0, false);
         return;
     }
     data->number = data->number > token ? data->number : token;
