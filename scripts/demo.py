@@ -20,6 +20,7 @@ import string
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import zlib
@@ -42,7 +43,7 @@ class DemoError(Exception):
 
 # ---- the files ----
 
-def candidates():
+def candidates(smallest, largest):
     """(size, path) of each readable file of a fitting size, hard links once."""
     seen = set()
     for top in TOPS:
@@ -52,18 +53,18 @@ def candidates():
                 with contextlib.suppress(FileNotFoundError):  # gone in the meantime
                     status = os.lstat(path)
                     identity = (status.st_dev, status.st_ino)
-                    if (stat.S_ISREG(status.st_mode) and SMALLEST <= status.st_size <= LARGEST
+                    if (stat.S_ISREG(status.st_mode) and smallest <= status.st_size <= largest
                             and identity not in seen and os.access(path, os.R_OK)):
                         seen.add(identity)
                         yield status.st_size, path
 
 
-def choose_sources():
+def choose_sources(files=FILES, fewest=FEWEST_FILES, smallest=SMALLEST, largest=LARGEST):
     """The largest, in the order of their names, so that long and short ones mix."""
-    chosen = heapq.nlargest(FILES, candidates())
-    if len(chosen) < FEWEST_FILES:
-        raise DemoError(f"only {len(chosen)} readable files of {SMALLEST >> 10} KiB to "
-                        f"{LARGEST >> 10} KiB in {', '.join(TOPS)}; {FEWEST_FILES} are needed")
+    chosen = heapq.nlargest(files, candidates(smallest, largest))
+    if len(chosen) < fewest:
+        raise DemoError(f"only {len(chosen)} readable files of {smallest >> 10} KiB to "
+                        f"{largest >> 10} KiB in {', '.join(TOPS)}; {fewest} are needed")
     return sorted(path for _, path in chosen)
 
 
@@ -82,17 +83,17 @@ def end(process):
 class Daemon:
     """berthd with a socket and a configuration of its own; a context manager."""
 
-    def __init__(self, program, work):
+    def __init__(self, program, work, sections):
         self.program = program
         self.socket = work / "berth.sock"
         self.config = work / "berth.conf"
         self.log = work / "berthd.log"
         self.state = work / "state"
-        self.resource = f"[semaphore compress]\nlimit = {LIMIT}\n"
+        self.sections = sections
         self.process = None
 
     def __enter__(self):
-        self.config.write_text(f"[daemon]\nsocket = {self.socket}\n\n{self.resource}")
+        self.config.write_text(f"[daemon]\nsocket = {self.socket}\n\n{self.sections}")
         ready, to_daemon = os.pipe()
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
@@ -114,6 +115,11 @@ class Daemon:
 
 
 # ---- the callers ----
+
+def parse_notes(notes):
+    """What a job has said of itself: one line when it began, another when it had ended."""
+    return {key: value for line in notes.splitlines() for key, value in json.loads(line).items()}
+
 
 class Callers:
     """Threads that take one file after the other and run `berth` for it."""
@@ -148,7 +154,7 @@ class Callers:
         if process.returncode != 0:
             raise DemoError(f"{source}: berth run ended with {process.returncode}: {errors}")
         return demo_report.Job(caller=caller, source=source, result=result, called=called,
-                               **json.loads(notes))
+                               **parse_notes(notes))
 
     def work(self, caller):
         jobs = []
@@ -210,14 +216,25 @@ def megabytes(paths):
     return f"{sum(os.path.getsize(path) for path in paths) / 1e6:.1f} MB"
 
 
+def indented(text):
+    return textwrap.indent(text, "    ")
+
+
+def report_verdicts(verdicts):
+    """Whether everything holds."""
+    for holds, what in verdicts:
+        print(f"  {'ok' if holds else 'FAILED':<7} {what}")
+    return all(holds for holds, _ in verdicts)
+
+
 def demonstrate(build, work):
     """Whether everything holds."""
     sources = choose_sources()
     print(f"{len(sources)} files of {', '.join(TOPS)}, {megabytes(sources)}.\n"
           f"{CALLERS} callers run `berth run compress -- {' '.join(COMPRESS)}` for one after the "
           "other, under:\n", flush=True)
-    with Daemon(build / "berthd", work) as daemon:
-        print("    " + daemon.resource.rstrip().replace("\n", "\n    ") + "\n", flush=True)
+    with Daemon(build / "berthd", work, f"[semaphore compress]\nlimit = {LIMIT}\n") as daemon:
+        print(indented(daemon.sections), flush=True)
         run_command = [build / "berth", "run", "-q", "-S", daemon.socket, "compress", "--"]
         jobs = Callers(run_command, sources, work).run()
         rest = verdict_on_rest(build / "berthctl", daemon.socket)
@@ -228,12 +245,11 @@ def demonstrate(build, work):
     print(demo_report.order_picture(jobs))
     print(f"\nCompressed to {megabytes(job.result for job in jobs)}.\n")
     verdicts = [*demo_report.verdicts(jobs, LIMIT), verdict_on_results(jobs), rest]
-    for holds, what in verdicts:
-        print(f"  {'ok' if holds else 'FAILED':<7} {what}")
-    return all(holds for holds, _ in verdicts)
+    return report_verdicts(verdicts)
 
 
-def main():
+def main(demonstrate=demonstrate):
+    """The exit status. `demonstrate` is given the build, and a directory of our own."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("build", type=pathlib.Path)

@@ -1,5 +1,6 @@
 """What the demo runs under a lease: COMMAND, which reads FILE and writes RESULT, between two looks
-at the clock. Says on stdout what it saw, as JSON: the demo believes the jobs, not the daemon.
+at the clock. Says on stdout what it saw, as JSON, a line before and a line after: the demo believes
+the jobs, not the daemon.
 
     demo_job.py FILE RESULT COMMAND [ARGUMENT]...
 
@@ -11,21 +12,23 @@ import sys
 import time
 
 
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+
 def main():
-    started = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    say(started=now(), lease=os.environ["BERTH_LEASE"], token=int(os.environ["BERTH_TOKEN"]),
+        slot=int(os.environ["BERTH_SLOT"]))
     source, result, *command = sys.argv[1:]
     job = os.posix_spawnp(command[0], command, os.environ, file_actions=[
         (os.POSIX_SPAWN_OPEN, 0, source, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, result, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)])
     status = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
-    ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    json.dump({
-        "started": started,
-        "ended": ended,
-        "lease": os.environ["BERTH_LEASE"],
-        "token": int(os.environ["BERTH_TOKEN"]),
-        "slot": int(os.environ["BERTH_SLOT"]),
-    }, sys.stdout)
+    say(ended=now())
     return 1 if status else 0
 
 
