@@ -44,6 +44,7 @@ struct conn {
     bool closing;
     bool is_dirty;
     bool is_later; /* it has had its share of this turn of the loop */
+    bool was_parked; /* and has had its answer, perhaps in this turn */
     bool wants_drained; /* sent "drain wait=1" */
 };
 

@@ -49,6 +49,7 @@ void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->parked;
     conn->parked = NULL;
+    conn->was_parked = true;
     parked->ops->free(conn, parked->state);
     uv_close((uv_handle_t *)&parked->timer, on_closed);
     conn_mark_dirty(conn);

@@ -172,15 +172,26 @@ static uint32_t most_watches(const struct server *server)
     return left < most ? left : most;
 }
 
-void server_end_turn(struct server *server)
+/* Whether there was anybody to flush. */
+static bool flush_all(struct server *server)
 {
     struct conn *conn;
-    fleet_end_turn(server);
+    bool any = false;
     while ((conn = STAILQ_FIRST(&server->dirty))) {
         STAILQ_REMOVE_HEAD(&server->dirty, dirty_link);
         conn->is_dirty = false;
         conn_flush(conn);
+        any = true;
     }
+    return any;
+}
+
+/* Flushing carries out lines that have waited, which may ask a database; which may answer. */
+void server_end_turn(struct server *server)
+{
+    do {
+        fleet_end_turn(server);
+    } while (flush_all(server));
     server->watches.most = most_watches(server);
     ledger_note_complete(server);
     server_set_timer(server);
