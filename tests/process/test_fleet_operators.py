@@ -118,6 +118,14 @@ def test_answers_stay_in_order(pair):
     assert client.line().startswith("ok version=")
 
 
+def test_each_is_asked_for_at_once(redis_server, hosts):
+    """Not when something else wakes berthd: the next renewal is 20 s away."""
+    a, = fleet(redis_server, hosts, 1, ttl="120s")
+    client = client_of(a)
+    client.send("pause etl\nresume etl\n" * 20)
+    assert [client.line() for _ in range(40)] == ["ok"] * 40
+
+
 def test_half_closed_it_is_answered(pair):
     a, b = pair
     client = client_of(a)
