@@ -209,6 +209,16 @@ static uint8_t database_of(const struct call *call, const char *name)
     return core_find_definition(call->server->core, name)->database;
 }
 
+static enum outcome may_ask_for(const struct call *call, const char *name)
+{
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    enum outcome outcome =
+        definition->database == 0 ? OUTCOME_OK : fleet_may_use(call->server, definition);
+    bool is_unwritten = outcome == OUTCOME_OK && definition->database != 0 &&
+        !fleet_is_written_down(call->server, definition->database);
+    return is_unwritten ? OUTCOME_NO_SPACE : outcome;
+}
+
 /* Whether its database, if it has one, can be asked for a new lease. */
 static bool can_be_asked(struct call *call, const struct ask *ask)
 {
@@ -218,13 +228,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
         if (database_of(call, name) != database) {
             return true; /* the core says why not */
         }
-        const struct definition *definition = core_find_definition(call->server->core, name);
-        enum outcome outcome =
-            database == 0 ? OUTCOME_OK : fleet_may_use(call->server, definition);
-        if (outcome == OUTCOME_OK && database != 0 &&
-            !fleet_is_written_down(call->server, database)) {
-            outcome = OUTCOME_NO_SPACE;
-        }
+        enum outcome outcome = may_ask_for(call, name);
         if (outcome != OUTCOME_OK) {
             char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
             fleet_why(why, sizeof why, call->server, database, name, outcome);

@@ -67,8 +67,7 @@ void fleet_restore_tenure(
     record_of(server, database)->record = record;
 }
 
-void fleet_forget_tenure(
-    struct server *server, uint32_t record, const char *text, size_t length)
+void fleet_forget_tenure(struct server *server, uint32_t record, const char *text, size_t length)
 {
     const char *line;
     if (read_tenure(server, text, length, &line) == 0) {
@@ -81,8 +80,8 @@ bool fleet_is_written_down(const struct server *server, uint8_t database)
     return !server->fleet_records[database - 1].is_unwritten;
 }
 
-/* Anew in each turn until it is there: what the last one said is older, so a restart would end leases
- * sooner, never later. */
+/* Anew in each turn until it is there: what the last one said is older, so a restart would end
+ * leases sooner, never later. */
 static void write_tenure(struct server *server, uint8_t database)
 {
     struct fleet_record *its = record_of(server, database);
@@ -139,8 +138,7 @@ void fleet_restore_changes(struct server *server)
         struct text lines = TEXT_INIT;
         gather(&lines, server, (uint8_t)i, server->state.fleet_changes);
         if (lines.length > 0) {
-            session_restore_changes(
-                fleet_session(server, (uint8_t)i), lines.bytes, lines.length);
+            session_restore_changes(fleet_session(server, (uint8_t)i), lines.bytes, lines.length);
         }
         text_deinit(&lines);
     }

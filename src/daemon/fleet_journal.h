@@ -1,6 +1,6 @@
-/* fleet_journal.h - what outlives the daemon of its databases: each one's tenure (until when its leases
- * are good, the incarnation, the highest numbers seen) in the journal, and operators' changes in the state
- * directory. What the lines say is store/session.h's. Restoring: fleet.h. */
+/* fleet_journal.h - what outlives the daemon of its databases: each one's tenure (until when its
+ * leases are good, the incarnation, the highest numbers seen) in the journal, and operators'
+ * changes in the state directory. What the lines say is store/session.h's. Restoring: fleet.h. */
 #ifndef BERTH_DAEMON_FLEET_JOURNAL_H
 #define BERTH_DAEMON_FLEET_JOURNAL_H
 
@@ -20,9 +20,9 @@ struct fleet_record {
 bool fleet_is_tenure(const char *text, size_t length);
 
 /* Frees it, if it is of a database that is not in the file any more. */
-void fleet_forget_tenure(
-    struct server *server, uint32_t record, const char *text, size_t length);
-/* While it could not be, nothing new is asked for there: a restart would not know how long it is good. */
+void fleet_forget_tenure(struct server *server, uint32_t record, const char *text, size_t length);
+/* While it could not be, nothing new is asked for there: a restart would not know how long it is
+ * good. */
 bool fleet_is_written_down(const struct server *server, uint8_t database);
 
 /* Before the first session is connected: the changes that the state directory knows. */

@@ -16,8 +16,8 @@ void database_place(char *out, size_t size, const struct database *database)
         snprintf(out, size, "%s:%u", host->host, (unsigned)host->port);
         break;
     case REDIS_SENTINEL:
-        snprintf(out, size, "%s by sentinel %s:%u%s", url->master, host->host,
-            (unsigned)host->port, url->n_hosts > 1 ? ", ..." : "");
+        snprintf(out, size, "%s by sentinel %s:%u%s", url->master, host->host, (unsigned)host->port,
+            url->n_hosts > 1 ? ", ..." : "");
         break;
     }
 }
@@ -29,7 +29,8 @@ static const struct {
 } sayings[N_OUTCOMES] = {
     [OUTCOME_DOWN] = {"cannot be reached", true},
     [OUTCOME_DEADLINE] = {"could not be reached in time", true},
-    [OUTCOME_GRACE] = {"is new, or has lost what it knew: only who had a lease before may have one yet", false},
+    [OUTCOME_GRACE] =
+        {"is new, or has lost what it knew: only who had a lease before may have one yet", false},
     [OUTCOME_LOST] = {"has given it up", false},
     [OUTCOME_DIFFERS] = {"has another definition of it: make the files equal, or raise `generation`"
                          " of its section in the newer one",

@@ -41,8 +41,8 @@ void identity_format(char out[static IDENTITY_SESSION_SIZE], const struct identi
     snprintf(out, IDENTITY_SESSION_SIZE, "%016" PRIx64, hash);
 }
 
-/* Containers may share the kernel's boot, a name, and the path of the socket; the directory that is there
- * is one's own. */
+/* Containers may share the kernel's boot, a name, and the path of the socket; the directory that is
+ * there is one's own. */
 static void find_directory(const char *socket_path, struct identity *identity)
 {
     char path[PATH_MAX];

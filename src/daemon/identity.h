@@ -1,6 +1,6 @@
 /* identity.h - who this daemon is to a database: a name that a restart keeps, whatever becomes of
- * its journal, and that no other daemon has: not the one after a reboot, not the one in another container,
- * not the one on another socket. */
+ * its journal, and that no other daemon has: not the one after a reboot, not the one in another
+ * container, not the one on another socket. */
 #ifndef BERTH_DAEMON_IDENTITY_H
 #define BERTH_DAEMON_IDENTITY_H
 

@@ -113,8 +113,8 @@ static void say_kind_conflict(const struct server *server, const struct remember
 
 static void say_no_database(const struct server *server, const struct remembered *remembered)
 {
-    log_error("%s: %s is in use (by process %d), and its database, [redis %s], is not there any more: start "
-              "with the old file, or when it is free",
+    log_error("%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
+              "more: start with the old file, or when it is free",
         server->conf->path, remembered->claims[0].name, (int)remembered->pid,
         record_database(remembered));
 }
@@ -254,7 +254,8 @@ static void limit_leases(struct server *server, nanoseconds now)
         uint8_t database = (uint8_t)i;
         if (core_fleet_deadline(server->core, database) == 0 &&
             holds_any(server->core, database)) {
-            log_warning("the journal does not say how long the leases of [redis %s] are good: they end",
+            log_warning(
+                "the journal does not say how long the leases of [redis %s] are good: they end",
                 fleet_name_of(server, database));
             core_fleet_good_until(
                 server->core, database, now, now, &server->store->effects);

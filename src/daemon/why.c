@@ -102,7 +102,8 @@ static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
     const char *first = refusal->ask->wants[0].name;
     const struct definition *a = refusal->first, *b = refusal->definition;
     return a->database != 0 && b->database != 0
-        ? (size_t)snprintf(out, size, "it is kept in another database than %s: ask for each by itself", first)
+        ? (size_t)snprintf(
+              out, size, "it is kept in another database than %s: ask for each by itself", first)
         : (size_t)snprintf(out, size, "it is %s, and %s is %s: ask for each by itself",
               scope_of(b), first, scope_of(a));
 }

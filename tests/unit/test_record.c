@@ -191,6 +191,58 @@ Test(record, ways_to_list_units)
     cr_assert(strstr(record_of("B"), " slot=s,5,2-4,7 item=g,6,e,d,c,b,a slot=market/x,7,0"));
 }
 
+/* ---- fleet scope: databases have other numbers after a restart, but the same names ---- */
+
+static void expect_of_fleet(const char *name)
+{
+    const struct lease *lease = lease_of(name);
+    const char *text = record_of(name);
+    struct remembered *read = record_read(text, strlen(text));
+    expect_remembered(name);
+    cr_assert(read, "%s", text);
+    cr_expect_str_eq(record_database(read), "big");
+    cr_expect_eq(read->database, 0);
+    cr_expect_eq(read->ticket, lease->ticket);
+    cr_expect_eq(read->wants_now, lease->wants_now);
+    record_free(read);
+}
+
+Test(record, of_fleet_scope)
+{
+    EXPECT(define("semaphore s limit=3 database=2 kill-after=2", "pool g items=a,b,c database=2"), "ok");
+    EXPECT(good(2, 60), "ok");
+    EXPECT(acquire("ann", "A", "s:2 g pid=9"), "pending; A ask");
+    expect_of_fleet("A");
+    EXPECT(record_of("A"),
+        "waiting id=34 uid=1416 pid=9 asked=1000000000000 process=9,90 kill_after=2000000000 "
+        "database=big want=s,2 want=g,1");
+    EXPECT(acquire("bob", "B", "g wait=0"), "pending; B ask");
+    cr_expect(strstr(record_of("B"), " database=big now=1 want=g,1"));
+    expect_of_fleet("B");
+    EXPECT(granted("A", "4294967295 s:0,1:5 g:c:6"), "ok; A granted s=0,1 g=c");
+    expect_of_fleet("A");
+    cr_expect(strstr(record_of("A"), " database=big ticket=4294967295 granted="));
+    EXPECT(granted("B", "8 g:a:7"), "ok; B granted g=a");
+    cr_expect_null(strstr(record_of("B"), " now=1"));
+    expect_of_fleet("B");
+}
+
+Test(record, of_fleet_scope_being_stopped)
+{
+    EXPECT(define("semaphore s limit=3 database=2 kill-after=2 on-lost=kill"), "ok");
+    EXPECT(good(2, 60), "ok");
+    EXPECT(acquire("ann", "A", "s"), "pending; A ask");
+    EXPECT(granted("A", "1 s:0:5"), "ok; A granted s=0");
+    EXPECT(acquire("ann", "B", "s"), "pending; B ask");
+    EXPECT(granted("B", "2 s:1:6"), "ok; B granted s=1");
+    lost("A");
+    cr_expect(strstr(record_of("A"), " stopping=lost slot=s,5,0"));
+    expect_of_fleet("A");
+    tick(57);
+    cr_expect(strstr(record_of("B"), " stopping=deadline slot=s,6,1"));
+    expect_of_fleet("B");
+}
+
 /* ---- how long it can get ---- */
 
 static char *repeated(const char *what, size_t n)
@@ -224,18 +276,20 @@ static void inflate(struct lease *lease, struct term *term)
 }
 
 /* The bound for the ask, less what the record takes at most. */
-static void expect_bound(struct core *core, struct client *client, const struct ask *ask)
+static void expect_bound(
+    struct core *core, struct client *client, const struct ask *ask, const char *database)
 {
     struct effects effects = EFFECTS_INIT;
     struct text out = TEXT_INIT;
     struct lease *lease;
     struct term term = {.lease = NULL};
     const char *about;
-    size_t most = record_most_bytes(ask, answer_longest_grant(core, ask), NULL);
+    size_t most = record_most_bytes(ask, answer_longest_grant(core, ask), database);
     cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &about), OUTCOME_OK);
     struct lease saved = *lease;
     inflate(lease, &term);
-    record_write(&out, lease, NULL);
+    lease->ticket = database ? UINT64_C(1) << 53 : 0;
+    record_write(&out, lease, database);
     record_add_rest(&out, NEVER - 1);
     cr_assert_leq(out.length, most);
     cr_assert_leq(most, JOURNAL_MOST_BYTES);
@@ -250,6 +304,7 @@ static void expect_bound(struct core *core, struct client *client, const struct 
 Test(record, its_bound_holds)
 {
     EXPECT(define("semaphore s limit=600", "pool g items=a,b,c,d,e,f,g,h", "lock d"), "ok");
+    char *database = repeated("d", NAME_BYTES);
     char *odd = repeated("\x80% ", REASON_BYTES);
     struct client client;
     cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
@@ -265,12 +320,14 @@ Test(record, its_bound_holds)
             .binding = BOUND_PROCESS,
             .process = {9, 9},
         };
-        expect_bound(the_core(), &client, &ask);
+        expect_bound(the_core(), &client, &ask, NULL);
+        expect_bound(the_core(), &client, &ask, database);
     }
     struct effects effects = EFFECTS_INIT;
     core_client_deinit(the_core(), &client, 0, &effects);
     effects_deinit(&effects);
     free(odd);
+    free(database);
 }
 
 /* ---- malformed ---- */
@@ -300,6 +357,10 @@ Test(record, bounds_of_each_value)
         HELD " slot=d,1,0 process=2,0",
         HELD " slot=d,1,0 process=2147483647,18446744073709551615 signal=0",
         HELD " slot=d,1,0 holder=%20 reason=%25 on_lost=warn kill_after=0",
+        HELD " slot=d,0,0 database=x",
+        HELD " slot=d,1,0 database=x ticket=9007199254740992 stopping=deadline",
+        HELD " slot=d,1,0 database=x stopping=lost",
+        WAITING " want=d,1 database=x now=1 ticket=1",
         WAITING " want=d,1000000",
         WAITING " want=d,1 want=e,1 until=9223372036854775806 priority=1000 signal=64",
         "waiting want=d,1 asked=9223372036854775806 pid=2147483647 uid=4294967295 "
@@ -320,6 +381,21 @@ static const char *const bad[] = {
     "held  id=34 uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
     HELD " slot=d,1,0 ",
     HELD " slot=d,1,0\n",
+    HELD " slot=d,0,0",
+    HELD " slot=d,1,0 ticket=1",
+    HELD " slot=d,1,0 stopping=lost",
+    HELD " slot=d,1,0 stopping=deadline",
+    HELD " slot=d,1,0 database=",
+    HELD " slot=d,1,0 database=a%20b",
+    HELD " slot=d,1,0 database=x database=x",
+    HELD " slot=d,1,0 database=x ticket=0",
+    HELD " slot=d,1,0 database=x ticket=9007199254740993",
+    HELD " slot=d,1,0 database=x now=1",
+    HELD " slot=d,1,0 database=x rested=1",
+    WAITING " want=d,1 now=1",
+    WAITING " want=d,1 ticket=1",
+    WAITING " want=d,1 database=x now=0",
+    WAITING " want=d,1 database=x now=2",
     HELD,
     WAITING,
     "held uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
