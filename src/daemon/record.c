@@ -438,12 +438,6 @@ static bool is_of_host(const struct remembered *remembered)
     return has_tokens && !is_stopped_by_fleet && remembered->ticket == 0 && !remembered->wants_now;
 }
 
-/* The database keeps what rests. */
-static bool is_of_fleet(const struct remembered *remembered)
-{
-    return remembered->rested_at == 0;
-}
-
 static bool has_all(const struct remembered *remembered, const bool seen[N_ROWS])
 {
     unsigned must = remembered->is_held ? MUST_HELD : MUST_WAITING;
@@ -453,8 +447,10 @@ static bool has_all(const struct remembered *remembered, const bool seen[N_ROWS]
         }
     }
     bool is_bound_once = !remembered->process.pid || !remembered->ttl;
-    return remembered->n_claims > 0 && is_bound_once &&
-        (record_database(remembered) ? is_of_fleet(remembered) : is_of_host(remembered));
+    bool is_of_its_scope = record_database(remembered)
+        ? remembered->rested_at == 0 /* the database keeps what rests */
+        : is_of_host(remembered);
+    return remembered->n_claims > 0 && is_bound_once && is_of_its_scope;
 }
 
 static bool read_all(struct remembered *remembered, char *text)
