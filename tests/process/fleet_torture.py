@@ -15,7 +15,7 @@ import subprocess
 import time
 
 from daemon_help import keys
-from fleet_help import Clock, Host, RedisServer, Way, redis, redis_section
+from fleet_help import Clock, Host, Monitored, RedisServer, Way, redis, redis_section
 from lines import DEADLINE, Client
 from scripts_help import Database, past_the_first_grace
 from witness import Witness
@@ -60,7 +60,8 @@ class Torture:
     def __init__(self, directory, chance, hosts=3, say=lambda text: None):
         self.directory, self.chance, self.say = directory, chance, say
         self.clock = Clock(directory / "clock")
-        self.redis = RedisServer(directory, clock=self.clock)
+        self.ways, self.hosts = [], []
+        self.make_redis()
         self.database = Database(self.redis)
         past_the_first_grace(self.redis, self.clock, TTL, LAG)
         self.witnesses = {}
@@ -68,13 +69,12 @@ class Torture:
             where = directory / name.replace("/", "-")
             where.mkdir()
             self.witnesses[name] = Witness(where)
-        self.ways, self.hosts = [], []
         for n in range(hosts):
-            self.ways.append(Way(directory / f"w{n}", self.redis.socket))
             self.hosts.append(Host(
                 directory, f"h{n}",
-                redis_section(self.ways[n].url, f"{TTL:g}s", failover_lag=f"{LAG:g}s") + RESOURCES))
+                redis_section(self.url(n), f"{TTL:g}s", failover_lag=f"{LAG:g}s") + RESOURCES))
         self.is_up = [True] * hosts
+        self.busy_until = [0.0] * hosts
         self.numbers = itertools.count()
         self.running = {}  # number: Running, until its wrapper has ended
         self.orphans = {}  # number: Running, whose wrapper was killed
@@ -86,6 +86,16 @@ class Torture:
         self.last_step = 0.0
         self.faults = {}  # name: how many
         self.ending = False
+
+    def make_redis(self):
+        """.redis: the master of the moment."""
+        self.redis = RedisServer(self.directory, clock=self.clock)
+        self.servers = [self.redis]
+
+    def url(self, n):
+        """Of host n."""
+        self.ways.append(Way(self.directory / f"w{n}", self.redis.socket))
+        return self.ways[n].url
 
     # ---- time
 
@@ -140,7 +150,15 @@ class Torture:
                 job.pidfd = fd
             else:
                 os.close(fd)
-        self.after(self.chance.choice([0, 0.01, 0.1, 0.5, 1.5]), witness.let_go, number)
+        self.after(self.chance.choice([0, 0.01, 0.1, 0.5, 1.5, 6]), self.let_go, job)
+
+    def let_go(self, job):
+        """Unless its host is to be caught with its jobs running."""
+        later = self.busy_until[job.host] - time.monotonic()
+        if later > 0:
+            self.after(later, self.let_go, job)
+        else:
+            self.witnesses[job.name].let_go(job.number)
 
     def reap(self):
         for number, job in list(self.running.items()):
@@ -189,12 +207,7 @@ class Torture:
         host = self.chance.randrange(len(self.hosts))
         if not self.is_up[host]:
             return None
-        for job in list(self.orphans.values()):
-            if job.host == host and job.pidfd is not None:
-                signal.pidfd_send_signal(job.pidfd, signal.SIGKILL)
-        for job in self.jobs_of(host):
-            self.go_on(job)
-        self.is_up[host] = False
+        self.leave_to_wrappers(host)
         if self.chance.randrange(2):
             self.hosts[host].kill()
             self.after(self.chance.choice([0, 0, 0.5, 3, 8]), self.daemon_back, host)
@@ -202,6 +215,14 @@ class Torture:
         self.hosts[host].signal(signal.SIGSTOP)
         self.after(self.chance.choice([0.1, 1, 3, 8]), self.daemon_goes_on, host)
         return "daemon stopped"
+
+    def leave_to_wrappers(self, host):
+        for job in list(self.orphans.values()):
+            if job.host == host and job.pidfd is not None:
+                signal.pidfd_send_signal(job.pidfd, signal.SIGKILL)
+        for job in self.jobs_of(host):
+            self.go_on(job)
+        self.is_up[host] = False
 
     def daemon_back(self, host):
         self.hosts[host].start()
@@ -312,6 +333,25 @@ class Torture:
             self.clock.step(step)
             return f"clock {step:+}"
 
+    # ---- both at once
+
+    def forgotten_while_away(self):
+        """A host is not heard of, its jobs run on; meanwhile Redis forgets, or its clock is stepped."""
+        host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
+        if host is None:
+            return None
+        lasts = self.chance.choice([3, 5, 8])
+        self.busy_until[host] = time.monotonic() + lasts
+        if self.ways and self.chance.randrange(2):
+            self.ways[host].cut_off()
+            self.after(lasts, self.ways[host].heal)
+        else:
+            self.leave_to_wrappers(host)
+            self.hosts[host].signal(signal.SIGSTOP)
+            self.after(lasts, self.daemon_goes_on, host)
+        self.after(self.chance.choice([0, 0.1, 1, 2.5]), self.fault, self.FORGETS)
+        return "a host is away, and"
+
     def fault(self, kinds):
         names, weights = zip(*kinds.items())
         name = self.chance.choices(names, weights)[0]
@@ -323,10 +363,11 @@ class Torture:
     # ---- all of it
 
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4}
-    OF_REDIS = {"redis_save": 4, "redis_restarted": 3, "redis_stopped": 3, "redis_flushed": 2,
+    FORGETS = {"redis_restarted": 2, "redis_flushed": 1, "clock_stepped": 2}
+    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "redis_restarted": 3, "redis_stopped": 3, "redis_flushed": 2,
                 "redis_scripts_flushed": 1, "redis_clients_killed": 2, "clock_stepped": 3}
 
-    def run(self, seconds, jobs=20, of_hosts=OF_HOSTS, of_redis=OF_REDIS, calm=0.6, redis_calm=4.0):
+    def run(self, seconds, jobs=20, calm=0.6, redis_calm=4.0):
         """So many jobs at any time; a fault of a host each `calm` seconds, one of Redis each
         `redis_calm`, on average."""
         for witness in self.witnesses.values():
@@ -338,17 +379,19 @@ class Torture:
         while time.monotonic() < end:
             while len(self.running) < jobs:
                 self.start_job()
-            if of_hosts and time.monotonic() >= next_host:
-                self.fault(of_hosts)
+            if time.monotonic() >= next_host:
+                self.fault(self.OF_HOSTS)
                 next_host = time.monotonic() + self.chance.expovariate(1 / calm)
-            if of_redis and time.monotonic() >= next_redis:
-                self.fault(of_redis)
+            if time.monotonic() >= next_redis:
+                self.fault(self.OF_REDIS)
                 next_redis = time.monotonic() + self.chance.expovariate(1 / redis_calm)
             self.wait(min(end, next_host, next_redis, time.monotonic() + 0.05))
         self.finish()
 
     def heal(self):
-        self.redis.cont()
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.cont()
         for host, _ in enumerate(self.hosts):
             self.hosts[host].signal(signal.SIGCONT)
         for way in self.ways:
@@ -362,6 +405,8 @@ class Torture:
     def finish(self):
         """All is well again, everybody ends, nothing is left."""
         self.wait(time.monotonic() + 9)  # what was planned
+        while any(function.__name__ == "master_is_other" for _, _, function, _ in self.plan):
+            self.wait(time.monotonic() + 1)
         self.ending = True
         self.heal()
         for witness in self.witnesses.values():
@@ -414,4 +459,65 @@ class Torture:
         for witness in self.witnesses.values():
             witness.let_all_go()
             witness.close()
+        for server in self.servers:
+            server.kill()
+
+
+class SentinelTorture(Torture):
+    """A master, a replica and a Sentinel. The master dies while the replica lags behind; Sentinel
+    promotes that, and the other becomes its replica, until it is the other way round."""
+
+    OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3}
+    FORGETS = {"replica_promoted": 2, "redis_flushed": 1, "clock_stepped": 2}
+    OF_REDIS = {"replica_promoted": 3, "forgotten_while_away": 3, "redis_flushed": 1, "redis_scripts_flushed": 1,
+                "redis_clients_killed": 2, "clock_stepped": 2}
+
+    # More than the kernel's buffers hold: what is written after it does not leave the master.
+    JUNK = "x" * (24 << 20)
+
+    def make_redis(self):
+        first = RedisServer(self.directory, "first", port=True, clock=self.clock)
+        second = RedisServer(self.directory, "second", clock=self.clock, replica_of=first)
+        self.sentinel = RedisServer(
+            self.directory, "sentinel", clock=None, sentinel_of=Monitored(first.port))
+        self.servers = [first, second, self.sentinel]
+        second.wait_for_replica_link()
+        self.sentinel.wait_for_sentinel_to_know(1)
+        self.redis, self.replica = first, second
+        self.is_promoting = False
+
+    def url(self, n):
+        return f"sentinel://127.0.0.1:{self.sentinel.port}/mymaster"
+
+    def replica_promoted(self):
+        """What happens from now on until the master dies is lost."""
+        if not self.is_promoting:
+            self.is_promoting = True
+            self.replica.wait_for_replica_link()
+            self.replica.signal(signal.SIGSTOP)
+            self.redis_do("SET", "junk", self.JUNK)
+            self.redis_do("DEL", "junk")
+            self.after(self.chance.choice([0.1, 0.5, 1, 2]), self.master_dies)
+            return "a lagging replica is promoted"
+
+    def master_dies(self):
         self.redis.kill()
+        self.replica.cont()
+        self.after(1, self.master_is_other)
+
+    def master_is_other(self):
+        """Sentinel has taken its time; then the dead one comes back, as replica."""
+        if not self.is_master(self.replica):
+            self.after(0.2, self.master_is_other)
+            return
+        self.redis, self.replica = self.replica, self.redis
+        self.database = Database(self.redis)
+        self.replica.replica_of = self.redis
+        self.replica.dump.unlink(missing_ok=True)
+        self.replica.start()
+        self.is_promoting = False
+        self.say("it is the master now")
+
+    def is_master(self, server):
+        with contextlib.suppress(redis.RedisError, OSError):
+            return server.info("replication")["role"] == "master"
