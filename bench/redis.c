@@ -188,7 +188,7 @@ static void say_hello(struct redis *redis)
     char is_new[8] = "0", last[sizeof redis->incarnation] = "0";
     for (int i = 0; i < 2 && strcmp(is_new, "1") != 0; i++) {
         snprintf(redis->incarnation, sizeof redis->incarnation, "%lld", atoll(last) + 1);
-        call(redis, SCRIPT_HELLO, "begin", "30000", "1000", "bare", "0", "0");
+        call(redis, SCRIPT_HELLO, "begin", "30000", "1000", "bare", "0", "0", "30000");
         element(last, sizeof last, redis->answers, 3);
         element(is_new, sizeof is_new, redis->answers, 6);
     }

@@ -64,7 +64,7 @@ class Simulation:
 
     def join(self, session):
         host = "worker-%04d" % session
-        self.call("hello", session, 1, "begin", 3_600_000, 0, host, 0, 0)
+        self.call("hello", session, 1, "begin", 3_600_000, 0, host, 0, 0, 3_600_000)
         self.call("hello", session, 1, "end", "")
 
     def open(self):

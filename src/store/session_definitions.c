@@ -66,7 +66,8 @@ static struct known_definition *add(struct session *session, const char *name)
     return known;
 }
 
-static void define_one(struct session *session, const struct definition *definition)
+/* Whether it is another one than before. */
+static bool define_one(struct session *session, const struct definition *definition)
 {
     struct text json = TEXT_INIT;
     struct known_definition *known = definition_find(session, definition->name);
@@ -78,31 +79,38 @@ static void define_one(struct session *session, const struct definition *definit
     known->is_defined = true;
     if (known->json && known->generation == generation && strcmp(known->json, json.bytes) == 0) {
         text_deinit(&json);
-        return;
+        return false;
     }
     free(known->json);
     known->json = text_take(&json);
     known->generation = generation;
     known->verdict = VERDICT_NONE;
     set_untold(session, known, true);
+    return true;
 }
 
+/* What a waiter is granted by is partly this daemon's own file: it is listed anew with it. */
 void session_define(
     struct session *session, const struct definition *definitions, size_t n, nanoseconds now)
 {
     struct known_definition *known, *next;
+    bool any = false;
     (void)now;
     TAILQ_FOREACH (known, &session->definitions, link) {
         known->is_defined = false;
     }
     for (size_t i = 0; i < n; i++) {
-        define_one(session, &definitions[i]);
+        any |= define_one(session, &definitions[i]);
     }
     for (known = TAILQ_FIRST(&session->definitions); known; known = next) {
         next = TAILQ_NEXT(known, link);
         if (!known->is_defined) {
             forget(session, known);
         }
+    }
+    if (any && session->state == SESSION_UP &&
+        core_fleet_n_waiting(session->core, session->database) > 0) {
+        listing_begin(session);
     }
 }
 

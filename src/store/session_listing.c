@@ -52,6 +52,7 @@ static struct flight *begin(struct session *session)
     arguments_add(arguments, session->host);
     arguments_add_number(arguments, session->highest_token);
     arguments_add_number(arguments, session->highest_ticket);
+    arguments_add_number(arguments, (uint64_t)(session->ttl / NANOSECONDS_PER_MILLISECOND));
     entries_unlist(session);
     definitions_untell(session);
     session->next_change = TAILQ_FIRST(&session->changes);

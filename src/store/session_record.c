@@ -36,6 +36,16 @@ void session_write(struct session *session, struct text *out)
     text_add_number_key(out, "incarnation", session->incarnation);
     text_add_number_key(out, "token", session->written_token);
     text_add_number_key(out, "ticket", session->written_ticket);
+    text_add_key(out, "session", session->id);
+}
+
+/* The leases are known by it: what a host is called, or where its directories are, may change. */
+static void take_id(struct session *session, const char *id)
+{
+    if (id && strlen(id) == SESSION_ID_SIZE - 1 &&
+        strspn(id, "0123456789abcdef") == SESSION_ID_SIZE - 1) {
+        memcpy(session->id, id, SESSION_ID_SIZE);
+    }
 }
 
 bool session_restore_tenure(struct session *session, const char *text, size_t length,
@@ -62,6 +72,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
         const char *value = words_find(words, n_words, rows[i].key);
         is_whole = is_whole && value && number_parse(value, rows[i].max, &values[i]);
     }
+    take_id(session, words_find(words, n_words, "session"));
     free(line);
     if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
         return false;

@@ -274,6 +274,7 @@ class Member:
         self.session = f"{number:016x}"
         self.host = f"host{number}"
         self.ttl, self.lag = ttl, lag
+        self.stored_ttl = ttl  # as last known
         self.incarnation = 0
         self.events = []  # texts, all that have come
         self.seen = 0  # of these, by new_events()
@@ -291,7 +292,8 @@ class Member:
     def begin(self, token=0, ticket=0, before=""):
         """The next incarnation; once more if the database knows of a later one."""
         self.incarnation += 1
-        reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket, before=before)
+        reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
+                          self.stored_ttl, before=before)
         if reply.word == "ok":
             incarnation, ttl, newest, is_new = reply.rest
             if int(incarnation) != self.incarnation:

@@ -92,13 +92,27 @@ def test_another_layout_is_not_touched(world):
 def test_the_ttl_is_the_databases_while_others_live(world):
     a = world.member({"a": definition()})
     b = world.member(hello=False, ttl=60000)
+    world.end_grace(a)
     ok(b.begin())
     assert b.stored_ttl == T
-    world.end_grace(b)  # a is gone after it
+    b.stored_ttl = 60000
+    world.pass_time(T + 1000, b)  # a is gone after it
     ok(b.begin())
     assert b.stored_ttl == 60000
     ok(a.begin())
     assert a.stored_ttl == 60000
+
+
+@pytest.mark.parametrize("knows", ["file", "agreed"])
+def test_in_a_grace_the_longest_ttl_wins(world, knows):
+    """Somebody may have leases that are good for so long."""
+    a = world.member({"a": definition()})
+    b = world.member(hello=False, ttl=60000 if knows == "file" else 6000)
+    b.stored_ttl = 60000
+    reply = ok(b.begin())
+    assert b.stored_ttl == 60000
+    assert reply.grace == 60000 + 11000
+    assert ok(a.renew()).grace == 60000 + 11000
 
 
 # ---- definitions

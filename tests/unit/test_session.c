@@ -24,7 +24,7 @@ Test(session, says_hello)
     NO_CALL();
     EXPECT(next_deadline(), "never");
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000");
     NO_CALL(); /* one at a time */
     answer("ok -1 0 '1' 30000 '0' 1");
     CALL(definitions_told);

@@ -156,7 +156,7 @@ if code then
 end
 local json = to_json()
 local version = text_of(next_number())
-mark_dirty(NAME)
+mark_changed(NAME)
 for _, name in ipairs(call('HKEYS', SESSION)) do
     if string.sub(name, 1, 2) ~= 'n:' then
         emit(name, 'changed ' .. NAME .. ' ' .. version .. ' ' .. json)

@@ -17,6 +17,7 @@ local PREFIX = string.sub(DB, 1, -3)
 
 local MOST_PURGED = 64 -- leases of dead sessions, in one call
 local MOST_GRANTED = 256 -- in one call; the rest stays dirty
+local CHANGED = ' !' -- behind a name in DIRTY
 local RESTING = '-' -- instead of a KEY in HELD
 
 local function text_of(number) -- below 2^53, exactly
@@ -498,6 +499,11 @@ local function mark_dirty(name)
     end
 end
 
+-- What it is granted by has changed: who stands aside has to be looked at as well.
+local function mark_changed(name)
+    mark_dirty(name .. CHANGED)
+end
+
 local function mark_if_waited_for(name)
     if head_of(name) then
         mark_dirty(name)
@@ -576,20 +582,21 @@ local function hold_units(lease)
     local members, users = {}, {}
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name, claim.definition)
-        local quota = resource.definition and resource.definition['max-units-per-user'] or 0
         for _, unit in ipairs(claim.units) do
             members[#members + 1] = 0
             members[#members + 1] = held_member(resource, unit, lease.key)
-            if quota > 0 then
-                users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. unit_word(resource, unit)
-            end
+            users[#users + 1] = 0
+            users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. unit_word(resource, unit)
+        end
+        if resource.definition and resource.definition['max-units-per-user'] > 0 then
+            mark_if_waited_for(claim.name) -- another request of that user may not fit any more
         end
     end
     lease.state = 'H'
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
-    for _, member in ipairs(users) do
-        call('ZADD', USERS, 0, member)
+    for i = 1, #users, 1000 do
+        call('ZADD', USERS, unpack(users, i, min(i + 999, #users)))
     end
     for i = 1, #members, 1000 do
         call('ZADD', HELD, unpack(members, i, min(i + 999, #members)))
@@ -721,9 +728,9 @@ local function make_turns()
         end
     end
 
-    -- The resource is not blocked any more, or differently.
-    local function wake_blocked(name)
-        for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(name .. ' b'))) do
+    -- Whatever they stand aside for, it may be over.
+    local function wake_aside(name)
+        for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(name))) do
             step_back(member)
         end
     end
@@ -741,15 +748,13 @@ local function make_turns()
         end
     end
 
-    -- Should an operator have changed it: who is held up by that, and who is not any more.
+    -- An operator has changed it: who is held up by that, and who is not any more.
     local function change_is_in_force(name)
         local resource = resource_of(name)
         if resource.definition and is_blocked(resource) then
             put_aside_blocked(name)
         end
-        if call('ZCARD', ASIDE) > 0 then
-            wake_blocked(name)
-        end
+        wake_aside(name)
     end
 
     local function tell_granted(lease)
@@ -831,8 +836,11 @@ local function make_turns()
         while #dirty > 0 do
             local name = table.remove(dirty, 1)
             dirty[name] = nil -- it may become so again
-            change_is_in_force(name)
-            if pump(name) and not dirty[name] then
+            local changed = match(name, '^(%S+) ')
+            if changed then
+                change_is_in_force(changed)
+            end
+            if pump(changed or name) and not dirty[name] then
                 call('SREM', DIRTY, name)
             end
         end

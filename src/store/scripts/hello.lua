@@ -4,7 +4,8 @@
 local MOST_ENDED = 200
 
 local function fresh_database()
-    db.ttl, db.lag, db.clock, db.last = tonumber(ARGV[6]), tonumber(ARGV[7]), wall, wall
+    db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
+    db.lag, db.clock, db.last = tonumber(ARGV[7]), wall, wall
     call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
         'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0)
     db.layout, db.epoch = LAYOUT, 0
@@ -19,7 +20,12 @@ local function agree_on_times()
     if expiry > db.clock then
         others = others - 1
     end
-    if others == 0 and ttl ~= db.ttl then
+    local longest = max(ttl, tonumber(ARGV[11]))
+    if db.grace and longest > db.ttl then -- somebody may have leases that are good for so long
+        db.grace = db.grace + longest - db.ttl
+        db.ttl = longest
+        call('HSET', DB, 'grace', text_of(db.grace), 'ttl', text_of(longest))
+    elseif not db.grace and others == 0 and ttl ~= db.ttl then
         db.ttl = ttl
         call('HSET', DB, 'ttl', text_of(ttl))
     end
@@ -73,23 +79,29 @@ local function without_limit(json)
     return (string.gsub(json, '"limit":%d+', '', 1))
 end
 
-local function wake_all(definition)
-    local exact = string.sub(definition, -2) ~= '/*'
-    if exact then
-        mark_dirty(definition)
-        return
-    end
-    local name = time().next_name(QUEUE, '')
-    while name do
-        if definition_name(name) == definition then
-            mark_dirty(name)
+-- The names that a definition governs and somebody holds or waits for.
+local function each_name_in_use(definition, sets, action)
+    for _, set in ipairs(sets) do
+        local name = time().next_name(set, '')
+        while name do
+            if definition_name(name) == definition then
+                action(name)
+            end
+            name = time().next_name(set, name)
         end
-        name = time().next_name(QUEUE, name)
     end
 end
 
+local function is_in_use(definition)
+    local found = false
+    each_name_in_use(definition, {HELD, QUEUE, ASIDE}, function()
+        found = true
+    end)
+    return found
+end
+
 local function store_definition(name, generation, json)
-    wake_all(name)
+    each_name_in_use(name, {QUEUE, ASIDE}, mark_changed)
     emit_to_others('defined ' .. name .. ' ' .. text_of(generation) .. ' ' .. json)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
@@ -97,13 +109,22 @@ local function store_definition(name, generation, json)
     return 'stored'
 end
 
+local function is_pool_text(json)
+    return string.find(json, '"kind":"pool"', 1, true) ~= nil
+end
+
 local function define_one(name, generation, json)
     local stored = definition_of(name)
-    if not stored or generation > stored.generation then
-        return stored and stored.json == json and generation == stored.generation and 'same'
-            or store_definition(name, generation, json)
+    if not stored then
+        return store_definition(name, generation, json)
+    elseif is_pool_text(stored.json) ~= is_pool_text(json) and is_in_use(name) then
+        return 'differs' -- its units have other names
+    elseif generation > stored.generation then
+        return store_definition(name, generation, json)
     elseif stored.json == json then
         return 'same'
+    elseif is_pool_text(stored.json) ~= is_pool_text(json) then
+        return 'differs'
     elseif generation < stored.generation then
         return 'newer'
     end
@@ -130,7 +151,7 @@ local function change()
         local stored = load_change(name)
         if stored.version < version then
             raise_number(version)
-            mark_dirty(name)
+            mark_changed(name)
             emit_to_others('changed ' .. name .. ' ' .. text_of(version) .. ' ' .. json)
             call('HSET', CHANGES, name, text_of(version) .. ' ' .. json)
             resources[name] = nil
@@ -234,11 +255,24 @@ local function is_in_force(stored, said)
     return has_its_units(stored)
 end
 
+-- Of a waiter: its daemon's file may be another one by now.
+local function take_limits(stored, lease)
+    for i, claim in ipairs(stored.claims) do
+        if claim.limit ~= lease.claims[i].limit or claim.ancestral ~= lease.claims[i].ancestral then
+            claim.limit, claim.ancestral = lease.claims[i].limit, lease.claims[i].ancestral
+            mark_changed(claim.name)
+        end
+    end
+end
+
 -- What becomes of one that the caller says it has: the word, and the lease as it is stored now.
 local function list_one(lease, said)
     local stored = load_lease(lease.key)
     if stored and is_in_force(stored, said) then
         stored.incarnation = INCARNATION
+        if stored.state == 'W' and #lease.claims == #stored.claims then
+            take_limits(stored, lease)
+        end
         write_lease(stored)
         return stored.state == 'H' and 'held' or 'waiting', stored
     elseif said == 'waiting' then
