@@ -67,6 +67,15 @@ class Fleet:
         return {name: int(text.split(" ")[1]) for name, text in
                 self.database.data()["session"].items() if not name.startswith("n:")}
 
+    def must_work(self):
+        """All units are free, for anybody, and at once: no session has to expire for that."""
+        alive = self.sessions()
+        for host in self.hosts:
+            done = host.berth("run", "--if-down", "wait", "s", "--", "true")
+            assert done.returncode == 0, done
+        self.until(lambda: not self.database.leftovers())
+        assert alive.keys() <= self.sessions().keys()
+
     def end_in_turn(self, between=lambda number: None):
         """Lets each go as it starts; all of them, in the order in which they asked."""
         for n in range(len(self.wrappers)):

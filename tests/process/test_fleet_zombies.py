@@ -1,0 +1,58 @@
+"""Requests that Redis carries out when nobody wants their outcome any more: nothing stays of them."""
+
+import pytest
+
+from fleet_help import clock, hosts, needs_redis, redis_server, ways  # fixtures
+from lost_help import witness  # a fixture
+from test_fleet_restart import Fleet
+
+pytestmark = needs_redis
+
+
+@pytest.fixture
+def fleet(redis_server, hosts, witness, ways):
+    fleet = Fleet(redis_server, hosts, witness, ways, 2, ttl=12)  # a call has a second
+    fleet.must_work()
+    return fleet
+
+
+@pytest.mark.parametrize("is_reset", [False, True], ids=["in time", "on a connection given up"])
+def test_asked_and_gone(fleet, is_reset):
+    """The request is in Redis' socket when the client goes away."""
+    fleet.server.stop()
+    client = fleet.hosts[0].client()
+    assert client.request("acquire s").startswith("pending ")
+    client.close()
+    if is_reset:
+        fleet.ways[0].reset()
+    fleet.server.cont()
+    fleet.must_work()
+
+
+def test_granted_and_gone(fleet):
+    """The grant is on its way to a waiter that goes away."""
+    number = fleet.runs(0)
+    client = fleet.hosts[1].client()
+    client.send("acquire s\n")
+    fleet.until(lambda: fleet.n_waiting() == 1)
+    fleet.ways[1].reply_after(0.3)
+    fleet.witness.let_go(number)
+    fleet.until(lambda: fleet.n_waiting() == 0)
+    client.close()
+    assert fleet.wrappers[number].wait(30) == 0
+    fleet.ways[1].heal()
+    fleet.must_work()
+
+
+def test_replies_are_lost(fleet):
+    """An acquire of which nobody heard that it was carried out is not carried out twice."""
+    fleet.ways[0].lose_replies()
+    number = fleet.start(0)
+    fleet.until(lambda: fleet.data().in_use("s") == 1)
+    fleet.ways[0].reset()
+    fleet.ways[0].heal()
+    fleet.witness.wait_until(lambda: number in fleet.witness.pids)
+    assert len(fleet.data().leases) == 1
+    fleet.witness.let_go(number)
+    assert fleet.wrappers[number].wait(30) == 0
+    fleet.must_work()
