@@ -68,8 +68,7 @@ static void add_state(struct grid *grid, const struct status_resource *resource)
     grid_add(grid, &cell);
 }
 
-static void add_resource(
-    struct grid *grid, const struct status_resource *resource, bool with_scope)
+static void add_resource(struct grid *grid, const struct status_resource *resource, bool with_scope)
 {
     add_string(grid, resource->name);
     add_string(grid, resource->kind);

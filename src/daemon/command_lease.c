@@ -153,8 +153,7 @@ void command_cancel(struct call *call)
 static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
-    if (!lease_id_parse(call->request->arguments[0], &id) &&
-        !elsewhere_is_here(call, &id)) {
+    if (!lease_id_parse(call->request->arguments[0], &id) && !elsewhere_is_here(call, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return NULL;
     }
@@ -268,8 +267,8 @@ static void log_taken(const struct call *call, const struct lease *lease)
         (int)lease->pid, lease->uid, call->conn->client.uid, (int)call->conn->pid);
 }
 
-static void take_away(struct call *call,
-    void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
+static void take_away(
+    struct call *call, void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
 {
     uint64_t id;
     if (strchr(call->request->arguments[0], '/') && !elsewhere_is_here(call, &id)) {

@@ -79,7 +79,8 @@ static void run_fleet_change(
     const struct request *request = call->request;
     struct fleet_change *state = memory_new(sizeof *state);
     struct text reason = TEXT_INIT;
-    text_add_encoded(&reason, request->keys[KEY_INDEX_reason] ? request->keys[KEY_INDEX_reason] : "");
+    text_add_encoded(
+        &reason, request->keys[KEY_INDEX_reason] ? request->keys[KEY_INDEX_reason] : "");
     *state = (struct fleet_change){
         .name = memory_string(request->arguments[0]),
         .kind = kind,

@@ -144,8 +144,7 @@ static bool ask_next(struct server *server, struct status_request *request)
 {
     while (request->database < fleet_n_databases(server)) {
         request->database++;
-        if (request->wanted & UINT32_C(1) << request->database &&
-            !ask_database(server, request)) {
+        if (request->wanted & UINT32_C(1) << request->database && !ask_database(server, request)) {
             return false;
         }
     }
@@ -160,8 +159,7 @@ static void on_view(struct conn *conn, struct view *view)
     } else {
         const char *why = why_not_asked(conn->server, request->database);
         view_release(view);
-        snapshot_set_view(
-            request->snapshot, request->database, NULL, why ? why : has_not_answered);
+        snapshot_set_view(request->snapshot, request->database, NULL, why ? why : has_not_answered);
     }
     if (ask_next(conn->server, request)) {
         begin_answer(conn, request);
@@ -193,8 +191,7 @@ static bool user_keeps_enough(const struct conn *asker)
     return n >= MOST_KEPT_BY_USER;
 }
 
-static uint32_t databases_of(
-    const struct server *server, const char *const names[], size_t n_names)
+static uint32_t databases_of(const struct server *server, const char *const names[], size_t n_names)
 {
     uint32_t wanted = 0;
     for (uint8_t i = 1; n_names == 0 && i <= fleet_n_databases(server); i++) {
@@ -208,8 +205,8 @@ static uint32_t databases_of(
 }
 
 /* `snapshot` is handed over. */
-static void begin(struct call *call, struct snapshot *snapshot, size_t n,
-    const char *const names[], nanoseconds age)
+static void begin(struct call *call, struct snapshot *snapshot, size_t n, const char *const names[],
+    nanoseconds age)
 {
     static const struct parked_ops ops = {.late = on_late, .free = request_free};
     struct conn *conn = call->conn;

@@ -211,7 +211,8 @@ static void conn_take_lines(struct conn *conn)
     bool was_parked = conn->was_parked;
     conn->was_parked = false;
     for (unsigned n = 1;
-         !conn->closing && !conn_owes_answer(conn) && !conn->is_later && !conn_is_behind(conn); n++) {
+         !conn->closing && !conn_owes_answer(conn) && !conn->is_later && !conn_is_behind(conn);
+         n++) {
         bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
         if (has_had_share && server_turn_is_long(conn->server)) {
             conn_put_off(conn);

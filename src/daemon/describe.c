@@ -164,8 +164,7 @@ void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
         add_milliseconds(out, "left", lease_own_until(lease) - now);
     }
     if (lease->stopping != OUTCOME_OK) {
-        text_add_key(
-            out, "stopping", code_table[outcome_code((enum outcome)lease->stopping)].word);
+        text_add_key(out, "stopping", code_table[outcome_code((enum outcome)lease->stopping)].word);
     }
 }
 

@@ -19,12 +19,12 @@
 static void answer_of_database(struct conn *conn, uint8_t database, const char *what)
 {
     char why[512];
-    snprintf(why, sizeof why, "database %s: %s", fleet_database(conn->server, database)->name, what);
+    snprintf(
+        why, sizeof why, "database %s: %s", fleet_database(conn->server, database)->name, what);
     answer_error_saying(conn_answers(conn), CODE_DOWN, why);
 }
 
-void elsewhere_answer(
-    struct conn *conn, uint8_t database, const struct session_result *result)
+void elsewhere_answer(struct conn *conn, uint8_t database, const struct session_result *result)
 {
     const char *about = result->about[0] ? result->about : NULL;
     enum code code = outcome_code(result->outcome);
@@ -183,7 +183,8 @@ static void releasing_done(struct conn *conn, struct session_result *result)
 }
 
 /* `whose` is a uid, or a star where identities are shared. */
-static void release_identity(struct conn *conn, const struct releasing *releasing, const char *whose)
+static void release_identity(
+    struct conn *conn, const struct releasing *releasing, const char *whose)
 {
     struct text holder = TEXT_INIT;
     text_add_encoded(&holder, releasing->holder);
@@ -197,8 +198,7 @@ static void release_found(
 {
     struct call call = {
         .conn = conn, .server = conn->server, .now = clock_now(), .out = conn_answers(conn)};
-    const struct definition *definition =
-        core_find_definition(conn->server->core, releasing->name);
+    const struct definition *definition = core_find_definition(conn->server->core, releasing->name);
     if (!definition) {
         call_refuse(&call, CODE_UNKNOWN, releasing->name);
         parked_end(conn);
@@ -241,8 +241,7 @@ static void releasing_looked(struct conn *conn, struct session_result *result)
     }
     struct fleet_rows *rows = fleet_rows_new(&result->rows);
     const struct fleet_resource *resource = fleet_rows_find(rows, releasing->name);
-    if (resource &&
-        fleet_find_holder(rows, resource, releasing->item, releasing->holder, &found)) {
+    if (resource && fleet_find_holder(rows, resource, releasing->item, releasing->holder, &found)) {
         release_found(conn, releasing, &found);
     } else {
         release_nothing(conn, releasing, rows, resource);
@@ -268,7 +267,6 @@ void elsewhere_release(struct call *call)
         release_identity(call->conn, releasing, uid);
     } else {
         const char *const names[] = {releasing->name};
-        fleet_snapshot(
-            call->server, releasing->database, call->conn, 1, names, releasing_looked);
+        fleet_snapshot(call->server, releasing->database, call->conn, 1, names, releasing_looked);
     }
 }

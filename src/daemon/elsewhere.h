@@ -16,8 +16,7 @@ void elsewhere_take_away(struct call *call);
 void elsewhere_release(struct call *call);
 
 /* What a database has said to an operator's request, as the answer. */
-void elsewhere_answer(
-    struct conn *conn, uint8_t database, const struct session_result *result);
+void elsewhere_answer(struct conn *conn, uint8_t database, const struct session_result *result);
 /* It has not said anything in time. */
 void elsewhere_answer_late(struct conn *conn, uint8_t database);
 

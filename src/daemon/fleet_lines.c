@@ -29,8 +29,7 @@ static void add_bounded(struct text *out, const char *key, const char *value, si
     }
 }
 
-static void add_decoded(
-    struct text *out, const char *key, const char *value, size_t n, size_t most)
+static void add_decoded(struct text *out, const char *key, const char *value, size_t n, size_t most)
 {
     char copy[3 * REASON_BYTES + 1];
     if (fleet_decode(copy, sizeof copy, value, n)) {
@@ -213,13 +212,12 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
 
 /* ---- leases ---- */
 
-const struct lease *fleet_own_lease(
-    const struct fleet_row *row, const struct fleet_scene *scene)
+const struct lease *fleet_own_lease(const struct fleet_row *row, const struct fleet_scene *scene)
 {
     const char *key = fleet_field(row, ROW_KEY);
     uint64_t id;
-    bool is_own = fleet_key_parse(key, &id) &&
-        strncmp(key, scene->session, SESSION_ID_SIZE - 1) == 0;
+    bool is_own =
+        fleet_key_parse(key, &id) && strncmp(key, scene->session, SESSION_ID_SIZE - 1) == 0;
     return is_own ? core_find_lease(scene->core, id) : NULL;
 }
 
@@ -238,8 +236,7 @@ static const char *info_find(const char *info, const char *key, size_t *lengthp)
     return NULL;
 }
 
-static void add_info(
-    struct text *out, const char *info, const char *key, size_t most)
+static void add_info(struct text *out, const char *info, const char *key, size_t most)
 {
     size_t length;
     const char *value = info_find(info, key, &length);
@@ -263,11 +260,11 @@ static uint64_t info_number(const char *info, const char *key, uint64_t most)
 }
 
 /* Clocks of hosts differ: never below 0. */
-static void add_age(struct text *out, const char *info, const struct lease *own,
-    const struct fleet_scene *scene)
+static void add_age(
+    struct text *out, const char *info, const struct lease *own, const struct fleet_scene *scene)
 {
-    nanoseconds at = (nanoseconds)info_number(info, "at", INT32_MAX * UINT64_C(2)) *
-        NANOSECONDS_PER_SECOND;
+    nanoseconds at =
+        (nanoseconds)info_number(info, "at", INT32_MAX * UINT64_C(2)) * NANOSECONDS_PER_SECOND;
     nanoseconds age = at > 0 ? scene->wall_now - at : 0;
     if (own) {
         age = scene->now - (own->state == LEASE_HELD ? own->granted_at : own->asked_at);
@@ -300,8 +297,8 @@ static void add_id(struct text *out, const struct fleet_row *row, const struct l
     text_add(out, own ? key + SESSION_ID_SIZE : key);
 }
 
-static void add_holder(struct text *out, const struct fleet_row *row, bool is_pool,
-    const struct fleet_scene *scene)
+static void add_holder(
+    struct text *out, const struct fleet_row *row, bool is_pool, const struct fleet_scene *scene)
 {
     const struct lease *own = fleet_own_lease(row, scene);
     uint64_t token;

@@ -1,5 +1,5 @@
-/* fleet_lines.h - the rows of a database as lines of `status`. Pure. Whatever is in the rows, a line
- * stays one, and below LINE_BYTES. */
+/* fleet_lines.h - the rows of a database as lines of `status`. Pure. Whatever is in the rows, a
+ * line stays one, and below LINE_BYTES. */
 #ifndef BERTH_DAEMON_FLEET_LINES_H
 #define BERTH_DAEMON_FLEET_LINES_H
 
@@ -19,8 +19,7 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene);
 
 /* If it is one of this host's: it is shown with what only this host knows. NULL: another's. */
-const struct lease *fleet_own_lease(
-    const struct fleet_row *row, const struct fleet_scene *scene);
+const struct lease *fleet_own_lease(const struct fleet_row *row, const struct fleet_scene *scene);
 
 /* Row `row` of that resource: adds its line, or nothing and FLEET_NEITHER. */
 enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows *rows,

@@ -225,8 +225,7 @@ bool fleet_has_unit(
     return false;
 }
 
-enum fleet_lease fleet_row_kind(
-    const struct fleet_row *row, const struct fleet_resource *resource)
+enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource)
 {
     uint64_t id;
     enum fleet_lease kind = FLEET_NEITHER;

@@ -1,6 +1,6 @@
-/* fleet_views.h - what a database says of some of its resources, asked for once on behalf of all who
- * want the same at the same time: a thousand clients that look at one queue cost the database two
- * looks, and the daemon the memory of one. */
+/* fleet_views.h - what a database says of some of its resources, asked for once on behalf of all
+ * who want the same at the same time: a thousand clients that look at one queue cost the database
+ * two looks, and the daemon the memory of one. */
 #ifndef BERTH_DAEMON_FLEET_VIEWS_H
 #define BERTH_DAEMON_FLEET_VIEWS_H
 

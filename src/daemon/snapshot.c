@@ -322,8 +322,7 @@ static bool show_own_waiters(struct snapshot *snapshot, const struct resource *r
 
 /* ---- from resource to resource ---- */
 
-static void describe(
-    struct snapshot *snapshot, struct text *out, const struct resource *resource)
+static void describe(struct snapshot *snapshot, struct text *out, const struct resource *resource)
 {
     uint8_t database = resource->definition->database;
     if (database == 0) {

@@ -472,7 +472,8 @@ static const char *const of_a_fleet[] = {
     "resource etl kind=semaphore scope=fleet database=default limit=2 in_use=2 free=0 waiting=0",
     "holder 3f9k units=0 token=7 age=1000 pid=7 uid=0 host=db1 bound=process",
     "holder 0123456789abcdef/3f9k units=1 token=8 age=1000 pid=7 uid=0 host=db%1b3",
-    "resource far kind=lock scope=fleet database=b database_state=down limit=1 in_use=0 free=0 waiting=0",
+    "resource far kind=lock scope=fleet database=b database_state=down limit=1 in_use=0 free=0"
+    " waiting=0",
     "resource here kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
     "end",
 };

@@ -63,8 +63,9 @@ static void begin(void)
     core = core_new(&options);
     core_define(core, &definition, 1, &bounds, 0, &effects, &about);
     core_client_init(core, &client, 1000);
-    cr_assert_eq(core_acquire(core, &client, &ask, 5 * NANOSECONDS_PER_SECOND, &effects, &lease,
-                     &about), OUTCOME_OK);
+    cr_assert_eq(
+        core_acquire(core, &client, &ask, 5 * NANOSECONDS_PER_SECOND, &effects, &lease, &about),
+        OUTCOME_OK);
     cr_assert_eq(lease->id, 1);
 }
 
@@ -113,7 +114,8 @@ static void expect_sound(const char *lines)
         cr_assert_eq(lines[n], '\n');
         cr_assert_lt(n + 1, LINE_BYTES);
         cr_assert(strncmp(lines, "resource ", 9) == 0 || strncmp(lines, "holder ", 7) == 0 ||
-                strncmp(lines, "waiter ", 7) == 0, "%s", lines);
+                strncmp(lines, "waiter ", 7) == 0,
+            "%s", lines);
         for (size_t i = 0; i < n; i++) {
             cr_assert(lines[i] >= ' ' && lines[i] <= '~', "%s", lines);
             cr_assert(lines[i] != ' ' || lines[i + 1] != ' ', "%s", lines);
@@ -138,7 +140,8 @@ Test(fleet_rows, lines)
 {
     add_etl();
     expect_lines(
-        "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 waiting=1\n"
+        "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
+        "waiting=1\n"
         "holder " ELSEWHERE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
         " holder=job%2012 program=load reason=a%20b\n"
         "holder 1 units=3 token=91 bound=connection age=2000 pid=5 uid=1000 host=db2\n"
@@ -150,16 +153,17 @@ Test(fleet_rows, pool)
     ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
         "b, c:d,too%20hot,%20they%20say");
     ROW("holder", "g", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
-    expect_lines(
-        "resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 waiting=0 cooling=1"
-        " paused=1 reason=new%20fan changed=items items=a,b,c:d reserved=b,c:d"
-        " reserve=c:d,too%20hot,%20they%20say\n"
-        "holder " ELSEWHERE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
+    expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
+                 "waiting=0 cooling=1"
+                 " paused=1 reason=new%20fan changed=items items=a,b,c:d reserved=b,c:d"
+                 " reserve=c:d,too%20hot,%20they%20say\n"
+                 "holder " ELSEWHERE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
 }
 
 Test(fleet_rows, template)
 {
-    ROW("resource", "market/a", "lock", "1", "0", "1", "0", "0", "0", "", "market/*", "limit", "", "0,");
+    ROW("resource", "market/a", "lock", "1", "0", "1", "0", "0", "0", "", "market/*", "limit", "",
+        "0,");
     expect_lines("resource market/a kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
                  " waiting=0 template=market/* changed=limit reserved=0\n");
 }
@@ -184,8 +188,16 @@ Test(fleet_rows, runs_of_slots)
     static const struct {
         const char *units, *shown;
     } all[] = {
-        {"0", "0"}, {"0,1", "0-1"}, {"0,2", "0,2"}, {"7,8,9,11,12,14", "7-9,11-12,14"}, {"3,2,1", "3,2,1"},
-        {"", ""}, {",,", ""}, {"x,1,-1,2", "1-2"}, {"99999999999999999999,5", "5"}, {"1,1", "1,1"},
+        {"0", "0"},
+        {"0,1", "0-1"},
+        {"0,2", "0,2"},
+        {"7,8,9,11,12,14", "7-9,11-12,14"},
+        {"3,2,1", "3,2,1"},
+        {"", ""},
+        {",,", ""},
+        {"x,1,-1,2", "1-2"},
+        {"99999999999999999999,5", "5"},
+        {"1,1", "1,1"},
     };
     for (size_t i = 0; i < N(all); i++) {
         char expected[64];
@@ -250,7 +262,8 @@ Test(fleet_rows, of_another_resource)
     ROW("holder", "a", "nonsense/1", "1", "0", "0", "", "", "1", "5", "0", "h");
     ROW("holder", "a", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0"); /* too short */
     ROW("end");
-    expect_lines("resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
+    expect_lines(
+        "resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
 }
 
 /* Their leases go with them, not to the resource before. */
@@ -282,7 +295,8 @@ Test(fleet_rows, said_twice)
 {
     ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
     ROW("resource", "a", "lock", "1", "1", "0", "0", "0", "0", "", "a", "", "", "");
-    expect_lines("resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
+    expect_lines(
+        "resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
 }
 
 /* Whatever stands in any field, short or endless, the lines are lines. */
@@ -297,15 +311,16 @@ Test(fleet_rows, hostile_fields)
         memcpy(pairs + i, "a,%20%0A ", 8);
         pairs[i + 7] = ' ';
     }
-    const char *const nasty[] = {"", " ", "\n", "\nend\n", "end\r\n* lost", "\x1b[2J", "%", "%0", "%00",
-        "%0a%1b%25", "=", "pid==", "a=b c=d", "pid=1  uid=2", "at=99999999999999999999 pid=-1", "\xff\xfe",
-        endless, items, pairs, "0,0,0", "-1", "9223372036854775808", "18446744073709551616", "../..", "*",
-        "reason=%0aend", "program=\xe2\x80\xae"};
+    const char *const nasty[] = {"", " ", "\n", "\nend\n", "end\r\n* lost", "\x1b[2J", "%", "%0",
+        "%00", "%0a%1b%25", "=", "pid==", "a=b c=d", "pid=1  uid=2",
+        "at=99999999999999999999 pid=-1", "\xff\xfe", endless, items, pairs, "0,0,0", "-1",
+        "9223372036854775808", "18446744073709551616", "../..", "*", "reason=%0aend",
+        "program=\xe2\x80\xae"};
     static const char *const resource[] = {
         "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d"};
     static const char *const leases[][12] = {
-        {"holder", "etl", ELSEWHERE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2", "90",
-            "0,1", "db1"},
+        {"holder", "etl", ELSEWHERE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2",
+            "90", "0,1", "db1"},
         {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1", ""},
     };
     for (size_t field = 1; field < 14; field++) {
@@ -354,8 +369,8 @@ Test(fleet_rows, longest_lines)
     for (size_t i = 0; i < HOLDER_BYTES; i++) {
         memcpy(holder + 3 * i, "%01", 4);
     }
-    snprintf(info, sizeof info, "pid=2147483647 program=%.*s reason=%s at=1", 3 * PROGRAM_BYTES, reason,
-        reason);
+    snprintf(info, sizeof info, "pid=2147483647 program=%.*s reason=%s at=1", 3 * PROGRAM_BYTES,
+        reason, reason);
     memset(item, 'i', ITEM_BYTES);
     item[ITEM_BYTES] = '\0';
     for (int i = 0; i < 60; i++) {
@@ -366,12 +381,12 @@ Test(fleet_rows, longest_lines)
     snprintf(reserved, sizeof reserved, "%s", pairs.bytes);
     text_deinit(&list);
     text_deinit(&pairs);
-    ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647", "2147483647", "1",
-        reason, template, "limit", items, reserved);
+    ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647",
+        "2147483647", "1", reason, template, "limit", items, reserved);
     ROW("holder", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
         "9223372036854775807", items, reason);
-    ROW("waiter", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info, "2147483647",
-        "2147483647", reason);
+    ROW("waiter", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,
+        "2147483647", "2147483647", reason);
     struct fleet_rows *rows = rows_of();
     char *lines = lines_of(rows);
     expect_sound(lines);
