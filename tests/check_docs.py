@@ -1,19 +1,23 @@
 """Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
-and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; and each
-line of README.md's "What happens when …" names tests that exist.
+and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; each
+line of README.md's "What happens when …" names tests that exist; and doc/fleet.md has the keys,
+scripts, rights and times that the code has. `berthd --check` accepts what is marked as checked.
 
-usage: check_docs.py SRCDIR PRINT_TABLES"""
+usage: check_docs.py SRCDIR PRINT_TABLES BERTHD"""
 
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 srcdir = pathlib.Path(sys.argv[1])
 tables = subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout
 protocol = (srcdir / "doc/protocol.md").read_text()
 sample = (srcdir / "conf/berth.conf").read_text()
 readme = (srcdir / "README.md").read_text()
+fleet = (srcdir / "doc/fleet.md").read_text()
+scripts = {path.stem: path.read_text() for path in (srcdir / "src/store/scripts").glob("*.lua")}
 failures = []
 
 
@@ -102,11 +106,88 @@ def check_promises():
             require(name in tests, f"README.md: there is no {name}")
 
 
+# ---- the fleet ----
+
+def table_after(mark):
+    """Cells of the rows of the first table after a mark, or a heading."""
+    table = re.search(r"(?:^\|.*\n)+", fleet.partition(mark)[2], re.M)
+    lines = table.group().splitlines()[2:] if table else []
+    return [line.strip("| ").split(" | ") for line in lines]
+
+
+def check_keys():
+    source = (srcdir / "src/store/keys.c").read_text()
+    coded = re.findall(r'"(\w+)"', source.split("script_key_words")[1].split("};")[0])
+    documented = [row[0].strip("`") for row in table_after("## Keys")]
+    require(coded and documented == coded, f"fleet.md: keys {documented}, code has {coded}")
+
+
+def check_scripts():
+    calls = re.search(r"^## Calls\n(.*?)^## ", fleet, re.M | re.S).group(1)
+    documented = set(re.findall(r"^### (\S+)$", calls, re.M))
+    coded = scripts.keys() - {"common"}
+    require(documented == coded, f"fleet.md: calls {sorted(documented)}, code has {sorted(coded)}")
+    phases = set(re.findall(r"^\* `(\w+)", calls.split("### hello\n")[1].split("\n### ")[0], re.M))
+    table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
+    coded = {"begin", *re.findall(r"(\w+)(?:'\])? = ", table)}
+    require(phases == coded, f"fleet.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
+    layout = re.search(r'SCRIPT_LAYOUT "(\d+)"', (srcdir / "src/store/scripts.h").read_text())
+    require(f"The layout is version {layout.group(1)}" in fleet, "fleet.md: another layout")
+
+
+def check_rights():
+    """The user line has each command that a script or the link gives, and no more."""
+    line = re.search(r"^user berth (.*)$", fleet, re.M).group(1)
+    documented = set(re.findall(r"\+(\S+)", line))
+    given = {word for text in scripts.values() for word in re.findall(r"call\('([A-Z]+)'", text)}
+    for name in ("ready", "link_calls", "link_messages"):
+        text = (srcdir / f"src/store/{name}.c").read_text()
+        given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"\}', text))
+    words = {word for item in given for word in ([item] if isinstance(item, str) else item) if word}
+    words = {"script|load" if word == "SCRIPT" else word.lower() for word in words - {"AUTH", "LOAD"}}
+    require(documented == words, f"fleet.md: rights: only there {sorted(documented - words)}, "
+            f"only in the code {sorted(words - documented)}")
+
+
+def check_times():
+    """As src/conf/databases.c and src/core/term.c reckon."""
+    rows = [[float(cell.split()[0]) for cell in row] for row in table_after("<!-- times -->")]
+    require(rows, "fleet.md: no table of times")
+    for row in rows:
+        ttl = row[0]
+        kill_after = min(10, ttl / 4)
+        margin = max(1, kill_after / 3)
+        dead = 0.84 * ttl - 0.25
+        stop = dead - kill_after - margin
+        right = [ttl, ttl / 6, kill_after, stop, stop + kill_after, dead - margin / 2, dead, ttl]
+        close = all(abs(a - b) < 0.0101 for a, b in zip(row, right))
+        require(close, f"fleet.md: times {row} should be {right}")
+
+
+def check_checked():
+    """The configurations that are marked as checked."""
+    blocks = [block for text in (fleet, readme)
+              for block in re.findall(r"^<!-- checked -->\n```ini\n(.*?)^```$", text, re.M | re.S)]
+    require(len(blocks) >= 2, "README.md and fleet.md: no configuration is marked as checked")
+    for block in blocks:
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(block)
+            file.flush()
+            done = subprocess.run([sys.argv[3], "--check", "-c", file.name], capture_output=True,
+                                  text=True, check=False)
+            require(done.returncode == 0, f"a configuration is refused: {done.stderr}{block}")
+
+
 check_promises()
 check_commands()
 check_codes()
 check_events()
 check_sample()
+check_keys()
+check_scripts()
+check_rights()
+check_times()
+check_checked()
 for failure in failures:
     print(f"check_docs: {failure}", file=sys.stderr)
 sys.exit(bool(failures))
