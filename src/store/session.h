@@ -29,7 +29,7 @@ struct session_options {
 };
 
 struct session *session_new(const struct session_options *options);
-/* Leases that still have an entry in it keep none. Returns NULL. */
+/* Before the leases that still have an entry in it are: they keep none. Returns NULL. */
 struct session *session_free(struct session *session);
 
 /* Start and reload: those of this database. They must outlive the next call. */

@@ -279,27 +279,31 @@ void definition_stored(
     struct session *session, const char *name, uint64_t generation, const char *json);
 call_is_answered define_is_answered;
 
-/* ---- session_leases.c ---- */
+/* ---- session_entries.c ---- */
 
-void entry_move(struct session *session, struct entry *entry, enum entry_state state);
-struct entry *entry_find(const struct session *session, uint64_t id);
+struct entry *entry_new(struct session *session, uint64_t id, enum entry_state state);
+void entry_free(struct session *session, struct entry *entry);
 void entries_deinit(struct session *session);
-bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out);
+struct entry *entry_find(const struct session *session, uint64_t id);
+void entry_move(struct session *session, struct entry *entry, enum entry_state state);
+bool entry_is_in_flight(const struct entry *entry);
+/* It is held, or has a ticket: it is listed, not asked for. */
+bool lease_has_place(const struct lease *lease);
+void entry_attach(struct entry *entry, struct lease *lease);
+void entry_detach(struct entry *entry);
+/* The database may know it, and must not. */
+void entry_end(struct session *session, struct entry *entry);
 /* One that nobody here has: it is given back. */
 void entry_disown(struct session *session, uint64_t id);
+void entry_wait_for_renewal(struct session *session, struct entry *entry);
+/* Its lease is denied, and detached. */
+void entry_refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
+    struct effects *effects);
 /* The call in flight that named it is over: what the database says of it now is that it is there.
  * Gives it back if need be; else true. */
 bool entry_is_known(struct session *session, struct entry *entry);
-/* The database says that it is granted. */
-void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
-    const char *claims, nanoseconds now, struct effects *effects);
-/* The database says that it is not there any more. */
-void entry_lost(
-    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
-/* A hello is over, of which call `tag` was the last. */
-void entries_are_listed(struct session *session, uint64_t tag);
-/* Those that waited for a renewal that was sent as call `tag`. */
-void entries_renewed(struct session *session, uint64_t tag);
+/* The call has done nothing; a hello follows, which sees to the rest. */
+void entry_is_undone(struct session *session, struct entry *entry);
 /* Before a hello: sorts them into what is to be listed, and what needs not be. No call that names
  * one is in flight. */
 void entries_unlist(struct session *session);
@@ -307,9 +311,29 @@ void entries_unlist(struct session *session);
  * all that waits. */
 void entries_refuse(
     struct session *session, bool waiters, nanoseconds now, struct effects *effects);
-call_is_answered acquire_is_answered, release_is_answered;
-call_has_failed acquire_has_failed, release_has_failed;
-call_is_undone acquire_is_undone, release_is_undone;
+
+/* ---- session_leases.c ---- */
+
+bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out);
+/* A hello is over, of which call `tag` was the last. */
+void entries_are_listed(struct session *session, uint64_t tag);
+/* Those that waited for a renewal that was sent as call `tag`. */
+void entries_renewed(struct session *session, uint64_t tag);
+call_is_answered release_is_answered;
+call_has_failed release_has_failed;
+call_is_undone release_is_undone;
+
+/* ---- session_grants.c ---- */
+
+/* The database says that it is granted. */
+void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
+    const char *claims, nanoseconds now, struct effects *effects);
+/* The database says that it is not there any more. */
+void entry_lost(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
+call_is_answered acquire_is_answered;
+call_has_failed acquire_has_failed;
+call_is_undone acquire_is_undone;
 
 /* ---- session_events.c: renewals, and what they bring ---- */
 

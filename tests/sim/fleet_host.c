@@ -79,9 +79,9 @@ static void take_ends(struct fleet *fleet, struct host *host)
 
 static void push_deadlines(struct host *host)
 {
-    nanoseconds deadline = core_fleet_deadline(host->core, 1);
+    host->deadline = core_fleet_deadline(host->core, 1);
     for (size_t i = 0; i < MAX_JOBS; i++) {
-        host->jobs[i].deadline = deadline;
+        host->jobs[i].deadline = host->deadline;
     }
 }
 
@@ -219,6 +219,9 @@ void host_start(struct fleet *fleet, struct host *host)
             host->session, host->tenure.bytes, host->tenure.length, fleet->now, &host->effects)) {
         fail(fleet, "%s: its own tenure is nonsense", host->name);
     }
+    if (core_fleet_deadline(host->core, 1) != host->deadline) {
+        fail(fleet, "%s: the deadline is forgotten", host->name);
+    }
     for (size_t i = 0; i < host->n_journal; i++) {
         restore_one(fleet, host, host->journal[i]);
         host->journal[i] = forget(host->journal[i]);
@@ -233,11 +236,11 @@ void host_start(struct fleet *fleet, struct host *host)
 
 static void host_free(struct fleet *fleet, struct host *host)
 {
+    host->session = session_free(host->session);
     core_client_deinit(host->core, &host->client, fleet->now, &host->effects);
     effects_clear(&host->effects);
     core_abandon(host->core, fleet->now, &host->effects);
     effects_clear(&host->effects);
-    host->session = session_free(host->session);
     host->core = core_free(host->core);
 }
 

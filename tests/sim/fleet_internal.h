@@ -38,6 +38,7 @@ struct host {
     struct text tenure; /* as written down */
     struct remembered *journal[MAX_JOBS];
     size_t n_journal;
+    nanoseconds deadline; /* as last pushed */
     uint64_t next_id, n_asked;
     nanoseconds returns_at; /* the daemon, if it is dead */
     nanoseconds frozen_until; /* SIGSTOP */

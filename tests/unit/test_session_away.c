@@ -213,6 +213,54 @@ Test(session_away, breaks_again_at_each_step)
     CALL("release $A");
 }
 
+Test(session_away, messages_wait_until_all_is_listed)
+{
+    go_up();
+    wait_in_line("A", "s", "5");
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    next_call();
+    message("000000000001 granted $A 5 s 1 17 2"); /* between the listing and its answer */
+    HAPPENS("");
+    answer("ok -1 0 $A waiting '5' -");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    CALL("renew 0");
+    answer("ok -1 0 0 1 'granted $A 5 s 1 17 2'");
+    HAPPENS("A granted s=2");
+}
+
+Test(session_away, one_more_while_the_listing_ends)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    session = session_free(session);
+    world_session();
+    connect_link();
+    begin_hello("30000 '0' 0");
+    CALL("hello end ''");
+    session_restore(session, lease("A"));
+    answer("ok -1 0 ''");
+    cr_assert_eq(session_state(), SESSION_LISTING);
+    begin_hello("30000 '0' 0");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'");
+    answer("ok -1 0 $A held '5' 's 1 17 2'");
+    CALL("hello end ''");
+}
+
+Test(session_away, one_more_once_it_is_up)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    session = session_free(session);
+    world_session();
+    go_up();
+    session_restore(session, lease("A"));
+    begin_hello("30000 '0' 0");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'");
+}
+
 /* ---- the database asks for a hello ---- */
 
 Test(session_away, hello_is_said_once_all_answers_are_there)

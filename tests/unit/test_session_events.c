@@ -28,7 +28,7 @@ Test(session_events, repeated_ones_are_nothing_new)
     HAPPENS("");
     message("000000000003 drop $A");
     CALL("renew 1");
-    answer("ok -1 0 0 1 'granted $A 5 s 1 17 0' 2 'changed s 4 {}'");
+    answer("ok -1 0 0 1 'lost $A' 2 'changed s 4 {}'");
     HAPPENS("");
     NO_CALL();
 }

@@ -1,0 +1,212 @@
+/* session_answer.c - the link, and the database at its other end. */
+#include "session_world.h"
+
+#include "core/memory.h"
+#include "store/session_text.h"
+#include "wire/text.h"
+
+enum { MAX_ELEMENTS = 2048 };
+
+static uint64_t unanswered[4096];
+static size_t first_unanswered, n_sent;
+
+void forget_unanswered(void)
+{
+    first_unanswered = n_sent;
+}
+
+/* ---- the link ---- */
+
+void connect_link(void)
+{
+    session_connected(session, "run1", now);
+}
+
+void break_link(const char *why)
+{
+    forget_unanswered();
+    session_disconnected(session, why, now);
+    carry_out();
+}
+
+const char *reset_wanted(void)
+{
+    const char *why = session_wants_reset(session);
+    return why ? why : "";
+}
+
+const char *next_call(void)
+{
+    struct session_call call;
+    struct text out = TEXT_INIT;
+    if (!session_next_call(session, now, &call)) {
+        return "nothing";
+    }
+    cr_assert(call.argc >= CALL_HEAD);
+    cr_assert_str_eq(call.argv[0], SCRIPT_LAYOUT);
+    cr_assert_str_eq(call.argv[1], "run1");
+    cr_assert_str_eq(call.argv[2], id_of_session);
+    text_add(&out, script_table[call.script].name);
+    for (size_t i = CALL_HEAD; i < call.argc; i++) {
+        cr_assert_eq(strlen(call.argv[i]), call.lengths[i]);
+        text_add(&out, " ");
+        add_word(&out, call.argv[i]);
+    }
+    unanswered[n_sent++] = call.tag;
+    return keep(&out);
+}
+
+size_t n_unanswered(void)
+{
+    return n_sent - first_unanswered;
+}
+
+static struct resp elements[MAX_ELEMENTS];
+static size_t n_elements;
+
+static void read_element(struct text *bytes, const char **textp, struct resp *element)
+{
+    const char *text = *textp;
+    size_t n = *text == '\'' ? strcspn(text + 1, "'") : strcspn(text, " ");
+    size_t begin = bytes->length;
+    bool is_quoted = *text == '\'';
+    add_with_ids(bytes, text + is_quoted, n);
+    text_add_repeated(bytes, '\0', 1);
+    *element = (struct resp){
+        .type = RESP_STRING, .text = bytes->bytes + begin, .length = bytes->length - begin - 1};
+    bool is_number =
+        !is_quoted && (strspn(text, "0123456789") == n || (n == 2 && strncmp(text, "-1", n) == 0));
+    if (is_number) {
+        element->type = RESP_INTEGER;
+        element->integer = strtoll(text, NULL, 10);
+    }
+    *textp = text + n + 2 * is_quoted;
+}
+
+static struct resp read_list(struct text *bytes, const char **textp)
+{
+    struct resp list[256];
+    size_t n = 0;
+    const char *text = *textp;
+    while (*text && *text != ']') {
+        if (*text == '[') {
+            text++;
+            list[n++] = read_list(bytes, &text);
+            text++;
+        } else if (*text == ' ') {
+            text++;
+        } else {
+            read_element(bytes, &text, &list[n++]);
+        }
+        cr_assert(n < 256);
+    }
+    cr_assert(n_elements + n < MAX_ELEMENTS);
+    memcpy(elements + n_elements, list, n * sizeof list[0]);
+    n_elements += n;
+    *textp = text;
+    return (struct resp){
+        .type = RESP_ARRAY, .text = "", .elements = elements + n_elements - n, .n = n};
+}
+
+static void answer_tag(uint64_t tag, const char *text)
+{
+    struct text bytes = TEXT_INIT;
+    struct resp reply = {.type = RESP_ERROR, .text = text + 1, .length = strlen(text)};
+    text_add_repeated(&bytes, '\0', 65536); /* does not move any more */
+    bytes.length = 0;
+    n_elements = 0;
+    if (*text != '-') {
+        reply = read_list(&bytes, &text);
+    }
+    session_reply(session, tag, &reply, now, &world_effects);
+    text_deinit(&bytes);
+    carry_out();
+    core_check(core);
+}
+
+void answer(const char *text)
+{
+    cr_assert(first_unanswered < n_sent);
+    answer_tag(unanswered[first_unanswered++], text);
+}
+
+void answer_later(size_t n, const char *text)
+{
+    cr_assert(first_unanswered + n < n_sent);
+    uint64_t tag = unanswered[first_unanswered + n];
+    memmove(unanswered + first_unanswered + 1, unanswered + first_unanswered, n * sizeof tag);
+    first_unanswered++;
+    answer_tag(tag, text);
+}
+
+void message(const char *text)
+{
+    struct text bytes = TEXT_INIT;
+    add_with_ids(&bytes, text, strlen(text));
+    session_message(session, bytes.bytes, bytes.length, now, &world_effects);
+    text_deinit(&bytes);
+    carry_out();
+    core_check(core);
+}
+
+/* The word at *textp, without its quotes. */
+static bool take_word(const char **textp, char *word, size_t size)
+{
+    const char *text = *textp + strspn(*textp, " ");
+    bool is_quoted = *text == '\'';
+    text += is_quoted;
+    size_t n = strcspn(text, is_quoted ? "'" : " ");
+    snprintf(word, size, "%.*s", (int)n, text);
+    *textp = text + n + is_quoted;
+    return n > 0 || is_quoted;
+}
+
+/* Every definition is stored, every lease is as it was listed. */
+static void answer_hello(const char *call)
+{
+    struct text out = TEXT_INIT;
+    char words[10][512], phase[16];
+    call += strlen("hello");
+    take_word(&call, phase, sizeof phase);
+    text_add(&out, "ok -1 0");
+    if (strcmp(phase, "end") == 0) {
+        text_add(&out, " ''");
+    } else if (strcmp(phase, "define") == 0) {
+        while (take_word(&call, words[0], sizeof words[0])) {
+            take_word(&call, words[1], sizeof words[0]);
+            take_word(&call, words[2], sizeof words[0]);
+            text_add_format(&out, " '%s' stored '%s'", words[0], words[2]);
+        }
+    } else if (strcmp(phase, "lease") == 0) {
+        while (take_word(&call, words[0], sizeof words[0])) {
+            for (int i = 1; i < 10; i++) {
+                take_word(&call, words[i], sizeof words[0]);
+            }
+            text_add_format(&out, " '%s' %s '%s' '%s'", words[0], words[1], words[3], words[8]);
+        }
+    }
+    answer(out.bytes);
+    text_deinit(&out);
+}
+
+void say_hello(const char *rest)
+{
+    struct session_view view;
+    char begun[128];
+    const char *call = next_call();
+    cr_assert(strncmp(call, "hello begin", 11) == 0, "%s", call);
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' %s", (uintmax_t)incarnation(), rest);
+    answer(begun);
+    for (session_look(session, &view); view.state == SESSION_LISTING;
+         session_look(session, &view)) {
+        call = next_call();
+        cr_assert(strncmp(call, "hello ", 6) == 0, "%s", call);
+        answer_hello(call);
+    }
+}
+
+void go_up(void)
+{
+    connect_link();
+    say_hello("30000 '0' 1");
+}
