@@ -41,7 +41,7 @@ Test(session, says_hello)
 Test(session, end_goes_on_where_it_was)
 {
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 0 0");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000");
     answer("ok -1 0 '1' 30000 '0' 1");
     next_call();
     answer("ok -1 0");
@@ -59,7 +59,7 @@ Test(session, begins_again_if_the_database_knows_a_later_incarnation)
     next_call();
     cr_assert_eq(incarnation(), 1);
     answer("ok -1 0 '7' 30000 '0' 0");
-    CALL("hello begin 30000 11000 'this host' 0 0");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000");
     cr_assert_eq(incarnation(), 8);
     answer("ok -1 0 '8' 30000 '0' 0");
     CALL(definitions_told);

@@ -79,7 +79,7 @@ Test(session_away, what_has_a_place_is_listed)
     ask("D", "s");
     break_link("gone");
     connect_link();
-    CALL("hello begin 30000 11000 'this host' 17 6");
+    CALL("hello begin 30000 11000 'this host' 17 6 30000");
     answer("ok -1 0 '2' 30000 '0' 0");
     next_call();
     answer("ok -1 0");
@@ -276,7 +276,7 @@ Test(session_away, hello_is_said_once_all_answers_are_there)
     cr_assert_eq(session_state(), SESSION_LISTING);
     NO_CALL();
     answer("hello grace");
-    CALL("hello begin 30000 11000 'this host' 9 5");
+    CALL("hello begin 30000 11000 'this host' 9 5 30000");
     answer("ok 41000 41000 '2' 30000 '0' 1");
     next_call();
     answer("ok -1 0");
@@ -341,7 +341,7 @@ Test(session_away, a_message_to_all_has_it_renew)
     message("hello");
     CALL("renew 0");
     answer("hello grace");
-    CALL("hello begin 30000 11000 'this host' 0 0");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000");
     message("hello"); /* comes again while it says hello */
     NO_CALL();
 }
@@ -413,7 +413,7 @@ Test(session_away, other_data)
     NO_CALL();
     EXPECT(next_deadline(), "30.000");
     wait_for(30);
-    CALL("hello begin 30000 11000 'this host' 0 6");
+    CALL("hello begin 30000 11000 'this host' 0 6 30000");
 }
 
 /* ---- started anew ---- */
@@ -432,7 +432,7 @@ Test(session_away, a_restart)
     cr_assert_eq(core_fleet_deadline(core, 1), now + (nanoseconds)(22.95 * 1e9));
     connect_link();
     /* The largest numbers seen, or larger; the next incarnation. */
-    CALL("hello begin 30000 11000 'this host' 8192 4096");
+    CALL("hello begin 30000 11000 'this host' 8192 4096 30000");
     cr_assert_eq(incarnation(), 2);
     answer("ok -1 0 '2' 30000 '7' 0");
     next_call();

@@ -190,7 +190,7 @@ Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
     EXPECT(next_deadline(), "1.250");
     NO_CALL();
     wait_for(1.25);
-    CALL("hello begin 30000 11000 'this host' 0 0");
+    CALL("hello begin 30000 11000 'this host' 0 0 30000");
 }
 
 /* ---- late grants ---- */
