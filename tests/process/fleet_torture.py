@@ -45,6 +45,16 @@ def held_and_waiting(host):
     return int(head["held"]), int(head["waiting"])
 
 
+def has_process(job):
+    """Also before it has become what it is to be: a child of its wrapper has the wrapper's words."""
+    words = b"\0" + "\0".join(job.process.args[-2:]).encode() + b"\0"
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if int(path.parts[2]) != job.process.pid and path.read_bytes().endswith(words):
+                return True
+    return False
+
+
 class Running:
     """A wrapper and what is known of its job."""
 
@@ -78,6 +88,8 @@ class Torture:
         self.numbers = itertools.count()
         self.running = {}  # number: Running, until its wrapper has ended
         self.orphans = {}  # number: Running, whose wrapper was killed
+        self.gone = {}  # number: what became of it
+        self.began = time.monotonic()
         self.results = {}  # status: how many
         self.complaints = []
         self.plan = []  # heap of (when, tie, function)
@@ -98,6 +110,9 @@ class Torture:
         return self.ways[n].url
 
     # ---- time
+
+    def seconds(self):
+        return time.monotonic() - self.began
 
     def after(self, seconds, function, *args):
         heapq.heappush(self.plan, (time.monotonic() + seconds, next(self.ties), function, args))
@@ -142,7 +157,7 @@ class Torture:
     def started(self, name, witness, number):
         job = self.running.get(number) or self.orphans.get(number)
         if job is None:
-            self.complaints.append(f"job {number} has started after the end of its wrapper")
+            self.complaints.append(f"job {number} has started after the end of its wrapper: {self.gone[number]}")
             return
         with contextlib.suppress(ProcessLookupError):
             fd = os.pidfd_open(witness.pids[number])
@@ -165,13 +180,14 @@ class Torture:
             if job.process.poll() is not None:
                 self.ended(job)
         for number, job in list(self.orphans.items()):
-            if job.pidfd is None and self.ending and not self.witnesses[job.name].is_alive(number):
+            if job.pidfd is None and self.ending and not has_process(job):
                 self.forget(self.orphans, job)  # it never began
             elif job.pidfd is not None and select.select([job.pidfd], [], [], 0)[0]:
                 self.forget(self.orphans, job)
 
     def forget(self, where, job):
         del where[job.number]
+        self.gone[job.number] = f"status {job.process.returncode}, {sorted(job.faults)}, {self.seconds():.2f} s"
         if job.pidfd is not None:
             os.close(job.pidfd)
             job.pidfd = None
@@ -193,6 +209,7 @@ class Torture:
             expected.update((69, 75))
         if result not in expected:
             self.complaints.append(f"job {job.number} of {job.name} on {job.host}: status {result}, "
+                                   f"{self.seconds():.2f} s, "
                                    f"{'patient, ' if job.patient else ''}{'ended' if has_ended else 'started' if job.number in witness.pids else 'never started'}, "
                                    f"{sorted(job.faults)}")
         self.forget(self.running, job)
