@@ -17,6 +17,7 @@ from processes import DEADLINE, Chain, Trouble
 HERE = os.path.dirname(os.path.abspath(__file__))
 MANY_LEASES = 10_000
 MANY_RESOURCES = 1000
+TTL = 30  # seconds, of a host unless told otherwise
 
 
 def pairs(bench, depth, rounds, of_a_round, apart):
@@ -106,7 +107,7 @@ def handover_samples(bench):
     job = bench.program("bench/stamp")
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(bench.redis())
-        hosts = [stack.enter_context(bench.host(name, server.tcp_url)) for name in "ab"]
+        hosts = [stack.enter_context(bench.host(name, server.tcp_url, ttl=6)) for name in "ab"]
         stack.enter_context(bench.berthd())
         server.wait_for_hosts(len(hosts))
         connection = stack.enter_context(bench.connect(bench.socket))
@@ -115,13 +116,18 @@ def handover_samples(bench):
         host = stack.enter_context(
             Chain(bench.berth_run(job), bench.berth_has_waiter(connection))
         )
-        return zip(*((ours.hand_over(), host.hand_over(), start_of(job)) for _ in range(200)))
+        samples = [(ours.hand_over(), host.hand_over(), start_of(job)) for _ in range(200)]
+        with Client(hosts[0].socket) as client:
+            client.acquire(["job"], b"waiting")
+            commands_of_renewals(server, renew_mark(server), 6)  # of both, with one held, one waiting
+        return zip(*samples)
 
 
 def handover(bench):
     """From one job's last act on one host to the first act of the next on the other host, whose
     `berth run` waits for it, Redis over the loopback's TCP, beside what it takes to start the job's
-    process alone: 200 of each in turns. The figure is the difference of the medians."""
+    process alone: 200 of each in turns. The figure is the difference of the medians. Then
+    MONITOR must show nothing but renewals and heartbeats while one job holds and one waits."""
     ours, _, start = map(statistics.median, handover_samples(bench))
     return Result(milliseconds(ours), milliseconds(start), (ours - start) / 1e6)
 
@@ -196,11 +202,14 @@ def renewal(bench):
 
 
 def cpu_percent(server, way, periods):
-    """Of one CPU, over so many renewal periods of 5 s (ttl = 30 s)."""
+    """Of one CPU, over so many renewal periods; they must be those of T/6, no shorter ones."""
     way.wait_for_renewals(0)
-    before = server.cpu_seconds()
+    began, before = time.monotonic(), server.cpu_seconds()
     way.wait_for_renewals(periods)
-    return (server.cpu_seconds() - before) / (periods * 5) * 100
+    took, used = time.monotonic() - began, server.cpu_seconds() - before
+    if took < 0.9 * periods * TTL / 6:
+        raise Trouble("%d renewals within %.1f s" % (periods, took))
+    return used / took * 100
 
 
 def idle_cpu(bench):
