@@ -156,11 +156,11 @@ void hello_is_undone(struct session *session, struct flight *call)
 void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer,
     nanoseconds now, struct effects *effects)
 {
-    (void)answer;
     hello_is_undone(session, call);
     session->hello_not_before = now + session->ttl / 24;
     if (session->state == SESSION_LISTING) {
         entries_refuse(session, false, now, effects); /* nobody knows how long that lasts */
+        requests_fail(session, answer->text);
     }
     listing_begin(session);
 }

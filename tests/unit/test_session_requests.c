@@ -72,6 +72,15 @@ Test(session_requests, down)
     EXPECT(result(), "down 'gone' ");
 }
 
+Test(session_requests, a_hello_that_fails)
+{
+    connect_link();
+    ADMIN("pause", "s");
+    next_call();
+    answer("-OOM command not allowed");
+    EXPECT(result(), "down 'OOM command not allowed' ");
+}
+
 Test(session_requests, repeated_after_a_hello)
 {
     go_up();
