@@ -271,6 +271,7 @@ nanoseconds session_next_deadline(const struct session *session)
         deadline = earlier(deadline, session->hello_not_before);
     }
     deadline = earlier(deadline, renewal_deadline(session));
+    deadline = earlier(deadline, requests_deadline(session));
     return earlier(deadline, listing_deadline(session));
 }
 

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Snapshots cost the database far more than anything else: one at a time, and then none for some
+ * times as long as it took, however many people look. */
+enum { LOOK_PAUSE = 4 };
+#define LONGEST_LOOK_PAUSE NANOSECONDS_PER_SECOND
+
 static const char too_many[] = "too many such requests at once";
 
 static struct inquiry *request_new(struct session *session, void *context, enum call_kind kind)
@@ -14,6 +19,7 @@ static struct inquiry *request_new(struct session *session, void *context, enum 
     request->serial = ++session->last_serial;
     request->result.context = context;
     request->cursor = memory_string("");
+    TAILQ_INIT(&request->followers);
     session->n_requests++;
     return request;
 }
@@ -30,10 +36,29 @@ static void request_free(struct session *session, struct inquiry *request)
     free(request);
 }
 
+static void request_end(
+    struct session *session, struct inquiry *request, enum outcome outcome, const char *about);
+
+static void followers_end(
+    struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
+{
+    struct inquiry *follower;
+    while ((follower = TAILQ_FIRST(&request->followers))) {
+        const struct text *rows = &request->result.rows;
+        TAILQ_REMOVE(&request->followers, follower, link);
+        text_add_bytes(&follower->result.rows, rows->length > 0 ? rows->bytes : "", rows->length);
+        request_end(session, follower, outcome, about);
+    }
+}
+
 /* In no list at present. */
 static void request_end(
     struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
 {
+    if (session->looking == request) {
+        session->looking = NULL;
+    }
+    followers_end(session, request, outcome, about);
     request->result.outcome = outcome;
     snprintf(request->result.about, sizeof request->result.about, "%.*s",
         (int)sizeof request->result.about - 1, about);
@@ -81,6 +106,7 @@ static void forget_in(struct inquiry_list *list, const void *context)
         if (request->result.context == context) {
             request->result.context = NULL;
         }
+        forget_in(&request->followers, context);
     }
 }
 
@@ -130,9 +156,59 @@ void requests_deinit(struct session *session)
 
 /* ---- what is sent ---- */
 
-bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)
+static bool may_be_sent(
+    const struct session *session, const struct inquiry *request, nanoseconds now)
+{
+    return request->kind != CALL_SNAPSHOT || session->looking == request ||
+        (!session->looking && now >= session->look_not_before);
+}
+
+static struct inquiry *next_request(const struct session *session, nanoseconds now)
 {
     struct inquiry *request = TAILQ_FIRST(&session->requests);
+    while (request && !may_be_sent(session, request, now)) {
+        request = TAILQ_NEXT(request, link);
+    }
+    return request;
+}
+
+static bool wants_the_same(const struct inquiry *a, const struct inquiry *b)
+{
+    bool same = a->kind == b->kind && a->n_words == b->n_words;
+    for (size_t i = 0; same && i < a->n_words; i++) {
+        same = strcmp(a->words[i], b->words[i]) == 0;
+    }
+    return same;
+}
+
+static void begin_to_look(struct session *session, struct inquiry *request, nanoseconds now)
+{
+    struct inquiry *other, *next;
+    session->looking = request;
+    session->looking_since = now;
+    for (other = TAILQ_FIRST(&session->requests); other; other = next) {
+        next = TAILQ_NEXT(other, link);
+        if (other != request && wants_the_same(other, request)) {
+            TAILQ_REMOVE(&session->requests, other, link);
+            TAILQ_INSERT_TAIL(&request->followers, other, link);
+        }
+    }
+}
+
+static void has_looked(struct session *session, nanoseconds now)
+{
+    nanoseconds pause = LOOK_PAUSE * (now - session->looking_since);
+    session->look_not_before = now + (pause < LONGEST_LOOK_PAUSE ? pause : LONGEST_LOOK_PAUSE);
+}
+
+nanoseconds requests_deadline(const struct session *session)
+{
+    return session->looking || TAILQ_EMPTY(&session->requests) ? NEVER : session->look_not_before;
+}
+
+bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    struct inquiry *request = next_request(session, now);
     if (!request || session->n_in_flight >= MAX_IN_FLIGHT) {
         return false;
     }
@@ -140,6 +216,9 @@ bool requests_next_call(struct session *session, nanoseconds now, struct session
     struct flight *call = flight_new(request->kind, 0);
     if (request->kind == CALL_SNAPSHOT) {
         arguments_add(arguments, request->cursor);
+        if (!session->looking) {
+            begin_to_look(session, request, now);
+        }
     }
     for (size_t i = 0; i < request->n_words; i++) {
         arguments_add(arguments, request->words[i]);
@@ -195,7 +274,7 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
 {
     const char *cursor;
     struct text *rows = &call->request->result.rows;
-    (void)now, (void)effects;
+    (void)effects;
     if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer";
     }
@@ -208,11 +287,12 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
     if (rows->length > MAX_SNAPSHOT_BYTES) {
         request_end(session, request, OUTCOME_NO_SPACE, "too much to show: name resources");
     } else if (*cursor == '\0') {
+        has_looked(session, now);
         request_end(session, request, OUTCOME_OK, "");
     } else {
         free(request->cursor);
         request->cursor = memory_string(cursor);
-        TAILQ_INSERT_TAIL(&session->requests, request, link);
+        TAILQ_INSERT_HEAD(&session->requests, request, link);
     }
     return NULL;
 }

@@ -120,8 +120,11 @@ TAILQ_HEAD(known_change_list, known_change);
 
 /* ---- requests ---- */
 
+TAILQ_HEAD(inquiry_list, inquiry);
+
 struct inquiry {
-    TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results */
+    TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results, or another's .followers */
+    struct inquiry_list followers; /* want the same snapshot: the answer is for all of them */
     enum call_kind kind;
     uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
@@ -129,8 +132,6 @@ struct inquiry {
     char *cursor; /* of a snapshot: what comes next; owned */
     struct session_result result;
 };
-
-TAILQ_HEAD(inquiry_list, inquiry);
 
 /* ---- all of it ---- */
 
@@ -214,7 +215,10 @@ struct session {
     struct inquiry_list requests; /* not sent yet */
     struct inquiry_list asked; /* in flight */
     struct inquiry_list results; /* over */
-    size_t n_requests; /* in all three */
+    size_t n_requests; /* in all three, and followers */
+    struct inquiry *looking; /* the snapshot that is being made, in flight or between two pages */
+    nanoseconds looking_since;
+    nanoseconds look_not_before;
 };
 
 /* ---- session.c ---- */
@@ -346,6 +350,7 @@ call_is_undone renewal_is_undone;
 /* ---- session_admin.c ---- */
 
 bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out);
+nanoseconds requests_deadline(const struct session *session);
 void requests_fail(struct session *session, const char *why);
 void requests_deinit(struct session *session);
 call_is_answered admin_is_answered, snapshot_is_answered;

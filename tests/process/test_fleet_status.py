@@ -110,7 +110,7 @@ def test_units_are_ranges(redis_server, hosts):
     client.request(f"release {one}")
     gets(client, "acquire etl:2")
     assert [holder["units"] for holder in shown(b, "etl").resources["etl"]["holders"]] == [
-        "1-400", "0,401"]
+        "0,401", "1-400"]
 
 
 # ---- where a database does not say anything ----

@@ -59,7 +59,7 @@ local function begin()
     session.incarnation = INCARNATION
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     write_session(session)
-    call('ZADD', SESSIONS, db.clock + db.ttl, ME)
+    call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
         tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0)
@@ -339,5 +339,5 @@ local wrong = enter()
 if wrong then
     return wrong
 end
-call('ZADD', SESSIONS, db.clock + db.ttl, ME)
+call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
 return phases[ARGV[5]]()

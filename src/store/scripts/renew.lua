@@ -8,7 +8,7 @@ if wrong then
     return wrong
 end
 local session = session_of(ME)
-call('ZADD', SESSIONS, db.clock + db.ttl, ME)
+call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
 
 settle() -- what this call itself brings about is in its answer
 

@@ -1,13 +1,14 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... What is held and waited for, page by page: of these names,
--- or of all that are defined or in use. Writes nothing but what time brings.
-local MOST_NAMES, MOST_ROWS = 100, 2000
+-- or of all that are defined or in use. Writes nothing but what time brings. CURSOR is the last name
+-- that is done, or "NAME PART FROM": the name that is not, and where to go on in it.
+local MOST_NAMES, MOST_ROWS = 100, 300
 
 local wrong = enter()
 if wrong then
     return wrong
 end
 settle()
-local cursor = ARGV[5]
+local cursor, cursor_part, cursor_from = match(ARGV[5], '^(%S*) ?(%d*) ?(%d*)$')
 local rows = {}
 
 local function add(row)
@@ -35,40 +36,6 @@ local function describe_lease(kind, name, lease, ...)
         lease.info, ...})
 end
 
-local function describe_holders(name)
-    local seen, in_use, cooling = {}, 0, 0
-    local leases = {}
-    for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(name))) do
-        local key = match(member, '(%S+)$')
-        if key == RESTING then
-            cooling = cooling + 1
-        else
-            in_use = in_use + 1
-            if not seen[key] then
-                seen[key] = true
-                leases[#leases + 1] = load_lease(key)
-            end
-        end
-    end
-    table.sort(leases, function(a, b)
-        return (claim_of(a, name) or {token = 0}).token < (claim_of(b, name) or {token = 0}).token
-    end)
-    return leases, in_use, cooling
-end
-
-local function waiters_of(name)
-    local members = call('ZRANGEBYLEX', QUEUE, of_name(name))
-    local orders = {}
-    for i, member in ipairs(members) do
-        orders[i] = string.sub(member, #name + 2)
-    end
-    for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(name))) do
-        orders[#orders + 1] = match(member, '^%S+ %S+ (.*)$')
-    end
-    table.sort(orders)
-    return orders
-end
-
 local function reserved_text(resource)
     local parts = {}
     for unit, reason in pairs(resource.reserved) do
@@ -85,32 +52,86 @@ local function changed_word(resource)
     return resource.items_changed and 'items' or ''
 end
 
+local function n_cooling(resource)
+    local n = 0
+    if resource.definition.cooldown > 0 then
+        for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
+            n = n + (match(member, '(%S+)$') == RESTING and 1 or 0)
+        end
+    end
+    return n
+end
+
 local function describe_resource(name)
     local resource = resource_of(name)
     local rules = resource.definition
     if not rules then
-        return
+        return false
     end
-    local leases, in_use, cooling = describe_holders(name)
-    local orders = waiters_of(name)
+    local cooling = n_cooling(resource)
     local free = is_blocked(resource) and 0 or max(n_available(resource), 0)
-    add({'resource', name, rules.kind, limit_of(resource), in_use, free, #orders, cooling,
-        resource.change.paused and 1 or 0, resource.change.reason or '', resource.definition_name,
-        changed_word(resource), resource.is_pool and table.concat(items_of(resource), ',') or '',
-        reserved_text(resource)})
-    for _, lease in ipairs(leases) do
-        local claim = claim_of(lease, name)
-        if claim then
-            describe_lease('holder', name, lease, claim.count, text_of(claim.token),
-                table.concat(claim.units, ','), host_of(lease))
-        end
+    add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, free,
+        n_waiting(name), cooling, resource.change.paused and 1 or 0, resource.change.reason or '',
+        resource.definition_name, changed_word(resource),
+        resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource)})
+    return true
+end
+
+-- Where the first of its units is: once.
+local function describe_holder(name, member)
+    local word, key = match(member, '^%S+ (%S+) (%S+)$')
+    local lease = key ~= RESTING and load_lease(key)
+    local claim = lease and claim_of(lease, name)
+    if claim and unit_word(resource_of(name), claim.units[1] or '') == word then
+        describe_lease('holder', name, lease, claim.count, text_of(claim.token),
+            table.concat(claim.units, ','), host_of(lease))
     end
-    for position, order in ipairs(orders) do
-        local lease = load_lease(match(order, '(%S+)$'))
-        local claim = lease and claim_of(lease, name)
-        if claim then
-            describe_lease('waiter', name, lease, claim.count, position, host_of(lease))
+end
+
+local function describe_waiter(name, member, position)
+    local lease = load_lease(match(member, '(%S+)$'))
+    local claim = lease and claim_of(lease, name)
+    if claim then
+        describe_lease('waiter', name, lease, claim.count, position, host_of(lease))
+    end
+end
+
+-- What there is of a resource, in the order of the pages: who has it, who waits, who stands aside.
+local parts = {
+    {set = HELD, describe = describe_holder},
+    {set = QUEUE, describe = describe_waiter},
+    {set = ASIDE, describe = describe_waiter, is_after = QUEUE},
+}
+
+-- From the place in that part on; where to go on with the next page, if it is full.
+local function describe_part(name, number, from)
+    local part = parts[number]
+    local low, high = of_name(name)
+    local before = part.is_after and call('ZLEXCOUNT', part.is_after, low, high) or 0
+    local members = call('ZRANGEBYLEX', part.set, low, high, 'LIMIT', from, MOST_ROWS)
+    for i, member in ipairs(members) do
+        part.describe(name, member, before + from + i)
+    end
+    return #members == MOST_ROWS and from + MOST_ROWS
+end
+
+-- The cursor behind what fits; nil if all of it did.
+local function describe(name, first_part, from)
+    if first_part == 0 then
+        if not describe_resource(name) then
+            return nil
         end
+        first_part = 1
+    end
+    for number = first_part, #parts do
+        if #rows >= MOST_ROWS then
+            return format('%s %d %d', name, number, from)
+        end
+        local next_from = describe_part(name, number, from)
+        if next_from then
+            return format('%s %d %d', name, number, next_from)
+        end
+        from = 0
     end
 end
 
@@ -137,9 +158,6 @@ local function add_names_of_hash(names, hash)
 end
 
 local function names_to_describe()
-    if #ARGV > 5 then
-        return {unpack(ARGV, 6)}
-    end
     local names, list = {}, {}
     add_names_of_set(names, HELD)
     add_names_of_set(names, QUEUE)
@@ -167,19 +185,37 @@ local function describe_sessions()
     end
 end
 
-local names = names_to_describe()
-local next_cursor = ''
+-- Those of the caller, from the cursor on.
+local function named()
+    local names, is_behind = {}, cursor == ''
+    for i = 6, #ARGV do
+        if is_behind then
+            names[#names + 1] = ARGV[i]
+        end
+        is_behind = is_behind or ARGV[i] == cursor
+    end
+    return names
+end
+
+local next_cursor
+if cursor_part ~= '' then
+    next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
+end
+local names = next_cursor and {} or #ARGV > 5 and named() or names_to_describe()
 for i, name in ipairs(names) do
-    describe_resource(name)
-    if #ARGV == 5 and i < #names and (i == MOST_NAMES or #rows >= MOST_ROWS) then
-        next_cursor = name
+    if #rows >= MOST_ROWS or i > MOST_NAMES then
+        next_cursor = names[i - 1] or cursor
+        break
+    end
+    next_cursor = describe(name, 0, 0)
+    if next_cursor then
         break
     end
 end
-if next_cursor == '' then
+if not next_cursor then
     describe_sessions()
 end
-local reply = answer('ok', next_cursor)
+local reply = answer('ok', next_cursor or '')
 for _, row in ipairs(rows) do -- they may be more than unpack() can take
     reply[#reply + 1] = row
 end
