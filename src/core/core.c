@@ -107,6 +107,9 @@ void core_unlink_lease(
     lease->client = NULL;
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
+    if (lease->database != 0 && lease->n_claims == 1) {
+        lease->last_name = memory_string(lease->claims[0].resource->name);
+    }
     lease_set_state(lease, LEASE_ENDED);
     lease->next_ended = effects->ended;
     effects->ended = lease;

@@ -11,6 +11,7 @@
 #include "daemon/paths.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
+#include "store/link.h"
 #include "store/local.h"
 
 #include <assert.h>
@@ -64,7 +65,10 @@ static void tell_over(struct server *server, const struct effect *effect)
         return;
     }
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-    const char *name = lease->n_claims == 1 ? lease->claims[0].resource->name : NULL;
+    const char *name = lease->last_name;
+    if (lease->state != LEASE_ENDED && lease->n_claims == 1) {
+        name = lease->claims[0].resource->name;
+    }
     fleet_why(why, sizeof why, server, lease->database, name, effect->why);
     struct conn *conn = container_of(effect->client, struct conn, client);
     answer_effect_saying(conn_events(conn), effect, why);
@@ -495,6 +499,10 @@ void server_deinit(struct server *server)
     }
     stop_store(server);
     listener_close(&server->listener);
+    if (link_is_looking_up()) {
+        log_info("not waiting for a name service that does not answer");
+        _exit(EXIT_SUCCESS);
+    }
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
     int error = uv_loop_close(&server->loop);

@@ -24,6 +24,8 @@ struct dial {
     struct stream *stream; /* that is being connected */
 };
 
+static size_t n_looking;
+
 /* ---- the end ---- */
 
 static void dial_unref(struct dial *dial)
@@ -123,6 +125,7 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
 {
     struct dial *dial = lookup->data;
     dial->is_looking = false;
+    n_looking--;
     for (const struct addrinfo *each = found; each; each = each->ai_next) {
         dial_add(dial, each->ai_addr, each->ai_addrlen);
     }
@@ -159,7 +162,13 @@ static void dial_look_up(struct dial *dial, const char *host, uint16_t port)
     if (uv_getaddrinfo(dial->loop, &dial->lookup, on_found, host, service, &hints) == 0) {
         dial->is_looking = true;
         dial->n_open++;
+        n_looking++;
     }
+}
+
+size_t dial_n_looking(void)
+{
+    return n_looking;
 }
 
 /* ---- beginning ---- */

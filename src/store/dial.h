@@ -19,5 +19,7 @@ struct dial *dial_unix(
 /* NULL is fine. Returns NULL. A name lookup that is under way ends by itself, and with it the dial.
  */
 struct dial *dial_cancel(struct dial *dial);
+/* Lookups under way, of all loops: nothing can cut them short, neither libuv nor the C library. */
+size_t dial_n_looking(void);
 
 #endif

@@ -315,3 +315,8 @@ void link_close(struct link *link)
         uv_close((uv_handle_t *)&link->timer, on_closed);
     }
 }
+
+bool link_is_looking_up(void)
+{
+    return dial_n_looking() > 0;
+}

@@ -54,5 +54,7 @@ void link_call(struct link *link, enum script script, size_t argc, const char *c
 void link_reset(struct link *link, const char *why);
 /* No callback any more; frees itself once the loop has closed its handles. */
 void link_close(struct link *link);
+/* Whether the loop would not end before the resolver's patience does. */
+bool link_is_looking_up(void);
 
 #endif

@@ -73,6 +73,10 @@ void session_say(struct session *session, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    if (hash_string(line, 0) == session->last_said) {
+        return;
+    }
+    session->last_said = hash_string(line, 0);
     session->notices[session->n_notices++] = memory_string(line);
 }
 

@@ -19,7 +19,6 @@ static struct inquiry *request_new(struct session *session, void *context, enum 
     request->serial = ++session->last_serial;
     request->result.context = context;
     request->cursor = memory_string("");
-    TAILQ_INIT(&request->followers);
     session->n_requests++;
     return request;
 }
@@ -36,21 +35,6 @@ static void request_free(struct session *session, struct inquiry *request)
     free(request);
 }
 
-static void request_end(
-    struct session *session, struct inquiry *request, enum outcome outcome, const char *about);
-
-static void followers_end(
-    struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
-{
-    struct inquiry *follower;
-    while ((follower = TAILQ_FIRST(&request->followers))) {
-        const struct text *rows = &request->result.rows;
-        TAILQ_REMOVE(&request->followers, follower, link);
-        text_add_bytes(&follower->result.rows, rows->length > 0 ? rows->bytes : "", rows->length);
-        request_end(session, follower, outcome, about);
-    }
-}
-
 /* In no list at present. */
 static void request_end(
     struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
@@ -58,7 +42,6 @@ static void request_end(
     if (session->looking == request) {
         session->looking = NULL;
     }
-    followers_end(session, request, outcome, about);
     request->result.outcome = outcome;
     snprintf(request->result.about, sizeof request->result.about, "%.*s",
         (int)sizeof request->result.about - 1, about);
@@ -106,7 +89,6 @@ static void forget_in(struct inquiry_list *list, const void *context)
         if (request->result.context == context) {
             request->result.context = NULL;
         }
-        forget_in(&request->followers, context);
     }
 }
 
@@ -172,29 +154,6 @@ static struct inquiry *next_request(const struct session *session, nanoseconds n
     return request;
 }
 
-static bool wants_the_same(const struct inquiry *a, const struct inquiry *b)
-{
-    bool same = a->kind == b->kind && a->n_words == b->n_words;
-    for (size_t i = 0; same && i < a->n_words; i++) {
-        same = strcmp(a->words[i], b->words[i]) == 0;
-    }
-    return same;
-}
-
-static void begin_to_look(struct session *session, struct inquiry *request, nanoseconds now)
-{
-    struct inquiry *other, *next;
-    session->looking = request;
-    session->looking_since = now;
-    for (other = TAILQ_FIRST(&session->requests); other; other = next) {
-        next = TAILQ_NEXT(other, link);
-        if (other != request && wants_the_same(other, request)) {
-            TAILQ_REMOVE(&session->requests, other, link);
-            TAILQ_INSERT_TAIL(&request->followers, other, link);
-        }
-    }
-}
-
 static void has_looked(struct session *session, nanoseconds now)
 {
     nanoseconds pause = LOOK_PAUSE * (now - session->looking_since);
@@ -217,7 +176,8 @@ bool requests_next_call(struct session *session, nanoseconds now, struct session
     if (request->kind == CALL_SNAPSHOT) {
         arguments_add(arguments, request->cursor);
         if (!session->looking) {
-            begin_to_look(session, request, now);
+            session->looking = request;
+            session->looking_since = now;
         }
     }
     for (size_t i = 0; i < request->n_words; i++) {

@@ -123,8 +123,7 @@ TAILQ_HEAD(known_change_list, known_change);
 TAILQ_HEAD(inquiry_list, inquiry);
 
 struct inquiry {
-    TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results, or another's .followers */
-    struct inquiry_list followers; /* want the same snapshot: the answer is for all of them */
+    TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results */
     enum call_kind kind;
     uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
@@ -156,6 +155,7 @@ struct session {
     char why[200]; /* of DOWN, or of the reset */
     char *notices[MAX_NOTICES]; /* owned */
     size_t n_notices;
+    uint64_t last_said; /* a hash of it: nothing is said twice in a row until all is well again */
     char *notice; /* the one last taken; owned */
 
     /* time */
@@ -215,7 +215,7 @@ struct session {
     struct inquiry_list requests; /* not sent yet */
     struct inquiry_list asked; /* in flight */
     struct inquiry_list results; /* over */
-    size_t n_requests; /* in all three, and followers */
+    size_t n_requests; /* in all three */
     struct inquiry *looking; /* the snapshot that is being made, in flight or between two pages */
     nanoseconds looking_since;
     nanoseconds look_not_before;

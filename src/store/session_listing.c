@@ -333,6 +333,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     session->state = SESSION_UP;
+    session->last_said = 0;
     session->is_given_up = false;
     session->give_up_at = NEVER;
     session->n_hellos = 0;

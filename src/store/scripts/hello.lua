@@ -1,6 +1,8 @@
 -- hello.lua - ARGV: PHASE ... How a daemon begins, or begins again: `begin` makes its session (or
 -- the next incarnation of it), `define`, `change` and `lease` say what it has, `end` drops what it
 -- has not listed. During a grace the leases that it lists are put back.
+call('ZREM', SESSIONS, '') -- the first write: a host comes back at maxmemory, too
+
 local MOST_ENDED = 200
 
 local function fresh_database()
@@ -255,6 +257,19 @@ local function is_in_force(stored, said)
     return has_its_units(stored)
 end
 
+-- What its job has been told is what counts. (Token 0: the daemon has lost its journal, and does
+-- not know it.)
+local function has_same_units(stored, lease)
+    for i, claim in ipairs(stored.claims) do
+        local said = lease.claims[i]
+        if not said or said.name ~= claim.name or (said.token ~= 0 and said.token ~= claim.token)
+            or table.concat(said.units, ',') ~= table.concat(claim.units, ',') then
+            return false
+        end
+    end
+    return true
+end
+
 -- Of a waiter: its daemon's file may be another one by now.
 local function take_limits(stored, lease)
     for i, claim in ipairs(stored.claims) do
@@ -268,7 +283,7 @@ end
 -- What becomes of one that the caller says it has: the word, and the lease as it is stored now.
 local function list_one(lease, said)
     local stored = load_lease(lease.key)
-    if stored and is_in_force(stored, said) then
+    if stored and is_in_force(stored, said) and (said == 'waiting' or has_same_units(stored, lease)) then
         stored.incarnation = INCARNATION
         if stored.state == 'W' and #lease.claims == #stored.claims then
             take_limits(stored, lease)
