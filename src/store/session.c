@@ -145,6 +145,7 @@ nanoseconds session_good_for(const struct session *session)
 
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects)
 {
+    session->trouble[0] = '\0';
     session->good_until = session->renewed_at + session_good_for(session);
     session->is_changed = true;
     core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
@@ -281,13 +282,17 @@ nanoseconds session_next_deadline(const struct session *session)
 
 /* ---- looking ---- */
 
+static bool is_of_no_use(const struct session *session)
+{
+    return session->state == SESSION_DOWN || session->state == SESSION_REPLACED;
+}
+
 void session_look(const struct session *session, struct session_view *view)
 {
     const struct known_definition *definition;
     *view = (struct session_view){
         .state = session->state,
-        .why = session->state == SESSION_DOWN || session->state == SESSION_REPLACED ? session->why
-                                                                                    : "",
+        .why = is_of_no_use(session) ? session->why : session->trouble,
         .ttl = session->ttl,
         .good_until = session->good_until,
         .grace_until = session->grace_until,

@@ -125,7 +125,7 @@ enum session_state {
 
 struct session_view {
     enum session_state state;
-    const char *why; /* of SESSION_DOWN; "" */
+    const char *why; /* it is of no use, or what the server has refused since the last good renewal; "" */
     nanoseconds ttl; /* the database's */
     nanoseconds good_until; /* 0: never was */
     nanoseconds grace_until; /* the database's; NEVER: none */

@@ -130,6 +130,8 @@ static const char *is_error(struct session *session, struct flight *call,
         return answer->text;
     }
     session_say(session, "%s: %s", script_table[flight_script(call)].name, answer->text);
+    snprintf(session->trouble, sizeof session->trouble, "%.*s",
+        (int)sizeof session->trouble - 1, answer->text);
     kind_table[call->kind].failed(session, call, answer, now, effects);
     return NULL;
 }
@@ -149,7 +151,7 @@ static const char *is_stale(struct session *session, struct flight *call,
     (void)answer;
     kind_table[call->kind].undone(session, call);
     snprintf(session->why, sizeof session->why,
-        "another berthd uses this one's identity (was its state directory copied?)");
+        "another berthd uses this one's identity: the same host, socket and runtime directory");
     session_set_useless(session, SESSION_REPLACED, now, effects);
     return NULL;
 }

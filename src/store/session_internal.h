@@ -153,6 +153,7 @@ struct session {
     bool wants_reset; /* session_wants_reset() has not been asked yet */
     bool is_changed; /* see session.h */
     char why[200]; /* of DOWN, or of the reset */
+    char trouble[160]; /* the last error of the server, until a renewal is good; or "" */
     char *notices[MAX_NOTICES]; /* owned */
     size_t n_notices;
     uint64_t last_said; /* a hash of it: nothing is said twice in a row until all is well again */

@@ -1,9 +1,9 @@
-/* store.h - where leases are kept: one vtable for the two scopes. `host` is local.c; `fleet` (Redis)
- * comes later.
+/* store.h - where leases are kept: the core, in this process, for both scopes (local.c). Who grants
+ * them differs: in fleet scope a database does, which session.h and link.h talk to.
  *
- * Always asynchronous: no call ever calls back. What becomes of *other* leases, and of an acquire
- * that did not end at once, is an effect in store->effects, which the daemon carries out after the
- * call (or, for a store with a connection of its own, after that has asked for it). */
+ * Always asynchronous: no call ever calls back. What becomes of *other* leases, of an acquire that
+ * did not end at once, and what a database must be asked, is an effect in store->effects, which the
+ * daemon carries out after the call. */
 #ifndef BERTH_STORE_STORE_H
 #define BERTH_STORE_STORE_H
 

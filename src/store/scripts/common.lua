@@ -421,8 +421,11 @@ local function write_lease(lease)
         lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed}))
 end
 
+-- `shared` is for the whole request; each resource has its own word in it.
 local function identity_field(lease, claim)
-    return claim.name .. ' ' .. lease.shared .. ' ' .. lease.holder
+    local rules = resource_of(claim.name, claim.definition).definition
+    local whose = rules and rules.shared and lease.shared or lease.uid
+    return claim.name .. ' ' .. whose .. ' ' .. lease.holder
 end
 
 -- KEY of who has the lease's identity on one of its resources, if that is another one.
@@ -625,14 +628,18 @@ local function free_unit(lease, resource, unit)
     local word = unit_word(resource, unit)
     local cooldown = resource.definition and resource.definition.cooldown or 0
     local member = resource.name .. ' ' .. word .. ' ' .. lease.key
-    if cooldown > 0 and call('ZSCORE', HELD, member) then
+    if not call('ZSCORE', HELD, member) then
+        return -- somebody else may have it by now
+    end
+    call('ZREM', USERS, resource.name .. ' ' .. lease.uid .. ' ' .. word)
+    if cooldown > 0 then
         call('ZADD', REST, db.clock + cooldown, resource.name .. ' ' .. word)
         call('ZADD', HELD, 0, resource.name .. ' ' .. word .. ' ' .. RESTING)
     end
-    if call('ZREM', HELD, member) == 1 and resource.is_pool then
+    call('ZREM', HELD, member)
+    if resource.is_pool then
         pools().note_use(resource, unit)
     end
-    call('ZREM', USERS, resource.name .. ' ' .. lease.uid .. ' ' .. word)
 end
 
 local function free_claim(lease, claim)

@@ -3,6 +3,7 @@
 -- that is done, or "NAME PART FROM": the name that is not, and where to go on in it.
 local MOST_NAMES, MOST_ROWS = 100, 300
 
+call('ZREM', SESSIONS, '') -- the first write: one can look at maxmemory, too
 local wrong = enter()
 if wrong then
     return wrong
