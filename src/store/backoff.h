@@ -11,8 +11,10 @@
 
 struct backoff {
     nanoseconds pause; /* the longest before the next try; 0: the first one */
+    nanoseconds longest; /* of all; 0: BACKOFF_LONGEST. Short where leases do not last long. */
 };
 
+nanoseconds backoff_longest(const struct backoff *backoff);
 /* Between half the pause and all of it. */
 nanoseconds backoff_pause(struct backoff *backoff, uint64_t random);
 

@@ -39,7 +39,8 @@ void link_fail(struct link *link, const char *why, bool refused)
         return;
     }
     if (link->state == LINK_UP &&
-        (uv_now(link->loop) - link->up_since) * 1000000 >= (uint64_t)BACKOFF_LONGEST) {
+        (uv_now(link->loop) - link->up_since) * 1000000 >=
+            (uint64_t)backoff_longest(&link->backoff)) {
         link->backoff.pause = 0;
     }
     link_judge_sentinel(link, false);
@@ -288,6 +289,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     link->loop = loop;
     link->database = options->database;
     link->timeout = options->timeout;
+    link->backoff.longest = options->timeout;
     link->events = events;
     link->context = context;
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);

@@ -113,7 +113,7 @@ def test_a_short_cut_is_nothing(fleet, witness):
     witness.wait_for_starts(2)
     fleet.nets.pull(0)
     other = fleet.start(witness, 1, 2)
-    assert select.select([witness.log], [], [], 2.5)[0] == []  # nothing happens
+    assert select.select([witness.log], [], [], 1.5)[0] == []  # nothing happens
     fleet.nets.plug(0)
     witness.let_go(0)
     witness.wait_for_starts(3)
