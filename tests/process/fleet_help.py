@@ -87,7 +87,7 @@ class RedisServer:
             self.config = self.directory / "sentinel.conf"
             self.config.write_text(
                 f"sentinel monitor {sentinel_of.master} 127.0.0.1 {sentinel_of.port} {sentinel_of.quorum}\n"
-                f"sentinel down-after-milliseconds {sentinel_of.master} 1000\n"
+                f"sentinel down-after-milliseconds {sentinel_of.master} {sentinel_of.down_after}\n"
                 f"sentinel failover-timeout {sentinel_of.master} 4000\n")
         if start:
             self.start()
@@ -215,8 +215,8 @@ class RedisServer:
 class Monitored:
     """What a Sentinel is told to watch."""
 
-    def __init__(self, port, master="mymaster", quorum=1):
-        self.port, self.master, self.quorum = port, master, quorum
+    def __init__(self, port, master="mymaster", quorum=1, down_after=1000):
+        self.port, self.master, self.quorum, self.down_after = port, master, quorum, down_after
 
 
 class Monitor:

@@ -194,7 +194,7 @@ class Torture:
 
     def ended(self, job):
         witness = self.witnesses[job.name]
-        witness.read()
+        self.hear()  # whatever it has said, it said before it ended
         result = job.process.returncode
         self.results[result] = self.results.get(result, 0) + 1
         if "wrapper" in job.faults and result == -signal.SIGKILL:
@@ -499,7 +499,7 @@ class SentinelTorture(Torture):
         first = RedisServer(self.directory, "first", port=True, clock=self.clock)
         second = RedisServer(self.directory, "second", clock=self.clock, replica_of=first)
         self.sentinel = RedisServer(
-            self.directory, "sentinel", clock=None, sentinel_of=Monitored(first.port))
+            self.directory, "sentinel", clock=None, sentinel_of=Monitored(first.port, down_after=3000))
         self.servers = [first, second, self.sentinel]
         second.wait_for_replica_link()
         self.sentinel.wait_for_sentinel_to_know(1)
@@ -511,9 +511,8 @@ class SentinelTorture(Torture):
 
     def replica_promoted(self):
         """What happens from now on until the master dies is lost."""
-        if not self.is_promoting:
+        if not self.is_promoting and self.is_master(self.redis) and self.follows(self.replica):
             self.is_promoting = True
-            self.replica.wait_for_replica_link()
             self.replica.signal(signal.SIGSTOP)
             self.redis_do("SET", "junk", self.JUNK)
             self.redis_do("DEL", "junk")
@@ -537,6 +536,10 @@ class SentinelTorture(Torture):
         self.replica.start()
         self.is_promoting = False
         self.say("it is the master now")
+
+    def follows(self, server):
+        with contextlib.suppress(redis.RedisError, OSError):
+            return server.info("replication").get("master_link_status") == "up"
 
     def is_master(self, server):
         with contextlib.suppress(redis.RedisError, OSError):
