@@ -108,6 +108,11 @@ void session_define(
             forget(session, known);
         }
     }
+    TAILQ_FOREACH (known, &session->definitions, link) {
+        if (known->verdict == VERDICT_DIFFERS) {
+            set_untold(session, known, true); /* it may be in use no more, or be the newer one by now */
+        }
+    }
     if (any && session->state == SESSION_UP &&
         core_fleet_n_waiting(session->core, session->database) > 0) {
         listing_begin(session);
