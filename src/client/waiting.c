@@ -58,6 +58,35 @@ static void end_resource(struct waiting *waiting)
     waiting->resource.name[0] = '\0';
 }
 
+/* `ok`, the first line. */
+static void take_host(struct waiting *waiting, const struct answer *answer)
+{
+    if (number_of(answer, "draining")) {
+        snprintf(waiting->why, sizeof waiting->why, "; this host grants nothing at present (drain)");
+    }
+}
+
+/* They come before the resources. */
+static void take_database(struct waiting *waiting, const struct answer *answer)
+{
+    uint64_t grace = number_of(answer, "grace");
+    if (grace > waiting->grace && answer->n_words > 1) {
+        waiting->grace = grace;
+        snprintf(waiting->grace_of, sizeof waiting->grace_of, "%s",
+            message_clean(answer->words[1]));
+    }
+}
+
+static void take_grace(struct waiting *waiting, const struct answer *answer)
+{
+    const char *database = value_of(answer, "database");
+    if (database && waiting->grace > 0 && strcmp(database, waiting->grace_of) == 0) {
+        snprintf(waiting->why, sizeof waiting->why,
+            "; its database is new, or has lost its data, and grants nothing for %llus",
+            (unsigned long long)(waiting->grace + 999) / 1000);
+    }
+}
+
 static void take_resource(struct waiting *waiting, const struct answer *answer)
 {
     end_resource(waiting);
@@ -76,6 +105,7 @@ static void take_resource(struct waiting *waiting, const struct answer *answer)
     } else if (value_of(answer, "database_state")) {
         waiting->resource.state = "its database does not answer";
     }
+    take_grace(waiting, answer);
 }
 
 static void take_holder(struct waiting *waiting, const struct answer *answer)
@@ -117,6 +147,8 @@ static const struct {
     const char *word;
     void (*take)(struct waiting *waiting, const struct answer *answer);
 } line_table[] = {
+    {"ok", take_host},
+    {"database", take_database},
     {"resource", take_resource},
     {"holder", take_holder},
     {"waiter", take_waiter},
@@ -138,10 +170,10 @@ bool waiting_take(struct waiting *waiting, const struct answer *answer)
     }
     end_resource(waiting);
     if (waiting->position > 0) {
-        message("waiting for %s: place %llu in the queue", waiting->line,
-            (unsigned long long)waiting->position);
+        message("waiting for %s: place %llu in the queue%s", waiting->line,
+            (unsigned long long)waiting->position, waiting->why);
     } else {
-        message("waiting for %s", waiting->line); /* its place is not known yet */
+        message("waiting for %s%s", waiting->line, waiting->why); /* its place is not known yet */
     }
     return true;
 }

@@ -13,6 +13,9 @@ struct waiting {
     nanoseconds say_at; /* NEVER: said, or not to be said */
     bool was_asked; /* the answer is being read */
     uint64_t position;
+    char why[96]; /* nothing is granted at present, whoever holds what; or "" */
+    char grace_of[NAME_BYTES + 1]; /* a database that is in its grace, or "" */
+    uint64_t grace; /* what is left of it, milliseconds */
     char lease[LEASE_ID_SIZE];
     /* The resource being read. */
     struct {

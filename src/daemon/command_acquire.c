@@ -265,13 +265,17 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
     static const char *const words[] = {
         [OUTCOME_OK] = "ok ", [OUTCOME_WAITING] = "waiting ", [OUTCOME_PENDING] = "pending "};
     bool is_held = outcome == OUTCOME_OK;
+    if (outcome == OUTCOME_PENDING && !lease->is_asked) {
+        outcome = OUTCOME_WAITING; /* for this host: its database is asked when that grants again */
+    }
     text_add(call->out, words[outcome]);
     answer_lease_id(call->out, lease);
     if (is_held) {
         answer_units(call->out, lease);
         answer_stop_rules(call->out, lease);
     } else if (outcome == OUTCOME_WAITING) {
-        text_add_number_key(call->out, "position", largest_position(lease));
+        uint32_t position = largest_position(lease);
+        text_add_number_key(call->out, "position", position > 0 ? position : 1);
     }
     add_proof(call, lease);
     text_add(call->out, "\n");

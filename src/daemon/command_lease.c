@@ -172,7 +172,10 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
     struct lease *lease = resource
         ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
         : NULL;
-    if (!lease && !answered) {
+    if (!lease && !answered && resource && resource->definition->database != 0) {
+        answer_error_saying(call->out, CODE_NOT_HOLDER,
+            "nobody on this host has it by that identity; a lease is renewed where it was acquired");
+    } else if (!lease && !answered) {
         call_refuse(call, CODE_LOST, NULL);
     }
     return lease && call_owns(call, lease) ? lease : NULL;

@@ -33,6 +33,7 @@ struct member {
     bool has_info;
     bool is_ready;
     bool was_down; /* and that was said */
+    bool was_in_grace; /* and that was said */
     nanoseconds told_until; /* what clients have been told of the deadline */
     LIST_HEAD(, fleet_request) requests;
 };
@@ -158,6 +159,23 @@ static void log_notices(struct member *member)
     }
 }
 
+static void log_grace(struct member *member)
+{
+    struct session_view view;
+    session_look(member->session, &view);
+    bool is_in_grace = view.grace_until != NEVER;
+    if (is_in_grace == member->was_in_grace || view.state != SESSION_UP) {
+        return;
+    }
+    member->was_in_grace = is_in_grace;
+    if (is_in_grace) {
+        log_warning("database %s: it is new, or has lost its data: nothing new is granted for %lld ms",
+            name_of(member), (long long)(view.grace_until - clock_now()) / 1000000);
+    } else {
+        log_info("database %s: its grace is over", name_of(member));
+    }
+}
+
 /* While the journal was lost, whoever has a lease may still come to reclaim it. */
 static void hold_listing(struct member *member)
 {
@@ -175,6 +193,7 @@ void fleet_end_turn(struct server *server)
             link_reset(member->link, why);
         }
         log_notices(member);
+        log_grace(member);
         tell_deadlines(member);
         send_calls(member);
         fleet_write_down(server, member->database);

@@ -456,12 +456,31 @@ local function drop_identities(lease)
     end
 end
 
+local function user_member(lease, resource, unit)
+    return resource.name .. ' ' .. lease.uid .. ' ' .. unit_word(resource, unit)
+end
+
 local function held_member(resource, unit, key)
     return resource.name .. ' ' .. unit_word(resource, unit) .. ' ' .. key
 end
 
+-- Its units count for its user.
+local function count_units(lease)
+    local members = {}
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name, claim.definition)
+        for _, unit in ipairs(claim.units) do
+            members[#members + 1] = 0
+            members[#members + 1] = user_member(lease, resource, unit)
+        end
+    end
+    for i = 1, #members, 1000 do
+        call('ZADD', USERS, unpack(members, i, min(i + 999, #members)))
+    end
+end
+
 -- Of a lease whose record says held: a script may have been broken off before they were taken, or
--- after they were freed.
+-- counted, or after they were freed.
 local function has_its_units(lease)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name, claim.definition)
@@ -474,6 +493,7 @@ local function has_its_units(lease)
             return false
         end
     end
+    count_units(lease)
     return true
 end
 
@@ -582,14 +602,12 @@ local turns -- () -> what only those calls need in which somebody waits; below
 
 -- Writes the lease down as holder of its claims' units, which nobody has.
 local function hold_units(lease)
-    local members, users = {}, {}
+    local members = {}
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name, claim.definition)
         for _, unit in ipairs(claim.units) do
             members[#members + 1] = 0
             members[#members + 1] = held_member(resource, unit, lease.key)
-            users[#users + 1] = 0
-            users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. unit_word(resource, unit)
         end
         if resource.definition and resource.definition['max-units-per-user'] > 0 then
             mark_if_waited_for(claim.name) -- another request of that user may not fit any more
@@ -598,12 +616,10 @@ local function hold_units(lease)
     lease.state = 'H'
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
-    for i = 1, #users, 1000 do
-        call('ZADD', USERS, unpack(users, i, min(i + 999, #users)))
-    end
     for i = 1, #members, 1000 do
         call('ZADD', HELD, unpack(members, i, min(i + 999, #members)))
     end
+    count_units(lease)
 end
 
 -- Chooses the units of each claim; false if they are not there.
@@ -631,7 +647,7 @@ local function free_unit(lease, resource, unit)
     if not call('ZSCORE', HELD, member) then
         return -- somebody else may have it by now
     end
-    call('ZREM', USERS, resource.name .. ' ' .. lease.uid .. ' ' .. word)
+    call('ZREM', USERS, user_member(lease, resource, unit))
     if cooldown > 0 then
         call('ZADD', REST, db.clock + cooldown, resource.name .. ' ' .. word)
         call('ZADD', HELD, 0, resource.name .. ' ' .. word .. ' ' .. RESTING)
@@ -789,9 +805,8 @@ local function make_turns()
         for _, claim in ipairs(lease.claims) do
             local resource = resource_of(claim.name, claim.definition)
             for _, unit in ipairs(claim.units) do
-                local word = unit_word(resource, unit)
+                call('ZREM', USERS, user_member(lease, resource, unit))
                 call('ZREM', HELD, held_member(resource, unit, lease.key))
-                call('ZREM', USERS, claim.name .. ' ' .. lease.uid .. ' ' .. word)
             end
             claim.units, claim.token = {}, 0
         end
