@@ -85,6 +85,7 @@ class Torture:
                 redis_section(self.url(n), f"{TTL:g}s", failover_lag=f"{LAG:g}s") + RESOURCES))
         self.is_up = [True] * hosts
         self.busy_until = [0.0] * hosts
+        self.redis_is_well_until = 0.0
         self.numbers = itertools.count()
         self.running = {}  # number: Running, until its wrapper has ended
         self.orphans = {}  # number: Running, whose wrapper was killed
@@ -357,10 +358,21 @@ class Torture:
 
     def forgotten_while_away(self):
         """A host is not heard of, its jobs run on; meanwhile Redis forgets, or its clock is stepped."""
+        if self.goes_away(self.chance.choice([3, 5, 8])):
+            self.after(self.chance.choice([0, 0.1, 1, 2.5]), self.fault, self.FORGETS)
+            return "a host is away, and"
+
+    def away_for_long(self):
+        """Its jobs would run on; meanwhile its units are given to others."""
+        lasts = 2 * TTL
+        if self.goes_away(lasts):
+            self.redis_is_well_until = time.monotonic() + lasts
+            return "a host is away for long"
+
+    def goes_away(self, lasts):
         host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
         if host is None:
-            return None
-        lasts = self.chance.choice([3, 5, 8])
+            return False
         self.busy_until[host] = time.monotonic() + lasts
         if self.ways and self.chance.randrange(2):
             self.ways[host].cut_off()
@@ -369,8 +381,7 @@ class Torture:
             self.leave_to_wrappers(host)
             self.hosts[host].signal(signal.SIGSTOP)
             self.after(lasts, self.daemon_goes_on, host)
-        self.after(self.chance.choice([0, 0.1, 1, 2.5]), self.fault, self.FORGETS)
-        return "a host is away, and"
+        return True
 
     def fault(self, kinds):
         names, weights = zip(*kinds.items())
@@ -384,7 +395,7 @@ class Torture:
 
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4}
     FORGETS = {"redis_restarted": 2, "redis_flushed": 1, "clock_stepped": 2}
-    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "redis_restarted": 3, "redis_stopped": 3, "redis_flushed": 2,
+    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "away_for_long": 3, "redis_restarted": 3, "redis_stopped": 3, "redis_flushed": 2,
                 "redis_scripts_flushed": 1, "redis_clients_killed": 2, "clock_stepped": 3}
 
     def run(self, seconds, jobs=20, calm=0.6, redis_calm=4.0):
@@ -402,6 +413,7 @@ class Torture:
             if time.monotonic() >= next_host:
                 self.fault(self.OF_HOSTS)
                 next_host = time.monotonic() + self.chance.expovariate(1 / calm)
+            next_redis = max(next_redis, self.redis_is_well_until)
             if time.monotonic() >= next_redis:
                 self.fault(self.OF_REDIS)
                 next_redis = time.monotonic() + self.chance.expovariate(1 / redis_calm)
@@ -489,7 +501,7 @@ class SentinelTorture(Torture):
 
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3}
     FORGETS = {"replica_promoted": 2, "redis_flushed": 1, "clock_stepped": 2}
-    OF_REDIS = {"replica_promoted": 3, "forgotten_while_away": 3, "redis_flushed": 1, "redis_scripts_flushed": 1,
+    OF_REDIS = {"replica_promoted": 3, "forgotten_while_away": 3, "away_for_long": 2, "redis_flushed": 1, "redis_scripts_flushed": 1,
                 "redis_clients_killed": 2, "clock_stepped": 2}
 
     # More than the kernel's buffers hold: what is written after it does not leave the master.
