@@ -534,12 +534,19 @@ class SentinelTorture(Torture):
     def master_dies(self):
         self.redis.kill()
         self.replica.cont()
-        self.after(1, self.master_is_other)
+        self.after(1, self.master_is_other, time.monotonic() + 20)
 
-    def master_is_other(self):
-        """Sentinel has taken its time; then the dead one comes back, as replica."""
+    def master_is_other(self, until):
+        """Sentinel has taken its time; then the dead one comes back, as replica. After a step of the
+        clock the replica may not be good enough for it: then the dead one comes back as it was, empty."""
         if not self.is_master(self.replica):
-            self.after(0.2, self.master_is_other)
+            if time.monotonic() < until:
+                self.after(0.2, self.master_is_other, until)
+                return
+            self.redis.replica_of = None
+            self.redis.start()
+            self.is_promoting = False
+            self.say("no replica was good enough")
             return
         self.redis, self.replica = self.replica, self.redis
         self.database = Database(self.redis)
