@@ -1,0 +1,269 @@
+"""What an adversary has found in fleet scope, each with the way it was found."""
+
+import os
+import time
+
+import pytest
+
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from lines import DEADLINE
+
+pytestmark = needs_redis
+
+
+def section(server, ttl="6s", **more):
+    url = server if isinstance(server, str) else server.url
+    return redis_section(url, ttl, failover_lag="0", **more)
+
+
+def semaphore(name="s", limit=1, more=""):
+    return f"[semaphore {name}]\nlimit = {limit}\nscope = fleet\nkill-after = 500ms\n{more}"
+
+
+def until(is_so, what, timeout=DEADLINE):
+    """Nobody tells what is looked at here."""
+    end = time.monotonic() + timeout
+    while True:
+        value = is_so()
+        if value:
+            return value
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+
+def end_grace(server):
+    """Of the database, which is new."""
+    until(lambda: server.do("HEXISTS", "{berth}:db", "grace"), "no daemon has come")
+    server.do("HSET", "{berth}:db", "grace", "1")
+
+
+def reload(host, text):
+    host.configure(text)
+    ended = host.berthctl("reload")
+    assert ended.returncode == 0, ended.stderr
+
+
+def event(client, *but):
+    """The next line, whatever is said of deadlines and of what was skipped on purpose."""
+    end = time.monotonic() + DEADLINE
+    while True:
+        line = client.line()
+        assert line and time.monotonic() < end, line
+        if not line.startswith(("* deadline ", *but)):
+            return line
+
+
+def ask(client, request):
+    """The lease, and what the database says to that."""
+    client.send(f"acquire {request}\n")
+    line = event(client)
+    assert line.startswith("pending "), line
+    return line.split()[1], event(client)
+
+
+def held(client, request):
+    lease, line = ask(client, request)
+    assert line.startswith(f"* granted {lease} "), line
+    return lease
+
+
+def waits(client, request):
+    lease, line = ask(client, request)
+    assert line.startswith(f"* waiting {lease} "), line
+    return lease
+
+
+def is_granted(client, lease):
+    line = event(client, f"* waiting {lease} ")
+    assert line.startswith(f"* granted {lease} "), line
+    return line
+
+
+def release(client, lease):
+    client.send(f"release {lease}\n")
+    assert event(client) == "ok"
+
+
+def is_up(host):
+    return "state=up" in "\n".join(host.client().lines("status"))
+
+
+# ---- what waiters wait for changes
+
+
+def test_a_limit_that_is_raised_reaches_those_who_wait(redis_server, hosts):
+    a, b = hosts(semaphore(limit=1), 2, section(redis_server, generation=1))
+    end_grace(redis_server)
+    one, two = a.client(), b.client()
+    held(one, "s")
+    lease = waits(two, "s")
+    for host in (a, b):
+        reload(host, section(redis_server, generation=2) + semaphore(limit=2))
+    is_granted(two, lease)
+
+
+@pytest.mark.parametrize("quota", ["", "max-units-per-user = 2\n"], ids=["lifted", "raised"])
+def test_a_quota_that_goes_wakes_those_who_stood_aside_for_it(redis_server, hosts, quota):
+    (a,) = hosts(semaphore(limit=3, more="max-units-per-user = 1\n"), 1, section(redis_server, generation=1))
+    end_grace(redis_server)
+    client = a.client()
+    held(client, "s")
+    lease, line = ask(client, "s")
+    assert line.startswith("* waiting "), line
+    reload(a, section(redis_server, generation=2) + semaphore(limit=3, more=quota))
+    is_granted(client, lease)
+
+
+def test_a_quota_counts_what_was_held_before_it(redis_server, hosts):
+    (a,) = hosts(semaphore(limit=5), 1, section(redis_server, generation=1))
+    end_grace(redis_server)
+    client = a.client()
+    held(client, "s:2")
+    reload(a, section(redis_server, generation=2) + semaphore(limit=5, more="max-units-per-user = 2\n"))
+    until(lambda: '"max-units-per-user":2' in redis_server.do("HGET", "{berth}:definitions", "s"), "not defined")
+    assert ask(client, "s")[1].startswith("* waiting ")
+
+
+def test_the_kind_of_what_is_in_use_stays(redis_server, hosts):
+    """A slot of the semaphore was not found again among a pool's items, and stayed taken for ever."""
+    (a,) = hosts(semaphore(limit=2), 1, section(redis_server, generation=1))
+    end_grace(redis_server)
+    client = a.client()
+    lease = held(client, "s")
+    (b,) = hosts("[pool s]\nitems = x y\nscope = fleet\nkill-after = 500ms\n", 1, section(redis_server, generation=2))
+    until(lambda: is_up(b), "b has no database")
+    other = b.client()
+    answer = other.request("acquire s")
+    if answer.startswith("pending "):
+        answer = event(other)
+    assert " differs " in answer, answer
+    release(client, lease)
+    until(lambda: not redis_server.do("ZCARD", "{berth}:held"), "a unit has leaked")
+
+
+def test_the_newer_kind_holds_once_nobody_uses_the_older(redis_server, hosts):
+    (a,) = hosts(semaphore(limit=2), 1, section(redis_server, generation=1))
+    end_grace(redis_server)
+    client = a.client()
+    lease = held(client, "s")
+    pool = "[pool s]\nitems = x y\nscope = fleet\nkill-after = 500ms\n"
+    (b,) = hosts(pool, 1, section(redis_server, generation=2))
+    until(lambda: is_up(b), "b has no database")
+    release(client, lease)
+    reload(b, section(redis_server, generation=2) + pool)
+    until(lambda: b.berth("run", "-n", "s", "--", "true").returncode == 0, "b is refused for ever")
+
+
+# ---- for how long leases are good
+
+
+def database(server, field):
+    return int(server.do("HGET", "{berth}:db", field) or 0)
+
+
+def incarnation(server):
+    """Of the only session."""
+    (session,) = server.do("ZRANGE", "{berth}:sessions", 0, -1)
+    return server.do("HGET", "{berth}:session", session).split()[1]
+
+
+def test_the_grace_lasts_for_the_longest_ttl_that_was_in_use(redis_server, hosts):
+    (b,) = hosts(semaphore(), 1, section(redis_server, ttl="30s"))
+    end_grace(redis_server)
+    (a,) = hosts(semaphore(), 1, section(redis_server, ttl="6s"))
+    until(lambda: is_up(a), "a has no database")
+    b.kill()  # or it is cut off: it has leases that are good for 30 s
+    redis_server.do("FLUSHALL")
+    until(lambda: database(redis_server, "grace"), "nobody has come back")
+    assert database(redis_server, "grace") - database(redis_server, "clock") > 20000
+
+
+def test_a_session_never_ends_sooner_than_was_promised(redis_server, hosts):
+    (a,) = hosts(semaphore(), 1, section(redis_server, ttl="30s"))
+    end_grace(redis_server)
+    held(a.client(), "s")
+    (session, promised), = redis_server.client().zrange("{berth}:sessions", 0, -1, withscores=True)
+    a.kill()
+    a.configure(section(redis_server, ttl="6s") + semaphore())
+    a.start()
+    until(lambda: database(redis_server, "ttl") == 6000, "the ttl stays")
+    assert float(redis_server.do("ZSCORE", "{berth}:sessions", session)) >= promised
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to have a host name of its own")
+def test_a_new_name_of_the_host_is_no_new_daemon(redis_server, hosts):
+    (a,) = hosts(semaphore(), 1, section(redis_server))
+    end_grace(redis_server)
+    job = a.berth.start("run", "s", "--", "sh", "-c", "echo runs; exec sleep 1000")
+    assert job.stdout.readline() == b"runs\n"
+    before = redis_server.do("HKEYS", "{berth}:leases")
+    a.kill()
+    a.before = ["unshare", "--uts", "sh", "-c", 'hostname renamed && exec "$@"', "sh"]
+    a.start()
+    until(lambda: is_up(a), "it does not come back")
+    assert redis_server.do("HKEYS", "{berth}:leases") == before
+    assert job.poll() is None
+
+
+def test_leases_outlive_a_link_that_breaks_at_maxmemory(redis_server, hosts):
+    (a,) = hosts(semaphore(), 1, section(redis_server))
+    end_grace(redis_server)
+    held(a.client(), "s")
+    redis_server.do("CONFIG", "SET", "maxmemory", "1")
+    before = incarnation(redis_server)
+    redis_server.do("CLIENT", "KILL", "TYPE", "normal")
+    until(lambda: incarnation(redis_server) != before and is_up(a), "it is not taken back")
+    assert redis_server.do("ZCARD", "{berth}:held") == 1
+
+
+def test_a_link_that_is_dropped_again_and_again_comes_back_soon(redis_server, hosts):
+    """Each drop doubled the pause before the next try, although each try succeeded."""
+    (a,) = hosts(semaphore(), 1, section(redis_server))
+    end_grace(redis_server)
+    client = a.client()
+    lease = held(client, "s")
+    for _ in range(12):
+        before = incarnation(redis_server)
+        redis_server.do("CLIENT", "KILL", "TYPE", "normal")
+        until(lambda: incarnation(redis_server) != before, "not back in time", timeout=3)
+    release(client, lease)
+
+
+# ---- crashes, and ends
+
+
+def test_an_instance_is_denied_and_forgotten_in_one_turn(redis_server, hosts):
+    """What was said of the denial was about a resource that was forgotten already (use after free)."""
+    (a,) = hosts(semaphore("t/*"), 1, section(redis_server))
+    end_grace(redis_server)
+    until(lambda: is_up(a), "no database")
+    redis_server.stop()
+    try:
+        client = a.client()
+        leases = []
+        for name in ("t/a", "t/b", "t/a"):
+            line = client.request(f"acquire {name}")
+            assert line.startswith("pending "), line
+            leases.append((line.split()[1], name))
+        for lease, name in leases:
+            line = client.line()
+            assert line.startswith(f"* denied {lease} down {name}:"), line
+        assert client.request("ping") == "ok"
+    finally:
+        redis_server.cont()
+
+
+def test_pipelined_requests_of_a_slow_reader_are_all_answered_soon(redis_server, hosts):
+    """What was asked of the database while answers were flushed was sent with the next renewal."""
+    (a,) = hosts(semaphore(more="max-waiters = 1000\n"), 1, section(redis_server))
+    end_grace(redis_server)
+    crowd, client = a.client(), a.client()
+    crowd.send("acquire s reason=" + "x" * 100 + "\n")
+    crowd.send(("acquire s reason=" + "x" * 100 + "\n") * 600)
+    until(lambda: redis_server.do("ZCARD", "{berth}:queue") == 600, "they do not wait")
+    client.send("status s\n" * 12)
+    begun = time.monotonic()
+    for _ in range(12):
+        while event(client) != "end":
+            pass
+    assert time.monotonic() - begun < 12 * 0.5  # a renewal comes each second
