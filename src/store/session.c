@@ -127,6 +127,8 @@ nanoseconds session_random(struct session *session, nanoseconds span)
 
 void session_saw(struct session *session, uint64_t token, uint64_t ticket)
 {
+    uint64_t larger = token > ticket ? token : ticket;
+    session->seen = larger > session->seen ? larger : session->seen;
     if (token > session->highest_token) {
         session->highest_token = token;
     }

@@ -41,6 +41,7 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add_number(arguments, session->last_event);
+    arguments_add_number(arguments, session->seen);
     session->is_renewing = true;
     session->wants_renewal = false;
     session->due_at = NEVER;
@@ -146,6 +147,15 @@ static void take_end_of_events(struct session *session)
     }
 }
 
+/* The database has said what becomes of each lease, and only the end is held back: what is listed
+ * lives on with the session. */
+static bool is_listed(const struct session *session)
+{
+    return session->state == SESSION_LISTING && session->step == STEP_LIST &&
+        TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED]) &&
+        TAILQ_EMPTY(&session->entries[ENTRY_LISTING]);
+}
+
 const char *renewal_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
@@ -158,6 +168,9 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + session->ttl / 6;
     if (session->state != SESSION_UP) {
+        if (is_listed(session)) {
+            session_set_good(session, now, effects);
+        }
         return NULL; /* the listing comes first; its end counts from here, and events come again */
     }
     session_set_good(session, now, effects);

@@ -12,7 +12,7 @@ static bool is_late(const struct session *session, const struct lease *lease, na
 }
 
 /* Nor would it be any better right after a renewal. */
-static bool is_hopeless(const struct session *session, const struct lease *lease)
+bool session_is_hopeless(const struct session *session, const struct lease *lease)
 {
     return lease_stop_budget(lease) >= session_good_for(session) - session->ttl / 6;
 }
@@ -20,7 +20,7 @@ static bool is_hopeless(const struct session *session, const struct lease *lease
 static void give_late_grant_back(
     struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
 {
-    if (entry->lease->wants_now || is_hopeless(session, entry->lease)) {
+    if (entry->lease->wants_now || session_is_hopeless(session, entry->lease)) {
         entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
     }
     entry_end(session, entry);

@@ -174,6 +174,7 @@ struct session {
     /* numbers */
     uint64_t incarnation;
     uint64_t highest_token, highest_ticket; /* seen so far */
+    uint64_t seen; /* the largest number that this process has had from the database */
     uint64_t written_token, written_ticket; /* no larger ones are written down yet */
     uint64_t last_event; /* taken in order */
     uint64_t acknowledged; /* of these */
@@ -241,6 +242,8 @@ nanoseconds session_good_for(const struct session *session);
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects);
 /* Numbers that the database has given out. */
 void session_saw(struct session *session, uint64_t token, uint64_t ticket);
+/* Even right after a renewal there would not be enough time to stop its job. */
+bool session_is_hopeless(const struct session *session, const struct lease *lease);
 /* Nothing can be asked at present, nor soon. */
 bool session_is_away(const struct session *session);
 

@@ -8,9 +8,22 @@ static bool is_safe(const struct session *session)
     return session->renewed_tag >= session->unsafe_tag;
 }
 
+/* The database's ttl may be shorter than the file's, with which kill-after was compared. */
+static void shorten_stop(struct session *session, struct lease *lease, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
+        lease->kill_after = session->ttl / 4;
+        effects_change(effects, lease);
+        session_say(session,
+            "kill-after is cut to %lld ms: its ttl is %lld ms, whatever the file says",
+            (long long)(lease->kill_after / 1000000), (long long)(session->ttl / 1000000));
+    }
+}
+
 void session_ask(
     struct session *session, struct lease *lease, nanoseconds now, struct effects *effects)
 {
+    shorten_stop(session, lease, effects);
     struct entry *entry = entry_find(session, lease->id);
     bool is_away = session_is_away(session);
     if (is_away && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {

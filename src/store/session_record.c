@@ -80,6 +80,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     session->ttl = (nanoseconds)values[TTL];
     session->incarnation = values[INCARNATION];
     session_saw(session, values[TOKEN], values[TICKET]);
+    session->seen = 0; /* those were ends of blocks */
     session->good_until = (nanoseconds)values[UNTIL];
     if (session->good_until > now + session_good_for(session)) {
         session->good_until = 0; /* of another boot's clock */

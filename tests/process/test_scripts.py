@@ -852,3 +852,15 @@ def test_a_large_snapshot_comes_in_pages(world):
     names = [row[1] for row in rows if row[0] == "resource"]
     assert len(names) == len(set(names)) == 500
     assert len([row for row in rows if row[0] == "holder"]) == 500
+
+
+def test_older_data_under_the_same_server_are_noticed(world):
+    """A snapshot of the machine, DEBUG RELOAD: neither run_id nor replid says so, but the numbers."""
+    a = world.member({"a": definition()})
+    world.end_grace(a)
+    granted(a.acquire("1", "a"))
+    seen = int(world.database.client.hget(world.database.key["db"], "number"))
+    assert ok(a.call("renew", a.acknowledged, seen)).grace == 0
+    reply = a.call("renew", a.acknowledged, seen + 1)
+    assert reply.word == "hello"
+    assert ok(a.begin(token=seen + 1)).grace > 0

@@ -35,9 +35,12 @@ const char *reset_wanted(void)
     return why ? why : "";
 }
 
+char last_seen[24] = "";
+
 const char *next_call(void)
 {
     struct session_call call;
+    const char *seen = "";
     struct text out = TEXT_INIT;
     if (!session_next_call(session, now, &call)) {
         return "nothing";
@@ -47,12 +50,17 @@ const char *next_call(void)
     cr_assert_str_eq(call.argv[1], "run1");
     cr_assert_str_eq(call.argv[2], id_of_session);
     text_add(&out, script_table[call.script].name);
-    for (size_t i = CALL_HEAD; i < call.argc; i++) {
+    size_t n_shown = call.argc;
+    if (call.script == SCRIPT_RENEW) { /* what has been seen of the database: see last_seen() */
+        seen = call.argv[--n_shown];
+    }
+    for (size_t i = CALL_HEAD; i < n_shown; i++) {
         cr_assert_eq(strlen(call.argv[i]), call.lengths[i]);
         text_add(&out, " ");
         add_word(&out, call.argv[i]);
     }
     unanswered[n_sent++] = call.tag;
+    snprintf(last_seen, sizeof last_seen, "%s", seen);
     return keep(&out);
 }
 

@@ -50,6 +50,8 @@ const char *reset_wanted(void);
 /* "SCRIPT ARGUMENT..." without those that every call begins with (which are checked); an argument
  * that is empty or has spaces is in quotes; INFO texts are "i". "nothing" if there is none. Texts
  * are good for a few further calls. */
+/* Of the last call, if that was a renewal: the largest number had from the database. */
+extern char last_seen[24];
 const char *next_call(void);
 /* To the oldest call without an answer; each is "WORD...", a number being an integer, 'in quotes'
  * or

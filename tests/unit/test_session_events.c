@@ -233,6 +233,16 @@ Test(session_events, a_definition_that_differs_may_not_be_used)
     cr_assert_eq(n_differing(), 0);
 }
 
+/* Should older data come back, the database has not got so far. */
+Test(session_events, a_renewal_says_how_far_the_database_was)
+{
+    go_up();
+    hold("A", "s", "4711 0");
+    wait_for(5.0);
+    CALL("renew 0");
+    cr_assert_str_eq(last_seen, "4711");
+}
+
 Test(session_events, a_reload_is_told)
 {
     char expected[640], json[512];
@@ -244,7 +254,13 @@ Test(session_events, a_reload_is_told)
     snprintf(expected, sizeof expected, "ok -1 0 s differs '%s'", json);
     answer(expected);
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);
-    redefine(5, 1000, 1); /* the same again */
+    redefine(5, 1000, 1); /* the same again: what differs may be in use no more */
+    snprintf(expected, sizeof expected, "hello define s 1 %s", json);
+    CALL(expected);
+    snprintf(expected, sizeof expected, "ok -1 0 s stored '%s'", json);
+    answer(expected);
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
+    redefine(5, 1000, 1);
     NO_CALL();
     redefine(5, 1000, 2);
     cr_assert(strstr(next_call(), "hello define s 2 "));

@@ -1,11 +1,16 @@
--- renew.lua - ARGV: ACKNOWLEDGED. The session lives on, and with it all its leases and waiters; the
--- answer has the events that it has not acknowledged.
+-- renew.lua - ARGV: ACKNOWLEDGED SEEN. The session lives on, and with it all its leases and waiters;
+-- the answer has the events that it has not acknowledged. SEEN is the largest number that the caller
+-- has had from this database: if that has not got so far, it is an older one that has come back.
 local MOST_EVENTS = 100
 
 call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
 local wrong = enter()
 if wrong then
     return wrong
+end
+if tonumber(call('HGET', DB, 'number') or 0) < tonumber(ARGV[6] or 0) then
+    time().begin_grace()
+    return {'hello', 'grace'}
 end
 local session = session_of(ME)
 call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
