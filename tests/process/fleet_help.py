@@ -197,7 +197,7 @@ class RedisServer:
             if is_so(info):
                 return info
             assert time.monotonic() < end, info
-            time.sleep(0.02)
+            os.sched_yield()
 
     def wait_for_replica_link(self):
         self.ask_until("replication", lambda info: info.get("master_link_status") == "up")

@@ -459,7 +459,7 @@ class Torture:
             if time.monotonic() > end:
                 self.complaints.append(f"left in Redis: {left}; held and waiting: {held}")
                 return
-            time.sleep(0.1)
+            os.sched_yield()
 
     def verdict(self):
         """What is wrong, as lines; none if all is well."""

@@ -81,7 +81,7 @@ def asked_until(daemon, is_so, *names):
         if is_so(now):
             return now
         assert time.monotonic() < end, vars(now)
-        time.sleep(0.01)
+        os.sched_yield()
 
 
 def all_back(held, waiting):

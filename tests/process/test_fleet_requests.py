@@ -44,7 +44,7 @@ def end_grace(server):
     end = time.monotonic() + DEADLINE
     while not server.do("HEXISTS", "{berth}:db", "grace"):
         assert time.monotonic() < end, "no daemon has come"
-        time.sleep(0.01)
+        os.sched_yield()
     server.do("HSET", "{berth}:db", "grace", "1")
 
 
@@ -209,7 +209,7 @@ def ask_until_it_is_back(client, name):
     line = request(client, f"acquire {name}")
     while line.startswith("error down "):
         assert time.monotonic() < end
-        time.sleep(0.02)
+        os.sched_yield()
         line = request(client, f"acquire {name}")
     assert line.startswith("pending "), line
     return event(client)
@@ -272,7 +272,7 @@ def until(is_so):
     end = time.monotonic() + DEADLINE
     while not is_so():
         assert time.monotonic() < end
-        time.sleep(0.02)
+        os.sched_yield()
 
 
 def listed(server):
@@ -456,7 +456,7 @@ def test_operators_changes_outlive_the_data(redis_server, host):
     state = lambda: b"".join(path.read_bytes() for path in host.state.iterdir())  # noqa: E731
     while b"\nfleet default a " not in state():
         assert time.monotonic() < end, state()
-        time.sleep(0.02)
+        os.sched_yield()
     host.stop()
     redis_server.do("FLUSHALL")
     host.start()

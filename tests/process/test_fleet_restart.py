@@ -2,6 +2,7 @@
 nothing granted twice, and everybody keeps his place."""
 
 import contextlib
+import os
 import subprocess
 import time
 
@@ -63,7 +64,7 @@ class Fleet:
         end = time.monotonic() + DEADLINE
         while not is_so():
             assert time.monotonic() < end
-            time.sleep(0.01)
+            os.sched_yield()
 
     def sessions(self):
         """{session: incarnation}"""

@@ -177,10 +177,6 @@ local function unit_word(resource, unit)
     return slot and format('%07d', slot) or unit
 end
 
-local function unit_name(resource, word)
-    return resource.is_pool and word or tostring(tonumber(word))
-end
-
 local function of_name(name) -- the range of a name's members in a set that is ordered by its bytes
     return '[' .. name .. ' ', '(' .. name .. '!'
 end
