@@ -81,29 +81,50 @@ local function without_limit(json)
     return (string.gsub(json, '"limit":%d+', '', 1))
 end
 
--- The names that a definition governs and somebody holds or waits for.
-local function each_name_in_use(definition, sets, action)
-    for _, set in ipairs(sets) do
-        local name = time().next_name(set, '')
-        while name do
-            if definition_name(name) == definition then
-                action(name)
+local names_in_use -- of templates' instances, by their template; of this call
+
+-- One walk over everything that is held or waited for, however many templates are new.
+local function instances_in_use(template)
+    if not names_in_use then
+        names_in_use = {}
+        for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+            local name = time().next_name(set, '')
+            while name do
+                local its = definition_name(name)
+                names_in_use[its] = names_in_use[its] or {}
+                names_in_use[its][name] = true
+                name = time().next_name(set, name)
             end
-            name = time().next_name(set, name)
+        end
+    end
+    return names_in_use[template] or {}
+end
+
+local function is_template(definition)
+    return string.sub(definition, -2) == '/*'
+end
+
+local function is_in_use(definition)
+    if is_template(definition) then
+        return next(instances_in_use(definition)) ~= nil
+    end
+    return n_taken(definition) + n_waiting(definition) > 0
+end
+
+local function mark_all_changed(definition)
+    if not is_template(definition) then
+        mark_changed(definition)
+        return
+    end
+    for name in pairs(instances_in_use(definition)) do
+        if n_waiting(name) > 0 then
+            mark_changed(name)
         end
     end
 end
 
-local function is_in_use(definition)
-    local found = false
-    each_name_in_use(definition, {HELD, QUEUE, ASIDE}, function()
-        found = true
-    end)
-    return found
-end
-
 local function store_definition(name, generation, json)
-    each_name_in_use(name, {QUEUE, ASIDE}, mark_changed)
+    mark_all_changed(name)
     emit_to_others('defined ' .. name .. ' ' .. text_of(generation) .. ' ' .. json)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
