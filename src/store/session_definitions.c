@@ -157,7 +157,9 @@ static const struct {
     {"same", VERDICT_SAME, NULL},
     {"stored", VERDICT_SAME, NULL},
     {"newer", VERDICT_NEWER, "the fleet has a newer definition"},
-    {"limit", VERDICT_LIMIT, "the fleet has another limit, the smaller one holds"},
+    {"limit", VERDICT_LIMIT,
+        "the fleet has another limit, the smaller one holds here until `generation` says which "
+        "file is newer"},
     {"differs", VERDICT_DIFFERS,
         "the fleet has another definition, requests are refused until `generation` says which file "
         "is newer"},

@@ -161,6 +161,7 @@ struct session {
 
     /* time */
     nanoseconds ttl;
+    nanoseconds told_ttl; /* the last that the database told; 0: none since the start */
     nanoseconds good_until;
     nanoseconds grace_until; /* NEVER: none */
     nanoseconds give_up_at; /* if it is still DOWN then */

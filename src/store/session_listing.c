@@ -167,11 +167,11 @@ void hello_has_failed(struct session *session, struct flight *call, const struct
 
 static void take_ttl(struct session *session, nanoseconds ttl)
 {
-    if (ttl != session->settings->ttl && ttl != session->ttl) {
+    if (ttl != session->settings->ttl && ttl != session->told_ttl) {
         session_say(session, "its ttl is %lld ms, not that of the file: it is in use by others",
             (long long)(ttl / NANOSECONDS_PER_MILLISECOND));
     }
-    session->ttl = ttl;
+    session->ttl = session->told_ttl = ttl;
 }
 
 const char *begin_is_answered(struct session *session, struct flight *call,

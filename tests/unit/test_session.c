@@ -71,6 +71,10 @@ Test(session, uses_the_ttl_of_the_database)
     say_hello("20000 '0' 1");
     NOTICE("its ttl is 20000 ms, not that of the file: it is in use by others");
     EXPECT(good_for(), "16.550"); /* 0.84 * 20 s - 250 ms */
+    restart(); /* it remembers the ttl, but each berthd's log says it */
+    connect_link();
+    say_hello("20000 '0' 0");
+    NOTICE("its ttl is 20000 ms, not that of the file: it is in use by others");
 }
 
 Test(session, asks_for_nothing_before_it_is_up)
