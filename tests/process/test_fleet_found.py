@@ -1,6 +1,8 @@
 """What an adversary has found in fleet scope, each with the way it was found."""
 
 import os
+import re
+import shutil
 import time
 
 import pytest
@@ -28,7 +30,7 @@ def until(is_so, what, timeout=DEADLINE):
         if value:
             return value
         assert time.monotonic() < end, what
-        time.sleep(0.01)
+        os.sched_yield()
 
 
 def end_grace(server):
@@ -82,6 +84,10 @@ def is_granted(client, lease):
 def release(client, lease):
     client.send(f"release {lease}\n")
     assert event(client) == "ok"
+
+
+def token_of(line):
+    return int(re.search(r"=[^, ]+,(\d+),", line).group(1))
 
 
 def is_up(host):
@@ -227,6 +233,42 @@ def test_a_link_that_is_dropped_again_and_again_comes_back_soon(redis_server, ho
         redis_server.do("CLIENT", "KILL", "TYPE", "normal")
         until(lambda: incarnation(redis_server) != before, "not back in time", timeout=3)
     release(client, lease)
+
+
+def test_old_data_of_the_same_server_begins_a_grace(redis_server, hosts):
+    """As when the machine of Redis goes back to a snapshot: run_id and all are those of before."""
+    a, b = hosts(semaphore(), 2, section(redis_server))
+    end_grace(redis_server)
+    until(lambda: is_up(a) and is_up(b), "no database")
+    redis_server.save(redis_server.directory / "old.rdb")
+    one, two = a.client(), b.client()
+    lease, line = ask(one, "s")
+    first = token_of(line)
+    shutil.copy(redis_server.directory / "old.rdb", redis_server.dump)
+    redis_server.do("DEBUG", "RELOAD", "NOSAVE")
+    until(lambda: redis_server.do("ZCARD", "{berth}:held"), "a's lease is not put back")
+    waiting, line = ask(two, "s")
+    assert line.startswith("* waiting "), line
+    end_grace(redis_server)
+    release(one, lease)
+    assert token_of(is_granted(two, waiting)) > first
+
+
+# ---- restarts
+
+
+def test_a_reclaimed_job_goes_on_when_the_journal_is_lost(redis_server, hosts):
+    """However long the host's grace is: the session lives in Redis, and with it the lease."""
+    (a,) = hosts(semaphore(), 1, "grace = 6s\n" + section(redis_server))
+    end_grace(redis_server)
+    job = a.berth.start("run", "s", "--", "sh", "-c", "echo runs; exec sleep 1000")
+    assert job.stdout.readline() == b"runs\n"
+    a.kill()
+    a.journal.unlink()
+    a.start()
+    until(lambda: is_up(a), "a is not back")
+    assert job.poll() is None
+    assert redis_server.do("ZCARD", "{berth}:held") == 1
 
 
 # ---- crashes, and ends
