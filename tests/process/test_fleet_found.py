@@ -1,5 +1,6 @@
 """What an adversary has found in fleet scope, each with the way it was found."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from lines import DEADLINE
+from lines import DEADLINE, Client
 
 pytestmark = needs_redis
 
@@ -91,7 +92,8 @@ def token_of(line):
 
 
 def is_up(host):
-    return "state=up" in "\n".join(host.client().lines("status"))
+    with contextlib.closing(Client(host.socket)) as client:
+        return "state=up" in "\n".join(client.lines("status"))
 
 
 # ---- what waiters wait for changes
