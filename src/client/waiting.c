@@ -113,7 +113,7 @@ static void take_holder(struct waiting *waiting, const struct answer *answer)
     char *out = waiting->resource.held;
     size_t size = sizeof waiting->resource.held;
     if (waiting->resource.has_holder) {
-        return; /* the first has held it for longest */
+        return; /* in host scope the first has held it for longest */
     }
     waiting->resource.has_holder = true;
     char *holder = value_of(answer, "holder");

@@ -123,6 +123,9 @@ static const char *is_refused(struct session *session, struct entry *entry,
         return "no code";
     }
     entry->is_there = entry->must_release = false;
+    if (refusal_outcome(code) == OUTCOME_UNKNOWN) {
+        definitions_untell(session); /* it was told: it has been forgotten there */
+    }
     if (entry->lease && entry->lease->state == LEASE_WAITING) {
         entry_refuse(session, entry, refusal_outcome(code), now, effects);
     }
