@@ -4,13 +4,13 @@
 #include "daemon/answer.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
-#include "daemon/fleet_names.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
 #include "daemon/paths.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
+#include "daemon/tell.h"
 #include "store/link.h"
 #include "store/local.h"
 
@@ -46,34 +46,6 @@ void server_tell_drainers(struct server *server, enum event event)
     }
 }
 
-static void tell_client(struct server *server, const struct effect *effect)
-{
-    (void)server;
-    if (effect->client) {
-        struct conn *conn = container_of(effect->client, struct conn, client);
-        answer_effect(conn_events(conn), effect);
-    }
-}
-
-/* A lease that is over, or must be. Of fleet scope: what that has to do with its database. */
-static void tell_over(struct server *server, const struct effect *effect)
-{
-    const struct lease *lease = effect->lease;
-    bool is_of_fleet = lease->database != 0 && lease->database <= fleet_n_databases(server);
-    if (!effect->client || !is_of_fleet) {
-        tell_client(server, effect);
-        return;
-    }
-    char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-    const char *name = lease->last_name;
-    if (lease->state != LEASE_ENDED && lease->n_claims == 1) {
-        name = lease->claims[0].resource->name;
-    }
-    fleet_why(why, sizeof why, server, lease->database, name, effect->why);
-    struct conn *conn = container_of(effect->client, struct conn, client);
-    answer_effect_saying(conn_events(conn), effect, why);
-}
-
 /* Nothing is granted that could not be written down. */
 static void tell_granted(struct server *server, const struct effect *effect)
 {
@@ -88,14 +60,6 @@ static void tell_granted(struct server *server, const struct effect *effect)
     tell_client(server, &denied);
     if (lease->state != LEASE_ENDED) {
         server->store->ops->end(server->store, lease, lease->client, clock_now());
-    }
-}
-
-/* Only a database gives out a place that is not known at once. */
-static void tell_place(struct server *server, const struct effect *effect)
-{
-    if (effect->lease->state == LEASE_WAITING) {
-        tell_client(server, effect);
     }
 }
 
