@@ -42,6 +42,7 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
     struct arguments *arguments = flight_arguments(session);
     arguments_add_number(arguments, session->last_event);
     arguments_add_number(arguments, session->seen);
+    arguments_add_number(arguments, session->n_renewals);
     session->is_renewing = true;
     session->wants_renewal = false;
     session->due_at = NEVER;
@@ -165,6 +166,7 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, 1, &more) || answer->n % 2 != 1) {
         return "a wrong answer";
     }
+    session->n_renewals++;
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + session->ttl / 6;
     if (session->state != SESSION_UP) {

@@ -175,6 +175,7 @@ struct session {
     /* numbers */
     uint64_t incarnation;
     uint64_t highest_token, highest_ticket; /* seen so far */
+    uint64_t n_renewals; /* since `begin`, that had an answer */
     uint64_t seen; /* the largest number that this process has had from the database */
     uint64_t written_token, written_ticket; /* no larger ones are written down yet */
     uint64_t last_event; /* taken in order */

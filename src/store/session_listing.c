@@ -194,6 +194,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
+    session->n_renewals = 0;
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + session->ttl / 6;
     session->newest_at_begin = newest;

@@ -256,6 +256,20 @@ def test_old_data_of_the_same_server_begins_a_grace(redis_server, hosts):
     assert token_of(is_granted(two, waiting)) > first
 
 
+def test_old_data_is_noticed_whatever_others_are_granted(redis_server, hosts):
+    """Their tokens reach what the one who lost its lease has seen; he must notice all the same."""
+    a, b = hosts(semaphore(), 2, section(redis_server))
+    end_grace(redis_server)
+    until(lambda: is_up(a) and is_up(b), "no database")
+    redis_server.save(redis_server.directory / "old.rdb")
+    epoch = database(redis_server, "epoch")
+    held(a.client(), "s")
+    shutil.copy(redis_server.directory / "old.rdb", redis_server.dump)
+    redis_server.do("DEBUG", "RELOAD", "NOSAVE")
+    ask(b.client(), "s")
+    until(lambda: database(redis_server, "epoch") > epoch, "nobody has noticed", timeout=10)
+
+
 # ---- restarts
 
 

@@ -69,7 +69,7 @@ class Fleet:
     def sessions(self):
         """{session: incarnation}"""
         return {name: int(text.split(" ")[1]) for name, text in
-                self.database.data()["session"].items() if not name.startswith("n:")}
+                self.database.data()["session"].items() if ":" not in name}
 
     def must_work(self):
         """All units are free, for anybody, and at once: no session has to expire for that."""

@@ -158,7 +158,7 @@ local json = to_json()
 local version = text_of(next_number())
 mark_changed(NAME)
 for _, name in ipairs(call('HKEYS', SESSION)) do
-    if string.sub(name, 1, 2) ~= 'n:' then
+    if is_session(name) then
         emit(name, 'changed ' .. NAME .. ' ' .. version .. ' ' .. json)
     end
 end

@@ -101,6 +101,10 @@ local function write_session(session)
         session.incarnation, session.epoch, session.listing, session.host))
 end
 
+local function is_session(field) -- of SESSION; not one of its counters
+    return string.find(field, ':', 1, true) == nil
+end
+
 -- Kept until acknowledged; published as well, so that it is there at once.
 local function emit(name, text)
     local session = session_of(name)
@@ -922,7 +926,7 @@ local function make_time()
         if session then
             call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
         end
-        call('HDEL', SESSION, name, 'n:' .. name)
+        call('HDEL', SESSION, name, 'n:' .. name, 'r:' .. name)
         call('ZREM', SESSIONS, name)
         sessions[name] = false
     end

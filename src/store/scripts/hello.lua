@@ -61,6 +61,7 @@ local function begin()
     session.incarnation = INCARNATION
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     write_session(session)
+    call('HSET', SESSION, 'r:' .. ME, 0)
     call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,
@@ -69,7 +70,7 @@ end
 
 local function emit_to_others(text)
     for _, name in ipairs(call('HKEYS', SESSION)) do
-        if string.sub(name, 1, 2) ~= 'n:' and name ~= ME then
+        if is_session(name) and name ~= ME then
             emit(name, text)
         end
     end
