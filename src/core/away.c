@@ -145,6 +145,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     }
     away_leave(core, lease);
     lease->client = client;
+    lease->is_untold = false;
     LIST_INSERT_HEAD(&client->leases, lease, link);
     enum outcome outcome = OUTCOME_OK;
     if (lease->state == LEASE_WAITING) {

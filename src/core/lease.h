@@ -101,6 +101,7 @@ struct lease {
     bool is_watched; /* EFFECT_WATCH has been asked for */
     bool process_is_gone;
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
+    bool is_untold; /* fleet scope: granted while its client was away: no job has begun under it */
     bool wants_now; /* it does not want to wait; only while it is waiting (for an answer) */
     uint8_t database; /* 0: host scope */
     uint32_t position; /* fleet scope: in line, as last heard; 0: not known */

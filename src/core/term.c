@@ -160,7 +160,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    if (is_told_only(lease)) {
+    if (is_told_only(lease) || lease->is_untold) {
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
     }
