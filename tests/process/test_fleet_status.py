@@ -160,8 +160,8 @@ def test_never_connected(directory, hosts):
 def test_differing_definitions(redis_server, hosts):
     a, = fleet(redis_server, hosts, 1)
     b, = hosts(RESOURCES.replace("items = g0 g1 g2", "items = g0 g1"), 1, redis_section(redis_server.url))
-    now = asked_until(b, lambda now: now.databases["default"]["differing"] == "1")
-    assert now.databases["default"]["state"] == "up"
+    asked_until(b, lambda now: now.databases["default"]["differing"] == "1" and
+                now.databases["default"]["state"] == "up")
     assert "differing: 1 definition" in b.berthctl("status").stdout
     assert "differing:" not in a.berthctl("status").stdout
 
