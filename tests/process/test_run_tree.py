@@ -129,7 +129,7 @@ def children_of(pid, beginning):
                 with open(f"/proc/{child}/cmdline") as line:
                     if line.read().replace("\0", " ").startswith(beginning):
                         return True
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):  # gone meanwhile
                 pass
     return False
 
