@@ -20,6 +20,7 @@ struct conf {
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
+    uint32_t max_requests_per_second; /* of one uid; UNBOUNDED if not set */
     nanoseconds grace; /* after a start: for leases whose clients are not back yet */
     char *include; /* file or directory, as given; NULL if none */
 

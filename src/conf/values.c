@@ -157,6 +157,7 @@ static const char *const order_words[] = {"fifo", "first-fit", NULL};
 static const char *const selection_words[] = {"lru", "first", "random", NULL};
 static const char *const on_lost_words[] = {"warn", "term", "kill", NULL};
 static const char *const sharing_words[] = {"per-user", "shared", NULL};
+static const char *const showing_words[] = {"all", "owner", NULL};
 static const char *const scope_words[] = {"host", "fleet", NULL};
 
 static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
@@ -191,7 +192,8 @@ static bool parse_choice(const struct value *value, const char *word)
     return choose(value, word, target(value));
 }
 
-static bool parse_sharing(const struct value *value, const char *word)
+/* The second of two words is true. */
+static bool parse_either(const struct value *value, const char *word)
 {
     unsigned choice;
     if (!choose(value, word, &choice)) {

@@ -30,6 +30,8 @@ struct definition *definition_copy(const struct definition *definition)
     copy->rights = (struct rights){
         .allow_users = id_set_copy(&definition->rights.allow_users),
         .allow_groups = id_set_copy(&definition->rights.allow_groups),
+        .deny_users = id_set_copy(&definition->rights.deny_users),
+        .deny_groups = id_set_copy(&definition->rights.deny_groups),
         .admin_users = id_set_copy(&definition->rights.admin_users),
         .admin_groups = id_set_copy(&definition->rights.admin_groups),
     };
@@ -45,6 +47,8 @@ void definition_deinit(struct definition *definition)
     free(definition->name);
     free(definition->rights.allow_users.ids);
     free(definition->rights.allow_groups.ids);
+    free(definition->rights.deny_users.ids);
+    free(definition->rights.deny_groups.ids);
     free(definition->rights.admin_users.ids);
     free(definition->rights.admin_groups.ids);
 }

@@ -37,9 +37,11 @@ struct id_set {
     size_t n;
 };
 
-/* Who may do what. Empty allow sets mean everyone. Admins may always do both. */
+/* Who may do what. Empty allow sets mean everyone; who is denied may not, whoever allows it. Admins
+ * need no allowance. */
 struct rights {
     struct id_set allow_users, allow_groups;
+    struct id_set deny_users, deny_groups;
     struct id_set admin_users, admin_groups;
 };
 
@@ -62,6 +64,7 @@ struct definition {
     uint32_t max_instances; /* templates */
     int32_t max_priority;
     bool identity_shared; /* identities are not per uid */
+    bool shows_to_owner_only; /* what its leases say of themselves: to their uid and to admins */
     struct rights rights;
 };
 

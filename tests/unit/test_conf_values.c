@@ -22,6 +22,7 @@ static const char *const contract[][2] = {
     {"daemon", "max-waiters-per-user 900"},
     {"daemon", "max-leases-per-user 10000"},
     {"daemon", "max-instances-per-user 1000"},
+    {"daemon", "max-requests-per-second-per-user 5000"},
     {"daemon", "grace 10s"},
     {"daemon", "include (empty)"},
     {"redis", "url (required)"},
@@ -47,6 +48,9 @@ static const char *const contract[][2] = {
     {"resource", "identity per-user"},
     {"resource", "allow-users (empty)"},
     {"resource", "allow-groups (empty)"},
+    {"resource", "deny-users (empty)"},
+    {"resource", "deny-groups (empty)"},
+    {"resource", "show-commands all"},
     {"resource", "admin-users (empty)"},
     {"resource", "admin-groups (empty)"},
     {"resource", "max-instances 10000"},
@@ -108,6 +112,7 @@ Test(conf_values, defaults_of_the_daemon)
     cr_expect_eq(conf->user_bounds.waiters, 900);
     cr_expect_eq(conf->user_bounds.leases, 10000);
     cr_expect_eq(conf->user_bounds.instances, 1000);
+    cr_expect_eq(conf->max_requests_per_second, 5000);
     cr_expect_eq(conf->grace, 10 * NANOSECONDS_PER_SECOND);
     cr_expect_null(conf->include);
     cr_expect_eq(conf->n_definitions, 0);
@@ -133,6 +138,9 @@ static void expect_defaults(const struct definition *definition, const char *nam
     cr_expect_not(definition->identity_shared);
     cr_expect_eq(definition->rights.allow_users.n, 0);
     cr_expect_eq(definition->rights.allow_groups.n, 0);
+    cr_expect_eq(definition->rights.deny_users.n, 0);
+    cr_expect_eq(definition->rights.deny_groups.n, 0);
+    cr_expect_not(definition->shows_to_owner_only);
     cr_expect_eq(definition->rights.admin_users.n, 0);
     cr_expect_eq(definition->rights.admin_groups.n, 0);
 }
@@ -169,6 +177,7 @@ Test(conf_values, each_key_of_the_daemon_arrives)
                                   "  etl\n"
                                   "max-clients = 11\n"
                                   "max-clients-per-user = 12\n"
+                                  "max-requests-per-second-per-user = 16\n"
                                   "max-waiters-per-user = 13\n"
                                   "max-leases-per-user = 14\n"
                                   "max-instances-per-user = 15\n"
@@ -179,6 +188,7 @@ Test(conf_values, each_key_of_the_daemon_arrives)
     expect_ids(&conf->admin_users, 1000, 7);
     expect_ids(&conf->admin_groups, 2001, 2000);
     cr_expect_eq(conf->max_clients, 11);
+    cr_expect_eq(conf->max_requests_per_second, 16);
     cr_expect_eq(conf->user_bounds.clients, 12);
     cr_expect_eq(conf->user_bounds.waiters, 13);
     cr_expect_eq(conf->user_bounds.leases, 14);
@@ -205,6 +215,9 @@ Test(conf_values, each_key_of_a_resource_arrives)
                                   "identity = shared\n"
                                   "allow-users = alice bob\n"
                                   "allow-groups = 1 2\n"
+                                  "deny-users = 5\n"
+                                  "deny-groups = ops 7\n"
+                                  "show-commands = owner\n"
                                   "admin-users = 3 4\n"
                                   "admin-groups = etl ops\n"
                                   "max-instances = 5\n"
@@ -229,6 +242,10 @@ Test(conf_values, each_key_of_a_resource_arrives)
     cr_expect(pool->identity_shared);
     expect_ids(&pool->rights.allow_users, 1000, 1001);
     expect_ids(&pool->rights.allow_groups, 1, 2);
+    cr_assert_eq(pool->rights.deny_users.n, 1);
+    cr_expect_eq(pool->rights.deny_users.ids[0], 5);
+    expect_ids(&pool->rights.deny_groups, 2001, 7);
+    cr_expect(pool->shows_to_owner_only);
     expect_ids(&pool->rights.admin_users, 3, 4);
     expect_ids(&pool->rights.admin_groups, 2000, 2001);
     cr_expect_eq(pool->max_instances, 5);
@@ -273,6 +290,7 @@ static const struct {
     {SECTION_DAEMON, "max-waiters-per-user", 0, 1000000},
     {SECTION_DAEMON, "max-leases-per-user", 1, 1000000},
     {SECTION_DAEMON, "max-instances-per-user", 0, 1000000},
+    {SECTION_DAEMON, "max-requests-per-second-per-user", 1, 1000000},
     {SECTION_SEMAPHORE, "limit", 0, 1000000},
     {SECTION_LOCK, "limit", 0, 1},
     {SECTION_POOL, "max-overtakes", 1, 1000000},
@@ -312,6 +330,7 @@ static const struct {
 } words[] = {
     {true, SECTION_DAEMON, "max-clients", "unbounded"},
     {false, SECTION_DAEMON, "max-clients-per-user", "unbounded"},
+    {true, SECTION_DAEMON, "max-requests-per-second-per-user", "unbounded"},
     {true, SECTION_POOL, "max-units-per-user", "unbounded"},
     {false, SECTION_SEMAPHORE, "limit", "unbounded"},
     {true, SECTION_DAEMON, "socket-mode", "0777"},
@@ -359,6 +378,8 @@ static const struct {
     {false, SECTION_LOCK, "order", "first"},
     {true, SECTION_LOCK, "identity", "per-user"},
     {false, SECTION_LOCK, "identity", "yes"},
+    {true, SECTION_LOCK, "show-commands", "owner"},
+    {false, SECTION_LOCK, "show-commands", "nobody"},
     {true, SECTION_LOCK, "scope", "host"},
     {false, SECTION_LOCK, "scope", "galaxy"},
     {true, SECTION_POOL, "items", "a.b_c/d:e@f+g-h"},

@@ -29,11 +29,13 @@ Test(definition, copies_are_deep)
         .n_items = 2,
         .cooldown = 5,
         .max_waiters = 7,
-        .identity_shared = true};
+        .identity_shared = true,
+        .shows_to_owner_only = true};
     original.items = calloc(2, sizeof original.items[0]);
     original.items[0] = strdup("a");
     original.items[1] = strdup("b");
-    original.rights = (struct rights){id_set(1, 3), id_set(10, 0), id_set(20, 1), id_set(30, 2)};
+    original.rights = (struct rights){id_set(1, 3), id_set(10, 0), id_set(40, 2), id_set(50, 1),
+        id_set(20, 1), id_set(30, 2)};
     struct definition *copy = definition_copy(&original);
     cr_assert(copy->name != original.name && copy->items != original.items);
     cr_expect_str_eq(copy->name, "gpus");
@@ -43,8 +45,11 @@ Test(definition, copies_are_deep)
     cr_expect(copy->items[0] != original.items[0]);
     cr_expect_eq(copy->max_waiters, 7);
     cr_expect(copy->identity_shared);
+    cr_expect(copy->shows_to_owner_only);
     expect_same_ids(&copy->rights.allow_users, &original.rights.allow_users);
     expect_same_ids(&copy->rights.allow_groups, &original.rights.allow_groups);
+    expect_same_ids(&copy->rights.deny_users, &original.rights.deny_users);
+    expect_same_ids(&copy->rights.deny_groups, &original.rights.deny_groups);
     expect_same_ids(&copy->rights.admin_users, &original.rights.admin_users);
     expect_same_ids(&copy->rights.admin_groups, &original.rights.admin_groups);
     definition_deinit(&original);
