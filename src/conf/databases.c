@@ -4,12 +4,11 @@
 #include "conf/nearest.h"
 #include "conf/sections.h"
 #include "core/memory.h"
+#include "core/timing.h"
 #include "wire/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { RENEWALS_PER_TTL = 6 };
 
 #define MILLISECOND INT64_C(1000000)
 #define STEP (100 * MILLISECOND) /* of the kill-after that is advised */
@@ -219,20 +218,9 @@ static void complain_of_newness(struct loading *loading, const struct fleet_use 
  * then. Its stop begins so early that there is time for it, and that must be later than two
  * renewals: a single one that fails stops nothing. */
 
-static nanoseconds good_for(nanoseconds ttl)
-{
-    return ttl * 84 / 100 - 250 * MILLISECOND;
-}
-
 static nanoseconds two_renewals(nanoseconds ttl)
 {
-    return 2 * (ttl / RENEWALS_PER_TTL);
-}
-
-static nanoseconds stop_margin(nanoseconds kill_after)
-{
-    nanoseconds third = kill_after / 3;
-    return third > NANOSECONDS_PER_SECOND ? third : NANOSECONDS_PER_SECOND;
+    return 2 * timing_renewal(ttl);
 }
 
 /* K of DESIGN.md 8. */
@@ -240,12 +228,12 @@ static nanoseconds stop_time(const struct definition *definition)
 {
     return definition->on_lost == ON_LOST_WARN
         ? 0
-        : definition->kill_after + stop_margin(definition->kill_after);
+        : definition->kill_after + timing_stop_margin(definition->kill_after);
 }
 
 static nanoseconds longest_kill_after(nanoseconds ttl)
 {
-    nanoseconds room = good_for(ttl) - two_renewals(ttl);
+    nanoseconds room = timing_good_for(ttl) - two_renewals(ttl);
     nanoseconds longest = room / 4 * 3;
     if (longest < 3 * NANOSECONDS_PER_SECOND) {
         longest = room - NANOSECONDS_PER_SECOND;
@@ -273,7 +261,7 @@ static void check_times(struct loading *loading, const struct fleet_use *use,
     const struct definition *definition = &loading->conf->definitions[use->definition];
     nanoseconds ttl = database->ttl, stop = stop_time(definition);
     struct place place = {.file = use->place.file, .line = use->kill_after_line};
-    if (stop + two_renewals(ttl) < good_for(ttl)) {
+    if (stop + two_renewals(ttl) < timing_good_for(ttl)) {
         return;
     }
     FILE *out =
@@ -281,7 +269,7 @@ static void check_times(struct loading *loading, const struct fleet_use *use,
     print_duration("to stop a job may take ", stop, out);
     print_duration(
         " (this and a third of it, at least 1s), and two renewals ", two_renewals(ttl), out);
-    print_duration(": together not less than the ", good_for(ttl), out);
+    print_duration(": together not less than the ", timing_good_for(ttl), out);
     print_duration(" that a lease is good for with ttl = ", ttl, out);
     fprintf(out, " of %s", whose);
     print_database(database->name, out);

@@ -5,20 +5,13 @@
  * deadline leaves, before SIGKILL comes from us; without a client we do all of it. */
 #include "core/internal.h"
 #include "core/memory.h"
+#include "core/timing.h"
 
 #include <stdlib.h>
 
 enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15 }; /* everywhere (POSIX, kill(1)) */
 
-#define SHORTEST_MARGIN NANOSECONDS_PER_SECOND
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
-
-/* What a stop may take beyond kill_after until the job is certainly gone. */
-static nanoseconds stop_margin(nanoseconds kill_after)
-{
-    nanoseconds third = kill_after / 3;
-    return third > SHORTEST_MARGIN ? third : SHORTEST_MARGIN;
-}
 
 static nanoseconds earlier(nanoseconds a, nanoseconds b)
 {
@@ -110,7 +103,7 @@ nanoseconds lease_until(const struct lease *lease)
 /* From the signal until the job is certainly gone, if it is one that is stopped. */
 static nanoseconds stop_takes(const struct lease *lease)
 {
-    return after(lease->kill_after, stop_margin(lease->kill_after));
+    return after(lease->kill_after, timing_stop_margin(lease->kill_after));
 }
 
 nanoseconds lease_gone_by(const struct lease *lease)
@@ -175,7 +168,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     }
     if (client) {
         effects_append(effects, EFFECT_STOP, lease, client, why);
-        patience += stop_margin(lease->kill_after) / 2;
+        patience += timing_stop_margin(lease->kill_after) / 2;
     } else {
         stop_without_client(lease, effects);
     }
@@ -201,7 +194,7 @@ void stop_begin_again(struct core *core, struct lease *lease, const struct remem
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds kill_by = gone_by - stop_margin(lease->kill_after) / 2;
+    nanoseconds kill_by = gone_by - timing_stop_margin(lease->kill_after) / 2;
     stop_begin(core, lease, why, now, effects);
     hurry(core, lease, kill_by > now ? kill_by : now);
 }

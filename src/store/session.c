@@ -139,16 +139,10 @@ void session_saw(struct session *session, uint64_t token, uint64_t ticket)
         session->highest_ticket > session->written_ticket;
 }
 
-/* Of T, as both clocks may be slewed by a twelfth; and a margin (FACTS.md F). */
-nanoseconds session_good_for(const struct session *session)
-{
-    return session->ttl / 100 * 84 - NANOSECONDS_PER_SECOND / 4;
-}
-
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects)
 {
     session->trouble[0] = '\0';
-    session->good_until = session->renewed_at + session_good_for(session);
+    session->good_until = session->renewed_at + timing_good_for(session->ttl);
     session->is_changed = true;
     core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
 }

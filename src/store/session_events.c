@@ -168,7 +168,7 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     }
     session->n_renewals++;
     session->renewed_at = call->sent_at;
-    session->renew_at = call->sent_at + session->ttl / 6;
+    session->renew_at = call->sent_at + timing_renewal(session->ttl);
     if (session->state != SESSION_UP) {
         if (is_listed(session)) {
             session_set_good(session, now, effects);

@@ -14,7 +14,7 @@ static bool is_late(const struct session *session, const struct lease *lease, na
 /* Nor would it be any better right after a renewal. */
 bool session_is_hopeless(const struct session *session, const struct lease *lease)
 {
-    return lease_stop_budget(lease) >= session_good_for(session) - session->ttl / 6;
+    return lease_stop_budget(lease) >= timing_good_for(session->ttl) - timing_renewal(session->ttl);
 }
 
 static void give_late_grant_back(

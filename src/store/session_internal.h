@@ -10,6 +10,7 @@
 #include "core/fleet.h"
 #include "core/memory.h"
 #include "core/table.h"
+#include "core/timing.h"
 #include "store/session.h"
 #include "store/session_text.h"
 
@@ -238,8 +239,6 @@ void session_set_useless(
     struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
 /* Below the span. */
 nanoseconds session_random(struct session *session, nanoseconds span);
-/* How long the leases are good, counted from the last renewal. */
-nanoseconds session_good_for(const struct session *session);
 /* From session->renewed_at on. */
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects);
 /* Numbers that the database has given out. */

@@ -196,7 +196,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
     session->n_renewals = 0;
     session->renewed_at = call->sent_at;
-    session->renew_at = call->sent_at + session->ttl / 6;
+    session->renew_at = call->sent_at + timing_renewal(session->ttl);
     session->newest_at_begin = newest;
     session->is_new = is_new;
     if (is_new || session->last_event > newest) {
@@ -338,7 +338,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
     session->is_given_up = false;
     session->give_up_at = NEVER;
     session->n_hellos = 0;
-    session->renew_at = session->renewed_at + session_random(session, session->ttl / 6);
+    session->renew_at = session->renewed_at + session_random(session, timing_renewal(session->ttl));
     session->wants_renewal |= session->newest_at_begin > session->last_event;
     session_set_good(session, now, effects);
     entries_are_listed(session, call->tag);

@@ -82,7 +82,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     session_saw(session, values[TOKEN], values[TICKET]);
     session->seen = 0; /* those were ends of blocks */
     session->good_until = (nanoseconds)values[UNTIL];
-    if (session->good_until > now + session_good_for(session)) {
+    if (session->good_until > now + timing_good_for(session->ttl)) {
         session->good_until = 0; /* of another boot's clock */
     }
     core_fleet_good_until(session->core, session->database, session->good_until, now, effects);

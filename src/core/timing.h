@@ -1,0 +1,29 @@
+/* timing.h - DESIGN.md 8's times, each in one place: until when what a database has granted is good,
+ * and how long before that a job must be told. T is the database's ttl. */
+#ifndef BERTH_CORE_TIMING_H
+#define BERTH_CORE_TIMING_H
+
+#include "core/types.h"
+
+enum { RENEWALS_PER_TTL = 6 };
+
+static inline nanoseconds timing_renewal(nanoseconds ttl)
+{
+    return ttl / RENEWALS_PER_TTL;
+}
+
+/* From when a renewal was sent until its leases are lost. Of T, as both clocks may be slewed by a
+ * twelfth; and a margin (FACTS.md F). */
+static inline nanoseconds timing_good_for(nanoseconds ttl)
+{
+    return ttl / 100 * 84 - NANOSECONDS_PER_SECOND / 4;
+}
+
+/* What a stop may take beyond kill-after until the job is certainly gone. */
+static inline nanoseconds timing_stop_margin(nanoseconds kill_after)
+{
+    nanoseconds third = kill_after / 3;
+    return third > NANOSECONDS_PER_SECOND ? third : NANOSECONDS_PER_SECOND;
+}
+
+#endif
