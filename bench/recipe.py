@@ -26,7 +26,7 @@ class Lock:
 
     def acquire(self):
         while not self.client.set(self.name, self.mine, nx=True, ex=self.seconds):
-            time.sleep(0.001)
+            time.sleep(0.001)  # as the recipe has it: it polls
 
     def release(self):
         with self.client.pipeline() as pipe:

@@ -6,6 +6,7 @@
  *
  * The same numbers do the same. */
 #include "answers_internal.h"
+#include "runs.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -368,40 +369,19 @@ static void run(uint64_t seed, uint64_t n_steps)
     }
 }
 
-static uint64_t parse_number(const char *text)
-{
-    char *end;
-    unsigned long long number = text ? strtoull(text, &end, 10) : 0;
-    if (!text || text[0] < '0' || text[0] > '9' || *end != '\0') {
-        fprintf(stderr, "usage: answers [--seed N] [--steps N] [--seeds N] [--tap]\n");
-        exit(64);
-    }
-    return number;
-}
-
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, n_steps = 3000, n_seeds = 1;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--tap") == 0) {
-            world.is_tap = true;
-            n_seeds = 20;
-            continue;
-        }
-        uint64_t *target = strcmp(argv[i], "--seed") == 0 ? &seed
-            : strcmp(argv[i], "--steps") == 0             ? &n_steps
-            : strcmp(argv[i], "--seeds") == 0             ? &n_seeds
-                                                          : NULL;
-        uint64_t number = parse_number(target ? argv[++i] : NULL);
-        *target = number;
-    }
+    struct runs runs = {
+        .program = "answers", .length_word = "--steps", .length = 3000, .n_tap_seeds = 20};
+    runs_parse(&runs, argc, argv);
+    world.is_tap = runs.is_tap;
     signal(SIGABRT, aborted);
     make_files();
-    fputs(world.is_tap ? "1..1\n" : "", stdout);
-    for (uint64_t i = 0; i < n_seeds; i++) {
-        run(seed + i, n_steps);
+    for (uint64_t i = 0; i < runs.n_seeds; i++) {
+        run(runs.seed + i, runs.length);
     }
     printf("%s%ju steps on each of the seeds %ju ... %ju\n", world.is_tap ? "ok 1 - " : "",
-        (uintmax_t)n_steps, (uintmax_t)seed, (uintmax_t)(seed + n_seeds - 1));
+        (uintmax_t)runs.length, (uintmax_t)runs.seed,
+        (uintmax_t)(runs.seed + runs.n_seeds - 1));
     return 0;
 }

@@ -5,6 +5,7 @@
  *
  * The same numbers do the same. */
 #include "fleet_internal.h"
+#include "runs.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@ static struct {
     uint64_t seed;
     nanoseconds length;
     bool is_tap, is_traced;
-} options = {.seed = 1, .length = 600 * SECOND};
+} options;
 
 /* ---- what is said ---- */
 
@@ -332,32 +333,22 @@ static void aborted(int signal)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, n_seeds = 1, n_grants = 0, n_events = 0;
-    for (int i = 1; i < argc; i++) {
-        bool has_value = i + 1 < argc;
-        if (strcmp(argv[i], "--tap") == 0) {
-            options.is_tap = true;
-            n_seeds = 40;
-        } else if (strcmp(argv[i], "--trace") == 0) {
-            options.is_traced = true;
-        } else if (strcmp(argv[i], "--seed") == 0 && has_value) {
-            seed = strtoull(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "--seeds") == 0 && has_value) {
-            n_seeds = strtoull(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "--seconds") == 0 && has_value) {
-            options.length = strtoll(argv[++i], NULL, 10) * SECOND;
-        } else {
-            fprintf(
-                stderr, "usage: fleet [--seed N] [--seconds N] [--seeds N] [--trace] [--tap]\n");
-            return 64;
-        }
-    }
+    struct runs runs = {.program = "fleet",
+        .length_word = "--seconds",
+        .length = 600,
+        .n_tap_seeds = 40,
+        .can_trace = true};
+    uint64_t n_grants = 0, n_events = 0;
+    runs_parse(&runs, argc, argv);
+    options.length = (nanoseconds)runs.length * SECOND;
+    options.is_tap = runs.is_tap;
+    options.is_traced = runs.is_traced;
     signal(SIGABRT, aborted);
-    fputs(options.is_tap ? "1..1\n" : "", stdout);
-    for (uint64_t i = 0; i < n_seeds; i++) {
-        run(seed + i, &n_grants, &n_events);
+    for (uint64_t i = 0; i < runs.n_seeds; i++) {
+        run(runs.seed + i, &n_grants, &n_events);
     }
     printf("%sseeds %ju ... %ju: %ju grants, %ju events\n", options.is_tap ? "ok 1 - " : "",
-        (uintmax_t)seed, (uintmax_t)(seed + n_seeds - 1), (uintmax_t)n_grants, (uintmax_t)n_events);
+        (uintmax_t)runs.seed, (uintmax_t)(runs.seed + runs.n_seeds - 1), (uintmax_t)n_grants,
+        (uintmax_t)n_events);
     return 0;
 }

@@ -1,0 +1,25 @@
+/* runs.h - the command line that the simulations share: which seeds, how long each.
+ *
+ *   PROGRAM [--seed N] [--seeds N] [--steps|--seconds N] [--trace] [--tap]
+ *
+ * --seed N alone replays that seed; --seeds K runs the seeds N, N+1 ... N+K-1. */
+#ifndef BERTH_TESTS_SIM_RUNS_H
+#define BERTH_TESTS_SIM_RUNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct runs {
+    const char *program;
+    const char *length_word; /* the option that gives `length`, with its dashes */
+    uint64_t length; /* of each run: its default before, what was given after */
+    uint64_t n_tap_seeds; /* how many in `make check` */
+    bool can_trace;
+    uint64_t seed, n_seeds;
+    bool is_tap, is_traced;
+};
+
+/* Exits with 64 if it is not such a command line; begins the TAP output if that is asked for. */
+void runs_parse(struct runs *runs, int argc, char **argv);
+
+#endif
