@@ -116,6 +116,20 @@ Test(fleet_restart, granted_while_nobody_is_there)
     EXPECT(lease_state("A"), "granted s=0");
 }
 
+/* Its process only waits for the word to begin; a stop is for jobs. */
+Test(fleet_restart, lost_before_anybody_heard_of_it)
+{
+    EXPECT(define("semaphore s limit=3 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "pending; A ask");
+    EXPECT(acquire("bob", "B", "s pid=8"), "pending; B ask");
+    EXPECT(restart("semaphore s limit=3 database=1"), "A B; A watch; B watch");
+    EXPECT(granted("A", "1 s:0:1"), "ok; A granted unheard s=0");
+    EXPECT(granted("B", "2 s:1:2"), "ok; B granted unheard s=1");
+    EXPECT(reclaim("bob", "B"), "ok s=1");
+    EXPECT(lost("A"), "ok; A give-back; A lost lost unheard");
+    EXPECT(lost("B"), "ok; B stop lost");
+}
+
 Test(fleet_restart, who_does_not_come_back)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");
