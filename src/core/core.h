@@ -41,10 +41,17 @@ struct core *core_free(struct core *core);
  *
  * All or nothing: OUTCOME_KIND, with the name in *refusedp, if a resource in use would change
  * between semaphore and pool, or its scope or database; then nothing has changed. `definitions`
- * must outlive the next call. */
+ * must outlive the next call. core_set_judge() says who of those who wait goes (forbidden). */
 enum outcome core_define(struct core *core, const struct definition *definitions, size_t n,
     const struct user_bounds *bounds, nanoseconds now, struct effects *effects,
     const char **refusedp);
+
+/* Rights are the caller's matter, and a reload may change them: whether that lease, which waits, may
+ * wait for a resource with that definition. */
+typedef bool core_judge(
+    const struct lease *lease, const struct definition *definition, void *context);
+/* Asked by core_define(), before anything is granted; NULL: they all may. */
+void core_set_judge(struct core *core, core_judge *judge, void *context);
 
 /* ---- clients ---- */
 

@@ -201,6 +201,58 @@ static void arrange(struct core *core, const struct definition *definitions, siz
     }
 }
 
+/* ---- who waits, and may not any more ---- */
+
+void core_set_judge(struct core *core, core_judge *judge, void *context)
+{
+    core->judge = judge;
+    core->judge_context = context;
+}
+
+static bool is_unwanted(const struct core *core, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (resource->is_defined && !core->judge(lease, resource->definition, core->judge_context)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct unwanted {
+    struct core *core;
+    struct lease **leases; /* room for all who wait */
+    size_t n;
+};
+
+static bool add_unwanted(struct lease *lease, void *context)
+{
+    struct unwanted *unwanted = context;
+    if (lease->state == LEASE_WAITING && is_unwanted(unwanted->core, lease)) {
+        unwanted->leases[unwanted->n++] = lease;
+    }
+    return true;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const struct lease *a = *(struct lease *const *)left, *b = *(struct lease *const *)right;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void deny_unwanted(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct unwanted unwanted = {
+        .core = core, .leases = memory_new((core->n_waiting + 1) * sizeof unwanted.leases[0])};
+    core_for_each_lease(core, add_unwanted, &unwanted);
+    qsort(unwanted.leases, unwanted.n, sizeof unwanted.leases[0], compare_ids);
+    for (size_t i = 0; i < unwanted.n; i++) {
+        core_deny(core, unwanted.leases[i], OUTCOME_FORBIDDEN, now, effects);
+    }
+    free(unwanted.leases);
+}
+
 static void redefine(struct core *core, const struct catalogue *catalogue,
     const struct definition *definitions, size_t n, nanoseconds now, struct effects *effects)
 {
@@ -208,6 +260,9 @@ static void redefine(struct core *core, const struct catalogue *catalogue,
     replace_templates(core, definitions, n);
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         resource_apply(core, resource, catalogue_find(catalogue, resource->name));
+    }
+    if (core->judge) {
+        deny_unwanted(core, now, effects);
     }
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         operator_changed(core, resource, now, effects);

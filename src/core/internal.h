@@ -52,6 +52,8 @@ struct core {
     uint64_t last_id, last_token;
     uint64_t random;
     size_t n_held, n_waiting;
+    core_judge *judge; /* or NULL */
+    void *judge_context;
     bool draining;
     bool drain_reported;
 };

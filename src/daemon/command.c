@@ -1,11 +1,9 @@
 #include "daemon/command.h"
 
-#include "core/memory.h"
 #include "daemon/answer.h"
+#include "daemon/asker.h"
 #include "daemon/clock.h"
 #include "daemon/log.h"
-#include "daemon/peer.h"
-#include "daemon/rights.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
@@ -51,9 +49,6 @@ bool call_check_item(struct call *call, const char *item)
 
 /* ---- rights ---- */
 
-typedef bool rights_function(const struct credentials *credentials,
-    const struct daemon_admins *admins, const struct rights *rights);
-
 static bool rights_daemon(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights)
 {
@@ -61,27 +56,12 @@ static bool rights_daemon(const struct credentials *credentials, const struct da
     return rights_admin_of_daemon(credentials, admins);
 }
 
-/* Groups cost two system calls: they are asked for only if the uid alone does not do. */
 static bool call_may(struct call *call, rights_function *may, const struct rights *rights)
 {
-    const struct daemon_admins *admins = &call->server->admins;
-    struct credentials credentials = {.uid = call->conn->client.uid};
-    if (may(&credentials, admins, rights)) {
-        return true;
-    }
-    uv_os_fd_t fd;
-    struct peer peer;
-    struct peer_groups groups;
-    if (uv_fileno((uv_handle_t *)&call->conn->pipe, &fd) < 0 || !peer_read(fd, &peer) ||
-        !peer_groups_read(fd, &groups)) {
-        return false;
-    }
-    groups.gids = memory_resize(groups.gids, groups.n + 1, sizeof *groups.gids);
-    groups.gids[groups.n++] = peer.gid;
-    credentials.gids = groups.gids;
-    credentials.n_gids = groups.n;
-    bool allowed = may(&credentials, admins, rights);
-    peer_groups_deinit(&groups);
+    struct asker asker;
+    asker_init(&asker, call->conn, &call->server->admins);
+    bool allowed = asker_may(&asker, may, rights);
+    asker_deinit(&asker);
     return allowed;
 }
 

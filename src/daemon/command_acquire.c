@@ -1,6 +1,7 @@
 /* command_acquire.c - how one comes to a lease: acquire, and reclaim after a connection was lost. */
 #include "core/memory.h"
 #include "daemon/answer.h"
+#include "daemon/asker.h"
 #include "daemon/command.h"
 #include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
@@ -288,8 +289,11 @@ static void answer_refused(
     struct call *call, const struct ask *ask, enum outcome outcome, const char *about)
 {
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-    why_refused(why, sizeof why, call->server->core, ask, call->conn->client.uid, outcome, about,
-        call->now);
+    struct asker asker;
+    asker_init(&asker, call->conn, &call->server->admins);
+    why_refused(
+        why, sizeof why, call->server->core, ask, &asker.viewer, outcome, about, call->now);
+    asker_deinit(&asker);
     answer_error_saying(call->out, outcome_code(outcome), why);
 }
 
@@ -364,9 +368,27 @@ static void take_lease(struct call *call, const struct asked *asked)
     answer_acquired(call, lease, outcome);
 }
 
+/* Who has waited, and may not use it any more, is refused; what somebody holds stays his. */
+static bool may_have_back(struct call *call, struct lease *lease)
+{
+    struct store *store = call->server->store;
+    bool has_begun = lease->state == LEASE_HELD && !lease->is_untold;
+    for (size_t i = 0; !has_begun && lease_is_away(lease) && i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (!call_may_use(call, resource->definition, resource->name)) {
+            store->ops->end(store, lease, &call->conn->client, call->now);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void take_back(struct call *call, struct lease *lease)
 {
     struct store *store = call->server->store;
+    if (!may_have_back(call, lease)) {
+        return;
+    }
     bool was_waiting = lease->state == LEASE_WAITING;
     enum outcome outcome = store->ops->reclaim(store, &call->conn->client, lease, call->now);
     if (outcome == OUTCOME_HELD) {

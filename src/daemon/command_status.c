@@ -250,7 +250,7 @@ static void status_of_lease(struct call *call, const char *text)
         names[i] = lease->claims[i].resource->name;
     }
     nanoseconds waits_for = call->now - lease->asked_at;
-    begin(call, snapshot_new_of_lease(call->server, lease), lease->n_claims, names,
+    begin(call, snapshot_new_of_lease(call->conn, lease), lease->n_claims, names,
         waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH);
 }
 
@@ -282,8 +282,8 @@ void command_status(struct call *call)
         status_of_lease(call, lease);
     } else if (are_known(call)) {
         begin(call,
-            n == 0 ? snapshot_new(call->server)
-                   : snapshot_new_of(call->server, request->arguments, n),
+            n == 0 ? snapshot_new(call->conn)
+                   : snapshot_new_of(call->conn, request->arguments, n),
             n, request->arguments, 0);
     }
 }

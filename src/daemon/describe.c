@@ -168,16 +168,19 @@ void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
     }
 }
 
-static void add_who(struct text *out, const struct lease *lease)
+static void add_who(struct text *out, const struct lease *lease, const struct viewer *viewer)
 {
     text_add_number_key(out, "pid", (uint64_t)lease->pid);
     text_add_number_key(out, "uid", lease->uid);
-    text_add_key(out, "holder", lease->holder);
-    text_add_key(out, "program", lease->program);
-    text_add_key(out, "reason", lease->reason);
+    if (viewer_sees(viewer, lease)) {
+        text_add_key(out, "holder", lease->holder);
+        text_add_key(out, "program", lease->program);
+        text_add_key(out, "reason", lease->reason);
+    }
 }
 
-void describe_holder(struct text *out, const struct claim *claim, nanoseconds now)
+void describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now)
 {
     text_add(out, "holder ");
     answer_lease_id(out, claim->lease);
@@ -186,7 +189,7 @@ void describe_holder(struct text *out, const struct claim *claim, nanoseconds no
     text_add_number_key(out, "token", claim->token);
     add_milliseconds(out, "age", now - claim->lease->granted_at);
     describe_life(out, claim->lease, now);
-    add_who(out, claim->lease);
+    add_who(out, claim->lease, viewer);
     text_add(out, "\n");
 }
 
@@ -201,8 +204,8 @@ static const char *why_aside(const struct lease *lease)
     return "quota";
 }
 
-void describe_waiter(
-    struct text *out, const struct claim *claim, uint32_t position, nanoseconds now)
+void describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
+    const struct viewer *viewer, nanoseconds now)
 {
     const struct lease *lease = claim->lease;
     text_add(out, "waiter ");
@@ -219,7 +222,7 @@ void describe_waiter(
     if (lease->waiting->aside && lease->database == 0) {
         text_add_key(out, "blocked", why_aside(lease));
     }
-    add_who(out, lease);
+    add_who(out, lease, viewer);
     text_add(out, "\n");
 }
 

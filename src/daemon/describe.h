@@ -3,6 +3,7 @@
 #define BERTH_DAEMON_DESCRIBE_H
 
 #include "core/core.h"
+#include "daemon/viewer.h"
 #include "store/link.h"
 #include "store/session.h"
 #include "wire/textbuf.h"
@@ -17,10 +18,12 @@ struct describe_where {
 /* `where` is NULL in host scope. */
 void describe_resource(
     struct text *out, const struct resource *resource, const struct describe_where *where);
-void describe_holder(struct text *out, const struct claim *claim, nanoseconds now);
+/* The viewer is whom it is shown to. */
+void describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now);
 /* Place 0 is not known. */
-void describe_waiter(
-    struct text *out, const struct claim *claim, uint32_t position, nanoseconds now);
+void describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
+    const struct viewer *viewer, nanoseconds now);
 /* The keys of a held lease that only its own host knows: what it is bound to, ... */
 void describe_life(struct text *out, const struct lease *lease, nanoseconds now);
 

@@ -272,6 +272,25 @@ static void add_age(
     text_add_number_key(out, "age", (uint64_t)(age > 0 ? age : 0) / 1000000);
 }
 
+static const struct definition *definition_of(const struct fleet_row *row, struct core *core)
+{
+    const char *name = fleet_field(row, ROW_NAME);
+    const struct resource *here = core_find_resource(core, name);
+    return here ? here->definition : core_find_definition(core, name);
+}
+
+static bool is_seen(const struct fleet_row *row, const char *info, const struct lease *own,
+    const struct fleet_scene *scene)
+{
+    uint64_t uid;
+    if (own) {
+        return viewer_sees(scene->viewer, own);
+    }
+    return fleet_number(row, ROW_UID, UINT32_MAX, &uid) &&
+        viewer_sees_elsewhere(scene->viewer, (uint32_t)uid, info_number(info, "hide", INT32_MAX),
+            definition_of(row, scene->core));
+}
+
 /* Of another host only what it has told. */
 static void add_who(struct text *out, const struct fleet_row *row, enum lease_field host,
     const struct lease *own, const struct fleet_scene *scene)
@@ -285,9 +304,11 @@ static void add_who(struct text *out, const struct fleet_row *row, enum lease_fi
         text_add_number_key(out, "uid", uid);
     }
     add_bounded(out, "host", fleet_field(row, host), HOST_BYTES);
-    add_decoded(out, "holder", holder, strlen(holder), HOLDER_BYTES);
-    add_info(out, info, "program", PROGRAM_BYTES);
-    add_info(out, info, "reason", REASON_BYTES);
+    if (is_seen(row, info, own, scene)) {
+        add_decoded(out, "holder", holder, strlen(holder), HOLDER_BYTES);
+        add_info(out, info, "program", PROGRAM_BYTES);
+        add_info(out, info, "reason", REASON_BYTES);
+    }
     text_add(out, "\n");
 }
 

@@ -4,11 +4,13 @@
 #define BERTH_DAEMON_FLEET_LINES_H
 
 #include "daemon/fleet_rows.h"
+#include "daemon/viewer.h"
 #include "wire/textbuf.h"
 
 /* Where the rows are shown. */
 struct fleet_scene {
     struct core *core;
+    const struct viewer *viewer; /* to whom; for leases alone */
     const char *database; /* its name */
     const char *session; /* whose leases are this host's */
     nanoseconds now;

@@ -38,10 +38,20 @@ bool rights_admin_of(const struct credentials *credentials, const struct daemon_
         is_named(credentials, &rights->admin_users, &rights->admin_groups);
 }
 
+static bool is_denied(const struct credentials *credentials, const struct rights *rights)
+{
+    bool may_be_by_group = rights->deny_groups.n > 0 && !credentials->gids;
+    return may_be_by_group || is_named(credentials, &rights->deny_users, &rights->deny_groups);
+}
+
 bool rights_use(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights)
 {
+    if (rights_admin_of_daemon(credentials, admins)) {
+        return true;
+    }
     bool anyone = rights->allow_users.n == 0 && rights->allow_groups.n == 0;
-    return anyone || is_named(credentials, &rights->allow_users, &rights->allow_groups) ||
-        rights_admin_of(credentials, admins, rights);
+    bool allowed = anyone || is_named(credentials, &rights->allow_users, &rights->allow_groups) ||
+        is_named(credentials, &rights->admin_users, &rights->admin_groups);
+    return allowed && !is_denied(credentials, rights);
 }

@@ -11,7 +11,7 @@
 
 struct credentials {
     uid_t uid;
-    const gid_t *gids; /* the primary group and the others */
+    const gid_t *gids; /* the primary group and the others; NULL: they are not known (yet) */
     size_t n_gids;
 };
 
@@ -26,7 +26,10 @@ bool rights_admin_of_daemon(
 /* An admin of the daemon, or of this resource. */
 bool rights_admin_of(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights);
-/* Allowed to take units: anyone, if the resource allows nobody in particular; and its admins. */
+/* Allowed to take units: anyone, if the resource allows nobody in particular; and its admins. Who is
+ * denied is not, whatever allows him, unless he is an admin of the daemon: an admin of the resource
+ * may then administer it, but not use it. While the groups are not known, nobody is let in whom one
+ * of them might deny. */
 bool rights_use(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights);
 

@@ -1,6 +1,7 @@
 #include "daemon/settings.h"
 
 #include "core/memory.h"
+#include "daemon/asker.h"
 #include "daemon/changes.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
@@ -33,21 +34,43 @@ static uint32_t most_connections(const struct conf *conf)
     return conf->max_clients < possible ? conf->max_clients : possible;
 }
 
-void settings_use(struct server *server, struct conf *conf)
+static struct daemon_admins admins_of(const struct conf *conf)
 {
-    server->conf = conf;
-    server->max_conns = most_connections(conf);
-    server->admins = (struct daemon_admins){
+    return (struct daemon_admins){
         .own_uid = geteuid(),
         .users = &conf->admin_users,
         .groups = &conf->admin_groups,
     };
 }
 
+void settings_use(struct server *server, struct conf *conf)
+{
+    server->conf = conf;
+    server->max_conns = most_connections(conf);
+    server->admins = admins_of(conf);
+}
+
+/* Of one whose client is away it is seen when that comes back: command_acquire.c. */
+static bool may_go_on_waiting(
+    const struct lease *lease, const struct definition *definition, void *context)
+{
+    if (lease_is_away(lease)) {
+        return true;
+    }
+    struct asker asker;
+    asker_init(&asker, container_of(lease->client, struct conn, client), context);
+    bool allowed = asker_may(&asker, rights_use, &definition->rights);
+    asker_deinit(&asker);
+    return allowed;
+}
+
 bool settings_define(struct server *server, const struct conf *conf, const char **refusedp)
 {
+    struct daemon_admins admins = admins_of(conf);
+    core_set_judge(server->core, may_go_on_waiting, &admins);
     enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
         &conf->user_bounds, clock_now(), &server->store->effects, refusedp);
+    core_set_judge(server->core, NULL, NULL);
     server_carry_out(server);
     return outcome == OUTCOME_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "core/fleet.h"
 #include "core/memory.h"
+#include "daemon/asker.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
 #include "daemon/server.h"
@@ -32,6 +33,8 @@ struct fleet_part {
 };
 
 struct snapshot {
+    struct conn *conn; /* who asks */
+    const struct viewer *viewer; /* the same; while it is being made */
     const struct server *server;
     struct core *core;
     struct text held_back;
@@ -59,39 +62,40 @@ struct snapshot {
     uint64_t major, minor;
 };
 
-static struct snapshot *snapshot_make(struct server *server)
+static struct snapshot *snapshot_make(struct conn *conn)
 {
     struct snapshot *snapshot = memory_new(sizeof *snapshot);
-    snapshot->server = server;
-    snapshot->core = server->core;
+    snapshot->conn = conn;
+    snapshot->server = conn->server;
+    snapshot->core = conn->server->core;
     snapshot->next_database = 1;
     return snapshot;
 }
 
-struct snapshot *snapshot_new(struct server *server)
+struct snapshot *snapshot_new(struct conn *conn)
 {
-    struct snapshot *snapshot = snapshot_make(server);
+    struct snapshot *snapshot = snapshot_make(conn);
     snapshot->of_all = true;
     core_cursor_init(snapshot->core, &snapshot->cursor);
     return snapshot;
 }
 
-struct snapshot *snapshot_new_of(struct server *server, const char *const names[], size_t n)
+struct snapshot *snapshot_new_of(struct conn *conn, const char *const names[], size_t n)
 {
-    struct snapshot *snapshot = snapshot_make(server);
+    struct snapshot *snapshot = snapshot_make(conn);
     for (size_t i = 0; i < n; i++) {
         snapshot->names[snapshot->n_names++] = memory_string(names[i]);
     }
     return snapshot;
 }
 
-struct snapshot *snapshot_new_of_lease(struct server *server, const struct lease *lease)
+struct snapshot *snapshot_new_of_lease(struct conn *conn, const struct lease *lease)
 {
     const char *names[MAX_RESOURCES_PER_LEASE];
     for (size_t i = 0; i < lease->n_claims; i++) {
         names[i] = lease->claims[i].resource->name;
     }
-    struct snapshot *snapshot = snapshot_new_of(server, names, lease->n_claims);
+    struct snapshot *snapshot = snapshot_new_of(conn, names, lease->n_claims);
     snapshot->lease = lease->id;
     return snapshot;
 }
@@ -155,10 +159,12 @@ static nanoseconds wall_now(void)
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
-struct fleet_scene snapshot_scene(const struct server *server, uint8_t database)
+static struct fleet_scene scene_of(const struct snapshot *snapshot, uint8_t database)
 {
+    const struct server *server = snapshot->server;
     return (struct fleet_scene){
-        .core = server->core,
+        .core = snapshot->core,
+        .viewer = snapshot->viewer,
         .database = fleet_database(server, database)->name,
         .session = fleet_session_id(server, database),
         .now = clock_now(),
@@ -169,7 +175,7 @@ struct fleet_scene snapshot_scene(const struct server *server, uint8_t database)
 static void begin_fleet(struct snapshot *snapshot, struct text *out, uint8_t database,
     const struct fleet_resource *resource)
 {
-    struct fleet_scene scene = snapshot_scene(snapshot->server, database);
+    struct fleet_scene scene = scene_of(snapshot, database);
     fleet_describe_resource(out, snapshot->fleet[database].view->rows, resource, &scene);
     snapshot->fleet_resource = resource;
     snapshot->database = database;
@@ -210,7 +216,7 @@ static void show_lease_itself(
     const struct lease *lease = core_find_lease(snapshot->core, snapshot->lease);
     const struct claim *claim = claim_on(lease, name);
     if (claim && lease->state == LEASE_WAITING) {
-        describe_waiter(out, claim, claim_position(claim), now);
+        describe_waiter(out, claim, claim_position(claim), snapshot->viewer, now);
     }
 }
 
@@ -218,7 +224,7 @@ static void show_fleet_leases(struct snapshot *snapshot, struct text *out, size_
 {
     const struct fleet_rows *rows = snapshot->fleet[snapshot->database].view->rows;
     const struct fleet_resource *resource = snapshot->fleet_resource;
-    struct fleet_scene scene = snapshot_scene(snapshot->server, snapshot->database);
+    struct fleet_scene scene = scene_of(snapshot, snapshot->database);
     for (; snapshot->row < resource->end && out->length < enough; snapshot->row++) {
         if (snapshot->lease == 0 || lease_is_shown(snapshot, &rows->rows[snapshot->row], &scene)) {
             fleet_describe_lease(out, rows, resource, snapshot->row, &scene);
@@ -314,7 +320,7 @@ static bool show_own_waiters(struct snapshot *snapshot, const struct resource *r
         const struct lease *lease = core_find_lease(snapshot->core, waiters[snapshot->minor].id);
         const struct claim *claim = claim_on(lease, resource->name);
         if (claim && lease->state == LEASE_WAITING) {
-            describe_waiter(out, claim, claim_position(claim), now);
+            describe_waiter(out, claim, claim_position(claim), snapshot->viewer, now);
         }
     }
     return true;
@@ -408,7 +414,7 @@ static bool show_holders(struct snapshot *snapshot, const struct resource *resou
         if (out->length >= enough) {
             return false;
         }
-        describe_holder(out, claim, now);
+        describe_holder(out, claim, snapshot->viewer, now);
         snapshot->token = claim->token;
     }
     return true;
@@ -433,7 +439,8 @@ static bool show_waiters(struct snapshot *snapshot, const struct resource *resou
         if (out->length >= enough) {
             return false;
         }
-        describe_waiter(out, container_of(*fromp, struct place, node)->claim, position, now);
+        describe_waiter(out, container_of(*fromp, struct place, node)->claim, position,
+            snapshot->viewer, now);
         snapshot->major = (*fromp)->major;
         snapshot->minor = (*fromp)->minor;
         *fromp = order_next(*fromp);
@@ -467,7 +474,7 @@ static void go_on(struct snapshot *snapshot, struct text *out, size_t enough, na
     }
 }
 
-bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough)
+static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough)
 {
     nanoseconds now = clock_now();
     while (out->length < enough) {
@@ -482,4 +489,15 @@ bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enoug
         }
     }
     return true;
+}
+
+bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough)
+{
+    struct asker asker;
+    asker_init(&asker, snapshot->conn, &snapshot->server->admins);
+    snapshot->viewer = &asker.viewer;
+    bool is_unfinished = make_more(snapshot, out, enough);
+    snapshot->viewer = NULL;
+    asker_deinit(&asker);
+    return is_unfinished;
 }

@@ -12,15 +12,15 @@
 #include "daemon/fleet_views.h"
 #include "wire/textbuf.h"
 
-struct server;
+struct conn;
 struct snapshot;
 
-/* Of all resources; nothing is made yet. */
-struct snapshot *snapshot_new(struct server *server);
+/* Of all resources, for who asks there, which outlives it; nothing is made yet. */
+struct snapshot *snapshot_new(struct conn *conn);
 /* Of these, which are known and are copied; at most MAX_ARGUMENTS. */
-struct snapshot *snapshot_new_of(struct server *server, const char *const names[], size_t n);
+struct snapshot *snapshot_new_of(struct conn *conn, const char *const names[], size_t n);
 /* Of the resources of that lease, as seen by it: no other waiters, and few of the holders. */
-struct snapshot *snapshot_new_of_lease(struct server *server, const struct lease *lease);
+struct snapshot *snapshot_new_of_lease(struct conn *conn, const struct lease *lease);
 struct snapshot *snapshot_free(struct snapshot *snapshot); /* NULL is fine; returns NULL */
 /* Before the first piece. Takes the view over; NULL: `why` (static) is why there is none. */
 void snapshot_set_view(
@@ -32,8 +32,5 @@ bool snapshot_has_views(const struct snapshot *snapshot);
 bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough);
 /* Events that must not stand inside the answer. */
 struct text *snapshot_held_back(struct snapshot *snapshot);
-
-/* What is common to all rows of a database. */
-struct fleet_scene snapshot_scene(const struct server *server, uint8_t database);
 
 #endif

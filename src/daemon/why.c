@@ -14,6 +14,7 @@ struct refusal {
     const struct resource *resource; /* of that; NULL if it is not alive */
     const struct definition *definition; /* of that; NULL if there is none */
     const struct lease *same_identity; /* that has the identity asked for; or NULL */
+    const struct viewer *viewer; /* who asked */
     nanoseconds now;
 };
 
@@ -33,10 +34,12 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
     }
     if (holder && (size_t)n < size) {
         const struct lease *lease = holder->lease;
+        bool is_seen = viewer_sees(refusal->viewer, lease);
+        const char *program = is_seen ? lease->program : NULL;
+        const char *reason = is_seen ? lease->reason : NULL;
         n += snprintf(out + n, size - (size_t)n, ", %spid %d (%s%suid %u%s%s) for %llds",
-            TAILQ_NEXT(holder, link) ? "first by " : "by ", lease->pid,
-            lease->program ? lease->program : "", lease->program ? ", " : "", lease->uid,
-            lease->reason ? ", " : "", lease->reason ? lease->reason : "",
+            TAILQ_NEXT(holder, link) ? "first by " : "by ", lease->pid, program ? program : "",
+            program ? ", " : "", lease->uid, reason ? ", " : "", reason ? reason : "",
             (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND));
     }
     return (size_t)n;
@@ -135,8 +138,8 @@ static const struct want *find_want(const struct ask *ask, const char *name)
     return NULL;
 }
 
-void why_refused(char *out, size_t size, struct core *core, const struct ask *ask, uint32_t uid,
-    enum outcome outcome, const char *about, nanoseconds now)
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+    const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now)
 {
     struct resource *resource = about ? core_find_resource(core, about) : NULL;
     struct refusal refusal = {
@@ -145,8 +148,10 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
         .resource = resource,
         .first = core_find_definition(core, ask->wants[0].name),
         .definition = about ? core_find_definition(core, about) : NULL,
-        .same_identity =
-            resource && ask->holder ? core_find_identity(core, resource, uid, ask->holder) : NULL,
+        .same_identity = resource && ask->holder
+            ? core_find_identity(core, resource, viewer->uid, ask->holder)
+            : NULL,
+        .viewer = viewer,
         .now = now,
     };
     size_t n = about ? (size_t)snprintf(out, size, "%s: ", about) : 0;

@@ -3,11 +3,12 @@
 #define BERTH_DAEMON_WHY_H
 
 #include "core/core.h"
+#include "daemon/viewer.h"
 
 #include <stddef.h>
 
-/* Writes at most `size` bytes; `uid` asked, and `about` is as core_acquire() said, or NULL. */
-void why_refused(char *out, size_t size, struct core *core, const struct ask *ask, uint32_t uid,
-    enum outcome outcome, const char *about, nanoseconds now);
+/* Writes at most `size` bytes; the viewer asked, and `about` is as core_acquire() said, or NULL. */
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+    const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now);
 
 #endif

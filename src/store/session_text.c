@@ -97,6 +97,16 @@ static void add_info_text(struct text *out, const char *key, const char *value)
     }
 }
 
+/* How many of its resources do not show it to everybody, as this host's file says. */
+static uint32_t n_hiding(const struct lease *lease)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        n += lease->claims[i].resource->definition->shows_to_owner_only;
+    }
+    return n;
+}
+
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset)
 {
     nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
@@ -105,6 +115,9 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     add_info_text(out, "program", lease->program);
     add_info_text(out, "reason", lease->reason);
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
+    if (n_hiding(lease) > 0) {
+        text_add_number_key(out, "hide", n_hiding(lease));
+    }
 }
 
 /* Until then a waiting lease has no units, nor a token. */

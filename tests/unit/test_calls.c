@@ -98,7 +98,9 @@ static struct lease *waiting_lease(struct resource *resource, const char *reason
 Test(calls, info_has_no_bar)
 {
     struct text out = TEXT_INIT;
-    struct lease *lease = waiting_lease(NULL, "||x|\t%");
+    struct definition definition = {.limit = 1};
+    struct resource resource = {.definition = &definition};
+    struct lease *lease = waiting_lease(&resource, "||x|\t%");
     info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
     cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=%7C%7Cx%7C%09%25 at=7");
     out.length = 0;
@@ -106,6 +108,10 @@ Test(calls, info_has_no_bar)
     lease->granted_at = 5 * NANOSECONDS_PER_SECOND;
     info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
     cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=%7C%7Cx%7C%09%25 at=9");
+    out.length = 0;
+    definition.shows_to_owner_only = true;
+    info_write(&out, lease, 4 * NANOSECONDS_PER_SECOND);
+    cr_assert_str_eq(out.bytes, "pid=12 program=a%20b reason=%7C%7Cx%7C%09%25 at=9 hide=1");
     lease_free(lease);
     text_deinit(&out);
 }

@@ -315,3 +315,32 @@ Test(reload, everything_goes_and_comes_back)
     EXPECT(acquire("bob", "C", "d g t/x"), "waiting");
     EXPECT(end_lease("ann", "A"), "ok; C granted d=0 g=a t/x=0");
 }
+
+/* ---- rights ---- */
+
+/* Of a resource with max-waiters = 7, whoever has that uid. */
+static bool judge(const struct lease *lease, const struct definition *definition, void *context)
+{
+    return definition->max_waiters != 7 || lease->uid != *(const uint32_t *)context;
+}
+
+Test(reload, who_waits_and_may_not_any_more_goes_before_anything_is_granted)
+{
+    EXPECT(define("semaphore s limit=1", "lock d", "lock e database=1"), "ok");
+    EXPECT(good(1, 100), "ok");
+    EXPECT(acquire("bob", "A", "s"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s"), "waiting");
+    EXPECT(acquire("bob", "C", "d s"), "waiting");
+    EXPECT(acquire("cy", "D", "d s"), "waiting");
+    EXPECT(acquire("bob", "E", "e"), "pending; E ask");
+    uint32_t uid = lease_of("A")->uid;
+    core_set_judge(the_core(), judge, &uid);
+    EXPECT(define("semaphore s limit=2 max-waiters=7", "lock d", "lock e database=1"),
+        "ok; B denied forbidden; C denied forbidden; D granted d=0 s=1");
+    EXPECT(lease_state("A"), "granted s=0");
+    EXPECT(define("semaphore s limit=2", "lock d", "lock e database=1 max-waiters=7"),
+        "ok; E give-back; E denied forbidden");
+    core_set_judge(the_core(), NULL, NULL);
+    EXPECT(acquire("bob", "F", "s"), "waiting");
+    EXPECT(define("semaphore s limit=2 max-waiters=7", "lock d"), "ok");
+}

@@ -79,10 +79,21 @@ static void end(void)
 
 TestSuite(fleet_rows, .init = begin, .fini = end);
 
+static const struct rights *administered; /* by the viewer, if it is not NULL */
+
+static bool administers(void *context, const struct rights *rights)
+{
+    (void)context;
+    return rights && rights == administered;
+}
+
+static const struct viewer viewer = {.uid = 77, .administers = administers};
+
 static struct fleet_scene scene(void)
 {
     return (struct fleet_scene){
         .core = core,
+        .viewer = &viewer,
         .database = "default",
         .session = "fedcba9876543210",
         .now = 7 * NANOSECONDS_PER_SECOND,

@@ -75,7 +75,8 @@ static const char *mixed(const char *first, const char *second)
 {
     static char out[512];
     const struct ask ask = {.wants = {{first, 1}, {second, 1}}, .n_wants = 2};
-    why_refused(out, sizeof out, the_core(), &ask, 7, OUTCOME_MIXED, second, 0);
+    const struct viewer viewer = {.uid = 7};
+    why_refused(out, sizeof out, the_core(), &ask, &viewer, OUTCOME_MIXED, second, 0);
     return out;
 }
 

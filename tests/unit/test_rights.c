@@ -1,7 +1,11 @@
 /* test_rights.c - who may do what: every way to have a right, and none besides. */
 #include "daemon/rights.h"
 
+#include "core/resource.h"
+#include "daemon/viewer.h"
+
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 enum { ROOT = 0, OWN = 900, ALICE = 1001, BOB = 1002, STAFF = 50, WHEEL = 60 };
 
@@ -96,4 +100,117 @@ Test(rights, admins_may_use_what_they_are_not_on_the_list_of)
     const struct rights rights = {.allow_groups = only_wheel, .admin_users = only_alice};
     struct credentials named = who(ALICE);
     cr_assert(rights_use(&named, &own_only, &rights));
+}
+
+/* ---- deny ---- */
+
+Test(rights, denied_whatever_allows_it)
+{
+    const gid_t gids[] = {STAFF, WHEEL};
+    struct credentials named = in_groups(ALICE, gids, 1), member = in_groups(BOB, gids, 2);
+    const struct rights all[] = {
+        {.deny_users = only_alice},
+        {.deny_users = only_alice, .allow_users = only_alice},
+        {.deny_users = only_alice, .allow_groups = only_wheel},
+        {.deny_users = only_alice, .admin_users = only_alice},
+        {.deny_groups = only_wheel},
+        {.deny_groups = only_wheel, .allow_users = only_alice, .allow_groups = only_wheel},
+        {.deny_groups = only_wheel, .admin_groups = only_wheel},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const struct credentials *denied = all[i].deny_users.n > 0 ? &named : &member;
+        cr_expect_not(rights_use(denied, &own_only, &all[i]), "%zu", i);
+    }
+    cr_expect(rights_use(&member, &own_only, &all[0]));
+    cr_expect(rights_use(&named, &own_only, &all[4]));
+    cr_expect(rights_use(&named, &own_only, &all[5]));
+}
+
+Test(rights, who_is_denied_may_still_administer)
+{
+    const struct rights rights = {.deny_users = only_alice, .admin_users = only_alice};
+    struct credentials named = who(ALICE);
+    cr_expect(rights_admin_of(&named, &own_only, &rights));
+    cr_expect_not(rights_use(&named, &own_only, &rights));
+}
+
+Test(rights, admins_of_the_daemon_are_never_denied)
+{
+    const gid_t gids[] = {WHEEL};
+    static uint32_t ids[] = {ROOT, OWN, ALICE};
+    const struct id_set all = {ids, 3};
+    const struct rights rights = {.deny_users = all, .deny_groups = only_wheel};
+    const struct daemon_admins admins = {
+        .own_uid = OWN, .users = &only_alice, .groups = &only_wheel};
+    const struct credentials people[] = {
+        in_groups(ROOT, gids, 1), who(ROOT), who(OWN), who(ALICE), in_groups(BOB, gids, 1)};
+    for (size_t i = 0; i < sizeof people / sizeof people[0]; i++) {
+        cr_expect(rights_use(&people[i], &admins, &rights), "%zu", i);
+    }
+}
+
+Test(rights, without_his_groups_nobody_is_let_in_whom_one_may_deny)
+{
+    const gid_t gids[] = {STAFF};
+    const struct rights rights = {.deny_groups = only_wheel, .allow_users = only_alice};
+    struct credentials unknown = who(ALICE), known = in_groups(ALICE, gids, 1);
+    cr_expect_not(rights_use(&unknown, &own_only, &rights));
+    cr_expect(rights_use(&known, &own_only, &rights));
+}
+
+/* ---- what is shown of leases ---- */
+
+static bool administers_what_the_context_says(void *context, const struct rights *rights)
+{
+    return rights == context;
+}
+
+/* A lease of alice on resources with these two definitions. */
+static bool sees(uid_t uid, const struct definition *a, const struct definition *b,
+    const struct definition *administered)
+{
+    struct resource first = {.definition = a}, second = {.definition = b};
+    struct lease *lease = calloc(1, sizeof *lease + 2 * sizeof lease->claims[0]);
+    lease->uid = ALICE;
+    lease->n_claims = 2;
+    lease->claims[0].resource = &first;
+    lease->claims[1].resource = &second;
+    static const struct rights none;
+    const struct viewer viewer = {.uid = uid,
+        .context = (void *)(administered ? &administered->rights : &none),
+        .administers = administers_what_the_context_says};
+    bool seen = viewer_sees(&viewer, lease);
+    free(lease);
+    return seen;
+}
+
+Test(rights, what_one_resource_hides_the_other_does_not_show)
+{
+    const struct definition open = {.limit = 1}, shut = {.shows_to_owner_only = true},
+                            other = {.shows_to_owner_only = true};
+    cr_expect(sees(BOB, &open, &open, NULL));
+    cr_expect_not(sees(BOB, &open, &shut, NULL));
+    cr_expect_not(sees(BOB, &shut, &open, NULL));
+    cr_expect_not(sees(BOB, &shut, &open, &open));
+    cr_expect(sees(BOB, &shut, &open, &shut));
+    cr_expect_not(sees(BOB, &shut, &other, &shut));
+    cr_expect(sees(ALICE, &shut, &other, NULL));
+}
+
+Test(rights, what_is_shown_of_other_hosts_leases)
+{
+    const struct definition open = {.limit = 1}, shut = {.shows_to_owner_only = true};
+    static const struct rights none;
+    struct viewer viewer = {.uid = BOB, .context = (void *)&none,
+        .administers = administers_what_the_context_says};
+    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 0, &open));
+    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 0, NULL));
+    cr_expect_not(viewer_sees_elsewhere(&viewer, ALICE, 1, &open), "its own host hides it");
+    cr_expect_not(viewer_sees_elsewhere(&viewer, ALICE, 0, &shut), "this host does");
+    cr_expect(viewer_sees_elsewhere(&viewer, BOB, 2, &shut));
+    viewer.context = (void *)&shut.rights;
+    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 1, &shut));
+    cr_expect_not(viewer_sees_elsewhere(&viewer, ALICE, 2, &shut), "another resource hides it too");
+    viewer.context = NULL; /* of the daemon */
+    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 2, &shut));
 }

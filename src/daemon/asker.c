@@ -1,0 +1,63 @@
+#include "daemon/asker.h"
+
+#include "core/memory.h"
+#include "daemon/conn.h"
+
+#include <stdlib.h>
+
+static bool administers(void *context, const struct rights *rights)
+{
+    struct asker *asker = context;
+    if (!rights) {
+        static const struct rights none;
+        return asker_may(asker, rights_admin_of, &none);
+    }
+    if (rights != asker->last) {
+        asker->last = rights;
+        asker->last_answer = asker_may(asker, rights_admin_of, rights);
+    }
+    return asker->last_answer;
+}
+
+void asker_init(struct asker *asker, struct conn *conn, const struct daemon_admins *admins)
+{
+    *asker = (struct asker){
+        .conn = conn,
+        .admins = admins,
+        .credentials = {.uid = conn->client.uid},
+        .viewer = {.uid = conn->client.uid, .context = asker, .administers = administers},
+    };
+}
+
+void asker_deinit(struct asker *asker)
+{
+    peer_groups_deinit(&asker->groups);
+}
+
+static void look_for_groups(struct asker *asker)
+{
+    uv_os_fd_t fd;
+    struct peer peer;
+    struct peer_groups *groups = &asker->groups;
+    asker->has_looked = true;
+    if (uv_fileno((uv_handle_t *)&asker->conn->pipe, &fd) < 0 || !peer_read(fd, &peer) ||
+        !peer_groups_read(fd, groups)) {
+        return;
+    }
+    groups->gids = memory_resize(groups->gids, groups->n + 1, sizeof *groups->gids);
+    groups->gids[groups->n++] = peer.gid;
+    asker->credentials.gids = groups->gids;
+    asker->credentials.n_gids = groups->n;
+}
+
+bool asker_may(struct asker *asker, rights_function *may, const struct rights *rights)
+{
+    if (may(&asker->credentials, asker->admins, rights)) {
+        return true;
+    }
+    if (asker->has_looked) {
+        return false;
+    }
+    look_for_groups(asker);
+    return may(&asker->credentials, asker->admins, rights);
+}

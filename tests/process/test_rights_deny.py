@@ -1,0 +1,197 @@
+"""Who is denied may not use a resource, whatever allows him: by user and by group, at once and after
+a reload, with real users and groups."""
+
+import contextlib
+import os
+
+import pytest
+
+from daemon_help import (
+    code, connect_as, event, held, is_quiet, needs_root, refused, status, waits)
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets, queues
+from lost_help import living_as, restart
+
+pytestmark = needs_root
+
+# Nobody has these: a uid and a gid need no name to have rights.
+ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
+GROUP, OTHERS = 60101, 60103
+
+
+def test_deny_beats_allow(berthd):
+    daemon = berthd(
+        f"admin-users = {DORA}\n"
+        f"[semaphore user]\nlimit = 9\ndeny-users = {ANNA}\n"
+        f"[semaphore group]\nlimit = 9\ndeny-groups = {GROUP}\n"
+        f"[semaphore user-of-group]\nlimit = 9\nallow-groups = {GROUP}\ndeny-users = {ANNA}\n"
+        f"[semaphore group-of-user]\nlimit = 9\nallow-users = {ANNA} {BERT}\ndeny-groups = {GROUP}\n"
+        f"[semaphore admins]\nlimit = 9\nadmin-users = {ANNA}\ndeny-users = {ANNA}\n"
+        f"[semaphore all]\nlimit = 9\ndeny-users = 0 {DORA}\ndeny-groups = 0 {GROUP}\n"
+        f"[semaphore t/*]\nlimit = 9\ndeny-users = {ANNA}\n"
+        f"[semaphore t/open]\nlimit = 9\n")
+    names = ["user", "group", "user-of-group", "group-of-user", "admins", "all", "t/x", "t/open"]
+
+    def may(*who, **groups):
+        client = connect_as(daemon, *who, **groups)
+        answers = {name: client.request(f"acquire {name} wait=0") for name in names}
+        assert is_quiet(client)
+        for name, answer in answers.items():
+            assert answer.startswith("ok ") or code(answer) == "forbidden", (name, answer)
+        return {name for name, answer in answers.items() if answer.startswith("ok ")}
+
+    everything = set(names)
+    assert may(ANNA) == {"group", "group-of-user", "all", "t/open"}
+    assert may(ANNA, GROUP) == {"t/open"}
+    assert may(ANNA, groups=[OTHERS, GROUP]) == {"t/open"}
+    assert may(BERT) == everything - {"user-of-group"}
+    assert may(BERT, GROUP) == {"user", "user-of-group", "admins", "t/x", "t/open"}
+    assert may(BERT, groups=[OTHERS] * 3) == everything - {"user-of-group"}
+    assert may(DORA, GROUP) == everything, "an admin of the daemon is never denied"
+    assert may(0, GROUP) == everything
+
+
+def test_who_is_denied_may_administer(berthd):
+    daemon = berthd(f"[lock a]\nadmin-users = {ANNA}\ndeny-users = {ANNA} {BERT}\n")
+    anna, bert = connect_as(daemon, ANNA), connect_as(daemon, BERT)
+    lease = held(daemon.client(), "acquire a")
+    assert refused(anna, "acquire a") == "forbidden"
+    assert anna.request("pause a") == "ok" and anna.request("resume a") == "ok"
+    assert refused(bert, "pause a") == "forbidden" and refused(bert, f"drop {lease}") == "forbidden"
+    assert anna.request(f"drop {lease}") == "ok"
+
+
+def test_of_several_resources_none_may_deny(berthd):
+    daemon = berthd(f"[lock a]\n[lock b]\ndeny-groups = {GROUP}\n")
+    client = connect_as(daemon, BERT, GROUP)
+    assert refused(client, "acquire a b") == "forbidden"
+    held(connect_as(daemon, BERT), "acquire a b")
+
+
+def test_berth_says_77(berthd, berth):
+    daemon = berthd(f"[lock a]\ndeny-users = {ANNA}\n")
+    done = berth("run", "a", "--", "true", preexec_fn=lambda: os.setuid(ANNA))
+    assert done.returncode == 77 and "a: no right to do that (forbidden)" in done.stderr
+    assert berth("run", "a", "--", "true", preexec_fn=lambda: os.setuid(BERT)).returncode == 0
+    assert status(daemon.client()).held == 0
+
+
+def test_groups_are_those_of_the_connect(berthd):
+    """A process that has changed its groups since is who it was."""
+    daemon = berthd(f"[semaphore a]\nlimit = 9\ndeny-groups = {GROUP}\n")
+    member = connect_as(daemon, BERT, OTHERS, groups=[GROUP])
+    other = connect_as(daemon, BERT, OTHERS)
+    for _ in range(2):  # both connections are this process's by now, who is in neither group
+        assert refused(member, "acquire a") == "forbidden"
+        held(other, "acquire a")
+
+
+# ---- a reload
+
+
+def reload_to(daemon, text):
+    daemon.configure(text)
+    assert daemon.client().request("reload") == "ok"
+
+
+@pytest.mark.parametrize("rule", [
+    f"deny-users = {ANNA}", f"deny-groups = {GROUP}", f"allow-users = 0 {BERT}",
+    f"allow-groups = {OTHERS}"])
+def test_a_reload_takes_places_and_nothing_else(berthd, rule):
+    """Whoever waits and may not any more is told at once; even what the same reload makes room for is
+    not his. What he holds stays his."""
+    text = "[semaphore s]\nlimit = {}\n{}\n[lock l]\n"
+    daemon = berthd(text.format(1, ""))
+    anna, bert = connect_as(daemon, ANNA, GROUP), connect_as(daemon, BERT, groups=[OTHERS])
+    mine = held(anna, "acquire s")
+    gone = [waits(anna, "acquire s"), waits(anna, "acquire l s")]
+    stays = waits(bert, "acquire s")
+    reload_to(daemon, text.format(2, rule))
+    for lease in gone:
+        assert event(anna) == ("denied", lease, "forbidden")
+    assert event(bert)[:2] == ("granted", stays)
+    assert status(bert, "s").holders("s") == [mine, stays] and status(bert).waiting == 0
+    assert refused(anna, "acquire s") == "forbidden"
+    assert anna.request(f"release {mine}") == "ok"
+    held(anna, "acquire l")
+
+
+def test_who_becomes_no_admin_any_more(berthd):
+    """The rights of the new file are meant, those of [daemon] included."""
+    rule = f"[lock a]\nallow-users = {BERT}\n"
+    daemon = berthd(f"admin-users = {ANNA}\n{rule}")
+    anna, root = connect_as(daemon, ANNA), daemon.client()
+    held(root, "acquire a")
+    lease = waits(anna, "acquire a")
+    reload_to(daemon, f"admin-users = {ANNA} {CLEO}\n{rule}")
+    assert is_quiet(anna)
+    reload_to(daemon, rule)
+    assert event(anna) == ("denied", lease, "forbidden")
+
+
+def test_a_bad_file_denies_nobody(berthd):
+    daemon = berthd("[lock a]\n")
+    anna, root = connect_as(daemon, ANNA), daemon.client()
+    held(root, "acquire a")
+    waits(anna, "acquire a")
+    for text in (f"[lock a]\ndeny-users = {ANNA}\n[lock a]\n",
+                 f"[pool a]\nitems = x\ndeny-users = {ANNA}\n"):
+        daemon.configure(text)
+        assert refused(root, "reload") == "config"
+    assert is_quiet(anna) and status(root).waiting == 1
+
+
+@pytest.mark.parametrize("how", ["restarted", "reloaded while away"])
+def test_who_comes_back_to_wait(berthd, how):
+    """A place is had back only by who may still use it; the next one is then first."""
+    text = "grace = 1h\n[lock a]\n{}"
+    daemon = berthd(text.format(""))
+    with contextlib.ExitStack() as stack:
+        anna = stack.enter_context(living_as(daemon, ANNA))
+        bert = stack.enter_context(living_as(daemon, BERT))
+        lease = held(bert, "acquire a ttl=1h")
+        place, behind = waits(anna, "acquire a"), waits(bert, "acquire a")
+        if how == "restarted":
+            daemon.configure(text.format(f"deny-users = {ANNA}\n"))
+        restart(daemon, "kill")
+        if how != "restarted":
+            reload_to(daemon, text.format(f"deny-users = {ANNA}\n"))
+        anna = stack.enter_context(living_as(daemon, ANNA))
+        bert = stack.enter_context(living_as(daemon, BERT))
+        assert bert.request(f"reclaim {behind} a:1").startswith(f"waiting {behind} position=2")
+        assert refused(anna, f"reclaim {place} a:1") == "forbidden"
+        assert refused(anna, f"reclaim {place} a:1") == "lost"
+        assert bert.request(f"release {lease}") == "ok"
+        assert event(bert)[:2] == ("granted", behind)
+
+
+def test_who_comes_back_to_what_he_holds(berthd):
+    text = "grace = 1h\n[lock a]\n{}"
+    daemon = berthd(text.format(""))
+    with contextlib.ExitStack() as stack:
+        anna = stack.enter_context(living_as(daemon, ANNA))
+        lease = held(anna, "acquire a")
+        daemon.configure(text.format(f"deny-users = {ANNA}\n"))
+        restart(daemon, "kill")
+        anna = stack.enter_context(living_as(daemon, ANNA))
+        assert anna.request(f"reclaim {lease} a:1:0").startswith(f"ok {lease} ")
+        assert anna.request(f"release {lease}") == "ok"
+        assert refused(anna, "acquire a") == "forbidden"
+
+
+@needs_redis
+def test_in_fleet_scope(redis_server, hosts):  # noqa: F811
+    """A place in a database is given back; the rights are this host's own."""
+    text = "[semaphore etl]\nscope = fleet\nlimit = 1\n"
+    a, b = fleet(redis_server, hosts, 2, text)
+    root, anna, bert = client_of(a), client_of(a, ANNA), client_of(b, ANNA)
+    first = gets(root, "acquire etl")
+    place, behind = queues(anna, "acquire etl"), queues(bert, "acquire etl")
+    a.config.write_text(a.config.read_text() + f"deny-users = {ANNA}\n")
+    assert root.request("reload") == "ok"
+    assert event(anna) == ("denied", place, "forbidden")
+    assert root.request(f"release {first}") == "ok"
+    while not (line := bert.line()).startswith("* granted"):
+        assert line.startswith("* waiting"), line
+    assert line.split()[2] == behind
+    assert refused(anna, "acquire etl") == "forbidden"

@@ -1,0 +1,211 @@
+"""show-commands = owner: program, reason and identity of a lease are for its user and for admins; pid,
+uid and age for everybody. In every way in which somebody might be told."""
+
+import json
+import os
+import re
+import urllib.parse
+
+import pytest
+
+from conftest import read_line
+from daemon_help import connect_as, event, held, needs_root, status, waits
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets, queues
+
+pytestmark = needs_root
+
+# Nobody has these: a uid and a gid need no name to have rights.
+ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
+GROUP = 60101
+
+SECRETS = ("theirprogram", "theirreason", "theiridentity")
+WORDS = "program=theirprogram reason=theirreason holder=theiridentity"
+
+HIDDEN = f"show-commands = owner\nadmin-users = {CLEO}\nadmin-groups = {GROUP}\n"
+CONFIG = f"""admin-users = {DORA}
+[semaphore open]
+limit = 2
+[semaphore shut]
+limit = 2
+{HIDDEN}
+[semaphore also]
+limit = 2
+show-commands = owner
+[semaphore t/*]
+limit = 1
+{HIDDEN}
+"""
+
+
+def secrets_in(text):
+    return {word for word in SECRETS if word in urllib.parse.unquote(text)}
+
+
+def told(client, *requests):
+    return "\n".join(line for request in requests for line in client.lines(request))
+
+
+ALL = set(SECRETS)
+
+
+def test_whom_status_shows_what(berthd):
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    held(anna, f"acquire shut {WORDS}")
+    held(anna, f"acquire shut {WORDS}1")
+    waits(anna, f"acquire shut {WORDS}2")
+    sees = {
+        "himself": connect_as(daemon, ANNA),
+        "admin": connect_as(daemon, CLEO),
+        "admin by group": connect_as(daemon, BERT, GROUP),
+        "daemon admin": connect_as(daemon, DORA),
+        "root": daemon.client(),
+    }
+    for who, client in sees.items():
+        for line in told(client, "status shut").splitlines():
+            assert not line.startswith(("holder", "waiter")) or secrets_in(line) == ALL, who
+    other = connect_as(daemon, BERT)
+    assert not secrets_in(told(other, "status", "status shut"))
+    shown = status(other, "shut").resources["shut"]
+    assert len(shown["holders"]) == 2 and len(shown["waiters"]) == 1
+    for one in shown["holders"] + shown["waiters"]:
+        assert one["uid"] == str(ANNA) and one["pid"] and one["age"]
+        assert not {"holder", "program", "reason"} & one.keys()
+
+
+def test_all_is_the_default(berthd):
+    daemon = berthd(CONFIG)
+    held(connect_as(daemon, ANNA), f"acquire open {WORDS}")
+    assert secrets_in(told(connect_as(daemon, BERT), "status")) == ALL
+
+
+def test_instances_follow_their_template(berthd):
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    held(anna, f"acquire t/x {WORDS}")
+    assert not secrets_in(told(connect_as(daemon, BERT), "status", "status t/x"))
+    assert secrets_in(told(connect_as(daemon, CLEO), "status t/x")) == ALL
+
+
+def test_of_several_resources_each_that_hides_must_be_his(berthd):
+    """What one hides, the other does not show."""
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    held(anna, f"acquire open shut {WORDS}")
+    waits(anna, f"acquire open:2 also shut {WORDS}2")
+    for name in ("open", "shut", "also"):
+        assert not secrets_in(told(connect_as(daemon, BERT), f"status {name}")), name
+    cleo = told(connect_as(daemon, CLEO), "status open").splitlines()
+    (holder,) = [line for line in cleo if line.startswith("holder")]
+    (waiter,) = [line for line in cleo if line.startswith("waiter")]
+    assert secrets_in(holder) == ALL and not secrets_in(waiter)
+    assert secrets_in(told(connect_as(daemon, DORA), "status also")) == ALL
+
+
+def test_a_reload_hides_and_shows(berthd):
+    daemon = berthd(CONFIG)
+    anna, bert, root = connect_as(daemon, ANNA), connect_as(daemon, BERT), daemon.client()
+    held(anna, f"acquire open {WORDS}")
+    daemon.configure(CONFIG.replace("[semaphore open]", "[semaphore open]\nshow-commands = owner"))
+    assert root.request("reload") == "ok"
+    assert not secrets_in(told(bert, "status"))
+    daemon.configure(CONFIG)
+    assert root.request("reload") == "ok"
+    assert secrets_in(told(bert, "status")) == ALL
+
+
+def test_a_long_answer_hides_to_its_end(berthd):
+    daemon = berthd(CONFIG.replace("limit = 2", "limit = 2000"))
+    anna = connect_as(daemon, ANNA)
+    for i in range(1500):
+        held(anna, f"acquire shut {WORDS}{i}")
+    assert not secrets_in(told(connect_as(daemon, BERT), "status shut"))
+    assert told(connect_as(daemon, BERT, GROUP), "status shut").count("theirreason") == 1500
+
+
+# ---- refusals, messages, programs
+
+
+def test_refusals(berthd):
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    held(anna, f"acquire shut:2 {WORDS}")
+    request = "acquire shut wait=0"
+    told_to_bert = urllib.parse.unquote(connect_as(daemon, BERT).request(request))
+    assert not secrets_in(told_to_bert)
+    assert re.search(rf", by pid \d+ \(uid {ANNA}\) for \d+s$", told_to_bert), told_to_bert
+    for who in (ANNA, CLEO, 0):
+        answer = connect_as(daemon, who).request(request)
+        assert secrets_in(answer) == {"theirprogram", "theirreason"}
+
+
+def test_berth_while_it_waits(berthd, berth, berthctl):
+    """`berth run`, `berthctl status` and its JSON, as another user and as root."""
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    lease = held(anna, f"acquire shut:2 {WORDS}")
+
+    def as_bert():
+        os.setuid(BERT)
+
+    waiting = berth.start("run", "shut", "--", "true", preexec_fn=as_bert)
+    said = read_line(waiting.stderr)
+    assert "waiting for shut" in said and f"uid {ANNA}" in said and not secrets_in(said)
+    assert secrets_in(read_line(berth.start("run", "shut", "--", "true").stderr)) - {"theiridentity"}
+    for words in (["status"], ["status", "shut"], ["status", "--json"]):
+        assert not secrets_in(berthctl(*words, preexec_fn=as_bert).stdout)
+        assert secrets_in(berthctl(*words).stdout)
+    (shut,) = json.loads(berthctl("status", "shut", "--json", preexec_fn=as_bert).stdout)["resources"]
+    (holder,) = shut["holders"]
+    assert holder["uid"] == ANNA
+    assert holder["holder"] is holder["program"] is holder["reason"] is None
+    assert anna.request(f"release {lease}") == "ok"
+    assert waiting.wait() == 0
+
+
+# ---- the fleet
+
+
+FLEET = f"""[semaphore etl]
+scope = fleet
+limit = 2
+{{hidden}}
+[semaphore plain]
+scope = fleet
+limit = 2
+[semaphore market/*]
+scope = fleet
+limit = 2
+{HIDDEN}
+"""
+
+
+@needs_redis
+def test_leases_of_other_hosts(redis_server, hosts):  # noqa: F811
+    a, b = fleet(redis_server, hosts, 2, FLEET.format(hidden=HIDDEN))
+    anna = client_of(a, ANNA)
+    gets(anna, f"acquire etl {WORDS}")
+    gets(anna, f"acquire etl plain market/x {WORDS}1")
+    queues(anna, f"acquire etl {WORDS}2")
+    for host in (a, b):
+        for request in ("status", "status etl", "status plain", "status market/x"):
+            assert not secrets_in(told(client_of(host, BERT), request)), request
+            for who in (ANNA, 0):
+                assert secrets_in(told(client_of(host, who), request)) == ALL, request
+        assert secrets_in(told(client_of(host, CLEO), "status etl")) == ALL
+
+
+@needs_redis
+def test_hosts_that_differ(redis_server, hosts):  # noqa: F811
+    """What one host hides, the other does not show, whichever it is."""
+    a, b = fleet(redis_server, hosts, 2, FLEET.format(hidden=HIDDEN))
+    shows, hides = client_of(a, ANNA), client_of(b, ANNA)
+    a.config.write_text(a.config.read_text().replace(HIDDEN, "", 1))
+    assert client_of(a).request("reload") == "ok"
+    gets(shows, f"acquire etl {WORDS}")
+    gets(hides, f"acquire etl {WORDS}1")
+    assert secrets_in(told(client_of(a, BERT), "status etl").replace("theiridentity1", "")) == ALL
+    assert "theiridentity1" not in told(client_of(a, BERT), "status etl")
+    assert not secrets_in(told(client_of(b, BERT), "status etl"))
+    assert "theiridentity1" in told(client_of(a), "status etl")
