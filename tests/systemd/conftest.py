@@ -1,0 +1,157 @@
+"""One booted machine with the package installed, for all tests; each finds it as after the installation.
+
+BUILD is what witness.py starts its jobs from."""
+
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from machine import DEADLINE, PACKAGE, TOP, WORK, Machine
+
+BUILD = WORK
+OVER = os.environ.get("BERTH_OVER")
+
+CONFIGURATION = """\
+[lock ship]
+
+[semaphore fifty]
+limit = 50
+
+[semaphore load]
+limit = 8
+
+[semaphore brief]
+limit = 1
+max-hold = 1s
+kill-after = 1s
+"""
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow_first: runs before the others")
+
+
+def put_over(machine):
+    """What is under development, in place of what the package has."""
+    for program, place in (("berthd", "usr/sbin"), ("berth", "usr/bin"), ("berthctl", "usr/bin")):
+        shutil.copy(f"{OVER}/{program}", machine.root / place / program)
+    units = machine.root / "lib/systemd/system"
+    for name in ("berthd", "berthd@"):
+        for kind in ("service", "socket"):
+            with open(TOP / f"systemd/berthd.{kind}.in") as template, open(units / f"{name}.{kind}", "w") as unit:
+                subprocess.run(
+                    ["sh", TOP / "systemd/fill-in", f"{name}.{kind}", "/usr/sbin", "/usr/bin", "/etc", "/usr/share/doc/berth"],
+                    stdin=template, stdout=unit, check=True)
+    machine.systemctl("daemon-reload")
+    machine.systemctl("restart", "berthd.service")
+
+
+def install(machine, package=PACKAGE):
+    shutil.copy(package, machine.root / "package.deb")
+    machine.run("dpkg", "-i", "/package.deb")
+    if OVER:
+        put_over(machine)
+
+
+def add_users(machine):
+    for name, number in (("alice", 2001), ("bob", 2002)):
+        machine.run("useradd", "-m", "-u", number, "-U", name)
+
+
+@pytest.fixture(scope="session")
+def installed():
+    machine = Machine(WORK / "machine")
+    try:
+        machine.boot()
+        add_users(machine)
+        install(machine)
+        yield machine
+    finally:
+        machine.off()
+        shutil.rmtree(machine.root, ignore_errors=True)
+
+
+class Job:
+    """`berth run NAME -- …`, which runs until end()."""
+
+    def __init__(self, machine, name, *options, user=None):
+        self.machine = machine
+        self.process = machine.start(
+            "berth", "run", *options, name, "--", "sh", "-c", "echo $$ $BERTH_LEASE; read _", user=user)
+        self.pid = self.lease = None
+
+    def begins(self):
+        """Waits until it has its place; returns itself."""
+        pid, self.lease = read_line(self.process.stdout).split()
+        self.pid = int(pid)
+        return self
+
+    def wrapper(self):
+        status = self.machine.read(f"/proc/{self.pid}/status")
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:")))
+
+    def lives(self):
+        return self.machine.outside(f"/proc/{self.pid}/cmdline").exists()
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE)
+
+
+def read_line(stream):
+    end = time.monotonic() + DEADLINE
+    line = b""
+    while not line.endswith(b"\n"):
+        assert select.select([stream], [], [], max(end - time.monotonic(), 0))[0], f"nothing came; so far: {line!r}"
+        byte = os.read(stream.fileno(), 1)
+        assert byte, f"it has ended; so far: {line!r}"
+        line += byte
+    return line.decode()
+
+
+@pytest.fixture
+def machine(installed):
+    """With berthd running as after the installation, and some resources."""
+    machine = installed
+    machine.write("/etc/berth/conf.d/test.conf", CONFIGURATION)
+    machine.systemctl("start", "berthd.socket", "berthd.service")
+    machine.systemctl("reload", "berthd.service")
+    began = machine.cursor()
+    yield machine
+    for process in machine.started:
+        if process.poll() is None:
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+            process.wait(DEADLINE)
+    machine.started.clear()
+
+
+@pytest.fixture
+def drop_in(installed):
+    """drop_in(UNIT, TEXT): until the end of the test."""
+    written = []
+
+    def write(unit, text, name="test.conf"):
+        path = f"/run/systemd/system/{unit}.d/{name}"
+        installed.write(path, text)
+        written.append(path)
+        installed.systemctl("daemon-reload")
+
+    yield write
+    for path in written:
+        installed.outside(path).unlink()
+    if written:
+        installed.systemctl("daemon-reload")
+
+
+def status(machine, name):
+    """Of one resource, as JSON has it."""
+    import json
+    resources = json.loads(machine.run("berthctl", "status", "--json", name))["resources"]
+    return resources[0]
