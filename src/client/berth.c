@@ -33,7 +33,7 @@ static int print_help(void)
            "\n"
            "Runs a job under a lease of berthd, or takes a lease for somebody else. Each of them\n"
            "has a --help.\n"
-           "What is held and waited for: berthctl status.\n");
+           "What is held and waited for: berthctl status. More: man berth\n");
     return 0;
 }
 

@@ -89,8 +89,10 @@ static int print_help(void)
         "while nobody is connected for it.\n"
         "\n"
         "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
-        "or does not answer within 5 seconds; 77 not permitted; 78 no such resource or item, or\n"
-        "not possible.\n");
+        "or does not answer within 5 seconds; 75 somebody has ended the drain; 77 not permitted;\n"
+        "78 no such resource or item, or not possible.\n"
+        "\n"
+        "More: man berthctl\n");
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -33,7 +33,9 @@ static const char usage[] =
     "      --ready-fd N    write a line to descriptor N when clients can connect\n"
     "  -v, --verbose       log more\n"
     "  -h, --help\n"
-    "      --version\n";
+    "      --version\n"
+    "\n"
+    "More: man berthd, man berth.conf\n";
 
 enum { OPTION_CHECK = 256, OPTION_READY_FD, OPTION_VERSION };
 

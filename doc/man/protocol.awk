@@ -1,0 +1,174 @@
+# doc/protocol.md -> scdoc, in place of the line @PROTOCOL@ of the page that is named second, so that
+# the protocol is written down once. Knows the Markdown that is used there and no other: headings,
+# paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
+
+# ---- text ----
+
+function escaped(text)
+{
+    gsub(/[\\*_]/, "\\\\&", text)
+    return text
+}
+
+function plain(text)
+{
+    gsub(/`/, "", text)
+    return text
+}
+
+# One paragraph, item or cell. scdoc nests nothing: emphasis with code in it is left out, and
+# there is none inside of **strong**.
+function inline(text,    out, c, in_code, emphasis, i, n)
+{
+    n = length(text)
+    for (i = 1; i <= n; i++) {
+        c = substr(text, i, 1)
+        if (c == "`") {
+            in_code = !in_code
+            out = out "*"
+        } else if (in_code) {
+            out = out escaped(c)
+        } else if (substr(text, i, 2) == "**") {
+            out = out "*"
+            i++
+        } else if (c == "*" && emphasis != "") {
+            out = out (emphasis == "_" ? "_" : "")
+            emphasis = ""
+        } else if (c == "*" && match(substr(text, i), /^\*[^ *][^*]*\*/)) {
+            emphasis = index(substr(text, i, RLENGTH), "`") ? "none" : "_"
+            out = out (emphasis == "_" ? "_" : "")
+        } else if (c == "[" && match(substr(text, i), /^\[[^]]*\]\([^)]*\)/)) {
+            out = out escaped(substr(text, i + 1, index(substr(text, i), "]") - 2))
+            i += RLENGTH - 1
+        } else {
+            out = out escaped(c)
+        }
+    }
+    return out
+}
+
+# What begins a line must not be taken for a list, a table, a heading or a comment.
+function guarded(text)
+{
+    return text ~ /^[-.|:;#\]\[+ ]/ ? "\\" text : text
+}
+
+# ---- blocks ----
+
+# What was gathered: a paragraph or an item.
+function flush()
+{
+    if (gathered == "") {
+        return
+    }
+    print is_item ? "- " inline(gathered) : guarded(inline(gathered))
+    if (!is_item) {
+        print ""
+    }
+    gathered = ""
+}
+
+function end_list()
+{
+    flush()
+    if (is_item) {
+        print ""
+    }
+    is_item = 0
+}
+
+# Two columns are a list of terms, as in every manual; more are a table, whose longest one is filled.
+function end_table(    row, column, widest)
+{
+    for (row = 2; row <= n_rows && n_columns == 2; row++) {
+        print guarded(inline(cell[row, 1])) "\n\t" inline(cell[row, 2]) "\n"
+    }
+    widest = 1
+    for (column = 2; column <= n_columns; column++) {
+        widest = longest[column] > longest[widest] ? column : widest
+    }
+    for (row = 1; row <= n_rows && n_columns > 2; row++) {
+        for (column = 1; column <= n_columns; column++) {
+            print (column == 1 ? "|" : ":") (column == widest ? "<" : "[") " " \
+                inline(row == 1 ? "**" plain(cell[row, column]) "**" : cell[row, column])
+        }
+    }
+    if (n_rows > 0 && n_columns > 2) {
+        print ""
+    }
+    n_rows = 0
+}
+
+function take_row(line,    cells, i)
+{
+    sub(/^\| */, "", line)
+    sub(/ *\|$/, "", line)
+    if (line ~ /^-+ /) {
+        return
+    }
+    n_rows++
+    n_columns = split(line, cells, / \| /)
+    for (i = 1; i <= n_columns; i++) {
+        cell[n_rows, i] = cells[i]
+        if (n_rows == 1 || length(cells[i]) > longest[i]) {
+            longest[i] = length(cells[i])
+        }
+    }
+}
+
+function convert(line)
+{
+    if (line ~ /^```/) {
+        end_list()
+        print "```"
+        if (in_fence) {
+            print ""
+        }
+        in_fence = !in_fence
+    } else if (in_fence) {
+        gsub(/\\/, "\\\\&", line)
+        print line
+    } else if (line ~ /^\|/) {
+        end_list()
+        take_row(line)
+    } else if (line == "") {
+        end_table()
+        end_list()
+    } else if (line ~ /^# /) {
+        return # the page has a name of its own
+    } else if (line ~ /^## /) {
+        end_list()
+        print "# " toupper(substr(line, 4)) "\n"
+    } else if (line ~ /^### /) {
+        end_list()
+        print "## " escaped(substr(line, 5)) "\n"
+    } else if (line ~ /^\* /) {
+        flush()
+        is_item = 1
+        gathered = substr(line, 3)
+    } else {
+        sub(/^ +/, "", line)
+        gathered = gathered (gathered == "" ? "" : " ") line
+    }
+}
+
+# ---- the two files ----
+
+FNR == 1 {
+    n_files++
+}
+n_files == 1 {
+    protocol[++n_lines] = $0
+    next
+}
+$0 == "@PROTOCOL@" {
+    for (i = 1; i <= n_lines; i++) {
+        convert(protocol[i])
+    }
+    end_table()
+    end_list()
+    next
+}
+{
+    print
+}

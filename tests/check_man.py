@@ -1,0 +1,413 @@
+"""The manual pages have every subcommand, option, key, exit status, error code, variable, signal,
+file and journal field that the programs have, and no others; and they render without a complaint.
+
+What the programs have is taken from their tables (print_tables), from what they print as --help, and
+from the sources where there is no table. The pages are read as they are written, in scdoc; only
+berth-protocol(7), which is made from doc/protocol.md, is read as it is shown.
+
+usage: check_man.py SRCDIR BUILDDIR"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+srcdir, builddir = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berthd.8"]
+PROGRAMS = {"berth": "berth.1", "berthctl": "berthctl.1", "berthd": "berthd.8"}
+failures = []
+
+
+def require(condition, message):
+    if not condition:
+        failures.append(message)
+
+
+def require_same(what, page, program):
+    """Of two sets, or dicts: what only one of them has."""
+    for name in sorted(page.keys() | program.keys() if isinstance(page, dict) else page | program):
+        if isinstance(page, dict):
+            require(page.get(name) == program.get(name),
+                    f"{what}: {name}: the page has {page.get(name)}, not {program.get(name)}")
+        else:
+            require(name in page, f"{what}: {name} is missing")
+            require(name in program, f"{what}: there is no {name}")
+
+
+def found(what, values):
+    """Nothing found means that this check looks in the wrong place."""
+    require(values, f"{what}: the check finds none in the sources")
+    return values
+
+
+# ---- the pages, as written ----
+
+def plain(text):
+    """Without scdoc's marks; an underscore inside of a word is none."""
+    text = re.sub(r"\\(.)", lambda match: f"\0{ord(match[1])};", text)
+    text = text.replace("*", "")
+    text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", "", text)
+    return re.sub(r"\0(\d+);", lambda match: chr(int(match[1])), text)
+
+
+def escaped(text):
+    return re.sub(r"[\\*_]", r"\\\g<0>", text)
+
+
+source = {page: (srcdir / f"doc/man/{page}.scd").read_text() for page in PAGES}
+code = {path.relative_to(srcdir).as_posix(): path.read_text()
+        for path in (srcdir / "src").rglob("*") if path.suffix in (".c", ".h", ".def")}
+
+
+def section(page, title):
+    text = re.search(rf"^# {re.escape(title)}\n(.*?)(?=^# |\Z)", source[page], re.M | re.S)
+    require(text, f"{page}: no section {title}")
+    return text.group(1) if text else ""
+
+
+def entries(text):
+    """(term, description) of each: a line, and the indented ones below it."""
+    return re.findall(r"^([*_].*)\n((?:\t.*\n|\n(?=\t))+)", text, re.M)
+
+
+# ---- what the programs say ----
+
+def output(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    require(done.returncode == 0, f"{' '.join(command)}: {done.stderr}")
+    return done.stdout
+
+
+def help_of(program, *words):
+    return output(str(builddir / program), *words, "--help")
+
+
+tables = output(str(builddir / "tests/print_tables")).split("\nkeys\n")[0].splitlines()
+
+
+def rows(kind):
+    fields = [line.split("\t") for line in tables]
+    return found(kind, [row[1:] for row in fields if row[0] == kind])
+
+
+# ---- options ----
+
+def options_of_help(text):
+    """(letter, word): argument"""
+    return {(letter, word): argument for letter, word, argument in re.findall(
+        r"^  (?:(-\w), |    )(--[\w-]+)(?: (\S+))?(?:  |$)", text, re.M)}
+
+
+def options_of_page(page, title="OPTIONS"):
+    """(letter, word): (argument, those that take it)"""
+    options = {}
+    for term, _ in entries(section(page, title)):
+        parsed = re.fullmatch(r"(?:\*(-\w)\*, )?\*(--[\w-]+)\*(?: ([^ (]+))?(?: \((.*)\))?", term)
+        require(parsed, f"{page}: {title}: cannot be read: {term}")
+        if parsed:
+            letter, word, argument, takers = parsed.groups("")
+            options[letter, word] = plain(argument), set(takers.split(", ")) - {""}
+    return options
+
+
+def check_options_of_berth():
+    program = code["src/client/berth.c"]
+    subcommands = found("berth's subcommands", re.findall(r'^    \{"(\w+)", &grammar_', program, re.M))
+    taken = {}
+    for subcommand in subcommands:
+        for key, argument in options_of_help(help_of("berth", subcommand)).items():
+            longest = max(taken.get(key, ("", set()))[0], argument, key=len)
+            taken[key] = longest, taken.get(key, ("", set()))[1] | {subcommand}
+    alone = set(re.findall(r'strcmp\(word, "(--\w+)"\)', program))
+    taken |= {("", word): ("", set()) for word in alone - {word for _, word in taken}}
+    require_same("berth.1: OPTIONS", options_of_page("berth.1"), taken)
+    usage = set(re.findall(r"^  (berth .*)$", help_of("berth"), re.M))
+    synopsis = {line.replace("...]", "]...") for line in plain(section("berth.1", "SYNOPSIS")).splitlines() if line}
+    require_same("berth.1: SYNOPSIS", synopsis, usage)
+    described = set(re.findall(r"^## berth (\w+)$", section("berth.1", "DESCRIPTION"), re.M))
+    require_same("berth.1: DESCRIPTION", described, set(subcommands))
+
+
+def long_options(text):
+    """A getopt table of the source."""
+    return set(re.findall(r'^    \{"([a-z-]+)", (?:no|required)_argument', text, re.M))
+
+
+def check_options_of_berthctl():
+    text = help_of("berthctl")
+    usages, takers = {}, {}
+    for name, arguments in found("commands", re.findall(r"^  (\w+) +((?:[A-Z[-]\S* ?)*) +\S", text, re.M)):
+        usages[name] = arguments.strip()
+        for word in re.findall(r"--\w+", arguments):
+            takers.setdefault(word, set()).add(name)
+    page = {}
+    for term, _ in entries(section("berthctl.1", "COMMANDS")):
+        name, _, arguments = plain(term).partition(" ")
+        page[name] = arguments
+    require_same("berthctl.1: COMMANDS", page, usages)
+    options = options_of_page("berthctl.1")
+    words = {word[2:] for _, word in options}
+    require_same("berthctl.1: OPTIONS", words, long_options(code["src/client/ctl.c"]))
+    require_same("berthctl.1: who takes them", {word: by for (_, word), (_, by) in options.items() if by},
+                 takers)
+    by_help = options_of_help(text)
+    require_same("berthctl.1: OPTIONS",
+                 {key: argument for key, (argument, by) in options.items() if not by}, by_help)
+
+
+def check_options_of_berthd():
+    by_help = options_of_help(help_of("berthd"))
+    require_same("berthd --help", {word[2:] for _, word in by_help},
+                 long_options(code["src/daemon/main.c"]))
+    page = {key: argument for key, (argument, _) in options_of_page("berthd.8").items()}
+    require_same("berthd.8: OPTIONS", page, by_help)
+
+
+def check_options_elsewhere():
+    """Options that are named anywhere are somebody's."""
+    known = {program: {word for _, word in options_of_page(page)} for program, page in PROGRAMS.items()}
+    for page, text in source.items():
+        for word in re.findall(r"\*(--[a-z-]+)\*", text):
+            require(any(word in words for words in known.values()) or word == "--",
+                    f"{page}: there is no {word}")
+        typed = re.findall(r"\*([^*\n]+)\*", text) + "\n".join(text.split("```")[1::2]).splitlines()
+        for line in typed:
+            for program, words in re.findall(r"\b(berth|berthctl|berthd) ([^|&;]*)", line):
+                for word in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", words.split(" -- ")[0]):
+                    require(word in known[program], f"{page}: {program} has no {word}")
+
+
+# ---- keys ----
+
+def range_of(described, kind, most):
+    described = described.split(", such as ")[0] + (", or unbounded" if described.endswith("), or unbounded") else "")
+    if kind == "list" and not described.startswith("a URL"):
+        return f"at most {most} words, each {described.replace(', nor ', ', or ')}"
+    return described
+
+
+def check_keys():
+    page = {}
+    for title, text in re.findall(r"^## Keys of ([^\n]*)\n(.*?)(?=^#|\Z)", source["berth.conf.5"], re.M | re.S):
+        kinds = " ".join(re.findall(r"\[(\w+)\]", title))
+        for term, description in entries(text):
+            require((kinds, plain(term)) not in page, f"berth.conf.5: {term} is there twice")
+            page[kinds, plain(term)] = plain(description)
+    coded = {}
+    for word, kinds, initial, when, kind, most, described, text in rows("conf"):
+        coded[kinds.strip(), word] = text, (
+            f"Value: {range_of(described, kind, most)}; " +
+            ("required" if initial == "(required)" else f"default: {initial or 'none'}") +
+            f"; changed at {'reload' if when == 'reload' else 'the next start'}.")
+    require_same("berth.conf.5: keys", set(page), set(coded))
+    for key in page.keys() & coded.keys():
+        text, value = coded[key]
+        require(page[key].startswith(f"\t{text}"), f"berth.conf.5: {key}: does not begin with: {text}")
+        require(page[key].rstrip().endswith(f"\n\n\t{value}"), f"berth.conf.5: {key}: does not end with: {value}")
+
+
+def check_bounds():
+    """The table of berthd(8) has the keys' defaults."""
+    defaults = {row[0]: row[2] for row in rows("conf")}
+    table = re.findall(r"^\|\[ .*\n:< (max-.*)\n:\[ (.*)\n", section("berthd.8", "BOUNDS"), re.M)
+    require_same("berthd.8: BOUNDS", {key for key, _ in table},
+                 {key for key in defaults if re.match("max-(clients|waiters|leases|units|instances|requests)", key)})
+    for key, default in table:
+        require(defaults.get(key) == default, f"berthd.8: BOUNDS: {key}: default {defaults.get(key)}")
+
+
+# ---- rights ----
+
+# What the table of berthd(8) says of each right of the table of requests: an ordinary user, the
+# lease's owner, an admin of the resource, one of the daemon, root, the daemon's own user.
+RIGHTS = {
+    "anyone": ["yes", "yes", "yes", "yes", "yes", "yes"],
+    "use": ["yes (1)", "yes (1)", "yes (2)", "yes", "yes", "yes"],
+    "owner": ["no", "yes", "yes (3)", "yes", "yes", "yes"],
+    "admin": ["no", "no", "yes", "yes", "yes", "yes"],
+    "daemon admin": ["no", "no", "no", "yes", "yes", "yes"],
+}
+
+
+def check_rights():
+    coded = {word: right for word, right, _ in rows("command")}
+    coded["reclaim"] = "owner" # `use` is for what berthd does not know; whose it is, is looked at first
+    page = {}
+    for requests, cells in re.findall(r"^\|< (.*)\n((?::- .*\n)+)", section("berthd.8", "RIGHTS"), re.M):
+        for word in re.sub(r" \(\d\)", "", requests).split(", "):
+            page[word] = re.findall(r"^:- (.*)$", cells, re.M)
+    require_same("berthd.8: RIGHTS", page, {word: RIGHTS[right] for word, right in coded.items()})
+
+
+# ---- exit statuses and codes ----
+
+def statuses(page):
+    return {int(plain(term)): text for term, text in entries(section(page, "EXIT STATUS"))
+            if plain(term).isdigit()}
+
+
+def check_statuses():
+    berth = statuses("berth.1")
+    coded = found("berth's statuses", {int(number) for number in re.findall(
+        r"^    STATUS_\w+ = (\d+),", code["src/client/status.h"], re.M)})
+    require_same("berth.1: EXIT STATUS", set(berth), coded | {0})
+    for word, status, _ in rows("code"):
+        require(int(status) in coded, f"client/status.h: no {status}")
+        where = {number for number, text in berth.items() if f"*{word}*" in text}
+        require(where == {int(status)}, f"berth.1: EXIT STATUS: {word} is in {where}, not in {status}")
+    for subcommand in ("run", "acquire", "renew"):
+        text = help_of("berth", subcommand).split("exit status is")[-1]
+        for number in re.findall(r"\b\d+\b", text):
+            require(int(number) in berth, f"berth {subcommand} --help: {number} is not in berth.1")
+    text = help_of("berthctl").split("Exit status:")[-1].split("\n\n")[0]
+    require_same("berthctl.1: EXIT STATUS", set(statuses("berthctl.1")),
+                 {int(number) for number in re.findall(r"(?:^|; *\s)\s*(\d+) ", text)})
+    used = {getattr(os, name) for path, text in code.items() if path.startswith("src/daemon/")
+            for name in re.findall(r"\b(EX_[A-Z]+)\b", text)}
+    require_same("berthd.8: EXIT STATUS", set(statuses("berthd.8")), found("EX_", used) | {0})
+
+
+# ---- environment ----
+
+# What functions of libraries read.
+READ_BY_FUNCTION = {
+    "execvp": {"PATH"},
+    "setlocale": {"LC_ALL", "LC_CTYPE", "LANG"},
+    "sd_notify": {"NOTIFY_SOCKET"},
+    "sd_pid_notify": {"NOTIFY_SOCKET"},
+    "sd_watchdog_enabled": {"WATCHDOG_USEC", "WATCHDOG_PID"},
+    "sd_listen_fds": {"LISTEN_FDS", "LISTEN_PID"},
+    "sd_listen_fds_with_names": {"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"},
+}
+
+
+def variables_read(program):
+    """Those of getenv() and of directory_of_environment() whose name is in the program: the libraries are shared."""
+    binary = (builddir / program).read_bytes()
+    names = {name for text in code.values() for name in re.findall(
+        r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
+    names = {name for name in names if f"{name}\0".encode() in binary}
+    imported = set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
+    for function in imported & READ_BY_FUNCTION.keys():
+        names |= READ_BY_FUNCTION[function]
+    return names
+
+
+def variables_of_page(text):
+    return {name for term, _ in entries(text) for name in plain(term).split(", ")}
+
+
+def check_environment():
+    for program, page in PROGRAMS.items():
+        text = section(page, "ENVIRONMENT").split("These are set for")[0]
+        require_same(f"{page}: ENVIRONMENT", variables_of_page(text), found(program, variables_read(program)))
+    setter = code["src/client/environment.c"]
+    coded = {f"BERTH_{name}" for name in found("BERTH_", re.findall(r'"(?:%s)+([A-Z]+)=', setter) + [
+        name for pair in re.findall(r'pool \? "([A-Z]+)" : "([A-Z]+)"', setter) for name in pair])}
+    text = section("berth.1", "ENVIRONMENT").split("These are set for")[-1]
+    require_same("berth.1: ENVIRONMENT: set", variables_of_page(text), coded)
+    for name in coded - {"BERTH_LEASE", "BERTH_SOCKET"}:
+        require(f"_{name.replace('BERTH_', 'BERTH_1_')}_" in text, f"berth.1: no {name} for several")
+
+
+# ---- signals, files, the journal ----
+
+def signals(text):
+    return set(re.findall(r"\bSIG[A-Z0-9]{2,}\b", text))
+
+
+def check_signals():
+    require_same("berth.1: SIGNALS", signals(section("berth.1", "SIGNALS")),
+                 found("signals", signals(code["src/client/signals.c"])))
+    coded = signals(code["src/daemon/server.c"]) | signals(code["src/daemon/journal_map.c"])
+    require_same("berthd.8: SIGNALS", signals(section("berthd.8", "SIGNALS")),
+                 found("signals", coded) | {"SIGKILL", "SIGCONT"})
+
+
+def check_files():
+    text = "".join(code[path] for path in code if path.startswith("src/daemon/"))
+    socket = re.search(r'CONF_DEFAULT_SOCKET "(.*)"', code["src/conf/conf.h"]).group(1)
+    require(f'ENDPOINT_DEFAULT "{socket}"' in code["src/client/endpoint.h"], "endpoint.h: another socket")
+    beside = re.findall(r'path_at_runtime\([^;"]*"(\.\w+)"|/%s(\.lock)"', text)
+    state = re.findall(r'path_in_state_directory\([^;"]*"(\.\w+)"', text)
+    files = {socket + suffix for pair in found("runtime files", beside) for suffix in pair if suffix}
+    files |= {f"/var/lib/berth/{socket[1:].replace('/', '-')}{suffix}" for suffix in found("state", state)}
+    configuration = {"/etc/berth/berth.conf", "/etc/berth/redis.password"}
+    page = {plain(term) for term, _ in entries(section("berthd.8", "FILES"))}
+    require_same("berthd.8: FILES", page, files | {socket} | configuration)
+    for suffix in re.findall(r'path_beside\([^;"]*"(\.\w+)"', text):
+        require(f"_{state[0]}{suffix}_" in section("berthd.8", "FILES"), f"berthd.8: FILES: no {suffix}")
+
+
+def check_journal():
+    """Fields of the journal that berthd writes, and the words of BERTH_EVENT."""
+    fields = {name for path, text in code.items() if path.startswith("src/daemon/")
+              for name in re.findall(r'"(BERTH_[A-Z_]+)[="]', text)}
+    page = {plain(term) for term, _ in entries(section("berthd.8", "JOURNAL"))} if fields else set()
+    require_same("berthd.8: JOURNAL", page, fields)
+
+
+# ---- the pages, as shown ----
+
+def made(page):
+    """In a release they stand in the source."""
+    path = builddir / "doc/man" / page
+    return path if path.exists() else srcdir / "doc/man" / page
+
+
+def shown(page, width):
+    return subprocess.run(["groff", "-Kutf8", "-t", "-man", "-Tutf8", "-ww", "-P-cbou", f"-rLL={width}n", str(made(page))],
+                          capture_output=True, text=True, check=False)
+
+
+def check_rendering():
+    for page in PAGES:
+        for width in (80, 200):
+            done = shown(page, width)
+            require(done.returncode == 0 and not done.stderr, f"{page}: groff: {done.stderr}")
+        if shutil.which("man"):
+            done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(made(page))],
+                                  env=dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80"),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+            require(done.returncode == 0 and not done.stderr, f"{page}: man: {done.stderr}")
+        for name, number in re.findall(r"\*(berth[\w.-]*)\*\((\d)\)", source[page]):
+            require(f"{name}.{number}" in PAGES, f"{page}: there is no {name}({number})")
+
+
+def check_protocol():
+    """What is made from doc/protocol.md has all of it: check_docs.py says that this is complete."""
+    text = shown("berth-protocol.7", 200).stdout
+    words = " ".join(text.split())
+    for word, _, keys in rows("command"):
+        require(re.search(rf"^   {word}$", text, re.M), f"berth-protocol.7: no {word}")
+        for key in keys.split():
+            require(f"{key}=" in words, f"berth-protocol.7: no {key}=")
+    for word, status, meaning in rows("code"):
+        require(f" {word} {meaning} {status} " in f"{words} ", f"berth-protocol.7: code {word}")
+    for word, in rows("event"):
+        require(re.search(rf"^ +\* {word}\b", text, re.M), f"berth-protocol.7: no event {word}")
+    markdown = (srcdir / "doc/protocol.md").read_text()
+    for block in found("clients", re.findall(r"^```\w*\n(.*?)^```$", markdown, re.M | re.S)):
+        for line in block.splitlines():
+            require(line.strip() in text, f"berth-protocol.7: not as written: {line}")
+
+
+check_options_of_berth()
+check_options_of_berthctl()
+check_options_of_berthd()
+check_options_elsewhere()
+check_keys()
+check_bounds()
+check_rights()
+check_statuses()
+check_environment()
+check_signals()
+check_files()
+check_journal()
+check_rendering()
+check_protocol()
+for failure in failures:
+    print(f"check_man: {failure}", file=sys.stderr)
+sys.exit(bool(failures))
