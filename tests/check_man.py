@@ -358,8 +358,10 @@ def made(page):
 
 
 def shown(page, width):
-    return subprocess.run(["groff", "-Kutf8", "-t", "-man", "-Tutf8", "-ww", "-P-cbou", f"-rLL={width}n", str(made(page))],
-                          capture_output=True, text=True, check=False)
+    """On one page without end, or tbl complains of the ends of pages."""
+    return subprocess.run(["groff", "-Kutf8", "-t", "-man", "-Tutf8", "-ww", "-P-cbou", f"-rLL={width}n"],
+                          input=".pl 20000v\n" + made(page).read_text(), capture_output=True, text=True,
+                          check=False)
 
 
 def check_rendering():
