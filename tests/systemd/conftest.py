@@ -2,8 +2,8 @@
 
 BUILD is what witness.py starts its jobs from."""
 
+import json
 import os
-import pathlib
 import select
 import shutil
 import subprocess
@@ -22,18 +22,17 @@ CONFIGURATION = """\
 [semaphore fifty]
 limit = 50
 
-[semaphore load]
-limit = 8
+[semaphore crowd]
+limit = 6
 
-[semaphore brief]
+[lock brief-kill]
+kill-after = 250ms
+
+[semaphore brief-hold]
 limit = 1
-max-hold = 1s
-kill-after = 1s
+max-hold = 500ms
+kill-after = 250ms
 """
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow_first: runs before the others")
 
 
 def put_over(machine):
@@ -47,15 +46,14 @@ def put_over(machine):
                 subprocess.run(
                     ["sh", TOP / "systemd/fill-in", f"{name}.{kind}", "/usr/sbin", "/usr/bin", "/etc", "/usr/share/doc/berth"],
                     stdin=template, stdout=unit, check=True)
-    machine.systemctl("daemon-reload")
-    machine.systemctl("restart", "berthd.service")
 
 
 def install(machine, package=PACKAGE):
     shutil.copy(package, machine.root / "package.deb")
-    machine.run("dpkg", "-i", "/package.deb")
+    machine.run("dpkg", "--unpack", "/package.deb")
     if OVER:
         put_over(machine)
+    machine.run("dpkg", "--configure", "berth")
 
 
 def add_users(machine):
@@ -82,7 +80,7 @@ class Job:
     def __init__(self, machine, name, *options, user=None):
         self.machine = machine
         self.process = machine.start(
-            "berth", "run", *options, name, "--", "sh", "-c", "echo $$ $BERTH_LEASE; read _", user=user)
+            "berth", "run", *options, name, "--", "sh", "-c", "echo $$ $BERTH_LEASE; read _ || :", user=user)
         self.pid = self.lease = None
 
     def begins(self):
@@ -150,8 +148,22 @@ def drop_in(installed):
         installed.systemctl("daemon-reload")
 
 
+@pytest.fixture
+def main_file(machine):
+    """main_file(TEXT): as berth.conf, until the end of the test. The resources are there as well."""
+    path = "/etc/berth/berth.conf"
+    before = machine.read(path)
+    yield lambda text: machine.write(path, text + "include = conf.d\n")
+    machine.write(path, before)
+    machine.systemctl("restart", "berthd.service")
+
+
 def status(machine, name):
     """Of one resource, as JSON has it."""
-    import json
-    resources = json.loads(machine.run("berthctl", "status", "--json", name))["resources"]
-    return resources[0]
+    resource, = json.loads(machine.run("berthctl", "status", "--json", name))["resources"]
+    return resource
+
+
+def leases(machine, name):
+    """{lease: pid of its job} of those that hold it."""
+    return {holder["lease"]: holder["pid"] for holder in status(machine, name)["holders"]}

@@ -109,6 +109,9 @@ class Machine:
     def systemctl(self, *args):
         return self.run("systemctl", *args)
 
+    def kill(self, signal, pid):
+        self.run("sh", "-c", "kill -$0 $1", signal, pid)
+
     # ---- files ----
 
     def outside(self, path):
@@ -144,15 +147,18 @@ class Machine:
 
     def log(self):
         return subprocess.run(
-            self.command(["journalctl", "-q", "-n", "60", "--no-pager"]), env=ENVIRONMENT, text=True,
+            self.command(["journalctl", "-q", "-n", "25", "--no-pager"]), env=ENVIRONMENT, text=True,
             capture_output=True).stdout
 
-    def journal(self, *matches, after=None):
-        """Entries as dictionaries; those after a cursor."""
+    def journal(self, after, **fields):
+        """Entries after a cursor that have these fields, as dictionaries."""
         self.run("journalctl", "--sync")
-        cursor = [f"--after-cursor={after}"] if after else []
-        lines = self.run("journalctl", "-q", "-o", "json", *cursor, *matches).splitlines()
-        return [json.loads(line) for line in lines]
+        # journalctl's own matches would make it pass over one more entry than the cursor's.
+        lines = self.run("journalctl", "-q", "-o", "json", f"--after-cursor={after}").splitlines()
+        return [entry for entry in map(json.loads, lines) if fields.items() <= entry.items()]
+
+    def messages(self, after, **fields):
+        return [entry["MESSAGE"] for entry in self.journal(after, **fields)]
 
     def cursor(self):
         """Of the last entry that there is."""
@@ -160,20 +166,19 @@ class Machine:
         line, = self.run("journalctl", "-q", "-n", "1", "-o", "json").splitlines()
         return json.loads(line)["__CURSOR"]
 
-    def wait_for_entry(self, cursor, *matches, is_it=lambda entry: True):
-        """The first entry after the cursor."""
-        follow = self.start("journalctl", "-q", "-f", "-o", "json", f"--after-cursor={cursor}", *matches)
+    def wait_for_entry(self, after, **fields):
+        """The first such entry after a cursor."""
+        follow = self.start("journalctl", "-q", "-f", "-o", "json", f"--after-cursor={after}")
         try:
             end = time.monotonic() + DEADLINE
             buffer = b""
             while True:
                 assert select.select([follow.stdout], [], [], max(end - time.monotonic(), 0))[0], (
-                    f"no such entry in time: {matches}\n{self.log()}")
+                    f"no such entry in time: {fields}\n{self.log()}")
                 buffer += os.read(follow.stdout.fileno(), 65536)
                 *lines, buffer = buffer.split(b"\n")
-                for line in lines:
-                    entry = json.loads(line)
-                    if is_it(entry):
+                for entry in map(json.loads, lines):
+                    if fields.items() <= entry.items():
                         return entry
         finally:
             follow.kill()
