@@ -19,6 +19,7 @@
 
 enum {
     OUTPUT_LIMIT = 64 * 1024,
+    FEW_BYTES = 4096, /* that are read of who has to wait, in its turn */
     SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
 };
 
@@ -52,13 +53,12 @@ void conn_close(struct conn *conn)
     if (conn->is_dirty) {
         STAILQ_REMOVE(&server->dirty, conn, conn, dirty_link);
     }
-    if (conn->is_later) {
-        STAILQ_REMOVE(&server->later, conn, conn, later_link);
-    }
     parked_close(conn);
     conn->snapshot = snapshot_free(conn->snapshot);
     server->store->ops->client_deinit(server->store, &conn->client, clock_now());
     server_carry_out(server);
+    turns_end_work(&server->turns, conn->member.share, 0);
+    share_leave(&server->turns.shares, &conn->member, clock_now());
     close_pipe(conn);
 }
 
@@ -160,12 +160,16 @@ static void conn_send(struct conn *conn)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer);
 
-/* One buffer for all connections: lines are taken from it before the next read. */
+/* One buffer for all connections: lines are taken from it before the next read. None for who has to
+ * put off even reading. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
-    (void)handle, (void)suggested;
-    *buffer = uv_buf_init(shared, sizeof shared);
+    struct conn *conn = container_of((uv_pipe_t *)handle, struct conn, pipe);
+    bool may_read = turns_begin_work(&conn->server->turns, conn->member.share) || conn->has_turn;
+    (void)suggested;
+    size_t most = conn->has_turn ? FEW_BYTES : sizeof shared;
+    *buffer = uv_buf_init(shared, may_read ? (unsigned)most : 0);
 }
 
 static void conn_set_reading(struct conn *conn, bool reading)
@@ -184,17 +188,27 @@ static void conn_set_reading(struct conn *conn, bool reading)
 /* The others shall have their turn of the loop: it goes on in a later one. */
 static void conn_put_off(struct conn *conn)
 {
-    conn->is_later = true;
-    STAILQ_INSERT_TAIL(&conn->server->later, conn, later_link);
-    server_continue_later(conn->server);
+    turns_put_off(&conn->server->turns, conn);
     conn_set_reading(conn, false);
 }
 
 void conn_continue(struct conn *conn)
 {
-    conn->is_later = false;
-    STAILQ_REMOVE(&conn->server->later, conn, conn, later_link);
+    conn->has_turn = true;
     conn_mark_dirty(conn);
+}
+
+static bool conn_is_put_off(const struct conn *conn)
+{
+    return conn->member.is_queued;
+}
+
+/* What it would do next is up to its user's rate, but for one thing in its turn. */
+static bool conn_is_too_fast(struct conn *conn)
+{
+    bool has_turn = conn->has_turn;
+    conn->has_turn = false;
+    return !has_turn && turns_must_wait(&conn->server->turns, conn->member.share);
 }
 
 /* No line is carried out before the answer to the one before has been made. */
@@ -208,25 +222,28 @@ static void conn_take_lines(struct conn *conn)
 {
     char *line;
     size_t length;
+    struct turns *turns = &conn->server->turns;
     bool was_parked = conn->was_parked;
     conn->was_parked = false;
     for (unsigned n = 1;
-         !conn->closing && !conn_owes_answer(conn) && !conn->is_later && !conn_is_behind(conn);
+         !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
+         !conn_is_behind(conn);
          n++) {
         bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
-        if (has_had_share && server_turn_is_long(conn->server)) {
+        if ((has_had_share && turns_is_long(turns)) ||
+            (linebuf_pending(&conn->input) > 0 && conn_is_too_fast(conn))) {
             conn_put_off(conn);
             return;
         }
-        switch (linebuf_next(&conn->input, &line, &length)) {
-        case LINE_MORE:
+        enum line_result result = linebuf_next(&conn->input, &line, &length);
+        if (result == LINE_MORE) {
             return;
-        case LINE_OK:
+        }
+        turns_charge_request(turns, conn->member.share);
+        if (result == LINE_OK) {
             command_run(conn, line, length);
-            break;
-        case LINE_TOO_LONG:
+        } else {
             command_refuse_too_long(conn);
-            break;
         }
         server_carry_out(conn->server);
     }
@@ -235,7 +252,7 @@ static void conn_take_lines(struct conn *conn)
 /* Whether lines that have arrived still wait to be carried out. */
 static bool conn_has_lines_left(const struct conn *conn)
 {
-    return conn->snapshot || conn->is_later ||
+    return conn->snapshot || conn_is_put_off(conn) ||
         ((conn->parked || conn_is_behind(conn)) && linebuf_pending(&conn->input) > 0);
 }
 
@@ -257,6 +274,10 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
     struct conn *conn = container_of(stream, struct conn, pipe);
     struct server *server = conn->server;
+    if (n == UV_ENOBUFS) {
+        conn_put_off(conn); /* by on_alloc() */
+        return;
+    }
     if (n > 0) {
         if (!linebuf_feed(&conn->input, buffer->base, (size_t)n)) {
             conn_close(conn);
@@ -275,7 +296,9 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     } else if (n < 0) {
         conn_close(conn);
     }
+    conn->has_turn = false;
     server_end_turn(server);
+    turns_end_work(&server->turns, conn->member.share, n != 0 ? 1 : 0);
 }
 
 /* ---- both ---- */
@@ -328,13 +351,17 @@ void conn_flush(struct conn *conn)
         conn_close(conn);
         return;
     }
-    while (!conn->closing && conn->snapshot && !conn->is_later && !conn_is_behind(conn)) {
+    while (!conn->closing && conn->snapshot && !conn_is_put_off(conn) && !conn_is_behind(conn)) {
+        if (conn_is_too_fast(conn)) {
+            conn_put_off(conn);
+            break;
+        }
         if (!snapshot_continue(conn->snapshot, &conn->output, OUTPUT_LIMIT)) {
             conn->snapshot = snapshot_free(conn->snapshot);
         }
         conn_send(conn);
         bool has_more = conn->snapshot || linebuf_pending(&conn->input) > 0;
-        if (!conn->closing && has_more && server_turn_is_long(conn->server)) {
+        if (!conn->closing && has_more && turns_is_long(&conn->server->turns)) {
             conn_put_off(conn);
         }
     }
@@ -355,50 +382,84 @@ void conn_flush(struct conn *conn)
     conn_note_stall(conn);
 }
 
+/* Its leases end at once; what it has sent and is not carried out yet waits for its turn. */
+void conn_gone(struct conn *conn)
+{
+    char byte;
+    uv_os_fd_t fd;
+    struct store *store = conn->server->store;
+    if (conn->closing || !conn_is_put_off(conn)) {
+        return; /* it is read from, and that tells as well */
+    }
+    bool has_more = linebuf_pending(&conn->input) > 0 ||
+        (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&
+            recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
+    if (!has_more) {
+        conn_close(conn);
+        return;
+    }
+    store->ops->client_end_leases(store, &conn->client, clock_now());
+    server_carry_out(conn->server);
+}
+
 /* ---- accepting ---- */
 
-static void refuse(struct conn *conn, const char *why)
+static bool refuse(int fd, const char *why)
 {
     char line[128];
     int n = snprintf(line, sizeof line, "error %s %s\n", code_table[CODE_BUSY].word, why);
-    uv_buf_t buffer = uv_buf_init(line, (unsigned)n);
-    uv_try_write((uv_stream_t *)&conn->pipe, &buffer, 1); /* the close says it as well */
-    close_pipe(conn);
+    send(fd, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL); /* the close says it as well */
+    close(fd);
+    return false;
 }
 
-static bool identify(struct conn *conn, uid_t *uidp)
+static bool conn_open(struct conn *conn, int fd)
 {
-    uv_os_fd_t fd;
-    struct peer peer;
-    if (uv_fileno((uv_handle_t *)&conn->pipe, &fd) < 0 || !peer_read(fd, &peer)) {
+    struct server *server = conn->server;
+    uv_pipe_init(&server->loop, &conn->pipe, 0);
+    server->n_conns++;
+    LIST_INSERT_HEAD(&server->conns, conn, link);
+    if (uv_pipe_open(&conn->pipe, fd) < 0) {
+        close(fd);
+        conn_close(conn);
         return false;
     }
-    conn->pid = peer.pid;
-    *uidp = peer.uid;
+    if (turns_must_wait(&server->turns, conn->member.share)) {
+        conn_put_off(conn);
+    } else {
+        conn_set_reading(conn, true);
+    }
     return true;
 }
 
-void conn_accept(struct server *server, int fd)
+bool conn_accept(struct server *server, int fd)
 {
-    uid_t uid = 0;
+    struct peer peer;
+    struct shares *shares = &server->turns.shares;
+    if (!peer_read(fd, &peer)) {
+        close(fd);
+        return false;
+    }
+    if (server->n_conns + 1 + server->watches.n_pidfds > server->max_conns) {
+        log_provoked("more than %u connections: uid %u refused", server->max_conns, peer.uid);
+        return refuse(fd, "too%20many%20connections");
+    }
     struct conn *conn = memory_new(sizeof *conn);
     conn->server = server;
-    uv_pipe_init(&server->loop, &conn->pipe, 0);
-    server->n_conns++;
-    int error = uv_pipe_open(&conn->pipe, fd);
-    if (error < 0) {
-        close(fd);
+    conn->pid = peer.pid;
+    const char *why = NULL;
+    if (!share_join(shares, &conn->member, peer.uid, clock_now())) {
+        log_provoked("uid %u makes too many connections a second: refused", peer.uid);
+        why = "too%20many%20new%20connections%20of%20this%20user";
+    } else if (server->store->ops->client_init(server->store, &conn->client, peer.uid) !=
+        OUTCOME_OK) {
+        log_provoked("uid %u has too many connections: refused", peer.uid);
+        why = "too%20many%20connections%20of%20this%20user";
     }
-    if (error < 0 || !identify(conn, &uid)) {
-        close_pipe(conn);
-    } else if (server->n_conns + server->watches.n_pidfds > server->max_conns) {
-        log_provoked("more than %u connections: uid %u refused", server->max_conns, uid);
-        refuse(conn, "too%20many%20connections");
-    } else if (server->store->ops->client_init(server->store, &conn->client, uid) != OUTCOME_OK) {
-        log_provoked("uid %u has too many connections: refused", uid);
-        refuse(conn, "too%20many%20connections%20of%20this%20user");
-    } else {
-        LIST_INSERT_HEAD(&server->conns, conn, link);
-        conn_set_reading(conn, true);
+    if (why) {
+        share_leave(shares, &conn->member, clock_now());
+        free(conn);
+        return refuse(fd, why);
     }
+    return conn_open(conn, fd);
 }

@@ -4,6 +4,7 @@
 #define BERTH_DAEMON_CONN_H
 
 #include "core/client.h"
+#include "daemon/share.h"
 #include "wire/linebuf.h"
 #include "wire/textbuf.h"
 
@@ -25,7 +26,7 @@ struct conn {
     struct client client; /* pipe's peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
     STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
-    STAILQ_ENTRY(conn) later_link; /* in server->later */
+    struct share_member member; /* of its user's share; queued while it has put something off */
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
@@ -43,7 +44,8 @@ struct conn {
     bool input_ended; /* half-closed: close when everything is sent */
     bool closing;
     bool is_dirty;
-    bool is_later; /* it has had its share of this turn of the loop */
+    bool has_turn; /* what was put off may go on: one line, or one piece of a long answer */
+    bool is_watched; /* turns.c's: for going away while it is not read from */
     bool was_parked; /* and has had its answer, perhaps in this turn */
     bool wants_drained; /* sent "drain wait=1" */
 };
@@ -51,8 +53,8 @@ struct conn {
 LIST_HEAD(conn_list, conn);
 STAILQ_HEAD(conn_queue, conn);
 
-/* Takes over `fd`, just accepted: a connection, or refused and closed. */
-void conn_accept(struct server *server, int fd);
+/* Takes over `fd`, just accepted: a connection, or (false) refused and closed. */
+bool conn_accept(struct server *server, int fd);
 /* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
 void conn_close(struct conn *conn);
 
@@ -65,6 +67,8 @@ void conn_mark_dirty(struct conn *conn);
 void conn_flush(struct conn *conn);
 /* Goes on with what it put off, in a later turn of the loop. */
 void conn_continue(struct conn *conn);
+/* The peer has closed it. If it has put something off, its leases end now, not in its turn. */
+void conn_gone(struct conn *conn);
 /* Called about once a second while conn->stalled_since is set: closes it if it takes nothing. */
 void conn_check_stall(struct conn *conn, nanoseconds now);
 

@@ -29,9 +29,12 @@
 enum {
     BACKLOG = 4096,
     STALL_CHECK_MS = 1000,
-    LONG_TURN_MS = 4,
     ACCEPT_AGAIN_MS = 100,
+    REFUSE_AGAIN_MS = 1,
+    REFUSING_SHARE = 8,
 };
+
+#define REFUSING_BURST (NANOSECONDS_PER_SECOND / 50)
 
 /* ---- a turn ---- */
 
@@ -165,12 +168,6 @@ void server_end_turn(struct server *server)
     server_set_timer(server);
 }
 
-/* libuv takes its time when a turn begins, and when poll() returns. */
-bool server_turn_is_long(const struct server *server)
-{
-    return uv_hrtime() / 1000000 > uv_now(&server->loop) + LONG_TURN_MS;
-}
-
 /* ---- callbacks ---- */
 
 static void on_connection(uv_poll_t *poll, int status, int events);
@@ -185,6 +182,43 @@ static void on_accept_timer(uv_timer_t *timer)
     start_accepting(container_of(timer, struct server, accept_timer));
 }
 
+static void stop_accepting(struct server *server, unsigned for_ms)
+{
+    uv_poll_stop(&server->accepting);
+    uv_timer_start(&server->accept_timer, on_accept_timer, for_ms, 0);
+}
+
+/* Refusing takes little time, but whoever wants to be refused without end can always be: of any
+ * second, one part in REFUSING_SHARE goes into it. */
+static bool refuses_too_much(struct server *server, nanoseconds began)
+{
+    nanoseconds now = clock_now();
+    nanoseconds from = server->refused_until > now ? server->refused_until : now;
+    server->refused_until = from + (now - began) * REFUSING_SHARE;
+    return server->refused_until > now + REFUSING_BURST;
+}
+
+static bool accept_next(struct server *server)
+{
+    nanoseconds began = clock_now();
+    int fd = accept4(server->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+        bool is_enough = !conn_accept(server, fd) && refuses_too_much(server, began);
+        if (is_enough) {
+            stop_accepting(server, REFUSE_AGAIN_MS);
+        }
+        return !is_enough;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) {
+        return true;
+    }
+    if (errno != EAGAIN) {
+        log_provoked("cannot accept a connection: %s", strerror(errno));
+        stop_accepting(server, ACCEPT_AGAIN_MS);
+    }
+    return false;
+}
+
 /* Not by uv_listen(): its loop would keep us for as long as somebody connects without end, and for
  * ever when there are no descriptors. Those who are left over wait for the next turn. */
 static void on_accept_check(uv_check_t *check)
@@ -194,19 +228,9 @@ static void on_accept_check(uv_check_t *check)
     if (server->stopping) {
         return; /* a signal came in the same turn */
     }
-    do {
-        int fd = accept4(server->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            conn_accept(server, fd);
-        } else if (errno == EAGAIN) {
-            break;
-        } else if (errno != EINTR && errno != ECONNABORTED) {
-            log_provoked("cannot accept a connection: %s", strerror(errno));
-            uv_poll_stop(&server->accepting);
-            uv_timer_start(&server->accept_timer, on_accept_timer, ACCEPT_AGAIN_MS, 0);
-            break;
-        }
-    } while (!server_turn_is_long(server));
+    turns_begin_work(&server->turns, NULL);
+    while (accept_next(server) && !turns_is_long(&server->turns)) {
+    }
     server_end_turn(server);
 }
 
@@ -217,24 +241,6 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     struct server *server = container_of(poll, struct server, accepting);
     (void)status, (void)events;
     uv_check_start(&server->accept_check, on_accept_check);
-}
-
-static void on_later(uv_idle_t *idle)
-{
-    struct server *server = container_of(idle, struct server, later_idle);
-    uv_idle_stop(idle);
-    if (!STAILQ_EMPTY(&server->later)) {
-        conn_continue(STAILQ_FIRST(&server->later));
-    }
-    server_end_turn(server);
-    if (!STAILQ_EMPTY(&server->later)) {
-        server_continue_later(server);
-    }
-}
-
-void server_continue_later(struct server *server)
-{
-    uv_idle_start(&server->later_idle, on_later);
 }
 
 static void on_deadline(uv_poll_t *poll, int status, int events)
@@ -378,17 +384,15 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     };
     LIST_INIT(&server->conns);
     STAILQ_INIT(&server->dirty);
-    STAILQ_INIT(&server->later);
     LIST_INIT(&server->views);
     int error = server->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
-    if (error < 0) {
-        log_error("cannot start: %s", uv_strerror(error));
+    if (error < 0 || !turns_init(&server->turns, &server->loop, geteuid())) {
+        log_error("cannot start: %s", uv_strerror(error < 0 ? error : -errno));
         exit(EX_UNAVAILABLE);
     }
     uv_check_init(&server->loop, &server->accept_check);
     uv_timer_init(&server->loop, &server->accept_timer);
     uv_timer_init(&server->loop, &server->stall_timer);
-    uv_idle_init(&server->loop, &server->later_idle);
     for (size_t i = 0; i < N_SERVER_SIGNALS; i++) {
         uv_signal_init(&server->loop, &server->signals[i]);
     }
@@ -472,6 +476,7 @@ void server_deinit(struct server *server)
     int error = uv_loop_close(&server->loop);
     assert(error == 0);
     (void)error;
+    turns_deinit(&server->turns);
     close(server->deadline_fd);
     text_deinit(&server->record_line);
     server->conf = conf_free(server->conf);

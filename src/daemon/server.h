@@ -11,6 +11,7 @@
 #include "daemon/listener.h"
 #include "daemon/rights.h"
 #include "daemon/state.h"
+#include "daemon/turns.h"
 #include "daemon/watch.h"
 #include "store/store.h"
 #include "wire/protocol.h"
@@ -24,12 +25,12 @@ struct fleet;
 
 struct server {
     uv_loop_t loop;
+    struct turns turns; /* what was put off to later ones */
     uv_poll_t accepting; /* of listener.fd */
     uv_timer_t accept_timer; /* runs when nobody can be accepted for the moment */
     uv_check_t accept_check; /* accepts, at the end of a turn */
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_timer_t stall_timer; /* runs while somebody does not read */
-    uv_idle_t later_idle; /* runs while something was put off to a later turn of the loop */
     uv_signal_t signals[N_SERVER_SIGNALS];
     struct listener listener;
     struct conf *conf;
@@ -50,8 +51,8 @@ struct server {
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
     struct view_batches views; /* fleet_views.c's */
-    struct conn_queue later; /* have had their share of a turn, and have more to do */
     uint32_t n_conns, max_conns; /* those that are closing do not count */
+    nanoseconds refused_until; /* accept_check's: what refusing has cost is paid for until then */
     nanoseconds started_at;
     nanoseconds armed_for; /* what deadline_fd is set to */
     int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
@@ -75,10 +76,5 @@ void server_end_turn(struct server *server);
 
 /* For conn.c. */
 void server_watch_stalls(struct server *server);
-/* Whether this turn of the loop has lasted so long that who has had a share of it should put off
- * the rest. */
-bool server_turn_is_long(const struct server *server);
-/* Something is in server->later: it goes on, one thing of one connection in each turn. */
-void server_continue_later(struct server *server);
 
 #endif

@@ -48,6 +48,7 @@ void settings_use(struct server *server, struct conf *conf)
     server->conf = conf;
     server->max_conns = most_connections(conf);
     server->admins = admins_of(conf);
+    turns_set_rate(&server->turns, conf->max_requests_per_second);
 }
 
 /* Of one whose client is away it is seen when that comes back: command_acquire.c. */
