@@ -1,6 +1,7 @@
 #include "client/assignments.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* ---- for shells ---- */
@@ -71,6 +72,21 @@ static size_t utf8_length(const char *text)
     return 0;
 }
 
+/* As UTF-16 has it; `n` is its length, 2 to 4. */
+static void print_character(FILE *out, const char *text, size_t n)
+{
+    uint32_t character = (unsigned char)text[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        character = character << 6 | ((unsigned char)text[i] & 0x3fu);
+    }
+    if (character >= 0x10000) {
+        fprintf(out, "\\u%04x", 0xd800 + ((character - 0x10000) >> 10));
+        character = 0xdc00 + (character & 0x3ff);
+    }
+    fprintf(out, "\\u%04x", character);
+}
+
+/* Printable ASCII, whatever the text is. */
 static void print_string(FILE *out, const char *text, size_t length)
 {
     const char *end = text + length;
@@ -78,7 +94,7 @@ static void print_string(FILE *out, const char *text, size_t length)
     while (text < end) {
         size_t n = utf8_length(text);
         if (n > 0) {
-            fwrite(text, 1, n, out);
+            print_character(out, text, n);
             text += n;
             continue;
         }

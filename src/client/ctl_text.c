@@ -48,20 +48,28 @@ static size_t utf8_decode(const char *bytes, uint32_t *characterp)
     return more + 1;
 }
 
-/* Printable for the C library, but unseen, or able to make the text around them read differently:
- * soft hyphens, joiners, marks and overrides of direction, separators of lines, tags. */
+/* Printable for the C library, but unseen (Unicode's Default_Ignorable_Code_Point), or able to make
+ * the text around them read differently: overrides of direction, separators of lines. */
 static const struct {
     uint32_t first, last;
 } deceptive[] = {
     {0xad, 0xad},
+    {0x34f, 0x34f},
     {0x61c, 0x61c},
-    {0x180e, 0x180e},
+    {0x115f, 0x1160},
+    {0x17b4, 0x17b5},
+    {0x180b, 0x180f},
     {0x200b, 0x200f},
     {0x2028, 0x202e},
     {0x2060, 0x206f},
+    {0x3164, 0x3164},
+    {0xfe00, 0xfe0f},
     {0xfeff, 0xfeff},
-    {0xfff9, 0xfffb},
-    {0xe0000, 0xe007f},
+    {0xffa0, 0xffa0},
+    {0xfff0, 0xfffb},
+    {0x1bca0, 0x1bca3},
+    {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
 };
 
 static bool is_printable(uint32_t character)

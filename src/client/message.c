@@ -4,27 +4,45 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { MESSAGE_BYTES = 4096 };
 
+static bool is_shown(char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
+/* Bytes outside printable ASCII as \xNN, as berth knows no locale. Returns the length; there is room
+ * for a newline behind it. */
+static size_t escape(char line[MESSAGE_BYTES], size_t n, const char *text)
+{
+    enum { ESCAPED = 4 };
+    for (; *text && n + ESCAPED + 1 < MESSAGE_BYTES; text++) {
+        if (is_shown(*text)) {
+            line[n++] = *text;
+        } else {
+            n += (size_t)snprintf(line + n, ESCAPED + 1, "\\x%02x", (unsigned char)*text);
+        }
+    }
+    return n;
+}
+
 void message(const char *format, ...)
 {
     int saved_errno = errno;
     static const char prefix[] = "berth: ";
-    char line[MESSAGE_BYTES];
+    char text[MESSAGE_BYTES], line[MESSAGE_BYTES];
     memcpy(line, prefix, sizeof prefix);
-    size_t n = sizeof prefix - 1;
 
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(line + n, sizeof line - n - 1, format, arguments);
+    int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length > 0) {
-        n += strlen(line + n);
-    }
+    size_t n = escape(line, sizeof prefix - 1, length > 0 ? text : "");
     line[n++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, n);
     (void)written; /* there is nowhere else to complain */
@@ -38,7 +56,7 @@ char *message_clean(char *text)
         return empty;
     }
     for (char *c = text; *c; c++) {
-        if (*c < ' ' || *c > '~') {
+        if (!is_shown(*c)) {
             *c = '?';
         }
     }

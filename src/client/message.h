@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* "berth: ...\n" in one write, so that lines of parallel jobs do not mix. Keeps errno. */
+/* "berth: ...\n" in one write, so that lines of parallel jobs do not mix. Whatever is in it (paths,
+ * arguments), it is one line of printable ASCII. Keeps errno. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Makes a value that came over the wire fit to be shown: decodes it in place and replaces what

@@ -72,11 +72,27 @@ static bool take_option(
     return !wrong;
 }
 
+/* It may be pasted into a shell. */
+static void append_quoted(char *out, size_t size, const char *word)
+{
+    append(out, size, "'");
+    for (size_t n; *word; word += n + (word[n] == '\'')) {
+        n = strcspn(word, "'");
+        append(out, size, "%.*s%s", (int)n, word, word[n] == '\'' ? "'\\''" : "");
+    }
+    append(out, size, "'");
+}
+
 static void append_words(char *out, size_t size, char **words, int n)
 {
     for (int i = 0; i < n; i++) {
-        append(out, size,
-            strpbrk(words[i], " \t\n'\"\\$&;|<>*?()`") || !*words[i] ? " '%s'" : " %s", words[i]);
+        bool is_plain = words[i][0] != '\0' && !strpbrk(words[i], " \t\n'\"\\$&;|<>*?()`~#!{}[]");
+        append(out, size, " ");
+        if (is_plain) {
+            append(out, size, "%s", words[i]);
+        } else {
+            append_quoted(out, size, words[i]);
+        }
     }
 }
 

@@ -58,6 +58,8 @@ static const struct pair harmless[] = {
     {"\xe2\x80\xae", "\\xe2\\x80\\xae"}, /* right-to-left override */
     {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"}, /* line separator */
     {"\xe2\x80\x8b", "\\xe2\\x80\\x8b"}, /* zero-width space */
+    {"\xe3\x85\xa4", "\\xe3\\x85\\xa4"}, /* a letter that is not seen */
+    {"0\xef\xb8\x8e", "0\\xef\\xb8\\x8e"}, /* variation selector */
 };
 
 Test(text, escape_in_utf8)

@@ -1,0 +1,57 @@
+"""What strangers may write, and what may be printed of it."""
+
+import re
+import urllib.parse
+
+MARK = "Qq"  # in each of them, so that a test sees that it was shown at all
+
+NASTY = {
+    "title": b"\x1b]0;x\x07",
+    "colour": b"\x1b[31m\x1b[2J",
+    "newline": b"\nberth: granted\n<0>kernel",
+    "carriage return": b"\rroot\r\n",
+    "tab and backspace": b"\t\b\b\v\f\0"[:-1],
+    "delete": b"\x7f\x7f",
+    "C1 as a byte": b"\x9b31m\x9d0;x\x9c",
+    "C1 in UTF-8": "\u009b31m\u0085\u009d".encode(),
+    "direction": "\u202egpj\u202c\u2066\u2069\u200f\u061c".encode(),
+    "unseen": "\u200b\u00ad\ufeff\u2060\u3164\ufe0f\U000e0041".encode(),
+    "lines of Unicode": "\u2028\u2029".encode(),
+    "no UTF-8": b"\xff\xfe\xc0\xaf\xe2\x82",
+    "surrogate": b"\xed\xa0\x80\xed\xbf\xbf",
+    "beyond Unicode": b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80",
+    "formats": b"%s%n%1000000d%%%x",
+    "encoded": b"%1b[2J%0a%C2%9B",
+    "quotes": b"'\"`\\'\\\"",
+    "shell": b"$(touch pwned);`touch pwned`;${IFS}|&touch pwned&",
+    "escapes": rb"\x1b\033\u001b\\",
+    "keys": b" pid=1 uid=0 reason=x",
+}
+
+
+def texts(most):
+    """name: bytes, with the mark in it; the last is as long as may be, and grows by escaping."""
+    made = {name: MARK.encode() + nasty + b"z" for name, nasty in NASTY.items()}
+    made = {name: text for name, text in made.items() if len(text) <= most}
+    made["longest"] = MARK.encode() + b"\x1b" * (most - len(MARK))
+    return made
+
+
+def encoded(text):
+    """As the protocol has it."""
+    return urllib.parse.quote_from_bytes(text, safe="")
+
+
+UNSEEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+                    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]")
+
+
+def require_harmless(output, unicode=False, lines=None):
+    """Nothing but lines of what can be seen; of ASCII, if it is not `unicode`."""
+    text = output.decode("utf-8") if isinstance(output, bytes) else output
+    assert text == "" or text.endswith("\n"), text[-100:]
+    for line in text.split("\n"):
+        assert line.isprintable(), repr(line)
+        assert line.isascii() if not unicode else not UNSEEN.search(line), repr(line)
+    assert lines is None or len(text.splitlines()) == lines, text
+    return text

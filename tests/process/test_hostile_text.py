@@ -1,0 +1,443 @@
+"""What strangers write is printed so that it does nothing: what a client says of itself, what a server
+answers, paths, arguments, files. Each test drives the real programs with all of hostile.NASTY."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from conftest import read_line
+from daemon_help import connect_as, held, needs_root, waits
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets
+from hostile import MARK, NASTY, encoded, require_harmless, texts
+
+PROGRAM, HOLDER, REASON = texts(64), texts(128), texts(256)
+ALL = list(REASON)
+LOCALES = ["C", "C.UTF-8"]
+
+
+def number(name):
+    return ALL.index(name)
+
+
+def words_of(name):
+    """What a client says of itself."""
+    said = {"program": PROGRAM.get(name), "holder": HOLDER.get(name), "reason": REASON.get(name)}
+    return " ".join(f"{key}={encoded(text)}" for key, text in said.items() if text)
+
+
+def config(section):
+    return "\n".join(section.format(i) for i in range(len(ALL)))
+
+
+def everything_held(daemon, section="[lock r{}]\n"):
+    """Resource r<i> is held by somebody who says ALL[i] of himself."""
+    client = daemon.client()
+    for i, name in enumerate(ALL):
+        held(client, f"acquire r{i} {words_of(name)}")
+    return client
+
+
+def start_all(program, *before, after=(), **options):
+    return [program.start(*before, f"r{i}", *after, **options) for i in range(len(ALL))]
+
+
+def said_by(processes, status):
+    """On stderr, of each to its end."""
+    for process in processes:
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == status and out == b"", (process.args, err)
+        yield err
+
+
+# ---- what clients say of themselves
+
+
+def test_status_lines(berthd):
+    daemon = berthd(config("[lock r{}]"))
+    everything_held(daemon)
+    other = daemon.client()
+    waits(other, f"acquire r0 {words_of('newline')}2")
+    for line in other.lines("status"):
+        assert len(line) < 4096 and "  " not in line
+        require_harmless(line + "\n")
+
+
+def test_who_waits_is_told_who_holds(berthd, berth):
+    daemon = berthd(config("[lock r{}]"))
+    client = everything_held(daemon)
+    processes = start_all(berth, "run", after=["--", "true"])
+    for name, process in zip(ALL, processes):
+        said = require_harmless(read_line(process.stderr) + "\n", lines=1)
+        assert said.startswith("berth: waiting for r") and MARK in said, name
+    client.close()
+    for process in processes:
+        assert process.wait(30) == 0
+
+
+def test_who_does_not_wait_is_told_who_holds(berthd, berth):
+    daemon = berthd(config("[lock r{}]"))
+    everything_held(daemon)
+    processes = start_all(berth, "run", "-n", after=["--", "true"])
+    for err in said_by(processes, 75):
+        assert MARK in require_harmless(err, lines=1)
+
+
+def test_identities_and_reasons_of_one_s_own(berthd, berth):
+    """Arguments may come from strangers as well: what is refused is said of them."""
+    daemon = berthd(config("[lock r{}]"))
+    processes = []
+    for i, name in enumerate(ALL):
+        identity = HOLDER.get(name, b"x")
+        held(daemon.client(), f"acquire r{i} holder={encoded(identity)}")
+        processes.append(berth.start("run", "-n", "--holder", identity, f"r{i}", "--", "true"))
+    for err in said_by(processes, 75):
+        assert "has it already" in require_harmless(err, lines=1)
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_the_operator_s_table_and_json(berthd, berthctl, locale):
+    daemon = berthd(config("[semaphore r{}]\nlimit = 2"))
+    client = everything_held(daemon)
+    for i, name in enumerate(ALL):
+        text = encoded(REASON[name])
+        assert client.request(f"reserve r{i} 1 reason={text}") == "ok"
+        assert client.request(f"pause r{i} reason={text}") == "ok"
+    env = {"LC_ALL": locale}
+    shown = require_harmless(berthctl("status", env=env).stdout, unicode=locale != "C")
+    assert shown.count("paused: " + MARK) == len(ALL)
+    assert shown.count(f"({MARK}") == len(ALL)  # reserved
+    told = berthctl("status", "--json", env=env).stdout
+    resources = json.loads(require_harmless(told, lines=1))["resources"]
+    for name, resource in zip(ALL, resources):
+        (holder,) = resource["holders"]
+        (item,) = resource["items"]
+        for text, said in ((holder["reason"], REASON), (holder["holder"], HOLDER),
+                           (holder["program"], PROGRAM), (resource["pause_reason"], REASON),
+                           (item["reason"], REASON)):
+            assert text == (shown_in_json(said[name]) if name in said else None), name
+
+
+def shown_in_json(text):
+    """Bytes that are no UTF-8 as \\xNN: all else is there again."""
+    return text.decode("utf-8", "backslashreplace")
+
+
+def test_a_paused_resource(berthd, berth):
+    daemon = berthd(config("[lock r{}]"))
+    root = daemon.client()
+    for i, name in enumerate(ALL):
+        assert root.request(f"pause r{i} reason={encoded(REASON[name])}") == "ok"
+    for err in said_by(start_all(berth, "run", "-n", after=["--", "true"]), 75):
+        assert MARK in require_harmless(err, lines=1)
+
+
+def test_the_daemon_s_log(berthd):
+    """Whatever requests, names and arguments are, a line of the log is one."""
+    daemon = berthd(config("[lock r{}]"), "-v")
+    root = daemon.client()
+    for i, name in enumerate(ALL):
+        text = encoded(REASON[name])
+        client = daemon.client()
+        client.request(f"hello program={encoded(PROGRAM.get(name, b'x'))}")
+        lease = held(client, f"acquire r{i} {words_of(name)}")
+        for line in (f"pause {text}", f"limit r{i} {text}", f"reserve r{i} {text} reason={text}",
+                     f"pause r{i} reason={text}", f"reserve r{i} 0 reason={text}", f"revoke {text}",
+                     f"drop {text}/1", f"{text} r0", f"release r{i} item={text}"):
+            root.request(line)
+        root.send(REASON[name] + b"\n")
+        root.request("ping")
+        while root.line() != "ok":
+            pass
+        root.request(f"drop {lease}")
+    root.close()
+    daemon.stop()
+    log = require_harmless(daemon.log.read_bytes())
+    assert "drop " in log and all(line.startswith("berthd: ") for line in log.splitlines())
+
+
+# ---- what a server answers
+
+
+ERRORS = [f"error {code} {{}}" for code in ("unknown", "down", "busy", "nonsense")]
+
+
+@pytest.mark.parametrize("answer", ERRORS + ["waiting 1 position=1\n* denied 1 unknown {}"])
+def test_berth_of_a_hostile_server(berth, fake, answer):
+    for name in ALL:
+        process = berth.start("run", "-v", "r", "--", "true")
+        peer, _ = fake.asked()
+        peer.send(answer.format(encoded(REASON[name])) + "\n")
+        (err,) = said_by([process], 78 if "unknown" in answer else 69)
+        assert MARK in require_harmless(err)
+
+
+@pytest.mark.parametrize("command", [["release", "1"], ["renew", "1"], ["acquire", "--ttl", "1", "r"]])
+def test_the_other_commands_of_berth(berth, fake, command):
+    for name in ALL:
+        process = berth.start(*command)
+        peer, _ = fake.asked()
+        peer.send(f"error unknown {encoded(REASON[name])}\n")
+        (err,) = said_by([process], 78)
+        assert MARK in require_harmless(err, lines=1)
+
+
+def test_a_hostile_server_while_one_waits(berth, fake):
+    """Of a hostile server even names, places, databases and hosts are."""
+    waiting = []
+    for name in ALL:
+        text = encoded(PROGRAM.get(name, b"Qq"))
+        process = berth.start("run", "-v", "r", "--", "true")
+        waiting.append((process, fake.queue(f"waiting 1 position={text}"), text))
+    for process, peer, text in waiting:
+        assert peer.line().startswith("status")  # after a second
+        peer.send(f"ok held={text} draining={text}\ndatabase {text} state={text} grace=1\n"
+                  f"resource {text} kind={text} database={text} limit=1 in_use=1 waiting=1\n"
+                  f"holder {text} pid=1 uid=1 age=1 holder={text} program={text} host={text}\n"
+                  f"waiter 1 position=1\nend\n")
+        said = [require_harmless(read_line(process.stderr) + "\n", lines=1) for _ in range(2)]
+        assert any(f"waiting for {MARK}" in line for line in said), said
+        peer.send(f"* revoked 1 {text} {text}\n* lost 1 {text} {text}\n* denied 1 {text} {text}\n")
+        (err,) = said_by([process], 69)
+        assert MARK in require_harmless(err)
+
+
+def test_a_hostile_server_takes_the_lease(berth, fake):
+    for name in ALL:
+        text = encoded(REASON[name])
+        process = berth.start("run", "-v", "r", "--", "sleep", "100", stdin=-1)
+        peer = fake.grant()
+        peer.send(f"* revoked 1 revoked {text}\n")
+        err = process.stderr.read()
+        assert process.wait(30) == 124
+        assert MARK in require_harmless(err)
+
+
+COMMANDS = [["status"], ["status", "--json"], ["version"], ["ping"], ["reload"], ["drain", "--wait"],
+            ["pause", "r"], ["revoke", "1"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_berthctl_of_a_hostile_server(berthctl, fake, command):
+    for name in ALL:
+        text = encoded(REASON[name])
+        for answer in (f"error config {text}", f"error {text} {text}", f"error {text}", f"{text}"):
+            process = berthctl.start(*command, env={"LC_ALL": "C.UTF-8"})
+            peer, _ = fake.asked()
+            peer.send(f"* {text}\n{answer}\n")
+            out, err = process.communicate(timeout=30)
+            assert process.returncode in (69, 78) and out == b"", err
+            require_harmless(err, unicode=True)
+            assert MARK in err.decode() or answer == text
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+@pytest.mark.parametrize("command", COMMANDS[:2], ids=" ".join)
+def test_berthctl_shows_what_a_hostile_server_says(berthctl, fake, command, locale):
+    for name in ALL:
+        text = encoded(PROGRAM.get(name, b"Qq"))
+        process = berthctl.start(*command, env={"LC_ALL": locale})
+        peer, _ = fake.asked()
+        peer.send(
+            f"ok draining=1 held=1 waiting=1\n"
+            f"database {text} state={text} why={text} server={text} version={text} warning={text}\n"
+            f"resource {text} kind=pool scope={text} database={text} database_state={text} limit=1"
+            f" paused=1 reason={text} changed={text} template={text} items={text} reserved={text}"
+            f" draining={text} reserve={text},{text}\n"
+            f"holder {text} units={text} bound={text} stopping={text} host={text} holder={text}"
+            f" reason={text} program={text}\n"
+            f"waiter {text} blocked={text} host={text} holder={text} reason={text} program={text}\n"
+            f"{text} {text}\nend\n")
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0 and err == b"", err
+        shown = require_harmless(out, unicode=locale != "C" and "--json" not in command)
+        assert shown.count(MARK) > 20
+        if "--json" in command:
+            json.loads(shown)
+
+
+def test_berthctl_version_of_a_hostile_server(berthctl, fake):
+    for name in ALL:
+        process = berthctl.start("version", env={"LC_ALL": "C.UTF-8"})
+        peer, _ = fake.asked()
+        peer.send(f"ok version={encoded(REASON[name])} proto=1 pid=1 uptime=1\n")
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0 and err == b""
+        assert MARK in require_harmless(out, unicode=True, lines=2)
+
+
+# ---- paths and arguments
+
+
+PATHS = {name: text.replace(b"/", b"") for name, text in texts(60).items()}
+
+
+@pytest.mark.parametrize("program", ["berth", "berthctl"])
+def test_a_socket_s_path(berth, berthctl, program):
+    """Nobody is there; somebody is who speaks nonsense: both are told with the path."""
+    for name, path in PATHS.items():
+        started = {"berth": berth, "berthctl": berthctl}[program].start(
+            *{"berth": ["run", "r", "--", "true"], "berthctl": ["ping"]}[program],
+            env={"BERTH_SOCKET": os.fsdecode(path), "LC_ALL": "C.UTF-8"})
+        (err,) = said_by([started], 69)
+        assert MARK in require_harmless(err, unicode=program == "berthctl", lines=1), name
+
+
+def test_arguments(berth, berthctl):
+    for name, text in REASON.items():
+        for words in (["run", text, "--", "true"], ["run", "r", text], ["run", "--" + os.fsdecode(text)],
+                      ["run", "-w", text, "r", "--", "x"], [text], ["release", text], ["run", b"-" + text],
+                      ["acquire", "--pid", text, "r"], ["run", "--export", text, "r", "--", "x"]):
+            (err,) = said_by([berth.start(*words)], 64)
+            require_harmless(err, lines=1)
+        for words in ([text], ["status", b"-" + text], ["pause", "r", b"--" + text]):
+            (err,) = said_by([berthctl.start(*words, env={"LC_ALL": "C.UTF-8"})], 64)
+            require_harmless(err, unicode=True, lines=1)
+
+
+def test_what_is_suggested_may_be_pasted(berth, directory):
+    """`did you mean` quotes for a shell."""
+    for name, text in texts(60).items():
+        if text.isascii() and os.fsdecode(text).isprintable():
+            (err,) = said_by([berth.start("run", "r", "printf", "%s", text)], 64)
+            suggested = err.decode().split("did you mean `", 1)[1][:-len("`?\n")]
+            words = suggested.replace("berth run r -- ", "", 1)
+            shown = subprocess.run(
+                ["sh", "-c", words], cwd=directory, capture_output=True, check=True)
+            assert shown.stdout == text, name
+    assert not (directory / "pwned").exists()
+
+
+def test_a_command_that_is_not_there(berthd, berth):
+    berthd("[lock r]\n")
+    for name, text in texts(60).items():
+        (err,) = said_by([berth.start("run", "r", "--", text)], 127)
+        assert MARK in require_harmless(err, lines=1)
+
+
+# ---- what a shell is told to evaluate
+
+
+def test_assignments_for_a_shell(berthd, berth, directory):
+    """The path of the socket is the only value that may be anything."""
+    daemon = berthd("[pool p]\nitems = a\n[semaphore s]\nlimit = 99\n")
+    for name, path in PATHS.items():
+        place = os.fsencode(directory) + b"/" + path
+        os.symlink(os.fsencode(daemon.socket), place)
+        env = {"BERTH_SOCKET": os.fsdecode(place)}
+        out = berth.start("acquire", "--ttl", "1h", "s", env=env).communicate(timeout=30)[0]
+        shown = subprocess.run(["sh", "-c", 'eval "$1"; printf %s "$BERTH_SOCKET"', "sh", out],
+                               cwd=directory, capture_output=True, check=True)
+        assert (shown.stdout, shown.stderr) == (place, b""), name
+        told = berth.start("acquire", "--json", "--ttl", "1h", "s", env=env).communicate(timeout=30)[0]
+        require_harmless(told, lines=1)
+        assert json.loads(told)["socket"] == place.decode("utf-8", "replace") or name in (
+            "C1 as a byte", "no UTF-8", "surrogate", "beyond Unicode")
+    assert not (directory / "pwned").exists()
+
+
+# ---- files
+
+
+LINES = ["{}", "[{}]", "[lock {}]", "[lock a]\n{} = 1", "[lock a]\nlimit = {}", "[pool p]\nitems = {}",
+         "[lock a]\nallow-users = {}", "[daemon]\ninclude = {}", "[daemon]\nsocket = {}",
+         "[redis]\nurl = {}", "[lock a]\nredis = {}", "[lock a]\ndeny-groups = {}"]
+
+
+def test_the_check_of_a_file(berthd, berthctl, directory):
+    """Said by --check, and by a reload to the operator and in the log."""
+    daemon = berthd("[lock a]\n")
+    good = daemon.config.read_bytes()
+    for text in texts(70).values():
+        for line in LINES:
+            bad = line.encode().replace(b"{}", text)
+            daemon.config.write_bytes(good + b"limit = x\n" + bad + b"\n")
+            if line == LINES[4]:
+                done = subprocess.run([daemon.process.args[0], "--check", "-c", daemon.config],
+                                      capture_output=True, check=False)
+                assert done.returncode == 78 and done.stdout == b""
+                require_harmless(done.stderr)
+            answer = daemon.client().request("reload")
+            assert answer.startswith("error config ")
+            require_harmless(answer + "\n")
+        done = berthctl("reload", env={"LC_ALL": "C.UTF-8"})
+        assert done.returncode == 78
+        require_harmless(done.stderr, unicode=True)
+    daemon.config.write_bytes(good)
+    daemon.stop()
+    require_harmless(daemon.log.read_bytes())
+
+
+def test_names_of_files(berthd, directory):
+    """Of the file itself, and of those that it includes."""
+    parts = directory / "conf.d"
+    parts.mkdir()
+    daemon = berthd("include = conf.d\n[lock a]\n")
+    for name, path in PATHS.items():
+        file = pathlib.Path(os.fsdecode(os.fsencode(parts) + b"/" + path + b".conf"))
+        file.write_text("[lock a]\n")
+        answer = daemon.client().request("reload")
+        assert answer.startswith("error config ") and MARK in require_harmless(answer + "\n")
+        done = subprocess.run([daemon.process.args[0], "--check", "-c", file],
+                              capture_output=True, check=False)
+        require_harmless(done.stderr)
+        assert done.returncode == 0 and done.stdout == b""
+        file.write_text("x")
+        done = subprocess.run([daemon.process.args[0], "--check", "-c", file],
+                              capture_output=True, check=False)
+        assert done.returncode == 78 and MARK in require_harmless(done.stderr, lines=1), name
+        file.unlink()
+    daemon.stop()
+    require_harmless(daemon.log.read_bytes())
+
+
+# ---- after a restart, and from other hosts
+
+
+def test_what_a_journal_and_a_state_file_bring_back(berthd, berthctl):
+    daemon = berthd(config("[semaphore r{}]\nlimit = 2"), "-v")
+    client = daemon.client()
+    for i, name in enumerate(ALL):
+        held(client, f"acquire r{i} ttl=1h {words_of(name)}")
+        assert client.request(f"reserve r{i} 1 reason={encoded(REASON[name])}") == "ok"
+    before = berthctl("status", "--json").stdout
+    daemon.kill()
+    daemon.start()
+    after = berthctl("status", "--json").stdout
+    said = [[holder[key] for holder in resource["holders"] for key in ("reason", "holder", "program")]
+            + [item["reason"] for item in resource["items"]]
+            for resource in json.loads(before)["resources"]]
+    assert said == [[holder[key] for holder in resource["holders"]
+                     for key in ("reason", "holder", "program")]
+                    + [item["reason"] for item in resource["items"]]
+                    for resource in json.loads(after)["resources"]]
+    require_harmless(berthctl("status", env={"LC_ALL": "C.UTF-8"}).stdout, unicode=True)
+    daemon.stop()
+    require_harmless(daemon.log.read_bytes())
+
+
+@needs_redis
+def test_leases_of_other_hosts(redis_server, hosts):  # noqa: F811
+    a, b = fleet(redis_server, hosts, 2, "[lock etl]\nscope = fleet\n" + config("[lock r{}]\nscope = fleet"))
+    there = client_of(a)
+    for i, name in enumerate(ALL):
+        gets(there, f"acquire r{i} {words_of(name)}")
+        if i % 4 == 0:
+            assert there.request(f"reserve r{i} 0 reason={encoded(REASON[name])}") == "ok"
+    for line in client_of(b).lines("status"):
+        assert len(line) < 4096
+        require_harmless(line + "\n")
+    for locale in LOCALES:
+        env = {"LC_ALL": locale}
+        assert require_harmless(b.berthctl("status", env=env).stdout, locale != "C").count(MARK) > len(ALL)
+        told = json.loads(require_harmless(b.berthctl("status", "--json", env=env).stdout, lines=1))
+        for name, resource in zip(ALL, told["resources"][1:]):
+            assert resource["holders"][0]["reason"] == shown_in_json(REASON[name])
+    processes = [b.berth.start("run", f"r{i}", "--", "true") for i in range(len(ALL))]
+    for process in processes:
+        assert MARK in require_harmless(read_line(process.stderr) + "\n", lines=1)
+    for host in (a, b):
+        require_harmless(host.log.read_bytes())
