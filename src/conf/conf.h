@@ -17,6 +17,7 @@ struct conf {
     /* [daemon] */
     char *socket; /* where to listen; absolute */
     uint32_t socket_mode;
+    bool gives_socket, gives_socket_mode; /* they stand in the file */
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;

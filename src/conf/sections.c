@@ -347,7 +347,10 @@ static void check_database(struct loading *loading)
 
 static void close_daemon(struct loading *loading)
 {
-    uint32_t line = loading->section.lines[KEY_include];
+    const uint32_t *lines = loading->section.lines;
+    uint32_t line = lines[KEY_include];
+    loading->conf->gives_socket = lines[KEY_socket] != 0;
+    loading->conf->gives_socket_mode = lines[KEY_socket_mode] != 0;
     if (line != 0) {
         loading->include_place = (struct place){.file = loading->file, .line = line};
     }

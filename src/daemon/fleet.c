@@ -314,6 +314,11 @@ void fleet_look(const struct server *server, uint8_t database, struct session_vi
     session_look(member_of(server, database)->session, view);
 }
 
+bool fleet_is_down(const struct server *server, uint8_t database)
+{
+    return member_of(server, database)->was_down;
+}
+
 const struct link_info *fleet_server_info(const struct server *server, uint8_t database)
 {
     const struct member *member = member_of(server, database);

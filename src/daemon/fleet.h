@@ -55,6 +55,8 @@ size_t fleet_n_databases(const struct server *server);
 /* 1 ... fleet_n_databases(). */
 const struct database *fleet_database(const struct server *server, uint8_t database);
 void fleet_look(const struct server *server, uint8_t database, struct session_view *view);
+/* It cannot be reached, or refuses us; and that was logged. */
+bool fleet_is_down(const struct server *server, uint8_t database);
 /* This daemon's session there: SESSION of the keys of its leases. */
 const char *fleet_session_id(const struct server *server, uint8_t database);
 /* Of the server, as the link has last heard it; NULL: never connected. */

@@ -1,6 +1,7 @@
 #include "daemon/listener.h"
 
 #include "core/memory.h"
+#include "daemon/activation.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -126,6 +127,18 @@ bool listener_open(struct listener *listener, const char *path, uint32_t mode)
     listener->path = memory_string(path);
     return make_folder(path) && take_lock(listener) && clear_stale_socket(path, &address) &&
         bind_socket(listener, &address, mode);
+}
+
+bool listener_adopt(struct listener *listener, const struct inherited *inherited)
+{
+    listener->fd = inherited->fd;
+    listener->path = memory_string(inherited->path);
+    return take_lock(listener);
+}
+
+bool listener_is_inherited(const struct listener *listener)
+{
+    return listener->inode == 0;
 }
 
 void listener_close(struct listener *listener)

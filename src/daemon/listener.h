@@ -7,12 +7,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct inherited;
+
 struct listener {
-    int fd; /* bound, not yet listening */
+    int fd; /* bound; not listening before listen() is called, unless it was inherited */
     int lock_fd; /* <runtime directory>/<socket's name>.lock, held for life */
     char *path;
     dev_t device; /* of our socket, so that only that is unlinked */
-    ino_t inode;
+    ino_t inode; /* 0 of an inherited one: it is never unlinked */
 };
 
 #define LISTENER_INIT                                                                              \
@@ -22,6 +24,9 @@ struct listener {
 
 /* Makes the last folder of the path if it is missing. Logs why not. */
 bool listener_open(struct listener *listener, const char *path, uint32_t mode);
+/* Takes over its descriptor, in any case. Excludes other daemons as one of our own does. */
+bool listener_adopt(struct listener *listener, const struct inherited *inherited);
+bool listener_is_inherited(const struct listener *listener);
 /* Unlinks the socket if it is still ours. */
 void listener_close(struct listener *listener);
 

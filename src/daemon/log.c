@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -17,6 +18,7 @@ enum {
 
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool with_level;
+static char last_error[LINE_SIZE];
 
 void log_init(enum log_level most_verbose)
 {
@@ -53,7 +55,15 @@ static void emit_formatted(enum log_level level, const char *format, va_list arg
 {
     char text[LINE_SIZE];
     vsnprintf(text, sizeof text, format, arguments);
+    if (level == LOG_LEVEL_ERROR) {
+        memcpy(last_error, text, sizeof last_error);
+    }
     emit(level, text);
+}
+
+const char *log_last_error(void)
+{
+    return last_error;
 }
 
 void log_message(enum log_level level, const char *format, ...)

@@ -20,6 +20,9 @@ __attribute__((format(printf, 2, 3))) void log_message(
 /* For what clients can provoke at will: at most a few lines a minute, then their number. */
 __attribute__((format(printf, 1, 2))) void log_provoked(const char *format, ...);
 
+/* The latest line of that level; "" before the first. */
+const char *log_last_error(void);
+
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)

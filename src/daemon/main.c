@@ -3,7 +3,9 @@
 
 #include "conf/conf.h"
 #include "core/memory.h"
+#include "daemon/activation.h"
 #include "daemon/log.h"
+#include "daemon/manager.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
@@ -147,6 +149,9 @@ static struct conf *load(const struct options *options)
     for (size_t i = 0; i < errors.n; i++) {
         log_error("%s", errors.messages[i]);
     }
+    if (errors.n > 0 && !options->check_only) {
+        manager_not_started(errors.messages[0]);
+    }
     conf_errors_deinit(&errors);
     free(path);
     return conf;
@@ -164,6 +169,23 @@ static void open_standard_descriptors(void)
     }
 }
 
+/* False (logged) if there is one that is not to be served. */
+static bool take_socket(
+    struct inherited *inherited, const struct options *options, const struct conf *conf)
+{
+    if (!activation_take(inherited)) {
+        return false;
+    }
+    if (inherited->fd >= 0 && inherited->fd == options->ready_fd) {
+        log_error("--ready-fd %d: that is the socket that was handed over", options->ready_fd);
+        return false;
+    }
+    if (inherited->fd >= 0) {
+        activation_say_ignored(inherited, conf);
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
@@ -177,11 +199,19 @@ int main(int argc, char **argv)
         conf_free(conf);
         return EXIT_SUCCESS;
     }
+    struct inherited inherited;
+    if (!take_socket(&inherited, &options, conf)) {
+        manager_not_started(log_last_error());
+        conf_free(conf);
+        return EX_CONFIG;
+    }
     static struct server server;
     char *socket = socket_path(&options, conf);
-    bool serving = server_init(&server, conf, socket);
+    bool serving = server_init(&server, conf, &inherited, socket);
     if (serving) {
         server_run(&server, options.ready_fd);
+    } else {
+        manager_not_started(log_last_error());
     }
     server_deinit(&server);
     free(socket);

@@ -1,6 +1,7 @@
 #include "daemon/server.h"
 
 #include "core/memory.h"
+#include "daemon/activation.h"
 #include "daemon/answer.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
@@ -166,6 +167,7 @@ void server_end_turn(struct server *server)
     server->watches.most = most_watches(server);
     ledger_note_complete(server);
     server_set_timer(server);
+    notify_end_turn(server);
 }
 
 /* ---- callbacks ---- */
@@ -292,6 +294,7 @@ static void server_stop(struct server *server)
     }
     server->stopping = true;
     log_info("stopping");
+    notify_stopping(server);
     fleet_stop(server);
     server->store->ops->drain(server->store, true, clock_now());
     effects_clear(&server->store->effects);
@@ -372,7 +375,15 @@ static bool start_store(struct server *server)
     return may_start;
 }
 
-bool server_init(struct server *server, struct conf *conf, const char *path)
+static bool open_listener(
+    struct server *server, const struct inherited *inherited, const char *path)
+{
+    return inherited->fd >= 0 ? listener_adopt(&server->listener, inherited)
+                              : listener_open(&server->listener, path, server->conf->socket_mode);
+}
+
+bool server_init(struct server *server, struct conf *conf, const struct inherited *inherited,
+    const char *path)
 {
     *server = (struct server){
         .listener = LISTENER_INIT,
@@ -401,10 +412,9 @@ bool server_init(struct server *server, struct conf *conf, const char *path)
     settings_use(server, conf);
     watches_init(&server->watches, &server->loop, most_watches(server));
     start_signals(server);
-    if (!listener_open(&server->listener, path, server->conf->socket_mode)) {
-        return false;
-    }
-    if (!start_store(server) || !start_listening(server)) {
+    notify_init(server);
+    if (!open_listener(server, inherited, path) || !start_store(server) ||
+        !start_listening(server)) {
         return false;
     }
     fleet_start(server);
@@ -422,6 +432,7 @@ void server_run(struct server *server, int ready_fd)
             close(ready_fd);
         }
     }
+    notify_ready(server);
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 

@@ -9,6 +9,7 @@
 #include "daemon/fleet_views.h"
 #include "daemon/journal.h"
 #include "daemon/listener.h"
+#include "daemon/notify.h"
 #include "daemon/rights.h"
 #include "daemon/state.h"
 #include "daemon/turns.h"
@@ -22,6 +23,7 @@
 enum { N_SERVER_SIGNALS = 3 };
 
 struct fleet;
+struct inherited;
 
 struct server {
     uv_loop_t loop;
@@ -38,6 +40,7 @@ struct server {
     struct store *store;
     struct core *core; /* the local store's, for looking */
     struct fleet *fleet; /* databases of fleet scope */
+    struct notify notify; /* the service manager */
     struct watches watches; /* of processes that leases are bound to */
     struct journal journal; /* written by ledger.c */
     struct text record_line; /* ledger.c's, kept for its memory */
@@ -59,9 +62,10 @@ struct server {
     bool stopping;
 };
 
-/* Takes over `conf`; listens on `path`, whatever the file says. False (logged) if it cannot serve;
- * server_deinit() in any case. */
-bool server_init(struct server *server, struct conf *conf, const char *path);
+/* Takes over `conf`; listens on what was inherited or, if that is nothing, on `path`, whatever the
+ * file says. False (logged) if it cannot serve; server_deinit() in any case. */
+bool server_init(struct server *server, struct conf *conf, const struct inherited *inherited,
+    const char *path);
 /* Until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
 void server_run(struct server *server, int ready_fd);
 /* Everything is closed and freed; asserts that nothing of the loop is left. */

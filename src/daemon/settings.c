@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -86,11 +87,20 @@ static void add_kind_conflict(struct conf_errors *errors, const struct conf *con
     errors->messages[errors->n++] = memory_string(message);
 }
 
-static void warn_of_fixed_changes(const struct conf *running, const struct conf *loaded)
+/* Of no use to a socket that was handed over: said at the start. */
+static bool is_about_socket(const char *change)
+{
+    return strcmp(change, "socket") == 0 || strcmp(change, "socket-mode") == 0;
+}
+
+static void warn_of_fixed_changes(const struct server *server, const struct conf *loaded)
 {
     struct conf_errors changes = CONF_ERRORS_INIT;
-    conf_fixed_changes(running, loaded, &changes);
+    conf_fixed_changes(server->conf, loaded, &changes);
     for (size_t i = 0; i < changes.n; i++) {
+        if (listener_is_inherited(&server->listener) && is_about_socket(changes.messages[i])) {
+            continue;
+        }
         log_warning("%s: %s takes effect at the next start", loaded->path, changes.messages[i]);
     }
     conf_errors_deinit(&changes);
@@ -115,7 +125,7 @@ bool settings_store_changes(struct server *server)
     return stored;
 }
 
-bool settings_reload(struct server *server, struct conf_errors *errors)
+static bool reload(struct server *server, struct conf_errors *errors)
 {
     struct conf_errors own = CONF_ERRORS_INIT;
     struct conf_errors *found = errors ? errors : &own;
@@ -133,7 +143,7 @@ bool settings_reload(struct server *server, struct conf_errors *errors)
         log_error("%s: not reloaded: nothing has changed", server->conf->path);
         return false;
     }
-    warn_of_fixed_changes(server->conf, conf);
+    warn_of_fixed_changes(server, conf);
     struct conf *before = server->conf;
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
@@ -142,4 +152,12 @@ bool settings_reload(struct server *server, struct conf_errors *errors)
     settings_store_changes(server);
     log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
     return true;
+}
+
+bool settings_reload(struct server *server, struct conf_errors *errors)
+{
+    notify_reloading(server);
+    bool done = reload(server, errors);
+    notify_reloaded(server);
+    return done;
 }

@@ -21,6 +21,11 @@ import pytest
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 
+# What a service manager tells whoever runs the tests is not meant for the daemons they start.
+for variable in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
+                 "LISTEN_FDNAMES", "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"):
+    os.environ.pop(variable, None)
+
 PROGRAMS = (
     "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/clock_shim.so",
     "tests/process/link_probe")

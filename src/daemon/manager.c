@@ -1,0 +1,123 @@
+#include "daemon/manager.h"
+
+#include "config.h"
+#include "daemon/log.h"
+
+#include <stdlib.h>
+
+#ifdef HAVE_SYSTEMD
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+int manager_sockets(void)
+{
+    int n = sd_listen_fds(0);
+    if (n < 0) {
+        log_error("what was handed over by LISTEN_FDS cannot be used: %s", strerror(-n));
+    }
+    return n;
+}
+
+bool manager_is_there(void)
+{
+    return getenv("NOTIFY_SOCKET") != NULL;
+}
+
+/* libsystemd's sockets wait while the queue of the other side is full; which it is for long if that
+ * hangs. Between this look and the message somebody else may take the last place: what is lost then
+ * is that the watchdog ends us, and the next berthd finds it full. */
+static bool takes_datagrams(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    if (length >= sizeof address.sun_path) {
+        return false;
+    }
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') {
+        address.sun_path[0] = '\0'; /* abstract */
+    }
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct pollfd other = {.fd = fd, .events = POLLOUT};
+    bool takes = fd >= 0 && connect(fd, (const struct sockaddr *)&address, size) == 0 &&
+        poll(&other, 1, 0) == 1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return takes;
+}
+
+bool manager_notify(const char *assignments)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    return path && takes_datagrams(path) && sd_notify(0, assignments) > 0;
+}
+
+nanoseconds manager_watchdog(void)
+{
+    uint64_t microseconds;
+    return sd_watchdog_enabled(0, &microseconds) > 0 && microseconds < INT64_MAX / 1000
+        ? (nanoseconds)microseconds * 1000
+        : 0;
+}
+
+void manager_not_started(const char *why)
+{
+    if (manager_is_there()) {
+        sd_notifyf(0, "STATUS=not started: %s", why);
+    }
+}
+
+#else
+
+#include "wire/text.h"
+
+#include <unistd.h>
+
+/* As sd_listen_fds(3) sees whether it is meant for us. */
+int manager_sockets(void)
+{
+    const char *pid = getenv("LISTEN_PID");
+    uint64_t number;
+    if (!getenv("LISTEN_FDS") || !pid || !number_parse(pid, INT32_MAX, &number) ||
+        (pid_t)number != getpid()) {
+        return 0;
+    }
+    log_error("a socket was handed over (LISTEN_FDS), but this berthd is built without libsystemd");
+    return -1;
+}
+
+bool manager_is_there(void)
+{
+    if (getenv("NOTIFY_SOCKET")) {
+        log_warning("NOTIFY_SOCKET is set, but this berthd is built without libsystemd: nobody hears "
+                    "that it is ready");
+    }
+    return false;
+}
+
+bool manager_notify(const char *assignments)
+{
+    (void)assignments;
+    return false;
+}
+
+nanoseconds manager_watchdog(void)
+{
+    return 0;
+}
+
+void manager_not_started(const char *why)
+{
+    (void)why;
+}
+
+#endif

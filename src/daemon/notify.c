@@ -1,0 +1,176 @@
+#include "daemon/notify.h"
+
+#include "core/core.h"
+#include "core/memory.h"
+#include "daemon/clock.h"
+#include "daemon/fleet.h"
+#include "daemon/manager.h"
+#include "daemon/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+enum {
+    NANOSECONDS_PER_MS = 1000000,
+    PINGS_PER_WATCHDOG = 2,
+    AGAIN_PER_WATCHDOG = 16, /* after one that was not heard */
+};
+
+/* A reload may wait for a name service; nothing is served meanwhile, but nothing is won by being
+ * killed: the next berthd would wait for the same, with nothing to serve by until then. */
+static const nanoseconds longest_reload = 300 * NANOSECONDS_PER_SECOND;
+
+/* ---- what we do ---- */
+
+static struct notify_facts look(const struct server *server)
+{
+    struct notify_facts facts = {
+        .n_held = core_n_held(server->core),
+        .n_waiting = core_n_waiting(server->core),
+        .is_draining = core_is_draining(server->core),
+    };
+    for (uint8_t i = 0; i < fleet_n_databases(server); i++) {
+        facts.down |= fleet_is_down(server, (uint8_t)(i + 1)) ? 1u << i : 0;
+    }
+    return facts;
+}
+
+static void say_status(struct server *server, const struct notify_facts *facts)
+{
+    struct notify *notify = &server->notify;
+    const char *names[MAX_DATABASES] = {0};
+    for (uint8_t i = 0; i < fleet_n_databases(server); i++) {
+        names[i] = fleet_database(server, (uint8_t)(i + 1))->name;
+    }
+    char text[NOTIFY_TEXT_SIZE], message[NOTIFY_TEXT_SIZE + sizeof notify->owed + 8];
+    notify_text(text, server->listener.path, names, facts);
+    snprintf(message, sizeof message, "%sSTATUS=%s", notify->pace.owes ? notify->owed : "", text);
+    notify_tried(&notify->pace, facts, manager_notify(message), clock_now());
+}
+
+static void on_status_timer(uv_timer_t *timer)
+{
+    server_end_turn(container_of(timer, struct server, notify.status_timer));
+}
+
+void notify_end_turn(struct server *server)
+{
+    struct notify *notify = &server->notify;
+    if (!notify->is_heard || server->stopping) {
+        return;
+    }
+    const struct notify_facts facts = look(server);
+    nanoseconds due = notify_due(&notify->pace, &facts);
+    if (due == NEVER) {
+        uv_timer_stop(&notify->status_timer);
+        return;
+    }
+    if (uv_is_active((uv_handle_t *)&notify->status_timer)) {
+        return;
+    }
+    nanoseconds now = clock_now();
+    if (due <= now) {
+        say_status(server, &facts);
+        due = notify_due(&notify->pace, &facts);
+    }
+    if (due != NEVER) {
+        uint64_t wait = (uint64_t)((due - now) / NANOSECONDS_PER_MS + 1);
+        uv_timer_start(&notify->status_timer, on_status_timer, wait, 0);
+    }
+}
+
+/* ---- the loop turns ---- */
+
+static void on_watchdog_timer(uv_timer_t *timer);
+
+static void set_watchdog_timer(struct notify *notify, bool was_heard)
+{
+    nanoseconds wait = notify->watchdog / (was_heard ? PINGS_PER_WATCHDOG : AGAIN_PER_WATCHDOG);
+    uint64_t ms = (uint64_t)(wait / NANOSECONDS_PER_MS);
+    uv_timer_start(&notify->watchdog_timer, on_watchdog_timer, ms > 0 ? ms : 1, 0);
+}
+
+static void on_watchdog_timer(uv_timer_t *timer)
+{
+    struct server *server = container_of(timer, struct server, notify.watchdog_timer);
+    set_watchdog_timer(&server->notify, manager_notify("WATCHDOG=1"));
+    server_end_turn(server);
+}
+
+/* ---- what happens to us ---- */
+
+void notify_init(struct server *server)
+{
+    struct notify *notify = &server->notify;
+    uv_timer_init(&server->loop, &notify->status_timer);
+    uv_timer_init(&server->loop, &notify->watchdog_timer);
+}
+
+/* Now, or as soon as it is heard. */
+static void say_ready(struct server *server, const char *more)
+{
+    struct notify *notify = &server->notify;
+    const struct notify_facts facts = look(server);
+    snprintf(notify->owed, sizeof notify->owed, "READY=1\n%s", more);
+    notify->pace.owes = true;
+    say_status(server, &facts);
+    notify_end_turn(server);
+}
+
+/* The watchdog's time begins now: what a start takes, counts as the start's. */
+void notify_ready(struct server *server)
+{
+    struct notify *notify = &server->notify;
+    notify->is_heard = manager_is_there();
+    if (!notify->is_heard) {
+        return;
+    }
+    notify->watchdog = manager_watchdog();
+    if (notify->watchdog > 0) {
+        set_watchdog_timer(notify, true);
+    }
+    say_ready(server, "");
+}
+
+/* The watchdog is as it was given to us, or lasts longer. */
+static void set_watchdog(
+    const struct notify *notify, nanoseconds watchdog, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (notify->watchdog > 0 && notify->watchdog < longest_reload) {
+        snprintf(out, size, "WATCHDOG_USEC=%" PRId64 "\nWATCHDOG=1\n", watchdog / 1000);
+    }
+}
+
+void notify_reloading(struct server *server)
+{
+    struct notify *notify = &server->notify;
+    struct timespec now;
+    char message[256], watchdog[64];
+    if (!notify->is_heard) {
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    set_watchdog(notify, longest_reload, watchdog, sizeof watchdog);
+    snprintf(message, sizeof message, "RELOADING=1\n%sMONOTONIC_USEC=%" PRId64, watchdog,
+        (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    manager_notify(message);
+}
+
+void notify_reloaded(struct server *server)
+{
+    struct notify *notify = &server->notify;
+    char watchdog[64];
+    if (notify->is_heard) {
+        set_watchdog(notify, notify->watchdog, watchdog, sizeof watchdog);
+        say_ready(server, watchdog);
+    }
+}
+
+void notify_stopping(struct server *server)
+{
+    if (server->notify.is_heard) {
+        manager_notify("STOPPING=1\nSTATUS=stopping");
+    }
+}

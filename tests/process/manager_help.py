@@ -1,0 +1,123 @@
+"""A service manager that the test plays: it hears what berthd says to it, and hands sockets over."""
+
+import fcntl
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+
+from conftest import BUILD
+from lines import DEADLINE, Client
+
+# What systemd does between fork and exec: the pid is known only then. Arguments: descriptors
+# that are handed over, those that are closed; the program and its arguments.
+EXEC = """
+import os, sys
+for number, fd in enumerate(filter(None, sys.argv[1].split(",")), 3):
+    os.dup2(int(fd), number)
+    os.close(int(fd))
+for fd in filter(None, sys.argv[2].split(",")):
+    os.close(int(fd))
+os.environ["LISTEN_PID"] = str(os.getpid())
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+ABOVE = 50  # what is handed over is not among the first descriptors before
+
+
+class Manager:
+    """start() runs berthd with NOTIFY_SOCKET and, if there are any, sockets from descriptor 3 on."""
+
+    def __init__(self, directory, text="", head=""):
+        self.directory = directory
+        self.log = directory / "berthd.log"
+        self.config = directory / "berth.conf"
+        self.path = directory / "s"
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(directory / "notify"))
+        self.environ = {
+            **os.environ, "NOTIFY_SOCKET": str(directory / "notify"),
+            "STATE_DIRECTORY": str(directory / "state")}
+        self.sockets = []
+        self.closed = ()
+        self.process = None
+        self.heard = []
+        self.configure(text, head)
+
+    def configure(self, text, head=""):
+        self.config.write_text(head or f"[daemon]\nsocket = {self.path}\n" + text)
+
+    def hand_over(self, *sockets):
+        self.sockets = list(sockets)
+        self.environ["LISTEN_FDS"] = str(len(sockets))
+
+    def listen(self, path=None, mode=0o666):
+        """A socket as a socket unit has it, handed over at the next start."""
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(str(path or self.path))
+        os.chmod(path or self.path, mode)
+        listening.listen(4096)
+        self.hand_over(listening)
+        return listening
+
+    def run(self, *args, program=BUILD / "berthd"):
+        fds = [fcntl.fcntl(s, fcntl.F_DUPFD, ABOVE) for s in self.sockets]
+        words = [sys.executable, "-S", "-c", EXEC, *(",".join(map(str, n)) for n in (fds, self.closed))]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [*words, program, "-c", self.config, *args], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, pass_fds=fds, env=self.environ)
+        for fd in fds:
+            os.close(fd)
+
+    def start(self, *args):
+        """Returns, when it is ready, what it said then."""
+        self.run(*args)
+        return self.until(lambda said: "READY" in said)
+
+    def hear(self, timeout=DEADLINE):
+        """The next message: its assignments. None if there is none in time."""
+        readable, _, _ = select.select([self.socket], [], [], timeout)
+        if not readable:
+            return None
+        said = dict(line.split("=", 1) for line in self.socket.recv(65536).decode().splitlines())
+        said["at"] = time.monotonic()
+        self.heard.append(said)
+        return said
+
+    def until(self, wanted, timeout=DEADLINE):
+        """The first message that is wanted."""
+        end = time.monotonic() + timeout
+        while said := self.hear(max(end - time.monotonic(), 0)):
+            if wanted(said):
+                return said
+        raise AssertionError(f"not heard: {self.heard}\n{self.log.read_text()}")
+
+    def status(self, text):
+        return self.until(lambda said: text in said.get("STATUS", ""))["STATUS"]
+
+    def client(self):
+        return Client(self.path)
+
+    def fails(self, *args):
+        """Runs it to its end: status, log and the last thing it said."""
+        self.run(*args)
+        status = self.process.wait(DEADLINE)
+        while self.hear(0):
+            pass
+        return status, self.log.read_text(), self.heard[-1] if self.heard else {}
+
+    def stop(self):
+        self.process.terminate()
+        assert self.process.wait(DEADLINE) == 0, self.log.read_text()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(DEADLINE)
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.stop()
+        for s in [self.socket, *self.sockets]:
+            s.close()
