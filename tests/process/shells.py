@@ -1,0 +1,109 @@
+"""What bash and zsh offer at a TAB: the completions of completions/, in real shells, for a line that ends
+where the cursor is."""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import time
+
+from lines import DEADLINE
+
+COMPLETIONS = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", pathlib.Path(__file__).parents[2])) / "completions"
+
+BASH = r"""
+. /usr/share/bash-completion/bash_completion
+. "$1"
+COMP_LINE=$2
+shift 2
+compopt() { :; } # there is no line editor
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9 COMP_KEY=9
+COMP_POINT=${#COMP_LINE}
+read -r _ _ function _ < <(complete -p "$1")
+$function "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+ZSH = r"""
+fpath=("$COMPLETIONS" $fpath)
+autoload -U compinit && compinit -u -D
+zstyle ':completion:*' list-grouped false
+compadd() {
+    local -a hits
+    if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
+        builtin compadd "$@"
+        return
+    fi
+    builtin compadd -A hits "$@"
+    print -rl -- "" "HIT "$^hits
+    (( $#hits ))
+}
+at_tab() {
+    zle complete-word
+    BUFFER=
+    print -r -- "THAT WAS ALL"
+}
+zle-line-init() {
+    print READY
+}
+zle -N at_tab
+zle -N zle-line-init
+bindkey '^I' at_tab
+PS1=
+unsetopt prompt_sp
+"""
+
+
+class Bash:
+    """Completes lines of programs that are found in `path`."""
+
+    def __init__(self, path, environ, directory):
+        self.options = {
+            "env": {**environ, "PATH": f"{path}:/usr/sbin:/usr/bin:/sbin:/bin"}, "cwd": directory}
+
+    def offers(self, line):
+        """The words, a set."""
+        # As the line editor takes it apart.
+        words = [part for word in line.split(" ") for part in re.findall(r"[:=]+|[^:=]+", word) or [""]]
+        done = subprocess.run(
+            ["bash", "--norc", "-c", BASH, "bash", COMPLETIONS / words[0], line, *words], **self.options,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+        assert done.stderr == ""
+        return set(done.stdout.split())
+
+    def end(self):
+        pass
+
+
+class Zsh:
+    """The same. It needs a terminal, and takes long to start: one for several lines."""
+
+    def __init__(self, path, environ, directory):
+        (directory / ".zshrc").write_text(ZSH)
+        environ = {
+            **environ, "PATH": f"{path}:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb", "ZDOTDIR": str(directory),
+            "COMPLETIONS": str(COMPLETIONS)}
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(directory)
+            os.execvpe("zsh", ["zsh", "-d", "-i"], environ)
+        self.read_until("READY")
+
+    def offers(self, line):
+        """The words, or what is to come of them after a slash, a set."""
+        os.write(self.terminal, line.encode() + b"\t")
+        return set(re.findall(r"^HIT (.+)\r$", self.read_until("THAT WAS ALL"), re.M))
+
+    def read_until(self, word):
+        said, end = b"", time.monotonic() + DEADLINE
+        while word.encode() not in said:
+            readable, _, _ = select.select([self.terminal], [], [], max(end - time.monotonic(), 0))
+            assert readable, said
+            said += os.read(self.terminal, 65536)
+        return said.decode()
+
+    def end(self):
+        os.close(self.terminal)  # which hangs up on it
+        os.waitpid(self.pid, 0)

@@ -1,0 +1,110 @@
+"""completions/: bash and zsh offer every command and option that the programs have, and what berthd has at
+the time; and nothing that a client could have put onto somebody's command line."""
+
+import re
+
+import pytest
+
+import shells
+from conftest import BUILD, Program
+from daemon_help import held
+
+TEXT = """
+[lock deploy]
+[pool gpus]
+items = a b:1
+[semaphore etl]
+limit = 9
+[pool rooms]
+items = red blue
+"""
+
+
+
+@pytest.fixture(params=[shells.Bash, shells.Zsh], ids=["bash", "zsh"])
+def shell(request, directory, berth):
+    shell = request.param(BUILD, berth.environ, directory)
+    yield shell
+    shell.end()
+
+
+def options(program, *words):
+    """As its help has them, letters too."""
+    text = program(*words, "--help").stdout
+    found = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", text, re.M)) | set(re.findall(r"^ +(-\w), --", text, re.M))
+    assert "--help" in found
+    return found
+
+
+def test_commands_and_options_of_berth(shell, berth):
+    commands = set(re.findall(r"^  berth (\w+)", berth("--help").stdout, re.M))
+    assert len(commands) == 4
+    assert shell.offers("berth ") == {*commands, "--help", "--version"}
+    for command in commands:
+        assert shell.offers(f"berth {command} -") == options(berth, command)
+        assert shell.offers(f"berth {command} a --d") == {"--down-after"}
+
+
+def test_commands_and_options_of_berthctl(shell, berthctl):
+    rows = dict(re.findall(r"^  ([a-z]+) (.*)", berthctl("--help").stdout, re.M))
+    assert {"status", "reload", "undrain"} < set(rows)
+    assert shell.offers("berthctl ") == set(rows)
+    assert shell.offers("berthctl -S /nowhere re") == {word for word in rows if word.startswith("re")}
+    for word, row in rows.items():
+        assert shell.offers(f"berthctl {word} -") == options(berthctl) | set(re.findall(r"--[a-z]+", row))
+    assert shell.offers("berthctl -") == options(berthctl)
+
+
+def test_options_of_berthd(shell, directory):
+    assert shell.offers("berthd -") == options(Program("berthd", directory))
+
+
+def test_arguments(shell, directory):
+    (directory / "some.conf").touch()
+    for line, offered in {
+        "berth run --on-lost ": {"kill", "term", "warn"},
+        "berth run --on-lost=k": {"kill"},
+        "berth acquire --if-down ": {"fail", "wait"},
+        "berth run -s US": {"USR1", "USR2"},
+        "berth run -S us": {"user"},
+        "berth run --timeout ": set(),
+        "berth run a -- x --on-lost ": {"some.conf"},
+        "berth run a -- chmo": {"chmod"},
+        "berth run a --tree b -- ls so": {"some.conf"},
+        "berth acquire a -- chmo": set(),
+        "berthd -c so": {"some.conf"},
+    }.items():
+        assert shell.offers(line) == offered, line
+
+
+def test_what_berthd_has(shell, berthd):
+    client = berthd(TEXT).client()
+    gpu = held(client, "acquire gpus holder=build-7")
+    deploy = held(client, "acquire deploy holder=x%22y")
+    names = {"deploy", "gpus", "etl", "rooms"}
+    for line, offered in {
+        "berth run ": names,
+        "berth run -n deploy g": {"gpus"},
+        "berth run --timeout 5 etl:2 g": {"gpus"},
+        "berth release ": names | {gpu, deploy},
+        "berth release rooms --item ": {"red", "blue"},
+        "berth release gpus --holder ": {"build-7"},
+        "berth renew gpus --holder b": {"build-7"},
+        "berthctl status deploy g": {"gpus"},
+        "berthctl limit ": names,
+        "berthctl limit etl ": set(),
+        "berthctl reserve rooms --reason x r": {"red"},
+        "berthctl revoke ": {gpu, deploy},
+        "berthctl reload ": set(),
+        "berth run -S /nowhere/s ": set(),
+        "berthctl -S /nowhere/s status ": set(),
+    }.items():
+        assert shell.offers(line) == offered, line
+
+
+def test_no_word_that_does_something(shell, berthd, directory):
+    client = berthd(TEXT).client()
+    for identity in ("$(touch%20hit)", "`touch%20hit`", ";touch%20hit", "%1b[2J", "*", "plain"):
+        held(client, f"acquire etl holder={identity}")
+    assert shell.offers("berth release etl --holder ") == {"plain"}
+    assert not (directory / "hit").exists()
