@@ -1,71 +1,22 @@
 """The recipes of README.md, pasted: each runs as it stands there, with the file that is there."""
 
-import os
-import pathlib
 import re
 import subprocess
 
 import pytest
 
-from conftest import BUILD, read_line
 from lines import DEADLINE
+from recipes import JOB, SOURCE, blocks, shell_for
 
-SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", "."))
-readme = (SOURCE / "README.md").read_text()
-CONFIGURATION = re.search(r"^```ini\n(.*?)^```$", readme, re.M | re.S).group(1)
-RECIPES = {name: text for name, text in re.findall(
-    r"^<!-- recipe: (\w+) -->\n```\w+\n(.*?)^```$", readme, re.M | re.S)}
-
-# A job that says when it has started, and goes on when the test lets it.
-JOB = """#!/bin/sh
-mkfifo gate.$$
-echo "$$ $0 $*" >started
-read -r go <gate.$$
-"""
+CONFIGURATION = re.search(
+    r"^```ini\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S).group(1)
+RECIPES = blocks("README.md", "recipe")
 
 
 @pytest.fixture
-def shell(berthd, directory):
-    """Runs a recipe in a directory of its own, with `berth` in PATH."""
-    daemon = berthd(CONFIGURATION)
-    work = directory / "work"
-    work.mkdir()
-    os.mkfifo(work / "started")
-    started = os.open(work / "started", os.O_RDWR)  # both ends: no end of file between jobs
-
-    class Shell:
-        path = work
-        client = daemon.client()
-
-        def program(self, name, text=JOB):
-            target = work / name
-            target.parent.mkdir(exist_ok=True)
-            target.write_text(text)
-            target.chmod(0o755)
-
-        def start(self, text):
-            return subprocess.Popen(
-                ["sh", "-c", text], cwd=work, text=True, start_new_session=True,
-                env={**os.environ, "BERTH_SOCKET": str(directory / "s"),
-                     "PATH": f"{work}/bin:{BUILD}:{os.environ['PATH']}"},
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-        def run(self, text):
-            process = self.start(text)
-            out, err = process.communicate(timeout=DEADLINE)
-            return process.returncode, out, err
-
-        def next_job(self):
-            """Waits until one more has started: its pid, and its command line."""
-            pid, command = read_line(started).split(" ", 1)
-            return pid, command
-
-        def let_go(self, pid):
-            with open(work / f"gate.{pid}", "w") as gate:
-                gate.write("go\n")
-
-    yield Shell()
-    os.close(started)
+def shell(berthd):
+    with shell_for(berthd(CONFIGURATION)) as shell:
+        yield shell
 
 
 def test_there_are_nine():
@@ -85,19 +36,6 @@ def test_cron(shell):
     assert (shell.path / "backup.tar.gz").exists()
 
 
-def run_all(shell, to_run, limit, key_of):
-    """Lets all jobs run, {key: how many}: as many as may run at once do, and never more."""
-    running = {key: [] for key in to_run}
-    while any(to_run.values()):
-        while any(len(running[key]) < min(limit, to_run[key]) for key in to_run):
-            pid, command = shell.next_job()
-            running[key_of(command)].append(pid)
-            assert max(map(len, running.values())) <= limit
-        key = max(to_run, key=to_run.get)
-        shell.let_go(running[key].pop(0))
-        to_run[key] -= 1
-
-
 def test_xargs(shell):
     (shell.path / "logs").mkdir()
     for i in range(40):
@@ -105,7 +43,7 @@ def test_xargs(shell):
     gzip = subprocess.check_output(["sh", "-c", "command -v gzip"], text=True).strip()
     shell.program("bin/gzip", f'{JOB}exec {gzip} "$@"\n')
     process = shell.start(RECIPES["xargs"])
-    run_all(shell, {"all": 40}, 4, lambda command: "all")
+    shell.run_all({"all": 40}, 4)
     _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err
     assert len(list((shell.path / "logs").glob("*.log.gz"))) == 40
@@ -141,7 +79,7 @@ def test_two(shell):
 def test_customers(shell):
     shell.program("fetch.sh")
     process = shell.start(RECIPES["customers"])
-    run_all(shell, {"alice": 8, "bob": 8}, 5, lambda command: command.split()[1])
+    shell.run_all({"alice": 8, "bob": 8}, 5, lambda command: command.split()[1])
     _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err
 

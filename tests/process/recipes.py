@@ -1,0 +1,102 @@
+"""For the recipes of a document: its blocks by mark and name, and a place to paste them into.
+
+A block is <!-- MARK: NAME -->, and what is fenced below it. Marks are recipe (a shell's lines, a
+crontab, a makefile), conf (a file of conf.d), main (a whole berth.conf) and unit (a file of systemd)."""
+
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+
+from conftest import BUILD, read_line
+from lines import DEADLINE
+
+SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", "."))
+
+# A job that says when it has started, and goes on when the test lets it.
+JOB = """#!/bin/sh
+mkfifo gate.$$
+echo "$$ $0 $*" >started
+read -r go <gate.$$
+"""
+
+
+def blocks(document, mark):
+    """{name: text} of those in a file of the source."""
+    found = re.findall(rf"^<!-- {mark}: (\S+) -->\n```\w+\n(.*?)^```$",
+                       (SOURCE / document).read_text(), re.M | re.S)
+    assert len(found) == len(dict(found)), f"{document}: two of one name"
+    return dict(found)
+
+
+class Shell:
+    """Runs recipes in a directory of its own, with `berth` in PATH and asking that daemon."""
+
+    def __init__(self, daemon, started):
+        self.path = daemon.socket.parent / "work"
+        self.client = daemon.client()
+        self.started = started
+        self.environ = {
+            **os.environ, "BERTH_SOCKET": str(daemon.socket),
+            "PATH": f"{self.path}/bin:{BUILD}:{os.environ['PATH']}"}
+        self.processes = []
+
+    def program(self, name, text=JOB):
+        target = self.path / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(text)
+        target.chmod(0o755)
+
+    def start(self, text, **environ):
+        process = subprocess.Popen(
+            ["sh", "-c", text], cwd=self.path, text=True, start_new_session=True,
+            env={**self.environ, **environ}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        self.processes.append(process)
+        return process
+
+    def run(self, text, **environ):
+        return self.end(self.start(text, **environ))
+
+    def end(self, process):
+        out, err = process.communicate(timeout=DEADLINE)
+        return process.returncode, out, err
+
+    def next_job(self):
+        """Waits until one more has started: its pid, and its command line."""
+        pid, command = read_line(self.started).split(" ", 1)
+        return pid, command
+
+    def let_go(self, pid):
+        with open(self.path / f"gate.{pid}", "w") as gate:
+            gate.write("go\n")
+
+    def run_all(self, to_run, limit, key_of=lambda command: "all"):
+        """Lets all jobs run, {key: how many}: as many as may run at once do, and never more."""
+        running = {key: [] for key in to_run}
+        while any(to_run.values()):
+            while any(len(running[key]) < min(limit, to_run[key]) for key in to_run):
+                pid, command = self.next_job()
+                running[key_of(command)].append(pid)
+                assert max(map(len, running.values())) <= limit
+            key = max(to_run, key=to_run.get)
+            self.let_go(running[key].pop(0))
+            to_run[key] -= 1
+
+
+@contextlib.contextmanager
+def shell_for(daemon):
+    work = daemon.socket.parent / "work"
+    work.mkdir()
+    os.mkfifo(work / "started")
+    started = os.open(work / "started", os.O_RDWR)  # both ends: no end of file between jobs
+    shell = Shell(daemon, started)
+    try:
+        yield shell
+    finally:
+        for process in shell.processes:  # only where the test has failed
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        os.close(started)
