@@ -1,18 +1,11 @@
-"""For the recipes of a document: its blocks by mark and name, and a place to paste them into.
-
-A block is <!-- MARK: NAME -->, and what is fenced below it. Marks are recipe (a shell's lines, a
-crontab, a makefile), conf (a file of conf.d), main (a whole berth.conf) and unit (a file of systemd)."""
+"""A place to paste recipes into: a directory with `berth`, jobs that wait, and a daemon."""
 
 import contextlib
 import os
-import pathlib
-import re
 import subprocess
 
 from conftest import BUILD, read_line
 from lines import DEADLINE
-
-SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", "."))
 
 # A job that says when it has started, and goes on when the test lets it.
 JOB = """#!/bin/sh
@@ -20,14 +13,6 @@ mkfifo gate.$$
 echo "$$ $0 $*" >started
 read -r go <gate.$$
 """
-
-
-def blocks(document, mark):
-    """{name: text} of those in a file of the source."""
-    found = re.findall(rf"^<!-- {mark}: (\S+) -->\n```\w+\n(.*?)^```$",
-                       (SOURCE / document).read_text(), re.M | re.S)
-    assert len(found) == len(dict(found)), f"{document}: two of one name"
-    return dict(found)
 
 
 class Shell:

@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
+from documents import SOURCE, blocks
 from lines import DEADLINE
-from recipes import JOB, SOURCE, blocks, shell_for
+from recipes import JOB, shell_for
 
 CONFIGURATION = re.search(
     r"^```ini\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S).group(1)

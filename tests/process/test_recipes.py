@@ -2,7 +2,6 @@
 Those for systemd run in tests/systemd."""
 
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -11,10 +10,11 @@ import subprocess
 import pytest
 
 from conftest import BUILD
-from daemon_help import NOBODY, in_child, become, must_end_well, status
+from daemon_help import NOBODY, become, in_child, must_end_well, status
+from documents import SOURCE, blocks
 from lines import DEADLINE
 from lost_help import all_free, asked_until
-from recipes import JOB, SOURCE, blocks, shell_for
+from recipes import JOB, shell_for
 
 DOCUMENT = "doc/recipes.md"
 RECIPES = blocks(DOCUMENT, "recipe")
