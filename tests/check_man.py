@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 srcdir, builddir = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berthd.8"]
@@ -188,6 +189,14 @@ def range_of(described, kind, most):
     return described
 
 
+def check_names():
+    """What is printed bold and looks like a key or a code is one."""
+    known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")}
+    for page, text in source.items():
+        for name in re.findall(r"\*([a-z]+(?:-[a-z]+)+)(?: = [a-z-]+)?\*(?!\()", text):
+            require(name in known, f"{page}: there is no key or code {name}")
+
+
 def check_keys():
     page = {}
     for title, text in re.findall(r"^## Keys of ([^\n]*)\n(.*?)(?=^#|\Z)", source["berth.conf.5"], re.M | re.S):
@@ -206,6 +215,16 @@ def check_keys():
         text, value = coded[key]
         require(page[key].startswith(f"\t{text}"), f"berth.conf.5: {key}: does not begin with: {text}")
         require(page[key].rstrip().endswith(f"\n\n\t{value}"), f"berth.conf.5: {key}: does not end with: {value}")
+
+
+def check_examples():
+    """The examples of berth.conf(5) are right, but for their users and groups."""
+    examples = [block for block in source["berth.conf.5"].split("```\n")[1::2] if "[" in block]
+    for example in found("examples", examples):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(re.sub(r"\b(alice|bob|carol|etl)\b", lambda match: str(60000 + len(match[0])), example))
+            file.flush()
+            output(str(builddir / "berthd"), "--check", "-c", file.name)
 
 
 def check_bounds():
@@ -341,6 +360,13 @@ def check_files():
         require(f"_{state[0]}{suffix}_" in section("berthd.8", "FILES"), f"berthd.8: FILES: no {suffix}")
 
 
+def check_units():
+    """Drop-ins that are installed as examples."""
+    page = set(re.findall(r"\b([a-z-]+\.conf)\b", section("berthd.8", "UNDER SYSTEMD")))
+    coded = {path.name for path in (srcdir / "systemd/examples").glob("*.conf")}
+    require_same("berthd.8: UNDER SYSTEMD: examples", page - {"berth.conf"}, found("examples", coded))
+
+
 def check_journal():
     """Fields of the journal that berthd writes, and the words of BERTH_EVENT."""
     fields = {name for path, text in code.items() if path.startswith("src/daemon/")
@@ -400,13 +426,16 @@ check_options_of_berth()
 check_options_of_berthctl()
 check_options_of_berthd()
 check_options_elsewhere()
+check_names()
 check_keys()
+check_examples()
 check_bounds()
 check_rights()
 check_statuses()
 check_environment()
 check_signals()
 check_files()
+check_units()
 check_journal()
 check_rendering()
 check_protocol()
