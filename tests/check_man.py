@@ -295,6 +295,7 @@ READ_BY_FUNCTION = {
     "execvp": {"PATH"},
     "setlocale": {"LC_ALL", "LC_CTYPE", "LANG"},
     "sd_notify": {"NOTIFY_SOCKET"},
+    "sd_notifyf": {"NOTIFY_SOCKET"},
     "sd_pid_notify": {"NOTIFY_SOCKET"},
     "sd_watchdog_enabled": {"WATCHDOG_USEC", "WATCHDOG_PID"},
     "sd_listen_fds": {"LISTEN_FDS", "LISTEN_PID"},
@@ -308,7 +309,10 @@ def variables_read(program):
     names = {name for text in code.values() for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}
-    imported = set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
+    called = set()
+    if program == "berthd": # also where it is built without libsystemd
+        called = {name for text in code.values() for name in re.findall(r"\b(sd_\w+)\(", text)}
+    imported = called | set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
     for function in imported & READ_BY_FUNCTION.keys():
         names |= READ_BY_FUNCTION[function]
     return names
