@@ -27,7 +27,7 @@ class Machine:
 
     def __init__(self, root):
         self.root = root
-        self.cgroup = WORK / "cgroup" / f"berth-boot-{os.getpid()}-{root.name}"
+        self.cgroup = WORK / "cgroup" / f"berth-boot-{os.environ['BERTH_RUN']}-{root.name}"
         self.namespaces = None  # the process that is its init's parent
         self.pid = None  # of its init, as we see it
         self.started = []
