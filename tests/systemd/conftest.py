@@ -80,13 +80,13 @@ class Job:
     def __init__(self, machine, name, *options, user=None):
         self.machine = machine
         self.process = machine.start(
-            "berth", "run", *options, name, "--", "sh", "-c", "echo $$ $BERTH_LEASE; read _ || :", user=user)
-        self.pid = self.lease = None
+            "berth", "run", *options, name, "--", "sh", "-c", "echo $$ $BERTH_LEASE $BERTH_TOKEN; read _ || :", user=user)
+        self.pid = self.lease = self.token = None
 
     def begins(self):
         """Waits until it has its place; returns itself."""
-        pid, self.lease = read_line(self.process.stdout).split()
-        self.pid = int(pid)
+        pid, self.lease, token = read_line(self.process.stdout).split()
+        self.pid, self.token = int(pid), int(token)
         return self
 
     def wrapper(self):

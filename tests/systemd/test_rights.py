@@ -49,3 +49,14 @@ def test_a_revoked_job_of_another_user_is_killed(machine):
 
 def test_a_job_of_another_user_that_has_had_its_time_is_killed(machine):
     is_stopped(machine, without_wrapper(machine, "brief-hold"), "brief-hold")
+
+
+def test_where_processes_are_hidden(machine):
+    """From ordinary users, by the host's /proc: berthd must not take them for dead."""
+    machine.run("mount", "-o", "remount,hidepid=invisible", "/proc")
+    machine.systemctl("restart", "berthd.service")
+    job = without_wrapper(machine, "brief-kill")
+    assert leases(machine, "brief-kill") == {job.lease: job.pid}
+    machine.run("berthctl", "revoke", job.lease)
+    is_stopped(machine, job, "brief-kill")
+    machine.run("mount", "-o", "remount,hidepid=off", "/proc")
