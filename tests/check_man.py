@@ -158,6 +158,22 @@ def check_options_of_berthctl():
                  {key: argument for key, (argument, by) in options.items() if not by}, by_help)
 
 
+def check_status_of_berthctl():
+    """Columns and states of the table, and keys of the JSON."""
+    table = code["src/client/ctl_table.c"]
+    text = section("berthctl.1", "STATUS")
+    columns = found("columns", set(re.findall(r'\.title = "(.*?)"', table)))
+    require_same("berthctl.1: STATUS", set(re.findall(r"\*([A-Z]+(?: [A-Z]+)?)\*", text)), columns - {"DATABASE"})
+    for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
+        require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
+    blocks = section("berthctl.1", "JSON").split("```")
+    coded = set(re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"', code["src/client/ctl_json.c"]))
+    require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])), found("JSON", coded))
+    states = set(re.findall(r'return "([a-z]+)";', code["src/client/ctl_json.c"])) | set(
+        re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/client/ctl_json.c"])[0])
+    require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
+
+
 def check_options_of_berthd():
     by_help = options_of_help(help_of("berthd"))
     require_same("berthd --help", {word[2:] for _, word in by_help},
@@ -395,10 +411,12 @@ def shown(page, width):
 
 
 def check_rendering():
+    version = output(str(builddir / "berth"), "--version").split()[1]
     for page in PAGES:
         for width in (80, 200):
             done = shown(page, width)
             require(done.returncode == 0 and not done.stderr, f"{page}: groff: {done.stderr}")
+            require(f"Berth {version} " in done.stdout, f"{page}: not of version {version}")
         if shutil.which("man"):
             done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(made(page))],
                                   env=dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80"),
@@ -428,6 +446,7 @@ def check_protocol():
 
 check_options_of_berth()
 check_options_of_berthctl()
+check_status_of_berthctl()
 check_options_of_berthd()
 check_options_elsewhere()
 check_names()
