@@ -2,10 +2,17 @@
 
 import contextlib
 import os
+import re
+import shutil
 import subprocess
 
+import pytest
+
 from conftest import BUILD, read_line
+from documents import blocks
 from lines import DEADLINE
+
+DOCUMENT = "doc/recipes.md"
 
 # A job that says when it has started, and goes on when the test lets it.
 JOB = """#!/bin/sh
@@ -80,8 +87,44 @@ def shell_for(daemon):
     try:
         yield shell
     finally:
-        for process in shell.processes:  # only where the test has failed
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
+        for process in shell.processes:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
         os.close(started)
+
+
+# ---- for the tests of doc/recipes.md
+
+@pytest.fixture
+def daemon(berthd, directory):
+    """With all files of the document in its conf.d, as pasted."""
+    (directory / "conf.d").mkdir()
+    for name, text in blocks(DOCUMENT, "conf").items():
+        (directory / "conf.d" / f"{name}.conf").write_text(text)
+    return berthd("include = conf.d\n")
+
+
+@pytest.fixture
+def shell(daemon):
+    with shell_for(daemon) as shell:
+        shell.program("bin/sudo", "#!/bin/sh\nexec \"$@\"\n")
+        yield shell
+
+
+def holders_and_waiters(name, n_holders, n_waiters):
+    def is_so(now):
+        resource = now.resources.get(name, {"holders": [], "waiters": []})
+        return (len(resource["holders"]), len(resource["waiters"])) == (n_holders, n_waiters)
+    return is_so
+
+
+def needs(program):
+    return pytest.mark.skipif(not shutil.which(program), reason=f"there is no {program}")
+
+
+def cron_commands(text):
+    """What cron would run, of a file of /etc/cron.d whose lines are all root's."""
+    lines = [line for line in text.splitlines() if not re.match(r"#|\w+=", line)]
+    return [re.fullmatch(r"(?:[\d*/]+ +){5}root +(.*)", line).group(1) for line in lines]

@@ -20,8 +20,9 @@ def shell(berthd):
         yield shell
 
 
-def test_there_are_nine():
-    assert len(RECIPES) == 9
+def test_there_are_six():
+    """tcp is for a host with systemd: tests/systemd."""
+    assert list(RECIPES) == "cron xargs gpus deploy two tcp".split()
 
 
 def test_cron(shell):
@@ -75,48 +76,3 @@ def test_two(shell):
     shell.program("report.sh", '#!/bin/sh\nenv | grep "^BERTH_[12]_NAME" | sort\n')
     status, out, err = shell.run(RECIPES["two"])
     assert (status, out) == (0, "BERTH_1_NAME=db\nBERTH_2_NAME=licence\n"), err
-
-
-def test_customers(shell):
-    shell.program("fetch.sh")
-    process = shell.start(RECIPES["customers"])
-    shell.run_all({"alice": 8, "bob": 8}, 5, lambda command: command.split()[1])
-    _, err = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 0, err
-
-
-def test_separate(shell):
-    shell.program("upload.sh")
-    shell.program("activate.sh")
-    first = shell.start(RECIPES["separate"])
-    pid, _ = shell.next_job()
-    assert "(held)" in shell.run(RECIPES["separate"])[2]  # that identity has it
-    other = RECIPES["separate"].replace("4711", "1234").replace("acquire", "acquire -n")
-    assert "(would-wait)" in shell.run(other)[2]
-    shell.let_go(pid)
-    pid, _ = shell.next_job()
-    shell.let_go(pid)
-    assert first.communicate(timeout=DEADLINE) == ("", "")
-    assert first.returncode == 0
-    assert shell.client.request("acquire deploy wait=0").startswith("ok ")
-
-
-def test_shell(shell):
-    shell.program("report.sh")
-    process = shell.start(RECIPES["shell"])
-    pid, command = shell.next_job()
-    assert re.search(r"with token \d+$", command)
-    assert shell.client.request("acquire licence wait=0").startswith("error would-wait ")
-    shell.let_go(pid)
-    assert process.communicate(timeout=DEADLINE) == ("", "")
-    assert shell.client.request("acquire licence").startswith(("ok ", "waiting "))
-
-
-def test_nofork(shell):
-    shell.program("serve.sh", f'{JOB}echo "$CUDA_VISIBLE_DEVICES"\n')
-    process = shell.start(RECIPES["nofork"])
-    pid, _ = shell.next_job()
-    assert int(pid) == process.pid
-    shell.let_go(pid)
-    out, err = process.communicate(timeout=DEADLINE)
-    assert out.strip() in ("0", "1"), err
