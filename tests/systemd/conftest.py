@@ -63,7 +63,7 @@ def add_users(machine):
 
 @pytest.fixture(scope="session")
 def installed():
-    machine = Machine(WORK / "machine")
+    machine = Machine(WORK / f"machine-{os.getpid()}")
     try:
         machine.boot()
         add_users(machine)
