@@ -1,0 +1,134 @@
+"""Who may do what: every request of src/wire/commands.def, asked by everybody, as the manual's table
+(berthd(8)) has it. What comes of it is tested elsewhere; here it is refused, or it is not."""
+
+import contextlib
+import os
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import COMMANDS, become, code, connect_as, held, needs_root, status, waits
+from lost_help import living_as, sleeper
+
+pytestmark = needs_root
+
+# Nobody has these: a uid and a gid need no name to have rights.
+STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT = 60001, 60002, 60003, 60004, 60005, 0
+EVERYBODY = {STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
+ADMINS = {RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
+DAEMON_ADMINS = {DAEMON_ADMIN, ROOT}
+
+KEYS = f"""allow-users = {OWNER}
+admin-users = {RESOURCE_ADMIN} {DENIED_ADMIN}
+deny-users = {DENIED_ADMIN} {DAEMON_ADMIN} 0
+"""
+CONFIG = f"""admin-users = {DAEMON_ADMIN}
+[semaphore s]
+limit = 9
+{KEYS}
+[lock one]
+{KEYS}
+[pool p]
+items = a b
+{KEYS}
+"""
+
+# Lines of each request, and who may send them.
+TABLE = {
+    "hello": (["hello proto=1 program=x"], EVERYBODY),
+    "ping": (["ping"], EVERYBODY),
+    "version": (["version"], EVERYBODY),
+    "status": (["status", "status one", "status lease={waiting}"], EVERYBODY),
+    "acquire": (["acquire s wait=0", "acquire s:2 holder=x ttl=1ms wait=0"],
+                {OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, ROOT}),
+    "reclaim": (["reclaim {away} s:1:0"], {OWNER} | ADMINS),
+    "bind": (["bind {held} pid={own}", "bind {waiting} pid={own}"], {OWNER} | ADMINS),
+    "renew": (["renew {held}", "renew {timed} ttl=2h", "renew {waiting}"], {OWNER} | ADMINS),
+    "release": (["release {held}", "release {waiting}", "release {timed}", "release p item=a"],
+                {OWNER} | ADMINS),
+    "cancel": (["cancel {waiting}", "cancel {held}"], {OWNER} | ADMINS),
+    "revoke": (["revoke {held}", "revoke {waiting}", "revoke {away}"], {OWNER} | ADMINS),
+    "drop": (["drop {held}", "drop {waiting}", "drop {away}"], {OWNER} | ADMINS),
+    "limit": (["limit s 3", "limit one 0"], ADMINS),
+    "add": (["add p c"], ADMINS),
+    "remove": (["remove p b"], ADMINS),
+    "reserve": (["reserve p b", "reserve s 8 reason=x"], ADMINS),
+    "pause": (["pause s", "pause one reason=x"], ADMINS),
+    "resume": (["resume s"], ADMINS),
+    "reset": (["reset s", "reset p"], ADMINS),
+    "drain": (["drain", "drain wait=1"], DAEMON_ADMINS),
+    "undrain": (["undrain"], DAEMON_ADMINS),
+    "reload": (["reload"], DAEMON_ADMINS),
+}
+
+
+def test_the_table_is_whole():
+    assert TABLE.keys() == {command.word for command in COMMANDS}
+
+
+def prepare(stack, daemon, owner):
+    """Leases of the owner: one of each sort."""
+    pid = stack.enter_context(sleeper(lambda: become(OWNER)))
+    with living_as(daemon, OWNER) as client:
+        away = held(client, f"acquire s pid={pid}")
+        client.close()
+    while "away" not in status(owner, "s").resources["s"]["holders"][0]:
+        pass
+    return {"away": away, "held": held(owner, "acquire one p:1"), "timed": held(owner, "acquire s ttl=1h"),
+            "waiting": waits(owner, "acquire one p:1")}
+
+
+def clean_up(daemon, leases):
+    root = daemon.client()
+    for lease in leases.values():
+        assert root.request(f"drop {lease}").split(" ")[:2] in (["ok"], ["error", "lost"])
+    for undo in ("reset s", "reset one", "reset p", "undrain"):
+        assert root.request(undo) == "ok"
+    while status(root).held:
+        pass
+    root.close()
+
+
+def ask(daemon, uid, line, leases):
+    """False: it is forbidden."""
+    with contextlib.ExitStack() as stack:
+        own = stack.enter_context(sleeper(lambda: become(uid))) if "{own}" in line else 0
+        asker = stack.enter_context(living_as(daemon, uid))
+        answer = asker.request(line.format(own=own, **leases))
+        asker.close()
+        refused = answer.startswith("error ") and code(answer)
+        assert refused in (False, "forbidden", "kind", "lost"), (uid, line, answer)
+        return refused != "forbidden"
+
+
+LINES = [(word, line) for word, (lines, _) in TABLE.items() for line in lines]
+
+
+@pytest.mark.parametrize("word, line", LINES, ids=[line for _, line in LINES])
+def test_who_may(berthd, word, line):
+    may = TABLE[word][1]
+    daemon = berthd(CONFIG)
+    leases = {}
+    with contextlib.ExitStack() as stack:
+        for uid in [*sorted(EVERYBODY - may), *sorted(may)]:
+            if uid in may or not leases:
+                clean_up(daemon, leases)
+                leases = prepare(stack, daemon, connect_as(daemon, OWNER))
+            assert ask(daemon, uid, line, leases) == (uid in may), (uid, line)
+
+
+def test_a_user_s_own_daemon(directory, own_files):
+    """Who runs it administers it, and so does root."""
+    directory.chmod(0o777)
+    daemon = Berthd(directory, "[lock a]\n", before=[
+        "setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--clear-groups", "--"])
+    try:
+        for uid, may in ((OWNER, True), (ROOT, True), (STRANGER, False)):
+            client = connect_as(daemon, uid)
+            for line in ("pause a", "resume a", "drain", "undrain", "reload"):
+                assert client.request(line).startswith("ok" if may else "error forbidden"), (uid, line)
+            held(client, "acquire a")
+            client.close()
+    finally:
+        daemon.stop()
+    assert os.stat(daemon.socket.parent).st_uid == 0
