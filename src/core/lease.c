@@ -38,7 +38,7 @@ void lease_free(struct lease *lease)
     free(lease->reason);
     free(lease->program);
     free(lease->once);
-    free(lease->last_name);
+    free(lease->last_names);
     free(lease);
 }
 

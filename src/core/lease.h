@@ -110,7 +110,8 @@ struct lease {
     struct tenure *tenure; /* fleet scope, once it is linked: its database's; else NULL */
     struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
     char *holder, *reason, *program, *once; /* NULL if not given; owned */
-    char *last_name; /* fleet scope: once it has ended, its only resource, which may be gone; owned */
+    char *last_names; /* once it has ended: its resources, which may be gone, with a space between
+                         their names; owned */
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
     uint32_t record; /* where it is written down */

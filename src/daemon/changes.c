@@ -270,11 +270,13 @@ static void apply_line(struct store *store, struct core *core, char *text, nanos
         return;
     }
     const char *word = line.words[0], *name = line.words[1];
+    struct log_about about = {.event = "reset"};
+    snprintf(about.resources, sizeof about.resources, "%s", name);
     if (is_overruled(&line, core_find_definition(core, name))) {
-        log_info("%s: the file has changed: what was changed by `%s` at runtime is over", name,
-            word);
+        log_about(LOG_LEVEL_INFO, &about,
+            "%s: the file has changed: what was changed by `%s` at runtime is over", name, word);
     } else if (store->ops->change(store, name, &change, now) != OUTCOME_OK) {
-        log_warning("%s: `%s` can not be made again", name, word);
+        log_about(LOG_LEVEL_WARNING, &about, "%s: `%s` can not be made again", name, word);
     }
 }
 

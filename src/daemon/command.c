@@ -1,8 +1,11 @@
 #include "daemon/command.h"
 
+#include "daemon/about.h"
 #include "daemon/answer.h"
 #include "daemon/asker.h"
 #include "daemon/clock.h"
+#include "daemon/fleet_names.h"
+#include "daemon/lease_log.h"
 #include "daemon/log.h"
 #include "daemon/server.h"
 #include "wire/text.h"
@@ -27,6 +30,7 @@ void call_ok(struct call *call)
 void call_refuse(struct call *call, enum code code, const char *about)
 {
     answer_error(call->out, code, about);
+    lease_log_refused(call, code, about);
 }
 
 bool call_check_name(struct call *call, const char *name)
@@ -145,17 +149,30 @@ void command_refuse_too_long(struct conn *conn)
     answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
 }
 
+static void about_definition(
+    const struct call *call, struct log_about *about, const char *name)
+{
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    about_resource(about, name);
+    about->database = fleet_name_of(call->server, definition ? definition->database : 0);
+}
+
 static void log_if_it_changes_something(const struct call *call)
 {
     const struct request *request = call->request;
     const struct command_row *row = &command_table[request->command];
     if (row->right == RIGHT_RESOURCE_ADMIN || row->right == RIGHT_DAEMON_ADMIN) {
-        log_info("%s%s%s%s%s: asked by uid %u, pid %d", row->word,
+        struct log_about about = {.event = row->word};
+        about_asker(&about, call->conn);
+        if (row->right == RIGHT_RESOURCE_ADMIN) {
+            about_definition(call, &about, request->arguments[0]);
+        }
+        log_about(LOG_LEVEL_INFO, &about, "%s%s%s%s%s: asked by uid %u, pid %d", row->word,
             request->n_arguments > 0 ? " " : "",
             request->n_arguments > 0 ? request->arguments[0] : "",
             request->n_arguments > 1 ? " " : "",
-            request->n_arguments > 1 ? request->arguments[1] : "", call->conn->client.uid,
-            (int)call->conn->pid);
+            request->n_arguments > 1 ? request->arguments[1] : "", about.asker.uid,
+            (int)about.asker.pid);
     }
 }
 

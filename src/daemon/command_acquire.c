@@ -6,6 +6,7 @@
 #include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
 #include "daemon/job.h"
+#include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/proof.h"
 #include "daemon/server.h"
@@ -266,6 +267,7 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
     static const char *const words[] = {
         [OUTCOME_OK] = "ok ", [OUTCOME_WAITING] = "waiting ", [OUTCOME_PENDING] = "pending "};
     bool is_held = outcome == OUTCOME_OK;
+    lease_log_place(call->server, lease);
     if (outcome == OUTCOME_PENDING && !lease->is_asked) {
         outcome = OUTCOME_WAITING; /* for this host: its database is asked when that grants again */
     }
@@ -295,6 +297,7 @@ static void answer_refused(
         why, sizeof why, call->server->core, ask, &asker.viewer, outcome, about, call->now);
     asker_deinit(&asker);
     answer_error_saying(call->out, outcome_code(outcome), why);
+    lease_log_refused(call, outcome_code(outcome), ask->wants[0].name);
 }
 
 /* Everything but the resources. */

@@ -5,7 +5,7 @@
 #include "daemon/elsewhere.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
-#include "daemon/log.h"
+#include "daemon/lease_log.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
@@ -18,6 +18,9 @@ static void end_lease(struct call *call, struct lease *lease)
     struct store *store = call->server->store;
     if (lease && !call_owns(call, lease)) {
         return;
+    }
+    if (lease && lease->uid != call->conn->client.uid) {
+        lease_log_taken(call, lease, "released");
     }
     if (lease) {
         store->ops->end(store, lease, &call->conn->client, call->now);
@@ -260,18 +263,8 @@ void command_bind(struct call *call)
 
 /* ---- revoke, drop ---- */
 
-static void log_taken(const struct call *call, const struct lease *lease)
-{
-    char id[LEASE_ID_SIZE];
-    lease_id_format(id, lease->id);
-    log_info("%s %s (%s%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
-        command_table[call->request->command].word, id, lease->claims[0].resource->name,
-        lease->n_claims > 1 ? " and more" : "", lease->state == LEASE_HELD ? "held" : "wanted",
-        (int)lease->pid, lease->uid, call->conn->client.uid, (int)call->conn->pid);
-}
-
-static void take_away(
-    struct call *call, void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
+static void take_away(struct call *call, const char *event,
+    void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
 {
     uint64_t id;
     if (strchr(call->request->arguments[0], '/') && !elsewhere_is_here(call, &id)) {
@@ -280,7 +273,7 @@ static void take_away(
     }
     struct lease *lease = find_by_id(call);
     if (lease) {
-        log_taken(call, lease);
+        lease_log_taken(call, lease, event);
         operation(call->server->store, lease, call->now);
         call_ok(call);
     }
@@ -288,10 +281,10 @@ static void take_away(
 
 void command_revoke(struct call *call)
 {
-    take_away(call, call->server->store->ops->revoke);
+    take_away(call, "revoked", call->server->store->ops->revoke);
 }
 
 void command_drop(struct call *call)
 {
-    take_away(call, call->server->store->ops->drop);
+    take_away(call, "dropped", call->server->store->ops->drop);
 }

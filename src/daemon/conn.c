@@ -1,6 +1,7 @@
 #include "daemon/conn.h"
 
 #include "core/memory.h"
+#include "daemon/about.h"
 #include "daemon/clock.h"
 #include "daemon/command.h"
 #include "daemon/log.h"
@@ -321,8 +322,10 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
         conn->stalled_since = now;
         conn->taken_then = conn_taken(conn);
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
-        log_provoked(
-            "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
+        struct log_about about = {.event = "limit"};
+        about_asker(&about, conn);
+        log_provoked_about(&about, "pid %d (uid %u) does not read its answers: dropped",
+            (int)conn->pid, conn->client.uid);
         conn_close(conn);
     }
 }
@@ -432,6 +435,11 @@ static bool conn_open(struct conn *conn, int fd)
     return true;
 }
 
+static struct log_about about_peer(const struct peer *peer)
+{
+    return (struct log_about){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
+}
+
 bool conn_accept(struct server *server, int fd)
 {
     struct peer peer;
@@ -441,7 +449,9 @@ bool conn_accept(struct server *server, int fd)
         return false;
     }
     if (server->n_conns + 1 + server->watches.n_pidfds > server->max_conns) {
-        log_provoked("more than %u connections: uid %u refused", server->max_conns, peer.uid);
+        const struct log_about about = about_peer(&peer);
+        log_provoked_about(
+            &about, "more than %u connections: uid %u refused", server->max_conns, peer.uid);
         return refuse(fd, "too%20many%20connections");
     }
     struct conn *conn = memory_new(sizeof *conn);
@@ -449,11 +459,13 @@ bool conn_accept(struct server *server, int fd)
     conn->pid = peer.pid;
     const char *why = NULL;
     if (!share_join(shares, &conn->member, peer.uid, clock_now())) {
-        log_provoked("uid %u makes too many connections a second: refused", peer.uid);
+        const struct log_about about = about_peer(&peer);
+        log_provoked_about(&about, "uid %u makes too many connections a second: refused", peer.uid);
         why = "too%20many%20new%20connections%20of%20this%20user";
     } else if (server->store->ops->client_init(server->store, &conn->client, peer.uid) !=
         OUTCOME_OK) {
-        log_provoked("uid %u has too many connections: refused", peer.uid);
+        const struct log_about about = about_peer(&peer);
+        log_provoked_about(&about, "uid %u has too many connections: refused", peer.uid);
         why = "too%20many%20connections%20of%20this%20user";
     }
     if (why) {

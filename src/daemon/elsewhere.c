@@ -1,6 +1,7 @@
 #include "daemon/elsewhere.h"
 
 #include "core/memory.h"
+#include "daemon/about.h"
 #include "daemon/answer.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
@@ -116,6 +117,15 @@ bool elsewhere_is_here(const struct call *call, uint64_t *idp)
     return false;
 }
 
+static void log_asked(const struct call *call, const char *word, const char *key)
+{
+    struct log_about about = {.event = word[0] == 'r' ? "revoked" : "dropped"};
+    about_asker(&about, call->conn);
+    log_escape(about.lease, sizeof about.lease, key);
+    log_about(LOG_LEVEL_INFO, &about, "%s %s (of another host): asked by uid %u, pid %d", word, key,
+        about.asker.uid, (int)about.asker.pid);
+}
+
 void elsewhere_take_away(struct call *call)
 {
     static const struct parked_ops ops = {.late = taking_late, .free = taking_free};
@@ -129,8 +139,7 @@ void elsewhere_take_away(struct call *call)
     } else if (fleet_n_databases(call->server) == 0) {
         call_refuse(call, CODE_LOST, NULL);
     } else {
-        log_info("%s %s (of another host): asked by uid %u, pid %d", word, key,
-            call->conn->client.uid, (int)call->conn->pid);
+        log_asked(call, word, key);
         struct taking *taking = memory_new(sizeof *taking);
         taking->word = memory_string(word);
         taking->key = memory_string(key);

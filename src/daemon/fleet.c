@@ -53,6 +53,11 @@ static const char *name_of(const struct member *member)
     return member->server->conf->databases[member->database - 1].name;
 }
 
+static struct log_about about_member(const struct member *member, const char *event)
+{
+    return (struct log_about){.event = event, .database = name_of(member)};
+}
+
 /* ---- what the link brings ---- */
 
 static void end_turn(struct member *member)
@@ -69,10 +74,12 @@ static void on_ready(void *context, const struct link_info *info)
     member->has_info = member->is_ready = true;
     member->was_down = false;
     if (is_news) {
-        log_info("database %s: connected to Redis %s at %s", name_of(member), info->version,
-            info->address);
+        const struct log_about about = about_member(member, "connected");
+        log_about(LOG_LEVEL_INFO, &about, "database %s: connected to Redis %s at %s",
+            about.database, info->version, info->address);
         if (info->warning[0]) {
-            log_warning("database %s: %s", name_of(member), info->warning);
+            log_about(
+                LOG_LEVEL_WARNING, &about, "database %s: %s", about.database, info->warning);
         }
     }
     session_connected(member->session, info->run_id, clock_now());
@@ -100,7 +107,8 @@ static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
     if (!member->was_down) {
-        log_error("database %s: %s: %s", name_of(member),
+        const struct log_about about = about_member(member, "down");
+        log_about(LOG_LEVEL_ERROR, &about, "database %s: %s: %s", about.database,
             refused ? "refused" : "cannot be reached", why);
     }
     member->was_down = true;
@@ -155,7 +163,8 @@ static void log_notices(struct member *member)
 {
     const char *notice;
     while ((notice = session_take_notice(member->session))) {
-        log_warning("database %s: %s", name_of(member), notice);
+        const struct log_about about = about_member(member, "notice");
+        log_about(LOG_LEVEL_WARNING, &about, "database %s: %s", about.database, notice);
     }
 }
 
@@ -168,11 +177,13 @@ static void log_grace(struct member *member)
         return;
     }
     member->was_in_grace = is_in_grace;
+    const struct log_about about = about_member(member, "grace");
     if (is_in_grace) {
-        log_warning("database %s: it is new, or has lost its data: nothing new is granted for %lld ms",
-            name_of(member), (long long)(view.grace_until - clock_now()) / 1000000);
+        log_about(LOG_LEVEL_WARNING, &about,
+            "database %s: it is new, or has lost its data: nothing new is granted for %lld ms",
+            about.database, (long long)(view.grace_until - clock_now()) / 1000000);
     } else {
-        log_info("database %s: its grace is over", name_of(member));
+        log_about(LOG_LEVEL_INFO, &about, "database %s: its grace is over", about.database);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "daemon/answer.h"
 #include "daemon/clock.h"
-#include "daemon/log.h"
+#include "daemon/lease_log.h"
 #include "daemon/process.h"
 #include "daemon/server.h"
 #include "daemon/watch.h"
@@ -110,16 +110,9 @@ void job_forget(struct lease *lease)
 
 /* ---- stopping it ---- */
 
-void job_signal(struct lease *lease, int signal)
+void job_signal(const struct server *server, const struct lease *lease, int signal)
 {
-    char id[LEASE_ID_SIZE];
-    lease_id_format(id, lease->id);
-    log_info("lease %s (%s) is to be given up (%s): %s to process %d", id,
-        lease->claims[0].resource->name,
-        code_table[outcome_code((enum outcome)lease->stopping)].word, strsignal(signal),
-        (int)lease->process.pid);
-    if (!lease->watch || !watch_signal(lease->watch, signal)) {
-        log_provoked("lease %s: cannot signal process %d: %s", id, (int)lease->process.pid,
-            strerror(errno));
-    }
+    errno = ESRCH;
+    bool sent = lease->watch && watch_signal(lease->watch, signal);
+    lease_log_signal(server, lease, signal, sent ? 0 : errno);
 }

@@ -3,12 +3,13 @@
 #include "daemon/clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -18,47 +19,36 @@ enum {
 
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool with_level;
+static log_taker *diverted;
 static char last_error[LINE_SIZE];
 
-void log_init(enum log_level most_verbose)
+/* ---- where it goes ---- */
+
+/* JOURNAL_STREAM says of which file it speaks: stderr may have been redirected since. */
+static bool stderr_is_the_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat status;
+    return stream && sscanf(stream, "%" SCNuMAX ":%" SCNuMAX, &device, &inode) == 2 &&
+        fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
+bool log_init(enum log_level most_verbose)
 {
     threshold = most_verbose;
-    with_level = getenv("JOURNAL_STREAM") != NULL;
+    with_level = stderr_is_the_journal();
+    return with_level;
 }
 
-/* One write per line, so that lines of several processes do not mix. */
-static void emit(enum log_level level, const char *text)
+void log_divert(log_taker *taker)
 {
-    char line[LINE_SIZE + 16];
-    int n = with_level ? snprintf(line, sizeof line, "<%d>", (int)level)
-                       : snprintf(line, sizeof line, "berthd: ");
-    size_t end = (size_t)n;
-    for (; *text && end + 6 < sizeof line; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c >= ' ' && c <= '~') {
-            line[end++] = (char)c;
-        } else {
-            end += (size_t)snprintf(line + end, sizeof line - end, "\\x%02x", c);
-        }
-    }
-    line[end++] = '\n';
-    /* Whoever does not read the log must not stop the daemon: lines are lost instead. */
-    struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (poll(&log, 1, 0) != 1) {
-        return;
-    }
-    ssize_t written = write(STDERR_FILENO, line, end);
-    (void)written; /* nowhere left to say so */
+    diverted = taker;
 }
 
-static void emit_formatted(enum log_level level, const char *format, va_list arguments)
+bool log_says(enum log_level level)
 {
-    char text[LINE_SIZE];
-    vsnprintf(text, sizeof text, format, arguments);
-    if (level == LOG_LEVEL_ERROR) {
-        memcpy(last_error, text, sizeof last_error);
-    }
-    emit(level, text);
+    return level <= threshold;
 }
 
 const char *log_last_error(void)
@@ -66,23 +56,85 @@ const char *log_last_error(void)
     return last_error;
 }
 
-void log_message(enum log_level level, const char *format, ...)
+/* ---- a line ---- */
+
+size_t log_escape(char *out, size_t size, const char *text)
+{
+    enum { LONGEST_ESCAPE = sizeof "\\xNN" - 1 };
+    size_t end = 0;
+    for (; *text && end + LONGEST_ESCAPE < size; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c >= ' ' && c <= '~') {
+            out[end++] = (char)c;
+        } else {
+            end += (size_t)snprintf(out + end, size - end, "\\x%02x", c);
+        }
+    }
+    out[end] = '\0';
+    return end;
+}
+
+/* One write per line, so that lines of several processes do not mix. */
+static void to_stderr(enum log_level level, const char *text)
+{
+    char line[LINE_SIZE + 16];
+    int n = with_level ? snprintf(line, sizeof line, "<%d>%s\n", (int)level, text)
+                       : snprintf(line, sizeof line, "berthd: %s\n", text);
+    /* Whoever does not read the log must not stop the daemon: lines are lost instead. */
+    struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&log, 1, 0) != 1) {
+        return;
+    }
+    ssize_t written = write(STDERR_FILENO, line, (size_t)n);
+    (void)written; /* nowhere left to say so */
+}
+
+static void emit(
+    enum log_level level, const struct log_about *about, const char *format, va_list arguments)
+{
+    static const struct log_about nothing;
+    char text[LINE_SIZE], line[LINE_SIZE];
+    vsnprintf(text, sizeof text, format, arguments);
+    log_escape(line, sizeof line, text);
+    if (level == LOG_LEVEL_ERROR) {
+        memcpy(last_error, line, sizeof last_error);
+    }
+    if (!diverted || !diverted(level, line, about ? about : &nothing)) {
+        to_stderr(level, line);
+    }
+}
+
+void log_about(
+    enum log_level level, const struct log_about *about, const char *format, ...)
 {
     int saved = errno;
-    if (level <= threshold) {
+    if (log_says(level)) {
         va_list arguments;
         va_start(arguments, format);
-        emit_formatted(level, format, arguments);
+        emit(level, about, format, arguments);
         va_end(arguments);
     }
     errno = saved;
 }
 
-void log_provoked(const char *format, ...)
+void log_message(enum log_level level, const char *format, ...)
+{
+    int saved = errno;
+    if (log_says(level)) {
+        va_list arguments;
+        va_start(arguments, format);
+        emit(level, NULL, format, arguments);
+        va_end(arguments);
+    }
+    errno = saved;
+}
+
+/* ---- what can be provoked ---- */
+
+static bool may_be_said(void)
 {
     static nanoseconds minute_began;
     static unsigned said, suppressed;
-    int saved = errno;
     nanoseconds now = clock_now();
     if (said == 0 || now - minute_began >= 60 * NANOSECONDS_PER_SECOND) {
         if (suppressed > 0) {
@@ -91,14 +143,37 @@ void log_provoked(const char *format, ...)
         minute_began = now;
         said = suppressed = 0;
     }
-    if (said < PROVOKED_PER_MINUTE) {
-        va_list arguments;
-        va_start(arguments, format);
-        emit_formatted(LOG_LEVEL_WARNING, format, arguments);
-        va_end(arguments);
+    bool may_be = said < PROVOKED_PER_MINUTE;
+    if (may_be) {
         said++;
     } else {
         suppressed++;
+    }
+    return may_be;
+}
+
+void log_provoked_about(const struct log_about *about, const char *format, ...)
+{
+    int saved = errno;
+    if (may_be_said()) {
+        va_list arguments;
+        va_start(arguments, format);
+        errno = saved;
+        emit(LOG_LEVEL_WARNING, about, format, arguments);
+        va_end(arguments);
+    }
+    errno = saved;
+}
+
+void log_provoked(const char *format, ...)
+{
+    int saved = errno;
+    if (may_be_said()) {
+        va_list arguments;
+        va_start(arguments, format);
+        errno = saved;
+        emit(LOG_LEVEL_WARNING, NULL, format, arguments);
+        va_end(arguments);
     }
     errno = saved;
 }

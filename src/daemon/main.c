@@ -190,7 +190,9 @@ int main(int argc, char **argv)
 {
     open_standard_descriptors();
     struct options options = parse_options(argc, argv);
-    log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    if (log_init(options.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO)) {
+        log_divert(manager_log);
+    }
     struct conf *conf = load(&options);
     if (!conf) {
         return EX_CONFIG;

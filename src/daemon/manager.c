@@ -1,7 +1,7 @@
 #include "daemon/manager.h"
 
 #include "config.h"
-#include "daemon/log.h"
+#include "daemon/log_fields.h"
 
 #include <stdlib.h>
 
@@ -15,6 +15,10 @@
 #include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
+
+/* The journal is not told the lines of our source. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h>
 
 int manager_sockets(void)
 {
@@ -69,10 +73,22 @@ nanoseconds manager_watchdog(void)
         : 0;
 }
 
+bool manager_log(enum log_level level, const char *text, const struct log_about *about)
+{
+    struct log_fields fields;
+    if (!takes_datagrams("/run/systemd/journal/socket")) {
+        return false;
+    }
+    log_fields_fill(&fields, level, text, about);
+    return sd_journal_sendv(fields.list, fields.n) == 0;
+}
+
 void manager_not_started(const char *why)
 {
+    char text[512];
     if (manager_is_there()) {
-        sd_notifyf(0, "STATUS=not started: %s", why);
+        log_escape(text, sizeof text, why);
+        sd_notifyf(0, "STATUS=not started: %s", text);
     }
 }
 
@@ -113,6 +129,12 @@ bool manager_notify(const char *assignments)
 nanoseconds manager_watchdog(void)
 {
     return 0;
+}
+
+bool manager_log(enum log_level level, const char *text, const struct log_about *about)
+{
+    (void)level, (void)text, (void)about;
+    return false;
 }
 
 void manager_not_started(const char *why)

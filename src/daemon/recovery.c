@@ -2,11 +2,13 @@
 
 #include "core/fleet.h"
 #include "core/memory.h"
+#include "daemon/about.h"
 #include "daemon/answer.h"
 #include "daemon/changes.h"
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
+#include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
 #include "daemon/paths.h"
@@ -106,24 +108,23 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
 /* As with a reload: what is in use cannot become another kind of resource meanwhile. */
 static void say_kind_conflict(const struct server *server, const struct remembered *remembered)
 {
-    log_error("%s: %s is in use (by process %d), and cannot become another kind of resource "
+    struct log_about about = {.event = "refused"};
+    about_remembered(&about, remembered);
+    log_about(LOG_LEVEL_ERROR, &about,
+        "%s: %s is in use (by process %d), and cannot become another kind of resource "
               "meanwhile: start with the old file, or when it is free",
         server->conf->path, remembered->claims[0].name, (int)remembered->pid);
 }
 
 static void say_no_database(const struct server *server, const struct remembered *remembered)
 {
-    log_error("%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
+    struct log_about about = {.event = "refused", .database = record_database(remembered)};
+    about_remembered(&about, remembered);
+    log_about(LOG_LEVEL_ERROR, &about,
+        "%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
               "more: start with the old file, or when it is free",
         server->conf->path, remembered->claims[0].name, (int)remembered->pid,
         record_database(remembered));
-}
-
-static void say_not_taken_over(const struct remembered *remembered, const char *why)
-{
-    char id[LEASE_ID_SIZE];
-    lease_id_format(id, remembered->id);
-    log_warning("lease %s (%s) is not taken over: %s", id, remembered->claims[0].name, why);
 }
 
 /* *conflictp: the daemon must not start, and has said why. */
@@ -137,7 +138,7 @@ static struct lease *restore_lease(struct server *server, struct remembered *rem
     if (*conflictp) {
         say_kind_conflict(server, remembered);
     } else if (!lease) {
-        say_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
+        lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
         fleet_restore(server, lease);
     }
@@ -156,7 +157,7 @@ static struct lease *restore_of_fleet(
     if (*conflictp) {
         say_no_database(server, remembered);
     } else {
-        say_not_taken_over(remembered, "its database is not in the file any more");
+        lease_log_not_taken_over(remembered, "its database is not in the file any more");
     }
     return NULL;
 }
@@ -254,7 +255,8 @@ static void limit_leases(struct server *server, nanoseconds now)
         uint8_t database = (uint8_t)i;
         if (core_fleet_deadline(server->core, database) == 0 &&
             holds_any(server->core, database)) {
-            log_warning(
+            const struct log_about about = {.database = fleet_name_of(server, database)};
+            log_about(LOG_LEVEL_WARNING, &about,
                 "the journal does not say how long the leases of [redis %s] are good: they end",
                 fleet_name_of(server, database));
             core_fleet_good_until(

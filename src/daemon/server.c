@@ -6,6 +6,7 @@
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
 #include "daemon/job.h"
+#include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/log.h"
 #include "daemon/paths.h"
@@ -55,6 +56,7 @@ static void tell_granted(struct server *server, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
     if (!lease->is_unwritten) {
+        lease_log_place(server, lease);
         tell_client(server, effect);
         return;
     }
@@ -82,9 +84,8 @@ static void watch_job(struct server *server, const struct effect *effect)
 
 static void signal_job(struct server *server, const struct effect *effect)
 {
-    (void)server;
     if (effect->lease->state != LEASE_ENDED) {
-        job_signal(effect->lease, effect->signal);
+        job_signal(server, effect->lease, effect->signal);
     }
 }
 
@@ -111,6 +112,7 @@ void server_carry_out(struct server *server)
     ledger_commit(server);
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
+        lease_log_ended(server, lease);
     }
     effects_clear(effects);
 }

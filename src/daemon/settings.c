@@ -131,16 +131,18 @@ static bool reload(struct server *server, struct conf_errors *errors)
     struct conf_errors *found = errors ? errors : &own;
     struct conf *conf = conf_reload(server->conf, found);
     const char *refused = NULL;
+    const struct log_about about = {.event = "reload"};
     if (conf && !settings_define(server, conf, &refused)) {
         add_kind_conflict(found, conf, refused);
         conf = conf_free(conf);
     }
     for (size_t i = 0; i < found->n; i++) {
-        log_error("%s", found->messages[i]);
+        log_about(LOG_LEVEL_ERROR, &about, "%s", found->messages[i]);
     }
     conf_errors_deinit(&own);
     if (!conf) {
-        log_error("%s: not reloaded: nothing has changed", server->conf->path);
+        log_about(LOG_LEVEL_ERROR, &about, "%s: not reloaded: nothing has changed",
+            server->conf->path);
         return false;
     }
     warn_of_fixed_changes(server, conf);
@@ -150,7 +152,8 @@ static bool reload(struct server *server, struct conf_errors *errors)
     fleet_define(server);
     conf_free(before);
     settings_store_changes(server);
-    log_info("%s: reloaded, definitions: %zu", conf->path, conf->n_definitions);
+    log_about(LOG_LEVEL_INFO, &about, "%s: reloaded, definitions: %zu", conf->path,
+        conf->n_definitions);
     return true;
 }
 

@@ -26,6 +26,47 @@ os.execv(sys.argv[3], sys.argv[3:])
 ABOVE = 50  # what is handed over is not among the first descriptors before
 
 
+# A mount namespace of its own, in which the journal's socket is the test's.
+WITH_JOURNAL = """
+mount -t tmpfs none /run && mkdir -p /run/systemd/journal &&
+mount --bind "$0" /run/systemd/journal && exec "$@"
+"""
+
+
+class Journal:
+    """What is sent to the journal, and nobody else's."""
+
+    def __init__(self, directory):
+        self.directory = directory / "journal"
+        self.directory.mkdir()
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.directory / "socket"))
+        self.entries = []
+
+    def before(self):
+        return ["unshare", "-m", "sh", "-c", WITH_JOURNAL, str(self.directory)]
+
+    def entry(self, timeout=DEADLINE):
+        """The next one: of each field all values. None if there is none in time."""
+        readable, _, _ = select.select([self.socket], [], [], timeout)
+        if not readable:
+            return None
+        fields = {}
+        for line in self.socket.recv(65536).decode("ascii").removesuffix("\n").split("\n"):
+            name, value = line.split("=", 1)
+            fields.setdefault(name, []).append(value)
+        self.entries.append(fields)
+        return fields
+
+    def until(self, event, timeout=DEADLINE):
+        """The first entry about such an event."""
+        end = time.monotonic() + timeout
+        while fields := self.entry(max(end - time.monotonic(), 0)):
+            if fields.get("BERTH_EVENT") == [event]:
+                return fields
+        raise AssertionError(f"no {event}: {self.entries}")
+
+
 class Manager:
     """start() runs berthd with NOTIFY_SOCKET and, if there are any, sockets from descriptor 3 on."""
 
@@ -33,37 +74,49 @@ class Manager:
         self.directory = directory
         self.log = directory / "berthd.log"
         self.config = directory / "berth.conf"
-        self.path = directory / "s"
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(str(directory / "notify"))
+        self.socket = directory / "s"
+        self.clients = []
+        self.ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.ear.bind(str(directory / "notify"))
         self.environ = {
             **os.environ, "NOTIFY_SOCKET": str(directory / "notify"),
             "STATE_DIRECTORY": str(directory / "state")}
-        self.sockets = []
+        self.handed = []
+        self.journal = None
         self.closed = ()
         self.process = None
         self.heard = []
         self.configure(text, head)
 
     def configure(self, text, head=""):
-        self.config.write_text(head or f"[daemon]\nsocket = {self.path}\n" + text)
+        self.config.write_text(head or f"[daemon]\nsocket = {self.socket}\n" + text)
+
+    def keep_journal(self):
+        """berthd's stderr is the journal, as the environment says."""
+        self.log.touch()
+        status = self.log.stat()
+        self.environ["JOURNAL_STREAM"] = f"{status.st_dev}:{status.st_ino}"
+        self.journal = Journal(self.directory)
+        return self.journal
 
     def hand_over(self, *sockets):
-        self.sockets = list(sockets)
+        self.handed = list(sockets)
         self.environ["LISTEN_FDS"] = str(len(sockets))
 
     def listen(self, path=None, mode=0o666):
         """A socket as a socket unit has it, handed over at the next start."""
         listening = socket.socket(socket.AF_UNIX)
-        listening.bind(str(path or self.path))
-        os.chmod(path or self.path, mode)
+        listening.bind(str(path or self.socket))
+        os.chmod(path or self.socket, mode)
         listening.listen(4096)
         self.hand_over(listening)
         return listening
 
     def run(self, *args, program=BUILD / "berthd"):
-        fds = [fcntl.fcntl(s, fcntl.F_DUPFD, ABOVE) for s in self.sockets]
+        fds = [fcntl.fcntl(s, fcntl.F_DUPFD, ABOVE) for s in self.handed]
         words = [sys.executable, "-S", "-c", EXEC, *(",".join(map(str, n)) for n in (fds, self.closed))]
+        if self.journal:
+            words = [*self.journal.before(), *words]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*words, program, "-c", self.config, *args], stdin=subprocess.DEVNULL, stdout=log,
@@ -78,10 +131,10 @@ class Manager:
 
     def hear(self, timeout=DEADLINE):
         """The next message: its assignments. None if there is none in time."""
-        readable, _, _ = select.select([self.socket], [], [], timeout)
+        readable, _, _ = select.select([self.ear], [], [], timeout)
         if not readable:
             return None
-        said = dict(line.split("=", 1) for line in self.socket.recv(65536).decode().splitlines())
+        said = dict(line.split("=", 1) for line in self.ear.recv(65536).decode().splitlines())
         said["at"] = time.monotonic()
         self.heard.append(said)
         return said
@@ -98,7 +151,8 @@ class Manager:
         return self.until(lambda said: text in said.get("STATUS", ""))["STATUS"]
 
     def client(self):
-        return Client(self.path)
+        self.clients.append(Client(self.socket))
+        return self.clients[-1]
 
     def fails(self, *args):
         """Runs it to its end: status, log and the last thing it said."""
@@ -119,5 +173,7 @@ class Manager:
     def end(self):
         if self.process and self.process.poll() is None:
             self.stop()
-        for s in [self.socket, *self.sockets]:
+        for client in self.clients:
+            client.close()
+        for s in [self.ear, *self.handed, *([self.journal.socket] if self.journal else [])]:
             s.close()

@@ -41,7 +41,7 @@ def manager(directory, sanitizer_reports):
 def test_ready_when_clients_can_connect(manager):
     service = manager("[lock a]\n")
     said = service.start()
-    assert said["STATUS"] == f"serving {service.path}: 0 leases held, 0 waiting"
+    assert said["STATUS"] == f"serving {service.socket}: 0 leases held, 0 waiting"
     assert is_quiet(service.client())
     service.process.terminate()
     assert service.until(lambda said: "STOPPING" in said)["STATUS"] == "stopping"
@@ -232,7 +232,7 @@ def test_it_is_not_unlinked(manager):
     service.listen()
     service.start()
     service.stop()
-    assert service.path.is_socket()
+    assert service.socket.is_socket()
 
 
 def test_clients_queue_while_nobody_serves(manager):
@@ -271,7 +271,7 @@ def test_socket_and_mode_of_the_file_are_ignored(manager, directory):
     assert not (directory / "other").exists()
     log = service.log.read_text()
     assert log.count("ignored") == 2
-    assert f"socket is ignored: the service manager has made {service.path}" in log
+    assert f"socket is ignored: the service manager has made {service.socket}" in log
     assert "socket-mode is ignored" in log and "0660" in log
     service.configure("", head="[daemon]\nsocket = /elsewhere\nsocket-mode = 0666\n")
     assert service.client().request("reload") == "ok"
@@ -310,7 +310,7 @@ def test_one_by_hand_and_one_activated(manager, directory):
     with subprocess.Popen(by_hand, stderr=subprocess.PIPE, text=True) as first:
         try:
             assert "serving on" in first.stderr.readline()
-            os.rename(service.path, directory / "old")
+            os.rename(service.socket, directory / "old")
             service.listen()
             code, log, _ = service.fails()
             assert code == 69 and "another berthd serves it" in log
@@ -354,7 +354,7 @@ def test_other_sockets_are_refused(manager, directory, kind, why):
     service.hand_over(other_socket(directory, kind))
     code, log, said = service.fails()
     assert code == 78 and why in log and why in said["STATUS"]
-    assert not service.path.exists()
+    assert not service.socket.exists()
 
 
 def test_two_sockets_are_refused(manager, directory):
@@ -416,7 +416,7 @@ def test_clients_do_not_trust_a_socket_of_somebody_else(manager, berth, director
     def listen():
         become(65534)
         listening = socket.socket(socket.AF_UNIX)
-        listening.bind(str(service.path))
+        listening.bind(str(service.socket))
         listening.listen()
         socket.send_fds(there, [b"x"], [listening.fileno()])
 
@@ -426,7 +426,7 @@ def test_clients_do_not_trust_a_socket_of_somebody_else(manager, berth, director
     here.close()
     there.close()
     service.hand_over(socket.socket(fileno=fd))
-    service.path.chmod(0o666)
+    service.socket.chmod(0o666)
     done = berth("run", "-n", "a", "--", "true", user=12345, group=12345, extra_groups=[])
     assert done.returncode == 69 and "neither root's, berth's nor yours" in done.stderr
     early = berth.start("run", "a", "--", "true", user=65534, group=65534, extra_groups=[])

@@ -1,0 +1,80 @@
+/* A message of the log as fields of the journal. */
+#include "daemon/log_fields.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct log_fields fields;
+static char all[2 * LOG_FIELDS_BYTES];
+
+/* Each field in brackets. */
+static const char *filled(enum log_level level, const char *text, const struct log_about *about)
+{
+    size_t length = 0;
+    log_fields_fill(&fields, level, text, about);
+    all[0] = '\0';
+    for (int i = 0; i < fields.n; i++) {
+        length += (size_t)snprintf(all + length, sizeof all - length, "[%.*s]",
+            (int)fields.list[i].iov_len, (const char *)fields.list[i].iov_base);
+    }
+    return all;
+}
+
+Test(log_fields, about_nothing)
+{
+    const struct log_about nothing = {0};
+    cr_assert_str_eq(filled(LOG_LEVEL_WARNING, "hello", &nothing),
+        "[MESSAGE=hello][PRIORITY=4][SYSLOG_IDENTIFIER=berthd]");
+}
+
+Test(log_fields, all)
+{
+    const struct log_about about = {
+        .event = "revoked",
+        .database = "main",
+        .identity = "night",
+        .program = "etl",
+        .holder = {.uid = 0, .pid = 12},
+        .asker = {.uid = 4294967295u, .pid = 34},
+        .lease = "0abc",
+        .resources = "deploy market/alice gpus",
+    };
+    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &about),
+        "[MESSAGE=x][PRIORITY=6][SYSLOG_IDENTIFIER=berthd][BERTH_EVENT=revoked]"
+        "[BERTH_RESOURCE=deploy][BERTH_RESOURCE=market/alice][BERTH_RESOURCE=gpus]"
+        "[BERTH_LEASE=0abc][BERTH_HOLDER_UID=0][BERTH_HOLDER_PID=12][BERTH_HOLDER=night]"
+        "[BERTH_PROGRAM=etl][BERTH_ASKED_BY_UID=4294967295][BERTH_ASKED_BY_PID=34]"
+        "[BERTH_DATABASE=main]");
+}
+
+Test(log_fields, what_clients_say_is_one_value)
+{
+    const struct log_about about = {
+        .identity = "a\nPRIORITY=0\nMESSAGE=b", .program = "\x1b[2J\xff\t"};
+    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &about),
+        "[MESSAGE=x][PRIORITY=6][SYSLOG_IDENTIFIER=berthd]"
+        "[BERTH_HOLDER=a\\x0aPRIORITY=0\\x0aMESSAGE=b][BERTH_PROGRAM=\\x1b[2J\\xff\\x09]");
+}
+
+/* The longest of everything, and more. */
+Test(log_fields, bounded)
+{
+    static struct log_about about;
+    static char text[2 * LOG_FIELDS_BYTES];
+    memset(text, '\n', sizeof text - 1);
+    about = (struct log_about){.event = "e", .identity = text, .program = text, .database = text};
+    for (size_t i = 0; i + 1 < sizeof about.resources; i++) {
+        about.resources[i] = i % (NAME_BYTES + 1) == NAME_BYTES ? ' ' : 'r';
+    }
+    filled(LOG_LEVEL_INFO, "x", &about);
+    cr_assert_leq(fields.length, sizeof fields.bytes);
+    cr_assert_leq(fields.n, LOG_FIELDS_MOST);
+    int n_resources = 0;
+    for (const char *c = all; (c = strstr(c, "[BERTH_RESOURCE=")); c++) {
+        n_resources++;
+    }
+    cr_assert_eq(n_resources, MAX_RESOURCES_PER_LEASE);
+    filled(LOG_LEVEL_INFO, text, &about);
+    cr_assert_leq(fields.length, sizeof fields.bytes);
+}
