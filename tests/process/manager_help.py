@@ -164,7 +164,11 @@ class Manager:
 
     def stop(self):
         self.process.terminate()
-        assert self.process.wait(DEADLINE) == 0, self.log.read_text()
+        try:
+            assert self.process.wait(DEADLINE) == 0, self.log.read_text()
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
 
     def kill(self):
         self.process.kill()
