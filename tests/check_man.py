@@ -389,10 +389,19 @@ def check_units():
 
 def check_journal():
     """Fields of the journal that berthd writes, and the words of BERTH_EVENT."""
-    fields = {name for path, text in code.items() if path.startswith("src/daemon/")
-              for name in re.findall(r'"(BERTH_[A-Z_]+)[="]', text)}
-    page = {plain(term) for term, _ in entries(section("berthd.8", "JOURNAL"))} if fields else set()
-    require_same("berthd.8: JOURNAL", page, fields)
+    daemon = "".join(text for path, text in code.items() if path.startswith("src/daemon/"))
+    fields = set(re.findall(r'"(BERTH_[A-Z_]+)[="]', daemon))
+    text, events = section("berthd.8", "JOURNAL").split("The words of _BERTH\\_EVENT_:")
+    require_same("berthd.8: JOURNAL", variables_of_page(text), found("fields", fields))
+    said = re.findall(r'\.event = (?:[^";]*\? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
+                      r'about_(?:of|member)\((?:[^";]*[?,] )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
+                      r'\bsay\(server, lease, (?:\w+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
+                      r'(?:lease_log_taken|take_away)\(call, (?:lease, )?"([a-z-]+)"', daemon)
+    coded = {word for words in found("events", said) for word in words if word}
+    coded |= {word for word, right, _ in rows("command") if right in ("admin", "daemon admin")}
+    terms = {word for term, _ in entries(events) for word in plain(term).split(", ")}
+    terms |= set(re.findall(r"\*([a-z]+)\*(?!\()", events.strip().rsplit("\n\n", 1)[1]))
+    require_same("berthd.8: JOURNAL: events", terms, coded)
 
 
 # ---- the pages, as shown ----
