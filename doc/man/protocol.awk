@@ -1,6 +1,7 @@
 # doc/protocol.md -> scdoc, in place of the line @PROTOCOL@ of the page that is named second, so that
 # the protocol is written down once. Knows the Markdown that is used there and no other: headings,
 # paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
+# A paragraph below a <!-- comment --> is left out.
 
 # ---- text ----
 
@@ -118,6 +119,10 @@ function take_row(line,    cells, i)
 
 function convert(line)
 {
+    is_left_out = line ~ /^<!--/ || (is_left_out && line != "")
+    if (is_left_out) {
+        return
+    }
     if (line ~ /^```/) {
         end_list()
         print "```"
