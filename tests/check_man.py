@@ -320,9 +320,10 @@ READ_BY_FUNCTION = {
 
 
 def variables_read(program):
-    """Those of getenv() and of directory_of_environment() whose name is in the program: the libraries are shared."""
+    """Those of getenv() and of directory_of_environment() whose name is in the program: clients share a library."""
     binary = (builddir / program).read_bytes()
-    names = {name for text in code.values() for name in re.findall(
+    own = [text for path, text in code.items() if path.startswith("src/client/") != (program == "berthd")]
+    names = {name for text in own for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}
     called = set()
