@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from conftest import BUILD, read_line
 from documents import blocks
 from lines import DEADLINE
+from lost_help import asked_until
 
 DOCUMENT = "doc/recipes.md"
 
@@ -26,6 +29,7 @@ class Shell:
     """Runs recipes in a directory of its own, with `berth` in PATH and asking that daemon."""
 
     def __init__(self, daemon, started):
+        self.daemon = daemon
         self.path = daemon.socket.parent / "work"
         self.client = daemon.client()
         self.started = started
@@ -65,7 +69,11 @@ class Shell:
             gate.write("go\n")
 
     def run_all(self, to_run, limit, key_of=lambda command: "all"):
-        """Lets all jobs run, {key: how many}: as many as may run at once do, and never more."""
+        """Lets all jobs run, {key: how many}: as many as may run at once do, and never more. All
+        have asked before the first may go on."""
+        total = sum(to_run.values())
+        now = asked_until(self.daemon, lambda now: now.held + now.waiting == total)
+        assert now.held == sum(min(limit, n) for n in to_run.values())
         running = {key: [] for key in to_run}
         while any(to_run.values()):
             while any(len(running[key]) < min(limit, to_run[key]) for key in to_run):
@@ -75,6 +83,14 @@ class Shell:
             key = max(to_run, key=to_run.get)
             self.let_go(running[key].pop(0))
             to_run[key] -= 1
+
+
+def kill_session(leader):
+    """What is left of it if the test has failed: wrappers, and jobs that wait to be let go."""
+    for pid in [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]:
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(pid) == leader:
+                os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -88,7 +104,7 @@ def shell_for(daemon):
         yield shell
     finally:
         for process in shell.processes:
-            process.kill()
+            kill_session(process.pid)
             process.wait()
             process.stdout.close()
             process.stderr.close()
