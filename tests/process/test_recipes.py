@@ -19,7 +19,17 @@ def test_each_is_run():
         path.read_text() for path in (SOURCE / "tests").glob("*/test_recipes*.py"))
     names = [name for mark in ("recipe", "main", "unit") for name in blocks(DOCUMENT, mark)]
     assert len(names) > 30
-    assert [name for name in names if f'"{name}"' not in tests] == []
+    assert [name for name in names if f'"{name}"' not in tests and f"'{name}'" not in tests] == []
+
+
+def test_links():
+    """Each goes to a heading of this document, or to a file that there is."""
+    text = (SOURCE / DOCUMENT).read_text()
+    headings = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+                for heading in re.findall(r"^## (.*)$", text, re.M)}
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert {link[1:] for link in links if link[0] == "#"} == headings
+    assert all((SOURCE / "doc" / link.split("#")[0]).exists() for link in links if link[0] != "#")
 
 
 # ---- cron

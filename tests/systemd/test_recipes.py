@@ -36,7 +36,7 @@ SUDO = f"""#!/bin/sh
 exec {AS_ROOT} --reuid 0 --regid 0 --clear-groups -- "$@"
 """
 
-# docker run --rm --user UID [-v SOURCE:TARGET[:ro]]... IMAGE COMMAND...: the image is this machine's own root,
+# docker run --rm --user UID --gpus all [-v SOURCE:TARGET[:ro]]... -w DIRECTORY IMAGE COMMAND...: the image is this machine's own root,
 # without /run and with a passwd of its own. Volumes are set aside first: /run covers some.
 DOCKER = """#!/bin/sh
 set -eu
@@ -45,7 +45,7 @@ if [ "$1" = run ]; then
 fi
 shift 3
 user=$2 volumes=
-shift 2
+shift 4
 mkdir -p /tmp/aside
 mount -t tmpfs tmpfs /tmp/aside
 echo root:x:0:0::/root:/bin/sh >/tmp/aside/passwd
@@ -58,7 +58,8 @@ while [ "$1" = -v ]; do
     volumes="$volumes $n:$target"
     shift 2
 done
-shift
+work=$2
+shift 3
 mount -t tmpfs tmpfs /run
 mount -t proc proc /proc
 mount --bind /tmp/aside/passwd /etc/passwd
@@ -68,16 +69,17 @@ for volume in $volumes; do
     [ -e "$target" ] || mkdir -p "$target"
     mount --bind "/tmp/aside/${volume%%:*}" "$target"
 done
+cd "$work"
 exec setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
 """
 
 TRAIN = """#!/bin/sh
-echo "$(id -u) $NVIDIA_VISIBLE_DEVICES"
+echo "$(id -u) $CUDA_VISIBLE_DEVICES"
 read _ || :
 """
 
 
-PROGRAMS = {"load-all": LOAD, "web": WEB, "docker": DOCKER, "sudo": SUDO, "train.py": TRAIN}
+PROGRAMS = {"load-all": LOAD, "web": WEB, "docker": DOCKER, "sudo": SUDO}
 ENVIRON = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/bin"}
 
 
@@ -166,8 +168,8 @@ def test_notify_waits(recipes, drop_in):
 
 def start_container(recipes):
     """As alice: the process, and what its job says."""
-    command = RECIPES["container"].replace("./train.py", "train.py")
-    job = recipes.start("sh", "-c", f"exec {command}", user="alice", env=ENVIRON)
+    recipes.write("/home/alice/train", TRAIN, 0o755)
+    job = recipes.start("sh", "-c", f"cd; exec {RECIPES['container']}", user="alice", env={**ENVIRON, "HOME": "/home/alice"})
     return job, read_line(job.stdout)
 
 
