@@ -39,13 +39,19 @@ def put_over(machine):
     """What is under development, in place of what the package has."""
     for program, place in (("berthd", "usr/sbin"), ("berth", "usr/bin"), ("berthctl", "usr/bin")):
         shutil.copy(f"{OVER}/{program}", machine.root / place / program)
-    units = machine.root / "lib/systemd/system"
-    for name in ("berthd", "berthd@"):
-        for kind in ("service", "socket"):
-            with open(TOP / f"systemd/berthd.{kind}.in") as template, open(units / f"{name}.{kind}", "w") as unit:
-                subprocess.run(
-                    ["sh", TOP / "systemd/fill-in", f"{name}.{kind}", "/usr/sbin", "/usr/bin", "/etc", "/usr/share/doc/berth"],
-                    stdin=template, stdout=unit, check=True)
+    for kind in ("service", "socket"):
+        fill_in(f"berthd.{kind}.in", machine.root / "lib/systemd/system" / f"berthd.{kind}")
+        fill_in(f"berthd.{kind}.in", machine.root / "lib/systemd/system" / f"berthd@.{kind}")
+        fill_in(f"user.{kind}.in", machine.root / "usr/lib/systemd/user" / f"berthd.{kind}")
+    shutil.copytree(
+        TOP / "systemd/examples", machine.root / "usr/share/doc/berth/examples/systemd", dirs_exist_ok=True)
+
+
+def fill_in(template, unit):
+    with open(TOP / "systemd" / template) as before, open(unit, "w") as after:
+        subprocess.run(
+            ["sh", TOP / "systemd/fill-in", unit.name, "/usr/sbin", "/usr/bin", "/etc", "/usr/share/doc/berth"],
+            stdin=before, stdout=after, check=True)
 
 
 def install(machine, package=PACKAGE):
