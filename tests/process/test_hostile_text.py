@@ -4,6 +4,7 @@ answers, paths, arguments, files. Each test drives the real programs with all of
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -337,6 +338,34 @@ def test_assignments_for_a_shell(berthd, berth, directory):
         assert json.loads(told)["socket"] == place.decode("utf-8", "replace") or name in (
             "C1 as a byte", "no UTF-8", "surrogate", "beyond Unicode")
     assert not (directory / "pwned").exists()
+
+
+def environment_file(text):
+    """As systemd.exec(5) has EnvironmentFile=: within single quotes all bytes are meant, within double
+    ones a backslash is for one of "\\`$."""
+    found = {}
+    while text:
+        name, _, text = text.partition(b"=")
+        if text[:1] == b"'":
+            value, _, text = text[1:].partition(b"'")
+        elif text[:1] == b'"':
+            end = re.match(rb'"((?:\\.|[^"\\])*)"', text, re.S)
+            value, text = re.sub(rb'\\(["\\`$])', rb"\1", end[1]), text[end.end():]
+        else:
+            value, newline, rest = text.partition(b"\n")
+            text = newline + rest
+        assert text[:1] == b"\n", text
+        found[name.decode()], text = value, text[1:]
+    return found
+
+
+def test_assignments_for_systemd(berthd, berth, directory):
+    daemon = berthd("[semaphore s]\nlimit = 99\n")
+    for name, path in PATHS.items():
+        place = os.fsencode(directory) + b"/" + path
+        os.symlink(os.fsencode(daemon.socket), place)
+        out = berth.start("acquire", "--ttl", "1h", "s", env={"BERTH_SOCKET": os.fsdecode(place)})
+        assert environment_file(out.communicate(timeout=30)[0])["BERTH_SOCKET"] == place, name
 
 
 # ---- files
