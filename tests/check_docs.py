@@ -97,7 +97,7 @@ def check_promises():
     section = re.search(r"^## What happens when …\n(.*?)(?=^## )", readme, re.M | re.S)
     lines = re.findall(r"^\| (.*) \|$", section.group(1) if section else "", re.M)[2:]
     require(lines, "README.md: no table of what happens when")
-    tests = {name for path in (srcdir / "tests/process").glob("test_*.py")
+    tests = {name for path in (srcdir / "tests").glob("*/test_*.py")
              for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
     for line in lines:
         named = re.findall(r"`(test_\w+)`", line.rsplit(" | ", 1)[1])
