@@ -6,6 +6,7 @@
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
 #include "daemon/log.h"
+#include "daemon/redefined.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -95,13 +96,15 @@ static bool is_about_socket(const char *change)
 
 static void warn_of_fixed_changes(const struct server *server, const struct conf *loaded)
 {
+    const struct log_about about = {.event = "reload"};
     struct conf_errors changes = CONF_ERRORS_INIT;
     conf_fixed_changes(server->conf, loaded, &changes);
     for (size_t i = 0; i < changes.n; i++) {
         if (listener_is_inherited(&server->listener) && is_about_socket(changes.messages[i])) {
             continue;
         }
-        log_warning("%s: %s takes effect at the next start", loaded->path, changes.messages[i]);
+        log_about(LOG_LEVEL_WARNING, &about, "%s: %s takes effect at the next start",
+            loaded->path, changes.messages[i]);
     }
     conf_errors_deinit(&changes);
 }
@@ -132,6 +135,10 @@ static bool reload(struct server *server, struct conf_errors *errors)
     struct conf *conf = conf_reload(server->conf, found);
     const char *refused = NULL;
     const struct log_about about = {.event = "reload"};
+    struct redefined redefined = REDEFINED_INIT;
+    if (conf) {
+        redefined_compare(&redefined, server->core, conf->definitions, conf->n_definitions);
+    }
     if (conf && !settings_define(server, conf, &refused)) {
         add_kind_conflict(found, conf, refused);
         conf = conf_free(conf);
@@ -143,6 +150,7 @@ static bool reload(struct server *server, struct conf_errors *errors)
     if (!conf) {
         log_about(LOG_LEVEL_ERROR, &about, "%s: not reloaded: nothing has changed",
             server->conf->path);
+        redefined_deinit(&redefined);
         return false;
     }
     warn_of_fixed_changes(server, conf);
@@ -150,6 +158,10 @@ static bool reload(struct server *server, struct conf_errors *errors)
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
     fleet_define(server);
+    redefined_add_gone(
+        &redefined, server->core, before->definitions, before->n_definitions);
+    redefined_log(&redefined);
+    redefined_deinit(&redefined);
     conf_free(before);
     settings_store_changes(server);
     log_about(LOG_LEVEL_INFO, &about, "%s: reloaded, definitions: %zu", conf->path,

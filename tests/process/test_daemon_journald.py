@@ -174,6 +174,24 @@ def test_a_reload(service):
     assert "[semaphore etl] limit" in entry["MESSAGE"][0] and entry["PRIORITY"] == ["3"]
 
 
+def changed(service):
+    while "BERTH_RESOURCE" not in (entry := service.journal.until("reload")):
+        pass
+    return entry["BERTH_RESOURCE"]
+
+
+def test_what_a_reload_changes(service):
+    service.start()
+    service.configure(
+        "[lock deploy]\nmax-hold = 1h\n[semaphore etl]\nlimit = 4\n"
+        "[semaphore market/*]\nlimit = 1\ndeny-users = nobody\n[lock new]\n")
+    assert service.client().request("reload") == "ok"
+    assert changed(service) == ["deploy", "market/*", "new"]
+    service.configure("[lock deploy]\nmax-hold = 1h\n[lock new]\n")
+    assert service.client().request("reload") == "ok"
+    assert changed(service) == ["etl", "market/*"]
+
+
 def test_stderr_is_something_else(service):
     """Redirected, or inherited: then JOURNAL_STREAM speaks of another file."""
     service.environ["JOURNAL_STREAM"] = "1:2"
