@@ -26,9 +26,9 @@ def test_root_is_not_refused(machine):
     assert machine.run("berth", "run", "-n", "ship", "--", "echo", "done", user="alice") == "done\n"
 
 
-def without_wrapper(machine, name):
+def without_wrapper(machine, name, *options):
     """A job of bob's, whose wrapper was killed."""
-    job = Job(machine, name, user="bob").begins()
+    job = Job(machine, name, *options, user="bob").begins()
     machine.kill("KILL", job.wrapper())
     job.process.wait(30)
     return job
