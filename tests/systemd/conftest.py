@@ -86,7 +86,8 @@ class Job:
     def __init__(self, machine, name, *options, user=None):
         self.machine = machine
         self.process = machine.start(
-            "berth", "run", *options, name, "--", "sh", "-c", "echo $$ $BERTH_LEASE $BERTH_TOKEN; read _ || :", user=user)
+            "berth", "run", *options, name, "--",
+            "sh", "-c", "echo $$ $BERTH_LEASE $BERTH_TOKEN; read _ || :", user=user)
         self.pid = self.lease = self.token = None
 
     def begins(self):

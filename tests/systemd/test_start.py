@@ -1,5 +1,7 @@
 """What an installation gives: a service that runs, with one right and no more."""
 
+import re
+import resource
 import stat
 
 from conftest import Job
@@ -39,6 +41,13 @@ def test_it_has_no_right_but_to_kill(machine):
         assert int(status[which], 16) == CAP_KILL, which
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2"
+
+
+def test_open_files(machine):
+    """As many as the unit wants, or as this host allows."""
+    most = min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    limit, = re.findall(r"^Max open files +(\d+) +(\d+)", machine.read(f"/proc/{machine.main_pid()}/limits"), re.M)
+    assert limit == (str(most), str(most))
 
 
 def test_it_sees_no_network(machine):
