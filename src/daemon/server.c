@@ -337,9 +337,11 @@ static struct core_options first_numbers(const struct state *state)
     return options;
 }
 
+/* An inherited socket listens already. Clients see as whose server it is who has called listen()
+ * last: the service manager's, which they trust where our own user is not known, as in a container. */
 static bool start_listening(struct server *server)
 {
-    if (listen(server->listener.fd, BACKLOG) < 0) {
+    if (!listener_is_inherited(&server->listener) && listen(server->listener.fd, BACKLOG) < 0) {
         log_error("%s: cannot listen: %s", server->listener.path, strerror(errno));
         return false;
     }

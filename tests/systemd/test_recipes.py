@@ -174,7 +174,8 @@ def start_container(recipes):
 
 
 def test_a_container(recipes):
-    """It finds berthd through the directory, also after that has been restarted with another socket."""
+    """It finds berthd through the directory, also after that has been restarted with another socket; and
+    trusts it, though it knows no user berth."""
     job, said = start_container(recipes)
     uid, item = said.split()
     assert uid == "2001" and item in "0123"
