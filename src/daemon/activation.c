@@ -109,8 +109,8 @@ void activation_say_ignored(const struct inherited *inherited, const struct conf
 {
     struct stat status;
     if (conf->gives_socket && !is_same_path(conf->socket, inherited->path)) {
-        log_warning("%s: socket is ignored: the service manager has made %s", conf->path,
-            inherited->path);
+        log_warning(
+            "%s: socket is ignored: the service manager has made %s", conf->path, inherited->path);
     }
     if (conf->gives_socket_mode && stat(inherited->path, &status) == 0 &&
         (status.st_mode & 0777) != conf->socket_mode) {

@@ -27,8 +27,8 @@ static const char *word_of(enum outcome outcome)
 
 /* ---- -v ---- */
 
-static void say(const struct server *server, const struct lease *lease, const char *event,
-    const char *text)
+static void say(
+    const struct server *server, const struct lease *lease, const char *event, const char *text)
 {
     if (!log_says(LOG_LEVEL_DEBUG)) {
         return;
@@ -60,14 +60,12 @@ void lease_log_refused(const struct call *call, enum code code, const char *abou
     about_resource(&about, about_text);
     log_about(LOG_LEVEL_DEBUG, &about, "%s%s%s: refused (%s) to uid %u, pid %d",
         command_table[call->request->command].word, about_text ? " " : "",
-        about_text ? about_text : "", code_table[code].word, about.asker.uid,
-        (int)about.asker.pid);
+        about_text ? about_text : "", code_table[code].word, about.asker.uid, (int)about.asker.pid);
 }
 
 /* ---- against its holder's will ---- */
 
-static void log_lost(
-    const struct server *server, const struct lease *lease, enum outcome why)
+static void log_lost(const struct server *server, const struct lease *lease, enum outcome why)
 {
     char what[WHAT_SIZE];
     const struct log_about about = about_of("lost", server, lease);
@@ -96,21 +94,19 @@ void lease_log_over(const struct server *server, const struct effect *effect)
         char text[96];
         const char *event = effect->kind == EFFECT_DENIED ? "refused" : word_of(effect->why);
         snprintf(text, sizeof text, "%s: %s",
-            effect->kind == EFFECT_DENIED ? "gets nothing" : "is taken away",
-            word_of(effect->why));
+            effect->kind == EFFECT_DENIED ? "gets nothing" : "is taken away", word_of(effect->why));
         say(server, lease, event, text);
     }
 }
 
-void lease_log_signal(
-    const struct server *server, const struct lease *lease, int signal, int error)
+void lease_log_signal(const struct server *server, const struct lease *lease, int signal, int error)
 {
     char what[WHAT_SIZE];
     const struct log_about about =
         about_of(signal == SIGKILL ? "killed" : "stopped", server, lease);
     log_about(LOG_LEVEL_INFO, &about, "lease %s (%s) is to be given up (%s): %s to process %d",
-        about.lease, about_what(what, sizeof what, &about),
-        word_of((enum outcome)lease->stopping), strsignal(signal), (int)lease->process.pid);
+        about.lease, about_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
+        strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
         log_provoked_about(&about, "lease %s: cannot signal process %d: %s", about.lease,
             (int)lease->process.pid, strerror(error));
@@ -122,8 +118,7 @@ void lease_log_taken(const struct call *call, const struct lease *lease, const c
     char what[WHAT_SIZE];
     struct log_about about = about_of(event, call->server, lease);
     about_asker(&about, call->conn);
-    log_about(LOG_LEVEL_INFO, &about,
-        "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
+    log_about(LOG_LEVEL_INFO, &about, "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
         command_table[call->request->command].word, about.lease,
         about_what(what, sizeof what, &about), lease->state == LEASE_HELD ? "held" : "wanted",
         (int)lease->pid, lease->uid, about.asker.uid, (int)about.asker.pid);

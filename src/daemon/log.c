@@ -104,8 +104,7 @@ static void emit(
     }
 }
 
-void log_about(
-    enum log_level level, const struct log_about *about, const char *format, ...)
+void log_about(enum log_level level, const struct log_about *about, const char *format, ...)
 {
     int saved = errno;
     if (log_says(level)) {

@@ -15,8 +15,8 @@ static void add(struct log_fields *fields, const char *name, const char *value)
     }
     memcpy(start, name, name_length);
     start[name_length] = '=';
-    size_t length = name_length + 1 +
-        log_escape(start + name_length + 1, room - name_length - 1, value);
+    size_t length =
+        name_length + 1 + log_escape(start + name_length + 1, room - name_length - 1, value);
     fields->list[fields->n++] = (struct iovec){.iov_base = start, .iov_len = length};
     fields->length += length;
 }
@@ -28,8 +28,8 @@ static void add_number(struct log_fields *fields, const char *name, int64_t numb
     add(fields, name, text);
 }
 
-static void add_process(struct log_fields *fields, const char *uid, const char *pid,
-    const struct log_process *process)
+static void add_process(
+    struct log_fields *fields, const char *uid, const char *pid, const struct log_process *process)
 {
     if (process->pid != 0) {
         add_number(fields, uid, process->uid);

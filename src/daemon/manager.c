@@ -114,8 +114,9 @@ int manager_sockets(void)
 bool manager_is_there(void)
 {
     if (getenv("NOTIFY_SOCKET")) {
-        log_warning("NOTIFY_SOCKET is set, but this berthd is built without libsystemd: nobody hears "
-                    "that it is ready");
+        log_warning(
+            "NOTIFY_SOCKET is set, but this berthd is built without libsystemd: nobody hears "
+            "that it is ready");
     }
     return false;
 }

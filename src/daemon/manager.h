@@ -1,7 +1,7 @@
-/* manager.h - all that berthd has to do with a service manager, by libsystemd, which manager.c alone
- * includes. Without it (configure --without-systemd) the answer to every question is no: berthd
- * runs, but nobody hears that it is ready, that its loop turns or what it does; a socket that is
- * handed over is refused, and what is logged has no fields.
+/* manager.h - all that berthd has to do with a service manager, by libsystemd, which manager.c
+ * alone includes. Without it (configure --without-systemd) the answer to every question is no:
+ * berthd runs, but nobody hears that it is ready, that its loop turns or what it does; a socket
+ * that is handed over is refused, and what is logged has no fields.
  *
  * The environment is left as it is: berthd starts no other program that it could mislead. */
 #ifndef BERTH_DAEMON_MANAGER_H

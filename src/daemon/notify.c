@@ -134,8 +134,7 @@ void notify_ready(struct server *server)
 }
 
 /* The watchdog is as it was given to us, or lasts longer. */
-static void set_watchdog(
-    const struct notify *notify, nanoseconds watchdog, char *out, size_t size)
+static void set_watchdog(const struct notify *notify, nanoseconds watchdog, char *out, size_t size)
 {
     out[0] = '\0';
     if (notify->watchdog > 0 && notify->watchdog < longest_reload) {

@@ -1,5 +1,5 @@
-/* notify.h - what the service manager hears while berthd runs: that it is ready, reloads, stops, that
- * its loop turns, and in one line what it does. Nothing at all where there is no manager. */
+/* notify.h - what the service manager hears while berthd runs: that it is ready, reloads, stops,
+ * that its loop turns, and in one line what it does. Nothing at all where there is no manager. */
 #ifndef BERTH_DAEMON_NOTIFY_H
 #define BERTH_DAEMON_NOTIFY_H
 

@@ -24,9 +24,8 @@ static bool same_ids(const struct id_set *a, const struct id_set *b)
 static bool same_rights(const struct rights *a, const struct rights *b)
 {
     return same_ids(&a->allow_users, &b->allow_users) &&
-        same_ids(&a->allow_groups, &b->allow_groups) &&
-        same_ids(&a->deny_users, &b->deny_users) && same_ids(&a->deny_groups, &b->deny_groups) &&
-        same_ids(&a->admin_users, &b->admin_users) &&
+        same_ids(&a->allow_groups, &b->allow_groups) && same_ids(&a->deny_users, &b->deny_users) &&
+        same_ids(&a->deny_groups, &b->deny_groups) && same_ids(&a->admin_users, &b->admin_users) &&
         same_ids(&a->admin_groups, &b->admin_groups);
 }
 
@@ -60,21 +59,20 @@ static bool same(const struct definition *a, const struct definition *b)
     return strcmp(a->name, b->name) == 0 && a->kind == b->kind && a->database == b->database &&
         a->order == b->order && a->selection == b->selection && a->on_lost == b->on_lost &&
         a->identity_shared == b->identity_shared &&
-        a->shows_to_owner_only == b->shows_to_owner_only && same_bounds(a, b) &&
-        same_times(a, b) && same_items(a, b) && same_rights(&a->rights, &b->rights);
+        a->shows_to_owner_only == b->shows_to_owner_only && same_bounds(a, b) && same_times(a, b) &&
+        same_items(a, b) && same_rights(&a->rights, &b->rights);
 }
 
 /* ---- the list ---- */
 
 static void add(struct redefined *redefined, const char *name)
 {
-    redefined->names =
-        memory_resize(redefined->names, redefined->n + 1, sizeof *redefined->names);
+    redefined->names = memory_resize(redefined->names, redefined->n + 1, sizeof *redefined->names);
     redefined->names[redefined->n++] = name;
 }
 
-void redefined_compare(struct redefined *redefined, struct core *core,
-    const struct definition definitions[], size_t n)
+void redefined_compare(
+    struct redefined *redefined, struct core *core, const struct definition definitions[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct definition *now = core_find_definition(core, definitions[i].name);
@@ -84,8 +82,8 @@ void redefined_compare(struct redefined *redefined, struct core *core,
     }
 }
 
-void redefined_add_gone(struct redefined *redefined, struct core *core,
-    const struct definition before[], size_t n)
+void redefined_add_gone(
+    struct redefined *redefined, struct core *core, const struct definition before[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct definition *now = core_find_definition(core, before[i].name);

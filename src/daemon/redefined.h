@@ -9,14 +9,17 @@ struct redefined {
     size_t n;
 };
 
-#define REDEFINED_INIT {0}
+#define REDEFINED_INIT                                                                             \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 /* What of `definitions`, which are about to be defined, is new or other than now. */
 void redefined_compare(struct redefined *redefined, struct core *core,
     const struct definition definitions[], size_t n);
 /* When that is done: what of those `before` is not there any more. */
-void redefined_add_gone(struct redefined *redefined, struct core *core,
-    const struct definition before[], size_t n);
+void redefined_add_gone(
+    struct redefined *redefined, struct core *core, const struct definition before[], size_t n);
 /* While both are there. */
 void redefined_log(const struct redefined *redefined);
 void redefined_deinit(struct redefined *redefined);

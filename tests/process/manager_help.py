@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from conftest import BUILD
+from conftest import BUILD, read_line
 from lines import DEADLINE, Client
 
 # What systemd does between fork and exec: the pid is known only then. Arguments: descriptors
@@ -84,7 +84,9 @@ class Manager:
         self.handed = []
         self.journal = None
         self.closed = ()
+        self.passed = []
         self.process = None
+        self.ready, self.to_daemon = os.pipe()
         self.heard = []
         self.configure(text, head)
 
@@ -120,7 +122,7 @@ class Manager:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*words, program, "-c", self.config, *args], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, pass_fds=fds, env=self.environ)
+                stderr=log, pass_fds=[*fds, *self.passed], env=self.environ)
         for fd in fds:
             os.close(fd)
 
@@ -154,6 +156,13 @@ class Manager:
         self.clients.append(Client(self.socket))
         return self.clients[-1]
 
+    def serves(self):
+        """Starts one that says by --ready-fd alone that it is ready; a client."""
+        self.passed = [self.to_daemon]
+        self.run("--ready-fd", str(self.to_daemon))
+        assert read_line(self.ready) == "ready", self.log.read_text()
+        return self.client()
+
     def fails(self, *args):
         """Runs it to its end: status, log and the last thing it said."""
         self.run(*args)
@@ -179,5 +188,7 @@ class Manager:
             self.stop()
         for client in self.clients:
             client.close()
+        os.close(self.ready)
+        os.close(self.to_daemon)
         for s in [self.ear, *self.handed, *([self.journal.socket] if self.journal else [])]:
             s.close()

@@ -91,6 +91,7 @@ def test_nothing_is_said_while_nothing_changes(manager):
     client = service.client()
     held(client, "acquire a")
     service.status("1 lease held")
+    assert is_quiet(client)  # and a turn in which nothing has changed
     path = f"/proc/{service.process.pid}/status"
 
     def switches():
