@@ -4,6 +4,7 @@
 #include "daemon/answer.h"
 #include "daemon/conn.h"
 #include "daemon/log.h"
+#include "daemon/server.h"
 #include "wire/protocol.h"
 
 #include <signal.h>
@@ -47,7 +48,9 @@ void lease_log_place(const struct server *server, const struct lease *lease)
 
 void lease_log_ended(const struct server *server, const struct lease *lease)
 {
-    say(server, lease, "ended", "is over");
+    if (!server->stopping) { /* then it goes on, for the next berthd */
+        say(server, lease, "ended", "is over");
+    }
 }
 
 void lease_log_refused(const struct call *call, enum code code, const char *about_text)

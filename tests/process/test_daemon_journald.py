@@ -146,6 +146,15 @@ def test_all_of_a_lease_at_v(service):
     assert entry["PRIORITY"] == ["7"]
 
 
+def test_a_stop_ends_no_lease(service):
+    service.start("-v")
+    held(service.client(), f"acquire deploy pid={os.getpid()}")
+    service.journal.until("granted")
+    service.stop()
+    while entry := service.journal.entry(0):
+        assert entry.get("BERTH_EVENT") != ["ended"]
+
+
 def test_nothing_of_that_without(service):
     service.start()
     client = service.client()
