@@ -275,15 +275,24 @@ static enum asking_result is_pending(
     return ASKING_GOES_ON;
 }
 
+/* Once is enough: after a connection was lost, the line would say the same. But who was told of that
+ * must hear that it is over. */
+static nanoseconds say_where_at(const struct asking *asking, nanoseconds now)
+{
+    if (asking->options->quiet) {
+        return NEVER;
+    }
+    return asking->outage.was_said ? now : asking->was_queued ? NEVER : now + SAY_AFTER;
+}
+
 static enum asking_result is_queued(
     struct asking *asking, const struct answer *answer, nanoseconds now)
 {
     if (!take_lease(asking, answer, ASKING_QUEUED)) {
         return is_nonsense(asking, now);
     }
+    asking->waiting.say_at = say_where_at(asking, now);
     asking->outage = OUTAGE_NONE;
-    /* Once is enough: after the connection was lost, the line would say the same. */
-    asking->waiting.say_at = asking->options->quiet || asking->was_queued ? NEVER : now + SAY_AFTER;
     asking->was_queued = true;
     if (asking->options->verbose) {
         const char *position = words_find(answer->words, answer->n_words, "position");

@@ -37,9 +37,22 @@ static void add_number(struct grid *grid, uint64_t number)
     grid_add(grid, &cell);
 }
 
+/* Its database grants nothing new yet. */
+static bool is_in_grace(const struct status *status, const struct status_resource *resource)
+{
+    for (size_t i = 0; i < status->n_databases && resource->database; i++) {
+        const struct status_database *database = &status->databases[i];
+        if (strcmp(database->name, resource->database) == 0) {
+            return database->grace.is_given;
+        }
+    }
+    return false;
+}
+
 /* Everything that an operator would not expect of a resource that works: a word each, so that it
  * need not be cut; the details are below the line. */
-static void add_state(struct grid *grid, const struct status_resource *resource)
+static void add_state(
+    struct grid *grid, const struct status *status, const struct status_resource *resource)
 {
     const struct {
         bool holds;
@@ -48,6 +61,7 @@ static void add_state(struct grid *grid, const struct status_resource *resource)
         {resource->removed, "removed"},
         {resource->paused, "paused"},
         {resource->limit == 0, "closed"},
+        {is_in_grace(status, resource), "grace"},
         {resource->in_use > resource->limit, "over limit"},
         {resource->reserved.n > 0, "reserved"},
         {resource->draining.n > 0, "draining"},
@@ -68,7 +82,8 @@ static void add_state(struct grid *grid, const struct status_resource *resource)
     grid_add(grid, &cell);
 }
 
-static void add_resource(struct grid *grid, const struct status_resource *resource, bool with_scope)
+static void add_resource(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, bool with_scope)
 {
     add_string(grid, resource->name);
     add_string(grid, resource->kind);
@@ -77,7 +92,7 @@ static void add_resource(struct grid *grid, const struct status_resource *resour
     add_number(grid, resource->in_use);
     add_number(grid, resource->free);
     add_number(grid, resource->waiting);
-    add_state(grid, resource);
+    add_state(grid, status, resource);
 }
 
 /* ---- notes below a resource ---- */
@@ -378,7 +393,7 @@ void table_print(const struct status *status, const struct table_style *style, s
     grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
     grid_init(&leases, lease_columns, N_LEASE_COLUMNS, INDENT);
     for (size_t i = 0; i < status->n_resources; i++) {
-        add_resource(&resources, &status->resources[i], with_scope);
+        add_resource(&resources, status, &status->resources[i], with_scope);
         add_leases(&leases, &status->resources[i], style);
     }
     if (style->width > 0) {

@@ -198,6 +198,8 @@ int main(int argc, char **argv)
         return EX_CONFIG;
     }
     if (options.check_only) {
+        log_debug("%s: right, definitions: %zu, databases: %zu", conf->path, conf->n_definitions,
+            conf->n_databases);
         conf_free(conf);
         return EXIT_SUCCESS;
     }

@@ -74,7 +74,10 @@ bool secret_read(const char *source, char **secretp, char *why, size_t size)
     *secretp = wrong ? NULL : memory_string(line);
     explicit_bzero(line, sizeof line);
     if (wrong) {
-        say(why, size, "password file %s: %s", source, wrong);
+        bool is_credential = strncmp(source, credential, strlen(credential)) == 0;
+        say(why, size, "password file %s: %s%s", source, wrong,
+            is_credential ? " (LoadCredential= of the unit names the file; it was read at the start)"
+                          : "");
     }
     return !wrong;
 }

@@ -484,7 +484,7 @@ Test(table, fleet)
 {
     expect_table(of_a_fleet, N(of_a_fleet), &(struct table_style){0},
         "NAME  KIND       SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
-        "etl   semaphore  fleet      2     2     0     0\n"
+        "etl   semaphore  fleet      2     2     0     0  grace\n"
         "  PLACE  UNITS  AGE  PID  HOST     USER   LEASE\n"
         "  held   0       1s    7  db1      alice  3f9k\n"
         "  held   1       1s    7  db\\x1b3  0      0123456789abcdef/3f9k\n"
