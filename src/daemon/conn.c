@@ -226,8 +226,7 @@ static void conn_take_lines(struct conn *conn)
     struct turns *turns = &conn->server->turns;
     bool was_parked = conn->was_parked;
     conn->was_parked = false;
-    for (unsigned n = 1;
-         !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
+    for (unsigned n = 1; !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
          !conn_is_behind(conn);
          n++) {
         bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
@@ -324,8 +323,8 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
         struct log_about about = {.event = "limit"};
         about_asker(&about, conn);
-        log_provoked_about(&about, "pid %d (uid %u) does not read its answers: dropped",
-            (int)conn->pid, conn->client.uid);
+        log_provoked_about(LOG_LEVEL_WARNING, &about,
+            "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);
     }
 }
@@ -450,8 +449,8 @@ bool conn_accept(struct server *server, int fd)
     }
     if (server->n_conns + 1 + server->watches.n_pidfds > server->max_conns) {
         const struct log_about about = about_peer(&peer);
-        log_provoked_about(
-            &about, "more than %u connections: uid %u refused", server->max_conns, peer.uid);
+        log_provoked_about(LOG_LEVEL_WARNING, &about, "more than %u connections: uid %u refused",
+            server->max_conns, peer.uid);
         return refuse(fd, "too%20many%20connections");
     }
     struct conn *conn = memory_new(sizeof *conn);
@@ -460,12 +459,14 @@ bool conn_accept(struct server *server, int fd)
     const char *why = NULL;
     if (!share_join(shares, &conn->member, peer.uid, clock_now())) {
         const struct log_about about = about_peer(&peer);
-        log_provoked_about(&about, "uid %u makes too many connections a second: refused", peer.uid);
+        log_provoked_about(LOG_LEVEL_WARNING, &about,
+            "uid %u makes too many connections a second: refused", peer.uid);
         why = "too%20many%20new%20connections%20of%20this%20user";
     } else if (server->store->ops->client_init(server->store, &conn->client, peer.uid) !=
         OUTCOME_OK) {
         const struct log_about about = about_peer(&peer);
-        log_provoked_about(&about, "uid %u has too many connections: refused", peer.uid);
+        log_provoked_about(
+            LOG_LEVEL_WARNING, &about, "uid %u has too many connections: refused", peer.uid);
         why = "too%20many%20connections%20of%20this%20user";
     }
     if (why) {

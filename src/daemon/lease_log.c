@@ -72,8 +72,8 @@ static void log_lost(const struct server *server, const struct lease *lease, enu
 {
     char what[WHAT_SIZE];
     const struct log_about about = about_of("lost", server, lease);
-    log_provoked_about(&about, "lease %s (%s, process %d) is lost: %s", about.lease,
-        about_what(what, sizeof what, &about), (int)lease->pid,
+    log_provoked_about(LOG_LEVEL_WARNING, &about, "lease %s (%s, process %d) is lost: %s",
+        about.lease, about_what(what, sizeof what, &about), (int)lease->pid,
         code_table[outcome_code(why)].meaning);
 }
 
@@ -81,7 +81,7 @@ static void log_max_hold(const struct server *server, const struct lease *lease)
 {
     char what[WHAT_SIZE];
     const struct log_about about = about_of("max-hold", server, lease);
-    log_about(LOG_LEVEL_INFO, &about,
+    log_provoked_about(LOG_LEVEL_INFO, &about,
         "lease %s (%s, process %d) was held for as long as max-hold allows", about.lease,
         about_what(what, sizeof what, &about), (int)lease->pid);
 }
@@ -107,12 +107,13 @@ void lease_log_signal(const struct server *server, const struct lease *lease, in
     char what[WHAT_SIZE];
     const struct log_about about =
         about_of(signal == SIGKILL ? "killed" : "stopped", server, lease);
-    log_about(LOG_LEVEL_INFO, &about, "lease %s (%s) is to be given up (%s): %s to process %d",
-        about.lease, about_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
+    log_provoked_about(LOG_LEVEL_INFO, &about,
+        "lease %s (%s) is to be given up (%s): %s to process %d", about.lease,
+        about_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
         strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
-        log_provoked_about(&about, "lease %s: cannot signal process %d: %s", about.lease,
-            (int)lease->process.pid, strerror(error));
+        log_provoked_about(LOG_LEVEL_WARNING, &about, "lease %s: cannot signal process %d: %s",
+            about.lease, (int)lease->process.pid, strerror(error));
     }
 }
 
@@ -121,7 +122,9 @@ void lease_log_taken(const struct call *call, const struct lease *lease, const c
     char what[WHAT_SIZE];
     struct log_about about = about_of(event, call->server, lease);
     about_asker(&about, call->conn);
-    log_about(LOG_LEVEL_INFO, &about, "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
+    bool is_own = about.asker.uid == lease->uid && lease->uid != 0; /* no operator */
+    (is_own ? log_provoked_about : log_about)(LOG_LEVEL_INFO, &about,
+        "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
         command_table[call->request->command].word, about.lease,
         about_what(what, sizeof what, &about), lease->state == LEASE_HELD ? "held" : "wanted",
         (int)lease->pid, lease->uid, about.asker.uid, (int)about.asker.pid);

@@ -1,6 +1,7 @@
 #include "daemon/log.h"
 
 #include "daemon/clock.h"
+#include "daemon/log_budget.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,15 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    PROVOKED_PER_MINUTE = 10,
-    LINE_SIZE = 2048,
-};
+enum { LINE_SIZE = 2048 };
 
 static enum log_level threshold = LOG_LEVEL_INFO;
 static bool with_level;
 static log_taker *diverted;
 static char last_error[LINE_SIZE];
+static const struct log_about nothing;
 
 /* ---- where it goes ---- */
 
@@ -92,7 +91,6 @@ static void to_stderr(enum log_level level, const char *text)
 static void emit(
     enum log_level level, const struct log_about *about, const char *format, va_list arguments)
 {
-    static const struct log_about nothing;
     char text[LINE_SIZE], line[LINE_SIZE];
     vsnprintf(text, sizeof text, format, arguments);
     log_escape(line, sizeof line, text);
@@ -130,49 +128,46 @@ void log_message(enum log_level level, const char *format, ...)
 
 /* ---- what can be provoked ---- */
 
-static bool may_be_said(void)
+static bool may_be_said(const struct log_about *about)
 {
-    static nanoseconds minute_began;
-    static unsigned said, suppressed;
-    nanoseconds now = clock_now();
-    if (said == 0 || now - minute_began >= 60 * NANOSECONDS_PER_SECOND) {
-        if (suppressed > 0) {
-            log_warning("%u more such messages suppressed", suppressed);
-        }
-        minute_began = now;
-        said = suppressed = 0;
-    }
-    bool may_be = said < PROVOKED_PER_MINUTE;
-    if (may_be) {
-        said++;
-    } else {
-        suppressed++;
+    static struct log_budgets budgets;
+    uint32_t suppressed;
+    uint32_t uid = about->asker.pid != 0 ? about->asker.uid
+        : about->holder.pid != 0         ? about->holder.uid
+                                         : LOG_BUDGET_NOBODY;
+    bool may_be = log_budget_take(&budgets, uid, clock_now(), &suppressed);
+    if (suppressed > 0 && uid == LOG_BUDGET_NOBODY) {
+        log_warning("%u more such messages suppressed", suppressed);
+    } else if (suppressed > 0) {
+        log_warning("%u more messages that uid %u has provoked suppressed", suppressed, uid);
     }
     return may_be;
 }
 
-void log_provoked_about(const struct log_about *about, const char *format, ...)
+static void emit_provoked(
+    enum log_level level, const struct log_about *about, const char *format, va_list arguments)
 {
     int saved = errno;
-    if (may_be_said()) {
-        va_list arguments;
-        va_start(arguments, format);
+    if (may_be_said(about)) {
         errno = saved;
-        emit(LOG_LEVEL_WARNING, about, format, arguments);
-        va_end(arguments);
+        emit(level, about, format, arguments);
     }
     errno = saved;
 }
 
+void log_provoked_about(
+    enum log_level level, const struct log_about *about, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    emit_provoked(level, about, format, arguments);
+    va_end(arguments);
+}
+
 void log_provoked(const char *format, ...)
 {
-    int saved = errno;
-    if (may_be_said()) {
-        va_list arguments;
-        va_start(arguments, format);
-        errno = saved;
-        emit(LOG_LEVEL_WARNING, NULL, format, arguments);
-        va_end(arguments);
-    }
-    errno = saved;
+    va_list arguments;
+    va_start(arguments, format);
+    emit_provoked(LOG_LEVEL_WARNING, &nothing, format, arguments);
+    va_end(arguments);
 }

@@ -49,10 +49,11 @@ __attribute__((format(printf, 2, 3))) void log_message(
 __attribute__((format(printf, 3, 4))) void log_about(
     enum log_level level, const struct log_about *about, const char *format, ...);
 
-/* For what clients can provoke at will: at most a few lines a minute, then their number. */
+/* For what clients can provoke at will: at most a few lines a minute, then their number; for each user
+ * who asks, or else holds, by itself (log_budget.h). */
 __attribute__((format(printf, 1, 2))) void log_provoked(const char *format, ...);
-__attribute__((format(printf, 2, 3))) void log_provoked_about(
-    const struct log_about *about, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void log_provoked_about(
+    enum log_level level, const struct log_about *about, const char *format, ...);
 
 /* The latest line of that level; "" before the first. */
 const char *log_last_error(void);
