@@ -20,6 +20,7 @@
 
 enum {
     OUTPUT_LIMIT = 64 * 1024,
+    PIECE_BYTES = 16 * 1024, /* of a long answer */
     FEW_BYTES = 4096, /* that are read of who has to wait, in its turn */
     SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
 };
@@ -205,11 +206,9 @@ static bool conn_is_put_off(const struct conn *conn)
 }
 
 /* What it would do next is up to its user's rate, but for one thing in its turn. */
-static bool conn_is_too_fast(struct conn *conn)
+static bool conn_is_too_fast(const struct conn *conn)
 {
-    bool has_turn = conn->has_turn;
-    conn->has_turn = false;
-    return !has_turn && turns_must_wait(&conn->server->turns, conn->member.share);
+    return !conn->has_turn && turns_must_wait(&conn->server->turns, conn->member.share);
 }
 
 /* No line is carried out before the answer to the one before has been made. */
@@ -239,6 +238,7 @@ static void conn_take_lines(struct conn *conn)
         if (result == LINE_MORE) {
             return;
         }
+        conn->has_turn = false;
         turns_charge_request(turns, conn->member.share);
         if (result == LINE_OK) {
             command_run(conn, line, length);
@@ -358,7 +358,8 @@ void conn_flush(struct conn *conn)
             conn_put_off(conn);
             break;
         }
-        if (!snapshot_continue(conn->snapshot, &conn->output, OUTPUT_LIMIT)) {
+        conn->has_turn = false;
+        if (!snapshot_continue(conn->snapshot, &conn->output, conn->output.length + PIECE_BYTES)) {
             conn->snapshot = snapshot_free(conn->snapshot);
         }
         conn_send(conn);

@@ -32,6 +32,7 @@ enum {
     BACKLOG = 4096,
     STALL_CHECK_MS = 1000,
     ACCEPT_AGAIN_MS = 100,
+    MOST_ACCEPTS = 16, /* in one turn of the loop */
     REFUSE_AGAIN_MS = 1,
     REFUSING_SHARE = 8,
 };
@@ -233,7 +234,7 @@ static void on_accept_check(uv_check_t *check)
         return; /* a signal came in the same turn */
     }
     turns_begin_work(&server->turns, NULL);
-    while (accept_next(server) && !turns_is_long(&server->turns)) {
+    for (int n = 1; accept_next(server) && n < MOST_ACCEPTS; n++) {
     }
     server_end_turn(server);
 }

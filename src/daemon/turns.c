@@ -7,10 +7,11 @@
 
 #include <assert.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
-#define LONG_TURN (4 * MILLISECOND)
+#define LONG_TURN MILLISECOND
 #define UNIT (SHARE_UNIT_US * (MILLISECOND / 1000))
 
 static struct server *server_of(struct turns *turns)
@@ -65,6 +66,16 @@ void turns_charge_request(struct turns *turns, struct share *share)
     }
 }
 
+/* Since the last time it was asked: then a piece of work that took long need not have been long. */
+static bool was_interrupted(struct turns *turns)
+{
+    struct rusage usage;
+    long before = turns->n_interruptions;
+    getrusage(RUSAGE_THREAD, &usage);
+    turns->n_interruptions = usage.ru_nivcsw;
+    return usage.ru_nivcsw != before;
+}
+
 void turns_end_work(struct turns *turns, struct share *share, uint32_t fewest)
 {
     nanoseconds began = turns->work_began;
@@ -74,7 +85,9 @@ void turns_end_work(struct turns *turns, struct share *share, uint32_t fewest)
     }
     nanoseconds now = clock_now();
     uint32_t n = turns->n_requests > fewest ? turns->n_requests : fewest;
-    share_charge(&turns->shares, share, n - turns->n_requests, now - began - n * UNIT, now);
+    nanoseconds more = now - began - n * UNIT;
+    more = more >= UNIT && was_interrupted(turns) ? 0 : more;
+    share_charge(&turns->shares, share, n - turns->n_requests, more, now);
 }
 
 /* ---- what was put off ---- */
@@ -87,6 +100,18 @@ static void on_timer(uv_timer_t *timer)
     uv_idle_start(&turns->idle, on_idle);
 }
 
+static void set_timer(struct turns *turns, nanoseconds due)
+{
+    nanoseconds now = clock_now();
+    uint64_t in_ms = due > now ? (uint64_t)((due - now) / MILLISECOND) + 1 : 1;
+    if (uv_is_active((uv_handle_t *)&turns->timer) && turns->timer_due <= due) {
+        return; /* early does no harm */
+    }
+    turns->timer_due = due;
+    uv_timer_start(&turns->timer, on_timer, in_ms, 0);
+}
+
+/* Who is remembered for a debt alone is waited for too. */
 static void schedule(struct turns *turns)
 {
     nanoseconds due = shares_due(&turns->shares);
@@ -95,14 +120,9 @@ static void schedule(struct turns *turns)
         return;
     }
     uv_idle_stop(&turns->idle);
-    if (due == NEVER) {
-        uv_timer_stop(&turns->timer);
-        return;
+    if (due != NEVER) {
+        set_timer(turns, due);
     }
-    nanoseconds now = clock_now();
-    uint64_t in_ms = due > now ? (uint64_t)((due - now) / MILLISECOND) + 1 : 1;
-    uv_update_time(turns->timer.loop);
-    uv_timer_start(&turns->timer, on_timer, in_ms, 0);
 }
 
 static void on_idle(uv_idle_t *idle)
@@ -136,18 +156,15 @@ static void watch_gone(struct turns *turns, struct conn *conn)
 
 void turns_put_off(struct turns *turns, struct conn *conn)
 {
-    nanoseconds due = shares_due(&turns->shares);
     shares_put_off(&turns->shares, &conn->member, turns_now(turns));
-    if (shares_due(&turns->shares) < due) {
-        schedule(turns);
-    }
+    schedule(turns);
     watch_gone(turns, conn);
 }
 
 static void on_gone(uv_poll_t *poll, int status, int events)
 {
     struct turns *turns = container_of(poll, struct turns, gone_poll);
-    struct epoll_event gone[64];
+    struct epoll_event gone[16]; /* the others come in the next turn */
     (void)status, (void)events;
     int n = epoll_wait(turns->gone_fd, gone, sizeof gone / sizeof gone[0], 0);
     for (int i = 0; i < n; i++) {

@@ -14,7 +14,8 @@ struct conn;
 struct turns {
     struct shares shares;
     uv_idle_t idle; /* runs while somebody may go on */
-    uv_timer_t timer; /* runs until somebody may */
+    uv_timer_t timer; /* runs until somebody may, at timer_due */
+    nanoseconds timer_due;
     uv_prepare_t prepare; /* between two turns */
     uv_poll_t gone_poll; /* of gone_fd */
     int gone_fd; /* an epoll of connections that are not read from */
@@ -22,6 +23,7 @@ struct turns {
     nanoseconds began; /* the turn's first piece of work; 0: none yet */
     nanoseconds work_began; /* 0: nobody is doing anything */
     uint32_t n_requests; /* carried out since then */
+    long n_interruptions; /* by other processes, as of the last look */
 };
 
 /* False (errno) if there is no descriptor. */

@@ -1,14 +1,21 @@
 """Who asks much takes nothing away from the others: each turn of the loop is short."""
 
 import contextlib
+import fcntl
 import itertools
 import os
+import re
+import signal
 import socket
+import struct
+import termios
+import time
 
 import pytest
 
 from daemon_help import (
-    NOBODY, SANITIZED, become, children, connect_as, held, needs_root, resident, status, stopped)
+    NOBODY, SANITIZED, become, children, connect_as, event, held, in_child, is_quiet, must_end_well, needs_root,
+    open_files, resident, status, stopped, waits)
 from lines import DEADLINE, LineSocket
 
 
@@ -128,3 +135,182 @@ def test_a_place_is_free_as_soon_as_its_connection_has_ended(berthd):
         clients.pop(0).close()
         clients.append(connect_as(daemon, NOBODY))
         assert clients[-1].request("ping") == "ok"
+
+
+# ---- users
+
+
+SOMEBODY = 4711
+
+
+def tokens(client, n):
+    """Of `n` acquires, as they were granted; other answers are thrown away."""
+    found = []
+    while len(found) < n:
+        match = re.match(r"ok \S+ slot=crowd,(\d+),", client.line())
+        if match:
+            found.append(int(match[1]))
+    return found
+
+
+def answered(client):
+    """How many lines it has not read yet."""
+    try:
+        return client.socket.recv(1 << 16, socket.MSG_DONTWAIT | socket.MSG_PEEK).count(b"\n")
+    except BlockingIOError:
+        return 0
+
+
+@needs_root
+def test_users_take_turns_not_connections(berthd):
+    """Tokens tell in which order berthd has carried out what was sent while it was stopped."""
+    items = [f"i{i:04}" for i in range(10000)]
+    daemon = berthd(
+        "max-requests-per-second-per-user = unbounded\n[semaphore crowd]\nlimit = 10000\n"
+        "[pool p]\nitems = " + "\n    ".join(
+            " ".join(items[i:i + 100]) for i in range(0, len(items), 100)) + "\n")
+    one, many = connect_as(daemon, SOMEBODY), [connect_as(daemon, NOBODY) for _ in range(8)]
+    n = 40
+    lines = (f"release p item={items[-1]}\n" * 20 + "acquire crowd\n") * n
+    with stopped(daemon):
+        for client in [*many, one]:
+            client.send(lines)
+    last = max(tokens(one, n))
+    before = sum(token < last for client in many for token in tokens(client, n))
+    assert before < 3 * n  # of 8 n; n if all turns were equally long
+
+
+@needs_root
+def test_who_asks_too_fast_is_slowed_down_alone(berthd):
+    daemon = berthd("max-requests-per-second-per-user = 100\n[lock a]\n[lock b]\n")
+    fast, other, operator = (
+        connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY), daemon.client())
+    n = 150
+    started = time.monotonic()
+    fast.send("ping\n" * n)
+    for _ in range(n):
+        assert operator.request("ping") == "ok"  # root may be as fast as it likes
+    keeps_working(other, "a", 1)
+    assert answered(fast) < n
+    for _ in range(n):
+        assert fast.line() == "ok"  # slowed down, not refused
+    assert time.monotonic() - started > (n - 10) / 100  # all but what one may ask for at once
+    held(fast, "acquire b")
+
+
+@needs_root
+def test_connections_of_a_slow_user_take_turns(berthd):
+    daemon = berthd("max-requests-per-second-per-user = 500\n[semaphore crowd]\nlimit = 1000\n")
+    clients = [connect_as(daemon, NOBODY) for _ in range(3)]
+    n = 60
+    with stopped(daemon):
+        for client in clients:
+            client.send("acquire crowd\n" * n)
+    of_each = [tokens(client, n) for client in clients]
+    first_to_end = min(max(found) for found in of_each)
+    for found in of_each:  # 26 may go at once, the others in turns
+        assert sum(token <= first_to_end for token in found) > n // 3
+
+
+@needs_root
+def test_new_connections_of_a_slow_user_are_served(berthd):
+    daemon = berthd("max-requests-per-second-per-user = 100\n[lock a]\n")
+    busy = connect_as(daemon, NOBODY)
+    busy.send("ping\n" * 1000)
+    for _ in range(10):
+        assert is_quiet(connect_as(daemon, NOBODY))
+    busy.close()
+
+
+def is_unread(client):
+    """Whether something that it has sent has not been read."""
+    return struct.unpack("i", fcntl.ioctl(client.socket, termios.TIOCOUTQ, b"0000"))[0] > 0
+
+
+@needs_root
+def test_malformed_lines_count(berthd):
+    daemon = berthd("max-requests-per-second-per-user = 5\n[lock a]\n")
+    operator, client = daemon.client(), connect_as(daemon, NOBODY)
+    client.send("%%\n" * 100)
+    for _ in range(20):
+        assert is_quiet(operator)
+    assert answered(client) < 100
+
+
+@needs_root
+def test_half_a_line_of_a_slow_user(berthd):
+    """It waits for its turn to be read, and there is nothing to carry out then."""
+    daemon = berthd("max-requests-per-second-per-user = 100\n[lock a]\n")
+    operator, busy = daemon.client(), connect_as(daemon, NOBODY)
+    clients = [connect_as(daemon, NOBODY) for _ in range(3)]
+    busy.send("ping\n" * 1000)
+    for part in ("p", "in", "g\n"):
+        for client in clients:
+            client.send(part)
+        while any(is_unread(client) for client in clients):
+            assert is_quiet(operator)
+    for client in clients:
+        assert client.line() == "ok"
+    busy.close()
+
+
+@needs_root
+@pytest.mark.parametrize("unread", [0, 1, 1000])
+@pytest.mark.parametrize("end", ["close", "kill"])
+def test_a_slow_user_dies(berthd, unread, end):
+    """berthd does not read from it, and knows nevertheless: its turn would come in 40 s."""
+    daemon = berthd("max-requests-per-second-per-user = 1\n[lock a]\n")
+    operator, other = daemon.client(), connect_as(daemon, SOMEBODY)
+    ready, tell = os.pipe()
+    go_on, say = os.pipe()
+
+    def hold():
+        become(NOBODY)
+        client = daemon.client()
+        held(client, "acquire a")
+        os.write(tell, b"x")
+        os.read(go_on, 1)
+        client.send("ping\n" * unread)
+        os.write(tell, b"x")
+        os.read(go_on, 1)
+        client.close()
+
+    pid = in_child(hold)
+    assert os.read(ready, 1)
+    for _ in range(40):
+        connect_as(daemon, NOBODY).send("ping\n")
+    assert is_quiet(operator)
+    os.write(say, b"x")
+    assert os.read(ready, 1)
+    waiting = waits(other, "acquire a")
+    files = open_files(daemon)
+    if end == "kill":
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    else:
+        os.write(say, b"x")
+        must_end_well(pid)
+    assert event(other)[:2] == ("granted", waiting)
+    while unread == 0 and open_files(daemon) == files:
+        assert is_quiet(operator)
+    for fd in (ready, tell, go_on, say):
+        os.close(fd)
+
+
+@needs_root
+def test_the_rate_is_changed_by_reload(berthd):
+    text = "max-requests-per-second-per-user = {}\n[lock a]\n"
+    daemon = berthd(text.format(1))
+    operator, client = daemon.client(), connect_as(daemon, NOBODY)
+    client.send("ping\n" * 200)
+    assert client.line() == "ok"
+    daemon.configure(text.format("unbounded"))
+    assert operator.request("reload") == "ok"
+    for _ in range(199):
+        assert client.line() == "ok"  # not in 199 s
+    daemon.configure(text.format(1))
+    assert operator.request("reload") == "ok"
+    client.send("ping\n" * 100)
+    for _ in range(20):
+        assert is_quiet(operator)
+    assert answered(client) < 100
