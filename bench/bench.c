@@ -1,6 +1,7 @@
 #include "bench/bench.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,13 @@ unsigned bench_number(const char *text)
         bench_fail("a number of the command line is not one");
     }
     return (unsigned)number;
+}
+
+void bench_become(unsigned uid)
+{
+    if (setgroups(0, NULL) < 0 || setgid(uid) < 0 || setuid(uid) < 0) {
+        bench_fail_errno("cannot become another user");
+    }
 }
 
 int bench_connect(const char *path)

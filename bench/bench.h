@@ -16,6 +16,9 @@ _Noreturn void bench_fail_errno(const char *what);
 /* A positive decimal of the command line, else the end. */
 unsigned bench_number(const char *text);
 
+/* From here on this process is that user's. Needs root. */
+void bench_become(unsigned uid);
+
 /* A blocking connection to a Unix socket. */
 int bench_connect(const char *path);
 void bench_write(int fd, const char *bytes, size_t n);

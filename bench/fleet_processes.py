@@ -14,7 +14,8 @@ import time
 
 import redis
 
-from processes import DEADLINE, Bench, Chain, Server, Trouble, read_before_deadline, wait_until
+from processes import (
+    DEADLINE, Bench, Chain, Server, Trouble, pin_to, read_before_deadline, wait_until)
 
 PREFIX = "bench"
 SESSIONS = "{%s}:sessions" % PREFIX
@@ -51,12 +52,6 @@ def free_port():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]
-
-
-def pin_to(cpu):
-    """The first CPU that may be used, or the last one (which is the first where there is one only)."""
-    cpus = sorted(os.sched_getaffinity(0))
-    return ["taskset", "-c", str(cpus[cpu])] if cpu is not None else []
 
 
 class Redis:

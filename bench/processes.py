@@ -7,6 +7,7 @@ import resource
 import select
 import shutil
 import socket
+import struct
 import subprocess
 import time
 
@@ -49,9 +50,15 @@ def wait_until(condition):
         os.sched_yield()
 
 
+def pin_to(cpu):
+    """The first CPU that may be used, or the last one (which is the first where there is one only)."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return ["taskset", "-c", str(cpus[cpu])] if cpu is not None else []
+
+
 def pin(pinned):
     """Server and client on one CPU: a wake-up across CPUs costs more than what is measured."""
-    return ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if pinned else []
+    return pin_to(0 if pinned else None)
 
 
 class Server:
@@ -150,6 +157,8 @@ class Chain:
 class Bench:
     """What is measured, and a directory of our own for it."""
 
+    configuration = CONFIGURATION
+
     def __init__(self, build, directory):
         self.build = build
         self.directory = directory
@@ -172,7 +181,7 @@ class Bench:
     def start_berthd(self, program, socket, more, pinned):
         path = socket + ".conf"
         with open(path, "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(socket=socket) + more)
+            file.write(self.configuration.format(socket=socket) + more)
         # Nobody comes back from the last measurement.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket + ".journal")
@@ -185,7 +194,7 @@ class Bench:
         return server
 
     def berthd(self, more="", pinned=False):
-        """A berthd with CONFIGURATION and `more`."""
+        """A berthd with the configuration and `more`."""
         return self.start_berthd("berthd", self.socket, more, pinned)
 
     def berthd_unwritten(self, pinned=False):
@@ -216,9 +225,11 @@ class Bench:
         return [int(row[0]) for row in rows], [int(row[1]) for row in rows]
 
     def connect(self, path):
+        """Not settimeout() alone, which would not wait where the queue of connections is full."""
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(DEADLINE)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", DEADLINE, 0))
         connection.connect(path)
+        connection.settimeout(DEADLINE)
         return connection
 
     def flock_has_waiter(self):
