@@ -24,6 +24,8 @@ void command_refuse_too_long(struct conn *conn);
  * which answer with an error if the right is missing. */
 bool call_may_use(struct call *call, const struct definition *definition, const char *name);
 bool call_owns(struct call *call, const struct lease *lease);
+/* An admin of each of its resources, whoever's it is. */
+bool call_administers(struct call *call, const struct lease *lease);
 /* As call_owns(), of a lease of another host: it is `uid`'s, of that resource. */
 bool call_owns_of(
     struct call *call, uint32_t uid, const struct definition *definition, const char *name);

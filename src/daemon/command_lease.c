@@ -263,7 +263,21 @@ void command_bind(struct call *call)
 
 /* ---- revoke, drop ---- */
 
+/* We might send signals to whom its holder may not send any: to what a setuid program has become. */
+static bool may_stop(struct call *call, const struct lease *lease)
+{
+    bool is_own = call->conn->client.uid == lease->uid;
+    return !is_own || !job_is_beyond_holder(lease) || call_administers(call, lease);
+}
+
+static bool may_drop(struct call *call, const struct lease *lease)
+{
+    (void)call, (void)lease;
+    return true;
+}
+
 static void take_away(struct call *call, const char *event,
+    bool (*may)(struct call *call, const struct lease *lease),
     void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
 {
     uint64_t id;
@@ -272,7 +286,7 @@ static void take_away(struct call *call, const char *event,
         return;
     }
     struct lease *lease = find_by_id(call);
-    if (lease) {
+    if (lease && may(call, lease)) {
         lease_log_taken(call, lease, event);
         operation(call->server->store, lease, call->now);
         call_ok(call);
@@ -281,10 +295,10 @@ static void take_away(struct call *call, const char *event,
 
 void command_revoke(struct call *call)
 {
-    take_away(call, "revoked", call->server->store->ops->revoke);
+    take_away(call, "revoked", may_stop, call->server->store->ops->revoke);
 }
 
 void command_drop(struct call *call)
 {
-    take_away(call, "dropped", call->server->store->ops->drop);
+    take_away(call, "dropped", may_drop, call->server->store->ops->drop);
 }

@@ -10,6 +10,7 @@
 #include "wire/text.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,8 +111,18 @@ void job_forget(struct lease *lease)
 
 /* ---- stopping it ---- */
 
+bool job_is_beyond_holder(const struct lease *lease)
+{
+    struct process process;
+    return lease->binding == BOUND_PROCESS &&
+        process_identify(lease->process.pid, lease->uid, false, &process) == PROCESS_NOT_YOURS;
+}
+
 void job_signal(const struct server *server, const struct lease *lease, int signal)
 {
+    if (signal != SIGKILL && job_is_beyond_holder(lease)) {
+        signal = SIGTERM; /* it was the holder who chose another, and we could send any */
+    }
     errno = ESRCH;
     bool sent = lease->watch && watch_signal(lease->watch, signal);
     lease_log_signal(server, lease, signal, sent ? 0 : errno);

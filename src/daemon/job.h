@@ -11,6 +11,10 @@
 bool job_identify(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process);
 
+/* Its process has become another user's (by sudo, by a setuid program): its holder may not signal it
+ * any more. */
+bool job_is_beyond_holder(const struct lease *lease);
+
 /* EFFECT_WATCH and EFFECT_SIGNAL. */
 void job_watch(struct server *server, struct lease *lease);
 void job_signal(const struct server *server, const struct lease *lease, int signal);
