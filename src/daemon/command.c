@@ -81,8 +81,8 @@ bool call_may_use(struct call *call, const struct definition *definition, const 
 bool call_owns_of(
     struct call *call, uint32_t uid, const struct definition *definition, const char *name)
 {
-    bool allowed = uid == call->conn->client.uid ||
-        call_may(call, rights_admin_of, &definition->rights);
+    bool allowed =
+        uid == call->conn->client.uid || call_may(call, rights_admin_of, &definition->rights);
     if (!allowed) {
         call_refuse(call, CODE_FORBIDDEN, name);
     }
@@ -161,8 +161,7 @@ void command_refuse_too_long(struct conn *conn)
     answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
 }
 
-static void about_definition(
-    const struct call *call, struct log_about *about, const char *name)
+static void about_definition(const struct call *call, struct log_about *about, const char *name)
 {
     const struct definition *definition = core_find_definition(call->server->core, name);
     about_resource(about, name);

@@ -32,7 +32,8 @@ struct session *session_new(const struct session_options *options);
 /* Before the leases that still have an entry in it are: they keep none. Returns NULL. */
 struct session *session_free(struct session *session);
 
-/* Start and reload: those of this database. They must outlive the next call. */
+/* Start and reload: those of other databases, and of none, are passed over. They must outlive the
+ * next call. */
 void session_define(
     struct session *session, const struct definition *definitions, size_t n, nanoseconds now);
 /* Why an acquire of that definition is refused at present: OUTCOME_DIFFERS, or OUTCOME_OK. */

@@ -100,7 +100,9 @@ void session_define(
         known->is_defined = false;
     }
     for (size_t i = 0; i < n; i++) {
-        any |= define_one(session, &definitions[i]);
+        if (definitions[i].database == session->database) {
+            any |= define_one(session, &definitions[i]);
+        }
     }
     for (known = TAILQ_FIRST(&session->definitions); known; known = next) {
         next = TAILQ_NEXT(known, link);

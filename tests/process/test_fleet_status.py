@@ -10,7 +10,7 @@ import pytest
 from conftest import read_line
 from daemon_help import is_quiet, status
 from fleet_help import DEADLINE, clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
 from lost_help import asked_until
 
 pytestmark = needs_redis
@@ -26,6 +26,21 @@ def shown(host, *names):
 
 
 # ---- what is shown ----
+
+def test_what_is_of_host_scope_is_no_other_host_s(redis_server, hosts):
+    """Each has its own, perhaps by the same name: the database never hears of it."""
+    of_both = "[semaphore etl]\nlimit = 2\nscope = fleet\n"
+    section = redis_section(redis_server.url)
+    a, = hosts("[semaphore here]\nlimit = 4\n[lock deploy]\n" + of_both, 1, section)
+    b, = hosts("[semaphore here]\nlimit = 8\n[pool deploy]\nitems = a b\nscope = fleet\n" + of_both, 1, section)
+    up(redis_server, a, b)
+    for name in ("deploy", "here", "etl"):
+        gets(client_of(a), f"acquire {name}")
+        gets(client_of(b), f"acquire {name}")
+    for host in (a, b):
+        assert shown(host).databases["default"]["differing"] == "0"
+    assert sorted(redis_server.do("HKEYS", "{berth}:definitions")) == ["deploy", "etl"]
+
 
 def test_everybody_on_every_host(pair):
     a, b = pair
