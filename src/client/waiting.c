@@ -62,7 +62,8 @@ static void end_resource(struct waiting *waiting)
 static void take_host(struct waiting *waiting, const struct answer *answer)
 {
     if (number_of(answer, "draining")) {
-        snprintf(waiting->why, sizeof waiting->why, "; this host grants nothing at present (drain)");
+        snprintf(
+            waiting->why, sizeof waiting->why, "; this host grants nothing at present (drain)");
     }
 }
 
@@ -72,8 +73,8 @@ static void take_database(struct waiting *waiting, const struct answer *answer)
     uint64_t grace = number_of(answer, "grace");
     if (grace > waiting->grace && answer->n_words > 1) {
         waiting->grace = grace;
-        snprintf(waiting->grace_of, sizeof waiting->grace_of, "%s",
-            message_clean(answer->words[1]));
+        snprintf(
+            waiting->grace_of, sizeof waiting->grace_of, "%s", message_clean(answer->words[1]));
     }
 }
 
@@ -140,6 +141,11 @@ static void take_waiter(struct waiting *waiting, const struct answer *answer)
     if (answer->n_words > 1 && strcmp(answer->words[1], waiting->lease) == 0 &&
         position > waiting->position) {
         waiting->position = position;
+        const char *blocked = value_of(answer, "blocked");
+        if (blocked && strcmp(blocked, "quota") == 0) {
+            snprintf(
+                waiting->why, sizeof waiting->why, "; you have as much of it as one user may have");
+        }
     }
 }
 

@@ -45,12 +45,18 @@ static bool account_is_unused(const struct account *account)
     return true;
 }
 
+uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum account_slot slot)
+{
+    const struct account *account = account_find(accounts, uid);
+    bool is_met = (account ? account->used[slot] : 0) >= accounts->bounds[slot];
+    return is_met ? accounts->bounds[slot] : UNBOUNDED;
+}
+
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot)
 {
-    const struct account *account = account_find(accounts, uid);
     *charge = (struct charge){.account = NULL};
-    if ((account ? account->used[slot] : 0) >= accounts->bounds[slot]) {
+    if (accounts_bound_met(accounts, uid, slot) != UNBOUNDED) {
         return false;
     }
     charge_take_anyway(charge, accounts, uid, slot);

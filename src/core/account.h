@@ -41,6 +41,9 @@ void accounts_deinit(struct accounts *accounts); /* asserts that nothing is char
 /* Takes nothing away from who is above a new bound. */
 void accounts_set_bounds(struct accounts *accounts, const struct user_bounds *bounds);
 
+/* How much of it the uid may have, if it has as much; else UNBOUNDED. */
+uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum account_slot slot);
+
 /* False if the uid has as much as it may; the charge is then empty. */
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);

@@ -171,6 +171,11 @@ enum outcome core_client_init(struct core *core, struct client *client, uint32_t
                                                                                : OUTCOME_QUOTA;
 }
 
+uint32_t core_user_bound_met(const struct core *core, uint32_t uid, enum account_slot slot)
+{
+    return accounts_bound_met(&core->accounts, uid, slot);
+}
+
 static void client_leaves_queues(
     struct core *core, struct client *client, nanoseconds now, struct effects *effects)
 {

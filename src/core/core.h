@@ -66,6 +66,9 @@ void core_client_end_leases(
 void core_client_deinit(
     struct core *core, struct client *client, nanoseconds now, struct effects *effects);
 
+/* How many of that one user may have over all resources, if this one has as many; else UNBOUNDED. */
+uint32_t core_user_bound_met(const struct core *core, uint32_t uid, enum account_slot slot);
+
 /* ---- leases ---- */
 
 struct want {

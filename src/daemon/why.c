@@ -1,5 +1,6 @@
 #include "daemon/why.h"
 
+#include "conf/keys.h"
 #include "daemon/answer.h"
 #include "wire/text.h"
 
@@ -8,6 +9,7 @@
 
 /* What the explanations are made of. */
 struct refusal {
+    const struct core *core;
     const struct ask *ask;
     const struct want *want; /* the one that it is about */
     const struct definition *first; /* of what is asked for first */
@@ -107,8 +109,39 @@ static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
     return a->database != 0 && b->database != 0
         ? (size_t)snprintf(
               out, size, "it is kept in another database than %s: ask for each by itself", first)
-        : (size_t)snprintf(out, size, "it is %s, and %s is %s: ask for each by itself",
-              scope_of(b), first, scope_of(a));
+        : (size_t)snprintf(out, size, "it is %s, and %s is %s: ask for each by itself", scope_of(b),
+              first, scope_of(a));
+}
+
+static size_t say_bound(char *out, size_t size, uint32_t bound, const char *what, enum key_id key)
+{
+    return (size_t)snprintf(
+        out, size, "one user may have %u %s (%s)", bound, what, key_table[key].word);
+}
+
+/* The core says that it is too much, and nothing has changed since: of what, can be seen. */
+static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
+{
+    const struct core *core = refusal->core;
+    const struct definition *definition = refusal->definition;
+    uint32_t uid = refusal->viewer->uid;
+    uint32_t leases = core_user_bound_met(core, uid, ACCOUNT_LEASES);
+    uint32_t instances = core_user_bound_met(core, uid, ACCOUNT_INSTANCES);
+    uint32_t waiters = core_user_bound_met(core, uid, ACCOUNT_WAITERS);
+    bool is_instance = !refusal->resource && definition;
+    if (leases != UNBOUNDED) {
+        return say_bound(out, size, leases, "leases, held and waiting", KEY_max_leases_per_user);
+    } else if (is_instance && instances != UNBOUNDED) {
+        return say_bound(
+            out, size, instances, "instances of templates", KEY_max_instances_per_user);
+    } else if (is_instance) {
+        return (size_t)snprintf(out, size, "there are %u of %s, as many as there may be (%s)",
+            definition->max_instances, definition->name, key_table[KEY_max_instances].word);
+    } else if (refusal->ask->wait == 0 && definition && definition->database == 0) {
+        return say_bound(
+            out, size, definition->max_units_per_user, "units of it", KEY_max_units_per_user);
+    }
+    return say_bound(out, size, waiters, "waiting requests", KEY_max_waiters_per_user);
 }
 
 /* Those that can say more than their code does. */
@@ -120,6 +153,7 @@ static size_t (*const explanations[N_OUTCOMES])(
     [OUTCOME_HELD] = why_held,
     [OUTCOME_FORBIDDEN] = why_forbidden,
     [OUTCOME_MIXED] = why_mixed,
+    [OUTCOME_QUOTA] = why_quota,
 };
 
 /* The others can be said of an instance that is not alive. */
@@ -141,8 +175,10 @@ static const struct want *find_want(const struct ask *ask, const char *name)
 void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
     const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now)
 {
+    about = about || outcome != OUTCOME_QUOTA ? about : ask->wants[0].name;
     struct resource *resource = about ? core_find_resource(core, about) : NULL;
     struct refusal refusal = {
+        .core = core,
         .ask = ask,
         .want = find_want(ask, about),
         .resource = resource,

@@ -185,3 +185,22 @@ def test_refusals_and_ends_cost_nothing(berthd, line):
     held(client, "acquire a")
     waits(client, "acquire x/2")
     assert refused(client, "acquire b") == "quota"
+
+
+# ---- what is said ----
+
+@pytest.mark.parametrize("bound, before, asks, says", [
+    ("max-leases-per-user = 1", ["l"], "s", "s: one user may have 1 leases, held and waiting (max-leases-per-user)"),
+    ("max-waiters-per-user = 0", ["l"], "l", "l: one user may have 0 waiting requests (max-waiters-per-user)"),
+    ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instances of templates (max-instances-per-user)"),
+    ("", ["t/a", "t/b"], "t/c", "t/c: there are 2 of t/*, as many as there may be (max-instances)"),
+    ("", ["few:2"], "few wait=0", "few: one user may have 2 units of it (max-units-per-user)"),
+])
+def test_the_bound_is_named(berthd, bound, before, asks, says):
+    daemon = berthd(f"{bound}\n[lock l]\n[semaphore s]\nlimit = 5\n[semaphore t/*]\nlimit = 1\nmax-instances = 2\n"
+                    "[semaphore few]\nlimit = 5\nmax-units-per-user = 2\n")
+    client = daemon.client()
+    for name in before:
+        held(client, f"acquire {name}")
+    answer = client.request(f"acquire {asks}")
+    assert answer == f"error quota {says.replace(' ', '%20')}"
