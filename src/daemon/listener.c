@@ -133,6 +133,12 @@ bool listener_adopt(struct listener *listener, const struct inherited *inherited
 {
     listener->fd = inherited->fd;
     listener->path = memory_string(inherited->path);
+    struct stat status;
+    if (stat(listener->path, &status) < 0 || !S_ISSOCK(status.st_mode)) {
+        log_error("%s: is not there any more, and clients cannot find us: restart its socket unit "
+                  "(berthd.socket), with this service stopped",
+            listener->path);
+    }
     return take_lock(listener);
 }
 

@@ -236,6 +236,15 @@ def test_it_is_not_unlinked(manager):
     assert service.socket.is_socket()
 
 
+def test_its_path_is_gone(manager):
+    """Who holds a connection goes on; nobody else finds it: that must be seen."""
+    service = manager("[lock a]\n")
+    service.listen()
+    service.socket.unlink()
+    service.start()
+    assert f"{service.socket}: is not there any more" in service.log.read_text()
+
+
 def test_clients_queue_while_nobody_serves(manager):
     """A restart: who held goes on to hold, who connected meanwhile is served."""
     service = manager("[semaphore a]\nlimit = 2\n")
