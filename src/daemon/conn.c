@@ -202,7 +202,7 @@ void conn_continue(struct conn *conn)
 
 static bool conn_is_put_off(const struct conn *conn)
 {
-    return conn->member.is_queued;
+    return share_is_queued(&conn->member);
 }
 
 /* What it would do next is up to its user's rate, but for one thing in its turn. */

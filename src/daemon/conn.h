@@ -35,9 +35,9 @@ struct conn {
     uint64_t given; /* bytes that libuv has had from us so far */
     uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */
     nanoseconds stalled_since; /* when it last took anything; 0 if it is not behind */
-    pid_t pid;
-    enum conn_pids pids;
     uint64_t started; /* of the process `pid`, once it was looked at; else 0 */
+    pid_t pid;
+    enum conn_pids pids : 8;
     bool writing; /* libuv has bytes of ours */
     bool is_deaf; /* nothing can be sent any more: it goes when its last words are carried out */
     bool reading;

@@ -174,23 +174,27 @@ static void line_up(struct shares *shares, struct share *share, nanoseconds now)
 void shares_put_off(struct shares *shares, struct share_member *member, nanoseconds now)
 {
     struct share *share = member->share;
-    assert(!member->is_queued);
+    assert(!share_is_queued(member));
     bool was_empty = TAILQ_EMPTY(&share->queue);
-    member->is_queued = true;
     TAILQ_INSERT_TAIL(&share->queue, member, link);
     if (was_empty) {
         line_up(shares, share, now);
     }
 }
 
+static void take_out(struct share *share, struct share_member *member)
+{
+    TAILQ_REMOVE(&share->queue, member, link);
+    member->link.tqe_prev = NULL;
+}
+
 void shares_withdraw(struct shares *shares, struct share_member *member)
 {
     struct share *share = member->share;
-    if (!share || !member->is_queued) {
+    if (!share || !share_is_queued(member)) {
         return;
     }
-    member->is_queued = false;
-    TAILQ_REMOVE(&share->queue, member, link);
+    take_out(share, member);
     if (!TAILQ_EMPTY(&share->queue)) {
         return;
     }
@@ -242,8 +246,7 @@ struct share_member *shares_next(struct shares *shares, nanoseconds now)
             continue;
         }
         struct share_member *member = TAILQ_FIRST(&share->queue);
-        member->is_queued = false;
-        TAILQ_REMOVE(&share->queue, member, link);
+        take_out(share, member);
         if (!TAILQ_EMPTY(&share->queue)) {
             enter_ring(shares, share);
         }

@@ -16,11 +16,16 @@
 /* What asks: in the daemon, a connection. Embedded in the caller's struct. */
 struct share_member {
     struct share *share;
-    TAILQ_ENTRY(share_member) link; /* in share.queue */
-    bool is_queued;
+    TAILQ_ENTRY(share_member) link; /* in share.queue, or all zero */
 };
 
 TAILQ_HEAD(share_members, share_member);
+
+/* Whether it has put something off. */
+static inline bool share_is_queued(const struct share_member *member)
+{
+    return member->link.tqe_prev;
+}
 
 /* One user with at least one member, or with a debt. */
 struct share {
