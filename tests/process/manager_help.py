@@ -26,8 +26,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 ABOVE = 50  # what is handed over is not among the first descriptors before
 
 
-# A mount namespace of its own, in which the journal's socket is the test's.
+# A mount namespace of its own, in which the journal's socket is the test's. In a chroot / is no mount
+# point: then there is nothing above that could be made private, and must be nothing that is shared.
 WITH_JOURNAL = """
+{ mount --make-rprivate / 2>/dev/null || ! grep -q ' shared:' /proc/self/mountinfo; } &&
 mount -t tmpfs none /run && mkdir -p /run/systemd/journal &&
 mount --bind "$0" /run/systemd/journal && exec "$@"
 """
@@ -44,7 +46,7 @@ class Journal:
         self.entries = []
 
     def before(self):
-        return ["unshare", "-m", "sh", "-c", WITH_JOURNAL, str(self.directory)]
+        return ["unshare", "-m", "--propagation", "unchanged", "sh", "-c", WITH_JOURNAL, str(self.directory)]
 
     def entry(self, timeout=DEADLINE):
         """The next one: of each field all values. None if there is none in time."""

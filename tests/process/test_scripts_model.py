@@ -213,7 +213,8 @@ class Game:
             reply = self.call(lambda **how: member.admin(*line, **how))
             if reply.word == "hello":
                 return self.hello(member)
-            ok(reply)
+            if not (self.broken_off and words == "remove" and reply.word == "refused"):
+                ok(reply)  # else the call that was broken off had removed it
             apply()
             self.model.settle(self.look)
 
