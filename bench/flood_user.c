@@ -8,10 +8,12 @@
 #include "bench/bench.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -181,6 +183,7 @@ int main(int argc, char **argv)
         bench_fail_errno("setrlimit");
     }
     bench_become(bench_number(argv[2]));
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who has been killed cannot end us */
     kind->run(&flooder, kind->lines);
     return 0;
 }

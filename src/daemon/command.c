@@ -11,6 +11,7 @@
 #include "wire/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef void command_function(struct call *call);
 
@@ -168,7 +169,15 @@ static void about_definition(const struct call *call, struct log_about *about, c
     about->database = fleet_name_of(call->server, definition ? definition->database : 0);
 }
 
-static void log_if_it_changes_something(const struct call *call)
+/* Answered from `from` on; in fleet scope its database has yet to say. */
+static bool is_refused(const struct call *call, size_t from)
+{
+    static const char error[] = "error ";
+    return call->out->length > from + sizeof error - 1 &&
+        memcmp(call->out->bytes + from, error, sizeof error - 1) == 0;
+}
+
+static void log_if_it_changes_something(const struct call *call, size_t answer_from)
 {
     const struct request *request = call->request;
     const struct command_row *row = &command_table[request->command];
@@ -178,12 +187,12 @@ static void log_if_it_changes_something(const struct call *call)
         if (row->right == RIGHT_RESOURCE_ADMIN) {
             about_definition(call, &about, request->arguments[0]);
         }
-        log_about(LOG_LEVEL_INFO, &about, "%s%s%s%s%s: asked by uid %u, pid %d", row->word,
+        log_about(LOG_LEVEL_INFO, &about, "%s%s%s%s%s: asked by uid %u, pid %d%s", row->word,
             request->n_arguments > 0 ? " " : "",
             request->n_arguments > 0 ? request->arguments[0] : "",
             request->n_arguments > 1 ? " " : "",
             request->n_arguments > 1 ? request->arguments[1] : "", about.asker.uid,
-            (int)about.asker.pid);
+            (int)about.asker.pid, is_refused(call, answer_from) ? ": refused" : "");
     }
 }
 
@@ -204,7 +213,8 @@ void command_run(struct conn *conn, char *line, size_t length)
         .out = conn_answers(conn),
     };
     if (right_checks[command_table[request.command].right](&call)) {
-        log_if_it_changes_something(&call);
+        size_t answer_from = call.out->length;
         command_functions[request.command](&call);
+        log_if_it_changes_something(&call, answer_from);
     }
 }

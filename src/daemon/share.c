@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define MILLISECONDS(n) ((n) * INT64_C(1000000))
+#define MILLISECONDS(n) ((n)*INT64_C(1000000))
 #define BURST MILLISECONDS(SHARE_BURST_MS)
 #define MOST_DEBT MILLISECONDS(SHARE_DEBT_MS)
 #define UNIT (SHARE_UNIT_US * INT64_C(1000))
@@ -14,6 +14,7 @@ void shares_init(struct shares *shares, uint32_t own_uid)
 {
     *shares = (struct shares){.by_uid = TABLE_INIT, .resting = ORDER_INIT, .own_uid = own_uid};
     TAILQ_INIT(&shares->ring);
+    LIST_INIT(&shares->all);
 }
 
 static struct share *share_of(struct order_node *node)
@@ -33,6 +34,7 @@ static void forget(struct shares *shares, struct share *share)
     assert(share->n_members == 0 && !share->is_in_ring);
     stop_resting(shares, share);
     table_remove(&shares->by_uid, &share->node);
+    LIST_REMOVE(share, link);
     free(share);
 }
 
@@ -63,6 +65,7 @@ static struct share *make(struct shares *shares, uint32_t uid)
     share->is_exempt = uid == 0 || uid == shares->own_uid;
     TAILQ_INIT(&share->queue);
     table_insert(&shares->by_uid, &share->node, hash_number(uid));
+    LIST_INSERT_HEAD(&shares->all, share, link);
     return share;
 }
 
@@ -76,8 +79,7 @@ static nanoseconds later_of(nanoseconds a, nanoseconds b)
     return a > b ? a : b;
 }
 
-bool share_join(
-    struct shares *shares, struct share_member *member, uint32_t uid, nanoseconds now)
+bool share_join(struct shares *shares, struct share_member *member, uint32_t uid, nanoseconds now)
 {
     struct share *share = find(shares, uid);
     share = share ? share : make(shares, uid);
@@ -119,8 +121,7 @@ void share_leave(struct shares *shares, struct share_member *member, nanoseconds
 
 /* ---- the rate ---- */
 
-static bool is_too_early(
-    const struct shares *shares, const struct share *share, nanoseconds now)
+static bool is_too_early(const struct shares *shares, const struct share *share, nanoseconds now)
 {
     return share_is_limited(shares, share) && share->paid_until > now + BURST;
 }
@@ -131,8 +132,8 @@ bool share_must_wait(const struct shares *shares, const struct share *share, nan
         (!TAILQ_EMPTY(&share->queue) || is_too_early(shares, share, now));
 }
 
-void share_charge(const struct shares *shares, struct share *share, uint32_t n, nanoseconds more,
-    nanoseconds now)
+void share_charge(
+    const struct shares *shares, struct share *share, uint32_t n, nanoseconds more, nanoseconds now)
 {
     if (!share_is_limited(shares, share)) {
         return;
@@ -207,6 +208,10 @@ void shares_withdraw(struct shares *shares, struct share_member *member)
 void shares_set_rate(struct shares *shares, uint32_t per_second)
 {
     shares->interval = per_second == UNBOUNDED ? 0 : NANOSECONDS_PER_SECOND / per_second;
+    struct share *each;
+    LIST_FOREACH (each, &shares->all, link) {
+        each->came_until = 0; /* it may be half an hour ahead: what is paid is not */
+    }
     struct order_node *node;
     while ((node = order_first(&shares->resting))) { /* each is looked at anew */
         struct share *share = share_of(node);

@@ -30,6 +30,7 @@ static inline bool share_is_queued(const struct share_member *member)
 /* One user with at least one member, or with a debt. */
 struct share {
     struct table_node node; /* in shares.by_uid */
+    LIST_ENTRY(share) link; /* in shares.all */
     uint32_t uid;
     uint32_t n_members;
     bool is_exempt; /* goes round like the others, as fast as it likes */
@@ -43,9 +44,11 @@ struct share {
 };
 
 TAILQ_HEAD(share_ring, share);
+LIST_HEAD(share_list, share);
 
 struct shares {
     struct table by_uid;
+    struct share_list all;
     struct share_ring ring; /* with a queue, and may go on; first: whose turn it is */
     struct order resting; /* not before their time: they go on, or are forgotten */
     nanoseconds interval; /* what one request costs; 0: nobody is slowed down */
@@ -61,13 +64,13 @@ enum {
 
 void shares_init(struct shares *shares, uint32_t own_uid);
 void shares_deinit(struct shares *shares); /* asserts that there are no members */
-/* Of requests in a second; UNBOUNDED: as many as they like. Who waits is looked at anew. */
+/* Of requests in a second; UNBOUNDED: as many as they like. Who waits is looked at anew, and
+ * how many new members there were, is forgotten. */
 void shares_set_rate(struct shares *shares, uint32_t per_second);
 
 /* A new member of that user, which counts. False if the user makes so many that there should be no
  * more of them now; then there is none. */
-bool share_join(
-    struct shares *shares, struct share_member *member, uint32_t uid, nanoseconds now);
+bool share_join(struct shares *shares, struct share_member *member, uint32_t uid, nanoseconds now);
 /* Nothing if it is nowhere. */
 void share_leave(struct shares *shares, struct share_member *member, nanoseconds now);
 

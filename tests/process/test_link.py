@@ -174,7 +174,7 @@ def test_users_and_passwords(redis_server, probe, directory):
     link = probe(where, "user=host", "password-file=credential:redis-password", "timeout=100",
                  env={"CREDENTIALS_DIRECTORY": str(directory)})
     assert link.line() == (f"down 0 {redis_server.socket}: password file credential:redis-password: "
-                           "No such file or directory")
+                           "No such file or directory (LoadCredential= of the unit names the file; it was read at the start)")
     file.rename(directory / "redis-password")
     while not (line := link.line()).startswith("ready"):
         assert "No such file" in line

@@ -79,6 +79,23 @@ def test_an_upgrade_with_jobs_running(fresh):
     assert waits.begins().end() == 0
 
 
+def test_an_upgrade_with_a_bad_file(fresh):
+    """The daemon that runs is kept: the new one would not start."""
+    job = Job(fresh, "ship", user="alice").begins()
+    daemon = fresh.main_pid("berthd.service")
+    fresh.write("/etc/berth/conf.d/bad.conf", "[lock\n")
+    try:
+        install(fresh, newer_package("100"))
+        assert fresh.run("dpkg-query", "-W", "-f", "${Version} ${db:Status-Status}", "berth") == "100 installed"
+        assert fresh.main_pid("berthd.service") == daemon
+        assert fresh.run("berth", "run", "-n", "fifty", "--", "echo", "served", user="bob") == "served\n"
+    finally:
+        fresh.outside("/etc/berth/conf.d/bad.conf").unlink()
+    fresh.systemctl("restart", "berthd.service")
+    assert leases(fresh, "ship") == {job.lease: job.pid}
+    assert job.end() == 0
+
+
 def test_removal(fresh):
     job = Job(fresh, "ship", user="alice").begins()
     before = job.token

@@ -266,6 +266,20 @@ Test(share, a_lower_rate_is_in_force_at_once)
     end(&m, 1);
 }
 
+Test(share, a_crowd_of_the_old_rate_is_forgotten)
+{
+    static struct share_member m[SHARE_CROWD + 2];
+    size_t n = 0;
+    shares_set_rate(&shares, 1);
+    while (n < SHARE_CROWD + 1 && share_join(&shares, &m[n], ANN, START)) {
+        n++;
+    }
+    cr_expect(!share_join(&shares, &m[n], ANN, START));
+    shares_set_rate(&shares, RATE);
+    cr_expect(share_join(&shares, &m[n], ANN, START));
+    end(m, (unsigned)n + 1);
+}
+
 Test(share, who_owes_and_is_not_there_is_forgotten_with_the_rate)
 {
     struct share_member m;
