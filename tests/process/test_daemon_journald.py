@@ -178,9 +178,11 @@ def test_a_reload(service):
     service.start()
     service.configure("[lock deploy]\n[semaphore etl]\nlimit = none\n")
     assert refused(service.client(), "reload") == "config"
-    assert service.journal.until("reload")["PRIORITY"] == ["6"]  # who has asked
     entry = service.journal.until("reload")
     assert "[semaphore etl] limit" in entry["MESSAGE"][0] and entry["PRIORITY"] == ["3"]
+    while entry["PRIORITY"] != ["6"]:
+        entry = service.journal.until("reload")
+    assert entry["MESSAGE"][0].startswith("reload: asked by uid ") and entry["MESSAGE"][0].endswith(": refused")
 
 
 def changed(service):
