@@ -39,8 +39,11 @@ void asking_init(struct asking *asking, const struct options *options,
 /* Until when -w allows to go on. */
 static nanoseconds patience_end(const struct asking *asking)
 {
+    /* -n is about the resource: a berthd that is just started anew has not said yet that it is busy. */
+    nanoseconds shortest =
+        asking->options->wait == 0 ? asking->options->down_after : SHORTEST_PATIENCE;
     return asking->was_queued ? asking->wait_until
-                              : later(asking->wait_until, asking->started_at + SHORTEST_PATIENCE);
+                              : later(asking->wait_until, asking->started_at + shortest);
 }
 
 static enum asking_result refuse(struct asking *asking, int status)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 import time
 
 import pytest
@@ -250,6 +251,16 @@ def test_a_short_wait_is_no_outage(berth, fake):
     peer, _ = fake.asked()
     peer.send("waiting 1 position=1\n")
     assert error_of(process, 75) == "berth: timed out waiting for r\n"
+
+
+def test_n_is_about_the_resource(berth, fake):
+    """Not about berthd, which is perhaps just started anew: it has as long as for everybody."""
+    process = berth.start("run", "-n", "r", "--", "echo", "ran")
+    peer, _ = fake.asked()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1.5)
+    peer.send("ok 1 slot=r,1,0\n")
+    assert process.communicate(timeout=DEADLINE) == (b"ran\n", b"")
 
 
 # ---- gone while in the queue ----
