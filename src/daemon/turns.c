@@ -12,6 +12,7 @@
 
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define LONG_TURN MILLISECOND
+#define LONGEST_PIECE MILLISECOND /* that a request or a part of an answer really takes */
 #define UNIT (SHARE_UNIT_US * (MILLISECOND / 1000))
 
 static struct server *server_of(struct turns *turns)
@@ -86,7 +87,9 @@ void turns_end_work(struct turns *turns, struct share *share, uint32_t fewest)
     nanoseconds now = clock_now();
     uint32_t n = turns->n_requests > fewest ? turns->n_requests : fewest;
     nanoseconds more = now - began - n * UNIT;
-    more = more >= UNIT && was_interrupted(turns) ? 0 : more;
+    if (more > LONGEST_PIECE && was_interrupted(turns)) {
+        more = LONGEST_PIECE; /* not all of it was ours, but nobody shall gain by burning processors */
+    }
     share_charge(&turns->shares, share, n - turns->n_requests, more, now);
 }
 
