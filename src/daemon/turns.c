@@ -88,7 +88,8 @@ void turns_end_work(struct turns *turns, struct share *share, uint32_t fewest)
     uint32_t n = turns->n_requests > fewest ? turns->n_requests : fewest;
     nanoseconds more = now - began - n * UNIT;
     if (more > LONGEST_PIECE && was_interrupted(turns)) {
-        more = LONGEST_PIECE; /* not all of it was ours, but nobody shall gain by burning processors */
+        more =
+            LONGEST_PIECE; /* not all of it was ours, but nobody shall gain by burning processors */
     }
     share_charge(&turns->shares, share, n - turns->n_requests, more, now);
 }
@@ -153,7 +154,8 @@ static void watch_gone(struct turns *turns, struct conn *conn)
     if (uv_fileno((uv_handle_t *)&conn->pipe, &fd) < 0) {
         return;
     }
-    int error = epoll_ctl(turns->gone_fd, conn->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &none);
+    int error =
+        epoll_ctl(turns->gone_fd, conn->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &none);
     conn->is_watched = error == 0; /* else: as late as its turn comes */
 }
 
