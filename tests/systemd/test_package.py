@@ -91,6 +91,7 @@ def test_an_upgrade_with_a_bad_file(fresh):
         assert fresh.run("berth", "run", "-n", "fifty", "--", "echo", "served", user="bob") == "served\n"
     finally:
         fresh.outside("/etc/berth/conf.d/bad.conf").unlink()
+    fresh.systemctl("daemon-reload")
     fresh.systemctl("restart", "berthd.service")
     assert leases(fresh, "ship") == {job.lease: job.pid}
     assert job.end() == 0
