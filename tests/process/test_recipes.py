@@ -4,11 +4,13 @@ Here those for operators; the others are in test_recipes_shell.py and tests/syst
 import re
 import signal
 
+import pytest
+
 from daemon_help import status
 from documents import SOURCE, blocks
 from lines import DEADLINE
 from lost_help import all_free, asked_until
-from recipes import DOCUMENT, cron_commands, daemon, holders_and_waiters, needs, shell
+from recipes import DOCUMENT, cron_commands, daemon, holders_and_waiters, needs, shell, shell_for
 
 RECIPES = blocks(DOCUMENT, "recipe")
 
@@ -65,6 +67,26 @@ def test_cron_mails_what_matters(shell, daemon):
     daemon.stop()
     code, _, err = shell.run(backup)
     assert code == 69 and "cannot connect" in err
+
+
+# ---- backups
+
+def test_backups_take_turns(shell, daemon):
+    backup, check = cron_commands(RECIPES["backups"])
+    shell.program("bin/borg")
+    first = shell.start(backup)
+    pid, command = shell.next_job()
+    assert command.endswith("borg create ::{now} /etc /home")
+    assert shell.run(backup.replace("2h", "0.1")) == (75, "", "")
+    assert shell.run(check.replace("6h", "0.1")) == (0, "", "")
+    second = shell.start(check)
+    asked_until(daemon, holders_and_waiters("offsite", 1, 1))
+    shell.let_go(pid)
+    assert shell.end(first)[0] == 0
+    pid, command = shell.next_job()
+    assert command.endswith("borg check")
+    shell.let_go(pid)
+    assert shell.end(second)[0] == 0
 
 
 # ---- CI runners
@@ -206,3 +228,97 @@ def test_pause(shell, daemon):
     asked_until(daemon, holders_and_waiters("nightly", 0, 1))
     assert shell.run(RECIPES["resume"])[0] == 0
     assert shell.end(waiting)[0] == 0
+
+
+# ---- monitoring
+
+@pytest.fixture
+def check(shell):
+    shell.program("bin/check_berth", RECIPES["check_berth"])
+    return lambda *args: shell.run(" ".join(["check_berth", *args]))[:2]
+
+
+@needs("jq")
+def test_check_warns(shell, daemon, check):
+    assert check() == (0, "OK: 0 wait\n")
+    job = daemon.client()
+    job.send("acquire nightly:2\n")
+    lease = job.line().split()[1]
+    waiting = shell.start("berth run nightly -- true")
+    asked_until(daemon, holders_and_waiters("nightly", 1, 1))
+    assert check() == (0, "OK: 1 wait\n")
+    code, said = check("0")
+    assert (code, said) == (1, "WARNING: nightly: one has waited for 0 minutes\n")
+    job.request(f"release {lease}")
+    assert shell.end(waiting)[0] == 0
+    for do, undo, says in [
+            ("pause x --reason 'a | b'", "resume x", "x is paused (a   b)"),
+            ("pause x", "resume x", "x is paused (no reason given)"),
+            ("limit night 0", "reset night", "night is closed"),
+            ("drain", "undrain", "this host is drained")]:
+        assert shell.run(f"berthctl {do}")[0] == 0
+        assert check() == (1, f"WARNING: {says}\n")
+        assert shell.run(f"berthctl {undo}")[0] == 0
+    assert check()[0] == 0
+
+
+@needs("jq")
+def test_check_is_critical(daemon, check):
+    daemon.stop()
+    code, said = check()
+    assert code == 2 and said.startswith("CRITICAL: berthctl: cannot connect")
+
+
+@needs("jq")
+def test_check_of_a_database(berthd, directory):
+    daemon = berthd(f"[redis]\nurl = unix://{directory}/nothing\n[lock l]\nscope = fleet\n")
+    with shell_for(daemon) as shell:
+        shell.program("bin/check_berth", RECIPES["check_berth"])
+        shell.program("bin/textfile", RECIPES["textfile"])
+        assert shell.run("check_berth")[:2] == (2, "CRITICAL: database default is down\n")
+        assert shell.run("textfile .")[0] == 0
+        assert 'berth_database_up{database="default"} 0\n' in (shell.path / "berth.prom").read_text()
+
+
+@needs("jq")
+def test_textfile(shell, daemon):
+    shell.program("bin/textfile", RECIPES["textfile"])
+    shell.client.request("acquire nightly:2")
+    shell.client.send("acquire nightly\n")
+    asked_until(daemon, holders_and_waiters("nightly", 1, 1))
+    assert shell.run("textfile .") == (0, "", "")
+    lines = (shell.path / "berth.prom").read_text().splitlines()
+    assert all(re.fullmatch(r'berth_[a-z_]+(\{[a-z]+="[^"]+"\})? [0-9.]+', line) for line in lines)
+    assert lines == sorted(lines)
+    assert {"berth_up 1", "berth_draining 0", 'berth_in_use{resource="nightly"} 2',
+            'berth_limit{resource="nightly"} 2', 'berth_waiting{resource="nightly"} 1',
+            'berth_oldest_wait_seconds{resource="x"} 0'} <= set(lines)
+    daemon.stop()
+    assert shell.run("textfile .")[0] == 0
+    assert (shell.path / "berth.prom").read_text() == "berth_up 0\n"
+    assert not (shell.path / "berth.prom.new").exists()
+
+
+# ---- configuration management
+
+def test_a_fragment(shell, daemon, directory):
+    text = RECIPES["ansible"]
+    validate = re.search(r"validate: (.*)", text).group(1)
+    reload = re.search(r"command: (.*)", text).group(1)
+
+    def is_right(content):
+        (shell.path / "tmp.new").write_text(content)
+        return shell.run(validate.replace("%s", "tmp.new"))[0] == 0
+
+    assert is_right("[semaphore etl]\nlimit = 4\n")
+    assert not is_right("[semaphore etl]\nlimits = 4\n")
+    assert is_right("[lock x]\n")  # though another file has it
+    assert not is_right("[lock l]\nscope = fleet\n")
+    fragment = directory / "conf.d" / "role.conf"
+    fragment.write_text("[semaphore etl]\nlimit = 4\n")
+    assert shell.run(reload)[0] == 0
+    assert shell.run("berth run -n etl -- true")[0] == 0
+    fragment.write_text("[semaphore etl]\nlimit = 3\n[lock x]\n")
+    code, _, err = shell.run(reload)
+    assert code == 78 and "role.conf" in err
+    assert status(shell.client).resources["etl"]["limit"] == "4"
