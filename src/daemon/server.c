@@ -34,7 +34,7 @@ enum {
     ACCEPT_AGAIN_MS = 100,
     MOST_ACCEPTS = 16, /* in one turn of the loop */
     REFUSE_AGAIN_MS = 1,
-    REFUSING_SHARE = 8,
+    REFUSING_SHARE = 3,
 };
 
 #define REFUSING_BURST (NANOSECONDS_PER_SECOND / 50)
