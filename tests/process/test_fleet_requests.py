@@ -455,7 +455,7 @@ def test_operators_changes_outlive_the_data(redis_server, host):
     client.send("pause a reason=broken\n")
     assert event(client) == "ok"
     end = time.monotonic() + DEADLINE
-    state = lambda: b"".join(path.read_bytes() for path in host.state.iterdir())  # noqa: E731
+    state = lambda: b"".join(path.read_bytes() for path in host.state.glob("*.state"))  # noqa: E731
     while b"\nfleet default a " not in state():
         assert time.monotonic() < end, state()
         os.sched_yield()
