@@ -198,6 +198,15 @@ def is_quiet(client):
     return client.request("ping") == "ok"
 
 
+def may_use(client, names):
+    """Those of which it gets a unit; all others are forbidden."""
+    answers = {name: client.request(f"acquire {name} wait=0") for name in names}
+    assert is_quiet(client)
+    for name, answer in answers.items():
+        assert answer.startswith("ok ") or code(answer) == "forbidden", (name, answer)
+    return {name for name, answer in answers.items() if answer.startswith("ok ")}
+
+
 # ---- the protocol's tables
 
 SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", pathlib.Path(__file__).parents[2]))

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from daemon_help import (
-    code, connect_as, event, held, is_quiet, needs_root, refused, status, waits)
+    code, connect_as, event, held, is_quiet, may_use, needs_root, refused, status, waits)
 
 pytestmark = needs_root
 
@@ -39,12 +39,7 @@ def test_allow_users_and_groups(berthd):
     names = ["users", "groups", "both", "all", "t/x", "t/open"]
 
     def may(*who, **groups):
-        client = connect_as(daemon, *who, **groups)
-        answers = {name: client.request(f"acquire {name} wait=0") for name in names}
-        assert is_quiet(client)
-        for name, answer in answers.items():
-            assert answer.startswith("ok ") or code(answer) == "forbidden", (name, answer)
-        return {name for name, answer in answers.items() if answer.startswith("ok ")}
+        return may_use(connect_as(daemon, *who, **groups), names)
 
     open_to_all = {"all", "t/open"}
     assert may(ANNA) == open_to_all | {"users", "both", "t/x"}

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from daemon_help import (
-    code, connect_as, event, held, is_quiet, needs_root, refused, status, waits)
+    connect_as, event, held, is_quiet, may_use, needs_root, refused, status, waits)
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets, queues
 from lost_help import living_as, restart
@@ -33,12 +33,7 @@ def test_deny_beats_allow(berthd):
     names = ["user", "group", "user-of-group", "group-of-user", "admins", "all", "t/x", "t/open"]
 
     def may(*who, **groups):
-        client = connect_as(daemon, *who, **groups)
-        answers = {name: client.request(f"acquire {name} wait=0") for name in names}
-        assert is_quiet(client)
-        for name, answer in answers.items():
-            assert answer.startswith("ok ") or code(answer) == "forbidden", (name, answer)
-        return {name for name, answer in answers.items() if answer.startswith("ok ")}
+        return may_use(connect_as(daemon, *who, **groups), names)
 
     everything = set(names)
     assert may(ANNA) == {"group", "group-of-user", "all", "t/open"}
