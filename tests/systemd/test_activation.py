@@ -30,6 +30,15 @@ def test_clients_queue_while_it_is_restarted(machine, drop_in):
     machine.outside("/run/gate").unlink()
 
 
+def test_the_name_stays_when_the_socket_is_stopped(machine):
+    """Containers that mount it, and clients: refused at once, rather than not found."""
+    machine.systemctl("stop", "berthd.socket", "berthd.service")
+    assert machine.run("stat", "-c", "%F", "/run/berth/berth.sock") == "socket\n"
+    refused = machine.try_("berth", "run", "--down-after", "0", "ship", "--", "true", user="alice")
+    assert refused.returncode == 69
+    machine.systemctl("start", "berthd.socket", "berthd.service")
+
+
 @pytest.fixture
 def without_socket(machine):
     machine.systemctl("mask", "--runtime", "--now", "berthd.socket")
