@@ -3,7 +3,7 @@
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import Claim, World, definition, list_row, ok
+from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis
 
 pytestmark = needs_redis
 
@@ -409,6 +409,21 @@ def test_a_unit_rests(world):
     world.tick(5000)
     ok(a.renew())
     world.must_be_empty()
+
+
+@pytest.mark.parametrize("after", [None, 0, 3, 6, 9])
+def test_what_time_frees_goes_to_who_waits_and_the_rest_to_who_asks(world, after):
+    a, b = world.several(2, {"a": definition(limit=2, cooldown=3000)})
+    granted(a.acquire("1", ("a", 2)))
+    waits(b.acquire("1", "a"), 1)
+    ok(a.release("1"))
+    world.tick(3000)
+    if after is not None:
+        with pytest.raises(redis.ResponseError, match="broken off"):
+            a.acquire("2", "a", nowait=True, before=breaks_off(after))
+    granted(a.acquire("2", "a", nowait=True), "1")
+    assert b.granted()["1"][0].units == ("0",)
+    refused(a.acquire("3", "a", nowait=True), "would-wait")
 
 
 # ---- operators

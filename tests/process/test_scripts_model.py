@@ -118,6 +118,7 @@ class Game:
         reply = self.call(lambda **how: member.call("acquire", *words, **how))
         if reply.word == "hello":
             return self.hello(member)
+        self.model.settle(self.look)  # what time has freed
         answers = [(reply.word, *reply.rest)] if len(leases) == 1 else reply.rows(3)
         for lease, nowait, answer in zip(leases, nowaits, answers):
             self.answered(lease, nowait, *answer)

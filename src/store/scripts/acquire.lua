@@ -5,6 +5,7 @@ local wrong = enter()
 if wrong then
     return wrong
 end
+settle() -- what time has freed goes to who waits, before anybody new is answered
 
 -- The lease that is asked for at ARGV[at], and where the next one begins.
 local function parse_lease(at)
