@@ -30,18 +30,18 @@ uint32_t resource_waiting(const struct resource *resource)
     return order_size(&resource->queue) + order_size(&resource->aside);
 }
 
-/* Free units that may be granted: all but those above a lowered limit. */
+/* Free slots that may be granted: all but those above a lowered limit. */
 static uint32_t free_below_limit(const struct resource *resource, uint32_t limit)
 {
-    if (resource_is_pool(resource)) {
-        return order_size(&resource->free);
-    }
     uint32_t never_used = limit > resource->n_units ? limit - resource->n_units : 0;
     return never_used + order_count_below(&resource->free, limit, 0);
 }
 
 uint32_t resource_available(const struct resource *resource)
 {
+    if (resource_is_pool(resource) && !resource_is_fleet(resource)) {
+        return resource->n_in_state[UNIT_FREE]; /* each item is its own limit */
+    }
     uint32_t limit = resource_limit(resource);
     uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
     uint32_t spare = limit > taken ? limit - taken : 0;

@@ -74,7 +74,8 @@ TAILQ_HEAD(resource_list, resource);
 uint32_t resource_limit(const struct resource *resource);
 uint32_t resource_in_use(const struct resource *resource);
 uint32_t resource_waiting(const struct resource *resource);
-/* How many units could be granted now, order and pause apart. */
+/* How many units could be granted now, order and pause apart. Of a pool: all free items, however
+ * many others are held that were removed meanwhile. */
 uint32_t resource_available(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
  * there. */

@@ -45,10 +45,11 @@ class Resource:
         return known and unit not in self.held and unit not in self.rest and unit not in self.reserved
 
     def available(self, askers):
+        if self.kind == "pool":  # each item is its own limit
+            return sum(self.is_free(item, askers) for item in self.now_items())
         limit = self.limit_for(askers)
         free_reserved = [unit for unit in self.reserved
-                         if unit not in self.held and unit not in self.rest
-                         and (self.kind == "pool" or int(unit) < limit)]
+                         if unit not in self.held and unit not in self.rest and int(unit) < limit]
         return limit - len(self.held) - len(self.rest) - len(free_reserved)
 
 

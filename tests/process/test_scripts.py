@@ -501,9 +501,36 @@ def test_items_come_and_go(world):
     refused(a.admin("add", "a", "7"), "kind")
     refused(a.admin("remove", "a", "0"), "kind")
     ok(a.admin("reset", "p"))
-    waits(a.acquire("3", "p"), 1)  # z is in use, though it is not of it any more
+    granted(a.acquire("3", "p"), "x")  # z is held, though it is not of it any more: that costs no other
+    waits(a.acquire("4", "p"), 1)
     ok(b.release("1"))
-    assert a.granted()["3"][0].units == ("x",)
+    assert "4" not in a.granted()
+    world.check()
+
+
+def test_a_removed_held_item_costs_itself_alone(world):
+    a, = world.several(1, {"p": definition("pool", 0, ("w", "x", "y", "z"))})
+    granted(a.acquire("1", "p"), "w")
+    ok(a.admin("remove", "p", "w"))
+    rows = {row[1]: row for row in a.snapshot() if row[0] == "resource"}
+    assert rows["p"][3:6] == ["3", "1", "3"]
+    granted(a.acquire("2", ("p", 3)), "x", "y", "z")
+    waits(a.acquire("3", "p"), 1)
+    ok(a.admin("add", "p", "w"))  # it has its holder
+    assert "3" not in a.granted()
+    ok(a.release("1"))
+    assert a.granted()["3"][0].units == ("w",)
+    world.check()
+
+
+def test_an_item_of_an_older_file_costs_itself_alone(world):
+    a, = world.several(1, {"p": definition("pool", 0, ("x", "y"))})
+    granted(a.acquire("1", "p"), "x")
+    a.define({"p": definition("pool", 0, ("y", "z"))}, generation=1)
+    granted(a.acquire("2", ("p", 2)), "y", "z")
+    waits(a.acquire("3", "p"), 1)
+    ok(a.release("1"))
+    assert "3" not in a.granted()
     world.check()
 
 

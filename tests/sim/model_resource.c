@@ -89,7 +89,7 @@ uint32_t model_available(const struct model_resource *resource)
     for (uint32_t i = 0; i < MODEL_UNITS; i++) {
         n_free += (is_pool || i < limit) && model_unit_is_free(resource, i);
     }
-    return spare < n_free ? spare : n_free;
+    return is_pool || n_free < spare ? n_free : spare; /* each item is its own limit */
 }
 
 uint32_t model_most(const struct model_resource *resource)

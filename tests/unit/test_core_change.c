@@ -157,23 +157,37 @@ Test(change, a_draining_item_may_come_back)
     EXPECT(acquire("ann", "A", "g"), "ok g=a");
     EXPECT(change("remove g a"), "ok");
     EXPECT(change("remove g a"), "ok");
-    EXPECT(state("g"), "1/1 free=0 waiting=0+0");
+    EXPECT(state("g"), "1/1 free=1 waiting=0+0");
     EXPECT(change("add g a"), "ok");
     EXPECT(state("g"), "1/2 free=1 waiting=0+0");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "B", "g:2"), "ok g=a,b");
 }
 
-/* While a draining item is out, one fewer of the others is granted: never over the limit. */
-Test(change, draining_items_count)
+/* Each item is its own limit: a draining one keeps no other from being granted. */
+Test(change, a_removed_held_item_costs_itself_alone)
 {
-    EXPECT(define("pool g items=a,b,c select=first"), "ok");
+    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
     EXPECT(acquire("ann", "A", "g"), "ok g=a");
     EXPECT(change("remove g a"), "ok");
-    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(state("g"), "1/3 free=3 waiting=0+0");
+    EXPECT(acquire("bob", "B", "g:3"), "ok g=b,c,d");
+    EXPECT(state("g"), "4/3 free=0 waiting=0+0");
+    EXPECT(acquire("bob", "C", "g"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(end_lease("bob", "B"), "ok; C granted g=b");
+}
+
+Test(change, a_draining_item_that_comes_back_has_one_holder)
+{
+    EXPECT(define("pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g"), "ok g=a");
+    EXPECT(change("remove g a"), "ok");
     EXPECT(acquire("bob", "B", "g"), "ok g=b");
     EXPECT(acquire("bob", "C", "g"), "waiting");
-    EXPECT(end_lease("ann", "A"), "ok; C granted g=c");
+    EXPECT(change("add g a"), "ok");
+    EXPECT(state("g"), "2/2 free=0 waiting=1+0");
+    EXPECT(end_lease("ann", "A"), "ok; C granted g=a");
 }
 
 Test(change, a_pool_without_items_is_closed)
@@ -192,7 +206,7 @@ Test(change, reset_brings_the_files_items_back)
     EXPECT(change("remove g a"), "ok");
     EXPECT(change("remove g b"), "ok");
     EXPECT(change("add g x"), "ok");
-    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(state("g"), "1/2 free=2 waiting=0+0");
     EXPECT(change("reset g"), "ok");
     EXPECT(state("g"), "1/3 free=2 waiting=0+0");
     EXPECT(acquire("bob", "B", "g:2"), "ok g=b,c");

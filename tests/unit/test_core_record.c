@@ -98,7 +98,7 @@ Test(record, an_item_that_is_gone)
     EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
     EXPECT(acquire("bob", "B", "g:2"), "waiting");
     EXPECT(restart("pool g items=c,b"), "A B; A watch");
-    EXPECT(state("g"), "2/2 free=0 waiting=1+0");
+    EXPECT(state("g"), "2/2 free=1 waiting=1+0");
     EXPECT(lease_state("A"), "granted g=a,b");
     EXPECT(reclaim("bob", "B"), "waiting");
     EXPECT(process_gone("A"), "ok; B granted g=c,b");

