@@ -145,9 +145,11 @@ nanoseconds lease_gone_by(const struct lease *lease);
 void core_begin_grace(struct core *core, bool closed, nanoseconds until);
 /* NEVER: there is none, or all are back. */
 nanoseconds core_grace_until(const struct core *core);
-/* Ids and tokens given out from now on are larger than its. If it cannot be true: OUTCOME_HELD,
- * OUTCOME_KIND; if it cannot be granted any more: OUTCOME_UNKNOWN, OUTCOME_IMPOSSIBLE. Then there
- * is no lease. */
+/* Ids and tokens given out from now on are larger than its. A lease that was held is held again,
+ * whatever limits, quotas and identities say now, and if a lease with a smaller token has one of
+ * its units that lease is lost. No lease: OUTCOME_KIND if one of its resources is of another kind,
+ * scope or database now; OUTCOME_HELD if its id or a unit belongs to another with a larger token;
+ * and if it waited and cannot be granted any more, OUTCOME_UNKNOWN or OUTCOME_IMPOSSIBLE. */
 enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
     struct effects *effects, struct lease **leasep);
 
@@ -161,12 +163,12 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
  * caller's matter. */
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
-/* One that nobody remembers, during a closed grace: checked like an acquire. `units` has an array
- * for each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. Fleet scope:
+/* One that nobody remembers, during a closed grace: checked like an acquire. `claims` are one for
+ * each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. Fleet scope:
  * the database has the last word about the units, and gives a held one its tokens (none until
  * then); one that waits is asked for when the grace is over. */
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
-    uint64_t id, const struct remembered_unit *const units[], nanoseconds now,
+    uint64_t id, const struct remembered_claim claims[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp);
 /* The lease that an acquire with the same `once` has made, if its client has gone since. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);

@@ -140,28 +140,6 @@ static bool is_about_all(const struct remembered_claim said[], const struct leas
     return true;
 }
 
-/* From the last to the first: each goes to the front of the claim's list. */
-static bool take_units(struct claim *claim, const struct remembered_unit units[])
-{
-    for (uint32_t i = claim->count; i-- > 0;) {
-        if (!resource_take_given(claim, units[i].item, units[i].slot)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool take_all_units(struct lease *lease, const struct remembered_claim said[])
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!take_units(&lease->claims[i], said[i].units)) {
-            lease_give_units_back(lease);
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool has_these(const struct claim *claim, const struct remembered_claim *said)
 {
     for (uint32_t i = 0; i < claim->count; i++) {
@@ -208,15 +186,12 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     if (!lease->is_asked || !is_about_all(claims, lease)) {
         return false;
     }
-    if (!(is_held ? granted_again(lease, claims, effects) : take_all_units(lease, claims))) {
+    if (!(is_held ? granted_again(lease, claims, effects) : adopt_units(core, lease, claims))) {
         return false;
     }
     take_ticket(lease, ticket, effects);
     if (is_held) {
         return true;
-    }
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        lease->claims[i].token = claims[i].token;
     }
     lease->position = 0;
     lease->wants_now = false;

@@ -176,9 +176,17 @@ static inline bool outcome_is_lease(enum outcome outcome)
     return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
 }
 
-/* ---- restore.c ---- */
+/* ---- adopt.c: certain units ---- */
 
-/* All that its claims have, before it is held. */
-void lease_give_units_back(struct lease *lease);
+/* A slot that nobody has used yet is made. NULL: no such item, no slot there can be; fleet scope:
+ * nobody here holds it. */
+struct unit *adopt_find(struct resource *resource, const struct remembered_unit *wanted);
+/* Ends the leases whose units these claims name, if the claims' tokens are larger; else false, and
+ * nothing has changed. */
+bool adopt_oust(struct core *core, const struct lease *lease,
+    const struct remembered_claim claims[], nanoseconds now, struct effects *effects);
+/* These units and tokens, for all of the lease's claims or for none: false if somebody holds one of
+ * them, or there is no such slot. Whether the lease may have them is the caller's matter. */
+bool adopt_units(struct core *core, struct lease *lease, const struct remembered_claim claims[]);
 
 #endif

@@ -6,28 +6,6 @@
 
 #include <string.h>
 
-/* ---- certain units ---- */
-
-static struct unit *find_unit(struct resource *resource, const struct remembered_unit *wanted)
-{
-    if (resource_is_pool(resource)) {
-        return resource_find_unit(resource, wanted->item);
-    }
-    return wanted->slot < MAX_LIMIT ? resource_slot(resource, wanted->slot) : NULL;
-}
-
-void lease_give_units_back(struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        struct claim *claim = &lease->claims[i];
-        while (claim->units) {
-            struct unit *unit = claim->units;
-            claim->units = unit->next_of_claim;
-            unit_settle(unit);
-        }
-    }
-}
-
 /* ---- from the record ---- */
 
 static struct resource *make_remains(
@@ -96,7 +74,8 @@ static struct lease *restored_lease(const struct remembered *remembered)
     return lease;
 }
 
-/* Finds the resources, and refuses a record that cannot be true. */
+/* Finds the resources, and refuses a record that cannot be true. Of identities nothing is asked:
+ * a reload may have made one of two, and both go on. */
 static enum outcome restore_resolve(
     struct core *core, const struct remembered *remembered, struct lease *lease)
 {
@@ -114,9 +93,7 @@ static enum outcome restore_resolve(
         for (size_t k = 0; k < i; k++) {
             is_taken |= lease->claims[k].resource == resource;
         }
-        if (is_taken ||
-            (remembered->holder &&
-                identity_find(core, resource, remembered->uid, remembered->holder))) {
+        if (is_taken) {
             return OUTCOME_HELD;
         }
         lease->claims[i].resource = resource;
@@ -124,57 +101,16 @@ static enum outcome restore_resolve(
     return core_find_lease(core, remembered->id) ? OUTCOME_HELD : OUTCOME_OK;
 }
 
-/* An item that is in service no more, by the file or by an operator, is made, held and removed at
- * once: it drains. */
-static bool take_remembered_unit(
-    struct core *core, struct claim *claim, const struct remembered_unit *wanted)
+static bool restore_held(struct core *core, const struct remembered *remembered,
+    struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    struct resource *resource = claim->resource;
-    if (resource_is_fleet(resource)) {
-        return resource_take_given(claim, wanted->item, wanted->slot);
-    }
-    struct unit *unit = find_unit(resource, wanted);
-    bool drains = !unit && resource_is_pool(resource);
-    if (drains) {
-        unit = resource_add_item(resource, wanted->item);
-    }
-    if (!unit || unit->state == UNIT_HELD) {
+    if (!adopt_oust(core, lease, remembered->claims, now, effects) ||
+        !adopt_units(core, lease, remembered->claims)) {
         return false;
     }
-    if (unit->state == UNIT_COOLING) {
-        order_remove(&core->cooldown_timers, &unit->node);
-    }
-    resource_take_unit(claim, unit);
-    if (drains) {
-        unit_remove(unit, &core->cooldown_timers);
-    }
-    return true;
-}
-
-/* From the last to the first: each goes to the front of the claim's list. */
-static bool take_remembered_units(
-    struct core *core, struct claim *claim, const struct remembered_unit *units)
-{
-    for (uint32_t i = claim->count; i-- > 0;) {
-        if (!take_remembered_unit(core, claim, &units[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool restore_held(
-    struct core *core, const struct remembered *remembered, struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!take_remembered_units(core, &lease->claims[i], remembered->claims[i].units)) {
-            lease_give_units_back(lease);
-            return false;
-        }
-        lease->claims[i].token = remembered->claims[i].token;
-    }
     queue_hold(core, lease, remembered->granted_at);
-    if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) { /* a max-hold that is newer takes nothing away */
+    /* A max-hold that is newer takes nothing away. */
+    if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) {
         term_start(core, lease, remembered->until);
     }
     return true;
@@ -215,7 +151,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     LIST_REMOVE(lease, link);
     away_enter(core, lease, has_to_come_back(remembered) ? &core->absent : &core->detached);
     queue_enter(core, lease, remembered->is_held ? NEVER : remembered->until);
-    if (remembered->is_held && !restore_held(core, remembered, lease)) {
+    if (remembered->is_held && !restore_held(core, remembered, lease, now, effects)) {
         core_unlink_lease(core, lease, now, effects);
         core_settle(core, now, effects);
         return OUTCOME_HELD;
@@ -249,7 +185,7 @@ static bool rest_claim(struct core *core, const struct remembered_claim *claim, 
     }
     queue_mark_dirty(core, resource);
     for (uint32_t i = 0; resource_is_pool(resource) == claim->is_pool && i < claim->count; i++) {
-        struct unit *unit = find_unit(resource, &claim->units[i]);
+        struct unit *unit = adopt_find(resource, &claim->units[i]);
         if (unit && unit->state == UNIT_FREE) {
             unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
             any = true;
@@ -279,44 +215,36 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 
 /* ---- from what the client says ---- */
 
-static bool take_if_free(struct claim *claim, const struct remembered_unit *wanted)
+static bool is_free(struct resource *resource, const struct remembered_unit *wanted)
 {
-    struct resource *resource = claim->resource;
-    if (resource_is_fleet(resource)) {
-        return resource_take_given(claim, wanted->item, wanted->slot);
-    }
     bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
-    struct unit *unit = in_limit ? find_unit(resource, wanted) : NULL;
-    bool is_free = unit && unit->state == UNIT_FREE;
-    if (is_free) {
-        resource_take_unit(claim, unit);
-    }
-    return is_free;
+    const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
+    return unit && unit->state == UNIT_FREE;
 }
 
-/* The same units, if an acquire could get them now. */
-static bool can_have_units(struct lease *lease, const struct remembered_unit *const units[])
+/* An acquire could get these units now; in fleet scope the database says so. */
+static bool may_have(const struct claim *claim, const struct remembered_claim *said)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        struct resource *resource = claim->resource;
-        bool fits = (resource_is_fleet(resource) || claim->count <= resource_available(resource)) &&
-            claim_fits_quota(claim);
-        for (uint32_t k = claim->count; fits && k-- > 0;) {
-            fits = take_if_free(&lease->claims[i], &units[i][k]);
-        }
-        if (!fits) {
-            return false;
+    struct resource *resource = claim->resource;
+    bool may = claim_fits_quota(claim);
+    if (!resource_is_fleet(resource)) {
+        may = may && claim->count <= resource_available(resource);
+        for (uint32_t i = 0; may && i < claim->count; i++) {
+            may = is_free(resource, &said->units[i]);
         }
     }
-    return true;
+    return may;
 }
 
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
-    const struct remembered_unit *const units[], nanoseconds now)
+    const struct remembered_claim claims[], nanoseconds now)
 {
-    if (!can_have_units(lease, units)) {
-        lease_give_units_back(lease);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!may_have(&lease->claims[i], &claims[i])) {
+            return OUTCOME_LOST;
+        }
+    }
+    if (!adopt_units(core, lease, claims)) {
         return OUTCOME_LOST;
     }
     lease->is_asked = lease->database != 0;
@@ -326,7 +254,7 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
 }
 
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
-    uint64_t id, const struct remembered_unit *const units[], nanoseconds now,
+    uint64_t id, const struct remembered_claim claims[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp)
 {
     *leasep = NULL;
@@ -347,9 +275,9 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     }
     acquire_link(core, client, lease, id);
     bool for_ever = ask->wait > NEVER - 1 - now;
-    queue_enter(core, lease, units || for_ever ? NEVER : now + ask->wait);
-    outcome = units ? reclaim_held(core, lease, units, now)
-                    : acquire_wait(core, lease, ask, effects, aboutp);
+    queue_enter(core, lease, claims || for_ever ? NEVER : now + ask->wait);
+    outcome = claims ? reclaim_held(core, lease, claims, now)
+                     : acquire_wait(core, lease, ask, effects, aboutp);
     if (outcome_is_lease(outcome)) {
         effects_change(effects, lease);
         *leasep = lease;

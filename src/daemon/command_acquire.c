@@ -321,7 +321,7 @@ static bool parse_terms(struct call *call, struct ask *ask)
 struct asked {
     struct ask ask;
     uint64_t id; /* 0: a new one */
-    const struct remembered_unit *const *units; /* or NULL */
+    const struct remembered_claim *claims; /* what it held; NULL: it was waiting */
 };
 
 static enum outcome ask_store(
@@ -331,7 +331,7 @@ static enum outcome ask_store(
     struct client *client = &call->conn->client;
     return asked->id == 0
         ? store->ops->acquire(store, client, &asked->ask, call->now, leasep, aboutp)
-        : store->ops->reclaim_unknown(store, client, &asked->ask, asked->id, asked->units,
+        : store->ops->reclaim_unknown(store, client, &asked->ask, asked->id, asked->claims,
               call->now, leasep, aboutp);
 }
 
@@ -427,15 +427,15 @@ void command_acquire(struct call *call)
 
 /* ---- reclaim ---- */
 
-/* What it held: an array for each resource, or none at all if it was waiting. */
+/* What it held: of each resource, or nothing at all if it was waiting. */
 struct held_units {
-    struct remembered_unit *lists[MAX_RESOURCES_PER_LEASE];
+    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
 };
 
 static void held_units_deinit(struct held_units *held)
 {
     for (size_t i = 0; i < MAX_RESOURCES_PER_LEASE; i++) {
-        free(held->lists[i]);
+        free((void *)held->claims[i].units);
     }
 }
 
@@ -448,8 +448,9 @@ static bool parse_units(
             core_find_definition(call->server->core, want->name);
         bool fits = texts[i] && want->count <= MAX_LIMIT;
         if (fits) {
-            held->lists[i] = memory_resize(NULL, want->count + 1, sizeof *held->lists[i]);
-            fits = units_parse(texts[i], definition_is_pool(definition), want->count, held->lists[i]);
+            struct remembered_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
+            held->claims[i].units = units; /* from now on held_units_deinit()'s */
+            fits = units_parse(texts[i], definition_is_pool(definition), want->count, units);
         }
         if (!fits) {
             answer_error_saying(call->out, CODE_BAD_VALUE, "not COUNT units");
@@ -477,7 +478,7 @@ static void reclaim_unknown(struct call *call, uint64_t id)
     const struct request *request = call->request;
     struct asked asked = {.id = id};
     char *texts[MAX_RESOURCES_PER_LEASE] = {NULL};
-    struct held_units held = {{NULL}};
+    struct held_units held = {.claims = {{.name = NULL}}};
     if (!parse_wants(
             call, request->arguments + 1, request->n_arguments - 1, &asked.ask, texts) ||
         !parse_terms(call, &asked.ask)) {
@@ -485,7 +486,7 @@ static void reclaim_unknown(struct call *call, uint64_t id)
     }
     bool was_held = texts[0];
     if (!was_held || parse_units(call, &asked.ask, texts, &held)) {
-        asked.units = was_held ? (const struct remembered_unit *const *)held.lists : NULL;
+        asked.claims = was_held ? held.claims : NULL;
         take_lease(call, &asked);
     }
     held_units_deinit(&held);

@@ -61,11 +61,11 @@ static enum outcome local_reclaim(
 }
 
 static enum outcome local_reclaim_unknown(struct store *store, struct client *client,
-    const struct ask *ask, uint64_t id, const struct remembered_unit *const units[],
+    const struct ask *ask, uint64_t id, const struct remembered_claim claims[],
     nanoseconds now, struct lease **leasep, const char **aboutp)
 {
     return core_reclaim_unknown(
-        local_store_core(store), client, ask, id, units, now, &store->effects, leasep, aboutp);
+        local_store_core(store), client, ask, id, claims, now, &store->effects, leasep, aboutp);
 }
 
 static enum outcome local_change(

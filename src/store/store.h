@@ -28,7 +28,7 @@ struct store_ops {
     enum outcome (*reclaim)(
         struct store *store, struct client *client, struct lease *lease, nanoseconds now);
     enum outcome (*reclaim_unknown)(struct store *store, struct client *client,
-        const struct ask *ask, uint64_t id, const struct remembered_unit *const units[],
+        const struct ask *ask, uint64_t id, const struct remembered_claim claims[],
         nanoseconds now, struct lease **leasep, const char **aboutp);
     enum outcome (*change)(
         struct store *store, const char *name, const struct change *change, nanoseconds now);

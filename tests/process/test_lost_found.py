@@ -16,7 +16,7 @@ from daemon_help import (
     open_files, refused, status)
 from lines import DEADLINE, Client
 from lost_help import (
-    MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte,
+    MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte, restart,
     sleeper, with_own_mounts, with_own_pids)
 from test_lost_changes import BOOTS, set_boot_id
 
@@ -55,6 +55,24 @@ def test_max_hold_changed_while_berthd_was_away(berthd, later):
             assert refused(client, "acquire a wait=0") == "would-wait"
             now = status(client)
     asked_until(daemon, all_free)
+
+
+# ---- identities that have become one
+
+
+@needs_root
+def test_identities_that_a_reload_has_made_one(berthd):
+    """Two users' jobs have one name since a reload: both live on, over a restart too."""
+    text = "[semaphore s]\nlimit = 2\n"
+    daemon = berthd(text)
+    with sleeper() as pid, sleeper(lambda: become(NOBODY)) as other:
+        clients = daemon.client(), connect_as(daemon, NOBODY)
+        leases = [held(client, f"acquire s holder=x pid={job}")
+                  for client, job in zip(clients, (pid, other))]
+        daemon.configure(text + "identity = shared\n")
+        assert clients[0].request("reload") == "ok"
+        restart(daemon, "kill")
+        assert status(daemon.client()).holders("s") == leases
 
 
 # ---- a bind that is refused

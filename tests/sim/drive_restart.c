@@ -206,14 +206,14 @@ void do_reclaim(struct simulation *simulation, const struct operation *operation
 
 struct unit_lists {
     struct remembered_unit units[MODEL_WANTS][MODEL_UNITS];
-    const struct remembered_unit *pointers[MODEL_WANTS];
+    struct remembered_claim claims[MODEL_WANTS];
     char items[MODEL_WANTS][MODEL_UNITS][MODEL_NAME];
 };
 
 static void unit_lists_init(struct unit_lists *lists, const struct operation *operation)
 {
     for (size_t i = 0; i < MODEL_WANTS; i++) {
-        lists->pointers[i] = lists->units[i];
+        lists->claims[i] = (struct remembered_claim){.units = lists->units[i]};
         for (size_t k = 0; k < MODEL_UNITS; k++) {
             snprintf(lists->items[i][k], MODEL_NAME, "i%u", operation->units[i][k]);
             lists->units[i][k] = (struct remembered_unit){
@@ -231,7 +231,7 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
     core_ask_init(&ask, simulation, &operation->ask);
     unit_lists_init(&lists, operation);
     trace->outcome = core_reclaim_unknown(simulation->core, &simulation->clients[operation->client],
-        &ask.ask, operation->lease, operation->has_units ? lists.pointers : NULL, operation->now,
+        &ask.ask, operation->lease, operation->has_units ? lists.claims : NULL, operation->now,
         &simulation->effects, &lease, &trace->about);
     REQUIRE(!lease == (trace->outcome != OUTCOME_OK && trace->outcome != OUTCOME_WAITING),
         "outcome %d and a lease do not fit", (int)trace->outcome);

@@ -100,10 +100,6 @@ static enum outcome restore_claim(
         outcome =
             rules_are_pool(&resource->rules) == past->on[i].is_pool ? OUTCOME_OK : OUTCOME_KIND;
     }
-    if (outcome == OUTCOME_OK &&
-        model_identity_is_taken(model, resource, lease->uid, lease->holder)) {
-        outcome = OUTCOME_HELD;
-    }
     claim->resource = resource;
     claim->overtaken = 0;
     return outcome;
@@ -270,25 +266,33 @@ static void give_back(struct model *model, struct model_claim *claim, uint32_t u
     claim->resource->units[unit].free_since = model->moment;
 }
 
-/* One resource's units, if all of them can be had now; else none. From the last to the first, for
- * that is seen in which of them have been free for longer if it fails. */
-static bool take_named_units(struct model *model, const struct model_lease *lease,
-    struct model_claim *claim, const uint8_t *units)
+static bool can_have_named_units(struct model *model, const struct model_lease *lease,
+    const struct model_claim *claim, const uint8_t *units)
 {
-    struct model_resource *resource = claim->resource;
-    if (claim->count > model_available(resource) ||
-        !model_claim_within_quota(model, lease, claim)) {
-        return false;
-    }
-    for (uint32_t i = claim->count; i-- > 0;) {
+    const struct model_resource *resource = claim->resource;
+    bool can = claim->count <= model_available(resource) &&
+        model_claim_within_quota(model, lease, claim);
+    for (uint32_t i = 0; i < claim->count; i++) {
         bool in_limit = rules_are_pool(&resource->rules) || units[i] < model_limit(resource);
-        if (!in_limit || !model_unit_is_free(resource, units[i])) {
+        can = can && in_limit && model_unit_is_free(resource, units[i]);
+    }
+    return can;
+}
+
+/* One resource's units, from the last to the first: if one is named twice, those that were taken
+ * before are given back, and have not been free for long. */
+static bool take_named_units(
+    struct model *model, const struct model_lease *lease, struct model_claim *claim,
+    const uint8_t *units)
+{
+    for (uint32_t i = claim->count; i-- > 0;) {
+        if (claim->resource->units[units[i]].holder != 0) {
             while (++i < claim->count) {
                 give_back(model, claim, units[i]);
             }
             return false;
         }
-        resource->units[units[i]].holder = lease->id;
+        claim->resource->units[units[i]].holder = lease->id;
         claim->units[i] = units[i];
     }
     return true;
@@ -298,11 +302,16 @@ static bool take_all_units(
     struct model *model, struct model_lease *lease, const uint8_t (*units)[MODEL_UNITS])
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!can_have_named_units(model, lease, &lease->claims[i], units[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
         if (!take_named_units(model, lease, &lease->claims[i], units[i])) {
             while (i-- > 0) {
                 struct model_claim *claim = &lease->claims[i];
                 for (uint32_t k = 0; k < claim->count; k++) {
-                    give_back(model, claim, claim->units[k]);
+                    give_back(model, claim, units[i][k]);
                 }
             }
             return false;

@@ -330,17 +330,17 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
 {
     struct asking asking;
     struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
-    const struct remembered_unit *pointers[MAX_RESOURCES_PER_LEASE];
+    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE] = {{.name = NULL}};
     struct lease *got = NULL;
     const char *about = NULL;
     asking_parse(&asking, text);
     bool is_held = asking.units[0] != NULL;
     for (size_t i = 0; is_held && i < asking.ask.n_wants; i++) {
         parse_units(asking.units[i], units[i], asking.ask.wants[i].count);
-        pointers[i] = units[i];
+        claims[i].units = units[i];
     }
     enum outcome outcome = core_reclaim_unknown(world.core, client(who), &asking.ask,
-        named(lease)->id, is_held ? pointers : NULL, world.now, &world.effects, &got, &about);
+        named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &about);
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], about ? " " : "", about ? about : "");
     cr_assert_eq(!got,

@@ -245,7 +245,7 @@ Test(fleet_restart, what_is_impossible)
     EXPECT(restore("A", "ann id=7 s:3 database=1"), "ok");
     EXPECT(restore("B", "ann id=8 t:2 database=1"), "impossible");
     EXPECT(restore("C", "ann id=9 t:2:0,1:5 database=1 pid=7"), "ok; C watch");
-    EXPECT(restore("D", "bob id=10 t:2:2,1:6 database=1 pid=7"), "held");
+    EXPECT(restore("D", "bob id=10 t:2:2,1:5 database=1 pid=7"), "held");
     EXPECT(state("t"), "2/3 free=1 waiting=0+0");
     EXPECT(leases_of(1), "C | A");
     begin_grace(false, 10);
