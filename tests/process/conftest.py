@@ -20,6 +20,7 @@ import pytest
 
 from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
+from still_running import pytest_runtest_protocol  # a hook
 
 # What a service manager tells whoever runs the tests is not meant for the daemons they start.
 for variable in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
