@@ -21,8 +21,8 @@ static const char session[] = "00000000deadbeef";
 
 struct redis {
     int fd;
+    char layouts[24];
     const char *prefix;
-    char run_id[64];
     char shas[N_SCRIPTS][41];
     char incarnation[24];
     unsigned next_id, oldest_id;
@@ -128,8 +128,8 @@ static void words_init(struct words *words, const struct redis *redis, enum scri
         snprintf(words->keys[i], SCRIPT_KEY_BYTES, "{%s}:%s", redis->prefix, script_key_words[i]);
         words->words[n++] = words->keys[i];
     }
-    words->words[n++] = SCRIPT_LAYOUT;
-    words->words[n++] = redis->run_id;
+    words->words[n++] = redis->layouts;
+    words->words[n++] = "0-0";
     words->words[n++] = session;
     words->words[n++] = redis->incarnation;
     va_start(more, script);
@@ -169,12 +169,6 @@ static void element(char *out, size_t size, const char *answer, unsigned n)
 
 static void load_scripts(struct redis *redis)
 {
-    char *info = ask(redis, 2, (const char *const[]){"INFO", "server"});
-    char *run_id = strstr(info, "run_id:");
-    if (!run_id) {
-        bench_fail("INFO without run_id");
-    }
-    snprintf(redis->run_id, sizeof redis->run_id, "%.40s", run_id + strlen("run_id:"));
     for (size_t i = 0; i < N_SCRIPTS; i++) {
         const char *sha =
             ask(redis, 3, (const char *const[]){"SCRIPT", "LOAD", script_table[i].text});
@@ -189,8 +183,8 @@ static void say_hello(struct redis *redis)
     for (int i = 0; i < 2 && strcmp(is_new, "1") != 0; i++) {
         snprintf(redis->incarnation, sizeof redis->incarnation, "%lld", atoll(last) + 1);
         call(redis, SCRIPT_HELLO, "begin", "30000", "1000", "bare", "0", "0", "30000");
-        element(last, sizeof last, redis->answers, 3);
-        element(is_new, sizeof is_new, redis->answers, 6);
+        element(last, sizeof last, redis->answers, 4);
+        element(is_new, sizeof is_new, redis->answers, 7);
     }
     call(redis, SCRIPT_HELLO, "end", "");
 }
@@ -222,6 +216,7 @@ struct redis *redis_new(const char *socket, const char *prefix, const char *name
     }
     redis->fd = bench_connect(socket);
     redis->prefix = prefix;
+    snprintf(redis->layouts, sizeof redis->layouts, "%d-%d", LAYOUT_FROM, LAYOUT_TO);
     redis->next_id = redis->oldest_id = 1;
     load_scripts(redis);
     say_hello(redis);

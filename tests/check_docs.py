@@ -131,8 +131,8 @@ def check_scripts():
     table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
     coded = {"begin", *re.findall(r"(\w+)(?:'\])? = ", table)}
     require(phases == coded, f"fleet.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
-    layout = re.search(r'SCRIPT_LAYOUT "(\d+)"', (srcdir / "src/store/scripts.h").read_text())
-    require(f"The layout is version {layout.group(1)}" in fleet, "fleet.md: another layout")
+    layouts = re.search(r"LAYOUT_FROM = (\d+), LAYOUT_TO = (\d+)", (srcdir / "src/store/scripts.h").read_text())
+    require("knows layouts {} to {}".format(*layouts.groups()) in fleet, "fleet.md: other layouts")
 
 
 def check_rights():

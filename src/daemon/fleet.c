@@ -82,7 +82,7 @@ static void on_ready(void *context, const struct link_info *info)
                 LOG_LEVEL_WARNING, &about, "database %s: %s", about.database, info->warning);
         }
     }
-    session_connected(member->session, info->run_id, clock_now());
+    session_connected(member->session, clock_now());
     end_turn(member);
 }
 

@@ -15,7 +15,8 @@ enum script {
     N_SCRIPTS
 };
 
-#define SCRIPT_LAYOUT "1" /* of the data; another one is refused */
+/* The layouts of the data that this version reads and writes; another one is refused. */
+enum { LAYOUT_FROM = 2, LAYOUT_TO = 2 };
 
 enum { N_SCRIPT_KEYS = 16, SCRIPT_KEY_BYTES = 96 };
 

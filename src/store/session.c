@@ -127,16 +127,19 @@ nanoseconds session_random(struct session *session, nanoseconds span)
 
 void session_saw(struct session *session, uint64_t token, uint64_t ticket)
 {
-    uint64_t larger = token > ticket ? token : ticket;
-    session->seen = larger > session->seen ? larger : session->seen;
     if (token > session->highest_token) {
         session->highest_token = token;
     }
     if (ticket > session->highest_ticket) {
         session->highest_ticket = ticket;
     }
-    session->is_changed |= session->highest_token > session->written_token ||
-        session->highest_ticket > session->written_ticket;
+    session->is_changed |= session->sequence > session->written_sequence ||
+        session->newest_event > session->written_event;
+}
+
+void session_saw_event(struct session *session, uint64_t number)
+{
+    session->newest_event = number > session->newest_event ? number : session->newest_event;
 }
 
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects)
@@ -166,9 +169,8 @@ static void forget_calls(struct session *session)
     session->is_renewing = session->is_saying_hello = session->is_defining = false;
 }
 
-void session_connected(struct session *session, const char *run_id, nanoseconds now)
+void session_connected(struct session *session, nanoseconds now)
 {
-    snprintf(session->run_id, sizeof session->run_id, "%s", run_id);
     session->is_connected = true;
     session->is_resetting = session->wants_reset = false;
     session->n_hellos = 0;

@@ -43,7 +43,7 @@ const char *session_id(const struct session *session);
 
 /* ---- the link ---- */
 
-void session_connected(struct session *session, const char *run_id, nanoseconds now);
+void session_connected(struct session *session, nanoseconds now);
 /* All calls in flight are forgotten: their outcome is unknown until the next hello. */
 void session_disconnected(struct session *session, const char *why, nanoseconds now);
 struct session_call {

@@ -10,7 +10,7 @@
 
 #define NANOSECONDS_PER_MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 
-enum { N_HEAD = 3 }; /* status, due, grace */
+enum { N_HEAD = 4 }; /* status, due, grace, sequence */
 
 #define MAX_SPAN_MS (UINT64_C(1) << 40) /* 34 years */
 
@@ -49,7 +49,7 @@ bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t
 static const struct {
     const char *word;
     enum answer_kind kind;
-    bool has_head; /* due and grace follow; else one text */
+    bool has_head; /* due, grace and sequence follow; else one text */
 } answer_words[] = {
     {"ok", ANSWER_OK, true},
     {"refused", ANSWER_REFUSED, true},
@@ -73,6 +73,9 @@ static const char *read_head(const struct resp *reply, struct answer *answer)
     if ((!nothing_due && !field_number(&head[1], MAX_SPAN_MS, &due)) ||
         !field_number(&head[2], MAX_SPAN_MS, &grace)) {
         return "a reply without its times";
+    }
+    if (!field_number(&head[3], MAX_DATABASE_NUMBER, &answer->sequence)) {
+        return "a reply without its number";
     }
     answer->due = nothing_due ? NEVER : (nanoseconds)due * NANOSECONDS_PER_MILLISECOND;
     answer->grace = (nanoseconds)grace * NANOSECONDS_PER_MILLISECOND;

@@ -49,8 +49,8 @@ struct arguments *flight_arguments(struct session *session)
 {
     struct arguments *arguments = &session->arguments;
     arguments_clear(arguments);
-    arguments_add(arguments, SCRIPT_LAYOUT);
-    arguments_add(arguments, session->run_id);
+    arguments_add_numbers(arguments, LAYOUT_FROM, LAYOUT_TO);
+    arguments_add_numbers(arguments, session->sequence, session->newest_event);
     arguments_add(arguments, session->id);
     arguments_add_number(arguments, session->incarnation);
     return arguments;
@@ -120,6 +120,7 @@ static const char *is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     take_times(session, answer, now);
+    session->sequence = answer->sequence > session->sequence ? answer->sequence : session->sequence;
     return kind_table[call->kind].answered(session, call, answer, now, effects);
 }
 
@@ -130,8 +131,8 @@ static const char *is_error(struct session *session, struct flight *call,
         return answer->text;
     }
     session_say(session, "%s: %s", script_table[flight_script(call)].name, answer->text);
-    snprintf(session->trouble, sizeof session->trouble, "%.*s",
-        (int)sizeof session->trouble - 1, answer->text);
+    snprintf(session->trouble, sizeof session->trouble, "%.*s", (int)sizeof session->trouble - 1,
+        answer->text);
     kind_table[call->kind].failed(session, call, answer, now, effects);
     return NULL;
 }
@@ -161,7 +162,8 @@ static const char *is_other_layout(struct session *session, struct flight *call,
 {
     kind_table[call->kind].undone(session, call);
     snprintf(session->why, sizeof session->why,
-        "its data has layout %.40s, this berthd knows %s alone", answer->text, SCRIPT_LAYOUT);
+        "its data has layout %.40s, this berthd knows %d to %d", answer->text,
+        LAYOUT_FROM, LAYOUT_TO);
     session_set_useless(session, SESSION_DOWN, now, effects);
     return NULL;
 }

@@ -41,8 +41,6 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add_number(arguments, session->last_event);
-    arguments_add_number(arguments, session->seen);
-    arguments_add_number(arguments, session->n_renewals);
     session->is_renewing = true;
     session->wants_renewal = false;
     session->due_at = NEVER;
@@ -99,6 +97,7 @@ static void take_in_order(struct session *session, uint64_t number, const char *
 {
     if (number > session->last_event) {
         session->last_event = number;
+        session_saw_event(session, number);
         take_event(session, number, text, now, effects);
     }
     session->wants_renewal |= session->last_event - session->acknowledged >= MANY_EVENTS;
@@ -166,7 +165,6 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, 1, &more) || answer->n % 2 != 1) {
         return "a wrong answer";
     }
-    session->n_renewals++;
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + timing_renewal(session->ttl);
     if (session->state != SESSION_UP) {

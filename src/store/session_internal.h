@@ -142,7 +142,6 @@ struct session {
     const struct database *settings;
     char *host;
     char id[SESSION_ID_SIZE];
-    char run_id[64];
     uint64_t random;
     nanoseconds wall_offset;
     uint8_t database;
@@ -176,9 +175,11 @@ struct session {
     /* numbers */
     uint64_t incarnation;
     uint64_t highest_token, highest_ticket; /* seen so far */
-    uint64_t n_renewals; /* since `begin`, that had an answer */
-    uint64_t seen; /* the largest number that this process has had from the database */
-    uint64_t written_token, written_ticket; /* no larger ones are written down yet */
+    /* What the database has got to, as far as is known: one that has not got so far is an older one
+     * that has come back. */
+    uint64_t sequence; /* of the last call that was answered */
+    uint64_t newest_event; /* of the session */
+    uint64_t written_sequence, written_event; /* no larger ones are written down yet */
     uint64_t last_event; /* taken in order */
     uint64_t acknowledged; /* of these */
     /* Events of leases as they were may still be under way, until a renewal has brought them all
@@ -243,6 +244,7 @@ nanoseconds session_random(struct session *session, nanoseconds span);
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects);
 /* Numbers that the database has given out. */
 void session_saw(struct session *session, uint64_t token, uint64_t ticket);
+void session_saw_event(struct session *session, uint64_t number);
 /* Even right after a renewal there would not be enough time to stop its job. */
 bool session_is_hopeless(const struct session *session, const struct lease *lease);
 /* Nothing can be asked at present, nor soon. */

@@ -194,10 +194,10 @@ const char *begin_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
-    session->n_renewals = 0;
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + timing_renewal(session->ttl);
     session->newest_at_begin = newest;
+    session_saw_event(session, newest);
     session->is_new = is_new;
     if (is_new || session->last_event > newest) {
         session->last_event = newest;

@@ -8,9 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers are written down in blocks, so that not each grant has to be; a larger one than any that
- * was seen does no harm. */
-enum { NUMBERS_AT_ONCE = 4096 };
+/* ---- which database ----
+ *
+ * How far a database has got is compared with that database alone: its address and its keys. Its
+ * user and password may change. */
+
+static uint64_t hash_of_place(const struct database *settings)
+{
+    const struct redis_url *url = &settings->url;
+    uint64_t hash = hash_string(settings->prefix, ((uint64_t)url->db << 8) + url->scheme);
+    for (size_t i = 0; i < url->n_hosts; i++) {
+        hash = hash_string(url->hosts[i].host, hash ^ url->hosts[i].port);
+    }
+    hash = hash_string(url->path ? url->path : "", hash);
+    return hash_string(url->master ? url->master : "", hash);
+}
+
+static bool is_our_place(const struct session *session, const char *text)
+{
+    uint64_t place;
+    return text && number_parse(text, UINT64_MAX, &place) &&
+        place == hash_of_place(session->settings);
+}
+
+static void take_sequence(struct session *session, const char *text)
+{
+    uint64_t sequence;
+    if (text && number_parse(text, MAX_DATABASE_NUMBER, &sequence) &&
+        sequence > session->sequence) {
+        session->sequence = session->written_sequence = sequence;
+    }
+}
 
 /* ---- the tenure ---- */
 
@@ -19,23 +47,20 @@ bool session_is_changed(const struct session *session)
     return session->is_changed;
 }
 
-static uint64_t end_of_block(uint64_t number)
-{
-    uint64_t end = number / NUMBERS_AT_ONCE * NUMBERS_AT_ONCE + NUMBERS_AT_ONCE;
-    return number == 0 ? 0 : end < MAX_DATABASE_NUMBER ? end : MAX_DATABASE_NUMBER;
-}
-
 void session_write(struct session *session, struct text *out)
 {
     session->is_changed = false;
-    session->written_token = end_of_block(session->highest_token);
-    session->written_ticket = end_of_block(session->highest_ticket);
+    session->written_sequence = session->sequence;
+    session->written_event = session->newest_event;
     text_add(out, "until=");
     text_add_number(out, session->good_until > 0 ? (uint64_t)session->good_until : 0);
     text_add_number_key(out, "ttl", (uint64_t)session->ttl);
     text_add_number_key(out, "incarnation", session->incarnation);
-    text_add_number_key(out, "token", session->written_token);
-    text_add_number_key(out, "ticket", session->written_ticket);
+    text_add_number_key(out, "token", session->highest_token);
+    text_add_number_key(out, "ticket", session->highest_ticket);
+    text_add_number_key(out, "sequence", session->sequence);
+    text_add_number_key(out, "event", session->newest_event);
+    text_add_number_key(out, "place", hash_of_place(session->settings));
     text_add_key(out, "session", session->id);
 }
 
@@ -45,6 +70,19 @@ static void take_id(struct session *session, const char *id)
     if (id && strlen(id) == SESSION_ID_SIZE - 1 &&
         strspn(id, "0123456789abcdef") == SESSION_ID_SIZE - 1) {
         memcpy(session->id, id, SESSION_ID_SIZE);
+    }
+}
+
+/* Older versions did not write that down. */
+static void take_reached(struct session *session, char *const words[], size_t n_words)
+{
+    uint64_t number;
+    const char *event = words_find(words, n_words, "event");
+    if (is_our_place(session, words_find(words, n_words, "place"))) {
+        take_sequence(session, words_find(words, n_words, "sequence"));
+        if (event && number_parse(event, MAX_DATABASE_NUMBER, &number)) {
+            session->newest_event = session->written_event = number;
+        }
     }
 }
 
@@ -73,6 +111,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
         is_whole = is_whole && value && number_parse(value, rows[i].max, &values[i]);
     }
     take_id(session, words_find(words, n_words, "session"));
+    take_reached(session, words, n_words);
     free(line);
     if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
         return false;
@@ -80,7 +119,6 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     session->ttl = (nanoseconds)values[TTL];
     session->incarnation = values[INCARNATION];
     session_saw(session, values[TOKEN], values[TICKET]);
-    session->seen = 0; /* those were ends of blocks */
     session->good_until = (nanoseconds)values[UNTIL];
     if (session->good_until > now + timing_good_for(session->ttl)) {
         session->good_until = 0; /* of another boot's clock */

@@ -50,6 +50,13 @@ void arguments_add_number(struct arguments *arguments, uint64_t number)
     arguments_end_one(arguments);
 }
 
+void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t second)
+{
+    text_add_number(&arguments->bytes, first);
+    text_add(&arguments->bytes, "-");
+    arguments_add_number(arguments, second);
+}
+
 void arguments_finish(struct arguments *arguments)
 {
     size_t begin = 0;

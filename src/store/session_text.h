@@ -35,6 +35,8 @@ void arguments_deinit(struct arguments *arguments);
 void arguments_clear(struct arguments *arguments);
 void arguments_add(struct arguments *arguments, const char *text);
 void arguments_add_number(struct arguments *arguments, uint64_t number);
+/* "FIRST-SECOND" */
+void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t second);
 /* argv and lengths are good from then on, until the next change. */
 void arguments_finish(struct arguments *arguments);
 
@@ -71,6 +73,7 @@ struct answer {
     enum answer_kind kind;
     nanoseconds due; /* until something is due in the database; NEVER: nothing is */
     nanoseconds grace; /* left of the database's; 0: none */
+    uint64_t sequence; /* of the call, among all calls of the database */
     const char *text; /* the reason, the layout, or the error's line */
     const struct resp *fields; /* the script's own */
     size_t n;

@@ -91,9 +91,9 @@ class Reply:
 
     def __init__(self, reply, script):
         self.word, *rest = reply
-        self.due = self.grace = None
+        self.due = self.grace = self.sequence = None
         if self.word not in ("hello", "stale", "layout"):
-            self.due, self.grace, *rest = rest
+            self.due, self.grace, self.sequence, *rest = rest
         if script == "acquire" and self.word == "ok" and len(rest) == 3:
             self.word, *rest = rest
         self.rest = rest
@@ -142,14 +142,9 @@ class Database:
         self.prefix = prefix
         self.keys = [f"{{{prefix}}}:{word}" for word in WORDS]
         self.key = dict(zip(WORDS, self.keys))
-        self.layout = "1"
+        self.layouts = "2-2"
         self.sources = {}
         self.hashes = {}
-        self.connect()
-
-    def connect(self):
-        """Also after a restart of the server: the scripts, and its run_id."""
-        self.run_id = self.client.info("server")["run_id"]
 
     def load(self, name):
         if name not in self.hashes:
@@ -157,9 +152,10 @@ class Database:
             self.hashes[name] = self.client.script_load(self.sources[name])
         return self.hashes[name]
 
-    def call(self, name, session, incarnation, *args, before=""):
-        """`before` is Lua that comes first."""
-        argv = [self.layout, self.run_id, session, incarnation, *args]
+    def call(self, name, session, incarnation, *args, reached=(0, 0), before=""):
+        """`reached`: what the caller has had, the number of a call and of an event; `before` is Lua
+        that comes first."""
+        argv = [self.layouts, f"{reached[0]}-{reached[1]}", session, incarnation, *args]
         if before:
             reply = self.client.eval(before + source(name), 16, *self.keys, *argv)
             return Reply(reply, name)
@@ -283,9 +279,14 @@ class Member:
         self.seen = 0  # of these, by new_events()
         self.acknowledged = 0
         self.is_new = None
+        self.sequence = 0  # of its last call that was answered
+        self.newest_event = 0
 
     def call(self, script, *args, before=""):
-        return self.database.call(script, self.session, self.incarnation, *args, before=before)
+        reply = self.database.call(script, self.session, self.incarnation, *args,
+                                   reached=(self.sequence, self.newest_event), before=before)
+        self.sequence = max(self.sequence, int(reply.sequence or 0))
+        return reply
 
     def key(self, lease):
         return f"{self.session}/{lease}"
@@ -303,7 +304,6 @@ class Member:
                 self.incarnation = int(incarnation)
                 return self.begin(token, ticket)
             self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
-            self.acknowledged = min(self.acknowledged, int(newest))  # old data have smaller numbers
         return reply
 
     def define(self, definitions, generation=0):
@@ -355,7 +355,7 @@ class Member:
             more, *events = reply.rest
             for number, text in zip(events[::2], events[1::2]):
                 if int(number) > self.acknowledged:
-                    self.acknowledged = int(number)
+                    self.acknowledged = self.newest_event = int(number)
                     self.events.append(text)
         return reply
 
@@ -470,6 +470,18 @@ class World:
             for one in alive:
                 ok(one.renew())
         raise AssertionError("the grace does not end")
+
+    def copy(self):
+        """All that is there; put_back() makes it the present again, on the same server."""
+        client = self.database.client
+        return {key: client.execute_command("DUMP", key, NEVER_DECODE=[]) for key in self.database.keys
+                if client.exists(key)}
+
+    def put_back(self, copy):
+        client = self.database.client
+        client.delete(*self.database.keys)
+        for key, content in copy.items():
+            client.restore(key, 0, content)
 
     def data(self):
         return Data(self.database)

@@ -90,7 +90,7 @@ def fake_tcp():
 def test_calls_and_messages(redis_server, probe):
     link = probe(f"unix={redis_server.socket}")
     link.expect("ready", redis_server.run_id, redis_server.socket, "")
-    link.do("call renew 7 1 x 0123456789abcdef 1 0")
+    link.do("call renew 7 2-2 0-0 0123456789abcdef 1 0")
     link.expect("reply", 7, "[$hello,$missing]")
     redis_server.client().publish(OWN, "000000000001 lost 5")
     link.expect("message", "000000000001", "lost", 5)
@@ -128,10 +128,10 @@ def test_scripts_that_the_server_has_forgotten(redis_server, probe):
     link.expect("ready")
     redis_server.do("SCRIPT", "FLUSH")
     redis_server.do("CONFIG", "RESETSTAT")
-    link.do(*(f"call renew {tag} 1 x 0123456789abcdef 1 0" for tag in range(1, 9)))
+    link.do(*(f"call renew {tag} 2-2 0-0 0123456789abcdef 1 0" for tag in range(1, 9)))
     replies = sorted(link.line() for _ in range(8))
     assert replies == [f"reply {tag} [$hello,$missing]" for tag in range(1, 9)]
-    link.do("call renew 9 1 x 0123456789abcdef 1 0")
+    link.do("call renew 9 2-2 0-0 0123456789abcdef 1 0")
     link.expect("reply", 9, "[$hello,$missing]")
     counts = redis_server.info("commandstats")
     assert counts["cmdstat_script|load"]["calls"] == 6
@@ -155,7 +155,7 @@ def test_either_connection_takes_the_other_along(redis_server, probe, kind):
 def test_a_reset_that_is_asked_for(redis_server, probe):
     link = probe(f"unix={redis_server.socket}")
     link.expect("ready")
-    link.do("call renew 1 1 x 0123456789abcdef 1 0", "reset", "call renew 2 1 x y 1 0")
+    link.do("call renew 1 2-2 0-0 0123456789abcdef 1 0", "reset", "call renew 2 2-2 0-0 y 1 0")
     assert link.expect("down", 0).endswith("asked for")
     link.expect("ready")
 

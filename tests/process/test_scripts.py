@@ -82,9 +82,9 @@ def test_who_is_not_known_must_say_hello(world):
 def test_another_layout_is_not_touched(world):
     a, = world.several(1, {"a": definition()})
     before = world.database.data()
-    world.database.layout = "2"
+    world.database.layouts = "3-4"
     for reply in (a.renew(), a.begin(), a.acquire("1", "a"), a.release("1"), a.admin("pause", "a", "", "")):
-        assert (reply.word, reply.rest) == ("layout", ["1"])
+        assert (reply.word, reply.rest) == ("layout", ["2"])
     after = world.database.data()
     assert before == after
 
@@ -243,7 +243,7 @@ def test_tokens_and_tickets_grow(world):
     assert reply.claims[0].token > tokens[-1] + 1000 and reply.ticket > tickets[-1] + 1000
 
 
-@pytest.mark.parametrize("big", [2**53 - 10**6])
+@pytest.mark.parametrize("big", [2**52 - 10**6])
 def test_numbers_are_exact(world, big):
     a, = world.several(1, {"a": definition(limit=4)})
     ok(a.begin(token=big, ticket=big))
@@ -681,7 +681,7 @@ def test_nothing_is_granted_until_all_are_back(world):
     assert set(a.granted()) == {"2"}
 
 
-@pytest.mark.parametrize("how", ["restart", "run", "replid"])
+@pytest.mark.parametrize("how", ["restart", "snapshot"])
 def test_old_data_come_back(world, directory, how):
     """What was released since is there again, what was granted since is not: the holders' lists
     put it right, and the larger token wins."""
@@ -693,11 +693,8 @@ def test_old_data_come_back(world, directory, how):
     new = granted(b.acquire("1", "a"), "0")
     world.server.restart(directory / "old.rdb")
     client, db = world.database.client, world.database.key["db"]
-    if how == "run":  # as of a replica that was restarted, then promoted
+    if how == "snapshot":  # of the server's machine: it is the same as before
         client.hset(db, "replid", client.info("replication")["master_replid"])
-    elif how == "replid":  # as after a failover there and back
-        client.hset(db, "run", client.info("server")["run_id"])
-    world.database.connect()
     assert a.renew().word == "hello"
     assert b.renew().word == "hello"
     listed = b.hello(None, [list_row("0", "held", kept.claims, ticket=kept.ticket),
@@ -737,7 +734,6 @@ def test_who_does_not_come_back_is_gone_at_the_end_of_the_grace(world, directory
     waits(b.acquire("1", "a"), 1)
     world.server.save(directory / "old.rdb")
     world.server.restart(directory / "old.rdb")
-    world.database.connect()
     assert b.renew().word == "hello"
     b.hello(None, [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=2)])
     world.pass_time(T + 10000, b)
@@ -765,7 +761,6 @@ def test_a_grace_during_a_grace_begins_anew(world):
     a.hello({"a": definition()})
     world.pass_time(20000, a)
     world.server.restart()
-    world.database.connect()
     assert a.renew().word == "hello"
     assert ok(a.begin()).grace == T + 11000
 
@@ -894,15 +889,3 @@ def test_a_large_snapshot_comes_in_pages(world):
     names = [row[1] for row in rows if row[0] == "resource"]
     assert len(names) == len(set(names)) == 500
     assert len([row for row in rows if row[0] == "holder"]) == 500
-
-
-def test_older_data_under_the_same_server_are_noticed(world):
-    """A snapshot of the machine, DEBUG RELOAD: neither run_id nor replid says so, but the numbers."""
-    a = world.member({"a": definition()})
-    world.end_grace(a)
-    granted(a.acquire("1", "a"))
-    seen = int(world.database.client.hget(world.database.key["db"], "number"))
-    assert ok(a.call("renew", a.acknowledged, seen)).grace == 0
-    reply = a.call("renew", a.acknowledged, seen + 1)
-    assert reply.word == "hello"
-    assert ok(a.begin(token=seen + 1)).grace > 0

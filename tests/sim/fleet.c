@@ -259,8 +259,8 @@ static struct fleet *fleet_new(uint64_t seed)
         host->mute_connection = UINT64_MAX;
         host->next_id = 1 + i * UINT64_C(1000000);
         snprintf(host->name, sizeof host->name, "%016u", i + 1);
-        host->settings =
-            (struct database){.ttl = ttl, .failover_lag = 11 * SECOND, .generation = 1};
+        host->settings = (struct database){
+            .ttl = ttl, .prefix = "sim", .failover_lag = 11 * SECOND, .generation = 1};
         host_start(fleet, host);
     }
     return fleet;

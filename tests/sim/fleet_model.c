@@ -232,6 +232,7 @@ static void catch_up(struct call *call, int64_t now)
     int64_t step = now - data->last, most = data->ttl * 16 / 100 + 250;
     data->clock += step < 0 ? 0 : step > most ? most : step;
     data->last = now;
+    data->sequence++;
     if (data->run != call->server->run) {
         begin_grace(call);
     } else if (data->grace != 0 && data->clock >= data->grace) {
@@ -273,6 +274,7 @@ void answer(struct call *call, const char *word)
     say(call, "%s", word);
     say(call, "%lld", (long long)due(data));
     say(call, "%lld", (long long)grace);
+    say(call, "%ju", (uintmax_t)data->sequence);
 }
 
 /* ---- the frame ---- */
@@ -331,8 +333,6 @@ void model_call(struct model_server *server, enum script script, size_t argc,
         .server = server, .data = &server->data, .argc = argc, .argv = argv, .reply = reply};
     if (server->refuses_writes && script != SCRIPT_RENEW && script != SCRIPT_RELEASE) {
         say(&call, "-OOM command not allowed when used memory > 'maxmemory'.");
-    } else if (strtoull(argv[1], NULL, 10) != server->run) {
-        say(&call, "-ERR a call of another server's connection");
     } else {
         run(&call, script, now);
     }

@@ -53,7 +53,7 @@ struct model {
     bool exists;
     uint64_t run;
     int64_t ttl, lag, clock, last, grace; /* grace: 0 if there is none */
-    uint64_t number, ticket, epoch;
+    uint64_t number, ticket, epoch, sequence;
     struct model_session sessions[N_MODEL_SESSIONS];
     struct model_lease leases[N_MODEL_LEASES];
     size_t n_leases;

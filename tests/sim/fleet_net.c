@@ -81,7 +81,7 @@ void net_connect(struct fleet *fleet, struct host *host)
     host->last_command_at = host->last_reply_at = host->last_message_at = fleet->now;
     snprintf(run, sizeof run, "%ju", (uintmax_t)fleet->server.run);
     trace(fleet, "%s: link up, server %s", host->name, run);
-    session_connected(host->session, run, fleet->now);
+    session_connected(host->session, fleet->now);
 }
 
 static void publish_to(struct fleet *fleet, struct host *host, const char *text)

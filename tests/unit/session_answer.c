@@ -19,7 +19,7 @@ void forget_unanswered(void)
 
 void connect_link(void)
 {
-    session_connected(session, "run1", now);
+    session_connected(session, now);
 }
 
 void break_link(const char *why)
@@ -35,33 +35,26 @@ const char *reset_wanted(void)
     return why ? why : "";
 }
 
-char last_seen[24] = "";
+char last_reached[48] = "";
 
 const char *next_call(void)
 {
     struct session_call call;
-    const char *seen = "";
     struct text out = TEXT_INIT;
     if (!session_next_call(session, now, &call)) {
         return "nothing";
     }
     cr_assert(call.argc >= CALL_HEAD);
-    cr_assert_str_eq(call.argv[0], SCRIPT_LAYOUT);
-    cr_assert_str_eq(call.argv[1], "run1");
+    cr_assert_str_eq(call.argv[0], "2-2");
     cr_assert_str_eq(call.argv[2], id_of_session);
     text_add(&out, script_table[call.script].name);
-    size_t n_shown = call.argc;
-    if (call.script == SCRIPT_RENEW) { /* what has been seen of the database: see last_seen() */
-        n_shown -= 2;
-        seen = call.argv[n_shown];
-    }
-    for (size_t i = CALL_HEAD; i < n_shown; i++) {
+    for (size_t i = CALL_HEAD; i < call.argc; i++) {
         cr_assert_eq(strlen(call.argv[i]), call.lengths[i]);
         text_add(&out, " ");
         add_word(&out, call.argv[i]);
     }
     unanswered[n_sent++] = call.tag;
-    snprintf(last_seen, sizeof last_seen, "%s", seen);
+    snprintf(last_reached, sizeof last_reached, "%s", call.argv[1]);
     return keep(&out);
 }
 
@@ -117,6 +110,32 @@ static struct resp read_list(struct text *bytes, const char **textp)
         .type = RESP_ARRAY, .text = "", .elements = elements + n_elements - n, .n = n};
 }
 
+static uint64_t last_sequence;
+
+const char *reached(uint64_t event)
+{
+    struct text out = TEXT_INIT;
+    text_add_format(&out, "%ju-%ju", (uintmax_t)last_sequence, (uintmax_t)event);
+    return keep(&out);
+}
+
+/* Behind the times of those that have any comes the number of the call. */
+static void number_reply(struct resp *reply)
+{
+    static char digits[24];
+    enum { N_BEFORE = 3 };
+    struct resp *list = elements + n_elements - reply->n;
+    if (reply->n < N_BEFORE || strcmp(list[0].text, "hello") == 0) {
+        return;
+    }
+    snprintf(digits, sizeof digits, "%ju", (uintmax_t)++last_sequence);
+    cr_assert(n_elements < MAX_ELEMENTS);
+    memmove(list + N_BEFORE + 1, list + N_BEFORE, (reply->n - N_BEFORE) * sizeof *list);
+    list[N_BEFORE] = (struct resp){.type = RESP_STRING, .text = digits, .length = strlen(digits)};
+    reply->n++;
+    n_elements++;
+}
+
 static void answer_tag(uint64_t tag, const char *text)
 {
     struct text bytes = TEXT_INIT;
@@ -126,6 +145,7 @@ static void answer_tag(uint64_t tag, const char *text)
     n_elements = 0;
     if (*text != '-') {
         reply = read_list(&bytes, &text);
+        number_reply(&reply);
     }
     session_reply(session, tag, &reply, now, &world_effects);
     text_deinit(&bytes);

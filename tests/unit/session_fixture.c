@@ -64,8 +64,12 @@ void world_begin(void)
 {
     struct core_options options = {.first_id = 1000, .first_token = 1, .seed = 1};
     now = 1000 * SECOND;
-    settings = (struct database){
-        .name = "default", .ttl = 30 * SECOND, .failover_lag = 11 * SECOND, .generation = 1};
+    settings = (struct database){.name = "default",
+        .url = {.scheme = REDIS_UNIX, .path = "/run/redis.sock"},
+        .prefix = "berth",
+        .ttl = 30 * SECOND,
+        .failover_lag = 11 * SECOND,
+        .generation = 1};
     definitions[0] = make_definition("s", KIND_SEMAPHORE, 3);
     definitions[1] = make_definition("l", KIND_LOCK, 1);
     definitions[2] = make_definition("p", KIND_POOL, 0);
@@ -257,10 +261,14 @@ const struct definition *definition(const char *name)
     return core_find_definition(core, name);
 }
 
-void restart(void)
+static void write_down(void)
 {
     session_write(session, &tenure);
     session_write_changes(session, &changes);
+}
+
+static void come_back(void)
+{
     session = session_free(session);
     world_session();
     cr_assert(session_restore_tenure(session, tenure.bytes, tenure.length, now, &world_effects));
@@ -274,4 +282,17 @@ void restart(void)
     }
     forget_unanswered();
     carry_out();
+}
+
+void restart(void)
+{
+    write_down();
+    come_back();
+}
+
+void restart_elsewhere(void)
+{
+    write_down();
+    settings.url.path = "/run/other.sock";
+    come_back();
 }

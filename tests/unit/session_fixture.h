@@ -50,9 +50,11 @@ const char *reset_wanted(void);
 /* "SCRIPT ARGUMENT..." without those that every call begins with (which are checked); an argument
  * that is empty or has spaces is in quotes; INFO texts are "i". "nothing" if there is none. Texts
  * are good for a few further calls. */
-/* Of the last call, if that was a renewal: the largest number had from the database. */
-extern char last_seen[24];
 const char *next_call(void);
+/* What the last call said of how far the database has got. */
+extern char last_reached[48];
+/* What it must say: the number of the last answer, and this one of an event. */
+const char *reached(uint64_t event);
 /* To the oldest call without an answer; each is "WORD...", a number being an integer, 'in quotes'
  * or
  * "$A" strings, [ ] a list; "-ERR text" is an error. */
@@ -93,5 +95,7 @@ const struct definition *definition(const char *name);
 
 /* As it is written down; a session that is new, with that and the same leases. */
 void restart(void);
+/* The same, with another url in the file. */
+void restart_elsewhere(void);
 
 #endif

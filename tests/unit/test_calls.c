@@ -125,8 +125,9 @@ static const char *wrong_with(const struct resp *reply, struct answer *answer)
 
 Test(calls, answers)
 {
-    struct resp ok[] = {STRING("ok"), NUMBER(-1), NUMBER(0), STRING("17"), NUMBER(18), STRING("x")};
-    struct resp soon[] = {STRING("refused"), STRING("250"), STRING("41000")};
+    struct resp ok[] = {
+        STRING("ok"), NUMBER(-1), NUMBER(0), STRING("5"), STRING("17"), NUMBER(18), STRING("x")};
+    struct resp soon[] = {STRING("refused"), STRING("250"), STRING("41000"), STRING("6")};
     struct resp hello[] = {STRING("hello"), STRING("grace")};
     struct resp stale[] = {STRING("stale")};
     struct resp reply = LIST(ok);
@@ -137,6 +138,7 @@ Test(calls, answers)
     cr_assert_eq(answer.kind, ANSWER_OK);
     cr_assert_eq(answer.due, NEVER);
     cr_assert_eq(answer.grace, 0);
+    cr_assert_eq(answer.sequence, 5);
     cr_assert_eq(answer.n, 3);
     cr_assert(answer_number(&answer, 0, 17, &number) && number == 17);
     cr_assert_not(answer_number(&answer, 0, 16, &number));

@@ -234,13 +234,32 @@ Test(session_events, a_definition_that_differs_may_not_be_used)
 }
 
 /* Should older data come back, the database has not got so far. */
-Test(session_events, a_renewal_says_how_far_the_database_was)
+Test(session_events, each_call_says_how_far_the_database_was)
 {
     go_up();
     hold("A", "s", "4711 0");
     wait_for(5.0);
     CALL("renew 0");
-    cr_assert_str_eq(last_seen, "4711");
+    EXPECT(last_reached, reached(0));
+    answer("ok -1 0 0");
+    message("000000000001 changed s 4 {}");
+    ask("B", "s");
+    next_call();
+    EXPECT(last_reached, reached(1));
+    restart();
+    connect_link();
+    next_call();
+    EXPECT(last_reached, reached(1));
+}
+
+Test(session_events, another_database_has_got_nowhere_yet)
+{
+    go_up();
+    hold("A", "s", "4711 0");
+    restart_elsewhere();
+    connect_link();
+    next_call();
+    EXPECT(last_reached, "0-0");
 }
 
 Test(session_events, a_reload_is_told)

@@ -12,13 +12,19 @@ local call = redis.call
 local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
 local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
 local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
-local LAYOUT, RUN_ID, ME, INCARNATION = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
 local PREFIX = string.sub(DB, 1, -3)
 
 local MOST_PURGED = 64 -- leases of dead sessions, in one call
 local MOST_GRANTED = 256 -- in one call; the rest stays dirty
 local CHANGED = ' !' -- behind a name in DIRTY
 local RESTING = '-' -- instead of a KEY in HELD
+-- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
+local MOST_CREDIBLE = 2 ^ 52
+local MOST_EVENTS_EVER = 10 ^ 11 -- of a session: they are in order as 12 digits
+-- A grace raises the sequence by more than the calls of a renewal period, so that nobody else is ahead
+-- of the one who has noticed.
+local SEQUENCE_MARGIN = 2 ^ 24
 
 local function text_of(number) -- below 2^53, exactly
     return format('%.0f', number)
@@ -34,7 +40,20 @@ end
 
 -- ---- the database's record, and its clock ----
 
-local db = {} -- numbers, but for layout, run and replid
+local function two_numbers(text)
+    local first, second = match(text, '^(%d+)-(%d+)$')
+    return tonumber(first), tonumber(second)
+end
+
+-- The caller's: the layouts that it reads and writes, and the largest numbers that it has had from
+-- this database, of calls and of its session's events.
+local FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
+local SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
+if SEQUENCE_SAID > MOST_CREDIBLE or EVENT_SAID > MOST_EVENTS_EVER then
+    SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
+end
+
+local db = {} -- numbers, but for replid, now_replid and is_master
 local wall -- ms, Redis' own clock
 local micros
 
@@ -42,26 +61,27 @@ local function read_database()
     local time = call('TIME')
     micros = tonumber(time[2])
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
-    local values = call('HMGET', DB, 'layout', 'run', 'replid', 'ttl', 'clock', 'last', 'grace',
-        'epoch', 'lag')
-    db.layout, db.run, db.replid = values[1], values[2], values[3]
-    if db.layout then
-        db.ttl, db.clock, db.last = tonumber(values[4]), tonumber(values[5]), tonumber(values[6])
-        db.grace = values[7] and tonumber(values[7]) or nil
-        db.epoch, db.lag = tonumber(values[8]), tonumber(values[9])
+    local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
+        'lag', 'sequence')
+    if values[1] then
+        db.layout, db.replid = tonumber(values[1]), values[2]
+        db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
+        db.grace = values[6] and tonumber(values[6]) or nil
+        db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
+        db.sequence = tonumber(values[9] or 0)
     end
-    db.now_replid = match(call('INFO', 'replication'), 'master_replid:(%w+)') or ''
+    local info = call('INFO', 'replication')
+    db.is_master = string.find(info, 'role:master', 1, true) ~= nil
+    db.now_replid = match(info, 'master_replid:(%w+)') or ''
 end
 
 -- Sessions expire on this clock: a step of the wall clock moves it by so much at most.
 local function advance_clock()
-    local step = wall - db.last
-    if step == 0 then
-        return
-    end
-    db.clock = db.clock + min(max(step, 0), floor(0.16 * db.ttl) + 250)
+    db.clock = db.clock + min(max(wall - db.last, 0), floor(0.16 * db.ttl) + 250)
     db.last = wall
-    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall))
+    db.sequence = db.sequence + 1
+    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
+        'sequence', text_of(db.sequence))
 end
 
 -- Tickets, tokens and versions of changes: one counter, so that each is larger than all before.
@@ -72,7 +92,7 @@ end
 -- It continues above everything that any clock or daemon can have seen.
 local function raise_number(least)
     local number = tonumber(call('HGET', DB, 'number') or 0)
-    if number < least then
+    if number < least and least <= MOST_CREDIBLE then
         call('HSET', DB, 'number', text_of(least))
     end
 end
@@ -83,13 +103,15 @@ local sessions = {} -- of this call, by name; false: there is none
 
 local function session_of(name)
     if sessions[name] == nil then
-        local text = call('HGET', SESSION, name)
+        local found = call('HMGET', SESSION, name, 'n:' .. name)
         local session = false
-        if text then
-            local sid, incarnation, epoch, listing, host =
-                match(text, '^(%d+) (%d+) (%d+) (%d) (.*)$')
+        if found[1] then
+            local sid, incarnation, epoch, listing, sequence, from, to, host =
+                match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (.*)$')
             session = {name = name, sid = tonumber(sid), incarnation = tonumber(incarnation),
-                epoch = tonumber(epoch), listing = listing, host = host}
+                epoch = tonumber(epoch), listing = listing, sequence = tonumber(sequence),
+                from = tonumber(from), to = tonumber(to), host = host,
+                n_events = tonumber(found[2] or 0)}
         end
         sessions[name] = session
     end
@@ -97,8 +119,9 @@ local function session_of(name)
 end
 
 local function write_session(session)
-    call('HSET', SESSION, session.name, format('%d %.0f %d %s %s', session.sid,
-        session.incarnation, session.epoch, session.listing, session.host))
+    call('HSET', SESSION, session.name, format('%d %.0f %d %s %.0f %d %d %s', session.sid,
+        session.incarnation, session.epoch, session.listing, session.sequence, session.from,
+        session.to, session.host))
 end
 
 local function is_session(field) -- of SESSION; not one of its counters
@@ -896,10 +919,11 @@ local function make_time()
     -- have, and nothing is granted until they have had the time.
     local function begin_grace()
         raise_number(wall * 1000)
-        db.epoch = (db.epoch or 0) + 1
+        db.epoch = db.epoch + 1
         db.grace = db.clock + db.ttl + db.lag
-        call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch))
-        call('HSET', DB, 'run', RUN_ID, 'replid', db.now_replid)
+        db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
+        call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
+            'replid', db.now_replid, 'sequence', text_of(db.sequence))
         call('PUBLISH', PREFIX .. 'all', 'hello')
     end
 
@@ -929,7 +953,7 @@ local function make_time()
         if session then
             call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
         end
-        call('HDEL', SESSION, name, 'n:' .. name, 'r:' .. name)
+        call('HDEL', SESSION, name, 'n:' .. name)
         call('ZREM', SESSIONS, name)
         sessions[name] = false
     end
@@ -1005,14 +1029,29 @@ end
 -- ---- the frame of a call ----
 
 local function answer(word, ...)
-    return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, ...}
+    return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, text_of(db.sequence), ...}
 end
 
--- Without it every number of a database that was lost would begin anew.
-local function check_layout()
-    if db.layout and db.layout ~= LAYOUT then
-        return {'layout', db.layout}
+-- May the caller's version use these data, and is this the server that has them?
+local function check_data()
+    if not db.is_master then
+        return redis.error_reply('READONLY it is a replica, not the master')
+    elseif db.layout and (db.layout < FROM_LAYOUT or db.layout > TO_LAYOUT) then
+        return {'layout', text_of(db.layout)}
     end
+end
+
+-- The caller has had an answer, or an event, that these data know nothing of: they are older. What a
+-- session was answered stands in its record, as the calls of others raise the sequence as well. (Who
+-- has not said hello in this grace lists everything anyway; an event of an earlier incarnation may
+-- be late.)
+local function is_older_than_caller()
+    local session = session_of(ME)
+    if not session or session.epoch ~= db.epoch then
+        return SEQUENCE_SAID > db.sequence
+    end
+    return SEQUENCE_SAID > session.sequence
+        or (EVENT_SAID > session.n_events and session.incarnation <= INCARNATION)
 end
 
 -- An expired session is purged by now; if not wholly, it is over all the same. (In a grace none is:
@@ -1035,7 +1074,7 @@ end
 -- Time passes: before anything is done for the caller.
 local function catch_up()
     advance_clock()
-    if db.run ~= RUN_ID or db.replid ~= db.now_replid then
+    if db.replid ~= db.now_replid or is_older_than_caller() then
         time().begin_grace()
     elseif db.grace and db.clock >= db.grace then
         time().end_grace()
@@ -1056,7 +1095,7 @@ end
 -- For everything but `hello begin`. What is not nil is the answer.
 local function enter()
     read_database()
-    local wrong = check_layout()
+    local wrong = check_data()
     if wrong then
         return wrong
     elseif not db.layout then
@@ -1066,6 +1105,9 @@ local function enter()
     wrong = check_me()
     if wrong then
         settle()
+        return wrong
     end
-    return wrong
+    local session = session_of(ME)
+    session.sequence = db.sequence
+    write_session(session)
 end

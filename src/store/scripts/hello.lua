@@ -8,9 +8,9 @@ local MOST_ENDED = 200
 local function fresh_database()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
     db.lag, db.clock, db.last = tonumber(ARGV[7]), wall, wall
-    call('HSET', DB, 'layout', LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
-        'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0)
-    db.layout, db.epoch = LAYOUT, 0
+    db.layout, db.epoch, db.sequence = TO_LAYOUT, 0, 0
+    call('HSET', DB, 'layout', TO_LAYOUT, 'ttl', text_of(db.ttl), 'lag', text_of(db.lag),
+        'clock', text_of(wall), 'last', text_of(wall), 'epoch', 0, 'sequence', 0)
     time().begin_grace()
 end
 
@@ -39,7 +39,7 @@ end
 
 local function begin()
     read_database()
-    local wrong = check_layout()
+    local wrong = check_data()
     if wrong then
         return wrong
     elseif db.layout then
@@ -52,16 +52,21 @@ local function begin()
     local session = session_of(ME)
     local is_new = not session
     if session and session.incarnation >= INCARNATION then -- late, or it does not know how far it was
+        session.sequence = db.sequence
+        write_session(session)
         -- Never the number that it came with: it would take that for begun.
         return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0)
     elseif is_new then
-        session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), incarnation = 0}
+        session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), n_events = 0}
         sessions[ME] = session
     end
-    session.incarnation = INCARNATION
+    if session.n_events < EVENT_SAID then -- the numbers of its events go on above what it has had
+        call('HSET', SESSION, 'n:' .. ME, text_of(EVENT_SAID))
+    end
+    session.incarnation, session.sequence = INCARNATION, db.sequence
+    session.from, session.to = FROM_LAYOUT, TO_LAYOUT
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
     write_session(session)
-    call('HSET', SESSION, 'r:' .. ME, 0)
     call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
     settle()
     return answer('ok', text_of(session.incarnation), db.ttl,

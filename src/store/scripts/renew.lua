@@ -1,7 +1,5 @@
--- renew.lua - ARGV: ACKNOWLEDGED SEEN ANSWERED. The session lives on, and with it all its leases and
--- waiters; the answer has the events that it has not acknowledged. SEEN is the largest number that the
--- caller has had from this database, ANSWERED how many of its renewals since `begin` had an answer:
--- if the database has not got so far, it is an older one that has come back.
+-- renew.lua - ARGV: ACKNOWLEDGED. The session lives on, and with it all its leases and waiters; the
+-- answer has the events that it has not acknowledged.
 local MOST_EVENTS = 100
 
 call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
@@ -9,13 +7,6 @@ local wrong = enter()
 if wrong then
     return wrong
 end
-local answered = tonumber(ARGV[7] or 0)
-if tonumber(call('HGET', DB, 'number') or 0) < tonumber(ARGV[6] or 0)
-    or tonumber(call('HGET', SESSION, 'r:' .. ME) or 0) < answered then
-    time().begin_grace()
-    return {'hello', 'grace'}
-end
-call('HSET', SESSION, 'r:' .. ME, text_of(answered + 1))
 local session = session_of(ME)
 call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
 

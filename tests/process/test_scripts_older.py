@@ -1,0 +1,169 @@
+"""Older data come back on the same server, under the same ids: a snapshot of its machine, DEBUG RELOAD.
+Whoever has had an answer or an event that they know nothing of begins a grace, before anything is done."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import Claim, World, definition, list_row, ok
+
+pytestmark = needs_redis
+
+T = 30000
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+def number(world, field):
+    return int(world.database.client.hget(world.database.key["db"], field) or 0)
+
+
+CALLS = {
+    "acquire": lambda one: one.acquire("9", "a"),
+    "release": lambda one: one.release("9"),
+    "renew": lambda one: one.renew(),
+    "admin": lambda one: one.admin("pause", "a", "", "why"),
+    "snapshot": lambda one: one.call("snapshot", ""),
+    "begin": lambda one: one.begin(),
+    "define": lambda one: one.call("hello", "define", "a", 7, definition(limit=7)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_each_call_notices(world, call):
+    a, b = world.several(2, {"a": definition()})
+    old = world.copy()
+    first = a.acquire("1", "a")
+    epoch, reached = number(world, "epoch"), number(world, "sequence")
+    world.put_back(old)
+    reply = CALLS[call](a)
+    assert reply.word == ("ok" if call == "begin" else "hello"), reply
+    assert number(world, "epoch") == epoch + 1 and number(world, "grace") > 0
+    assert number(world, "sequence") > reached
+    assert not world.data().holding() and not world.data().raw["changes"]
+    assert b.acquire("1", "a").word == "hello"
+    b.hello()
+    assert b.acquire("1", "a", nowait=True).code == "grace"
+    assert a.hello(None, [list_row("1", "held", first.claims)])["1"][0] == "held"
+
+
+def test_others_have_taken_the_database_further(world):
+    """What counts is what the caller itself was answered: others raise the sequence as well."""
+    a, b = world.several(2, {"a": definition(limit=9)})
+    old = world.copy()
+    granted = a.acquire("1", "a")
+    world.put_back(old)
+    b.sequence = 0  # it saw nothing newer
+    for i in range(9):
+        b.acquire(str(i), "a")
+    assert number(world, "sequence") > a.sequence
+    assert a.acquire("2", "a").word == "hello"
+    assert a.hello(None, [list_row("1", "held", granted.claims)])["1"][0] in ("held", "lost")
+
+
+@pytest.mark.parametrize("call", ["begin", "release"])
+def test_an_event_is_as_good_as_an_answer(world, call):
+    a, b = world.several(2, {"a": definition()})
+    ok(b.release("0"))
+    b.acquire("1", "a")
+    a.acquire("1", "a")
+    old = world.copy()
+    ok(b.release("1"))
+    a.newest_event += 1  # published: that it is granted
+    world.put_back(old)
+    epoch = number(world, "epoch")
+    CALLS[call](a)
+    assert number(world, "epoch") == epoch + 1
+
+
+def test_one_grace_for_all_who_are_ahead(world):
+    """Nobody is ahead of the one who has noticed: not those who saw more, not what is under way."""
+    members = world.several(5, {"a": definition()})
+    old = world.copy()
+    for one in members:
+        ok(one.renew())
+    for i in range(9):
+        members[-1].acquire(str(i), "a")
+    members[-1].newest_event = 3
+    world.put_back(old)
+    epoch = number(world, "epoch")
+    for one in members[:2] + members[-1:]:
+        assert one.renew().word == "hello"
+        assert one.release("1").word == "hello"
+    for one in members:
+        one.hello()
+        ok(one.renew())
+    assert number(world, "epoch") == epoch + 1
+
+
+def test_older_data_of_the_same_grace(world):
+    """Its leases of after the copy are missing, though it has said hello in this grace."""
+    a, b = world.several(2, {"a": definition(limit=2)})
+    world.database.client.flushall()
+    for one in (a, b):
+        one.hello({"a": definition(limit=2)})
+    old = world.copy()
+    world.end_grace(a, b)
+    claims = a.acquire("1", "a").claims
+    world.put_back(old)
+    epoch = number(world, "epoch")
+    assert a.renew().word == "hello"
+    assert number(world, "epoch") == epoch + 1
+    assert a.hello(None, [list_row("1", "held", claims)])["1"][0] == "held"
+
+
+def test_numbers_of_events_go_on(world):
+    """Those that a daemon has had are not given to others."""
+    a, b = world.several(2, {"a": definition()})
+    old = world.copy()
+    a.newest_event = a.acknowledged = 40
+    world.put_back(old)
+    a.hello()
+    b.hello()
+    world.end_grace(a, b)
+    ok(b.admin("pause", "a", "", "why"))
+    assert ok(a.renew()).rest[1] == "41"
+
+
+@pytest.mark.parametrize("reached", [(2**52 + 1, 0), (2**53, 2**53), (0, 10**12)])
+def test_what_no_database_has_reached_is_not_believed(world, reached):
+    a, = world.several(1, {"a": definition()})
+    before = number(world, "sequence")
+    a.sequence, a.newest_event = reached
+    ok(a.renew())
+    assert number(world, "sequence") == before + 1 and not number(world, "grace")
+    ok(a.begin(token=2**53, ticket=2**53))
+    assert number(world, "number") < 2**52
+
+
+def test_what_is_late_is_no_sign_of_older_data(world):
+    """A call of before from a connection that was given up; the answer of a begin that was lost."""
+    a, = world.several(1, {"a": definition()})
+    a.newest_event = 5
+    epoch = number(world, "epoch") + 1  # the five events are news
+    assert a.renew().word == "hello" and number(world, "epoch") == epoch
+    a.hello()
+    world.pass_time(T + 12000)  # it is dead: its number of events is gone
+    a.begin()  # its answer is lost
+    a.incarnation += 1
+    a.hello()
+    late = world.database.call("renew", a.session, a.incarnation - 1, 5, reached=(a.sequence - 2, 5))
+    assert late.word == "stale"
+    assert number(world, "epoch") == epoch
+    a.incarnation -= 1
+    ok(a.begin())  # it does not know how far it was: it is told, and begins again
+    assert number(world, "epoch") == epoch
+
+
+def test_a_replica_is_not_written_to(world):
+    a, = world.several(1, {"a": definition()})
+    client = world.database.client
+    client.config_set("replica-read-only", "no")
+    client.replicaof("127.0.0.1", 1)
+    for call in CALLS.values():
+        with pytest.raises(Exception, match="not the master|READONLY"):
+            call(a)
+    client.replicaof("NO", "ONE")
+    assert a.renew().word == "hello"  # it is another server now: others may have written elsewhere
