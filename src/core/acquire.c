@@ -2,6 +2,7 @@
 #include "core/internal.h"
 #include "core/memory.h"
 #include "core/queue.h"
+#include "core/ranges.h"
 
 #include <stdlib.h>
 
@@ -149,8 +150,7 @@ static enum outcome why_not_now(
         } else if (resource_limit(resource) == 0 && why != OUTCOME_PAUSED) {
             why = OUTCOME_CLOSED;
             *aboutp = ask->wants[i].name;
-        } else if (why == OUTCOME_WOULD_WAIT &&
-            lease->claims[i].count > resource_available(resource)) {
+        } else if (why == OUTCOME_WOULD_WAIT && !claim_has_units(&lease->claims[i])) {
             *aboutp = ask->wants[i].name;
         }
     }

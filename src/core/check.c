@@ -13,6 +13,16 @@
         }                                                                                          \
     } while (0)
 
+static uint32_t n_free_ranges(const struct resource *resource)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; !resource_is_pool(resource) && i < resource->n_units; i++) {
+        bool is_first = i == 0 || resource->units[i - 1]->state != UNIT_FREE;
+        n += is_first && resource->units[i]->state == UNIT_FREE;
+    }
+    return n;
+}
+
 static void check_units(const struct resource *resource)
 {
     uint32_t n_in_state[N_UNIT_STATES] = {0};
@@ -32,6 +42,7 @@ static void check_units(const struct resource *resource)
         REQUIRE(n_in_state[i] == resource->n_in_state[i]);
     }
     REQUIRE(n_removed == resource->n_removed);
+    REQUIRE(resource->n_free_ranges == n_free_ranges(resource));
     REQUIRE(order_size(&resource->free) == n_in_state[UNIT_FREE]);
     REQUIRE(order_is_empty(&resource->given));
 }

@@ -2,6 +2,7 @@
 
 #include "core/internal.h"
 #include "core/memory.h"
+#include "core/ranges.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -267,7 +268,7 @@ static bool lease_may_go(const struct lease *lease)
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        if (claim->count > resource_available(claim->resource)) {
+        if (!claim_has_units(claim)) {
             return false;
         }
     }
@@ -351,7 +352,7 @@ static void lease_grant(
     count_overtaken(lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
-        resource_take_units(claim->resource, claim, &core->random);
+        claim_take_units(claim, &core->random);
     }
     queue_hold(core, lease, now);
     term_start(core, lease, NEVER);

@@ -85,6 +85,20 @@ static uint64_t unit_free_key(struct unit *unit)
     return by_age ? resource->n_frees++ : unit->index;
 }
 
+/* A slot becomes free, or is so no more: between two free ones it makes one range of two. */
+static void count_range(const struct unit *unit, bool becomes_free)
+{
+    struct resource *resource = unit->resource;
+    if (resource_is_pool(resource)) {
+        return;
+    }
+    uint32_t i = unit->index, n = resource->n_units;
+    uint32_t neighbours = (i > 0 && resource->units[i - 1]->state == UNIT_FREE) +
+        (uint32_t)(i + 1 < n && resource->units[i + 1]->state == UNIT_FREE);
+    uint32_t change = 1 - neighbours; /* of an unsigned figure, modulo 2^32 */
+    resource->n_free_ranges += becomes_free ? change : -change;
+}
+
 /* State = membership: leaves the set of the old state, enters that of the new one. */
 static void unit_set_state(struct unit *unit, enum unit_state state)
 {
@@ -94,12 +108,14 @@ static void unit_set_state(struct unit *unit, enum unit_state state)
     }
     if (unit->state == UNIT_FREE) {
         order_remove(&resource->free, &unit->node);
+        count_range(unit, false);
     }
     resource->n_in_state[unit->state]--;
     unit->state = (uint8_t)state;
     resource->n_in_state[state]++;
     if (state == UNIT_FREE) {
         order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
+        count_range(unit, true);
     }
 }
 
@@ -117,6 +133,7 @@ static struct unit *unit_new(struct resource *resource)
     resource->units[resource->n_units++] = unit;
     resource->n_in_state[UNIT_FREE]++;
     order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
+    count_range(unit, true);
     return unit;
 }
 

@@ -47,6 +47,7 @@ struct resource {
     struct unit **units; /* host scope: slots 0 ... n-1, or items in file order */
     uint32_t n_units, size_units;
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
+    uint32_t n_free_ranges; /* derived: free slots that stand next to each other are one */
     uint32_t n_removed; /* derived: units with .removed */
     struct order free; /* by slot, file order, or time of release */
     struct order given; /* fleet scope: units that this host holds, by slot or their item's hash */

@@ -1,5 +1,6 @@
 #include "daemon/answer.h"
 
+#include "core/ranges.h"
 #include "wire/text.h"
 
 #include <stdio.h>
@@ -136,18 +137,26 @@ static size_t longest_item(const struct definition *definition, const struct res
     return longest;
 }
 
-/* The longest that naming `count` units can get, commas included. */
-static size_t longest_units(
+static size_t longest_items(
     const struct definition *definition, const struct resource *resource, uint32_t count)
 {
-    static const size_t slot_digits = 7; /* of MAX_LIMIT */
-    if (!definition_is_pool(definition)) {
-        return count * (slot_digits + 1);
-    }
     size_t at_most = count * (size_t)(ITEM_BYTES + 1);
     return at_most < LINE_BYTES / MAX_RESOURCES_PER_LEASE
         ? at_most
         : count * (longest_item(definition, resource) + 1);
+}
+
+/* The longest that naming the units of one want can get, commas included. A database gives slots as
+ * they come, the core in few ranges. */
+static size_t longest_units(const struct definition *definition, const struct resource *resource,
+    const struct want *want, size_t n_wants)
+{
+    static const size_t slot_digits = 7; /* of MAX_LIMIT */
+    if (definition_is_pool(definition)) {
+        return longest_items(definition, resource, want->count);
+    }
+    bool one_by_one = definition->database != 0;
+    return (slot_digits + 1) * (one_by_one ? want->count : slots_most_words(want->count, n_wants));
 }
 
 size_t answer_longest_grant(struct core *core, const struct ask *ask)
@@ -162,7 +171,8 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
         const struct definition *definition = core_find_definition(core, want->name);
         length += sizeof " slot=,," + strlen(want->name) + token_digits;
         if (definition) {
-            length += longest_units(definition, core_find_resource(core, want->name), want->count);
+            length +=
+                longest_units(definition, core_find_resource(core, want->name), want, ask->n_wants);
         }
     }
     return length;

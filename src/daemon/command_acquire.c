@@ -335,12 +335,21 @@ static enum outcome ask_store(
               call->now, leasep, aboutp);
 }
 
+static uint64_t ask_units(const struct ask *ask)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        n += ask->wants[i].count;
+    }
+    return n;
+}
+
 /* The place to write it down is there before it is granted, and it is written down before anybody
  * hears of it. */
 static void take_lease(struct call *call, const struct asked *asked)
 {
     size_t longest = answer_longest_grant(call->server->core, &asked->ask);
-    if (longest > LINE_BYTES) {
+    if (longest > LINE_BYTES || ask_units(&asked->ask) > MAX_UNITS) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
         return;
     }
@@ -446,7 +455,7 @@ static bool parse_units(
         const struct want *want = &ask->wants[i];
         const struct definition *definition =
             core_find_definition(call->server->core, want->name);
-        bool fits = texts[i] && want->count <= MAX_LIMIT;
+        bool fits = texts[i] && want->count <= MAX_UNITS;
         if (fits) {
             struct remembered_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
             held->claims[i].units = units; /* from now on held_units_deinit()'s */

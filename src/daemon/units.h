@@ -5,10 +5,6 @@
 
 #include "core/remembered.h"
 
-/* No lease has more: whatever is granted must fit on a line, and names each unit with two bytes at
- * least. */
-enum { MAX_UNITS = 2048 };
-
 /* How many units the list names; 0 if it is not one, or names more than MAX_UNITS. */
 uint32_t units_count(const char *text, bool is_pool);
 /* False unless it names exactly `count`, each once; `units` has room for them. Items point into the
