@@ -136,7 +136,7 @@ static void check_fleet_lease(const struct core *core, const struct lease *lease
     REQUIRE(is_held || lease->database == 0 ||
         (lease->waiting->aside && lease->waiting->charge.account));
     REQUIRE(order_contains(&lease->budget_node) ==
-        (lease->database != 0 && is_held && lease->stopping == OUTCOME_OK));
+        (lease->database != 0 && is_held && stop_may_begin(lease, OUTCOME_DEADLINE)));
 }
 
 static void check_tenure(const struct tenure *tenure, size_t *n_leases)

@@ -112,6 +112,10 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 /* Held: the job is stopped, and the lease is over when it is gone (term.c says how). Waiting: it is
  * denied. */
 void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+/* The same by its own user: signals reach only what the user may signal. An operator's revoke,
+ * max-hold and deadlines take over from there. */
+void core_withdraw(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Held: over at once, and its client is told. Waiting: denied. */
 void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 

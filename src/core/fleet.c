@@ -243,7 +243,7 @@ void core_fleet_lost(
         return;
     }
     lease->is_asked = false;
-    if (lease->stopping == OUTCOME_OK) {
+    if (stop_may_begin(lease, OUTCOME_LOST)) {
         nanoseconds deadline = core_fleet_deadline(core, lease->database);
         stop_begin_by(core, lease, OUTCOME_LOST, deadline != 0 ? deadline : NEVER, now, effects);
     }

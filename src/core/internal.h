@@ -117,6 +117,12 @@ void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nan
 /* The same of an earlier run: it has no more time than it had then. */
 void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
+/* It is not being stopped, or by its own user alone, which is not enough for others. */
+static inline bool stop_may_begin(const struct lease *lease, enum outcome why)
+{
+    return lease->stopping == OUTCOME_OK ||
+        (lease->stopping == OUTCOME_WITHDRAWN && why != OUTCOME_WITHDRAWN);
+}
 /* Its client has gone while it is being stopped. */
 void stop_without_client(struct lease *lease, struct effects *effects);
 
@@ -126,7 +132,7 @@ void tenures_init(struct core *core);
 /* A lease of fleet scope, from when it is linked until it has ended. */
 void tenure_enter(struct core *core, struct lease *lease);
 void tenure_leave(struct lease *lease);
-/* It is held now; it is being stopped, or over. */
+/* It is held now; it is being stopped (not by its own user alone), or over. */
 void tenure_holds(struct lease *lease);
 void tenure_stops(struct lease *lease);
 nanoseconds tenure_next_deadline(const struct core *core);

@@ -23,6 +23,7 @@ enum outcome {
     OUTCOME_LOST, /* it is over */
     OUTCOME_DROPPED,
     OUTCOME_REVOKED,
+    OUTCOME_WITHDRAWN, /* revoked by its own user: as far as that user's rights go */
     OUTCOME_MAX_HOLD,
     OUTCOME_EXPIRED,
     OUTCOME_DOWN, /* its database cannot be reached */

@@ -52,7 +52,7 @@ void tenure_stops(struct lease *lease)
 nanoseconds lease_stop_at(const struct lease *lease)
 {
     bool is_limited =
-        lease->tenure && lease->stopping == OUTCOME_OK && lease->tenure->good_until != 0;
+        lease->tenure && stop_may_begin(lease, OUTCOME_DEADLINE) && lease->tenure->good_until != 0;
     return is_limited ? lease->tenure->good_until - lease_stop_budget(lease) : NEVER;
 }
 

@@ -92,7 +92,8 @@ nanoseconds lease_own_until(const struct lease *lease)
 
 static nanoseconds held_stop_at(const struct lease *lease)
 {
-    return lease->state == LEASE_HELD ? lease_stop_at(lease) : NEVER;
+    bool may_stop = lease->state == LEASE_HELD && lease->stopping == OUTCOME_OK;
+    return may_stop ? lease_stop_at(lease) : NEVER;
 }
 
 nanoseconds lease_until(const struct lease *lease)
@@ -149,10 +150,28 @@ void stop_without_client(struct lease *lease, struct effects *effects)
     }
 }
 
+/* Its own user's stop may end short of processes that the user may not signal: from now on it
+ * reaches all. The client has been told. */
+static void stop_harder(struct lease *lease, enum outcome why, struct effects *effects)
+{
+    lease->stopping = (uint8_t)why;
+    effects_change(effects, lease);
+    if (lease->database != 0) {
+        tenure_stops(lease);
+    }
+    if (!lease_real_client(lease)) {
+        stop_without_client(lease, effects);
+    }
+}
+
 void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
+    if (lease->stopping == OUTCOME_WITHDRAWN) {
+        stop_harder(lease, why, effects);
+        return;
+    }
     if (is_told_only(lease) || lease->is_untold) {
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
@@ -160,7 +179,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     nanoseconds patience = lease->kill_after;
     lease->stopping = (uint8_t)why;
     effects_change(effects, lease);
-    if (lease->database != 0) {
+    if (lease->database != 0 && why != OUTCOME_WITHDRAWN) {
         tenure_stops(lease);
     }
     if (lease->binding == BOUND_PROCESS) {
@@ -188,6 +207,9 @@ void stop_begin_again(struct core *core, struct lease *lease, const struct remem
     nanoseconds now, struct effects *effects)
 {
     stop_begin(core, lease, remembered->stopping, now, effects);
+    if (lease->state != LEASE_ENDED) {
+        lease->term->hold_until = after(lease->granted_at, max_hold(lease));
+    }
     hurry(core, lease, remembered->until);
 }
 
@@ -211,6 +233,9 @@ static void stop_goes_on(
     /* Held until it is dead: again and again, for one that the kernel cannot end yet, or that has
      * made itself another user's for a while. */
     lease->is_killed = true;
+    if (lease->stopping == OUTCOME_WITHDRAWN && now >= lease->term->hold_until) {
+        stop_harder(lease, OUTCOME_MAX_HOLD, effects);
+    }
     ask_signal(lease, SIGNAL_KILL, effects);
     term_set(core, lease, after(now, KILL_AGAIN));
     effects_change(effects, lease);
@@ -232,15 +257,25 @@ void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
 
 /* ---- asked for ---- */
 
-void core_revoke(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+static void revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
 {
     if (lease->state == LEASE_WAITING) {
         core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
-    } else if (lease->stopping == OUTCOME_OK) {
-        stop_begin(core, lease, OUTCOME_REVOKED, now, effects);
+    } else if (stop_may_begin(lease, why)) {
+        stop_begin(core, lease, why, now, effects);
     }
     core_settle(core, now, effects);
+}
+
+void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    revoke(core, lease, OUTCOME_REVOKED, now, effects);
+}
+
+void core_withdraw(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    revoke(core, lease, OUTCOME_WITHDRAWN, now, effects);
 }
 
 void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)

@@ -25,6 +25,7 @@ static const enum code codes_of_outcomes[N_OUTCOMES] = {
     [OUTCOME_LOST] = CODE_LOST,
     [OUTCOME_DROPPED] = CODE_DROPPED,
     [OUTCOME_REVOKED] = CODE_REVOKED,
+    [OUTCOME_WITHDRAWN] = CODE_REVOKED,
     [OUTCOME_MAX_HOLD] = CODE_MAX_HOLD,
     [OUTCOME_EXPIRED] = CODE_EXPIRED,
     [OUTCOME_DOWN] = CODE_DOWN,
@@ -259,7 +260,7 @@ void answer_event(struct text *text, enum event event)
 /* What the client is told to do about it. */
 static enum event stop_event(const struct effect *effect)
 {
-    return effect->why == OUTCOME_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;
+    return outcome_code(effect->why) == CODE_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;
 }
 
 void answer_effect_saying(struct text *text, const struct effect *effect, const char *what)

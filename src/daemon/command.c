@@ -95,7 +95,6 @@ bool call_administers(struct call *call, const struct lease *lease)
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
-            call_refuse(call, CODE_FORBIDDEN, resource->name);
             return false;
         }
     }

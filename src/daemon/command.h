@@ -24,12 +24,12 @@ void command_refuse_too_long(struct conn *conn);
  * which answer with an error if the right is missing. */
 bool call_may_use(struct call *call, const struct definition *definition, const char *name);
 bool call_owns(struct call *call, const struct lease *lease);
-/* An admin of each of its resources, whoever's it is. */
-bool call_administers(struct call *call, const struct lease *lease);
 /* As call_owns(), of a lease of another host: it is `uid`'s, of that resource. */
 bool call_owns_of(
     struct call *call, uint32_t uid, const struct definition *definition, const char *name);
 bool call_administers_daemon(struct call *call);
+/* Whether an admin of each of its resources, whoever's it is; without an answer. */
+bool call_administers(struct call *call, const struct lease *lease);
 
 void call_ok(struct call *call);
 void call_refuse(struct call *call, enum code code, const char *about);

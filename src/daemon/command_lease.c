@@ -263,22 +263,7 @@ void command_bind(struct call *call)
 
 /* ---- revoke, drop ---- */
 
-/* We might send signals to whom its holder may not send any: to what a setuid program has become. */
-static bool may_stop(struct call *call, const struct lease *lease)
-{
-    bool is_own = call->conn->client.uid == lease->uid;
-    return !is_own || !job_is_beyond_holder(lease) || call_administers(call, lease);
-}
-
-static bool may_drop(struct call *call, const struct lease *lease)
-{
-    (void)call, (void)lease;
-    return true;
-}
-
-static void take_away(struct call *call, const char *event,
-    bool (*may)(struct call *call, const struct lease *lease),
-    void (*operation)(struct store *store, struct lease *lease, nanoseconds now))
+static void take_away(struct call *call, void (*operation)(struct call *call, struct lease *lease))
 {
     uint64_t id;
     if (strchr(call->request->arguments[0], '/') && !elsewhere_is_here(call, &id)) {
@@ -286,19 +271,38 @@ static void take_away(struct call *call, const char *event,
         return;
     }
     struct lease *lease = find_by_id(call);
-    if (lease && may(call, lease)) {
-        lease_log_taken(call, lease, event);
-        operation(call->server->store, lease, call->now);
-        call_ok(call);
+    if (lease) {
+        operation(call, lease);
     }
+}
+
+/* We might send signals to whom its user may not send any: to what a setuid program has become. */
+static void revoke_lease(struct call *call, struct lease *lease)
+{
+    const struct store_ops *ops = call->server->store->ops;
+    bool is_by_user = call->conn->client.uid == lease->uid && !call_administers(call, lease);
+    if (is_by_user && job_is_beyond_holder(lease)) {
+        call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
+        return;
+    }
+    lease_log_taken(call, lease, "revoked");
+    (is_by_user ? ops->withdraw : ops->revoke)(call->server->store, lease, call->now);
+    call_ok(call);
+}
+
+static void drop_lease(struct call *call, struct lease *lease)
+{
+    lease_log_taken(call, lease, "dropped");
+    call->server->store->ops->drop(call->server->store, lease, call->now);
+    call_ok(call);
 }
 
 void command_revoke(struct call *call)
 {
-    take_away(call, "revoked", may_stop, call->server->store->ops->revoke);
+    take_away(call, revoke_lease);
 }
 
 void command_drop(struct call *call)
 {
-    take_away(call, "dropped", may_drop, call->server->store->ops->drop);
+    take_away(call, drop_lease);
 }

@@ -118,10 +118,31 @@ bool job_is_beyond_holder(const struct lease *lease)
         process_identify(lease->process.pid, lease->uid, false, &process) == PROCESS_NOT_YOURS;
 }
 
-void job_signal(const struct server *server, const struct lease *lease, int signal)
+/* Root's and our own reach by themselves no further than we do. */
+static bool is_lent(const struct lease *lease)
 {
-    if (signal != SIGKILL && job_is_beyond_holder(lease)) {
-        signal = SIGTERM; /* it was the holder who chose another, and we could send any */
+    return lease->uid != 0 && lease->uid != geteuid();
+}
+
+/* To whom the lease's user may send no signal: none that the user has chosen, and none at all if it
+ * is the user who stops the job. */
+static int signal_to_others(const struct lease *lease, int signal)
+{
+    return lease->stopping == OUTCOME_WITHDRAWN ? 0 : signal == SIGKILL ? SIGKILL : SIGTERM;
+}
+
+void job_signal(struct server *server, const struct lease *lease, int signal)
+{
+    const struct group_signal each = {
+        .leader = lease->process,
+        .uid = lease->uid,
+        .own = signal,
+        .others = signal_to_others(lease, signal),
+    };
+    if (is_lent(lease) && each.others != each.own) {
+        group_signaller_add(&server->group_signaller, &each);
+        lease_log_signal(server, lease, signal, 0);
+        return;
     }
     errno = ESRCH;
     bool sent = lease->watch && watch_signal(lease->watch, signal);

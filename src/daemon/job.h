@@ -17,7 +17,7 @@ bool job_is_beyond_holder(const struct lease *lease);
 
 /* EFFECT_WATCH and EFFECT_SIGNAL. */
 void job_watch(struct server *server, struct lease *lease);
-void job_signal(const struct server *server, const struct lease *lease, int signal);
+void job_signal(struct server *server, const struct lease *lease, int signal);
 /* Lets go of the watch, if there is one. */
 void job_forget(struct lease *lease);
 

@@ -117,8 +117,11 @@ static bool read_stat_of(pid_t pid, struct process_stat *stat)
     return read_stat(AT_FDCWD, path, stat);
 }
 
-static bool read_both(pid_t pid, struct process_stat *stat, struct process_status *status)
+bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status)
 {
+    if (!status) {
+        return read_stat_of(pid, stat);
+    }
     int folder = open_folder(pid);
     if (folder < 0) {
         return false;
@@ -135,6 +138,11 @@ static bool says_gone(int error)
 
 /* ---- questions ---- */
 
+bool process_may_be_signalled_by(const struct process_status *status, uint32_t uid)
+{
+    return uid == 0 || uid == status->real_uid || uid == status->saved_uid;
+}
+
 enum process_check process_identify(
     pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out)
 {
@@ -143,7 +151,7 @@ enum process_check process_identify(
     if (pid == 1) {
         return PROCESS_NOT_YOURS; /* whose parent has gone by then gets this one */
     }
-    if (pid <= 0 || !read_both(pid, &stat, &status)) {
+    if (pid <= 0 || !process_look(pid, &stat, &status)) {
         errno = pid <= 0 || says_gone(errno) ? ESRCH : errno;
         return PROCESS_NONE;
     }
@@ -151,8 +159,7 @@ enum process_check process_identify(
         errno = ESRCH;
         return PROCESS_NONE;
     }
-    if (asker_uid != 0 && !asker_is_admin && asker_uid != status.real_uid &&
-        asker_uid != status.saved_uid) {
+    if (!asker_is_admin && !process_may_be_signalled_by(&status, asker_uid)) {
         return PROCESS_NOT_YOURS;
     }
     *out = (struct process){.pid = pid, .started = stat.started};
@@ -215,10 +222,11 @@ int process_open(const struct process *process)
 }
 
 /* Asked before the pidfd says that it still lives: so the answer was about this process. */
-static bool leads_a_group(int pidfd, const struct process *process)
+bool process_leads_group(int pidfd, const struct process *process)
 {
     struct pollfd gone = {.fd = pidfd, .events = POLLIN};
-    return getpgid(process->pid) == process->pid && poll(&gone, 1, 0) == 0;
+    return process->pid != getpgrp() && getpgid(process->pid) == process->pid &&
+        poll(&gone, 1, 0) == 0;
 }
 
 /* A stopped process takes no other signal than these before it is continued. */
@@ -240,11 +248,8 @@ static bool send_to(int pidfd, pid_t group, int signal)
     return group > 0 ? kill(-group, signal) == 0 : pidfd_send_signal(pidfd, signal, NULL, 0) == 0;
 }
 
-bool process_signal(int pidfd, const struct process *process, int signal)
+static bool send_and_continue(int pidfd, pid_t group, int signal)
 {
-    /* Not to a group that we are in: of a script, say, that has started us and is a job too. */
-    bool is_group = process->pid != getpgrp() && leads_a_group(pidfd, process);
-    pid_t group = is_group ? process->pid : 0;
     if (!send_to(pidfd, group, signal)) {
         return false;
     }
@@ -254,4 +259,15 @@ bool process_signal(int pidfd, const struct process *process, int signal)
         errno = saved;
     }
     return true;
+}
+
+bool process_signal(int pidfd, const struct process *process, int signal)
+{
+    bool is_group = process_leads_group(pidfd, process);
+    return send_and_continue(pidfd, is_group ? process->pid : 0, signal);
+}
+
+bool process_signal_alone(int pidfd, int signal)
+{
+    return send_and_continue(pidfd, 0, signal);
 }

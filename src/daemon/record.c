@@ -15,6 +15,7 @@ static const char *const on_lost_words[] = {
     [ON_LOST_WARN] = "warn", [ON_LOST_TERM] = "term", [ON_LOST_KILL] = "kill"};
 static const char *const stopping_words[] = {
     [OUTCOME_REVOKED] = "revoked",
+    [OUTCOME_WITHDRAWN] = "withdrawn",
     [OUTCOME_MAX_HOLD] = "max-hold",
     [OUTCOME_LOST] = "lost",
     [OUTCOME_DEADLINE] = "deadline",
@@ -144,7 +145,7 @@ size_t record_most_bytes(const struct ask *ask, size_t longest_grant, const char
         "waiting id=7zzzzzzzzzzzz uid=4294967295 pid=2147483647 asked=9223372036854775807"
         " priority=-1000 process=2147483647,18446744073709551615 ttl=9223372036854775807"
         " kill_after=9223372036854775807 on_lost=warn signal=64 parent=7zzzzzzzzzzzz"
-        " granted=9223372036854775807 until=9223372036854775807 stopping=max-hold"
+        " granted=9223372036854775807 until=9223372036854775807 stopping=withdrawn"
         " rested=9223372036854775807";
     static const char of_fleet[] = " database= ticket=9007199254740992 now=1";
     size_t fleet = database ? sizeof of_fleet + encoded_length(database) : 0;

@@ -415,6 +415,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
     uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
     settings_use(server, conf);
+    group_signaller_init(&server->group_signaller, &server->loop);
     watches_init(&server->watches, &server->loop, most_watches(server));
     start_signals(server);
     notify_init(server);
@@ -492,6 +493,7 @@ void server_deinit(struct server *server)
     int error = uv_loop_close(&server->loop);
     assert(error == 0);
     (void)error;
+    group_signaller_deinit(&server->group_signaller);
     turns_deinit(&server->turns);
     close(server->deadline_fd);
     text_deinit(&server->record_line);

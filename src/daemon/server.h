@@ -7,6 +7,7 @@
 #include "daemon/conn.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_views.h"
+#include "daemon/group.h"
 #include "daemon/journal.h"
 #include "daemon/listener.h"
 #include "daemon/notify.h"
@@ -42,6 +43,7 @@ struct server {
     struct fleet *fleet; /* databases of fleet scope */
     struct notify notify; /* the service manager */
     struct watches watches; /* of processes that leases are bound to */
+    struct group_signaller group_signaller; /* job.c's */
     struct journal journal; /* written by ledger.c */
     struct text record_line; /* ledger.c's, kept for its memory */
     struct order rests; /* ledger.c's: records of units at rest, by until when */

@@ -32,6 +32,11 @@ static void local_revoke(struct store *store, struct lease *lease, nanoseconds n
     core_revoke(local_store_core(store), lease, now, &store->effects);
 }
 
+static void local_withdraw(struct store *store, struct lease *lease, nanoseconds now)
+{
+    core_withdraw(local_store_core(store), lease, now, &store->effects);
+}
+
 static void local_drop(struct store *store, struct lease *lease, nanoseconds now)
 {
     core_drop(local_store_core(store), lease, now, &store->effects);
@@ -121,6 +126,7 @@ static const struct store_ops local_ops = {
     .acquire = local_acquire,
     .end = local_end,
     .revoke = local_revoke,
+    .withdraw = local_withdraw,
     .drop = local_drop,
     .renew = local_renew,
     .bind = local_bind,

@@ -19,6 +19,7 @@ struct store_ops {
     void (*end)(
         struct store *store, struct lease *lease, const struct client *by, nanoseconds now);
     void (*revoke)(struct store *store, struct lease *lease, nanoseconds now);
+    void (*withdraw)(struct store *store, struct lease *lease, nanoseconds now);
     void (*drop)(struct store *store, struct lease *lease, nanoseconds now);
     enum outcome (*renew)(
         struct store *store, struct lease *lease, nanoseconds ttl, nanoseconds now);

@@ -61,7 +61,8 @@ static void check_remembered(const struct remembered *lease)
     bool by_fleet = lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE;
     REQUIRE(lease->stopping == OUTCOME_OK ||
         (lease->is_held &&
-            (lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_MAX_HOLD ||
+            (lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_WITHDRAWN ||
+                lease->stopping == OUTCOME_MAX_HOLD ||
                 (by_fleet && database))));
     REQUIRE(!database || (name_is_valid(database) && lease->rested_at == 0));
     REQUIRE(lease->database == 0 && (database || (lease->ticket == 0 && !lease->wants_now)));

@@ -1,7 +1,9 @@
 """berthd may signal everybody's processes. It lends that to nobody: a user's own lease is no way to stop
 what a setuid program has become, which kill(2) refuses him."""
 
+import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -9,7 +11,8 @@ import time
 
 import pytest
 
-from daemon_help import connect_as, held, needs_root, refused
+from conftest import read_line
+from daemon_help import connect_as, held, needs_root, refused, stopped
 from lines import DEADLINE
 from lost_help import asked_until, living_as
 
@@ -24,24 +27,77 @@ def real_uid(pid):
 
 
 @pytest.fixture
-def job(directory):
-    """One of OWNER's, until it is told to become root's."""
+def as_root(directory):
+    """The beginning of a command that anybody may give, and root runs."""
     if os.statvfs(directory).f_flag & os.ST_NOSUID:
         pytest.skip("no setuid programs here")
-    as_root = directory / "as-root"
-    shutil.copy(shutil.which("setpriv"), as_root)
-    as_root.chmod(0o4755)
+    program = directory / "as-root"
+    shutil.copy(shutil.which("setpriv"), program)
+    program.chmod(0o4755)
+    return f"{program} --reuid 0 --regid 0 --clear-groups"
+
+
+@contextlib.contextmanager
+def running(script):
+    """A shell of OWNER's, which leads a process group."""
     process = subprocess.Popen(
-        ["setpriv", "--reuid", str(OWNER), "--regid", str(OWNER), "--clear-groups", "--", "sh", "-c",
-         f"read _; exec {as_root} --reuid 0 --regid 0 --clear-groups sleep 1000"], stdin=subprocess.PIPE)
-    end = time.monotonic() + DEADLINE
-    while real_uid(process.pid) != OWNER:
-        assert time.monotonic() < end
-        os.sched_yield()
-    yield process
-    process.kill()
-    process.wait()
-    process.stdin.close()
+        ["setpriv", "--reuid", str(OWNER), "--regid", str(OWNER), "--clear-groups", "--", "sh", "-c", script],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        end = time.monotonic() + DEADLINE
+        while real_uid(process.pid) != OWNER:
+            assert time.monotonic() < end
+            os.sched_yield()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+@pytest.fixture
+def job(as_root):
+    """One of OWNER's, until it is told to become root's."""
+    with running(f"read _; exec {as_root} sleep 1000") as process:
+        yield process
+
+
+class Process:
+    """One that is not ours to wait for."""
+
+    def __init__(self, pid):
+        self.fd = os.pidfd_open(pid)
+
+    def is_gone(self, within=0):
+        return bool(select.select([self.fd], [], [], within)[0])
+
+    def end(self):
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.fd, signal.SIGKILL)
+        os.close(self.fd)
+
+
+@pytest.fixture
+def crowd(as_root):
+    """(job, root): a shell of OWNER's, and a process of root's in the shell's group. The shell says how root's
+    has ended, if it lives to see it."""
+    script = f"""
+        trap : USR1
+        {as_root} sleep 1000 & root=$!
+        echo $root
+        until wait $root; status=$?; [ $status != {128 + signal.SIGUSR1} ]; do :; done
+        echo $status"""
+    with running(script) as job:
+        pid = int(read_line(job.stdout))
+        root = Process(pid)
+        try:
+            while real_uid(pid) != 0:
+                os.sched_yield()
+            assert os.getpgid(pid) == job.pid
+            yield job, root
+        finally:
+            root.end()
 
 
 def becomes_root(job):
@@ -53,11 +109,17 @@ def becomes_root(job):
         os.sched_yield()
 
 
-def acquired(daemon, job, number):
-    """Its lease, when nobody is connected for it any more: from then on berthd alone stops the job."""
+def left(daemon, job, number):
+    """Its lease, whose client goes: then berthd alone stops the job."""
     with living_as(daemon, OWNER) as owner:
         lease = held(owner, f"acquire one pid={job.pid} signal={number.value}")
         owner.close()
+    return lease
+
+
+def acquired(daemon, job, number):
+    """The same, when that client has gone."""
+    lease = left(daemon, job, number)
     asked_until(daemon, lambda now: now.resources["one"]["holders"][0].get("away"))
     return lease
 
@@ -76,3 +138,68 @@ def test_as_long_as_it_is_his(berthd, job):
     lease = acquired(daemon, job, signal.SIGINT)
     assert connect_as(daemon, OWNER).request(f"revoke {lease}") == "ok"
     assert job.wait(DEADLINE) == -signal.SIGINT
+
+
+def test_what_a_user_causes_reaches_his_part_of_the_group(berthd, crowd):
+    daemon = berthd("[lock one]\n")
+    job, root = crowd
+    lease = acquired(daemon, job, signal.SIGTERM)
+    assert connect_as(daemon, OWNER).request(f"revoke {lease}") == "ok"
+    assert job.wait(DEADLINE) == -signal.SIGTERM  # who leads the group is signalled last
+    assert not root.is_gone()
+
+
+@pytest.mark.parametrize("cause", ("revoke", "max-hold"))
+def test_what_the_operator_causes_reaches_all(berthd, crowd, cause):
+    limits = "max-hold = 1ms\n" if cause == "max-hold" else ""
+    daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\n{limits}")
+    job, root = crowd
+    lease = (left if limits else acquired)(daemon, job, signal.SIGTERM)
+    if cause == "revoke":
+        assert connect_as(daemon, ADMIN).request(f"revoke {lease}") == "ok"
+    assert job.wait(DEADLINE) == -signal.SIGTERM
+    assert root.is_gone(DEADLINE)
+
+
+def test_a_chosen_signal_reaches_his_part_of_the_group(berthd, crowd):
+    daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\n")
+    job, root = crowd
+    lease = acquired(daemon, job, signal.SIGUSR1)
+    assert connect_as(daemon, ADMIN).request(f"revoke {lease}") == "ok"
+    assert read_line(job.stdout) == str(128 + signal.SIGTERM)
+    assert root.is_gone(DEADLINE)
+
+
+def acquired_and_withdrawn(daemon, job):
+    """The daemon has tried to kill it for OWNER, but it is root's by then."""
+    lease = acquired(daemon, job, signal.SIGCONT)  # which it survives
+    owner = connect_as(daemon, OWNER)
+    assert owner.request(f"revoke {lease}") == "ok"
+    with stopped(daemon):
+        becomes_root(job)
+    end = time.monotonic() + DEADLINE
+    while f"process {job.pid}: neither it" not in daemon.log.read_text():
+        assert time.monotonic() < end
+        os.sched_yield()
+    assert job.poll() is None
+    return lease
+
+
+@pytest.mark.parametrize("over", ("", "a restart"))
+def test_the_operator_takes_over(berthd, job, over):
+    daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\nkill-after = 1s\n")
+    lease = acquired_and_withdrawn(daemon, job)
+    if over:
+        daemon.kill()
+        daemon.start()
+    assert connect_as(daemon, ADMIN).request(f"revoke {lease}") == "ok"
+    assert job.wait(DEADLINE) in (-signal.SIGKILL, -signal.SIGTERM)
+
+
+def test_max_hold_takes_over(berthd, job):
+    daemon = berthd("[lock one]\nkill-after = 1s\n")
+    acquired_and_withdrawn(daemon, job)
+    daemon.kill()
+    daemon.configure("[lock one]\nkill-after = 1s\nmax-hold = 1ms\n")
+    daemon.start()
+    assert job.wait(DEADLINE) == -signal.SIGKILL

@@ -126,9 +126,9 @@ static void do_end(void)
 {
     struct lease *lease = some_lease();
     static void (*const ends[])(struct core *, struct lease *, nanoseconds, struct effects *) = {
-        core_revoke, core_drop};
-    uint32_t how = random_below(&world.random, 4);
-    if (lease && how < 2) {
+        core_revoke, core_withdraw, core_drop};
+    uint32_t how = random_below(&world.random, 6);
+    if (lease && how < 3) {
         ends[how](world.core, lease, world.now, &world.effects);
     } else if (lease) {
         core_end(world.core, lease, lease->client, world.now, &world.effects);

@@ -139,7 +139,8 @@ static void check_fleet_lease(const struct lease *lease, const struct known *kno
     bool is_held = lease->state == LEASE_HELD;
     nanoseconds deadline = world.good_until[lease->database - 1];
     REQUIRE(known->is_there == (lease->is_asked || is_held), "%ju: is it there?", lease->id);
-    bool is_late = is_held && lease->stopping == OUTCOME_OK && deadline != 0 &&
+    bool may_go_on = lease->stopping == OUTCOME_OK || lease->stopping == OUTCOME_WITHDRAWN;
+    bool is_late = is_held && may_go_on && deadline != 0 &&
         world.now >= deadline - budget_of(lease) && lease->granted_at < world.now;
     REQUIRE(!is_late, "%ju is not stopped in time", lease->id);
     bool must_be_killed = known->dead_by != 0 && known->dead_by < world.now &&

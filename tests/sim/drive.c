@@ -277,6 +277,7 @@ static void (*const operations[])(struct simulation *, const struct operation *)
     [OPERATION_DIES] = do_dies,
     [OPERATION_TOLD] = do_told,
     [OPERATION_REVOKE] = do_revoke,
+    [OPERATION_WITHDRAW] = do_withdraw,
     [OPERATION_DROP] = do_drop,
     [OPERATION_RENEW] = do_renew,
     [OPERATION_BIND] = do_bind,

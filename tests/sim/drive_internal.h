@@ -69,6 +69,7 @@ void do_drain(struct simulation *simulation, const struct operation *operation);
 void do_dies(struct simulation *simulation, const struct operation *operation);
 void do_told(struct simulation *simulation, const struct operation *operation);
 void do_revoke(struct simulation *simulation, const struct operation *operation);
+void do_withdraw(struct simulation *simulation, const struct operation *operation);
 void do_drop(struct simulation *simulation, const struct operation *operation);
 void do_renew(struct simulation *simulation, const struct operation *operation);
 void do_bind(struct simulation *simulation, const struct operation *operation);

@@ -20,7 +20,17 @@ void do_revoke(struct simulation *simulation, const struct operation *operation)
     core_revoke(simulation->core, find_lease(simulation, operation->lease), operation->now,
         &simulation->effects);
     take_effects(simulation);
-    model_revoke(simulation->model, operation->lease, operation->now, &simulation->trace);
+    model_revoke(simulation->model, operation->lease, OUTCOME_REVOKED, operation->now,
+        &simulation->trace);
+}
+
+void do_withdraw(struct simulation *simulation, const struct operation *operation)
+{
+    core_withdraw(simulation->core, find_lease(simulation, operation->lease), operation->now,
+        &simulation->effects);
+    take_effects(simulation);
+    model_revoke(simulation->model, operation->lease, OUTCOME_WITHDRAWN, operation->now,
+        &simulation->trace);
 }
 
 void do_drop(struct simulation *simulation, const struct operation *operation)

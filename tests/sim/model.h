@@ -209,7 +209,9 @@ void model_define(
 
 /* model_stop.c */
 void model_process_gone(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
-void model_revoke(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
+/* `why`: OUTCOME_REVOKED, or OUTCOME_WITHDRAWN by its own user. */
+void model_revoke(struct model *model, uint64_t lease, enum outcome why, nanoseconds now,
+    struct trace *trace);
 void model_drop(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
 void model_renew(
     struct model *model, uint64_t lease, nanoseconds ttl, nanoseconds now, struct trace *trace);

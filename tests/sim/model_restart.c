@@ -157,7 +157,8 @@ static void make_again(
         hold_again(lease);
         nanoseconds max_hold = model_max_hold(lease);
         bool is_limited = past->stopping == OUTCOME_OK && past->due != NEVER;
-        lease->hold_until = is_limited && max_hold != NEVER ? lease->granted_at + max_hold : NEVER;
+        bool counts = is_limited || past->stopping == OUTCOME_WITHDRAWN;
+        lease->hold_until = counts && max_hold != NEVER ? lease->granted_at + max_hold : NEVER;
         model_set_due(model, lease, is_limited ? past->due : NEVER);
     } else {
         lease->until_serial = ++model->moment;

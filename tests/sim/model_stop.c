@@ -154,9 +154,21 @@ static nanoseconds half_margin(const struct model_lease *lease)
     return (margin < NANOSECONDS_PER_SECOND ? NANOSECONDS_PER_SECOND : margin) / 2;
 }
 
+static void stop_harder(struct model_lease *lease, enum outcome why, struct trace *trace)
+{
+    lease->stopping = why;
+    if (lease->client < 0 && !lease->is_killed) {
+        signal_job(lease, SIGTERM, trace);
+    }
+}
+
 void model_stop(struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now,
     struct trace *trace)
 {
+    if (lease->stopping == OUTCOME_WITHDRAWN) {
+        stop_harder(lease, why, trace);
+        return;
+    }
     if (lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN) {
         model_tell(trace, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, lease, why);
         model_lease_leave(model, lease, now);
@@ -183,6 +195,9 @@ void model_term_is_due(
         model_stop(model, lease, too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, trace);
     } else if (can_be_signalled(lease) && lease->on_lost == ON_LOST_KILL) {
         lease->is_killed = true;
+        if (lease->stopping == OUTCOME_WITHDRAWN && now >= lease->hold_until) {
+            lease->stopping = OUTCOME_MAX_HOLD;
+        }
         signal_job(lease, SIGKILL, trace);
         model_set_due(model, lease, now + NANOSECONDS_PER_SECOND);
     } else {
@@ -191,15 +206,17 @@ void model_term_is_due(
     }
 }
 
-void model_revoke(struct model *model, uint64_t id, nanoseconds now, struct trace *trace)
+void model_revoke(
+    struct model *model, uint64_t id, enum outcome why, nanoseconds now, struct trace *trace)
 {
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
     if (!lease->held) {
         model_tell(trace, EFFECT_DENIED, lease, OUTCOME_CANCELLED);
         model_lease_leave(model, lease, now);
-    } else if (lease->stopping == OUTCOME_OK) {
-        model_stop(model, lease, OUTCOME_REVOKED, now, trace);
+    } else if (lease->stopping == OUTCOME_OK ||
+        (lease->stopping == OUTCOME_WITHDRAWN && why == OUTCOME_REVOKED)) {
+        model_stop(model, lease, why, now, trace);
     }
     model_settle(model, now, trace);
 }

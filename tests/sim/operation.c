@@ -296,8 +296,10 @@ static void make_job_operation(
     operation->binding = random_percent(random, 80) ? BOUND_PROCESS : BOUND_CONNECTION;
     if (dice < 30) {
         make_about(operation, OPERATION_DIES, some_lease_that(model, has_a_living_process, random));
-    } else if (dice < 40) {
+    } else if (dice < 36) {
         make_about(operation, OPERATION_REVOKE, any);
+    } else if (dice < 41) {
+        make_about(operation, OPERATION_WITHDRAW, any);
     } else if (dice < 45) {
         make_about(operation, OPERATION_DROP, any);
     } else if (dice < 65) {

@@ -17,6 +17,7 @@ enum operation_kind {
     OPERATION_DIES, /* the process of a lease */
     OPERATION_TOLD, /* that it is gone */
     OPERATION_REVOKE,
+    OPERATION_WITHDRAW, /* revoked by its own user */
     OPERATION_DROP,
     OPERATION_RENEW,
     OPERATION_BIND,

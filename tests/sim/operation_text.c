@@ -125,6 +125,7 @@ static const char *const lease_words[] = {
     [OPERATION_DIES] = "process dies of",
     [OPERATION_TOLD] = "process is gone of",
     [OPERATION_REVOKE] = "revoke",
+    [OPERATION_WITHDRAW] = "withdraw",
     [OPERATION_DROP] = "drop",
     [OPERATION_RENEW] = "renew",
     [OPERATION_BIND] = "bind",

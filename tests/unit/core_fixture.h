@@ -49,6 +49,7 @@ const char *bind_to(const char *who, const char *lease, uint32_t pid);
 /* pid 1 stands for the connection's own. */
 const char *bind_to_connection(const char *who, const char *lease);
 const char *revoke(const char *lease);
+const char *withdraw(const char *lease); /* by its own user */
 const char *drop(const char *lease);
 /* 0: as long as before. */
 const char *renew(const char *lease, double ttl);

@@ -59,6 +59,12 @@ const char *revoke(const char *lease)
     return answer(OUTCOME_OK, NULL);
 }
 
+const char *withdraw(const char *lease)
+{
+    core_withdraw(world.core, living(lease), world.now, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
 const char *drop(const char *lease)
 {
     core_drop(world.core, living(lease), world.now, &world.effects);

@@ -25,6 +25,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_LOST] = "lost",
     [OUTCOME_DROPPED] = "dropped",
     [OUTCOME_REVOKED] = "revoked",
+    [OUTCOME_WITHDRAWN] = "withdrawn",
     [OUTCOME_MAX_HOLD] = "max-hold",
     [OUTCOME_EXPIRED] = "expired",
     [OUTCOME_DOWN] = "down",

@@ -84,6 +84,7 @@ const char *outcome_word(enum outcome outcome)
         [OUTCOME_LOST] = "lost",
         [OUTCOME_CANCELLED] = "cancelled",
         [OUTCOME_REVOKED] = "revoked",
+        [OUTCOME_WITHDRAWN] = "withdrawn",
         [OUTCOME_DROPPED] = "dropped",
         [OUTCOME_RELEASED] = "released",
         [OUTCOME_DEADLINE] = "deadline",

@@ -56,6 +56,20 @@ Test(fleet_time, without_a_client)
     EXPECT(process_gone("A"), "ok; A give-back");
 }
 
+/* Its own user's stop may not reach all of it: the deadline does. */
+Test(fleet_time, withdrawn_before)
+{
+    hold("A", "lock d kill-after=6 database=1", "d pid=7");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(good(1, 25), "ok");
+    EXPECT(tick(13), "ok");
+    EXPECT(withdraw("A"), "ok; A signal 15");
+    EXPECT(deadline(), "17");
+    EXPECT(tick(17), "ok; A signal 15");
+    EXPECT(tick(19), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A give-back");
+}
+
 /* The margin is at least a second, else a third. */
 Test(fleet_time, what_a_stop_takes)
 {

@@ -314,6 +314,40 @@ Test(stop, revoked_twice)
     EXPECT(deadline(), "3.5");
 }
 
+/* Its own user's stop may not reach all of it: others begin where that ends. */
+Test(stop, revoked_while_withdrawn)
+{
+    one_holder("", "pid=7 signal=2");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(withdraw("A"), "ok; A signal 2");
+    EXPECT(tick(1), "ok");
+    EXPECT(withdraw("A"), "ok");
+    EXPECT(revoke("A"), "ok; A signal 2");
+    EXPECT(withdraw("A"), "ok");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(tick(3), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; B granted d=0");
+}
+
+Test(stop, revoked_while_withdrawn_from_a_client)
+{
+    one_holder("", "pid=7");
+    EXPECT(withdraw("A"), "ok; A watch; A stop withdrawn");
+    EXPECT(revoke("A"), "ok");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
+}
+
+Test(stop, held_for_too_long_while_withdrawn)
+{
+    one_holder("max-hold=5", "pid=7");
+    EXPECT(withdraw("A"), "ok; A watch; A stop withdrawn");
+    EXPECT(tick(3.5), "ok; A signal 9");
+    EXPECT(tick(4.5), "ok; A signal 9");
+    EXPECT(tick(5.5), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost max-hold; B granted d=0");
+}
+
 Test(stop, dropped_while_stopping)
 {
     one_holder("", "pid=7");

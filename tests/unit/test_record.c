@@ -360,6 +360,7 @@ Test(record, bounds_of_each_value)
         HELD " slot=d,0,0 database=x",
         HELD " slot=d,1,0 database=x ticket=9007199254740992 stopping=deadline",
         HELD " slot=d,1,0 database=x stopping=lost",
+        HELD " slot=d,1,0 stopping=withdrawn",
         WAITING " want=d,1 database=x now=1 ticket=1",
         WAITING " want=d,1000000",
         WAITING " want=d,1 want=e,1 until=9223372036854775806 priority=1000 signal=64",
