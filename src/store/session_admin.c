@@ -162,7 +162,9 @@ static void has_looked(struct session *session, nanoseconds now)
 
 nanoseconds requests_deadline(const struct session *session)
 {
-    return session->looking || TAILQ_EMPTY(&session->requests) ? NEVER : session->look_not_before;
+    bool waits_for_time = session->state == SESSION_UP && session->n_in_flight < MAX_IN_FLIGHT &&
+        !session->looking && !TAILQ_EMPTY(&session->requests);
+    return waits_for_time ? session->look_not_before : NEVER;
 }
 
 bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)

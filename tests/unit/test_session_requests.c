@@ -72,6 +72,15 @@ Test(session_requests, down)
     EXPECT(result(), "down 'gone' ");
 }
 
+Test(session_requests, who_asks_early_waits_without_a_deadline)
+{
+    connect_link();
+    ADMIN("pause", "s");
+    next_call();
+    session_hold_listing(session, true);
+    EXPECT(next_deadline(), "2.500"); /* until the answer must have come */
+}
+
 Test(session_requests, a_hello_that_fails)
 {
     connect_link();
