@@ -709,6 +709,28 @@ def test_old_data_come_back(world, directory, how):
     assert later.claims[0].token > new.claims[0].token > old.claims[0].token
 
 
+def test_old_data_do_not_let_a_waiter_go(world, directory):
+    """They have granted it what others may have by now: its job has heard of nothing, and begins when
+    the grace is over."""
+    a, b = world.several(2, {"a": definition()})
+    first = granted(b.acquire("1", "a"))
+    ticket = waits(a.acquire("1", "a"), 1).ticket
+    ok(b.release("1"))
+    world.server.save(directory / "old.rdb")
+    ok(a.release("1"))
+    later = granted(b.acquire("2", "a"))
+    world.server.restart(directory / "old.rdb")
+    world.database.connect()
+    listed = a.hello(None, [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=ticket)])
+    assert listed == {"1": ("waiting", ticket, [])}
+    assert b.hello(None, [list_row("2", "held", later.claims, ticket=later.ticket)])["2"][0] == "held"
+    world.end_grace(a, b)
+    assert world.check().holding() == {b.key("2")}
+    ok(b.release("2"))
+    claim, = a.granted()["1"]
+    assert claim.token > later.claims[0].token > first.claims[0].token
+
+
 @pytest.mark.parametrize("first", ["old", "new"])
 def test_of_two_who_have_a_unit_the_later_one(world, first):
     a, b = world.several(2, {"a": definition(limit=3)})

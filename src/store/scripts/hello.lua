@@ -310,7 +310,8 @@ end
 -- What becomes of one that the caller says it has: the word, and the lease as it is stored now.
 local function list_one(lease, said)
     local stored = load_lease(lease.key)
-    if stored and is_in_force(stored, said) and (said == 'waiting' or has_same_units(stored, lease)) then
+    if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
+        or said == 'waiting' and not (db.grace and stored.state == 'H')) then
         stored.incarnation = INCARNATION
         if stored.state == 'W' and #lease.claims == #stored.claims then
             take_limits(stored, lease)
@@ -318,7 +319,7 @@ local function list_one(lease, said)
         write_lease(stored)
         return stored.state == 'H' and 'held' or 'waiting', stored
     elseif said == 'waiting' then
-        if stored then
+        if stored then -- perhaps it was granted: old data may say so of units that others have by now
             drop_lease(stored)
         end
         return wait_again(lease), lease
