@@ -1,5 +1,5 @@
-/* fleet.c - three hosts and one database, with faults: never two jobs on one unit, nothing leaked,
- * nothing stuck, in order.
+/* fleet.c - 3 to 30 hosts that come and go, and one Redis that runs the real scripts, with faults:
+ * never two jobs on one unit, nothing leaked, nothing stuck, in order.
  *
  *   fleet [--seed N] [--seconds N] [--seeds N] [--trace] [--tap]
  *
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LONGEST_END (1800 * SECOND)
 
 static struct {
     uint64_t seed;
@@ -49,140 +51,41 @@ void trace(struct fleet *fleet, const char *format, ...)
     va_end(arguments);
 }
 
+bool is_traced(void)
+{
+    return options.is_traced;
+}
+
 nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to)
 {
     return from + (nanoseconds)(random_next(&fleet->random) % (uint64_t)(to - from + 1));
 }
 
-/* ---- faults ---- */
-
-static void server_dies(struct fleet *fleet)
-{
-    fleet->server_returns_at = fleet->now + chance(fleet, 10 * MILLISECOND, 30 * SECOND);
-    net_forget_commands(fleet);
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
-        if (fleet->hosts[i].is_connected) {
-            net_break(fleet, &fleet->hosts[i], "the server is gone");
-            host_turn(fleet, &fleet->hosts[i]);
-        }
-    }
-}
-
-/* Empty, with the data of a while ago, or as it was. */
-static void server_returns(struct fleet *fleet)
-{
-    uint32_t kind = random_below(&fleet->random, 3);
-    trace(fleet, "the server returns, %s",
-        kind == 0       ? "empty"
-            : kind == 1 ? "with an old copy"
-                        : "with its data");
-    fleet->server_returns_at = 0;
-    fleet->server.run++;
-    if (kind == 0) {
-        fleet->server.data = (struct model){0};
-    } else if (kind == 1) {
-        fleet->server.data = fleet->backup;
-    }
-}
-
-static void server_is_emptied(struct fleet *fleet)
-{
-    trace(fleet, "FLUSHALL");
-    fleet->server.data = (struct model){0};
-}
-
-static void host_fault(struct fleet *fleet, struct host *host)
-{
-    nanoseconds until = fleet->now + chance(fleet, 10 * MILLISECOND, 40 * SECOND);
-    switch (random_below(&fleet->random, 7)) {
-    case 0:
-        if (host->core) {
-            host_crash(fleet, host);
-        }
-        break;
-    case 1:
-        trace(fleet, "%s: stopped for %.3f s", host->name,
-            (double)(until - fleet->now) / (double)SECOND);
-        host->frozen_until = until;
-        break;
-    case 2:
-        host->cut_until = until; /* fall through */
-    case 3:
-        if (host->is_connected) {
-            net_break(fleet, host, "broken");
-            host_turn(fleet, host);
-        }
-        break;
-    case 4:
-        trace(fleet, "%s: slow", host->name);
-        host->slow_until = until;
-        break;
-    case 5:
-        trace(fleet, "%s: mute", host->name);
-        host->mute_connection = host->connection;
-        break;
-    default:
-        if (host_is_live(fleet, host) && host->drained_until == 0) {
-            host_drain(fleet, host, true);
-        }
-    }
-}
-
-static void fault(struct fleet *fleet)
-{
-    uint32_t kind = random_below(&fleet->random, 12);
-    fleet->next_fault = fleet->now + chance(fleet, 100 * MILLISECOND, 20 * SECOND);
-    if (kind == 0 && fleet->server_returns_at == 0) {
-        trace(fleet, "the server dies");
-        server_dies(fleet);
-    } else if (kind == 1 && fleet->server_returns_at == 0) {
-        server_is_emptied(fleet);
-    } else if (kind == 2) {
-        trace(fleet, "no memory for writes");
-        fleet->writes_at = fleet->now + chance(fleet, SECOND, 20 * SECOND);
-        fleet->server.refuses_writes = true;
-    } else {
-        host_fault(fleet, &fleet->hosts[random_below(&fleet->random, N_HOSTS)]);
-    }
-}
-
 /* ---- time ---- */
-
-static void world_tick(struct fleet *fleet)
-{
-    if (fleet->server_returns_at != 0 && fleet->now >= fleet->server_returns_at) {
-        server_returns(fleet);
-    }
-    if (fleet->server.refuses_writes && fleet->now >= fleet->writes_at) {
-        fleet->server.refuses_writes = false;
-    }
-    if (fleet->now >= fleet->backup_at) {
-        fleet->backup = fleet->server.data;
-        fleet->backup_at = fleet->now + 15 * SECOND;
-    }
-    if (fleet->faults && fleet->now >= fleet->next_fault) {
-        fault(fleet);
-    }
-}
 
 static nanoseconds world_next(const struct fleet *fleet)
 {
-    nanoseconds times[] = {fleet->backup_at,
-        fleet->server_returns_at != 0 ? fleet->server_returns_at : NEVER,
-        fleet->server.refuses_writes ? fleet->writes_at : NEVER,
-        fleet->faults ? fleet->next_fault : NEVER};
-    nanoseconds next = NEVER;
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        next = times[i] < next ? times[i] : next;
-    }
-    return next;
+    nanoseconds server = server_next(fleet), faults = faults_next(fleet);
+    return server < faults ? server : faults;
 }
 
 static void check_all(struct fleet *fleet)
 {
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         if (fleet->hosts[i].core) {
             core_check(fleet->hosts[i].core);
+        }
+    }
+}
+
+static void tick_all(struct fleet *fleet)
+{
+    server_tick(fleet);
+    faults_tick(fleet);
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        struct host *host = &fleet->hosts[i];
+        if (host->is_there && host_next_deadline(fleet, host) <= fleet->now) {
+            host_tick(fleet, host);
         }
     }
 }
@@ -192,7 +95,7 @@ static void step(struct fleet *fleet)
 {
     nanoseconds at, next = world_next(fleet);
     struct packet *packet = net_next(fleet, &at);
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         nanoseconds deadline = host_next_deadline(fleet, &fleet->hosts[i]);
         next = deadline < next ? deadline : next;
     }
@@ -201,10 +104,7 @@ static void step(struct fleet *fleet)
         net_deliver(fleet, packet);
     } else {
         fleet->now = next > fleet->now ? next : fleet->now;
-        world_tick(fleet);
-        for (uint32_t i = 0; i < N_HOSTS; i++) {
-            host_tick(fleet, &fleet->hosts[i]);
-        }
+        tick_all(fleet);
     }
     if (++fleet->n_events % 256 == 0) {
         check_all(fleet);
@@ -225,57 +125,56 @@ static void run_until(struct fleet *fleet, nanoseconds until)
     }
 }
 
-/* ---- a run ---- */
+/* ---- life ---- */
+
+static uint32_t random_n_hosts(struct fleet *fleet)
+{
+    bool is_large = random_percent(&fleet->random, 30);
+    return LEAST_HOSTS +
+        random_below(&fleet->random, (is_large ? MOST_HOSTS : 8) - LEAST_HOSTS + 1);
+}
 
 static struct fleet *fleet_new(uint64_t seed)
 {
-    static char names[N_MODEL_RESOURCES][4];
-    static const uint32_t limits[N_MODEL_RESOURCES] = {1, 2, 3, 5};
     struct fleet *fleet = calloc(1, sizeof *fleet);
     fleet->random.state = seed;
     fleet->now = 1000 * SECOND;
-    nanoseconds ttl = chance(fleet, 10, 30) * SECOND;
-    fleet->server.publish = net_publish;
-    fleet->server.context = fleet;
-    fleet->server.run = 1;
-    fleet->faults = random_percent(&fleet->random, 90);
-    fleet->next_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
-    for (uint32_t i = 0; i < N_MODEL_RESOURCES; i++) {
-        fleet->server.limits[i] = limits[i];
-        snprintf(names[i], sizeof names[i], "r%u", i);
-        fleet->definitions[i] = (struct definition){.name = names[i],
-            .database = 1,
-            .limit = limits[i],
-            .max_hold = NEVER,
-            .kill_after = ttl / 30,
-            .on_lost = ON_LOST_KILL,
-            .max_waiters = 1000,
-            .max_units_per_user = UNBOUNDED,
-            .max_priority = 10};
-    }
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
-        struct host *host = &fleet->hosts[i];
-        host->index = i;
-        host->mute_connection = UINT64_MAX;
-        host->next_id = 1 + i * UINT64_C(1000000);
-        snprintf(host->name, sizeof host->name, "%016u", i + 1);
-        host->settings = (struct database){
-            .ttl = ttl, .prefix = "sim", .failover_lag = 11 * SECOND, .generation = 1};
-        host_start(fleet, host);
+    fleet->ttl = chance(fleet, 10, 30) * SECOND;
+    fleet->n_hosts = random_n_hosts(fleet);
+    fleet->has_faults = random_percent(&fleet->random, 90);
+    fleet->next_host_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
+    fleet->next_server_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
+    fleet->reader = resp_reader_new();
+    resources_define(fleet);
+    server_init(fleet);
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        fleet->hosts[i].index = i;
+        host_join(fleet, &fleet->hosts[i]);
     }
     return fleet;
+}
+
+static void fleet_free(struct fleet *fleet)
+{
+    net_clear(fleet);
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        host_leave(fleet, &fleet->hosts[i]);
+    }
+    server_deinit(fleet);
+    resp_reader_free(fleet->reader);
+    free(fleet);
 }
 
 static void heal(struct fleet *fleet)
 {
     trace(fleet, "all is well from now on");
     fleet->is_calm = true;
-    fleet->faults = false;
-    fleet->server.refuses_writes = false;
-    if (fleet->server_returns_at != 0) {
+    fleet->has_faults = false;
+    fleet->server.redis.is_full = false;
+    if (!server_is_there(fleet)) {
         server_returns(fleet);
     }
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         struct host *host = &fleet->hosts[i];
         host->returns_at = host->frozen_until = host->cut_until = fleet->now;
         host->slow_until = fleet->now;
@@ -283,42 +182,58 @@ static void heal(struct fleet *fleet)
     }
 }
 
-static void check_end(struct fleet *fleet)
+/* ---- in the end ---- */
+
+static bool host_is_done(struct host *host, struct text *why)
 {
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
-        struct host *host = &fleet->hosts[i];
-        struct session_view view;
-        session_look(host->session, &view);
-        if (view.state != SESSION_UP) {
-            fail(fleet, "%s: not up in the end: %s", host->name, view.why);
-        }
-        if (core_n_held(host->core) + core_n_waiting(host->core) + jobs_used(host) > 0) {
-            fail(fleet, "%s: %zu held, %zu wait, %zu jobs in the end", host->name,
-                core_n_held(host->core), core_n_waiting(host->core), jobs_used(host));
-        }
+    struct session_view view;
+    session_look(host->session, &view);
+    if (view.state != SESSION_UP) {
+        text_add_format(why, "%s: not up in the end: %s", host->name, view.why);
+    } else if (core_n_held(host->core) + core_n_waiting(host->core) + jobs_used(host) > 0) {
+        text_add_format(why, "%s: %zu held, %zu wait, %zu jobs in the end", host->name,
+            core_n_held(host->core), core_n_waiting(host->core), jobs_used(host));
     }
-    if (fleet->server.data.n_leases > 0) {
-        fail(fleet, "the database has %zu leases in the end: session %u id %s",
-            fleet->server.data.n_leases, fleet->server.data.leases[0].session,
-            fleet->server.data.leases[0].id);
-    }
+    return why->length == 0;
 }
+
+/* Everybody is up, has had what it wanted, and has left nothing. */
+static bool is_done(struct fleet *fleet, struct text *why)
+{
+    why->length = 0;
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        if (fleet->hosts[i].is_there && !host_is_done(&fleet->hosts[i], why)) {
+            return false;
+        }
+    }
+    return server_is_done(fleet, why);
+}
+
+static void run_to_the_end(struct fleet *fleet)
+{
+    struct text why = TEXT_INIT;
+    heal(fleet);
+    nanoseconds latest = fleet->now + LONGEST_END;
+    do {
+        run_until(fleet, fleet->now + 30 * SECOND);
+    } while (!is_done(fleet, &why) && fleet->now < latest);
+    if (why.length > 0) {
+        fail(fleet, "%s", why.bytes);
+    }
+    text_deinit(&why);
+}
+
+/* ---- a run ---- */
 
 static void run(uint64_t seed, uint64_t *n_grants, uint64_t *n_events)
 {
     options.seed = seed;
     struct fleet *fleet = fleet_new(seed);
     run_until(fleet, fleet->now + options.length);
-    heal(fleet);
-    run_until(fleet, fleet->now + 600 * SECOND);
-    check_end(fleet);
+    run_to_the_end(fleet);
     *n_grants += fleet->n_grants;
     *n_events += fleet->n_events;
-    net_clear(fleet);
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
-        host_deinit(fleet, &fleet->hosts[i]);
-    }
-    free(fleet);
+    fleet_free(fleet);
 }
 
 static void aborted(int signal)
@@ -335,8 +250,8 @@ int main(int argc, char **argv)
 {
     struct runs runs = {.program = "fleet",
         .length_word = "--seconds",
-        .length = 600,
-        .n_tap_seeds = 40,
+        .length = 300,
+        .n_tap_seeds = 8,
         .can_trace = true};
     uint64_t n_grants = 0, n_events = 0;
     runs_parse(&runs, argc, argv);

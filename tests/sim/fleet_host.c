@@ -13,6 +13,11 @@ bool host_is_live(const struct fleet *fleet, const struct host *host)
     return host->core && fleet->now >= host->frozen_until;
 }
 
+static struct client *client_of(struct host *host, uint32_t uid)
+{
+    return &host->clients[uid - 1];
+}
+
 /* ---- a turn ---- */
 
 static void carry_out_one(struct fleet *fleet, struct host *host, const struct effect *effect)
@@ -45,7 +50,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
     case EFFECT_STOP:
         trace(fleet, "%s: %ju is stopped, outcome %d", host->name, (uintmax_t)effect->lease->id,
             (int)effect->why);
-        job_is_stopped(fleet, host, job);
+        job_is_stopped(fleet, job);
         break;
     default:
         break;
@@ -70,7 +75,8 @@ static void take_ends(struct fleet *fleet, struct host *host)
             struct lease *lease = core_find_lease(host->core, job->id);
             *job = (struct job){0};
             if (lease) {
-                core_end(host->core, lease, &host->client, fleet->now, &host->effects);
+                core_end(
+                    host->core, lease, client_of(host, lease->uid), fleet->now, &host->effects);
                 carry_out(fleet, host);
             }
         }
@@ -82,6 +88,18 @@ static void push_deadlines(struct host *host)
     host->deadline = core_fleet_deadline(host->core, 1);
     for (size_t i = 0; i < MAX_JOBS; i++) {
         host->jobs[i].deadline = host->deadline;
+    }
+}
+
+static void write_down(struct host *host)
+{
+    if (session_is_changed(host->session)) {
+        host->tenure.length = 0;
+        session_write(host->session, &host->tenure);
+    }
+    if (session_changes_changed(host->session)) {
+        host->changes.length = 0;
+        session_write_changes(host->session, &host->changes);
     }
 }
 
@@ -97,10 +115,8 @@ void host_turn(struct fleet *fleet, struct host *host)
     while ((why = session_take_notice(host->session))) {
         trace(fleet, "%s: notice: %s", host->name, why);
     }
-    if (session_is_changed(host->session)) {
-        host->tenure.length = 0;
-        session_write(host->session, &host->tenure);
-    }
+    operator_hears(fleet, host);
+    write_down(host);
     while (session_next_call(host->session, fleet->now, &call)) {
         net_send(fleet, host, &call);
     }
@@ -114,6 +130,9 @@ void host_turn(struct fleet *fleet, struct host *host)
 
 nanoseconds host_next_deadline(const struct fleet *fleet, const struct host *host)
 {
+    if (!host->is_there) {
+        return NEVER;
+    }
     nanoseconds deadline = jobs_next_deadline(host);
     nanoseconds times[] = {
         host->core ? session_next_deadline(host->session) : host->returns_at,
@@ -155,8 +174,8 @@ void host_tick(struct fleet *fleet, struct host *host)
         host_drain(fleet, host, false);
     }
     if (!fleet->is_calm && fleet->now >= host->next_ask) {
-        host->next_ask = fleet->now + chance(fleet, MILLISECOND, SECOND);
-        if (jobs_used(host) < MAX_JOBS / 2) {
+        host->next_ask = fleet->now + chance(fleet, MILLISECOND, fleet->n_hosts * SECOND / 3);
+        if (jobs_used(host) < MOST_ASKED_FOR / fleet->n_hosts) {
             jobs_ask(fleet, host);
         }
     }
@@ -187,7 +206,8 @@ static void restore_one(struct fleet *fleet, struct host *host, const struct rem
     if (lease->state != LEASE_ENDED) {
         session_restore(host->session, lease);
         if (job && !job->is_over) {
-            core_reclaim(host->core, &host->client, lease, fleet->now, &host->effects);
+            core_reclaim(
+                host->core, client_of(host, lease->uid), lease, fleet->now, &host->effects);
         }
     }
     if (job && job->is_over) {
@@ -195,33 +215,48 @@ static void restore_one(struct fleet *fleet, struct host *host, const struct rem
     }
 }
 
-void host_start(struct fleet *fleet, struct host *host)
+static void start_core(struct fleet *fleet, struct host *host)
 {
     static const struct user_bounds bounds = {100, 1000, 1000, 1000};
     struct core_options options = {
         .first_id = host->next_id, .first_token = 1, .seed = random_next(&fleet->random)};
     const char *refused;
     host->core = core_new(&options);
-    core_define(host->core, fleet->definitions, N_MODEL_RESOURCES, &bounds, fleet->now,
-        &host->effects, &refused);
-    struct session_options session_options = {.core = host->core,
+    core_define(host->core, fleet->definitions, N_DEFINITIONS, &bounds, fleet->now, &host->effects,
+        &refused);
+    for (uint32_t uid = 1; uid <= N_USERS; uid++) {
+        core_client_init(host->core, client_of(host, uid), uid);
+    }
+    core_begin_grace(host->core, false, fleet->now + 10 * SECOND);
+}
+
+static void start_session(struct fleet *fleet, struct host *host)
+{
+    struct session_options options = {.core = host->core,
         .database = 1,
         .settings = &host->settings,
         .id = host->name,
         .host = host->name,
         .seed = random_next(&fleet->random)};
-    host->session = session_new(&session_options);
-    session_define(host->session, fleet->definitions, N_MODEL_RESOURCES, fleet->now);
-    core_client_init(host->core, &host->client, 1);
-    core_begin_grace(host->core, false, fleet->now + 10 * SECOND);
+    host->session = session_new(&options);
+    session_define(host->session, fleet->definitions, N_DEFINITIONS, fleet->now);
     if (host->tenure.length > 0 &&
         !session_restore_tenure(
             host->session, host->tenure.bytes, host->tenure.length, fleet->now, &host->effects)) {
         fail(fleet, "%s: its own tenure is nonsense", host->name);
     }
+    if (host->changes.length > 0) {
+        session_restore_changes(host->session, host->changes.bytes, host->changes.length);
+    }
     if (core_fleet_deadline(host->core, 1) != host->deadline) {
         fail(fleet, "%s: the deadline is forgotten", host->name);
     }
+}
+
+void host_start(struct fleet *fleet, struct host *host)
+{
+    start_core(fleet, host);
+    start_session(fleet, host);
     for (size_t i = 0; i < host->n_journal; i++) {
         restore_one(fleet, host, host->journal[i]);
         host->journal[i] = forget(host->journal[i]);
@@ -237,8 +272,10 @@ void host_start(struct fleet *fleet, struct host *host)
 static void host_free(struct fleet *fleet, struct host *host)
 {
     host->session = session_free(host->session);
-    core_client_deinit(host->core, &host->client, fleet->now, &host->effects);
-    effects_clear(&host->effects);
+    for (uint32_t uid = 1; uid <= N_USERS; uid++) {
+        core_client_deinit(host->core, client_of(host, uid), fleet->now, &host->effects);
+        effects_clear(&host->effects);
+    }
     core_abandon(host->core, fleet->now, &host->effects);
     effects_clear(&host->effects);
     host->core = core_free(host->core);
@@ -256,14 +293,34 @@ void host_crash(struct fleet *fleet, struct host *host)
     host->frozen_until = 0;
 }
 
-void host_deinit(struct fleet *fleet, struct host *host)
+void host_join(struct fleet *fleet, struct host *host)
 {
+    uint64_t number = ++fleet->n_named;
+    *host = (struct host){.is_there = true,
+        .index = host->index,
+        .settings = {.ttl = fleet->ttl, .prefix = "sim", .failover_lag = 11 * SECOND, .generation = 1},
+        .connection = host->connection + 1,
+        .mute_connection = UINT64_MAX,
+        .next_id = 1 + number * UINT64_C(1000000)};
+    snprintf(host->name, sizeof host->name, "%016ju", (uintmax_t)number);
+    host_start(fleet, host);
+}
+
+void host_leave(struct fleet *fleet, struct host *host)
+{
+    trace(fleet, "%s: leaves", host->name);
+    for (size_t i = 0; i < MAX_JOBS; i++) {
+        job_dies(fleet, &host->jobs[i]);
+    }
     if (host->core) {
         host_free(fleet, host);
     }
     effects_deinit(&host->effects);
     text_deinit(&host->tenure);
+    text_deinit(&host->changes);
     for (size_t i = 0; i < host->n_journal; i++) {
         forget(host->journal[i]);
     }
+    net_forget_host(fleet, host);
+    *host = (struct host){.index = host->index, .connection = host->connection + 1};
 }

@@ -1,47 +1,62 @@
 /* fleet_internal.h - the simulated fleet: hosts (a core and a session each), jobs, the network, one
- * database. One thread, one clock, one source of chance. */
+ * Redis that runs the real scripts. One thread, one clock, one source of chance. */
 #ifndef BERTH_TESTS_SIM_FLEET_INTERNAL_H
 #define BERTH_TESTS_SIM_FLEET_INTERNAL_H
 
 #include "core/fleet.h"
-#include "fleet_model.h"
 #include "random.h"
+#include "redis.h"
 #include "store/session.h"
 
-enum { N_HOSTS = 3, MAX_JOBS = 64, MAX_PACKETS = 4096, MAX_ARGUMENTS = 2048 };
+enum {
+    MOST_HOSTS = 30,
+    LEAST_HOSTS = 3,
+    MAX_JOBS = 64, /* of a host */
+    MOST_ASKED_FOR = 90, /* by all hosts, before one asks for more */
+    MAX_PACKETS = 16384,
+    N_DEFINITIONS = 8,
+    N_NAMES = 9, /* of resources, instances of templates among them */
+    N_USERS = 3,
+    N_COPIES = 8,
+};
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
+#define COOLDOWN (2 * SECOND) /* of the resource that has one */
 
 /* What runs under a lease, with its wrapper, whether or not the daemon lives. */
 struct job {
     uint64_t id; /* of its lease; 0: not used */
+    uint32_t uid;
+    uint32_t holder; /* identity; 0: none */
+    uint32_t names; /* a bit for each resource that it wants */
     bool is_waiting; /* for its grant */
     bool is_alive; /* granted, and not dead yet */
     bool is_over; /* dead, and the daemon has not been told yet */
     nanoseconds length, ends_at, dies_at;
     nanoseconds deadline; /* as last pushed to its wrapper */
     nanoseconds budget;
-    uint32_t units[N_MODEL_RESOURCES]; /* while it is alive */
+    uint32_t units[N_NAMES]; /* while it is alive: a bit for each */
     uint64_t asked; /* in which order */
 };
 
 struct host {
+    bool is_there; /* else the place is free for another one */
     uint32_t index;
-    char name[20];
+    char name[SESSION_ID_SIZE]; /* of its session; no other host ever has it */
     struct database settings;
     struct core *core; /* NULL: the daemon is dead */
     struct session *session;
-    struct client client;
+    struct client clients[N_USERS];
     struct effects effects;
     struct job jobs[MAX_JOBS];
-    struct text tenure; /* as written down */
+    struct text tenure, changes; /* as written down */
     struct remembered *journal[MAX_JOBS];
     size_t n_journal;
     nanoseconds deadline; /* as last pushed */
     uint64_t next_id, n_asked;
     nanoseconds returns_at; /* the daemon, if it is dead */
-    nanoseconds frozen_until; /* SIGSTOP */
+    nanoseconds frozen_until; /* the daemon: SIGSTOP */
     nanoseconds drained_until; /* 0: not drained */
     nanoseconds next_ask;
 
@@ -63,49 +78,109 @@ struct packet {
     uint32_t host;
     uint64_t connection, run, tag;
     enum script script;
-    struct text bytes; /* strings that each end with a NUL */
+    struct text bytes; /* of a command, `n` words that each end with a NUL; of a reply, RESP */
     size_t n;
+};
+
+struct server {
+    struct redis redis;
+    struct keys keys;
+    uint64_t run; /* number of its process */
+    nanoseconds returns_at; /* 0: it is there */
+    nanoseconds has_memory_at; /* if it is full */
+    nanoseconds clock_offset; /* by which its clock was set so far */
+    nanoseconds clock_set_at, data_lost_at; /* for the last time */
+    uint32_t breaks_off_permille; /* of all calls */
+    uint64_t n_broken_off;
+    struct redis_data *copies[N_COPIES]; /* of earlier, or NULL */
+    size_t n_copies; /* ever made: the oldest one is overwritten */
+    nanoseconds next_copy;
 };
 
 struct fleet {
     struct random random;
     nanoseconds now;
-    struct host hosts[N_HOSTS];
-    struct model_server server;
-    struct model backup;
-    nanoseconds backup_at, server_returns_at, writes_at; /* 0: it is there, takes writes */
+    struct host hosts[MOST_HOSTS];
+    uint32_t n_hosts; /* places of hosts in this run */
+    uint64_t n_named; /* hosts there ever were */
+    struct server server;
+    struct resp_reader *reader;
+    nanoseconds ttl;
     bool is_calm; /* no faults, no new requests any more */
-    bool faults;
-    nanoseconds next_fault;
+    bool has_faults;
+    nanoseconds next_host_fault, next_server_fault, next_operator;
     struct packet packets[MAX_PACKETS];
     size_t n_packets;
     uint64_t serial, n_grants, n_events, n_calls;
-    struct definition definitions[N_MODEL_RESOURCES];
+    uint64_t tokens[N_NAMES][32]; /* the largest with which a job has begun, by unit */
+    nanoseconds ended_at[N_NAMES]; /* the last job */
+    struct definition definitions[N_DEFINITIONS];
 };
 
 __attribute__((format(printf, 2, 3), noreturn)) void fail(
     struct fleet *fleet, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void trace(struct fleet *fleet, const char *format, ...);
+bool is_traced(void);
 nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to);
+
+/* ---- fleet_resources.c ---- */
+
+extern const char *const resource_names[N_NAMES];
+void resources_define(struct fleet *fleet);
+uint32_t resource_number(const char *name);
+/* No more units than that are ever granted. */
+uint32_t resource_most_units(uint32_t number);
+uint32_t unit_number(const struct unit *unit);
+bool resource_rests(uint32_t number);
+/* An operator changes something, through that host; once all is calm, everything is reset. */
+void operator_acts(struct fleet *fleet, struct host *host);
+void operator_hears(struct fleet *fleet, struct host *host);
+
+/* ---- fleet_faults.c ---- */
+
+void faults_tick(struct fleet *fleet);
+nanoseconds faults_next(const struct fleet *fleet);
+
+/* ---- fleet_server.c ---- */
+
+void server_init(struct fleet *fleet);
+void server_deinit(struct fleet *fleet);
+bool server_is_there(const struct fleet *fleet);
+/* A command arrives: the reply, in RESP. */
+void server_execute(struct fleet *fleet, const struct packet *packet, struct text *reply);
+void server_dies(struct fleet *fleet);
+void server_returns(struct fleet *fleet);
+void server_is_emptied(struct fleet *fleet);
+void server_breaks_connections(struct fleet *fleet, const char *why);
+void server_sets_clock(struct fleet *fleet, nanoseconds step);
+void server_tick(struct fleet *fleet);
+nanoseconds server_next(const struct fleet *fleet);
+/* Nothing is left of anybody; else why. */
+bool server_is_done(const struct fleet *fleet, struct text *why);
 
 /* ---- fleet_net.c ---- */
 
 void net_send(struct fleet *fleet, struct host *host, const struct session_call *call);
 void net_break(struct fleet *fleet, struct host *host, const char *why);
 void net_connect(struct fleet *fleet, struct host *host);
-void net_publish(void *context, uint32_t session, const char *text);
+void net_publish(void *context, struct bytes channel, struct bytes message);
 /* The packet that comes next; NULL: none. */
 struct packet *net_next(struct fleet *fleet, nanoseconds *atp);
 void net_deliver(struct fleet *fleet, struct packet *packet);
 /* The server's process is gone, and all that was on its way to it. */
 void net_forget_commands(struct fleet *fleet);
+/* The host is, and all that was on its way to it. */
+void net_forget_host(struct fleet *fleet, const struct host *host);
 void net_clear(struct fleet *fleet);
 
 /* ---- fleet_host.c ---- */
 
+/* One that nobody has heard of. */
+void host_join(struct fleet *fleet, struct host *host);
+/* With all its jobs, and what it remembers. */
+void host_leave(struct fleet *fleet, struct host *host);
 void host_start(struct fleet *fleet, struct host *host);
 void host_crash(struct fleet *fleet, struct host *host);
-void host_deinit(struct fleet *fleet, struct host *host);
 /* Carries out what is to be done, and sends what is to be sent. */
 void host_turn(struct fleet *fleet, struct host *host);
 void host_tick(struct fleet *fleet, struct host *host);
@@ -119,8 +194,8 @@ void jobs_ask(struct fleet *fleet, struct host *host);
 struct job *jobs_find(struct host *host, uint64_t id);
 void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *lease);
 /* Dead at once. */
-void job_dies(struct job *job);
-void job_is_stopped(struct fleet *fleet, struct host *host, struct job *job);
+void job_dies(struct fleet *fleet, struct job *job);
+void job_is_stopped(struct fleet *fleet, struct job *job);
 /* What jobs and their wrappers do by themselves. */
 void jobs_tick(struct fleet *fleet, struct host *host);
 nanoseconds jobs_next_deadline(const struct host *host);

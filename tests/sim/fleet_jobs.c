@@ -29,31 +29,50 @@ static nanoseconds random_wait(struct fleet *fleet)
     return kind == 0 ? 0 : kind == 1 ? chance(fleet, SECOND, 30 * SECOND) : NEVER;
 }
 
+static uint32_t random_n_wants(struct fleet *fleet)
+{
+    return PICK(&fleet->random, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3);
+}
+
+/* Which resources, as bits. */
+static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
+{
+    uint32_t names = 0, first = random_below(&fleet->random, N_NAMES);
+    ask->n_wants = random_n_wants(fleet);
+    for (uint32_t i = 0; i < ask->n_wants; i++) {
+        uint32_t number = (first + i) % N_NAMES;
+        bool has_many = resource_most_units(number) > 1 && random_percent(&fleet->random, 20);
+        ask->wants[i] = (struct want){.name = resource_names[number], .count = has_many ? 2 : 1};
+        names |= UINT32_C(1) << number;
+    }
+    return names;
+}
+
 void jobs_ask(struct fleet *fleet, struct host *host)
 {
-    static const char *const names[] = {"r0", "r1", "r2", "r3"};
+    static const char *const holders[] = {NULL, "x", "y", "z"};
     struct job *job = jobs_find(host, 0);
     struct ask ask = {.wait = random_wait(fleet), .signal = 15};
     struct lease *lease;
     const char *about;
-    uint32_t first = random_below(&fleet->random, N_MODEL_RESOURCES);
-    ask.n_wants = random_percent(&fleet->random, 25) ? 2 : 1;
-    for (uint32_t i = 0; i < ask.n_wants; i++) {
-        uint32_t resource = (first + i) % N_MODEL_RESOURCES;
-        bool many = fleet->server.limits[resource] > 1 && random_percent(&fleet->random, 20);
-        ask.wants[i] = (struct want){.name = names[resource], .count = many ? 2 : 1};
-    }
+    uint32_t uid = 1 + random_below(&fleet->random, N_USERS);
+    uint32_t names = choose_wants(fleet, &ask);
+    uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
+    ask.holder = holders[holder];
     ask.priority = random_percent(&fleet->random, 10) ? 5 : 0;
-    enum outcome outcome =
-        core_acquire(host->core, &host->client, &ask, fleet->now, &host->effects, &lease, &about);
+    enum outcome outcome = core_acquire(
+        host->core, &host->clients[uid - 1], &ask, fleet->now, &host->effects, &lease, &about);
     if (outcome != OUTCOME_PENDING) {
-        if (outcome != OUTCOME_DRAINING && outcome != OUTCOME_GRACE) {
+        if (outcome != OUTCOME_DRAINING && outcome != OUTCOME_GRACE && outcome != OUTCOME_HELD) {
             fail(fleet, "%s: an acquire ends with outcome %d", host->name, (int)outcome);
         }
         return;
     }
     bool is_long = random_percent(&fleet->random, 5);
     *job = (struct job){.id = lease->id,
+        .uid = uid,
+        .holder = holder,
+        .names = names,
         .is_waiting = true,
         .length = chance(fleet, 20 * MILLISECOND, is_long ? 60 * SECOND : 2 * SECOND),
         .budget = lease_stop_budget(lease),
@@ -77,20 +96,72 @@ static void check_order(struct fleet *fleet, struct host *host, const struct lea
     }
 }
 
-static void check_units(struct fleet *fleet, const struct host *host, const struct job *job)
+static void check_against(struct fleet *fleet, const struct host *host, const struct job *job,
+    const struct host *where, const struct job *other)
 {
-    for (uint32_t resource = 0; resource < N_MODEL_RESOURCES; resource++) {
-        if (job->units[resource] >> fleet->server.limits[resource] != 0) {
-            fail(fleet, "%s: a unit of r%u above its limit", host->name, resource);
+    for (uint32_t i = 0; i < N_NAMES; i++) {
+        if (other->units[i] & job->units[i]) {
+            fail(fleet, "a unit of %s has two jobs, on %s and %s", resource_names[i], where->name,
+                host->name);
         }
-        for (size_t i = 0; i < N_HOSTS * MAX_JOBS; i++) {
-            const struct host *where = &fleet->hosts[i / MAX_JOBS];
-            const struct job *other = &where->jobs[i % MAX_JOBS];
-            if (other != job && other->is_alive && other->units[resource] & job->units[resource]) {
-                fail(fleet, "a unit of r%u has two jobs, on %s and %s", resource, where->name,
-                    host->name);
+    }
+    if (job->holder != 0 && other->holder == job->holder && other->uid == job->uid &&
+        (other->names & job->names) != 0) {
+        fail(fleet, "one identity has two jobs, on %s and %s", where->name, host->name);
+    }
+}
+
+static void check_alone(struct fleet *fleet, const struct host *host, const struct job *job)
+{
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        for (uint32_t k = 0; k < MAX_JOBS; k++) {
+            const struct job *other = &fleet->hosts[i].jobs[k];
+            if (other != job && other->is_alive) {
+                check_against(fleet, host, job, &fleet->hosts[i], other);
             }
         }
+    }
+}
+
+/* The session's clock may have moved on with the server's, and a server that has lost its data does
+ * not know who rests. */
+static void check_rest(struct fleet *fleet, const struct host *host, uint32_t number)
+{
+    nanoseconds since = fleet->ended_at[number];
+    bool was_disturbed = fleet->server.clock_set_at >= since || fleet->server.data_lost_at >= since;
+    if (resource_rests(number) && since != 0 && !was_disturbed && fleet->now < since + COOLDOWN) {
+        fail(fleet, "%s: %s has not rested", host->name, resource_names[number]);
+    }
+}
+
+/* A server whose clock was set back and that has lost its data may not know how far tokens were,
+ * where nobody is left who does. */
+static void check_token(
+    struct fleet *fleet, const struct host *host, uint32_t number, uint32_t unit, uint64_t token)
+{
+    uint64_t *largest = &fleet->tokens[number][unit];
+    if (token <= *largest) {
+        fail(fleet, "%s: token %ju of %s %u comes after %ju", host->name, (uintmax_t)token,
+            resource_names[number], unit, (uintmax_t)*largest);
+    }
+    *largest = token;
+}
+
+static void take_units(
+    struct fleet *fleet, const struct host *host, struct job *job, const struct claim *claim)
+{
+    uint32_t number = resource_number(claim->resource->name);
+    check_rest(fleet, host, number);
+    for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
+        uint32_t i = unit_number(unit);
+        if (i >= resource_most_units(number)) {
+            fail(fleet, "%s: unit %u of %s is above its limit", host->name, i,
+                claim->resource->name);
+        }
+        check_token(fleet, host, number, i, claim->token);
+        trace(fleet, "%s: unit %u of %s, token %ju", host->name, i, resource_names[number],
+            (uintmax_t)claim->token);
+        job->units[number] |= UINT32_C(1) << i;
     }
 }
 
@@ -103,31 +174,36 @@ void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *
     check_order(fleet, host, lease);
     memset(job->units, 0, sizeof job->units);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        uint32_t resource = (uint32_t)(claim->resource->name[1] - '0');
-        for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
-            job->units[resource] |= UINT32_C(1) << unit->index;
-        }
+        take_units(fleet, host, job, &lease->claims[i]);
     }
     job->is_waiting = false;
     job->is_alive = true;
     job->ends_at = fleet->now + job->length;
     job->dies_at = NEVER;
     job->deadline = core_fleet_deadline(host->core, 1);
-    check_units(fleet, host, job);
+    check_alone(fleet, host, job);
     fleet->n_grants++;
     trace(fleet, "%s: job %ju runs", host->name, (uintmax_t)job->id);
 }
 
-void job_dies(struct job *job)
+void job_dies(struct fleet *fleet, struct job *job)
 {
+    for (uint32_t i = 0; job->is_alive && i < N_NAMES; i++) {
+        if (job->units[i] != 0) {
+            fleet->ended_at[i] = fleet->now;
+        }
+    }
     job->is_over = job->is_alive || job->is_waiting;
     job->is_alive = job->is_waiting = false;
 }
 
-void job_is_stopped(struct fleet *fleet, struct host *host, struct job *job)
+/* Sooner or later; at the latest when both its killers have seen to it. */
+void job_is_stopped(struct fleet *fleet, struct job *job)
 {
-    nanoseconds at = fleet->now + chance(fleet, 0, host->settings.ttl / 30);
+    nanoseconds at = fleet->now + chance(fleet, 0, fleet->definitions[0].kill_after);
+    if (fleet->now >= job->deadline - job->budget && random_percent(&fleet->random, 30)) {
+        at = job->deadline > fleet->now ? job->deadline : fleet->now;
+    }
     job->dies_at = at < job->dies_at ? at : job->dies_at;
 }
 
@@ -157,9 +233,9 @@ void jobs_tick(struct fleet *fleet, struct host *host)
         }
         if (fleet->now >= job->ends_at || fleet->now >= job->dies_at) {
             trace(fleet, "%s: job %ju ends", host->name, (uintmax_t)job->id);
-            job_dies(job);
+            job_dies(fleet, job);
         } else if (fleet->now >= job->deadline - job->budget) {
-            job_is_stopped(fleet, host, job);
+            job_is_stopped(fleet, job);
         }
     }
 }

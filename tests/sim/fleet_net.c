@@ -2,8 +2,6 @@
  * sent before one broke may still be executed. */
 #include "fleet_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CALL_WORDS = 4 }; /* that every call begins with */
@@ -39,6 +37,19 @@ static void packet_free(struct fleet *fleet, struct packet *packet)
     *packet = fleet->packets[--fleet->n_packets];
 }
 
+static void trace_call(
+    struct fleet *fleet, const struct host *host, const struct session_call *call)
+{
+    struct text words = TEXT_INIT;
+    if (is_traced()) {
+        for (size_t i = CALL_WORDS; i < call->argc; i++) {
+            text_add_format(&words, " %s", call->argv[i]);
+        }
+        trace(fleet, "%s: %s%.500s", host->name, script_table[call->script].name, words.bytes);
+    }
+    text_deinit(&words);
+}
+
 void net_send(struct fleet *fleet, struct host *host, const struct session_call *call)
 {
     struct packet *packet = packet_new(fleet, host, PACKET_COMMAND, &host->last_command_at);
@@ -48,7 +59,7 @@ void net_send(struct fleet *fleet, struct host *host, const struct session_call 
     for (size_t i = 0; i < call->argc; i++) {
         text_add_bytes(&packet->bytes, call->argv[i], call->lengths[i] + 1);
     }
-    trace(fleet, "%s: %s %s", host->name, script_table[call->script].name, call->argv[CALL_WORDS]);
+    trace_call(fleet, host, call);
     fleet->n_calls++;
 }
 
@@ -72,36 +83,40 @@ void net_break(struct fleet *fleet, struct host *host, const char *why)
 
 void net_connect(struct fleet *fleet, struct host *host)
 {
-    char run[24];
-    if (fleet->server_returns_at != 0 || fleet->now < host->cut_until) {
+    if (!server_is_there(fleet) || fleet->now < host->cut_until) {
         net_break(fleet, host, "no way to it");
         return;
     }
     host->is_connected = true;
     host->last_command_at = host->last_reply_at = host->last_message_at = fleet->now;
-    snprintf(run, sizeof run, "%ju", (uintmax_t)fleet->server.run);
-    trace(fleet, "%s: link up, server %s", host->name, run);
+    trace(fleet, "%s: link up, server %ju", host->name, (uintmax_t)fleet->server.run);
     session_connected(host->session, fleet->now);
 }
 
-static void publish_to(struct fleet *fleet, struct host *host, const char *text)
+static void publish_to(struct fleet *fleet, struct host *host, struct bytes message)
 {
     if (!host->is_connected || host->connection == host->mute_connection ||
-        (fleet->faults && random_percent(&fleet->random, 3))) {
+        (fleet->has_faults && random_percent(&fleet->random, 3))) {
         return;
     }
     struct packet *packet = packet_new(fleet, host, PACKET_MESSAGE, &host->last_message_at);
-    text_add(&packet->bytes, text);
+    text_add_bytes(&packet->bytes, message.at, message.n);
 }
 
-void net_publish(void *context, uint32_t session, const char *text)
+/* Its own channel's name ends in its session's; the other one is everybody's. */
+static bool hears(const struct host *host, struct bytes channel)
+{
+    size_t n = SESSION_ID_SIZE - 1;
+    return channel.at[channel.n - 1] == 'l' ||
+        (channel.n > n && memcmp(channel.at + channel.n - n, host->name, n) == 0);
+}
+
+void net_publish(void *context, struct bytes channel, struct bytes message)
 {
     struct fleet *fleet = context;
-    for (uint32_t i = 0; i < N_HOSTS; i++) {
-        struct host *host = &fleet->hosts[i];
-        if (session == UINT32_MAX ||
-            strcmp(host->name, fleet->server.data.sessions[session].name) == 0) {
-            publish_to(fleet, host, text);
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        if (fleet->hosts[i].is_there && hears(&fleet->hosts[i], channel)) {
+            publish_to(fleet, &fleet->hosts[i], message);
         }
     }
 }
@@ -130,30 +145,14 @@ struct packet *net_next(struct fleet *fleet, nanoseconds *atp)
     return first;
 }
 
-static size_t split(const struct packet *packet, const char *words[])
-{
-    const char *at = packet->bytes.bytes;
-    if (packet->n > MAX_ARGUMENTS) {
-        abort();
-    }
-    for (size_t i = 0; i < packet->n; i++, at += strlen(at) + 1) {
-        words[i] = at;
-    }
-    return packet->n;
-}
-
 static void execute(struct fleet *fleet, const struct packet *packet)
 {
-    const char *argv[MAX_ARGUMENTS];
     struct text reply = TEXT_INIT;
-    size_t n;
     struct host *host = &fleet->hosts[packet->host];
-    if (packet->run != fleet->server.run || fleet->server_returns_at != 0) {
+    if (packet->run != fleet->server.run || !server_is_there(fleet)) {
         return;
     }
-    model_call(&fleet->server, packet->script, split(packet, argv), argv, fleet->now / MILLISECOND,
-        &reply, &n);
-    trace(fleet, "%s: executed: %s", host->name, reply.bytes);
+    server_execute(fleet, packet, &reply);
     if (packet->connection != host->connection || host->connection == host->mute_connection) {
         text_deinit(&reply);
         return;
@@ -161,22 +160,18 @@ static void execute(struct fleet *fleet, const struct packet *packet)
     struct packet *answer = packet_new(fleet, host, PACKET_REPLY, &host->last_reply_at);
     answer->tag = packet->tag;
     answer->bytes = reply;
-    answer->n = n;
 }
 
 static void reply(struct fleet *fleet, struct host *host, const struct packet *packet)
 {
-    const char *words[MAX_ARGUMENTS];
-    static struct resp elements[MAX_ARGUMENTS];
-    size_t n = split(packet, words);
-    for (size_t i = 0; i < n; i++) {
-        elements[i] =
-            (struct resp){.type = RESP_STRING, .text = words[i], .length = strlen(words[i])};
+    const struct resp *answer;
+    resp_reader_feed(fleet->reader, packet->bytes.bytes, packet->bytes.length);
+    if (resp_reader_next(fleet->reader, &answer) != RESP_REPLY) {
+        fail(fleet, "%s: no answer", host->name);
     }
-    struct resp whole = {.type = RESP_ARRAY, .text = "", .elements = elements, .n = n};
-    struct resp error = {.type = RESP_ERROR, .text = words[0] + 1, .length = strlen(words[0] + 1)};
-    session_reply(host->session, packet->tag, words[0][0] == '-' ? &error : &whole, fleet->now,
-        &host->effects);
+    trace(fleet, "%s: answer: %s", host->name,
+        answer->type == RESP_ERROR ? answer->text : answer->elements[0].text);
+    session_reply(host->session, packet->tag, answer, fleet->now, &host->effects);
 }
 
 void net_deliver(struct fleet *fleet, struct packet *packet)
@@ -203,6 +198,15 @@ void net_forget_commands(struct fleet *fleet)
 {
     for (size_t i = fleet->n_packets; i-- > 0;) {
         if (fleet->packets[i].kind == PACKET_COMMAND) {
+            packet_free(fleet, &fleet->packets[i]);
+        }
+    }
+}
+
+void net_forget_host(struct fleet *fleet, const struct host *host)
+{
+    for (size_t i = fleet->n_packets; i-- > 0;) {
+        if (fleet->packets[i].kind != PACKET_COMMAND && fleet->packets[i].host == host->index) {
             packet_free(fleet, &fleet->packets[i]);
         }
     }

@@ -1,0 +1,129 @@
+/* fleet_resources.c - what the simulated fleet shares, and what operators do to it. */
+#include "fleet_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const resource_names[N_NAMES] = {
+    "r0", "r1", "r2", "r3", "rest", "quota", "pool", "each/x", "each/y"};
+
+static const struct {
+    const char *name;
+    uint32_t limit; /* 0: a pool */
+    uint32_t max_units_per_user;
+    nanoseconds cooldown;
+} table[N_DEFINITIONS] = {
+    {"r0", 1, UNBOUNDED, 0},
+    {"r1", 2, UNBOUNDED, 0},
+    {"r2", 3, UNBOUNDED, 0},
+    {"r3", 5, UNBOUNDED, 0},
+    {"rest", 1, UNBOUNDED, COOLDOWN},
+    {"quota", 4, 2, 0},
+    {"pool", 0, UNBOUNDED, 0},
+    {"each/*", 2, UNBOUNDED, 0},
+};
+
+static char *items[] = {"a", "b", "c"};
+enum { N_ITEMS = 3, FIRST_CHANGED = 2, N_CHANGED = 2, MOST_CHANGED = 6 };
+
+void resources_define(struct fleet *fleet)
+{
+    for (size_t i = 0; i < N_DEFINITIONS; i++) {
+        bool is_pool = table[i].limit == 0;
+        fleet->definitions[i] = (struct definition){.name = (char *)(uintptr_t)table[i].name,
+            .kind = is_pool ? KIND_POOL : KIND_SEMAPHORE,
+            .database = 1,
+            .selection = SELECT_LRU,
+            .limit = table[i].limit,
+            .items = is_pool ? items : NULL,
+            .n_items = is_pool ? N_ITEMS : 0,
+            .cooldown = table[i].cooldown,
+            .max_hold = NEVER,
+            .kill_after = fleet->ttl / 30,
+            .on_lost = ON_LOST_KILL,
+            .max_waiters = 1000,
+            .max_units_per_user = table[i].max_units_per_user,
+            .max_instances = 100,
+            .max_priority = 10};
+    }
+}
+
+uint32_t resource_number(const char *name)
+{
+    uint32_t i = 0;
+    while (strcmp(resource_names[i], name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static bool is_changed_by_operators(uint32_t number)
+{
+    return number >= FIRST_CHANGED && number < FIRST_CHANGED + N_CHANGED;
+}
+
+uint32_t resource_most_units(uint32_t number)
+{
+    uint32_t limit = number < N_DEFINITIONS - 1 ? table[number].limit : 2;
+    return is_changed_by_operators(number) ? MOST_CHANGED : limit == 0 ? N_ITEMS : limit;
+}
+
+uint32_t unit_number(const struct unit *unit)
+{
+    return unit->item ? (uint32_t)(unit->item[0] - 'a') : unit->index;
+}
+
+bool resource_rests(uint32_t number)
+{
+    return number < N_DEFINITIONS - 1 && table[number].cooldown > 0;
+}
+
+/* ---- operators ---- */
+
+static bool is_changed(const struct fleet *fleet, const char *name)
+{
+    const char *key = fleet->server.keys.keys[12];
+    const struct value *changes =
+        redis_data_find(fleet->server.redis.data, (struct bytes){key, strlen(key)});
+    const struct member *change =
+        changes ? value_find(changes, (struct bytes){name, strlen(name)}) : NULL;
+    return change && memcmp(change->value.at + change->value.n - 3, " {}", 3) != 0;
+}
+
+static void ask(
+    struct fleet *fleet, struct host *host, const char *word, const char *name, const char *number)
+{
+    const char *argv[] = {word, name, number, "why"};
+    trace(fleet, "%s: an operator: %s %s %s", host->name, word, name, number);
+    session_admin(host->session, host, 4, argv, fleet->now);
+}
+
+void operator_acts(struct fleet *fleet, struct host *host)
+{
+    static const char *const words[] = {"pause", "resume", "limit", "reset"};
+    char number[8];
+    if (!host_is_live(fleet, host)) {
+        return;
+    }
+    if (!fleet->is_calm) {
+        uint32_t which = FIRST_CHANGED + random_below(&fleet->random, N_CHANGED);
+        snprintf(number, sizeof number, "%u", random_below(&fleet->random, MOST_CHANGED + 1));
+        ask(fleet, host, words[random_below(&fleet->random, 4)], resource_names[which], number);
+    }
+    for (uint32_t i = FIRST_CHANGED; fleet->is_calm && i < FIRST_CHANGED + N_CHANGED; i++) {
+        if (is_changed(fleet, resource_names[i])) {
+            ask(fleet, host, "reset", resource_names[i], "");
+        }
+    }
+    host_turn(fleet, host);
+}
+
+void operator_hears(struct fleet *fleet, struct host *host)
+{
+    struct session_result result;
+    while (session_take_result(host->session, &result)) {
+        trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
+            result.about);
+        text_deinit(&result.rows);
+    }
+}

@@ -1,0 +1,239 @@
+/* fleet_server.c - the simulated fleet's Redis: its process, its clock, and what becomes of its
+ * data. */
+#include "fleet_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ARGUMENTS = 2048, MOST_WRITES = 40 };
+
+#define WALL_CLOCK INT64_C(1700000000000000) /* us, when the fleet's is 0 */
+#define COPY_PERIOD (5 * SECOND)
+
+static struct bytes bytes_of(const char *text)
+{
+    return (struct bytes){text, strlen(text)};
+}
+
+bool server_is_there(const struct fleet *fleet)
+{
+    return fleet->server.returns_at == 0;
+}
+
+/* ---- calls ---- */
+
+static size_t split(const struct packet *packet, const char *words[], size_t lengths[])
+{
+    const char *at = packet->bytes.bytes;
+    for (size_t i = 0; i < packet->n && i < MAX_ARGUMENTS; i++, at += lengths[i - 1] + 1) {
+        words[i] = at;
+        lengths[i] = strlen(at);
+    }
+    return packet->n;
+}
+
+static int breaks_off_after(struct fleet *fleet)
+{
+    bool breaks =
+        fleet->has_faults && random_below(&fleet->random, 1000) < fleet->server.breaks_off_permille;
+    return breaks ? (int)random_below(&fleet->random, MOST_WRITES) : NEVER_BREAKS_OFF;
+}
+
+void server_execute(struct fleet *fleet, const struct packet *packet, struct text *reply)
+{
+    const char *argv[MAX_ARGUMENTS];
+    size_t lengths[MAX_ARGUMENTS];
+    struct redis *redis = &fleet->server.redis;
+    size_t argc = split(packet, argv, lengths);
+    redis->now = WALL_CLOCK + (fleet->now + fleet->server.clock_offset) / 1000;
+    redis->breaks_off_after = breaks_off_after(fleet);
+    redis_run(redis, packet->script, &fleet->server.keys, argc, argv, lengths, reply);
+    if (redis->was_broken_off) {
+        fleet->server.n_broken_off++;
+        trace(fleet, "%s was broken off after %d writes", script_table[packet->script].name,
+            redis->n_writes);
+    }
+}
+
+/* ---- its process ---- */
+
+static void begin_process(struct server *server)
+{
+    server->run++;
+    snprintf(server->redis.run_id, sizeof server->redis.run_id, "%040ju", (uintmax_t)server->run);
+    snprintf(server->redis.replid, sizeof server->redis.replid, "%040ju", (uintmax_t)server->run);
+}
+
+void server_breaks_connections(struct fleet *fleet, const char *why)
+{
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        if (fleet->hosts[i].is_connected) {
+            net_break(fleet, &fleet->hosts[i], why);
+            host_turn(fleet, &fleet->hosts[i]);
+        }
+    }
+}
+
+void server_dies(struct fleet *fleet)
+{
+    trace(fleet, "the server dies");
+    fleet->server.returns_at = fleet->now + chance(fleet, 10 * MILLISECOND, 30 * SECOND);
+    net_forget_commands(fleet);
+    server_breaks_connections(fleet, "the server is gone");
+}
+
+static void replace_data(struct fleet *fleet, struct redis_data *data)
+{
+    redis_data_free(fleet->server.redis.data);
+    fleet->server.redis.data = data;
+    fleet->server.data_lost_at = fleet->now;
+}
+
+static void return_to_a_copy(struct fleet *fleet)
+{
+    size_t n = fleet->server.n_copies < N_COPIES ? fleet->server.n_copies : N_COPIES;
+    uint32_t which = n > 0 ? random_below(&fleet->random, (uint32_t)n) : 0;
+    if (n > 0) {
+        replace_data(fleet, redis_data_copy(fleet->server.copies[which]));
+    }
+}
+
+/* Empty, with the data of a while ago, or as it was. */
+void server_returns(struct fleet *fleet)
+{
+    uint32_t kind = random_below(&fleet->random, 3);
+    trace(fleet, "the server returns, %s",
+        kind == 0       ? "empty"
+            : kind == 1 ? "with an old copy"
+                        : "with its data");
+    fleet->server.returns_at = 0;
+    begin_process(&fleet->server);
+    if (kind == 0) {
+        replace_data(fleet, redis_data_new());
+    } else if (kind == 1) {
+        return_to_a_copy(fleet);
+    }
+}
+
+void server_is_emptied(struct fleet *fleet)
+{
+    trace(fleet, "FLUSHALL");
+    replace_data(fleet, redis_data_new());
+}
+
+void server_sets_clock(struct fleet *fleet, nanoseconds step)
+{
+    trace(fleet, "the server's clock is set by %jd s", (intmax_t)(step / SECOND));
+    fleet->server.clock_offset += step;
+    fleet->server.clock_set_at = fleet->now;
+}
+
+/* ---- time ---- */
+
+static void copy_data(struct server *server)
+{
+    struct redis_data **place = &server->copies[server->n_copies++ % N_COPIES];
+    redis_data_free(*place);
+    *place = redis_data_copy(server->redis.data);
+}
+
+void server_tick(struct fleet *fleet)
+{
+    struct server *server = &fleet->server;
+    if (!server_is_there(fleet) && fleet->now >= server->returns_at) {
+        server_returns(fleet);
+    }
+    if (server->redis.is_full && fleet->now >= server->has_memory_at) {
+        server->redis.is_full = false;
+    }
+    if (fleet->now >= server->next_copy) {
+        copy_data(server);
+        server->next_copy = fleet->now + COPY_PERIOD;
+    }
+}
+
+nanoseconds server_next(const struct fleet *fleet)
+{
+    const struct server *server = &fleet->server;
+    nanoseconds next = server->next_copy;
+    if (!server_is_there(fleet) && server->returns_at < next) {
+        next = server->returns_at;
+    }
+    if (server->redis.is_full && server->has_memory_at < next) {
+        next = server->has_memory_at;
+    }
+    return next;
+}
+
+/* ---- life ---- */
+
+void server_init(struct fleet *fleet)
+{
+    struct server *server = &fleet->server;
+    redis_init(&server->redis, random_next(&fleet->random));
+    server->redis.publish = net_publish;
+    server->redis.context = fleet;
+    keys_init(&server->keys, "berth", "");
+    begin_process(server);
+    server->breaks_off_permille = PICK(&fleet->random, 0, 0, 2, 10);
+}
+
+void server_deinit(struct fleet *fleet)
+{
+    for (size_t i = 0; i < N_COPIES; i++) {
+        redis_data_free(fleet->server.copies[i]);
+    }
+    redis_deinit(&fleet->server.redis);
+}
+
+/* ---- in the end ---- */
+
+/* What stays: the database's record, sessions, definitions; when items of a pool were last used. */
+static bool may_stay(const struct fleet *fleet, struct bytes key, const struct value *value)
+{
+    static const char *const stay[] = {"{berth}:db", "{berth}:sessions", "{berth}:session",
+        "{berth}:definitions", "{berth}:changes"};
+    for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++) {
+        if (bytes_are(key, bytes_of(stay[i]))) {
+            return true;
+        }
+    }
+    if (bytes_are(key, bytes_of("{berth}:identities"))) {
+        return fleet->server.n_broken_off > 0; /* nobody's: whoever asks for it gets it */
+    }
+    return bytes_are(key, bytes_of("{berth}:freed")) &&
+        memcmp(value->by_name[0]->name.at, "pool ", 5) == 0;
+}
+
+static void complain_of_sessions(
+    const struct fleet *fleet, const struct value *sessions, struct text *why)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        const struct host *host = &fleet->hosts[i];
+        if (host->is_there && !(sessions && value_find(sessions, bytes_of(host->name)))) {
+            text_add_format(why, "the session of %s is not there in the end", host->name);
+            return;
+        }
+        n += host->is_there;
+    }
+    if (sessions && sessions->n != n) {
+        text_add_format(why, "%zu sessions of %zu hosts in the end", sessions->n, n);
+    }
+}
+
+bool server_is_done(const struct fleet *fleet, struct text *why)
+{
+    const struct redis_data *data = fleet->server.redis.data;
+    for (size_t i = 0; i < data->n; i++) {
+        const struct value *value = data->values[i];
+        if (!may_stay(fleet, value->key, value)) {
+            const struct bytes *name = &value->by_name[0]->name;
+            text_add_format(why, "%.*s has %zu members in the end: %.*s", (int)value->key.n,
+                value->key.at, value->n, (int)name->n, name->at);
+            return false;
+        }
+    }
+    complain_of_sessions(fleet, redis_data_find(data, bytes_of("{berth}:sessions")), why);
+    return why->length == 0;
+}

@@ -1,0 +1,337 @@
+/* redis.c - Lua as Redis has it: what scripts see, what becomes of their answers. */
+#include "redis_internal.h"
+
+#include <lauxlib.h>
+#include <lua-cjson.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct redis_lua {
+    lua_State *state;
+    int scripts[N_SCRIPTS]; /* compiled: references in Lua's registry */
+    struct bytes argv[MAX_WORDS]; /* of the command at work */
+    bool may_fail; /* its errors are an answer */
+};
+
+static const char out_of_memory[] =
+    "OOM command not allowed when used memory > 'maxmemory'. script: on @user_script: 1.";
+static const char broken_off[] = "ERR broken off";
+
+__attribute__((noreturn)) static void give_up(const char *what, const char *text)
+{
+    fprintf(stderr, "redis: %s: %s\n", what, text);
+    abort();
+}
+
+/* ---- redis.call ---- */
+
+/* The words that Lua passes, numbers as Redis writes them. */
+static size_t take_words(lua_State *lua, struct bytes argv[])
+{
+    char number[32];
+    int n = lua_gettop(lua);
+    if (n == 0 || n > MAX_WORDS) {
+        luaL_error(lua, "Please specify at least one argument for this redis.call()");
+    }
+    for (int i = 1; i <= n; i++) {
+        if (lua_type(lua, i) == LUA_TNUMBER) {
+            snprintf(number, sizeof number, "%.17g", lua_tonumber(lua, i));
+            lua_pushstring(lua, number);
+            lua_replace(lua, i);
+        } else if (lua_type(lua, i) != LUA_TSTRING) {
+            luaL_error(lua, "Lua redis lib command arguments must be strings or integers");
+        }
+        argv[i - 1].at = lua_tolstring(lua, i, &argv[i - 1].n);
+    }
+    return (size_t)n;
+}
+
+/* The commands by their words, as scripts write them, are in the upvalue. */
+static const struct command *find_command(lua_State *lua)
+{
+    lua_pushvalue(lua, 1);
+    lua_rawget(lua, lua_upvalueindex(2));
+    const struct command *command = lua_touserdata(lua, -1);
+    lua_pop(lua, 1);
+    return command;
+}
+
+static bool may_write(struct redis *redis, const struct command *command, const char **errorp)
+{
+    if (redis->is_full && redis->n_writes == 0 && command->needs_memory) {
+        *errorp = out_of_memory;
+    } else if (redis->n_writes >= redis->breaks_off_after) {
+        *errorp = broken_off;
+    } else {
+        return true;
+    }
+    redis->was_broken_off = true;
+    return false;
+}
+
+static int call(lua_State *lua)
+{
+    struct redis *redis = lua_touserdata(lua, lua_upvalueindex(1));
+    struct bytes *argv = redis->lua->argv;
+    size_t argc = take_words(lua, argv);
+    const struct command *command = find_command(lua);
+    const char *error = NULL;
+    if (!command) {
+        give_up("unknown command", argv[0].at);
+    } else if (argc < (size_t)command->least || argc > (size_t)command->most) {
+        return luaL_error(lua, "ERR Wrong number of args calling Redis command from script");
+    }
+    if (!command->writes || may_write(redis, command, &error)) {
+        error = command->run(redis, lua, argc, argv);
+    }
+    if (error) {
+        lua_pushstring(lua, error);
+        return lua_error(lua);
+    }
+    redis->n_writes += command->writes;
+    return 1;
+}
+
+/* ---- what scripts see ---- */
+
+static int no_such_global(lua_State *lua)
+{
+    return luaL_error(
+        lua, "Script attempted to access nonexistent global variable '%s'", lua_tostring(lua, 2));
+}
+
+static int no_new_global(lua_State *lua)
+{
+    return luaL_error(lua, "Attempt to modify a readonly table: '%s'", lua_tostring(lua, 2));
+}
+
+static void set_function(lua_State *lua, const char *name, lua_CFunction function)
+{
+    lua_pushcfunction(lua, function);
+    lua_setfield(lua, -2, name);
+}
+
+/* "hget" and "HGET", as keys of the table on top. */
+static void add_command(lua_State *lua, const struct command *command)
+{
+    char upper[24] = {0};
+    for (size_t i = 0; command->word[i] != '\0'; i++) {
+        upper[i] = (char)(command->word[i] - 'a' + 'A');
+    }
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)command);
+    lua_setfield(lua, -2, command->word);
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)command);
+    lua_setfield(lua, -2, upper);
+}
+
+static int error_reply(lua_State *lua)
+{
+    luaL_checkstring(lua, 1);
+    lua_newtable(lua);
+    lua_pushvalue(lua, 1);
+    lua_setfield(lua, -2, "err");
+    return 1;
+}
+
+static void open_redis(struct redis *redis, lua_State *lua)
+{
+    lua_newtable(lua);
+    lua_pushlightuserdata(lua, redis);
+    lua_newtable(lua);
+    for (const struct command *command = redis_commands; command->word; command++) {
+        add_command(lua, command);
+    }
+    lua_pushcclosure(lua, call, 2);
+    lua_setfield(lua, -2, "call");
+    set_function(lua, "error_reply", error_reply);
+    lua_setglobal(lua, "redis");
+}
+
+/* Scripts make no globals, and read none that are not there. */
+static void protect_globals(lua_State *lua)
+{
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    lua_newtable(lua);
+    set_function(lua, "__index", no_such_global);
+    set_function(lua, "__newindex", no_new_global);
+    lua_setmetatable(lua, -2);
+    lua_pop(lua, 1);
+}
+
+static void open_library(lua_State *lua, lua_CFunction open)
+{
+    lua_pushcfunction(lua, open);
+    lua_call(lua, 0, 0);
+}
+
+static void open_libraries(struct redis *redis, lua_State *lua)
+{
+    open_library(lua, luaopen_base);
+    open_library(lua, luaopen_table);
+    open_library(lua, luaopen_string);
+    open_library(lua, luaopen_math);
+    lua_pushcfunction(lua, luaopen_cjson);
+    lua_call(lua, 0, 1);
+    lua_setglobal(lua, "cjson");
+    lua_newtable(lua);
+    set_function(lua, "pack", redis_pack);
+    set_function(lua, "unpack", redis_unpack);
+    lua_setglobal(lua, "cmsgpack");
+    open_redis(redis, lua);
+}
+
+static void set_list(
+    lua_State *lua, const char *name, size_t n, const char *const list[], const size_t lengths[])
+{
+    lua_pushstring(lua, name);
+    lua_createtable(lua, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        lua_pushlstring(lua, list[i], lengths[i]);
+        lua_rawseti(lua, -2, (int)i + 1);
+    }
+    lua_rawset(lua, LUA_GLOBALSINDEX);
+}
+
+/* ---- answers, as RESP ---- */
+
+static void add_answer(lua_State *lua, struct text *reply);
+
+/* Until the first nil. */
+static void add_array(lua_State *lua, struct text *reply)
+{
+    int n = 0;
+    for (bool is_nil = false; !is_nil; n += !is_nil) {
+        lua_rawgeti(lua, -1, n + 1);
+        is_nil = lua_isnil(lua, -1);
+        lua_pop(lua, 1);
+    }
+    text_add_format(reply, "*%d\r\n", n);
+    for (int i = 1; i <= n; i++) {
+        lua_rawgeti(lua, -1, i);
+        add_answer(lua, reply);
+        lua_pop(lua, 1);
+    }
+}
+
+/* Of redis.error_reply(). */
+static bool add_error(lua_State *lua, struct text *reply)
+{
+    lua_getfield(lua, -1, "err");
+    const char *error = lua_tostring(lua, -1);
+    if (error) {
+        text_add_format(reply, "-%s\r\n", error);
+    }
+    lua_pop(lua, 1);
+    return error != NULL;
+}
+
+static void add_answer(lua_State *lua, struct text *reply)
+{
+    size_t n;
+    const char *text;
+    luaL_checkstack(lua, 4, "in an answer");
+    switch (lua_type(lua, -1)) {
+    case LUA_TSTRING:
+        text = lua_tolstring(lua, -1, &n);
+        text_add_format(reply, "$%zu\r\n", n);
+        text_add_bytes(reply, text, n);
+        text_add(reply, "\r\n");
+        break;
+    case LUA_TNUMBER:
+        text_add_format(reply, ":%lld\r\n", (long long)lua_tonumber(lua, -1));
+        break;
+    case LUA_TBOOLEAN:
+        text_add(reply, lua_toboolean(lua, -1) ? ":1\r\n" : "$-1\r\n");
+        break;
+    case LUA_TTABLE:
+        if (!add_error(lua, reply)) {
+            add_array(lua, reply);
+        }
+        break;
+    default:
+        text_add(reply, "$-1\r\n");
+    }
+}
+
+/* ---- a call ---- */
+
+static int compile(lua_State *lua, const char *name, const char *text, size_t length)
+{
+    if (luaL_loadbuffer(lua, text, length, name) != 0) {
+        give_up(name, lua_tostring(lua, -1));
+    }
+    return luaL_ref(lua, LUA_REGISTRYINDEX);
+}
+
+static void run(struct redis *redis, const char *name, struct text *reply)
+{
+    lua_State *lua = redis->lua->state;
+    redis->n_writes = 0;
+    redis->was_broken_off = false;
+    if (lua_pcall(lua, 0, 1, 0) == 0) {
+        add_answer(lua, reply);
+    } else if (redis->was_broken_off || redis->lua->may_fail) {
+        text_add_format(reply, "-%s\r\n", lua_tostring(lua, -1));
+    } else {
+        give_up(name, lua_tostring(lua, -1));
+    }
+    lua_settop(lua, 0);
+}
+
+void redis_run(struct redis *redis, enum script script, const struct keys *keys, size_t argc,
+    const char *const argv[], const size_t lengths[], struct text *reply)
+{
+    lua_State *lua = redis->lua->state;
+    const char *names[N_SCRIPT_KEYS];
+    size_t name_lengths[N_SCRIPT_KEYS];
+    for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
+        names[i] = keys->keys[i];
+        name_lengths[i] = strlen(names[i]);
+    }
+    set_list(lua, "KEYS", N_SCRIPT_KEYS, names, name_lengths);
+    set_list(lua, "ARGV", argc, argv, lengths);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, redis->lua->scripts[script]);
+    run(redis, script_table[script].name, reply);
+}
+
+void redis_eval(
+    struct redis *redis, const char *name, const char *text, size_t length, struct text *reply)
+{
+    lua_State *lua = redis->lua->state;
+    if (luaL_loadbuffer(lua, text, length, name) != 0) {
+        give_up(name, lua_tostring(lua, -1));
+    }
+    redis->lua->may_fail = true;
+    run(redis, name, reply);
+    redis->lua->may_fail = false;
+}
+
+/* ---- life ---- */
+
+void redis_init(struct redis *redis, uint64_t seed)
+{
+    *redis = (struct redis){.data = redis_data_new(),
+        .lua = calloc(1, sizeof *redis->lua),
+        .random = {.state = seed},
+        .breaks_off_after = NEVER_BREAKS_OFF};
+    lua_State *lua = luaL_newstate();
+    if (!redis->lua || !lua) {
+        abort();
+    }
+    redis->lua->state = lua;
+    open_libraries(redis, lua);
+    protect_globals(lua);
+    for (size_t i = 0; i < N_SCRIPTS; i++) {
+        const struct script_source *source = &script_table[i];
+        redis->lua->scripts[i] = compile(lua, source->name, source->text, source->length);
+    }
+}
+
+void redis_deinit(struct redis *redis)
+{
+    lua_close(redis->lua->state);
+    free(redis->lua);
+    redis->data = redis_data_free(redis->data);
+}

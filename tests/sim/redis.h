@@ -1,0 +1,44 @@
+/* redis.h - a Redis in this process, as far as the scripts know one: Debian's Lua 5.1, cjson, their
+ * commands. It runs them as they are, by a clock that is told to it. A command that it does not
+ * have, and an error in a script that nobody asked for, end the program. */
+#ifndef BERTH_TESTS_SIM_REDIS_H
+#define BERTH_TESTS_SIM_REDIS_H
+
+#include "random.h"
+#include "redis_data.h"
+#include "store/keys.h"
+#include "store/scripts.h"
+#include "wire/textbuf.h"
+
+#include <stdint.h>
+
+struct redis_lua;
+
+enum { REDIS_ID_BYTES = 40, NEVER_BREAKS_OFF = INT32_MAX };
+
+struct redis {
+    struct redis_data *data; /* may be replaced by another one between calls */
+    struct redis_lua *lua;
+    struct random random;
+    int64_t now; /* us, of its wall clock */
+    char run_id[REDIS_ID_BYTES + 1], replid[REDIS_ID_BYTES + 1];
+    bool is_full; /* maxmemory: what needs memory is refused until something is written */
+    int breaks_off_after; /* so many writes a call ends, in an error */
+    void (*publish)(void *context, struct bytes channel, struct bytes message);
+    void *context;
+
+    /* of the last call */
+    int n_writes;
+    bool was_broken_off;
+};
+
+void redis_init(struct redis *redis, uint64_t seed);
+void redis_deinit(struct redis *redis);
+/* EVALSHA: what it answers, in RESP. */
+void redis_run(struct redis *redis, enum script script, const struct keys *keys, size_t argc,
+    const char *const argv[], const size_t lengths[], struct text *reply);
+/* EVAL of a text without keys or arguments; an error is an answer. */
+void redis_eval(
+    struct redis *redis, const char *name, const char *text, size_t length, struct text *reply);
+
+#endif
