@@ -720,7 +720,6 @@ def test_old_data_do_not_let_a_waiter_go(world, directory):
     ok(a.release("1"))
     later = granted(b.acquire("2", "a"))
     world.server.restart(directory / "old.rdb")
-    world.database.connect()
     listed = a.hello(None, [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=ticket)])
     assert listed == {"1": ("waiting", ticket, [])}
     assert b.hello(None, [list_row("2", "held", later.claims, ticket=later.ticket)])["2"][0] == "held"
