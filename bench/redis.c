@@ -115,7 +115,7 @@ struct words {
     char keys[N_SCRIPT_KEYS][SCRIPT_KEY_BYTES];
 };
 
-/* "EVALSHA sha 16 KEYS LAYOUT RUN_ID SESSION INCARNATION" and the words that follow, up to a NULL.
+/* "EVALSHA sha N KEYS LAYOUT RUN_ID SESSION INCARNATION" and the words that follow, up to a NULL.
  */
 static void words_init(struct words *words, const struct redis *redis, enum script script, ...)
 {
@@ -123,7 +123,7 @@ static void words_init(struct words *words, const struct redis *redis, enum scri
     size_t n = 0;
     words->words[n++] = "EVALSHA";
     words->words[n++] = redis->shas[script];
-    words->words[n++] = "16";
+    words->words[n++] = SCRIPT_KEYS_WORD;
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
         snprintf(words->keys[i], SCRIPT_KEY_BYTES, "{%s}:%s", redis->prefix, script_key_words[i]);
         words->words[n++] = words->keys[i];

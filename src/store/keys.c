@@ -19,6 +19,8 @@ const char *const script_key_words[N_SCRIPT_KEYS] = {
     "events",
     "dirty",
     "freed",
+    "news",
+    "undone",
 };
 
 static bool name(char out[SCRIPT_KEY_BYTES], const char *prefix, const char *word, const char *rest)

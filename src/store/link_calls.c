@@ -41,8 +41,7 @@ void link_call(struct link *link, enum script script, size_t argc, const char *c
     link_make_room(link, N_OWN + N_SCRIPT_KEYS + argc);
     link_put(link, 0, "EVALSHA", 7);
     link_put(link, 1, link->shas[script], SHA_BYTES);
-    link_put(link, 2, "16", 2);
-    _Static_assert(N_SCRIPT_KEYS == 16, "as it is said");
+    link_put(link, 2, SCRIPT_KEYS_WORD, sizeof SCRIPT_KEYS_WORD - 1);
     for (size_t i = 0; i < N_SCRIPT_KEYS; i++) {
         link_put(link, N_OWN + i, link->keys.keys[i], strlen(link->keys.keys[i]));
     }

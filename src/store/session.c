@@ -18,6 +18,7 @@ static void init_lists(struct session *session)
     TAILQ_INIT(&session->definitions);
     TAILQ_INIT(&session->untold);
     TAILQ_INIT(&session->changes);
+    TAILQ_INIT(&session->untold_changes);
     TAILQ_INIT(&session->requests);
     TAILQ_INIT(&session->asked);
     TAILQ_INIT(&session->results);
@@ -35,7 +36,7 @@ struct session *session_new(const struct session_options *options)
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     session->ttl = options->settings->ttl;
-    session->grace_until = session->due_at = session->give_up_at = NEVER;
+    session->grace_until = session->due_at = session->give_up_at = session->follow_at = NEVER;
     init_lists(session);
     return session;
 }
@@ -166,7 +167,8 @@ bool session_is_away(const struct session *session)
 static void forget_calls(struct session *session)
 {
     flights_forget(session);
-    session->is_renewing = session->is_saying_hello = session->is_defining = false;
+    session->is_renewing = session->is_saying_hello = false;
+    session->is_defining = session->is_following = false;
 }
 
 void session_connected(struct session *session, nanoseconds now)
@@ -240,7 +242,8 @@ bool session_next_call(struct session *session, nanoseconds now, struct session_
     }
     return session->state == SESSION_UP &&
         (renewal_next_call(session, now, out) || definitions_next_call(session, now, out) ||
-            requests_next_call(session, now, out) || leases_next_call(session, now, out));
+            news_next_call(session, now, out) || requests_next_call(session, now, out) ||
+            leases_next_call(session, now, out));
 }
 
 void session_tick(struct session *session, nanoseconds now, struct effects *effects)
@@ -272,6 +275,9 @@ nanoseconds session_next_deadline(const struct session *session)
     }
     if (is_useless(session)) {
         deadline = earlier(deadline, session->hello_not_before);
+    }
+    if (session->state == SESSION_UP) {
+        deadline = earlier(deadline, news_deadline(session));
     }
     deadline = earlier(deadline, renewal_deadline(session));
     deadline = earlier(deadline, requests_deadline(session));

@@ -303,20 +303,12 @@ uint64_t claims_highest_token(const char *text)
 
 /* ---- events ---- */
 
-/* What follows the word: "ID TICKET CLAIMS", "ID" or "NAME NUMBER JSON". */
-enum event_form { FORM_GRANT, FORM_ID, FORM_NAME };
-
-static const struct {
-    const char *word;
-    enum event_form form;
-} event_rows[N_FLEET_EVENTS] = {
-    [FLEET_GRANTED] = {"granted", FORM_GRANT},
-    [FLEET_LOST] = {"lost", FORM_ID},
-    [FLEET_REVOKE] = {"revoke", FORM_ID},
-    [FLEET_DROP] = {"drop", FORM_ID},
-    [FLEET_RELEASE] = {"release", FORM_ID},
-    [FLEET_CHANGED] = {"changed", FORM_NAME},
-    [FLEET_DEFINED] = {"defined", FORM_NAME},
+static const char *const fleet_event_words[N_FLEET_EVENTS] = {
+    [FLEET_GRANTED] = "granted",
+    [FLEET_LOST] = "lost",
+    [FLEET_REVOKE] = "revoke",
+    [FLEET_DROP] = "drop",
+    [FLEET_RELEASE] = "release",
 };
 
 /* The next word of *textp into `word`, which has room for `size` bytes. */
@@ -332,25 +324,21 @@ static bool take_word(const char **textp, char *word, size_t size)
     return true;
 }
 
-static bool read_event_arguments(const char *text, struct fleet_event *event, enum event_form form)
+/* "ID"; of a grant "ID TICKET CLAIMS" */
+static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];
-    if (form == FORM_NAME) {
-        if (!take_word(&text, event->name, sizeof event->name) ||
-            !(name_is_valid(event->name) || template_name_is_valid(event->name))) {
-            return false;
-        }
-    } else if (!take_word(&text, word, sizeof word) || !lease_id_parse(word, &event->id)) {
+    if (!take_word(&text, word, sizeof word) || !lease_id_parse(word, &event->id)) {
         return false;
     }
-    if (form == FORM_ID) {
+    if (event->kind != FLEET_GRANTED) {
         return *text == '\0';
     }
     event->text = text;
     if (!take_word(&event->text, word, sizeof word)) {
         return false;
     }
-    return number_parse(word, MAX_DATABASE_NUMBER, &event->number) && *event->text != '\0';
+    return number_parse(word, MAX_DATABASE_NUMBER, &event->ticket) && *event->text != '\0';
 }
 
 const char *fleet_event_read(const char *text, struct fleet_event *event)
@@ -361,11 +349,9 @@ const char *fleet_event_read(const char *text, struct fleet_event *event)
         return "an event without a word";
     }
     for (size_t i = 0; i < N_FLEET_EVENTS; i++) {
-        if (strcmp(event_rows[i].word, word) == 0) {
+        if (strcmp(fleet_event_words[i], word) == 0) {
             event->kind = (enum event_kind)i;
-            return read_event_arguments(text, event, event_rows[i].form)
-                ? NULL
-                : "an event with wrong arguments";
+            return read_event_arguments(text, event) ? NULL : "an event with wrong arguments";
         }
     }
     return NULL;

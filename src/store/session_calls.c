@@ -19,8 +19,9 @@ struct kind_row {
 
 static const struct kind_row kind_table[N_CALL_KINDS] = {
     [CALL_BEGIN] = {SCRIPT_HELLO, begin_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_DEFINE] = {SCRIPT_HELLO, define_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_NEWS] = {SCRIPT_HELLO, news_are_answered, hello_has_failed, hello_is_undone},
     [CALL_CHANGE] = {SCRIPT_HELLO, change_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_DEFINE] = {SCRIPT_HELLO, define_is_answered, hello_has_failed, hello_is_undone},
     [CALL_LIST] = {SCRIPT_HELLO, list_is_answered, hello_has_failed, hello_is_undone},
     [CALL_END] = {SCRIPT_HELLO, end_is_answered, hello_has_failed, hello_is_undone},
     [CALL_RENEW] = {SCRIPT_RENEW, renewal_is_answered, renewal_has_failed, renewal_is_undone},

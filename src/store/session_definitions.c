@@ -213,23 +213,10 @@ const char *define_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-static bool is_of_a_pool(const char *json)
-{
-    return strstr(json, "\"kind\":\"pool\"") != NULL;
-}
-
-void definition_stored(
-    struct session *session, const char *name, uint64_t generation, const char *json)
+void definition_is_stored(struct session *session, const char *name)
 {
     struct known_definition *known = definition_find(session, name);
-    if (!known || known->is_untold) {
-        return; /* not ours, or the database is told of ours yet */
+    if (known) {
+        set_untold(session, known, true);
     }
-    const char *word = strcmp(known->json, json) == 0 ? "same"
-        : is_of_a_pool(known->json) != is_of_a_pool(json)
-        ? "differs" /* its units have other names */
-        : generation > known->generation                 ? "newer"
-        : definition_differs_in_limit(known->json, json) ? "limit"
-                                                         : "differs";
-    take_verdict(session, name, word, json);
 }

@@ -7,6 +7,8 @@
 
 enum { MANY_EVENTS = 1000 }; /* taken, and not acknowledged: the database keeps them all */
 
+enum { MORE_EVENTS = 1, MORE_NEWS = 2 }; /* than an answer has */
+
 /* ---- when ---- */
 
 static bool may_renew(const struct session *session)
@@ -41,6 +43,7 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add_number(arguments, session->last_event);
+    arguments_add_number(arguments, session->followed);
     session->is_renewing = true;
     session->wants_renewal = false;
     session->due_at = NEVER;
@@ -57,7 +60,7 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
     if (event->kind == FLEET_GRANTED && entry) {
-        entry_granted(session, entry, event->number, event->text, now, effects);
+        entry_granted(session, entry, event->ticket, event->text, now, effects);
     } else if (event->kind == FLEET_GRANTED) {
         entry_disown(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
@@ -80,10 +83,6 @@ static void take_event(struct session *session, uint64_t number, const char *tex
     bool is_older_than_listing = number <= session->newest_at_begin;
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);
-    } else if (event.kind == FLEET_CHANGED) {
-        change_keep(session, event.name, event.number, event.text);
-    } else if (event.kind == FLEET_DEFINED) {
-        definition_stored(session, event.name, event.number, event.text);
     } else if (event.kind == FLEET_UNKNOWN ||
         (is_older_than_listing && (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST))) {
         return;
@@ -112,6 +111,8 @@ void session_message(struct session *session, const char *text, size_t length, n
     memcpy(copy, length > 0 ? text : "", length);
     if (strcmp(copy, "hello") == 0) {
         session->wants_renewal = true;
+    } else if (news_message(session, copy, now)) {
+        ; /* fetched in its time */
     } else if (message_read(copy, &number, &event) != NULL) {
         session_say(session, "a message that is none: %.200s", copy);
     } else if (session->state == SESSION_UP && number == session->last_event + 1) {
@@ -162,7 +163,8 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     uint64_t more;
     const char *wrong = NULL;
     session->is_renewing = false;
-    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, 1, &more) || answer->n % 2 != 1) {
+    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MORE_EVENTS | MORE_NEWS, &more) ||
+        answer->n % 2 != 1) {
         return "a wrong answer";
     }
     session->renewed_at = call->sent_at;
@@ -175,7 +177,10 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     }
     session_set_good(session, now, effects);
     wrong = take_events(session, answer, now, effects);
-    if (more) {
+    if (more & MORE_NEWS) {
+        news_are_newer(session, now);
+    }
+    if (more & MORE_EVENTS) {
         session->wants_renewal = true;
     } else if (!wrong) {
         take_end_of_events(session);

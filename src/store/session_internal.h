@@ -68,8 +68,9 @@ TAILQ_HEAD(entry_list, entry);
 
 enum call_kind {
     CALL_BEGIN,
-    CALL_DEFINE,
+    CALL_NEWS,
     CALL_CHANGE,
+    CALL_DEFINE,
     CALL_LIST,
     CALL_END,
     CALL_RENEW,
@@ -113,8 +114,10 @@ TAILQ_HEAD(known_definition_list, known_definition);
 struct known_change {
     struct table_node by_name;
     TAILQ_ENTRY(known_change) link; /* in session.changes, oldest first */
+    TAILQ_ENTRY(known_change) tell_link; /* in session.untold_changes */
     char *name, *json;
     uint64_t version;
+    bool is_untold; /* the database may not know it */
 };
 
 TAILQ_HEAD(known_change_list, known_change);
@@ -135,7 +138,7 @@ struct inquiry {
 
 /* ---- all of it ---- */
 
-enum listing_step { STEP_BEGIN, STEP_DEFINE, STEP_CHANGE, STEP_LIST, STEP_END };
+enum listing_step { STEP_BEGIN, STEP_NEWS, STEP_LIST, STEP_END };
 
 struct session {
     struct core *core;
@@ -192,7 +195,6 @@ struct session {
     /* hello */
     enum listing_step step;
     char *cursor; /* of `end`; owned */
-    struct known_change *next_change; /* to be listed */
     nanoseconds hello_not_before;
     uint32_t n_hellos; /* begun since one was ended */
     bool is_saying_hello; /* a call of it is in flight */
@@ -214,9 +216,16 @@ struct session {
     struct table definitions_by_name;
     bool is_defining; /* a `define` outside of a hello is in flight */
 
-    struct known_change_list changes;
+    struct known_change_list changes, untold_changes;
     struct table changes_by_name;
+    uint64_t floor; /* what is not newer, and not among them, was taken back */
     bool changes_changed;
+
+    uint64_t followed; /* number of the newest of the news that were fetched since the hello */
+    uint64_t floor_there; /* of the database, as it last said */
+    nanoseconds follow_at; /* NEVER: nothing is known to be newer */
+    bool is_following; /* a call of it is in flight */
+    bool is_following_all; /* from the first on, not only what was added */
 
     struct inquiry_list requests; /* not sent yet */
     struct inquiry_list asked; /* in flight */
@@ -275,7 +284,7 @@ typedef void call_is_undone(struct session *session, struct flight *call);
 void listing_begin(struct session *session);
 bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out);
 nanoseconds listing_deadline(const struct session *session);
-call_is_answered begin_is_answered, change_is_answered, list_is_answered, end_is_answered;
+call_is_answered begin_is_answered, list_is_answered, end_is_answered;
 call_has_failed hello_has_failed;
 call_is_undone hello_is_undone;
 
@@ -285,9 +294,8 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
 /* All of them are to be told (again). */
 void definitions_untell(struct session *session);
 void definitions_deinit(struct session *session);
-/* Somebody has stored another one. */
-void definition_stored(
-    struct session *session, const char *name, uint64_t generation, const char *json);
+/* Somebody has stored one of that name: ours is told again, and compared. */
+void definition_is_stored(struct session *session, const char *name);
 call_is_answered define_is_answered;
 
 /* ---- session_entries.c ---- */
@@ -364,10 +372,28 @@ call_is_answered admin_is_answered, snapshot_is_answered;
 call_has_failed request_has_failed;
 call_is_undone request_is_undone;
 
-/* ---- session_record.c ---- */
+/* ---- session_news.c: what is stored for all ---- */
 
-/* If it is the newest of that name. */
-void change_keep(struct session *session, const char *name, uint64_t version, const char *json);
+/* All of it is to be fetched, and what is kept is to be told. */
+void news_begin(struct session *session);
+/* A renewal has said that there are newer ones. */
+void news_are_newer(struct session *session, nanoseconds now);
+/* False: it is no message about news. */
+bool news_message(struct session *session, const char *text, nanoseconds now);
+bool news_next_call(struct session *session, nanoseconds now, struct session_call *out);
+nanoseconds news_deadline(const struct session *session);
+call_is_answered news_are_answered, change_is_answered;
+
+/* ---- session_changes.c ---- */
+
 void changes_deinit(struct session *session);
+/* The database may have none of them. */
+void changes_untell(struct session *session);
+/* The database has it so. */
+void change_hear(struct session *session, const char *name, uint64_t version, const char *json);
+/* All that the database has was heard. */
+void changes_are_heard(struct session *session);
+/* NAME VERSION JSON of each, a chunk of them. */
+void changes_tell_some(struct session *session, struct arguments *arguments);
 
 #endif

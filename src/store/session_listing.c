@@ -55,7 +55,7 @@ static struct flight *begin(struct session *session)
     arguments_add_number(arguments, (uint64_t)(session->ttl / NANOSECONDS_PER_MILLISECOND));
     entries_unlist(session);
     definitions_untell(session);
-    session->next_change = TAILQ_FIRST(&session->changes);
+    news_begin(session);
     free(session->cursor);
     session->cursor = memory_string("");
     return flight_new(CALL_BEGIN, 0);
@@ -72,19 +72,6 @@ static struct flight *list_some(struct session *session)
         entry_move(session, entry, ENTRY_LISTING);
     }
     return call;
-}
-
-static struct flight *change_some(struct session *session)
-{
-    struct arguments *arguments = hello_arguments(session, "change");
-    struct known_change *change = session->next_change;
-    for (int i = 0; i < CHUNK && change; i++, change = TAILQ_NEXT(change, link)) {
-        arguments_add(arguments, change->name);
-        arguments_add_number(arguments, change->version);
-        arguments_add(arguments, change->json);
-    }
-    session->next_change = change;
-    return flight_new(CALL_CHANGE, 0);
 }
 
 static struct flight *end(struct session *session)
@@ -121,13 +108,10 @@ bool listing_next_call(struct session *session, nanoseconds now, struct session_
     if (session->step == STEP_BEGIN) {
         return begin_next_call(session, now, out);
     }
-    if (session->step == STEP_DEFINE && definitions_next_call(session, now, out)) {
+    if ((session->step == STEP_NEWS && news_next_call(session, now, out)) ||
+        definitions_next_call(session, now, out)) {
         session->is_saying_hello = true;
         return true;
-    }
-    session->step = session->step == STEP_DEFINE ? STEP_CHANGE : session->step;
-    if (session->step == STEP_CHANGE && session->next_change) {
-        return say(session, change_some(session), now, out);
     }
     if (!TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED])) {
         session->step = STEP_LIST;
@@ -144,7 +128,7 @@ bool listing_next_call(struct session *session, nanoseconds now, struct session_
 
 void hello_is_undone(struct session *session, struct flight *call)
 {
-    session->is_saying_hello = session->is_defining = false;
+    session->is_saying_hello = session->is_defining = session->is_following = false;
     for (size_t i = 0; i < call->n; i++) {
         entry_move(session, call->entries[i], ENTRY_UNLISTED);
     }
@@ -202,28 +186,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     if (is_new || session->last_event > newest) {
         session->last_event = newest;
     }
-    session->step = STEP_DEFINE;
-    return NULL;
-}
-
-const char *change_is_answered(struct session *session, struct flight *call,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
-{
-    (void)call, (void)now, (void)effects;
-    session->is_saying_hello = false;
-    if (answer->kind != ANSWER_OK || answer->n % 3 != 0) {
-        return "a wrong answer to change";
-    }
-    for (size_t i = 0; i < answer->n; i += 3) {
-        const char *name, *json;
-        uint64_t version;
-        if (!answer_text(answer, i, &name) ||
-            !answer_number(answer, i + 1, MAX_DATABASE_NUMBER, &version) ||
-            !answer_text(answer, i + 2, &json)) {
-            return "a wrong answer to change";
-        }
-        change_keep(session, name, version, json);
-    }
+    session->step = STEP_NEWS;
     return NULL;
 }
 

@@ -1,5 +1,5 @@
-/* session_record.c - what must outlive the daemon: the session's tenure as a line, and operators'
- * changes of the whole database. What is read back may be damaged. */
+/* session_record.c - what must outlive the daemon: the session's tenure as a line. What is read back
+ * may be damaged. */
 #include "store/session_internal.h"
 
 #include "wire/protocol.h"
@@ -39,8 +39,6 @@ static void take_sequence(struct session *session, const char *text)
         session->sequence = session->written_sequence = sequence;
     }
 }
-
-/* ---- the tenure ---- */
 
 bool session_is_changed(const struct session *session)
 {
@@ -125,138 +123,4 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     }
     core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
     return true;
-}
-
-/* ---- changes ---- */
-
-static struct known_change *change_find(const struct session *session, const char *name)
-{
-    struct table_node *node = table_find(&session->changes_by_name, hash_string(name, 0));
-    for (; node; node = table_find_next(node)) {
-        struct known_change *change = container_of(node, struct known_change, by_name);
-        if (strcmp(change->name, name) == 0) {
-            return change;
-        }
-    }
-    return NULL;
-}
-
-static void change_free(struct session *session, struct known_change *change)
-{
-    if (session->next_change == change) {
-        session->next_change = TAILQ_NEXT(change, link);
-    }
-    TAILQ_REMOVE(&session->changes, change, link);
-    table_remove(&session->changes_by_name, &change->by_name);
-    free(change->name);
-    free(change->json);
-    free(change);
-}
-
-void changes_deinit(struct session *session)
-{
-    while (!TAILQ_EMPTY(&session->changes)) {
-        change_free(session, TAILQ_FIRST(&session->changes));
-    }
-    table_deinit(&session->changes_by_name);
-}
-
-/* Of those that say that nothing is changed any more, the oldest can go. */
-static bool make_room(struct session *session)
-{
-    struct known_change *change;
-    if (session->changes_by_name.n < MAX_CHANGES) {
-        return true;
-    }
-    TAILQ_FOREACH (change, &session->changes, link) {
-        if (strcmp(change->json, "{}") == 0) {
-            change_free(session, change);
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct known_change *change_new(struct session *session, const char *name)
-{
-    struct known_change *change = memory_new(sizeof *change);
-    change->name = memory_string(name);
-    table_insert(&session->changes_by_name, &change->by_name, hash_string(name, 0));
-    TAILQ_INSERT_TAIL(&session->changes, change, link);
-    return change;
-}
-
-static bool is_json_line(const char *json)
-{
-    size_t n = strlen(json);
-    return n >= 2 && n <= MAX_CHANGE_BYTES && json[0] == '{' && json[n - 1] == '}' &&
-        !strchr(json, '\n');
-}
-
-void change_keep(struct session *session, const char *name, uint64_t version, const char *json)
-{
-    struct known_change *change = change_find(session, name);
-    if ((change && change->version >= version) || !name_is_valid(name) || !is_json_line(json)) {
-        return;
-    }
-    if (!change && !make_room(session)) {
-        session_say(session, "%s: more than %d changes are not remembered", name, MAX_CHANGES);
-        return;
-    }
-    if (!change) {
-        change = change_new(session, name);
-    }
-    free(change->json);
-    change->json = memory_string(json);
-    change->version = version;
-    session->changes_changed = true;
-}
-
-bool session_changes_changed(const struct session *session)
-{
-    return session->changes_changed;
-}
-
-void session_write_changes(struct session *session, struct text *out)
-{
-    const struct known_change *change;
-    session->changes_changed = false;
-    TAILQ_FOREACH (change, &session->changes, link) {
-        text_add(out, change->name);
-        text_add(out, " ");
-        text_add_number(out, change->version);
-        text_add(out, " ");
-        text_add(out, change->json);
-        text_add(out, "\n");
-    }
-}
-
-/* "NAME VERSION JSON" */
-static void restore_change(struct session *session, char *line)
-{
-    char *version = strchr(line, ' ');
-    char *json = version ? strchr(version + 1, ' ') : NULL;
-    uint64_t number;
-    if (!json) {
-        return;
-    }
-    *version = *json = '\0';
-    if (number_parse(version + 1, MAX_DATABASE_NUMBER, &number)) {
-        change_keep(session, line, number, json + 1);
-    }
-}
-
-void session_restore_changes(struct session *session, const char *text, size_t length)
-{
-    char *copy = memory_new(length + 1), *next;
-    memcpy(copy, length > 0 ? text : "", length);
-    for (char *line = copy; line; line = next) {
-        next = strchr(line, '\n');
-        if (next) {
-            *next++ = '\0';
-        }
-        restore_change(session, line);
-    }
-    free(copy);
-    session->changes_changed = false;
 }

@@ -234,14 +234,12 @@ static const char *const kind_words[] = {
 static const char *const selection_words[] = {
     [SELECT_LRU] = "lru", [SELECT_FIRST] = "first", [SELECT_RANDOM] = "random"};
 
-static const char limit_key[] = ",\"limit\":";
-
 void definition_write(struct text *out, const struct definition *definition)
 {
     bool is_pool = definition_is_pool(definition);
     uint32_t per_user = definition->max_units_per_user;
-    text_add_format(out, "{\"kind\":\"%s\"%s%u,\"select\":\"%s\",\"cooldown\":%lld,",
-        kind_words[definition->kind], limit_key, is_pool ? 0 : definition->limit,
+    text_add_format(out, "{\"kind\":\"%s\",\"limit\":%u,\"select\":\"%s\",\"cooldown\":%lld,",
+        kind_words[definition->kind], is_pool ? 0 : definition->limit,
         selection_words[definition->selection],
         (long long)(definition->cooldown / NANOSECONDS_PER_MILLISECOND));
     text_add_format(out, "\"max-waiters\":%u,\"max-units-per-user\":%u,\"shared\":%s,\"items\":[",
@@ -251,27 +249,4 @@ void definition_write(struct text *out, const struct definition *definition)
         text_add_format(out, "%s\"%s\"", i > 0 ? "," : "", definition->items[i]);
     }
     text_add(out, "]}");
-}
-
-/* What follows the limit's number; *np is the length of what precedes it. NULL: there is none. */
-static const char *after_limit(const char *json, size_t *np)
-{
-    const char *limit = strstr(json, limit_key);
-    if (!limit) {
-        return NULL;
-    }
-    limit += sizeof limit_key - 1;
-    *np = (size_t)(limit - json);
-    while (*limit >= '0' && *limit <= '9') {
-        limit++;
-    }
-    return limit;
-}
-
-bool definition_differs_in_limit(const char *a, const char *b)
-{
-    size_t n_a = 0, n_b = 0;
-    const char *after_a = after_limit(a, &n_a), *after_b = after_limit(b, &n_b);
-    return after_a && after_b && n_a == n_b && memcmp(a, b, n_a) == 0 &&
-        strcmp(after_a, after_b) == 0;
 }

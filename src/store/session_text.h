@@ -20,6 +20,9 @@ enum {
     ((UINT64_C(1) << 53) - 1) /* tokens, tickets, versions: Lua's doubles                          \
                                */
 
+/* The largest that a database believes a caller. */
+#define MAX_CREDIBLE_NUMBER (MAX_DATABASE_NUMBER / 2)
+
 /* ---- what is sent ---- */
 
 /* ARGV of one call, built from left to right; reused for the next. */
@@ -51,8 +54,6 @@ void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);
-/* Whether two canonical texts say the same but for the limit. */
-bool definition_differs_in_limit(const char *a, const char *b);
 /* "NAME COUNT TOKEN UNITS|..." of a lease as it is. */
 void claims_write(struct text *out, const struct lease *lease);
 /* "pid=1 program=x reason=y at=SECONDS" */
@@ -124,8 +125,6 @@ enum event_kind {
     FLEET_REVOKE,
     FLEET_DROP,
     FLEET_RELEASE,
-    FLEET_CHANGED,
-    FLEET_DEFINED,
     N_FLEET_EVENTS,
     FLEET_UNKNOWN, /* a newer berthd's: taken, and nothing is done */
 };
@@ -133,9 +132,8 @@ enum event_kind {
 struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
-    uint64_t number; /* ticket, version, generation */
-    const char *text; /* claims, JSON */
-    char name[129];
+    uint64_t ticket; /* GRANTED */
+    const char *text; /* GRANTED: the claims */
 };
 
 const char *fleet_event_read(const char *text, struct fleet_event *event);

@@ -8,9 +8,9 @@ from daemon_help import SOURCE
 from fleet_help import redis
 
 WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
-         "events dirty freed").split()
+         "events dirty freed news undone").split()
 # What may remain when nobody holds or waits for anything.
-STAY = {"db", "sessions", "session", "definitions", "changes"}
+STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone"}
 
 # Those that change data: the fault "broken off after k writes" counts them.
 WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZINCRBY SADD SREM SPOP DEL "
@@ -157,12 +157,12 @@ class Database:
         that comes first."""
         argv = [self.layouts, f"{reached[0]}-{reached[1]}", session, incarnation, *args]
         if before:
-            reply = self.client.eval(before + source(name), 16, *self.keys, *argv)
+            reply = self.client.eval(before + source(name), len(WORDS), *self.keys, *argv)
             return Reply(reply, name)
         try:
-            return Reply(self.client.evalsha(self.load(name), 16, *self.keys, *argv), name)
+            return Reply(self.client.evalsha(self.load(name), len(WORDS), *self.keys, *argv), name)
         except redis.exceptions.NoScriptError:
-            return Reply(self.client.eval(self.sources[name], 16, *self.keys, *argv), name)
+            return Reply(self.client.eval(self.sources[name], len(WORDS), *self.keys, *argv), name)
 
     # ---- what is there
 
@@ -305,6 +305,23 @@ class Member:
                 return self.begin(token, ticket)
             self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
         return reply
+
+    def follow(self, since=0):
+        """What is newer: the newest one's number, the floor, and (number, what, version, JSON) of each."""
+        rows = []
+        while True:
+            reply = ok(self.call("hello", "news", since))
+            newest, floor = map(int, reply.rest[:2])
+            page = [(int(number), what, int(version), text) for number, what, version, text in reply.rows(4, 2)]
+            rows += page
+            if not page or page[-1][0] >= newest:
+                return newest, floor, rows
+            since = page[-1][0]
+
+    def tell(self, *changes, floor=0, up_to=0):
+        """(NAME, VERSION, JSON)... -> the floor, and those that are newer in the database."""
+        reply = ok(self.call("hello", "change", floor, up_to, *(word for row in changes for word in row)))
+        return int(reply.rest[0]), [(name, int(version), text) for name, version, text in reply.rows(3, 1)]
 
     def define(self, definitions, generation=0):
         """{name: JSON} -> {name: (verdict, JSON)}"""

@@ -158,7 +158,7 @@ class Game:
             return self.hello(member)
         self.model.lives_on(member.session)
         self.model.settle(self.look)
-        while self.call(member.renew).rest[0]:
+        while self.call(member.renew).rest[0] & 1:
             pass
         self.call(member.renew)  # what the first one brought about
         self.hear(member)

@@ -123,7 +123,8 @@ def test_numbers_of_events_go_on(world):
     a.hello()
     b.hello()
     world.end_grace(a, b)
-    ok(b.admin("pause", "a", "", "why"))
+    assert a.acquire("1", "a").word == "granted"
+    ok(b.admin("revoke", a.key("1")))
     assert ok(a.renew()).rest[1] == "41"
 
 

@@ -144,6 +144,8 @@ class Play:
                      *choose([[], ["WITHSCORES"]])],
             lambda: ["ZRANGEBYLEX", self.key("equal"), self.lex(), self.lex(), *self.limit()],
             lambda: ["ZRANGEBYSCORE", self.key("scored"), self.bound(), self.bound(), *self.limit()],
+            lambda: ["ZRANGEBYSCORE", self.key("scored"), self.bound(), self.bound(), "WITHSCORES",
+                     *self.limit()],
             lambda: ["ZREM", self.key("scored"), *self.names()],
             lambda: ["ZREM", "e", *self.names()],
             lambda: ["ZREMRANGEBYSCORE", self.key("scored"), self.bound(), self.bound()],

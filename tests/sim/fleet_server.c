@@ -188,11 +188,12 @@ void server_deinit(struct fleet *fleet)
 
 /* ---- in the end ---- */
 
-/* What stays: the database's record, sessions, definitions; when items of a pool were last used. */
+/* What stays: the database's record, sessions, definitions, changes; when items of a pool were last
+ * used. */
 static bool may_stay(const struct fleet *fleet, struct bytes key, const struct value *value)
 {
     static const char *const stay[] = {"{berth}:db", "{berth}:sessions", "{berth}:session",
-        "{berth}:definitions", "{berth}:changes"};
+        "{berth}:definitions", "{berth}:changes", "{berth}:news", "{berth}:undone"};
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++) {
         if (bytes_are(key, bytes_of(stay[i]))) {
             return true;

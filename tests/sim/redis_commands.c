@@ -371,16 +371,19 @@ static void push_members(
     }
 }
 
-/* KEY LOW HIGH [LIMIT SKIP MOST] */
+/* KEY LOW HIGH [WITHSCORES] [LIMIT SKIP MOST] */
 static const char *list_range(struct redis *redis, lua_State *lua, size_t argc,
     const struct bytes argv[], range_function *range, const char *error)
 {
     struct value *value;
     size_t first, end;
     int64_t skip = 0, most = -1;
-    if (argc != 4 && (argc != 7 || !is_word(argv[4], "LIMIT"))) {
+    bool with_scores = argc > 4 && range == score_range && is_word(argv[4], "WITHSCORES");
+    size_t at = with_scores ? 5 : 4;
+    if (argc != at && (argc != at + 3 || !is_word(argv[at], "LIMIT"))) {
         return SYNTAX;
-    } else if (argc == 7 && (!parse_integer(argv[5], &skip) || !parse_integer(argv[6], &most))) {
+    } else if (argc == at + 3 &&
+        (!parse_integer(argv[at + 1], &skip) || !parse_integer(argv[at + 2], &most))) {
         return NOT_AN_INTEGER;
     } else if (!find(redis, argv[1], VALUE_SORTED, &value)) {
         return WRONG_TYPE;
@@ -391,7 +394,7 @@ static const char *list_range(struct redis *redis, lua_State *lua, size_t argc,
     size_t skipped = skip < 0 || (size_t)skip > n ? n : (size_t)skip;
     size_t left = n - skipped;
     size_t listed = most >= 0 && (size_t)most < left ? (size_t)most : left;
-    push_members(lua, value, first + skipped, first + skipped + listed, false);
+    push_members(lua, value, first + skipped, first + skipped + listed, with_scores);
     return NULL;
 }
 
@@ -575,7 +578,7 @@ const struct command redis_commands[] = {
     {"zlexcount", 4, 4, false, false, zlexcount},
     {"zrange", 4, 5, false, false, zrange},
     {"zrangebylex", 4, 7, false, false, zrangebylex},
-    {"zrangebyscore", 4, 7, false, false, zrangebyscore},
+    {"zrangebyscore", 4, 8, false, false, zrangebyscore},
     {"zrem", 3, MAX_WORDS, true, false, zrem},
     {"zremrangebyscore", 4, 4, true, false, zremrangebyscore},
     {"zscore", 3, 3, false, false, zscore},

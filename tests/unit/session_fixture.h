@@ -64,6 +64,9 @@ void answer_later(size_t n, const char *text);
 /* How many have none. */
 size_t n_unanswered(void);
 void message(const char *text);
+/* A message says that there is news up to that number, and these rows are: "NUMBER WHAT VERSION
+ * JSON"... */
+void hear(unsigned newest, const char *rows);
 
 /* Connects and says hello, with nothing to list; t0 is now. All definitions are "stored". */
 void go_up(void);

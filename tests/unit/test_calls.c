@@ -74,18 +74,6 @@ Test(calls, definitions)
     text_deinit(&out);
 }
 
-Test(calls, definitions_that_differ_in_the_limit_alone)
-{
-    cr_assert(definition_differs_in_limit("{\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\"}",
-        "{\"kind\":\"lock\",\"limit\":200,\"select\":\"lru\"}"));
-    cr_assert_not(definition_differs_in_limit("{\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\"}",
-        "{\"kind\":\"lock\",\"limit\":2,\"select\":\"first\"}"));
-    cr_assert_not(definition_differs_in_limit("{\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\"}",
-        "{\"kind\":\"semaphore\",\"limit\":1,\"select\":\"lru\"}"));
-    cr_assert_not(definition_differs_in_limit("{}", "{}"));
-    cr_assert_not(definition_differs_in_limit("{\"a\":1,\"limit\":", ""));
-}
-
 static struct lease *waiting_lease(struct resource *resource, const char *reason)
 {
     struct ask ask = {
@@ -251,32 +239,12 @@ Test(calls, events)
     cr_assert_null(fleet_event_read("granted 7 5 s 1 17 0|l 1 18 0", &event));
     cr_assert_eq(event.kind, FLEET_GRANTED);
     cr_assert_eq(event.id, 7);
-    cr_assert_eq(event.number, 5);
+    cr_assert_eq(event.ticket, 5);
     cr_assert_str_eq(event.text, "s 1 17 0|l 1 18 0");
     cr_assert_null(fleet_event_read("revoke 7", &event));
     cr_assert_eq(event.kind, FLEET_REVOKE);
-    cr_assert_null(fleet_event_read("defined t/* 5 {\"a b\":1}", &event));
-    cr_assert_eq(event.kind, FLEET_DEFINED);
-    cr_assert_str_eq(event.name, "t/*");
-    cr_assert_str_eq(event.text, "{\"a b\":1}");
     cr_assert_null(fleet_event_read("sing 5", &event));
     cr_assert_eq(event.kind, FLEET_UNKNOWN);
-}
-
-Test(calls, names_of_events_are_bounded)
-{
-    struct fleet_event event;
-    struct text text = TEXT_INIT;
-    text_add(&text, "changed ");
-    text_add_repeated(&text, 'x', NAME_BYTES);
-    text_add(&text, " 5 {}");
-    cr_assert_null(fleet_event_read(text.bytes, &event));
-    text.length = 0;
-    text_add(&text, "changed ");
-    text_add_repeated(&text, 'x', NAME_BYTES + 1);
-    text_add(&text, " 5 {}");
-    cr_assert_not_null(fleet_event_read(text.bytes, &event));
-    text_deinit(&text);
 }
 
 Test(calls, messages)

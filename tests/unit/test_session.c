@@ -28,6 +28,8 @@ Test(session, says_hello)
     NO_CALL(); /* one at a time */
     wait_for(1);
     answer("ok -1 0 '1' 30000 '0' 1");
+    CALL("hello news 0");
+    answer("ok -1 0 0 0");
     CALL(definitions_told);
     answer("ok -1 0 s same {} l same {} p same {} t/* stored {} warn same {}");
     CALL("hello end ''");
@@ -43,6 +45,8 @@ Test(session, end_goes_on_where_it_was)
     connect_link();
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
     answer("ok -1 0 '1' 30000 '0' 1");
+    next_call();
+    answer("ok -1 0 0 0");
     next_call();
     answer("ok -1 0");
     CALL("hello end ''");
@@ -62,7 +66,7 @@ Test(session, begins_again_if_the_database_knows_a_later_incarnation)
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
     cr_assert_eq(incarnation(), 8);
     answer("ok -1 0 '8' 30000 '0' 0");
-    CALL(definitions_told);
+    CALL("hello news 0");
 }
 
 Test(session, uses_the_ttl_of_the_database)
@@ -84,6 +88,8 @@ Test(session, asks_for_nothing_before_it_is_up)
     next_call();
     ask("B", "s");
     answer("ok -1 0 '1' 30000 '0' 1");
+    next_call();
+    answer("ok -1 0 0 0");
     next_call();
     answer("ok -1 0");
     CALL("hello end ''");

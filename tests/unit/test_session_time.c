@@ -67,7 +67,7 @@ Test(session_time, one_at_a_time)
     first_renewal();
     wait_for(5);
     CALL("renew 0");
-    message("000000000007 changed s 7 {}"); /* one has been missed */
+    message("000000000007 sing it"); /* one has been missed */
     NO_CALL();
     answer("ok -1 0 0");
     CALL("renew 0");

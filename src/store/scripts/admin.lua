@@ -1,5 +1,5 @@
 -- admin.lua - ARGV: OP NAME [ITEM or N or UID] [REASON] [HOLDER]. What operators change, for the
--- whole fleet; each change is kept as JSON with a version, and every daemon hears of it.
+-- whole fleet; each change is kept as JSON with a version, and every daemon fetches it.
 local wrong = enter()
 if wrong then
     return wrong
@@ -155,14 +155,7 @@ if code then
     return refused(code, about)
 end
 local json = to_json()
-local version = text_of(next_number())
-mark_changed(NAME)
-for _, name in ipairs(call('HKEYS', SESSION)) do
-    if is_session(name) then
-        emit(name, 'changed ' .. NAME .. ' ' .. version .. ' ' .. json)
-    end
-end
-call('HSET', CHANGES, NAME, version .. ' ' .. json)
-resources[NAME] = nil
+news().store_change(NAME, next_number(), json)
+news().tell()
 settle()
 return answer('ok')

@@ -12,11 +12,14 @@ local call = redis.call
 local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
 local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
 local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
+local NEWS, UNDONE = KEYS[17], KEYS[18]
 local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
 local PREFIX = string.sub(DB, 1, -3)
 
 local MOST_PURGED = 64 -- leases of dead sessions, in one call
 local MOST_GRANTED = 256 -- in one call; the rest stays dirty
+local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
+local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local CHANGED = ' !' -- behind a name in DIRTY
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
@@ -124,10 +127,6 @@ local function write_session(session)
         session.to, session.host))
 end
 
-local function is_session(field) -- of SESSION; not one of its counters
-    return string.find(field, ':', 1, true) == nil
-end
-
 -- Kept until acknowledged; published as well, so that it is there at once.
 local function emit(name, text)
     local session = session_of(name)
@@ -165,10 +164,15 @@ local function definition_name(name)
     return parent and parent .. '/*' or name
 end
 
-local function load_change(name)
+local function change_text(name) -- 0 and nil if there is none
     local version, json = match(call('HGET', CHANGES, name) or '', '^(%d+) (.*)$')
+    return tonumber(version or 0), json
+end
+
+local function load_change(name)
+    local version, json = change_text(name)
     local change = json and cjson.decode(json) or {}
-    change.version = tonumber(version or 0)
+    change.version = version
     return change
 end
 
@@ -620,6 +624,77 @@ local function enter_queues(lease)
         members[#members + 1] = claim.name .. ' ' .. order
     end
     call('ZADD', QUEUE, unpack(members)) -- all at once
+end
+
+-- ---- news: what is stored for all, numbered in the order in which it was ----
+
+-- "c NAME", an operator's change; "d NAME", a definition. The daemons fetch what is newer than what
+-- they have.
+local function newest_news() -- 0: there is none
+    return tonumber(call('ZRANGE', NEWS, -1, -1, 'WITHSCORES')[2] or 0)
+end
+
+local function make_news()
+    local function note(what)
+        call('ZADD', NEWS, next_number(), what)
+    end
+
+    -- One message, however much is new and however many are to fetch it: over so many ms they do.
+    local function tell()
+        call('PUBLISH', PREFIX .. 'all', format('news %.0f %d', newest_news(), call('ZCARD', SESSIONS)))
+    end
+
+    local function floor_of_changes()
+        return tonumber(call('HGET', DB, 'floor') or 0)
+    end
+
+    local function raise_floor(version)
+        if version > floor_of_changes() and version <= MOST_CREDIBLE then
+            call('HSET', DB, 'floor', text_of(version))
+        end
+    end
+
+    -- Not for ever: below the floor, what is not stored has been taken back.
+    local function forget_undone()
+        local names = call('ZRANGEBYSCORE', UNDONE, '-inf', wall - UNDONE_KEPT, 'LIMIT', 0, 2)
+        if #names == 0 and call('ZCARD', UNDONE) >= MOST_UNDONE then
+            names = call('ZRANGE', UNDONE, 0, 0)
+        end
+        for _, name in ipairs(names) do
+            local version, json = change_text(name)
+            if json == '{}' then
+                raise_floor(version)
+                call('HDEL', CHANGES, name)
+                call('ZREM', NEWS, 'c ' .. name)
+            end
+            call('ZREM', UNDONE, name)
+        end
+    end
+
+    -- What an operator takes back stays as "{}", so that no host brings it in again.
+    local function store_change(name, version, json)
+        mark_changed(name)
+        note('c ' .. name)
+        if json == '{}' then
+            forget_undone()
+            call('ZADD', UNDONE, wall, name)
+        end
+        call('HSET', CHANGES, name, text_of(version) .. ' ' .. json)
+        if json ~= '{}' then
+            call('ZREM', UNDONE, name)
+        end
+        resources[name] = nil
+    end
+
+    return {note = note, tell = tell, floor_of_changes = floor_of_changes, raise_floor = raise_floor,
+        forget_undone = forget_undone, store_change = store_change}
+end
+
+local made_news
+
+local function news()
+    made_news = made_news or make_news()
+    return made_news
 end
 
 local turns -- () -> what only those calls need in which somebody waits; below

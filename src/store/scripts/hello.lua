@@ -1,9 +1,11 @@
 -- hello.lua - ARGV: PHASE ... How a daemon begins, or begins again: `begin` makes its session (or
--- the next incarnation of it), `define`, `change` and `lease` say what it has, `end` drops what it
--- has not listed. During a grace the leases that it lists are put back.
+-- the next incarnation of it), `news` gives it what operators have changed, `change`, `define` and
+-- `lease` say what it has, `end` drops what it has not listed. During a grace the leases that it lists
+-- are put back.
 call('ZREM', SESSIONS, '') -- the first write: a host comes back at maxmemory, too
 
 local MOST_ENDED = 200
+local MOST_NEWS, MOST_NEWS_BYTES = 100, 65536
 
 local function fresh_database()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
@@ -73,14 +75,6 @@ local function begin()
         tostring(call('HGET', SESSION, 'n:' .. ME) or 0), is_new and 1 or 0)
 end
 
-local function emit_to_others(text)
-    for _, name in ipairs(call('HKEYS', SESSION)) do
-        if is_session(name) and name ~= ME then
-            emit(name, text)
-        end
-    end
-end
-
 -- ---- define ----
 
 local function without_limit(json)
@@ -131,7 +125,7 @@ end
 
 local function store_definition(name, generation, json)
     mark_all_changed(name)
-    emit_to_others('defined ' .. name .. ' ' .. text_of(generation) .. ' ' .. json)
+    news().note('d ' .. name)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
     resources = {}
@@ -161,37 +155,94 @@ local function define_one(name, generation, json)
 end
 
 local function define()
-    local rows = {}
+    local rows, is_news = {}, false
     for i = 6, #ARGV, 3 do
+        local verdict = define_one(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2])
+        is_news = is_news or verdict == 'stored'
         rows[#rows + 1] = ARGV[i]
-        rows[#rows + 1] = define_one(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2])
+        rows[#rows + 1] = verdict
         rows[#rows + 1] = definition_of(ARGV[i]).json
+    end
+    if is_news then
+        news().tell()
     end
     settle()
     return answer('ok', unpack(rows))
 end
 
--- ---- change ----
+-- ---- news ----
 
-local function change()
-    local rows = {}
-    for i = 6, #ARGV, 3 do
-        local name, version, json = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
-        local stored = load_change(name)
-        if stored.version < version then
-            raise_number(version)
-            mark_changed(name)
-            emit_to_others('changed ' .. name .. ' ' .. text_of(version) .. ' ' .. json)
-            call('HSET', CHANGES, name, text_of(version) .. ' ' .. json)
-            resources[name] = nil
-        elseif stored.version > version then
-            rows[#rows + 1] = name
-            rows[#rows + 1] = text_of(stored.version)
-            rows[#rows + 1] = match(call('HGET', CHANGES, name), '^%d+ (.*)$')
+-- A page of what is newer than FROM: {NUMBER WHAT VERSION JSON}... Of a definition it has the name
+-- alone: a daemon that has one of that name tells it again, and hears the verdict.
+local function page_of_news()
+    local from = tonumber(ARGV[6])
+    local reply = answer('ok', text_of(newest_news()), text_of(news().floor_of_changes()))
+    local found = call('ZRANGEBYSCORE', NEWS, '(' .. text_of(from), '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_NEWS)
+    local n_bytes = 0
+    for i = 1, #found, 2 do
+        local kind, name = match(found[i], '^(%a) (.*)$')
+        local version, json = 0, nil
+        if kind == 'c' then
+            version, json = change_text(name)
+        end
+        n_bytes = n_bytes + #(json or '')
+        if i > 1 and n_bytes > MOST_NEWS_BYTES then
+            break
+        end
+        for _, word in ipairs({text_of(tonumber(found[i + 1])), found[i], text_of(version), json or '{}'}) do
+            reply[#reply + 1] = word
         end
     end
+    return reply
+end
+
+local function tell_news()
+    news().forget_undone()
     settle()
-    return answer('ok', unpack(rows))
+    return page_of_news()
+end
+
+-- ---- change ----
+
+-- Below the higher floor, whoever has that knows better.
+local function is_newer(version, stored_version, floor_of_caller)
+    local stored_floor = news().floor_of_changes()
+    return version > stored_version and version <= MOST_CREDIBLE
+        and (version > stored_floor or floor_of_caller >= stored_floor)
+end
+
+local function take_changes(floor_of_caller)
+    local rows, any = {}, false
+    for i = 8, #ARGV, 3 do
+        local name, version, json = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
+        local stored_version, stored_json = change_text(name)
+        if is_newer(version, stored_version, floor_of_caller) then
+            raise_number(version)
+            news().store_change(name, version, json)
+            any = true
+        elseif stored_version ~= version then
+            rows[#rows + 1] = name
+            rows[#rows + 1] = text_of(max(stored_version, version))
+            rows[#rows + 1] = stored_json or '{}'
+        end
+    end
+    if any then
+        news().tell()
+    end
+    return rows
+end
+
+-- Without any change: the caller has told all that it knows, and has fetched the news up to that
+-- number. If these are all, nothing below its floor is missing here, and nothing is too much.
+local function change()
+    local floor_of_caller, up_to = tonumber(ARGV[6]), tonumber(ARGV[7])
+    local rows = take_changes(floor_of_caller)
+    if #ARGV == 7 and up_to >= newest_news() then
+        news().raise_floor(floor_of_caller)
+        raise_number(floor_of_caller)
+    end
+    settle()
+    return answer('ok', text_of(news().floor_of_changes()), unpack(rows))
 end
 
 -- ---- lease ----
@@ -373,7 +424,7 @@ local function end_listing()
     return answer('ok', is_done and '' or tostring(n_kept))
 end
 
-local phases = {define = define, change = change, lease = list, ['end'] = end_listing}
+local phases = {news = tell_news, change = change, define = define, lease = list, ['end'] = end_listing}
 
 if ARGV[5] == 'begin' then
     return begin()

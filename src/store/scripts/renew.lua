@@ -1,5 +1,6 @@
--- renew.lua - ARGV: ACKNOWLEDGED. The session lives on, and with it all its leases and waiters; the
--- answer has the events that it has not acknowledged.
+-- renew.lua - ARGV: ACKNOWLEDGED FOLLOWED. The session lives on, and with it all its leases and
+-- waiters; the answer has the events that it has not acknowledged. FOLLOWED is the newest of the news
+-- that it has fetched.
 local MOST_EVENTS = 100
 
 call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
@@ -27,7 +28,9 @@ while events[1] and is_acknowledged(events[1]) do
     events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
 end
 
-local reply = answer('ok', #events == MOST_EVENTS and 1 or 0)
+local more_events = #events == MOST_EVENTS and 1 or 0
+local more_news = tonumber(ARGV[6] or 0) < newest_news() and 2 or 0
+local reply = answer('ok', more_events + more_news)
 for _, event in ipairs(events) do
     local number, text = match(event, '^%d+ (%d+) (.*)$')
     reply[#reply + 1] = tostring(tonumber(number))

@@ -1,0 +1,208 @@
+"""What is stored for all, as a log that daemons follow: definitions, operators' changes, and that what
+was taken back does not come again. On a real Redis, by the scripts alone."""
+
+import contextlib
+import json
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import World, definition, ok
+
+pytestmark = needs_redis
+
+DAY = 86400 * 1000
+PAUSED = '{"paused":true}'
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+def changes_in(rows):
+    return {what[2:]: (version, text) for _, what, version, text in rows if what.startswith("c ")}
+
+
+def n_commands(world, function):
+    """How many commands Redis has executed for it, those of scripts among them."""
+    def count():
+        return sum(row["calls"] for row in world.database.client.info("commandstats").values())
+    before = count()
+    function()
+    return count() - before - 1  # INFO
+
+
+@contextlib.contextmanager
+def heard(world):
+    """What all daemons are told meanwhile."""
+    with contextlib.closing(world.database.client.pubsub()) as channel:
+        channel.subscribe("{berth}:all")
+        assert channel.get_message(timeout=10)["type"] == "subscribe"
+        messages = []
+        yield messages
+        world.database.client.publish("{berth}:all", "over")
+        while (message := channel.get_message(timeout=10)) and message["data"] != "over":
+            messages.append(message["data"])
+
+
+# ---- following
+
+
+def test_a_page_has_what_is_newer(world):
+    a, b = world.several(2, {"a": definition(), "t/*": definition()})
+    newest, floor, rows = a.follow()
+    assert [what for _, what, *_ in rows] == ["d a", "d t/*"] and floor == 0 and newest == rows[-1][0]
+    ok(a.admin("limit", "a", "0"))
+    ok(a.admin("pause", "t/x", "", "why"))
+    b.define({"a": definition(limit=2)}, generation=1)
+    later, _, rows = b.follow(newest)
+    assert [what for _, what, *_ in rows] == ["c a", "c t/x", "d a"]
+    assert json.loads(rows[1][3]) == {"paused": True, "reason": "why"}
+    assert rows[0][2] < rows[1][2] < later
+    assert b.follow(later) == (later, 0, [])
+
+
+def test_many_come_in_pages(world):
+    a, = world.several(1, {"t/*": definition()})
+    for i in range(150):
+        ok(a.admin("pause", f"t/{i}", "", "x" * (20000 if i < 10 else 1)))
+    newest, _, rows = a.follow()
+    assert len(changes_in(rows)) == 150 and rows[-1][0] == newest
+    assert [number for number, *_ in rows] == sorted(number for number, *_ in rows)
+    reply = ok(a.call("hello", "news", 0))
+    assert sum(map(len, reply.rest)) < 3 * 20000 + 65536
+    reply = ok(a.call("hello", "news", rows[20][0]))
+    assert len(reply.rows(4, 2)) == 100
+
+
+def test_a_renewal_says_whether_there_is_more(world):
+    a, b = world.several(2, {"a": definition()})
+    newest, _, _ = a.follow()
+    assert ok(a.call("renew", 0, newest)).rest[0] == 0
+    ok(b.admin("pause", "a", "", ""))
+    assert ok(a.call("renew", 0, newest)).rest[0] == 2
+    newest, _, _ = a.follow(newest)
+    assert ok(a.call("renew", 0, newest)).rest[0] == 0
+
+
+def test_one_message_for_all(world):
+    """It says over how many ms those who fetch are to be spread: one for each of them."""
+    a, *_ = world.several(5, {})
+    with heard(world) as messages:
+        a.define({f"r{i}": definition() for i in range(30)})
+        ok(a.admin("pause", "r1", "", ""))
+        a.define({f"r{i}": definition() for i in range(30)})
+        world.members[1].define({f"r{i}": definition() for i in range(30)})
+    words = [message.split(" ") for message in messages]
+    assert [(word, spread) for word, _, spread in words] == [("news", "5")] * 2
+    assert int(words[1][1]) == a.follow()[0] > int(words[0][1])
+    assert world.data().raw["events"] == []
+
+
+@pytest.mark.parametrize("what", ["define", "pause", "change"])
+def test_the_cost_does_not_grow_with_the_daemons(world, what):
+    a, *_ = world.several(3, {"a": definition(), "t/*": definition()})
+    generation = 0
+
+    def call():
+        nonlocal generation
+        generation += 1
+        if what == "define":
+            a.define({f"r{i}": definition() for i in range(20)}, generation)
+        elif what == "pause":
+            ok(a.admin("pause", "a", "", ""))
+        else:
+            a.tell(*((f"t/{i}", 4 * 10**15 + generation, PAUSED) for i in range(20)))
+
+    call()
+    few = n_commands(world, call)
+    for number in range(40):
+        world.member({"a": definition()})
+    assert n_commands(world, call) == few
+
+
+# ---- a database that has lost them
+
+
+def test_the_newest_of_what_anybody_knows_holds(world):
+    text = {"a": definition(limit=2)}
+    a, b = world.several(2, text)
+    ok(a.admin("limit", "a", "1"))
+    first = changes_in(a.follow()[2])["a"]
+    ok(b.admin("pause", "a", "", "x"))
+    second = changes_in(b.follow()[2])["a"]
+    assert second[0] > first[0]
+    world.database.client.flushall()
+    ok(a.begin())
+    a.define(text)
+    assert a.tell(("a", *first)) == (0, [])
+    known, _, rows = a.follow()
+    assert changes_in(rows)["a"] == first
+    ok(b.begin())
+    assert b.tell(("a", *second)) == (0, [])
+    assert changes_in(a.follow(known)[2])["a"] == second
+    assert a.tell(("a", *first)) == (0, [("a", *second)])
+    ok(a.admin("resume", "a"))
+    assert changes_in(a.follow()[2])["a"][0] > second[0]
+
+
+def undone_long_ago(world, member, name):
+    """Paused, and taken back so long ago that it is not remembered: the pause as it was, and the floor."""
+    ok(member.admin("pause", name, "", ""))
+    old = changes_in(member.follow()[2])[name]
+    ok(member.admin("resume", name))
+    assert changes_in(member.follow()[2])[name][1] == "{}"
+    world.tick(30 * DAY + 1)
+    world.pass_time(1, *world.members)
+    _, floor, rows = member.follow()
+    assert name not in changes_in(rows) and old[0] < floor
+    assert world.data().raw["undone"] == []
+    return old, floor
+
+
+def test_what_was_taken_back_does_not_come_again(world):
+    a, b = world.several(2, {"a": definition(), "b": definition()})
+    ok(b.admin("pause", "b", "", ""))
+    old, floor = undone_long_ago(world, a, "a")
+    assert b.tell(("a", *old)) == (floor, [("a", old[0], "{}")])
+    assert list(changes_in(b.follow()[2])) == ["b"]
+    assert a.acquire("1", "a").word == "granted"
+
+
+def test_the_floor_comes_back(world):
+    text = {"a": definition(), "b": definition()}
+    a, b, c = world.several(3, text)
+    ok(b.admin("pause", "b", "", ""))
+    old, floor = undone_long_ago(world, a, "a")
+    known = changes_in(a.follow()[2])
+    world.database.client.flushall()
+    ok(c.begin())
+    c.define(text)
+    assert c.tell(("a", *old)) == (0, [])  # it was away for a month, and comes first
+    ok(a.begin())
+    newest, _, rows = a.follow()
+    assert changes_in(rows) == {"a": old}
+    told, rows = a.tell(("a", floor, "{}"), ("b", *known["b"]), floor=floor, up_to=newest)
+    assert (told, rows) == (0, [])  # not before all is told, and what others have told is heard
+    assert a.tell(floor=floor, up_to=newest)[0] == 0
+    newest, _, _ = a.follow(newest)
+    assert a.tell(floor=floor, up_to=newest) == (floor, [])
+    now = changes_in(c.follow()[2])
+    assert now == {"a": (floor, "{}"), "b": known["b"]}
+    assert c.tell(("a", *old)) == (floor, [("a", floor, "{}")])
+
+
+def test_so_many_are_remembered(world):
+    """Of what was taken back; what is in force stays."""
+    a, = world.several(1, {"t/*": definition()})
+    ok(a.admin("pause", "t/x", "", ""))
+    for i in range(0, 1010):
+        a.tell((f"t/{i}", 4 * 10**15 + i, "{}"))
+        if i % 10 == 0:
+            ok(a.admin("reset", "t/y"))
+    newest, floor, rows = a.follow()
+    now = changes_in(rows)
+    assert 990 < len(world.data().raw["undone"]) <= 1000
+    assert "t/x" in now and "t/1009" in now and "t/0" not in now
+    assert floor > 0

@@ -1,0 +1,285 @@
+/* test_session_news.c - what is stored for all: it is followed, kept, and told to a database that
+ * has lost it; and what was taken back stays so. */
+#include "session_fixture.h"
+
+SESSION_SUITE(session_news);
+
+static const char *kept(void)
+{
+    static struct text out;
+    out.length = 0;
+    text_add(&out, "");
+    session_write_changes(session, &out);
+    return out.bytes;
+}
+
+static void restore(const char *lines)
+{
+    session_restore_changes(session, lines, strlen(lines));
+}
+
+/* A hello, as far as that everything is fetched. */
+static void fetch_all(const char *answered)
+{
+    connect_link();
+    next_call();
+    answer("ok -1 0 '1' 30000 '0' 1");
+    CALL("hello news 0");
+    answer(answered);
+}
+
+/* ---- following ---- */
+
+Test(session_news, a_renewal_says_that_there_is_more)
+{
+    go_up();
+    message("hello");
+    CALL("renew 0");
+    answer("ok -1 0 2");
+    CALL("hello news 0");
+    NO_CALL();
+    answer("ok -1 0 9 0 9 'c s' 4 {}");
+    message("hello");
+    CALL("renew 0");
+    answer("ok -1 0 3 1 'sing it'"); /* and of events as well */
+    CALL("renew 1");
+    CALL("hello news 9");
+}
+
+Test(session_news, a_page_may_not_be_all)
+{
+    go_up();
+    message("news 9 0");
+    CALL("hello news 0");
+    answer("ok -1 0 9 0 4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 {}");
+    CALL("hello news 5");
+    answer("ok -1 0 9 0 9 'c l' 8 '{\"limit\":0}'");
+    NO_CALL();
+    EXPECT(kept(), "s 3 {\"limit\":1}\nl 8 {\"limit\":0}\n");
+    message("news 9 0");
+    NO_CALL(); /* nothing new */
+}
+
+/* All are told at once, and each fetches at some time of its own. */
+Test(session_news, those_who_fetch_are_spread)
+{
+    double soonest = 60, latest = 0;
+    for (int i = 0; i < 50; i++) {
+        go_up();
+        wait_for(5);
+        next_call();
+        answer("ok -1 0 0"); /* the next renewal is far away, and so is what has had no answer */
+        message("news 1 4000");
+        NO_CALL();
+        double at = strtod(next_deadline(), NULL);
+        soonest = at < soonest ? at : soonest;
+        latest = at > latest ? at : latest;
+        cr_assert(at < 4);
+        wait_for(at + 0.001);
+        CALL("hello news 0");
+        break_link("gone");
+    }
+    cr_assert(soonest < 0.5 && latest > 3.5);
+}
+
+Test(session_news, wrong_answers_reset_the_link)
+{
+    static const char *const answers[] = {"ok -1 0", "ok -1 0 9", "ok -1 0 x 0", "ok -1 0 9 0 9",
+        "ok -1 0 9 0 x 'c s' 4 {}", "ok -1 0 9 0 0 'c s' 4 {}", "ok -1 0 9 0 9 'c s' x {}",
+        "ok -1 0 9 0 5 'c s' 4 {} 5 'c s' 4 {}", "refused -1 0 9 0"};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        go_up();
+        message("news 1 0");
+        next_call();
+        answer(answers[i]);
+        cr_assert(strstr(reset_wanted(), "news"), "%s", answers[i]);
+        break_link("reset");
+    }
+}
+
+/* ---- what is kept ---- */
+
+Test(session_news, the_newest_change_is_kept)
+{
+    go_up();
+    cr_assert_not(session_changes_changed(session));
+    hear(1, "1 'c s' 4 '{\"paused\":true}'");
+    cr_assert(session_changes_changed(session));
+    EXPECT(kept(), "s 4 {\"paused\":true}\n");
+    cr_assert_not(session_changes_changed(session));
+    hear(2, "2 'c s' 3 {}");
+    cr_assert_not(session_changes_changed(session));
+    CALL("hello change 0 2 s 4 {\"paused\":true}"); /* it has lost the newer one */
+    answer("ok -1 0 0");
+    hear(4, "3 'c t/x' 5 '{\"limit\":2}' 4 'c s' 6 {}");
+    EXPECT(kept(), "s 6 {}\nt/x 5 {\"limit\":2}\n");
+}
+
+Test(session_news, nonsense_is_not_kept)
+{
+    go_up();
+    hear(6, "1 'c .' 4 {} 2 'c s' 4 x 3 'c s' 4 '{' 4 'z s' 4 {} 5 c 4 {} 6 'd none' 0 {}");
+    NO_CALL();
+    EXPECT(kept(), "");
+}
+
+Test(session_news, changes_are_read_back)
+{
+    restore("s 4 {\"limit\":1}\nbad\nfloor x\n. 5 {}\nl x {}\nl 5 {\nl 6\n t 7 {}\nfloor 3\n"
+            "t/x 8 {\"paused\":true}\n");
+    cr_assert_not(session_changes_changed(session));
+    EXPECT(kept(), "floor 3\ns 4 {\"limit\":1}\nt/x 8 {\"paused\":true}\n");
+}
+
+Test(session_news, changes_are_bounded)
+{
+    char line[64];
+    struct text lines = TEXT_INIT;
+    for (int i = 0; i < 10000; i++) {
+        snprintf(line, sizeof line, "t/%d 4 %s\n", i, i == 7 ? "{}" : "{\"limit\":1}");
+        text_add(&lines, line);
+    }
+    restore(lines.bytes);
+    go_up();
+    hear(1, "1 'c s' 5 '{\"limit\":1}'"); /* instead of one that takes something back */
+    hear(2, "2 'c l' 6 '{\"limit\":1}'");
+    cr_assert(strstr(notice(), "more than 10000 changes"));
+    const char *now_kept = kept();
+    cr_assert_not(strstr(now_kept, "t/7 "));
+    cr_assert(strstr(now_kept, "s 5 "));
+    cr_assert_not(strstr(now_kept, "l 6 "));
+    text_deinit(&lines);
+}
+
+/* ---- a database that has lost them ---- */
+
+Test(session_news, what_it_lacks_is_told)
+{
+    restore("s 4 {\"limit\":1}\nl 5 {}\np 6 {\"paused\":true}\n");
+    fetch_all("ok -1 0 3 0 1 'c l' 5 {} 2 'c s' 3 {} 3 'c warn' 2 {}");
+    CALL("hello change 0 3 s 4 {\"limit\":1} p 6 {\"paused\":true}");
+    answer("ok -1 0 0 s '9' {\"limit\":2}"); /* somebody else was faster */
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    EXPECT(kept(), "s 9 {\"limit\":2}\nl 5 {}\np 6 {\"paused\":true}\nwarn 2 {}\n");
+}
+
+Test(session_news, a_hundred_at_once)
+{
+    char line[64];
+    struct text lines = TEXT_INIT;
+    for (int i = 0; i < 150; i++) {
+        snprintf(line, sizeof line, "t/%d 4 {}\n", i);
+        text_add(&lines, line);
+    }
+    restore(lines.bytes);
+    fetch_all("ok -1 0 0 0");
+    cr_assert(strstr(next_call(), " t/99 4 {}"));
+    answer("ok -1 0 0");
+    EXPECT(strstr(next_call(), " t/148"), " t/148 4 {} t/149 4 {}");
+    text_deinit(&lines);
+}
+
+/* ---- the floor ---- */
+
+Test(session_news, below_the_databases_floor_all_was_taken_back)
+{
+    restore("s 4 {\"limit\":1}\nl 5 {}\np 16 {\"paused\":true}\n");
+    fetch_all("ok -1 0 20 10 20 'c warn' 3 '{\"limit\":2}'");
+    CALL("hello change 10 20 p 16 {\"paused\":true}");
+    cr_assert(session_changes_changed(session));
+    EXPECT(kept(), "floor 10\np 16 {\"paused\":true}\nwarn 3 {\"limit\":2}\n");
+}
+
+Test(session_news, below_its_own_floor_it_knows_better)
+{
+    restore("floor 10\np 6 {\"paused\":true}\n");
+    fetch_all(
+        "ok -1 0 20 0 18 'c s' 4 '{\"limit\":1}' 19 'c l' 5 {} 20 'c t/x' 14 '{\"limit\":1}'");
+    CALL("hello change 10 20 p 6 {\"paused\":true} s 10 {}");
+    answer("ok -1 0 0");
+    CALL("hello news 20"); /* others may have told something meanwhile */
+    answer("ok -1 0 22 0 21 'c p' 6 '{\"paused\":true}' 22 'c s' 10 {}");
+    CALL("hello change 10 22"); /* that was all */
+    answer("ok -1 0 0");
+    CALL("hello news 22"); /* once more */
+    answer("ok -1 0 22 0");
+    CALL("hello change 10 22");
+    answer("ok -1 0 10");
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+}
+
+Test(session_news, what_was_missed_is_fetched_from_the_beginning)
+{
+    go_up();
+    hear(5, "4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 '{\"limit\":0}'");
+    message("news 20 0");
+    CALL("hello news 5");
+    answer("ok -1 0 20 12 20 'c p' 19 {}"); /* of s it was taken back, and that is forgotten */
+    CALL("hello news 0");
+    answer("ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
+    NO_CALL();
+    EXPECT(kept(), "floor 12\nl 4 {\"limit\":0}\np 19 {}\n");
+}
+
+/* ---- definitions ---- */
+
+static uint32_t n_differing(void)
+{
+    struct session_view view;
+    session_look(session, &view);
+    return view.n_differing;
+}
+
+/* Our own is told again, and the verdict is that. */
+static void somebody_stores(const char *verdict)
+{
+    static unsigned number;
+    char row[32], answered[64];
+    snprintf(row, sizeof row, "%u 'd s' 0 {}", ++number);
+    hear(number, row);
+    cr_assert_eq(strncmp(next_call(), "hello define s 1 {", 18), 0);
+    NO_CALL();
+    snprintf(answered, sizeof answered, "ok -1 0 s %s {}", verdict);
+    answer(answered);
+}
+
+Test(session_news, a_definition_that_differs_may_not_be_used)
+{
+    go_up();
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
+    somebody_stores("differs");
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);
+    cr_assert_eq(session_may_use(session, definition("l")), OUTCOME_OK);
+    cr_assert_eq(n_differing(), 1);
+    cr_assert(strstr(notice(), "another definition"));
+    somebody_stores("limit");
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
+    cr_assert_eq(n_differing(), 1);
+    somebody_stores("same");
+    cr_assert_eq(n_differing(), 0);
+}
+
+static const char told[] =
+    "hello define s %d {\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\","
+    "\"cooldown\":0,\"max-waiters\":1000,\"max-units-per-user\":0,"
+    "\"shared\":false,\"items\":[]}";
+
+Test(session_news, a_reload_is_told)
+{
+    char expected[640];
+    go_up();
+    redefine(5, 1000, 1);
+    snprintf(expected, sizeof expected, told, 1);
+    CALL(expected);
+    answer("ok -1 0 s differs {}");
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);
+    redefine(5, 1000, 1); /* the same again: what differs may be in use no more */
+    CALL(expected);
+    answer("ok -1 0 s stored {}");
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);
+    redefine(5, 1000, 1);
+    NO_CALL();
+    redefine(5, 1000, 2);
+    cr_assert(strstr(next_call(), "hello define s 2 "));
+    cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK); /* not known yet */
+}
