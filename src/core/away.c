@@ -38,6 +38,15 @@ void away_watch(struct lease *lease, struct effects *effects)
     }
 }
 
+/* A pidfd for each of thousands would leave no descriptors for connections. */
+static void away_unwatch(struct lease *lease, struct effects *effects)
+{
+    if (lease->is_watched && !lease->process_is_gone && lease->stopping == OUTCOME_OK) {
+        lease->is_watched = false;
+        effects_append(effects, EFFECT_UNWATCH, lease, NULL, OUTCOME_OK);
+    }
+}
+
 void away_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -143,6 +152,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     if (!lease_is_away(lease)) {
         return OUTCOME_HELD;
     }
+    away_unwatch(lease, effects);
     away_leave(core, lease);
     lease->client = client;
     lease->is_untold = false;

@@ -127,7 +127,8 @@ enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl,
  * old one before. OUTCOME_KIND if it is bound to time, or would be to a connection not its own. */
 enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
     const struct process *process, struct effects *effects);
-/* The process that the lease is bound to is gone: the answer to EFFECT_WATCH. */
+/* The process that the lease is bound to is gone: the answer to EFFECT_WATCH, unless
+ * EFFECT_UNWATCH came in between. */
 void core_process_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 

@@ -19,6 +19,7 @@ enum effect_kind {
     EFFECT_LOST, /* a held lease is over without its client having asked for it, `why` */
     EFFECT_STOP, /* the client is to stop the job of a held lease, `why` */
     EFFECT_WATCH, /* the caller must see to it that core_process_gone() is called */
+    EFFECT_UNWATCH, /* no more: its client is back, and tells */
     EFFECT_SIGNAL, /* `signal` to the process that the lease is bound to; `why`: with whose rights */
     EFFECT_ASK, /* fleet scope: the lease's database is to be asked for it (fleet.h); it may have
                    ended, and EFFECT_GIVE_BACK follows */

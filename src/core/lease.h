@@ -98,7 +98,7 @@ struct lease {
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     bool is_changed; /* in effects.changed */
     bool is_killed; /* being stopped: SIGKILL has been asked for */
-    bool is_watched; /* EFFECT_WATCH has been asked for */
+    bool is_watched; /* EFFECT_WATCH has been asked for, and no EFFECT_UNWATCH since */
     bool process_is_gone;
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
     bool is_untold; /* fleet scope: granted while its client was away: no job has begun under it */

@@ -15,7 +15,7 @@ bool job_identify(
  * any more. */
 bool job_is_beyond_holder(const struct lease *lease);
 
-/* EFFECT_WATCH and EFFECT_SIGNAL. */
+/* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */
 void job_watch(struct server *server, struct lease *lease);
 void job_signal(struct server *server, const struct lease *lease, int signal);
 /* Lets go of the watch, if there is one. */

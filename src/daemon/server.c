@@ -83,6 +83,12 @@ static void watch_job(struct server *server, const struct effect *effect)
     }
 }
 
+static void forget_job(struct server *server, const struct effect *effect)
+{
+    (void)server;
+    job_forget(effect->lease);
+}
+
 static void signal_job(struct server *server, const struct effect *effect)
 {
     if (effect->lease->state != LEASE_ENDED) {
@@ -98,6 +104,7 @@ void server_carry_out(struct server *server)
         [EFFECT_LOST] = tell_over,
         [EFFECT_STOP] = tell_over,
         [EFFECT_WATCH] = watch_job,
+        [EFFECT_UNWATCH] = forget_job,
         [EFFECT_SIGNAL] = signal_job,
         [EFFECT_PLACE] = tell_place,
         [EFFECT_ASK] = fleet_carry_out,

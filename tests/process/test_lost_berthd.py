@@ -5,7 +5,7 @@ import select
 
 import pytest
 
-from daemon_help import is_quiet, refused, status, stopped
+from daemon_help import held, is_quiet, refused, status, stopped
 from lost_help import (  # fixtures among them
     WAITS, Crowd, all_back, all_free, asked_until, chance, job, restart, share, witness)
 
@@ -121,6 +121,18 @@ def test_what_is_answered_is_written_down(berthd):
         client = daemon.client()
         for lease in now.holders("s") + now.waiters("s"):
             assert client.request(f"release {lease}") == "ok"
+
+
+def test_places_are_for_connections_again(berthd):
+    """berthd watches the processes of a restart until their clients are back, and then has as many places
+    as before it."""
+    places = 12
+    daemon = berthd(f"max-clients = {places}\n[semaphore s]\nlimit = {places}\n")
+    leases = [held(daemon.client(), f"acquire s pid={os.getpid()}") for _ in range(places // 2)]
+    restart(daemon, "kill")
+    for lease in leases:
+        assert daemon.client().request(f"reclaim {lease} s pid={os.getpid()}").startswith("ok ")
+    assert all(is_quiet(client) for client in [daemon.client() for _ in range(places - len(leases))])
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])

@@ -270,6 +270,7 @@ void model_set_due(struct model *model, struct model_lease *lease, nanoseconds a
 void model_begin_term(struct model *model, struct model_lease *lease, nanoseconds now);
 nanoseconds model_max_hold(const struct model_lease *lease);
 void model_watch(struct model_lease *lease, struct trace *trace);
+void model_unwatch(struct model_lease *lease, struct trace *trace);
 /* A held lease's client has gone. */
 void model_lose_client(
     struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace);

@@ -192,7 +192,15 @@ void model_lease_grant(
 const struct event *model_next_event(struct trace *trace, enum effect_kind kind)
 {
     static const char *const words[] = {
-        "granted", "denied", "lost", "stop", "watch", "signal", "drained"};
+        [EFFECT_GRANTED] = "granted",
+        [EFFECT_DENIED] = "denied",
+        [EFFECT_LOST] = "lost",
+        [EFFECT_STOP] = "stop",
+        [EFFECT_WATCH] = "watch",
+        [EFFECT_UNWATCH] = "unwatch",
+        [EFFECT_SIGNAL] = "signal",
+        [EFFECT_DRAINED] = "drained",
+    };
     REQUIRE(trace->at < trace->n_events, "an effect is missing: %s", words[kind]);
     const struct event *event = &trace->events[trace->at++];
     REQUIRE(event->kind == kind, "effect %zu is %s (lease %ju) instead of %s", trace->at,
@@ -204,7 +212,9 @@ void model_tell(
     struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why)
 {
     const struct event *event = model_next_event(trace, kind);
-    bool has_client = kind != EFFECT_WATCH && kind != EFFECT_SIGNAL && lease->client >= 0;
+    bool is_about_process =
+        kind == EFFECT_WATCH || kind == EFFECT_UNWATCH || kind == EFFECT_SIGNAL;
+    bool has_client = !is_about_process && lease->client >= 0;
     REQUIRE(event->lease == lease->id && event->why == why,
         "effect %d is about lease %ju instead of %ju, for reason %d instead of %d", (int)kind,
         event->lease, lease->id, (int)event->why, (int)why);

@@ -247,6 +247,7 @@ void model_reclaim(
     }
     model_link(model, lease, client);
     model_sort(model);
+    model_unwatch(lease, trace);
     if (lease->held) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
         if (lease->stopping != OUTCOME_OK) {

@@ -68,6 +68,14 @@ void model_watch(struct model_lease *lease, struct trace *trace)
     }
 }
 
+void model_unwatch(struct model_lease *lease, struct trace *trace)
+{
+    if (lease->is_watched && !lease->is_told && lease->stopping == OUTCOME_OK) {
+        model_tell(trace, EFFECT_UNWATCH, lease, OUTCOME_OK);
+        lease->is_watched = false;
+    }
+}
+
 static bool can_be_signalled(const struct model_lease *lease)
 {
     return lease->binding == BOUND_PROCESS && !lease->is_told;

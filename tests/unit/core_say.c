@@ -78,6 +78,13 @@ static void say_watch(const struct effect *effect)
     lease->is_watched = true;
 }
 
+static void say_unwatch(const struct effect *effect)
+{
+    struct named_lease *lease = named_by_id(effect->lease->id);
+    cr_assert(lease->is_watched, "%s is not watched", lease->name);
+    lease->is_watched = false;
+}
+
 void note_there(const struct lease *lease)
 {
     struct named_lease *its = named_by_id(lease->id);
@@ -103,6 +110,7 @@ static void say_effect(struct text *text, const struct effect *effect)
         [EFFECT_LOST] = {"lost", true, true},
         [EFFECT_STOP] = {"stop", true, true},
         [EFFECT_WATCH] = {"watch", false, false},
+        [EFFECT_UNWATCH] = {"unwatch", false, false},
         [EFFECT_SIGNAL] = {"signal", false, false},
         [EFFECT_ASK] = {"ask", false, false},
         [EFFECT_GIVE_BACK] = {"give-back", false, false},
@@ -145,6 +153,9 @@ static void say_effect(struct text *text, const struct effect *effect)
         break;
     case EFFECT_WATCH:
         say_watch(effect);
+        break;
+    case EFFECT_UNWATCH:
+        say_unwatch(effect);
         break;
     case EFFECT_STOP: /* of what is bound to time: over already */
         cr_assert_eq(lease->state, lease->binding == BOUND_TIME ? LEASE_ENDED : LEASE_HELD);
@@ -193,6 +204,8 @@ static bool check_lease(struct lease *lease, void *context)
     bool needs_watch = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
         (lease_is_away(lease) || lease->stopping != OUTCOME_OK);
     cr_assert(!needs_watch || its->is_watched, "%s is not watched", its->name);
+    cr_assert(needs_watch || !its->is_watched || lease->process_is_gone,
+        "%s is watched while its client is there", its->name);
     return true;
 }
 

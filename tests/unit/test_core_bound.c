@@ -101,9 +101,9 @@ Test(bound, the_ttl_begins_with_the_grant)
 Test(bound, process_then_connection)
 {
     EXPECT(define("lock d", "lock e"), "ok");
-    EXPECT(restore("A", "ann d:1:0:5 e:1:0:6 id=3 pid=7"), "ok; A watch");
-    EXPECT(reclaim("ann", "A"), "ok d=0 e=0");
+    EXPECT(acquire("ann", "A", "d e pid=7"), "ok d=0 e=0");
     EXPECT(acquire("bob", "B", "e"), "waiting");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(process_gone("A"), "ok");
     EXPECT(lease_state("A"), "granted d=0 e=0");
     EXPECT(client_gone("ann"), "ok; B granted e=0");
@@ -170,18 +170,29 @@ Test(bound, half_close)
 
 /* ---- back again ---- */
 
-Test(bound, back_and_gone_again_is_watched_once)
+Test(bound, watched_while_away)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
     EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(reclaim("ann", "A"), "ok d=0");
+    EXPECT(reclaim("ann", "A"), "ok d=0; A unwatch");
     cr_expect_not(lease_is_away(lease_of("A")));
-    EXPECT(client_gone("ann"), "ok");
-    EXPECT(reclaim("ann2", "A"), "ok d=0");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
+    EXPECT(client_gone("ann2"), "ok; A watch");
     EXPECT(process_gone("A"), "ok");
-    EXPECT(client_gone("ann2"), "ok");
     EXPECT(lease_state("A"), "gone");
+}
+
+Test(bound, watched_while_it_is_being_stopped)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(revoke("A"), "ok; A signal 15");
+    EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
 }
 
 Test(bound, another_clients_lease_cannot_be_had)
@@ -193,7 +204,7 @@ Test(bound, another_clients_lease_cannot_be_had)
     EXPECT(reclaim("bob2", "B"), "held");
     EXPECT(reclaim("ann", "A"), "held");
     EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(reclaim("ann2", "A"), "ok d=0");
+    EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
     EXPECT(reclaim("ann3", "A"), "held");
 }
 
@@ -231,7 +242,7 @@ Test(bound, a_connection_that_is_gone_is_not_counted)
     EXPECT(connect_client("ann2"), "quota");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(connect_client("ann2"), "ok");
-    EXPECT(reclaim("ann2", "A"), "ok d=0");
+    EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
 }
 
 Test(bound, the_identity_while_away)
@@ -321,16 +332,15 @@ Test(bound, bound_while_away)
     EXPECT(lease_state("A"), "gone");
 }
 
-/* The process died while the client was back; the lease has another one now. */
+/* The process died while the client was there; the lease has another one now. */
 Test(bound, bound_after_its_process_is_gone)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(reclaim("ann", "A"), "ok d=0");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(process_gone("A"), "ok");
-    EXPECT(bind_to("ann", "A", 8), "ok");
-    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(bind_to("ann", "A", 8), "ok; A watch");
+    EXPECT(client_gone("ann"), "ok; A signal 15");
     EXPECT(lease_state("A"), "granted d=0");
 }
 
@@ -368,9 +378,9 @@ Test(bound, found_by_once)
     EXPECT(find_once("ann", "w"), "A");
     EXPECT(find_once("ann", "v"), "none");
     EXPECT(find_once("bob", "w"), "none");
-    EXPECT(reclaim("ann", "A"), "ok s=0");
+    EXPECT(reclaim("ann", "A"), "ok s=0; A unwatch");
     EXPECT(find_once("ann", "w"), "none");
-    EXPECT(client_gone("ann"), "ok");
+    EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(client_gone("bob"), "ok; B watch");
     EXPECT(find_once("bob", "w"), "B");
     EXPECT(process_gone("A"), "ok");

@@ -125,9 +125,9 @@ Test(fleet_restart, lost_before_anybody_heard_of_it)
     EXPECT(restart("semaphore s limit=3 database=1"), "A B; A watch; B watch");
     EXPECT(granted("A", "1 s:0:1"), "ok; A granted unheard s=0");
     EXPECT(granted("B", "2 s:1:2"), "ok; B granted unheard s=1");
-    EXPECT(reclaim("bob", "B"), "ok s=1");
+    EXPECT(reclaim("bob", "B"), "ok s=1; B unwatch");
     EXPECT(lost("A"), "ok; A give-back; A lost lost unheard");
-    EXPECT(lost("B"), "ok; B stop lost");
+    EXPECT(lost("B"), "ok; B watch; B stop lost");
 }
 
 Test(fleet_restart, who_does_not_come_back)

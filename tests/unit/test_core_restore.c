@@ -33,7 +33,7 @@ Test(restore, the_client_comes_back)
     EXPECT(grace_until(), "10");
     EXPECT(deadline(), "10");
     EXPECT(reclaim("ann", "A"), "ok d=0");
-    EXPECT(reclaim("bob", "B"), "ok e=0");
+    EXPECT(reclaim("bob", "B"), "ok e=0; B unwatch");
     EXPECT(reclaim("ann2", "A"), "held");
     EXPECT(deadline(), "never");
     EXPECT(tick(100), "ok");
@@ -64,7 +64,7 @@ Test(restore, everything_about_it)
     EXPECT(stop_rules("A"), "kill 3");
     EXPECT(find_once("ann", "w"), "A");
     EXPECT(acquire("ann", "X", "d holder=x"), "held d");
-    EXPECT(reclaim("ann2", "A"), "waiting");
+    EXPECT(reclaim("ann2", "A"), "waiting; A unwatch");
     EXPECT(reclaim("ann", "P"), "ok d=0");
     EXPECT(deadline(), "60");
     EXPECT(tick(60), "ok; A denied timeout");
@@ -210,10 +210,10 @@ Test(restore, a_waiter_that_came_back_and_whose_process_dies)
     begin_grace(false, 10);
     EXPECT(restore("H", "di id=5 d:1:0:77 pid=7"), "ok; H watch");
     EXPECT(restore("A", "ann id=10 d pid=8"), "ok; A watch");
-    EXPECT(reclaim("ann", "A"), "waiting");
-    EXPECT(process_gone("A"), "ok");
+    EXPECT(reclaim("ann", "A"), "waiting; A unwatch");
     EXPECT(process_gone("H"), "ok; A granted d=0");
-    EXPECT(client_gone("ann"), "ok");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(process_gone("A"), "ok");
     EXPECT(lease_state("A"), "gone");
 }
 

@@ -299,9 +299,9 @@ Test(stop, process_was_gone_before)
 {
     one_holder("", "pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(reclaim("ann", "A"), "ok d=0");
+    EXPECT(reclaim("ann", "A"), "ok d=0; A unwatch");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
     EXPECT(process_gone("A"), "ok");
-    EXPECT(revoke("A"), "ok; A stop revoked");
     EXPECT(tick(3.5), "ok; A lost revoked; B granted d=0");
 }
 
