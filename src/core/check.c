@@ -26,11 +26,12 @@ static uint32_t n_free_ranges(const struct resource *resource)
 static void check_units(const struct resource *resource)
 {
     uint32_t n_in_state[N_UNIT_STATES] = {0};
-    uint32_t n_removed = 0;
+    uint32_t n_removed = 0, n_reserved = 0;
     for (uint32_t i = 0; i < resource->n_units; i++) {
         const struct unit *unit = resource->units[i];
         n_in_state[unit->state]++;
         n_removed += unit->removed;
+        n_reserved += unit->reserved;
         REQUIRE(unit->index == i && unit->resource == resource);
         REQUIRE((unit->state == UNIT_HELD) == (unit->claim != NULL));
         REQUIRE(order_contains(&unit->node) ==
@@ -41,7 +42,7 @@ static void check_units(const struct resource *resource)
     for (size_t i = 0; i < N_UNIT_STATES; i++) {
         REQUIRE(n_in_state[i] == resource->n_in_state[i]);
     }
-    REQUIRE(n_removed == resource->n_removed);
+    REQUIRE(n_removed == resource->n_removed && n_reserved == resource->n_reserved);
     REQUIRE(resource->n_free_ranges == n_free_ranges(resource));
     REQUIRE(order_size(&resource->free) == n_in_state[UNIT_FREE]);
     REQUIRE(order_is_empty(&resource->given));
@@ -143,9 +144,13 @@ static void check_tenure(const struct tenure *tenure, size_t *n_leases)
 {
     size_t n_waiting = 0, n_limited = 0;
     const struct lease *lease;
-    TAILQ_FOREACH (lease, &tenure->leases, database_link) {
-        REQUIRE(lease->tenure == tenure && lease->state != LEASE_ENDED);
-        n_waiting += lease->state == LEASE_WAITING;
+    TAILQ_FOREACH (lease, &tenure->waiting, database_link) {
+        REQUIRE(lease->tenure == tenure && lease->state == LEASE_WAITING);
+        n_waiting++;
+    }
+    *n_leases += n_waiting;
+    TAILQ_FOREACH (lease, &tenure->held, database_link) {
+        REQUIRE(lease->tenure == tenure && lease->state == LEASE_HELD);
         n_limited += order_contains(&lease->budget_node);
         ++*n_leases;
     }
@@ -174,6 +179,7 @@ void core_check(const struct core *core)
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         n_resources++;
         REQUIRE(!resource->is_dirty);
+        REQUIRE(resource->is_listed || !resource_is_changed(resource));
         (resource_is_fleet(resource) ? check_given : check_units)(resource);
         check_holders(resource);
         check_line(&resource->queue, false);

@@ -15,6 +15,7 @@ struct core *core_new(const struct core_options *options)
     struct core *core = memory_new(sizeof *core);
     TAILQ_INIT(&core->resource_list);
     TAILQ_INIT(&core->dirty);
+    TAILQ_INIT(&core->changed);
     accounts_init(&core->accounts);
     tenures_init(core);
     core->last_id = options->first_id - 1;
@@ -380,6 +381,15 @@ size_t core_n_waiting(const struct core *core)
 size_t core_n_resources(const struct core *core)
 {
     return core->resources.n;
+}
+
+void core_for_each_changed(
+    const struct core *core, void (*function)(const struct resource *, void *), void *context)
+{
+    const struct resource *resource;
+    TAILQ_FOREACH (resource, &core->changed, changed_link) {
+        function(resource, context);
+    }
 }
 
 void core_cursor_init(struct core *core, struct core_cursor *cursor)

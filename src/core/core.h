@@ -245,6 +245,9 @@ bool core_for_each_lease(
 size_t core_n_held(const struct core *core);
 size_t core_n_waiting(const struct core *core);
 size_t core_n_resources(const struct core *core);
+/* Those that an operator has changed, longest ago first; also those that are no longer defined. */
+void core_for_each_changed(
+    const struct core *core, void (*function)(const struct resource *, void *), void *context);
 
 /* Its place among all who wait for that resource, aside or not; 1 is the first. */
 uint32_t claim_position(const struct claim *claim);

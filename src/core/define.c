@@ -136,6 +136,7 @@ static void resource_redefine(
     if (before->identity_shared != next->identity_shared) {
         identity_rekey(core, resource);
     }
+    registry_list_changed(core, resource);
     definition_free(remains);
 }
 

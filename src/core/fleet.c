@@ -34,43 +34,55 @@ enum outcome fleet_begin(
     return OUTCOME_PENDING;
 }
 
-/* ---- all of a database, in order ---- */
+/* ---- all of a database ---- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* Holders, then those who wait by their tickets, then those who have none yet; by age. */
-static int compare_leases(const void *a, const void *b)
+/* By their tickets, then those who have none yet; by age. */
+static int compare_waiters(const void *a, const void *b)
 {
     const struct lease *x = *(struct lease *const *)a, *y = *(struct lease *const *)b;
-    if (x->state != y->state) {
-        return x->state == LEASE_HELD ? -1 : 1;
-    }
     uint64_t none = UINT64_MAX; /* comes last */
     uint64_t ticket_of_x = x->ticket != 0 ? x->ticket : none;
     uint64_t ticket_of_y = y->ticket != 0 ? y->ticket : none;
-    bool by_ticket = x->state == LEASE_WAITING && ticket_of_x != ticket_of_y;
-    return by_ticket ? compare_numbers(ticket_of_x, ticket_of_y) : compare_numbers(x->id, y->id);
+    return ticket_of_x != ticket_of_y ? compare_numbers(ticket_of_x, ticket_of_y)
+                                      : compare_numbers(x->id, y->id);
 }
 
-void core_fleet_for_each(struct core *core, uint8_t database,
-    void (*function)(struct lease *lease, void *context), void *context)
+static const struct tenure *tenure_of(const struct core *core, uint8_t database)
 {
     assert(database >= 1 && database <= MAX_DATABASES);
-    const struct tenure *tenure = &core->tenures[database - 1];
+    return &core->tenures[database - 1];
+}
+
+void core_fleet_for_each_holder(struct core *core, uint8_t database,
+    void (*function)(struct lease *lease, void *context), void *context)
+{
+    struct lease *lease;
+    TAILQ_FOREACH (lease, &tenure_of(core, database)->held, database_link) {
+        function(lease, context);
+    }
+}
+
+bool core_fleet_has_holders(const struct core *core, uint8_t database)
+{
+    return !TAILQ_EMPTY(&tenure_of(core, database)->held);
+}
+
+void core_fleet_for_each_waiter(struct core *core, uint8_t database,
+    void (*function)(struct lease *lease, void *context), void *context)
+{
+    const struct tenure *tenure = tenure_of(core, database);
+    struct lease **leases = memory_new((tenure->n_waiting + 1) * sizeof *leases);
     struct lease *lease;
     size_t n = 0;
-    TAILQ_FOREACH (lease, &tenure->leases, database_link) {
-        n++;
-    }
-    struct lease **leases = memory_new((n + 1) * sizeof *leases);
-    n = 0;
-    TAILQ_FOREACH (lease, &tenure->leases, database_link) {
+    TAILQ_FOREACH (lease, &tenure->waiting, database_link) {
         leases[n++] = lease;
     }
-    qsort(leases, n, sizeof *leases, compare_leases);
+    qsort(leases, n, sizeof *leases, compare_waiters);
     for (size_t i = 0; i < n; i++) {
         function(leases[i], context);
     }
@@ -88,7 +100,7 @@ struct look {
 static void ask_again(struct lease *lease, void *context)
 {
     const struct look *look = context;
-    if (lease->state == LEASE_WAITING && !lease->is_asked) {
+    if (!lease->is_asked) {
         ask_for(lease, look->effects);
     }
 }
@@ -97,9 +109,6 @@ static void ask_again(struct lease *lease, void *context)
 static void take_back(struct lease *lease, void *context)
 {
     const struct look *look = context;
-    if (lease->state != LEASE_WAITING) {
-        return;
-    }
     if (lease->wants_now) {
         core_deny(look->core, lease, OUTCOME_DRAINING, look->now, look->effects);
     } else if (lease->is_asked) {
@@ -114,9 +123,9 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
     struct look look = {core, now, effects};
     for (uint8_t database = 1; database <= MAX_DATABASES; database++) {
         if (core->draining) {
-            core_fleet_for_each(core, database, take_back, &look);
+            core_fleet_for_each_waiter(core, database, take_back, &look);
         } else if (!core->is_closed) {
-            core_fleet_for_each(core, database, ask_again, &look);
+            core_fleet_for_each_waiter(core, database, ask_again, &look);
         }
     }
 }

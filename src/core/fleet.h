@@ -39,8 +39,12 @@ nanoseconds lease_stop_budget(const struct lease *lease);
 /* When its job must be asked to end if nothing better is heard; NEVER for one of host scope. */
 nanoseconds lease_stop_at(const struct lease *lease);
 
-/* All of a database, waiting and held, in a fixed order; `function` may end none but its own. */
-void core_fleet_for_each(struct core *core, uint8_t database,
+/* Those who hold something of a database, oldest first; `function` may end none. */
+void core_fleet_for_each_holder(struct core *core, uint8_t database,
+    void (*function)(struct lease *lease, void *context), void *context);
+bool core_fleet_has_holders(const struct core *core, uint8_t database);
+/* Those who wait, in their order; `function` may end none but its own. */
+void core_fleet_for_each_waiter(struct core *core, uint8_t database,
     void (*function)(struct lease *lease, void *context), void *context);
 size_t core_fleet_n_waiting(const struct core *core, uint8_t database);
 

@@ -18,11 +18,13 @@ struct identity {
     struct claim *claim;
 };
 
+TAILQ_HEAD(tenure_list, lease);
+
 /* What the core keeps of one database: its leases, and until when they are good. */
 struct tenure {
     nanoseconds good_until; /* all held ones; 0: they never were */
     struct order by_budget; /* of those that are held and not being stopped: the largest first */
-    TAILQ_HEAD(, lease) leases; /* waiting and held */
+    struct tenure_list waiting, held; /* oldest first */
     size_t n_waiting;
 };
 
@@ -30,6 +32,7 @@ struct core {
     struct table resources; /* by name */
     struct resource_list resource_list; /* oldest first */
     struct resource_list dirty; /* whose queues must be looked at */
+    struct resource_list changed; /* by operators, longest ago first */
     struct core_cursor *cursors;
     struct table templates;
 
@@ -68,6 +71,8 @@ enum outcome registry_get(
     struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep);
 struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition);
+/* After an operator, or a reload, may have changed what resource_is_changed() says. */
+void registry_list_changed(struct core *core, struct resource *resource);
 /* Frees it if nothing keeps it: an idle instance, or one that is no longer defined. */
 void registry_forget_if_idle(struct core *core, struct resource *resource);
 void registry_add_template(struct core *core, const struct definition *definition);

@@ -40,6 +40,15 @@ void operator_changed(
     queue_resort(core, resource);
 }
 
+static bool definition_has_item(const struct definition *definition, const char *item)
+{
+    size_t i = 0;
+    while (i < definition->n_items && strcmp(definition->items[i], item) != 0) {
+        i++;
+    }
+    return i < definition->n_items;
+}
+
 /* Whether the items in service are other than those of the file. */
 static bool items_differ(const struct resource *resource)
 {
@@ -48,10 +57,7 @@ static bool items_differ(const struct resource *resource)
         return true;
     }
     for (size_t i = 0; i < definition->n_items; i++) {
-        const struct unit *unit = i < resource->n_units ? resource->units[i] : NULL;
-        if (!unit || strcmp(unit->item, definition->items[i]) != 0) {
-            unit = resource_find_unit(resource, definition->items[i]);
-        }
+        const struct unit *unit = resource_find_unit(resource, definition->items[i]);
         if (!unit || unit->removed) {
             return true;
         }
@@ -96,7 +102,9 @@ static enum outcome change_add(
         return OUTCOME_IMPOSSIBLE;
     } else {
         resource_add_item(resource, change->item);
-        resource_order_items(resource); /* it may be one of the file's */
+        if (definition_has_item(resource->definition, change->item)) {
+            resource_order_items(resource);
+        }
     }
     resource->items_changed = items_differ(resource);
     return OUTCOME_OK;
@@ -195,6 +203,7 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
         /* What an operator has changed may stay for that: no user pays for it any more. */
         charge_give_back(&resource->instance_charge, &core->accounts);
         outcome = change_functions[change->kind](core, resource, change);
+        registry_list_changed(core, resource);
         operator_changed(core, resource, now, effects);
         core_settle(core, now, effects);
     }

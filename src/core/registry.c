@@ -92,6 +92,17 @@ enum outcome registry_get(
     return OUTCOME_OK;
 }
 
+void registry_list_changed(struct core *core, struct resource *resource)
+{
+    bool is_changed = resource_is_changed(resource);
+    if (is_changed && !resource->is_listed) {
+        TAILQ_INSERT_TAIL(&core->changed, resource, changed_link);
+    } else if (!is_changed && resource->is_listed) {
+        TAILQ_REMOVE(&core->changed, resource, changed_link);
+    }
+    resource->is_listed = is_changed;
+}
+
 static void registry_forget(struct core *core, struct resource *resource)
 {
     assert(!resource->is_dirty);
@@ -109,6 +120,9 @@ static void registry_forget(struct core *core, struct resource *resource)
     if (resource->template) {
         resource->template->n_instances--;
     }
+    if (resource->is_listed) {
+        TAILQ_REMOVE(&core->changed, resource, changed_link);
+    }
     charge_give_back(&resource->instance_charge, &core->accounts);
     table_remove(&core->resources, &resource->by_name);
     TAILQ_REMOVE(&core->resource_list, resource, link);
@@ -117,8 +131,7 @@ static void registry_forget(struct core *core, struct resource *resource)
 
 static bool is_as_defined(const struct resource *resource)
 {
-    return !resource->paused && resource->runtime_limit == UNBOUNDED && !resource->items_changed &&
-        resource->n_in_state[UNIT_RESERVED] == 0 && resource->n_in_state[UNIT_COOLING] == 0;
+    return !resource_is_changed(resource) && resource->n_in_state[UNIT_COOLING] == 0;
 }
 
 void registry_forget_if_idle(struct core *core, struct resource *resource)

@@ -6,83 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- figures ---- */
-
-uint32_t resource_limit(const struct resource *resource)
-{
-    if (resource_is_fleet(resource) && resource_is_pool(resource)) {
-        return (uint32_t)resource->definition->n_items;
-    }
-    if (resource_is_pool(resource)) {
-        return resource->n_units - resource->n_removed;
-    }
-    return resource->runtime_limit != UNBOUNDED ? resource->runtime_limit
-                                                : resource->definition->limit;
-}
-
-uint32_t resource_in_use(const struct resource *resource)
-{
-    return resource->n_in_state[UNIT_HELD];
-}
-
-uint32_t resource_waiting(const struct resource *resource)
-{
-    return order_size(&resource->queue) + order_size(&resource->aside);
-}
-
-/* Free slots that may be granted: all but those above a lowered limit. */
-static uint32_t free_below_limit(const struct resource *resource, uint32_t limit)
-{
-    uint32_t never_used = limit > resource->n_units ? limit - resource->n_units : 0;
-    return never_used + order_count_below(&resource->free, limit, 0);
-}
-
-uint32_t resource_available(const struct resource *resource)
-{
-    if (resource_is_pool(resource) && !resource_is_fleet(resource)) {
-        return resource->n_in_state[UNIT_FREE]; /* each item is its own limit */
-    }
-    uint32_t limit = resource_limit(resource);
-    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
-    uint32_t spare = limit > taken ? limit - taken : 0;
-    if (resource->n_in_state[UNIT_RESERVED] == 0 || spare == 0) {
-        return spare; /* then at least as many are free below the limit */
-    }
-    uint32_t free_units = free_below_limit(resource, limit);
-    return spare < free_units ? spare : free_units;
-}
-
-bool resource_is_blocked(const struct resource *resource)
-{
-    return resource->paused || !resource->is_defined || resource_limit(resource) == 0;
-}
-
-uint32_t resource_most(const struct resource *resource)
-{
-    const struct definition *definition = resource->definition;
-    uint32_t in_file =
-        definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
-    uint32_t now = resource_limit(resource);
-    if (resource_is_fleet(resource) || (in_file == 0 && now == 0)) {
-        return UNBOUNDED;
-    }
-    return in_file > now ? in_file : now;
-}
-
-bool resource_can_give(const struct resource *resource, uint32_t count)
-{
-    return count != 0 && count <= resource_most(resource) &&
-        count <= resource->definition->max_units_per_user;
-}
-
 /* ---- units ---- */
 
-/* `first` and slots go by their index, `lru` by when they became free. */
+/* Slots go by their number, items by their place or (`lru`) by when they became free. */
 static uint64_t unit_free_key(struct unit *unit)
 {
     struct resource *resource = unit->resource;
-    bool by_age = resource_is_pool(resource) && resource->definition->selection == SELECT_LRU;
-    return by_age ? resource->n_frees++ : unit->index;
+    if (!resource_is_pool(resource)) {
+        return unit->index;
+    }
+    return resource->definition->selection == SELECT_LRU ? resource->n_frees++ : unit->rank;
 }
 
 /* A slot becomes free, or is so no more: between two free ones it makes one range of two. */
@@ -129,6 +62,7 @@ static struct unit *unit_new(struct resource *resource)
     struct unit *unit = memory_new(sizeof *unit);
     unit->resource = resource;
     unit->index = resource->n_units;
+    unit->rank = resource->n_ranks++;
     unit->state = UNIT_FREE;
     resource->units[resource->n_units++] = unit;
     resource->n_in_state[UNIT_FREE]++;
@@ -157,18 +91,21 @@ void resource_rekey_free(struct resource *resource)
     }
 }
 
-/* After units have come, gone or changed places: closes gaps in the indices. */
-static void resource_renumber(struct resource *resource)
+/* After units have gone: those behind them move up. */
+static void close_gaps(struct resource *resource, uint32_t from)
 {
-    for (uint32_t i = 0; i < resource->n_units; i++) {
-        resource->units[i]->index = i;
+    uint32_t n = from;
+    for (uint32_t i = from; i < resource->n_units; i++) {
+        if (resource->units[i]) {
+            resource->units[n] = resource->units[i];
+            resource->units[n]->index = n;
+            n++;
+        }
     }
-    if (resource->definition->selection != SELECT_LRU) {
-        resource_rekey_free(resource);
-    }
+    resource->n_units = n;
 }
 
-/* Leaves a gap in the indices: resource_renumber() closes it. */
+/* Leaves a gap: close_gaps() is the caller's matter. */
 static void unit_delete(struct unit *unit, struct order *timers)
 {
     struct resource *resource = unit->resource;
@@ -179,22 +116,19 @@ static void unit_delete(struct unit *unit, struct order *timers)
     }
     resource->n_in_state[unit->state]--;
     resource->n_removed -= unit->removed;
-    memmove(&resource->units[unit->index], &resource->units[unit->index + 1],
-        (resource->n_units - unit->index - 1) * sizeof resource->units[0]);
-    resource->n_units--;
+    resource->n_reserved -= unit->reserved;
+    resource->units[unit->index] = NULL;
+    table_remove(&resource->items, &unit->by_item);
     unit_free(unit);
 }
 
-/* From `hint` on, round the end: items are mostly looked up in their order. */
-static struct unit *find_item(const struct resource *resource, const char *item, uint32_t hint)
+static struct unit *find_item(const struct resource *resource, const char *item)
 {
-    for (uint32_t i = 0; i < resource->n_units; i++) {
-        struct unit *unit = resource->units[(hint + i) % resource->n_units];
-        if (strcmp(unit->item, item) == 0) {
-            return unit;
-        }
+    struct table_node *node = table_find(&resource->items, hash_string(item, 0));
+    while (node && strcmp(container_of(node, struct unit, by_item)->item, item) != 0) {
+        node = table_find_next(node);
     }
-    return NULL;
+    return node ? container_of(node, struct unit, by_item) : NULL;
 }
 
 bool slot_parse(const char *text, uint32_t *slotp)
@@ -224,7 +158,7 @@ struct unit *resource_find_unit(const struct resource *resource, const char *ite
         return resource_find_given(resource, is_pool ? item : NULL, slot);
     }
     if (is_pool) {
-        return find_item(resource, item, 0);
+        return find_item(resource, item);
     }
     return slot < resource->n_units ? resource->units[slot] : NULL;
 }
@@ -241,6 +175,7 @@ struct unit *resource_add_item(struct resource *resource, const char *item)
 {
     struct unit *unit = unit_new(resource);
     unit->item = memory_string(item);
+    table_insert(&resource->items, &unit->by_item, hash_string(item, 0));
     return unit;
 }
 
@@ -300,21 +235,25 @@ static void given_delete(struct unit *unit)
 
 /* ---- what becomes of units ---- */
 
-static void unit_remove_unnumbered(struct unit *unit, struct order *timers)
+/* False if it is held: it goes when it is given back. */
+static bool unit_goes(struct unit *unit, struct order *timers)
 {
-    if (unit->state == UNIT_HELD) {
-        unit->resource->n_removed += !unit->removed;
-        unit->removed = true;
-    } else {
+    if (unit->state != UNIT_HELD) {
         unit_delete(unit, timers);
+        return true;
     }
+    unit->resource->n_removed += !unit->removed;
+    unit->removed = true;
+    return false;
 }
 
 void unit_remove(struct unit *unit, struct order *timers)
 {
     struct resource *resource = unit->resource;
-    unit_remove_unnumbered(unit, timers);
-    resource_renumber(resource);
+    uint32_t place = unit->index;
+    if (unit_goes(unit, timers)) {
+        close_gaps(resource, place);
+    }
 }
 
 void resource_return_item(struct unit *unit)
@@ -327,6 +266,8 @@ void unit_set_reserved(struct unit *unit, bool reserved, const char *reason)
 {
     free(unit->reason);
     unit->reason = memory_string(reason);
+    unit->resource->n_reserved += reserved;
+    unit->resource->n_reserved -= unit->reserved;
     unit->reserved = reserved;
     if (unit->state == UNIT_FREE || unit->state == UNIT_RESERVED) {
         unit_set_state(unit, reserved ? UNIT_RESERVED : UNIT_FREE);
@@ -341,8 +282,9 @@ void unit_settle(struct unit *unit)
         given_delete(unit);
     } else if (unit->removed) {
         struct resource *resource = unit->resource;
+        uint32_t place = unit->index;
         unit_delete(unit, NULL); /* HELD, so in no timer */
-        resource_renumber(resource);
+        close_gaps(resource, place);
     } else {
         unit_set_state(unit, unit->reserved ? UNIT_RESERVED : UNIT_FREE);
     }
@@ -432,8 +374,12 @@ void resource_free(struct resource *resource)
     assert(TAILQ_EMPTY(&resource->holders) && resource_waiting(resource) == 0);
     table_deinit(&resource->usages);
     for (uint32_t i = 0; i < resource->n_units; i++) {
+        if (resource->units[i]->item) {
+            table_remove(&resource->items, &resource->units[i]->by_item);
+        }
         unit_free(resource->units[i]);
     }
+    table_deinit(&resource->items);
     free(resource->units);
     definition_free(resource->remains);
     free(resource->pause_reason);
@@ -441,51 +387,72 @@ void resource_free(struct resource *resource)
     free(resource);
 }
 
-/* `place` is at or before the unit's own; those between move up by one. */
-static void put_unit_at(struct resource *resource, struct unit *unit, uint32_t place)
+/* The units stand in another order. */
+static void resource_rank(struct resource *resource)
 {
-    for (uint32_t i = unit->index; i > place; i--) {
-        resource->units[i] = resource->units[i - 1];
+    for (uint32_t i = 0; i < resource->n_units; i++) {
         resource->units[i]->index = i;
+        resource->units[i]->rank = i;
     }
-    resource->units[place] = unit;
-    unit->index = place;
+    resource->n_ranks = resource->n_units;
+    if (resource->definition->selection != SELECT_LRU) {
+        resource_rekey_free(resource);
+    }
+}
+
+/* `taken` by their index, all of them false at first. Adds the definition's to `units`. */
+static uint32_t list_items_of_file(
+    const struct resource *resource, struct unit **units, bool *is_taken)
+{
+    const struct definition *definition = resource->definition;
+    uint32_t n = 0;
+    for (size_t i = 0; i < definition->n_items; i++) {
+        struct unit *unit = find_item(resource, definition->items[i]);
+        if (unit) {
+            is_taken[unit->index] = true;
+            units[n++] = unit;
+        }
+    }
+    return n;
 }
 
 void resource_order_items(struct resource *resource)
 {
-    const struct definition *definition = resource->definition;
-    uint32_t place = 0;
-    for (size_t i = 0; i < definition->n_items; i++) {
-        struct unit *unit = find_item(resource, definition->items[i], place);
-        if (unit) {
-            put_unit_at(resource, unit, place++);
+    struct unit **units = memory_new((resource->size_units + 1) * sizeof *units);
+    bool *is_taken = memory_new(resource->n_units + 1);
+    uint32_t n = list_items_of_file(resource, units, is_taken);
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        if (!is_taken[i]) {
+            units[n++] = resource->units[i];
         }
     }
-    resource_renumber(resource);
+    free(is_taken);
+    free(resource->units);
+    resource->units = units;
+    resource_rank(resource);
 }
 
-static bool definition_has_item(const struct definition *definition, const char *item, size_t hint)
+static void remove_others(struct resource *resource, struct order *timers)
 {
-    for (size_t i = 0; i < definition->n_items; i++) {
-        if (strcmp(definition->items[(hint + i) % definition->n_items], item) == 0) {
-            return true;
+    struct unit **units = memory_new((resource->size_units + 1) * sizeof *units);
+    bool *is_of_file = memory_new(resource->n_units + 1);
+    list_items_of_file(resource, units, is_of_file);
+    for (uint32_t i = 0; i < resource->n_units; i++) {
+        if (!is_of_file[i]) {
+            unit_goes(resource->units[i], timers);
         }
     }
-    return false;
+    close_gaps(resource, 0);
+    free(is_of_file);
+    free(units);
 }
 
 void resource_reset_items(struct resource *resource, struct order *timers)
 {
     const struct definition *definition = resource->definition;
-    for (uint32_t i = resource->n_units; i-- > 0;) {
-        if (!definition_has_item(definition, resource->units[i]->item, i)) {
-            unit_remove_unnumbered(resource->units[i], timers);
-        }
-    }
-    resource_renumber(resource);
-    for (uint32_t i = 0; i < definition->n_items; i++) {
-        struct unit *unit = find_item(resource, definition->items[i], i);
+    remove_others(resource, timers);
+    for (size_t i = 0; i < definition->n_items; i++) {
+        struct unit *unit = find_item(resource, definition->items[i]);
         if (unit) {
             resource_return_item(unit);
         } else {

@@ -26,6 +26,8 @@ struct unit {
     struct claim *claim; /* UNIT_HELD */
     struct unit *next_of_claim; /* UNIT_HELD */
     struct order_node node; /* UNIT_FREE, UNIT_COOLING; fleet scope: in resource.given */
+    struct table_node by_item; /* pools of host scope: in resource.items */
+    uint64_t rank; /* of an item among those of its resource: in the order of resource.units */
     char *item; /* pools; NULL for slots */
     char *reason; /* of a reservation, or NULL */
     uint32_t index; /* slot number; of an item, its place in resource.units */
@@ -38,6 +40,7 @@ struct resource {
     struct table_node by_name;
     TAILQ_ENTRY(resource) link; /* in the core's list, oldest first */
     TAILQ_ENTRY(resource) dirty_link; /* in the core's list of queues to look at */
+    TAILQ_ENTRY(resource) changed_link; /* in the core's list of those that an operator has changed */
     char *name;
     const struct definition *definition; /* the template's for an instance */
     struct definition *remains; /* once it is no longer defined: the own copy of the last one */
@@ -46,9 +49,11 @@ struct resource {
 
     struct unit **units; /* host scope: slots 0 ... n-1, or items in file order */
     uint32_t n_units, size_units;
+    uint64_t n_ranks; /* given to items so far */
+    struct table items; /* pools of host scope: units by item */
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
     uint32_t n_free_ranges; /* derived: free slots that stand next to each other are one */
-    uint32_t n_removed; /* derived: units with .removed */
+    uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
     struct order free; /* by slot, file order, or time of release */
     struct order given; /* fleet scope: units that this host holds, by slot or their item's hash */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
@@ -65,6 +70,7 @@ struct resource {
     bool is_instance;
     bool is_defined; /* false: drains, then goes */
     bool is_dirty;
+    bool is_listed; /* by changed_link */
 };
 
 TAILQ_HEAD(resource_list, resource);
@@ -81,6 +87,8 @@ uint32_t resource_available(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
  * there. */
 bool resource_is_blocked(const struct resource *resource);
+/* An operator has changed it, and that is in force still. */
+bool resource_is_changed(const struct resource *resource);
 /* More than this can never be had: the larger of what the file and the operator allow. UNBOUNDED
  * while the file says 0, which means closed; and in fleet scope, where the database knows. */
 uint32_t resource_most(const struct resource *resource);

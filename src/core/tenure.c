@@ -9,7 +9,8 @@
 void tenures_init(struct core *core)
 {
     for (size_t i = 0; i < MAX_DATABASES; i++) {
-        TAILQ_INIT(&core->tenures[i].leases);
+        TAILQ_INIT(&core->tenures[i].waiting);
+        TAILQ_INIT(&core->tenures[i].held);
     }
 }
 
@@ -24,19 +25,26 @@ static struct tenure *tenure_of(struct core *core, uint8_t database)
 void tenure_enter(struct core *core, struct lease *lease)
 {
     lease->tenure = tenure_of(core, lease->database);
-    TAILQ_INSERT_TAIL(&lease->tenure->leases, lease, database_link);
+    TAILQ_INSERT_TAIL(&lease->tenure->waiting, lease, database_link);
+}
+
+static struct tenure_list *list_of(const struct lease *lease)
+{
+    return lease->state == LEASE_WAITING ? &lease->tenure->waiting : &lease->tenure->held;
 }
 
 void tenure_leave(struct lease *lease)
 {
     tenure_stops(lease);
-    TAILQ_REMOVE(&lease->tenure->leases, lease, database_link);
+    TAILQ_REMOVE(list_of(lease), lease, database_link);
     lease->tenure = NULL;
 }
 
 void tenure_holds(struct lease *lease)
 {
     uint64_t largest_first = (uint64_t)(NEVER - lease_stop_budget(lease));
+    TAILQ_REMOVE(&lease->tenure->waiting, lease, database_link);
+    TAILQ_INSERT_TAIL(&lease->tenure->held, lease, database_link);
     order_insert(&lease->tenure->by_budget, &lease->budget_node, largest_first, lease->id);
 }
 

@@ -136,7 +136,8 @@ static void describe_reservations(struct text *out, const struct resource *resou
 static uint32_t limit_for_reservations(const struct resource *resource)
 {
     uint32_t limit = resource_limit(resource);
-    for (uint32_t i = 0; !resource_is_pool(resource) && i < resource->n_units; i++) {
+    uint32_t n = resource_is_pool(resource) || resource->n_reserved == 0 ? 0 : resource->n_units;
+    for (uint32_t i = 0; i < n; i++) {
         if (resource->units[i]->reserved && i >= limit) {
             limit = i + 1;
         }
@@ -152,16 +153,20 @@ static void add_limit(struct text *out, const struct resource *resource, uint32_
     add_file(out, resource);
 }
 
-static void describe_resource_changes(struct text *out, const struct resource *resource)
+static void describe_resource_changes(const struct resource *resource, void *context)
 {
+    struct text *out = context;
     uint32_t limit = resource_limit(resource), higher = limit_for_reservations(resource);
+    if (!resource->is_defined) {
+        return;
+    }
     if (higher > limit || resource->runtime_limit != UNBOUNDED) {
         add_limit(out, resource, higher);
     }
     if (resource->items_changed) {
         describe_items(out, resource);
     }
-    if (resource->n_in_state[UNIT_FREE] < resource->n_units) {
+    if (resource->n_reserved > 0) {
         describe_reservations(out, resource);
     }
     if (higher > limit) {
@@ -174,20 +179,12 @@ static void describe_resource_changes(struct text *out, const struct resource *r
     }
 }
 
-void changes_describe(struct text *out, struct core *core)
+void changes_describe(struct text *out, const struct core *core)
 {
-    struct core_cursor cursor;
-    const struct resource *resource;
     if (core_is_draining(core)) {
         text_add(out, "drain\n");
     }
-    core_cursor_init(core, &cursor);
-    while ((resource = core_cursor_next(core, &cursor))) {
-        if (resource->is_defined) {
-            describe_resource_changes(out, resource);
-        }
-    }
-    core_cursor_deinit(core, &cursor);
+    core_for_each_changed(core, describe_resource_changes, out);
 }
 
 /* ---- and back ---- */

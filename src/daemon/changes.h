@@ -7,7 +7,7 @@
 #include "wire/textbuf.h"
 
 /* Adds one line for each change in force. */
-void changes_describe(struct text *out, struct core *core);
+void changes_describe(struct text *out, const struct core *core);
 
 /* Makes them again. Those whose resource is gone, or whose key has another value in the file now,
  * are left out (logged). `lines` is taken apart. The caller carries the effects out. */

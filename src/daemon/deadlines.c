@@ -8,7 +8,7 @@
 static void tell_deadline(struct lease *lease, void *context)
 {
     (void)context;
-    if (lease->state == LEASE_HELD && !lease_is_away(lease)) {
+    if (!lease_is_away(lease)) {
         struct conn *conn = container_of(lease->client, struct conn, client);
         answer_deadline(conn_events(conn), lease);
     }
@@ -16,5 +16,5 @@ static void tell_deadline(struct lease *lease, void *context)
 
 void answer_deadlines_of(struct server *server, uint8_t database)
 {
-    core_fleet_for_each(server->core, database, tell_deadline, NULL);
+    core_fleet_for_each_holder(server->core, database, tell_deadline, NULL);
 }

@@ -236,25 +236,13 @@ static void forget_tenures(struct server *server, const struct findings *finding
     }
 }
 
-static void note_held(struct lease *lease, void *context)
-{
-    *(bool *)context |= lease->state == LEASE_HELD;
-}
-
-static bool holds_any(struct core *core, uint8_t database)
-{
-    bool holds = false;
-    core_fleet_for_each(core, database, note_held, &holds);
-    return holds;
-}
-
 /* What was written of a lease, but not of its database: it may be over at any time. */
 static void limit_leases(struct server *server, nanoseconds now)
 {
     for (size_t i = 1; i <= fleet_n_databases(server); i++) {
         uint8_t database = (uint8_t)i;
         if (core_fleet_deadline(server->core, database) == 0 &&
-            holds_any(server->core, database)) {
+            core_fleet_has_holders(server->core, database)) {
             const struct log_about about = {.database = fleet_name_of(server, database)};
             log_about(LOG_LEVEL_WARNING, &about,
                 "the journal does not say how long the leases of [redis %s] are good: they end",

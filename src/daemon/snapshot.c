@@ -270,9 +270,6 @@ static int waiter_compare(const void *left, const void *right)
 static void gather_waiter(struct lease *lease, void *context)
 {
     struct fleet_part *part = context;
-    if (lease->state != LEASE_WAITING) {
-        return;
-    }
     part->waiters = memory_resize(
         part->waiters, part->n_waiters + lease->n_claims + 1, sizeof part->waiters[0]);
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -289,7 +286,7 @@ static const struct own_waiter *own_waiters(
     struct fleet_part *part = &snapshot->fleet[database];
     if (!part->waiters) {
         part->waiters = memory_new(sizeof part->waiters[0]);
-        core_fleet_for_each(snapshot->core, database, gather_waiter, part);
+        core_fleet_for_each_waiter(snapshot->core, database, gather_waiter, part);
         qsort(part->waiters, part->n_waiters, sizeof part->waiters[0], waiter_compare);
     }
     size_t low = 0, high = part->n_waiters;

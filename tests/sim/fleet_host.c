@@ -284,7 +284,8 @@ static void host_free(struct fleet *fleet, struct host *host)
 void host_crash(struct fleet *fleet, struct host *host)
 {
     trace(fleet, "%s: daemon dies", host->name);
-    core_fleet_for_each(host->core, 1, remember_one, host);
+    core_fleet_for_each_holder(host->core, 1, remember_one, host);
+    core_fleet_for_each_waiter(host->core, 1, remember_one, host);
     host->next_id = core_next_number(host->core);
     host_free(fleet, host);
     host->is_connected = false;

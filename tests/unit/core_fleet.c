@@ -126,7 +126,8 @@ static void list_lease(struct lease *lease, void *context)
 const char *leases_of(uint8_t database)
 {
     struct listing listing = {.text = text_new()};
-    core_fleet_for_each(world.core, database, list_lease, &listing);
+    core_fleet_for_each_holder(world.core, database, list_lease, &listing);
+    core_fleet_for_each_waiter(world.core, database, list_lease, &listing);
     cr_assert_eq(listing.n_waiting, core_fleet_n_waiting(world.core, database));
     say(&listing.text, "%s", listing.n_waiting == 0 ? "|" : "");
     if (listing.n_waiting > 0) {

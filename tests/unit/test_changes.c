@@ -6,6 +6,7 @@
 #include "store/local.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,39 @@ static void release(struct lease *lease)
 {
     store->ops->end(store, lease, &client, 0);
     carry_out();
+}
+
+static void count_changed(const struct resource *resource, void *context)
+{
+    (void)resource;
+    ++*(size_t *)context;
+}
+
+static size_t n_changed(void)
+{
+    size_t n = 0;
+    core_for_each_changed(core, count_changed, &n);
+    return n;
+}
+
+/* However many resources there are. */
+Test(changes, only_what_was_changed_is_looked_at)
+{
+    begin_run("semaphore s limit=4", "pool g items=a,b", "semaphore market/* limit=5");
+    for (int i = 0; i < 90; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "market/%d", i);
+        acquire(name, 1);
+    }
+    cr_expect_eq(n_changed(), 0);
+    apply("pause market/7\nreserve g a\nlimit s 3 file=4\n");
+    cr_expect_eq(n_changed(), 3);
+    const struct change resume = {.kind = CHANGE_RESUME}, reset = {.kind = CHANGE_RESET};
+    cr_assert_eq(core_change(core, "market/7", &resume, 0, &store->effects), OUTCOME_OK);
+    cr_assert_eq(core_change(core, "g", &reset, 0, &store->effects), OUTCOME_OK);
+    cr_expect_eq(n_changed(), 1);
+    reload("semaphore s limit=5", "pool g items=a,b", "semaphore market/* limit=5");
+    cr_expect_eq(n_changed(), 0, "the file says something else now");
 }
 
 #define FILE_OF_ALL                                                                                \

@@ -397,7 +397,7 @@ Test(fleet, the_order_of_all)
     EXPECT(waits("B", 5, 2), "ok; B place 2");
     EXPECT(granted("F", "1 s:0:1"), "ok; F granted s=0");
     EXPECT(granted("E", "2 s:1:2"), "ok; E granted s=1");
-    EXPECT(leases_of(1), "E F | D B A C");
+    EXPECT(leases_of(1), "F E | D B A C");
 }
 
 /* ---- operators, who must ask the database ---- */

@@ -1,0 +1,75 @@
+/* figures.c - what there is to say of a resource's units: how many there may be, are, are left. */
+#include "core/resource.h"
+
+uint32_t resource_limit(const struct resource *resource)
+{
+    if (resource_is_fleet(resource) && resource_is_pool(resource)) {
+        return (uint32_t)resource->definition->n_items;
+    }
+    if (resource_is_pool(resource)) {
+        return resource->n_units - resource->n_removed;
+    }
+    return resource->runtime_limit != UNBOUNDED ? resource->runtime_limit
+                                                : resource->definition->limit;
+}
+
+uint32_t resource_in_use(const struct resource *resource)
+{
+    return resource->n_in_state[UNIT_HELD];
+}
+
+uint32_t resource_waiting(const struct resource *resource)
+{
+    return order_size(&resource->queue) + order_size(&resource->aside);
+}
+
+/* Free slots that may be granted: all but those above a lowered limit. */
+static uint32_t free_below_limit(const struct resource *resource, uint32_t limit)
+{
+    uint32_t never_used = limit > resource->n_units ? limit - resource->n_units : 0;
+    return never_used + order_count_below(&resource->free, limit, 0);
+}
+
+uint32_t resource_available(const struct resource *resource)
+{
+    if (resource_is_pool(resource) && !resource_is_fleet(resource)) {
+        return resource->n_in_state[UNIT_FREE]; /* each item is its own limit */
+    }
+    uint32_t limit = resource_limit(resource);
+    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
+    uint32_t spare = limit > taken ? limit - taken : 0;
+    if (resource->n_in_state[UNIT_RESERVED] == 0 || spare == 0) {
+        return spare; /* then at least as many are free below the limit */
+    }
+    uint32_t free_units = free_below_limit(resource, limit);
+    return spare < free_units ? spare : free_units;
+}
+
+bool resource_is_blocked(const struct resource *resource)
+{
+    return resource->paused || !resource->is_defined || resource_limit(resource) == 0;
+}
+
+bool resource_is_changed(const struct resource *resource)
+{
+    return resource->paused || resource->runtime_limit != UNBOUNDED || resource->items_changed ||
+        resource->n_reserved > 0;
+}
+
+uint32_t resource_most(const struct resource *resource)
+{
+    const struct definition *definition = resource->definition;
+    uint32_t in_file =
+        definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
+    uint32_t now = resource_limit(resource);
+    if (resource_is_fleet(resource) || (in_file == 0 && now == 0)) {
+        return UNBOUNDED;
+    }
+    return in_file > now ? in_file : now;
+}
+
+bool resource_can_give(const struct resource *resource, uint32_t count)
+{
+    return count != 0 && count <= resource_most(resource) &&
+        count <= resource->definition->max_units_per_user;
+}
