@@ -120,11 +120,11 @@ void core_withdraw(
 void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
 /* Lets the ttl begin anew; 0: its length stays. OUTCOME_LOST if it is not held, or being stopped;
- * OUTCOME_KIND for a ttl of a lease that is not bound to time. */
+ * OUTCOME_KIND for a ttl of a lease that is not bound to time, and for an opaque one. */
 enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now,
     struct effects *effects);
 /* The lease lasts as long as another process from now on; the caller lets go of its watch on the
- * old one before. OUTCOME_KIND if it is bound to time, or would be to a connection not its own. */
+ * old one before. OUTCOME_KIND if it is opaque or bound to time, or would be to a connection not its own. */
 enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
     const struct process *process, struct effects *effects);
 /* The process that the lease is bound to is gone: the answer to EFFECT_WATCH, unless

@@ -38,6 +38,7 @@ void lease_free(struct lease *lease)
     free(lease->reason);
     free(lease->program);
     free(lease->once);
+    free(lease->kept);
     free(lease->last_names);
     free(lease);
 }

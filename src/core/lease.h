@@ -86,6 +86,7 @@ struct lease {
     nanoseconds kill_after;
     nanoseconds rests_until; /* once it has ended: its units' last cooldown; 0: they have none */
     struct process process; /* BOUND_PROCESS */
+    struct process wrapper; /* BOUND_PROCESS: keeps it too; pid 0: none */
     uint64_t parent; /* id of the lease that the asker ran under, or 0 */
     uint32_t uid;
     int32_t pid; /* as status shows it */
@@ -103,6 +104,8 @@ struct lease {
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
     bool is_untold; /* fleet scope: granted while its client was away: no job has begun under it */
     bool wants_now; /* it does not want to wait; only while it is waiting (for an answer) */
+    bool is_opaque; /* a later version's: .kept is all there is to write of it, and nothing of it
+                       can be changed but its end */
     uint8_t database; /* 0: host scope */
     uint32_t position; /* fleet scope: in line, as last heard; 0: not known */
     uint64_t ticket; /* fleet scope: its place in line; 0: it has none yet */
@@ -110,6 +113,7 @@ struct lease {
     struct tenure *tenure; /* fleet scope, once it is linked: its database's; else NULL */
     struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
     char *holder, *reason, *program, *once; /* NULL if not given; owned */
+    char *kept; /* what a later version has written of it, to be written again; or NULL; owned */
     char *last_names; /* once it has ended: its resources, which may be gone, with a space between
                          their names; owned */
 

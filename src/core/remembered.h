@@ -26,6 +26,7 @@ struct remembered {
     int32_t pid, priority;
     enum binding binding;
     struct process process; /* BOUND_PROCESS */
+    struct process wrapper; /* BOUND_PROCESS; pid 0: none */
     nanoseconds asked_at, granted_at;
     nanoseconds rested_at; /* it ended then, and only its units are remembered, at rest; or 0 */
     nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
@@ -39,6 +40,8 @@ struct remembered {
     uint8_t database; /* 0: host scope */
     bool wants_now; /* fleet scope, waiting: it did not want to wait, and had no answer yet */
     const char *holder, *reason, *program, *once; /* NULL if not given */
+    const char *kept; /* see struct lease; or NULL */
+    bool is_opaque;
     size_t n_claims;
     struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
 };

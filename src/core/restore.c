@@ -71,6 +71,9 @@ static struct lease *restored_lease(const struct remembered *remembered)
     lease->on_lost = (uint8_t)remembered->on_lost;
     lease->database = remembered->database;
     lease->ticket = remembered->ticket;
+    lease->wrapper = remembered->wrapper;
+    lease->kept = memory_string(remembered->kept);
+    lease->is_opaque = remembered->is_opaque;
     return lease;
 }
 

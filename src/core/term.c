@@ -294,8 +294,8 @@ enum outcome core_renew(
     if (lease->state != LEASE_HELD || lease->stopping != OUTCOME_OK) {
         return OUTCOME_LOST;
     }
-    if (lease->binding != BOUND_TIME) {
-        return ttl == 0 ? OUTCOME_OK : OUTCOME_KIND;
+    if (lease->binding != BOUND_TIME || lease->is_opaque) {
+        return ttl == 0 && !lease->is_opaque ? OUTCOME_OK : OUTCOME_KIND;
     }
     if (ttl != 0) {
         lease->ttl = ttl;
@@ -308,7 +308,7 @@ enum outcome core_renew(
 enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
     const struct process *process, struct effects *effects)
 {
-    if (lease->binding == BOUND_TIME || (binding == BOUND_CONNECTION && lease->client != by)) {
+    if (lease->binding == BOUND_TIME || lease->is_opaque || (binding == BOUND_CONNECTION && lease->client != by)) {
         return OUTCOME_KIND;
     }
     lease->binding = (uint8_t)binding;

@@ -338,7 +338,7 @@ enum journal_found journal_open(struct journal *journal, const char *path, const
     }
     if (found == JOURNAL_DAMAGED) {
         move(&opening);
-    } else if (!is_good) {
+    } else if (found != JOURNAL_OF_LATER_VERSION && !is_good) {
         replace(journal);
     }
     if (old.fd >= 0) {

@@ -36,8 +36,9 @@ enum journal_found {
     JOURNAL_MISSING,
     JOURNAL_INTACT, /* every record was visited, and there are no others */
     JOURNAL_INCOMPLETE, /* intact, but journal_set_complete() was never called */
-    JOURNAL_DAMAGED, /* or not ours, or of another version: what was readable was visited */
+    JOURNAL_DAMAGED, /* or not ours: what was readable was visited */
     JOURNAL_OF_OTHER_BOOT, /* nothing was visited */
+    JOURNAL_OF_LATER_VERSION, /* of this boot: nothing was visited, and it is as it was */
 };
 
 /* One record. `slot` stays in use; 0 if the record was read from a damaged file and there was no
@@ -45,7 +46,7 @@ enum journal_found {
  * and nothing else. */
 typedef void journal_visit(void *context, uint32_t slot, const char *bytes, size_t length);
 
-/* Unless the file was intact there is a new, incomplete one afterwards: if berthd dies before it
+/* Unless the file was intact, or a later version's, there is a new, incomplete one afterwards: if berthd dies before it
  * has called journal_set_complete(), the next one finds JOURNAL_INCOMPLETE. Where no file can be
  * made (logged), journal_reserve() tries again. journal_close() in any case. `boot_id` has fewer
  * than BOOT_ID_SIZE bytes. */

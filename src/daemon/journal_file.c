@@ -126,11 +126,16 @@ static enum journal_found distrust(struct old_file *old, const char *path, const
 static enum journal_found look(struct old_file *old, const char *path, const char *boot_id)
 {
     size_t n = read_all(old->fd, (char *)&old->header, sizeof old->header, 0);
-    if (n < sizeof old->header || !header_is_good(&old->header)) {
-        return distrust(old, path, "not a journal of this version, or damaged");
+    enum header_state state =
+        n < sizeof old->header ? HEADER_BAD : header_look(&old->header);
+    if (state == HEADER_BAD) {
+        return distrust(old, path, "not a journal, or damaged");
     }
     if (strcmp(old->header.boot_id, boot_id) != 0) {
         return JOURNAL_OF_OTHER_BOOT;
+    }
+    if (state == HEADER_LATER) {
+        return JOURNAL_OF_LATER_VERSION;
     }
     struct tally tally = {0};
     file_scan(old, count_extent, &tally);

@@ -29,16 +29,27 @@ void header_seal(struct journal_header *header)
     header->checksum = header_sum(header);
 }
 
-bool header_is_good(const struct journal_header *header)
+static bool is_in_range(const struct journal_header *header)
+{
+    bool is = header->n_chunks <= JOURNAL_MOST_CHUNKS && header->is_complete <= 1;
+    for (size_t i = 0; is && i < header->n_chunks; i++) {
+        is = header->classes[i] < JOURNAL_CLASSES;
+    }
+    return is;
+}
+
+enum header_state header_look(const struct journal_header *header)
 {
     bool is_ours = memcmp(header->magic, magic, sizeof magic) == 0 &&
-        header->version == JOURNAL_VERSION && header->checksum == header_sum(header) &&
-        header->n_chunks <= JOURNAL_MOST_CHUNKS && header->is_complete <= 1 &&
+        header->checksum == header_sum(header) &&
         memchr(header->boot_id, '\0', sizeof header->boot_id);
-    for (size_t i = 0; is_ours && i < header->n_chunks; i++) {
-        is_ours = header->classes[i] < JOURNAL_CLASSES;
+    if (!is_ours) {
+        return HEADER_BAD;
     }
-    return is_ours;
+    if (header->version != JOURNAL_VERSION || header->must_understand != 0) {
+        return HEADER_LATER;
+    }
+    return is_in_range(header) ? HEADER_GOOD : HEADER_BAD;
 }
 
 off_t header_file_size(const struct journal_header *header)

@@ -33,7 +33,7 @@ struct journal_header {
     uint32_t n_chunks;
     char boot_id[BOOT_ID_SIZE];
     uint32_t is_complete; /* 0 or 1; see journal.h */
-    uint32_t unused;
+    uint32_t must_understand; /* bits of later versions; 0 in this one */
     uint8_t classes[JOURNAL_MOST_CHUNKS]; /* of each chunk */
 };
 _Static_assert(sizeof(struct journal_header) == JOURNAL_PAGE, "one page");
@@ -71,8 +71,13 @@ enum extent_state {
 
 void header_init(struct journal_header *header, const char *boot_id);
 void header_seal(struct journal_header *header);
-/* Of this version, undamaged, and every number in it in range. */
-bool header_is_good(const struct journal_header *header);
+enum header_state {
+    HEADER_GOOD, /* of this version, and every number in it is in range */
+    HEADER_LATER, /* another version's; boot_id is good */
+    HEADER_BAD,
+};
+
+enum header_state header_look(const struct journal_header *header);
 off_t header_file_size(const struct journal_header *header);
 
 static inline size_t class_size(size_t size_class)

@@ -1,5 +1,5 @@
-/* record.h - one lease as a line of text, for the journal: words of key=value, percent-encoded,
- * without LF. Whatever is read may be damaged in spite of its checksum: it is all checked. Pure.
+/* record.h - one lease as a line of text, for the journal (doc/journal.md): words of key=value,
+ * percent-encoded, without LF. Whatever is read may be damaged in spite of its checksum: it is all checked. Pure.
  *
  * Databases are numbered anew at each start: a lease of fleet scope is written with the name of its
  * database. */
@@ -18,7 +18,16 @@ void record_add_rest(struct text *record, nanoseconds ended_at);
  * `longest_grant` as answer_longest_grant() gives it. */
 size_t record_most_bytes(const struct ask *ask, size_t longest_grant, const char *database);
 
-/* NULL if it is not a record. Keeps nothing of `text`; record_free() frees it. remembered.database
+enum record_kind {
+    RECORD_LEASE,
+    RECORD_UNKNOWN, /* another version's; can be left alone */
+    RECORD_MUST_UNDERSTAND, /* another version's; cannot */
+    RECORD_NONSENSE,
+};
+
+/* What its first word says. */
+enum record_kind record_kind(const char *text, size_t length);
+/* NULL if it is not a lease's record. Keeps nothing of `text`; record_free() frees it. remembered.database
  * is 0: the caller knows its number. */
 struct remembered *record_read(const char *text, size_t length);
 /* NULL: host scope. Good as long as what was read. */

@@ -26,8 +26,8 @@
 /* ---- what is written down ---- */
 
 struct found {
-    struct remembered *remembered; /* NULL: nonsense, or */
-    char *tenure; /* what is known of a database; else NULL; owned */
+    struct remembered *remembered; /* or NULL, and */
+    char *tenure; /* what is known of a database; owned */
     uint32_t slot;
 };
 
@@ -35,24 +35,36 @@ struct findings {
     struct found *list;
     size_t n, size;
     bool has_nonsense; /* a record with a good checksum that says nothing */
+    bool has_unreadable; /* one of a later version that must not be ignored */
 };
 
-static void find_record(void *context, uint32_t slot, const char *bytes, size_t length)
+static void add_found(struct findings *findings, struct found found)
 {
-    struct findings *findings = context;
     if (findings->n == findings->size) {
         findings->size = findings->size == 0 ? 64 : findings->size * 2;
         findings->list = memory_resize(findings->list, findings->size, sizeof *findings->list);
     }
+    findings->list[findings->n++] = found;
+}
+
+/* A record that cannot be read stays where it is: a later version may need it. */
+static void find_record(void *context, uint32_t slot, const char *bytes, size_t length)
+{
+    struct findings *findings = context;
     struct found found = {.slot = slot};
-    if (fleet_is_tenure(bytes, length)) {
+    enum record_kind kind = record_kind(bytes, length);
+    if (kind == RECORD_LEASE) {
+        found.remembered = record_read(bytes, length);
+    } else if (fleet_is_tenure(bytes, length)) {
         found.tenure = memory_new(length + 1);
         memcpy(found.tenure, bytes, length);
-    } else {
-        found.remembered = record_read(bytes, length);
-        findings->has_nonsense |= !found.remembered;
     }
-    findings->list[findings->n++] = found;
+    if (found.remembered || found.tenure) {
+        add_found(findings, found);
+    } else {
+        findings->has_unreadable |= kind == RECORD_MUST_UNDERSTAND;
+        findings->has_nonsense |= kind == RECORD_LEASE || kind == RECORD_NONSENSE;
+    }
 }
 
 static void findings_deinit(struct findings *findings)
@@ -64,7 +76,7 @@ static void findings_deinit(struct findings *findings)
     free(findings->list);
 }
 
-/* Tenures, then holders in the order of their grants, then waiters; nonsense last. */
+/* Tenures, then holders in the order of their grants, then waiters. */
 static int compare(const void *a, const void *b)
 {
     const struct found *found = a, *other = b;
@@ -72,9 +84,6 @@ static int compare(const void *a, const void *b)
     const struct remembered *y = other->remembered;
     if (found->tenure || other->tenure) {
         return !found->tenure - !other->tenure;
-    }
-    if (!x || !y) {
-        return !x - !y;
     }
     if (x->is_held != y->is_held) {
         return x->is_held ? -1 : 1;
@@ -183,16 +192,19 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
     bool is_conflict = false, stays = false;
-    if (remembered && is_being_stopped(remembered)) {
+    if (is_being_stopped(remembered)) {
         remembered->binding = BOUND_CONNECTION;
         remembered->until = NEVER; /* it has the grace */
     }
-    if (remembered && remembered->rested_at == 0) {
+    if (remembered->rested_at == 0) {
         remembered->rested_at = ended_at(remembered, now);
     }
-    if (remembered && remembered->rested_at != 0) {
+    if (remembered->rested_at != 0) {
         stays = restore_rest(server, found, now);
-    } else if (remembered) {
+    } else if (remembered->is_opaque && !remembered->is_held) {
+        stays = true;
+        lease_log_not_taken_over(remembered, "a later version of berthd has put it in line");
+    } else {
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
             server, remembered, now, &is_conflict);
     }
@@ -268,6 +280,7 @@ static bool leases_may_be_missing(
         return findings->has_nonsense;
     case JOURNAL_INCOMPLETE:
     case JOURNAL_DAMAGED:
+    case JOURNAL_OF_LATER_VERSION:
         break;
     }
     return true;
@@ -304,6 +317,12 @@ static bool restore_all(struct server *server, const char *socket_path)
     journal_owner(whose, server, socket_path);
     enum journal_found found =
         journal_open(&server->journal, path, whose, find_record, &findings);
+    if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
+        log_error("%s: a later version of berthd has written it, and this one cannot read it: start "
+                  "that one; nothing has been changed", path);
+        findings_deinit(&findings);
+        return false;
+    }
     bool closed = leases_may_be_missing(server, found, &findings);
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare);

@@ -56,6 +56,8 @@ static void check_remembered(const struct remembered *lease)
     check_time(lease->kill_after);
     REQUIRE(lease->until >= 0 && lease->signal <= 64 && lease->on_lost <= ON_LOST_KILL);
     REQUIRE(lease->binding != BOUND_PROCESS || lease->process.pid > 1);
+    REQUIRE(lease->wrapper.pid == 0 || (lease->wrapper.pid > 1 && lease->binding == BOUND_PROCESS));
+    REQUIRE(!lease->is_opaque || (lease->kept && lease->stopping == OUTCOME_OK && !lease->holder));
     REQUIRE((lease->binding == BOUND_TIME) == (lease->ttl > 0));
     const char *database = record_database(lease);
     bool by_fleet = lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE;
@@ -90,6 +92,8 @@ static void check_same(const struct remembered *a, const struct remembered *b)
     REQUIRE(a->id == b->id && a->is_held == b->is_held && a->uid == b->uid && a->pid == b->pid);
     REQUIRE(a->priority == b->priority && a->binding == b->binding && a->ttl == b->ttl);
     REQUIRE(a->process.pid == b->process.pid && a->process.started == b->process.started);
+    REQUIRE(a->wrapper.pid == b->wrapper.pid && a->wrapper.started == b->wrapper.started);
+    REQUIRE(a->is_opaque == b->is_opaque && same(a->kept, b->kept));
     REQUIRE(a->asked_at == b->asked_at && a->granted_at == b->granted_at);
     REQUIRE(a->kill_after == b->kill_after && a->on_lost == b->on_lost && a->signal == b->signal);
     REQUIRE(a->parent == b->parent && same(a->holder, b->holder) && same(a->reason, b->reason));

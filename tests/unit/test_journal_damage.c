@@ -255,7 +255,7 @@ static void spoil_magic(struct journal_header *header)
 
 Test(journal_damage, headers_that_lie)
 {
-    void (*const spoils[])(struct journal_header *) = {spoil_version, spoil_count,
+    void (*const spoils[])(struct journal_header *) = {spoil_count,
         spoil_count_a_bit, spoil_class, spoil_boot, spoil_completeness, spoil_magic};
     for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
         uint32_t slots[N_FILLED];
@@ -267,6 +267,37 @@ Test(journal_damage, headers_that_lie)
         cr_assert_eq(unlink(journal_path), 0);
     }
     journal_close(&journal);
+}
+
+static void spoil_features(struct journal_header *header)
+{
+    header->must_understand = 4;
+}
+
+/* Another version's is not damaged: it is left alone as long as its records may mean something. */
+Test(journal_damage, of_a_later_version)
+{
+    void (*const spoils[])(struct journal_header *) = {spoil_version, spoil_features};
+    for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
+        uint32_t slots[N_FILLED];
+        size_t n, n_after;
+        fill(slots);
+        write_header(spoils[i]);
+        char *before = scratch_read(journal_path, &n);
+        for (int again = 0; again < 2; again++) {
+            cr_expect_eq(reopen(), JOURNAL_OF_LATER_VERSION, "%zu", i);
+            cr_expect_eq(seen.n, 0);
+        }
+        journal_close(&journal);
+        char *after = scratch_read(journal_path, &n_after);
+        cr_assert(n == n_after && memcmp(before, after, n) == 0);
+        cr_expect_eq(journal_open(&journal, journal_path, "another boot", see, &seen),
+            JOURNAL_OF_OTHER_BOOT);
+        free(before);
+        free(after);
+        journal_close(&journal);
+        cr_assert_eq(unlink(journal_path), 0);
+    }
 }
 
 static uint32_t random_number(uint64_t *state)

@@ -383,20 +383,10 @@ static const char *const bad[] = {
     HELD " slot=d,1,0 ",
     HELD " slot=d,1,0\n",
     HELD " slot=d,0,0",
-    HELD " slot=d,1,0 ticket=1",
-    HELD " slot=d,1,0 stopping=lost",
-    HELD " slot=d,1,0 stopping=deadline",
     HELD " slot=d,1,0 database=",
     HELD " slot=d,1,0 database=a%20b",
     HELD " slot=d,1,0 database=x database=x",
-    HELD " slot=d,1,0 database=x ticket=0",
-    HELD " slot=d,1,0 database=x ticket=9007199254740993",
-    HELD " slot=d,1,0 database=x now=1",
     HELD " slot=d,1,0 database=x rested=1",
-    WAITING " want=d,1 now=1",
-    WAITING " want=d,1 ticket=1",
-    WAITING " want=d,1 database=x now=0",
-    WAITING " want=d,1 database=x now=2",
     HELD,
     WAITING,
     "held uid=0 pid=1 asked=0 granted=5 slot=d,1,0",
@@ -416,41 +406,33 @@ static const char *const bad[] = {
     WAITING " slot=d,1,0",
     WAITING " want=d,1 granted=5",
     WAITING " want=d,1 rested=5",
-    WAITING " want=d,1 stopping=revoked",
     /* twice */
     HELD " slot=d,1,0 uid=0",
-    HELD " slot=d,1,0 holder=x holder=x",
     HELD " slot=d,1,0 slot=d,2,1",
     HELD " slot=d,1,0 item=d,2,a",
     WAITING " want=d,1 want=d,1",
     HELD " slot=d,1,0 ttl=5 process=7,70",
     HELD " slot=d,1,0 process=7,70 ttl=5",
     /* keys and values */
-    HELD " slot=d,1,0 color=red",
     HELD " slot=d,1,0 =",
     HELD " slot=d,1,0 x",
     HELD " slot=d,1,0 holder",
-    HELD " slot=d,1,0 holder=",
-    HELD " slot=d,1,0 holder=%",
-    HELD " slot=d,1,0 holder=%00",
-    HELD " slot=d,1,0 once=123456789012345678901234567890123",
-    HELD " slot=d,1,0 priority=1001",
-    HELD " slot=d,1,0 priority=-1001",
-    HELD " slot=d,1,0 signal=65",
-    HELD " slot=d,1,0 on_lost=maim",
-    HELD " slot=d,1,0 on_lost=",
-    HELD " slot=d,1,0 stopping=ok",
-    HELD " slot=d,1,0 stopping=released",
     HELD " slot=d,1,0 process=7",
     HELD " slot=d,1,0 process=1,70",
     HELD " slot=d,1,0 process=0,70",
     HELD " slot=d,1,0 process=7,",
     HELD " slot=d,1,0 process=7,70,7",
+    HELD " slot=d,1,0 wrapper=8,80",
+    HELD " slot=d,1,0 process=7,70 wrapper=8",
+    HELD " slot=d,1,0 process=7,70 wrapper=8,80 wrapper=8,80",
+    HELD " slot=d,1,0 !",
+    HELD " slot=d,1,0 !=",
+    HELD " slot=d,1,0 !color",
+    HELD " slot=d,1,0 !uid=0",
     HELD " slot=d,1,0 ttl=0",
     HELD " slot=d,1,0 rested=0",
     HELD " slot=d,1,0 rested=1 rested=1",
     HELD " slot=d,1,0 until=9223372036854775807",
-    HELD " slot=d,1,0 parent=0",
     /* units */
     HELD " slot=d",
     HELD " slot=d,1",
@@ -476,6 +458,133 @@ Test(record, malformed)
 {
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cr_expect_not(reads(bad[i]), "%s", bad[i]);
+    }
+}
+
+/* ---- of a later version ---- */
+
+static struct remembered *must_read(const char *text)
+{
+    struct remembered *read = record_read(text, strlen(text));
+    cr_assert(read, "%s", text);
+    return read;
+}
+
+/* The envelope counts, and nothing else of it; all of it is written again. */
+static const char *const opaque[] = {
+    HELD " slot=d,1,0 !color=red",
+    HELD " !color=red slot=d,1,0 holder=x !color=red",
+    HELD " slot=d,1,0 !until-moved=5 kill_after=7",
+    HELD " slot=d,1,0 ticket=1",
+    HELD " slot=d,1,0 stopping=lost",
+    HELD " slot=d,1,0 stopping=deadline",
+    HELD " slot=d,1,0 database=x ticket=0",
+    HELD " slot=d,1,0 database=x ticket=9007199254740993",
+    HELD " slot=d,1,0 database=x now=1",
+    WAITING " want=d,1 now=1",
+    WAITING " want=d,1 ticket=1",
+    WAITING " want=d,1 database=x now=0",
+    WAITING " want=d,1 database=x now=2",
+    WAITING " want=d,1 stopping=revoked",
+    HELD " slot=d,1,0 holder=x holder=x",
+    HELD " slot=d,1,0 holder=",
+    HELD " slot=d,1,0 holder=%",
+    HELD " slot=d,1,0 holder=%00",
+    HELD " slot=d,1,0 once=123456789012345678901234567890123",
+    HELD " slot=d,1,0 priority=1001",
+    HELD " slot=d,1,0 priority=-1001",
+    HELD " slot=d,1,0 signal=65",
+    HELD " slot=d,1,0 on_lost=maim",
+    HELD " slot=d,1,0 on_lost=",
+    HELD " slot=d,1,0 stopping=ok",
+    HELD " slot=d,1,0 stopping=released",
+    HELD " slot=d,1,0 parent=0",
+};
+
+Test(record, must_be_understood)
+{
+    for (size_t i = 0; i < sizeof opaque / sizeof opaque[0]; i++) {
+        struct remembered *read = must_read(opaque[i]);
+        cr_expect(read->is_opaque, "%s", opaque[i]);
+        cr_expect_str_eq(read->kept, opaque[i]);
+        cr_expect_eq(read->uid, 0);
+        cr_expect_eq(read->stopping, OUTCOME_OK);
+        cr_expect_eq(read->on_lost, ON_LOST_KILL);
+        cr_expect_null(read->holder);
+        cr_expect_str_eq(read->claims[0].name, "d");
+        record_free(read);
+    }
+}
+
+/* What can be left alone is, and the rest is as it would be without. */
+Test(record, need_not_be_understood)
+{
+    struct remembered *read = must_read(
+        HELD " color=red process=7,70 wrapper=8,80 shape=a,b=%20 holder=x slot=d,1,0 color=blue");
+    cr_expect_not(read->is_opaque);
+    cr_expect_str_eq(read->kept, " color=red shape=a,b=%20 color=blue");
+    cr_expect_str_eq(read->holder, "x");
+    cr_expect_eq(read->wrapper.pid, 8);
+    cr_expect_eq(read->wrapper.started, 80);
+    record_free(read);
+    read = must_read(HELD " !process=7,70 !holder=x slot=d,1,0");
+    cr_expect(!read->is_opaque && !read->kept);
+    cr_expect_eq(read->process.pid, 7);
+    cr_expect_str_eq(read->holder, "x");
+    record_free(read);
+}
+
+/* A lease that is made of such a record is written as it was. */
+static void expect_written_again(const char *text, const char *expected)
+{
+    struct effects effects = EFFECTS_INIT;
+    struct text out = TEXT_INIT;
+    struct lease *lease = NULL;
+    struct remembered *read = must_read(text);
+    cr_assert_eq(core_restore(the_core(), read, 0, &effects, &lease), OUTCOME_OK);
+    record_free(read);
+    record_write(&out, lease, NULL);
+    cr_expect_str_eq(out.bytes, expected);
+    core_end(the_core(), lease, NULL, 0, &effects);
+    effects_clear_changed(&effects);
+    effects_clear(&effects);
+    effects_deinit(&effects);
+    text_deinit(&out);
+}
+
+Test(record, written_again_by_who_does_not_understand_it)
+{
+    EXPECT(define("lock d"), "ok");
+    expect_written_again("held color=red id=34 uid=0 pid=1 asked=0 granted=5 process=7,70 slot=d,1,0 "
+                         "wrapper=8,80 kill_after=5",
+        "held id=34 uid=0 pid=1 asked=0 process=7,70 wrapper=8,80 kill_after=5 granted=5 slot=d,1,0 "
+        "color=red");
+    expect_written_again(HELD " !color=red holder=x stopping=revoked process=7,70 slot=d,1,0",
+        HELD " !color=red holder=x stopping=revoked process=7,70 slot=d,1,0");
+}
+
+Test(record, kinds)
+{
+    static const struct {
+        const char *text;
+        enum record_kind kind;
+    } kinds[] = {
+        {HELD, RECORD_LEASE},
+        {WAITING, RECORD_LEASE},
+        {"held", RECORD_LEASE},
+        {"promised id=34", RECORD_UNKNOWN},
+        {"x", RECORD_UNKNOWN},
+        {"!promised id=34", RECORD_MUST_UNDERSTAND},
+        {"!held id=34", RECORD_MUST_UNDERSTAND},
+        {"", RECORD_NONSENSE},
+        {"!", RECORD_NONSENSE},
+        {" held", RECORD_NONSENSE},
+        {"Held", RECORD_NONSENSE},
+        {"!!x", RECORD_NONSENSE},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        cr_expect_eq(record_kind(kinds[i].text, strlen(kinds[i].text)), kinds[i].kind, "%s",
+            kinds[i].text);
     }
 }
 

@@ -1,0 +1,133 @@
+"""The journal of a later berthd: made by hand here, read by this one, and left as it was where this
+one does not understand it."""
+
+import os
+import subprocess
+
+import pytest
+
+from conftest import BUILD
+from daemon_help import held, lease_of, refused, status, waits
+from journal_file import records, rewrite, set_header
+from lines import DEADLINE
+from lost_help import all_free, asked_until, sleeper
+
+
+def add(words):
+    return lambda record: f"{record} {words}"
+
+
+def changed(daemon, change):
+    """What berthd finds when it is back."""
+    daemon.kill()
+    rewrite(daemon.journal, change)
+    daemon.start()
+    return daemon.client()
+
+
+def refuses_to_start(daemon):
+    with open(daemon.log, "ab") as log:
+        ended = subprocess.run(
+            [BUILD / "berthd", "-c", daemon.config], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env={**os.environ, "STATE_DIRECTORY": str(daemon.state)}, timeout=DEADLINE)
+    assert ended.returncode != 0
+    assert "a later version of berthd has written it" in daemon.log.read_text()
+
+
+def test_a_key_that_need_not_be_understood(berthd):
+    """The lease lives on, can be changed, and the key is there still."""
+    daemon = berthd("[lock a]\n")
+    with sleeper() as first, sleeper() as second:
+        lease = held(daemon.client(), f"acquire a pid={first}")
+        client = changed(daemon, add("color=red"))
+        assert status(client).holders("a") == [lease]
+        assert lease_of(client.request(f"reclaim {lease} a:1:0")) == lease
+        assert client.request(f"bind {lease} pid={second}").startswith("ok")
+        record, = records(daemon.journal)
+        assert f" process={second}," in record and record.endswith(" color=red")
+        daemon.kill()
+        daemon.start()
+        record, = records(daemon.journal)
+        assert record.endswith(" color=red")
+        client = daemon.client()
+        assert client.request(f"release {lease}").startswith("ok")
+        assert records(daemon.journal) == []
+
+
+def test_a_key_that_must_be_understood(berthd):
+    """Held as long as its process lives; its client may come back and release it, and nobody may
+    change what it is."""
+    daemon = berthd("[lock a]\nmax-hold = 1h\n")
+    with sleeper() as other:
+        with sleeper() as pid:
+            lease = held(daemon.client(), f"acquire a pid={pid}")
+            client = changed(daemon, add("!color=red stopping=painted"))
+            before = records(daemon.journal)
+            for _ in range(2):
+                assert refused(client, "acquire a wait=0") == "would-wait"
+                assert lease_of(client.request(f"reclaim {lease} a:1:0")) == lease
+                assert refused(client, f"bind {lease} pid={other}") == "kind"
+                assert records(daemon.journal) == before
+                daemon.kill()
+                daemon.start()
+                client = daemon.client()
+        asked_until(daemon, all_free)
+        assert records(daemon.journal) == []
+
+
+def test_a_waiter_that_must_be_understood(berthd):
+    """It is not in line, but neither is it forgotten."""
+    daemon = berthd("grace = 1h\n[lock a]\n")
+    with sleeper() as pid, sleeper() as other:
+        lease = held(daemon.client(), f"acquire a pid={pid}")
+        waits(daemon.client(), f"acquire a pid={other}")
+        waiting, = (record for record in records(daemon.journal) if record.startswith("waiting"))
+        client = changed(
+            daemon, lambda record: f"{record} !color=red" if record == waiting else record)
+        now = status(client)
+        assert (now.holders("a"), now.waiters("a")) == ([lease], [])
+        assert f"{waiting} !color=red" in records(daemon.journal)
+        assert refused(client, "acquire a wait=0") == "would-wait"
+        assert client.request(f"release {lease}").startswith("ok")
+        held(client, "acquire a wait=0")
+    daemon.kill()
+    daemon.start()
+    assert not [record for record in records(daemon.journal) if record.startswith("waiting")]
+
+
+@pytest.mark.parametrize("record", ["promised id=34", "held id=34 uid=nobody", "held", "%"])
+def test_a_record_that_cannot_be_read(berthd, record):
+    """It stays as it is. Only what a later version may have added leaves everything as it was."""
+    daemon = berthd("grace = 1h\n[lock a]\n")
+    held(daemon.client(), "acquire a")
+    for _ in range(2):
+        client = changed(daemon, lambda _: record)
+        assert records(daemon.journal) == [record]
+        if record.startswith("promised"):
+            lease = held(client, "acquire a wait=0")
+            assert client.request(f"release {lease}").startswith("ok")
+        else:
+            assert refused(client, "acquire a wait=0") == "grace"
+
+
+@pytest.mark.parametrize("how", ["record", "version", "features"])
+def test_what_must_not_be_ignored(berthd, how):
+    """berthd does not start, changes nothing, and whoever understands it finds the lease."""
+    daemon = berthd("[lock a]\n")
+    with sleeper() as pid:
+        lease = held(daemon.client(), f"acquire a pid={pid}")
+        daemon.kill()
+        before = daemon.journal.read_bytes()
+        if how == "record":
+            rewrite(daemon.journal, lambda record: f"!{record}")
+        elif how == "version":
+            set_header(daemon.journal, version=2)
+        else:
+            set_header(daemon.journal, must_understand=1)
+        later = daemon.journal.read_bytes()
+        for _ in range(2):
+            refuses_to_start(daemon)
+            assert daemon.journal.read_bytes() == later
+        daemon.journal.write_bytes(before)
+        daemon.start()
+        assert status(daemon.client()).holders("a") == [lease]
