@@ -169,7 +169,8 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 /* One that nobody remembers, during a closed grace: checked like an acquire. `claims` are one for
- * each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back. Fleet scope:
+ * each want; NULL if the lease was waiting. A token that is not 0 is proven: then the lease keeps
+ * it, and whoever has one of its units with a smaller one has lost that lease. OUTCOME_LOST if it cannot be had back. Fleet scope:
  * the database has the last word about the units, and gives a held one its tokens (none until
  * then); one that waits is asked for when the grace is over. */
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,

@@ -119,16 +119,21 @@ static bool restore_held(struct core *core, const struct remembered *remembered,
     return true;
 }
 
+static void raise_token(struct core *core, uint8_t database, uint64_t token)
+{
+    if (database == 0 && token > core->last_token) {
+        core->last_token = token;
+    }
+}
+
 static void raise_numbers(struct core *core, const struct remembered *remembered)
 {
     if (remembered->id > core->last_id) {
         core->last_id = remembered->id;
         core->first_id = remembered->id + 1;
     }
-    for (size_t i = 0; remembered->database == 0 && i < remembered->n_claims; i++) {
-        if (remembered->claims[i].token > core->last_token) {
-            core->last_token = remembered->claims[i].token;
-        }
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        raise_token(core, remembered->database, remembered->claims[i].token);
     }
 }
 
@@ -218,37 +223,56 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 
 /* ---- from what the client says ---- */
 
-static bool is_free(struct resource *resource, const struct remembered_unit *wanted)
-{
-    bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
-    const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
-    return unit && unit->state == UNIT_FREE;
-}
-
-/* An acquire could get these units now; in fleet scope the database says so. */
-static bool may_have(const struct claim *claim, const struct remembered_claim *said)
+/* How many of these units are with somebody whose token is smaller, or rest; UNBOUNDED if one of
+ * them cannot be had. Without a proven token only free ones can. */
+static uint32_t n_to_take_over(struct claim *claim, const struct remembered_claim *said)
 {
     struct resource *resource = claim->resource;
-    bool may = claim_fits_quota(claim);
-    if (!resource_is_fleet(resource)) {
-        may = may && claim->count <= resource_available(resource);
-        for (uint32_t i = 0; may && i < claim->count; i++) {
-            may = is_free(resource, &said->units[i]);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < claim->count; i++) {
+        const struct remembered_unit *wanted = &said->units[i];
+        bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
+        const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
+        bool is_free = unit && unit->state == UNIT_FREE;
+        bool is_newer = said->token != 0 && unit &&
+            (unit->state != UNIT_HELD || unit->claim->token < said->token);
+        if (!is_free && !is_newer) {
+            return UNBOUNDED;
         }
+        n += unit->state == UNIT_HELD || unit->state == UNIT_COOLING;
     }
-    return may;
+    return n;
+}
+
+/* As if it were acquired now, were it not for those who have its units wrongly; in fleet scope the
+ * database says who has what. */
+static bool may_have(struct claim *claim, const struct remembered_claim *said)
+{
+    struct resource *resource = claim->resource;
+    if (!claim_fits_quota(claim)) {
+        return false;
+    }
+    if (resource_is_fleet(resource)) {
+        return true;
+    }
+    uint32_t n = n_to_take_over(claim, said);
+    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
+    return n != UNBOUNDED && taken - n + claim->count <= resource_limit(resource);
 }
 
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
-    const struct remembered_claim claims[], nanoseconds now)
+    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         if (!may_have(&lease->claims[i], &claims[i])) {
             return OUTCOME_LOST;
         }
     }
-    if (!adopt_units(core, lease, claims)) {
+    if (!adopt_oust(core, lease, claims, now, effects) || !adopt_units(core, lease, claims)) {
         return OUTCOME_LOST;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        raise_token(core, lease->database, claims[i].token);
     }
     lease->is_asked = lease->database != 0;
     queue_hold(core, lease, now);
@@ -279,7 +303,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     acquire_link(core, client, lease, id);
     bool for_ever = ask->wait > NEVER - 1 - now;
     queue_enter(core, lease, claims || for_ever ? NEVER : now + ask->wait);
-    outcome = claims ? reclaim_held(core, lease, claims, now)
+    outcome = claims ? reclaim_held(core, lease, claims, now, effects)
                      : acquire_wait(core, lease, ask, effects, aboutp);
     if (outcome_is_lease(outcome)) {
         effects_change(effects, lease);

@@ -166,11 +166,13 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
     static const size_t of_a_job = sizeof " bound=connection kill_after=315360000000ms on_lost=kill"
                                           " proof=0123456789abcdef";
     static const size_t token_digits = 19;
-    size_t length = fixed + (ask->signal != 0 ? of_a_job : 0);
+    bool has_job = ask->signal != 0;
+    size_t length = fixed + (has_job ? of_a_job : 0);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
         const struct definition *definition = core_find_definition(core, want->name);
         length += sizeof " slot=,," + strlen(want->name) + token_digits;
+        length += has_job ? sizeof "," + token_digits : 0; /* in the proof */
         if (definition) {
             length +=
                 longest_units(definition, core_find_resource(core, want->name), want, ask->n_wants);
@@ -226,11 +228,11 @@ void answer_deadline(struct text *text, const struct lease *lease)
     text_add(text, "\n");
 }
 
-static void effect_granted(struct text *text, const struct effect *effect, const char *what)
+static void effect_granted(struct text *text, const struct effect *effect, const char *proof)
 {
-    (void)what;
     answer_units(text, effect->lease);
     answer_stop_rules(text, effect->lease);
+    text_add_key(text, "proof", proof);
     text_add(text, "\n");
     answer_deadline(text, effect->lease);
 }
@@ -285,5 +287,7 @@ void answer_effect_saying(struct text *text, const struct effect *effect, const 
 
 void answer_effect(struct text *text, const struct effect *effect)
 {
-    answer_effect_saying(text, effect, code_table[outcome_code(effect->why)].meaning);
+    bool is_good_news = effect->kind == EFFECT_GRANTED;
+    answer_effect_saying(
+        text, effect, is_good_news ? NULL : code_table[outcome_code(effect->why)].meaning);
 }

@@ -34,7 +34,8 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask);
 void answer_event(struct text *text, enum event event);
 /* The line for an effect on a lease, LF included. */
 void answer_effect(struct text *text, const struct effect *effect);
-/* The same of EFFECT_DENIED, EFFECT_LOST and EFFECT_STOP, with a text of its own. */
+/* The same of EFFECT_DENIED, EFFECT_LOST and EFFECT_STOP, with a text of its own; of EFFECT_GRANTED,
+ * with its proof. */
 void answer_effect_saying(struct text *text, const struct effect *effect, const char *what);
 
 #endif

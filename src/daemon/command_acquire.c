@@ -254,10 +254,9 @@ static uint32_t largest_position(const struct lease *lease)
 /* What its client will need to have it back, should the journal be lost: who has a job to lose. */
 static void add_proof(struct call *call, const struct lease *lease)
 {
-    char proof[PROOF_SIZE];
     if (lease->signal != 0) {
-        proof_format(proof, call->server->state.secret, lease->id, lease->uid);
-        text_add_key(call->out, "proof", proof);
+        text_add(call->out, " proof=");
+        proof_write(call->out, call->server->state.secret, lease);
     }
 }
 
@@ -436,20 +435,15 @@ void command_acquire(struct call *call)
 
 /* ---- reclaim ---- */
 
-/* What it held: of each resource, or nothing at all if it was waiting. */
-struct held_units {
-    struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
-};
-
-static void held_units_deinit(struct held_units *held)
+static void said_deinit(struct remembered *said)
 {
-    for (size_t i = 0; i < MAX_RESOURCES_PER_LEASE; i++) {
-        free((void *)held->claims[i].units);
+    for (size_t i = 0; i < said->n_claims; i++) {
+        free((void *)said->claims[i].units);
     }
 }
 
-static bool parse_units(
-    struct call *call, const struct ask *ask, char *const texts[], struct held_units *held)
+static bool parse_units(struct call *call, const struct ask *ask, char *const texts[],
+    struct remembered_claim claims[])
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
@@ -458,7 +452,7 @@ static bool parse_units(
         bool fits = texts[i] && want->count <= MAX_UNITS;
         if (fits) {
             struct remembered_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
-            held->claims[i].units = units; /* from now on held_units_deinit()'s */
+            claims[i].units = units; /* from now on said_deinit()'s */
             fits = units_parse(texts[i], definition_is_pool(definition), want->count, units);
         }
         if (!fits) {
@@ -469,15 +463,36 @@ static bool parse_units(
     return true;
 }
 
-/* Where our own secret was lost as well, there is nothing to compare with. */
-static bool was_given(struct call *call, uint64_t id)
+/* What the client says of the lease, but for its tokens. */
+static bool parse_said(
+    struct call *call, const struct ask *ask, char *const texts[], struct remembered *said)
+{
+    said->uid = call->conn->client.uid;
+    said->is_held = texts[0];
+    said->binding = ask->binding;
+    said->process = ask->process;
+    said->n_claims = ask->n_wants;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        said->claims[i] = (struct remembered_claim){
+            .name = ask->wants[i].name, .count = ask->wants[i].count};
+    }
+    return !said->is_held || parse_units(call, ask, texts, said->claims);
+}
+
+/* Where our own secret was lost as well, there is nothing to compare with, and no token to believe.
+ * A database knows the tokens of its leases better. */
+static bool was_given(struct call *call, struct remembered *said)
 {
     const struct state *state = &call->server->state;
     const char *proof = call->request->keys[KEY_INDEX_proof];
-    bool is_good = !state->is_old_secret ||
-        (proof && proof_is_good(proof, state->secret, id, call->conn->client.uid));
+    bool is_good =
+        !state->is_old_secret || (proof && proof_read(proof, state->secret, said));
+    bool is_fleet = database_of(call, said->claims[0].name) != 0;
     if (!is_good) {
         answer_error_saying(call->out, CODE_LOST, "berthd does not know it, and has no proof of it");
+    }
+    for (size_t i = 0; is_fleet && i < said->n_claims; i++) {
+        said->claims[i].token = 0;
     }
     return is_good;
 }
@@ -486,19 +501,18 @@ static void reclaim_unknown(struct call *call, uint64_t id)
 {
     const struct request *request = call->request;
     struct asked asked = {.id = id};
+    struct remembered said = {.id = id};
     char *texts[MAX_RESOURCES_PER_LEASE] = {NULL};
-    struct held_units held = {.claims = {{.name = NULL}}};
     if (!parse_wants(
             call, request->arguments + 1, request->n_arguments - 1, &asked.ask, texts) ||
         !parse_terms(call, &asked.ask)) {
         return;
     }
-    bool was_held = texts[0];
-    if (!was_held || parse_units(call, &asked.ask, texts, &held)) {
-        asked.claims = was_held ? held.claims : NULL;
+    if (parse_said(call, &asked.ask, texts, &said) && was_given(call, &said)) {
+        asked.claims = said.is_held ? said.claims : NULL;
         take_lease(call, &asked);
     }
-    held_units_deinit(&held);
+    said_deinit(&said);
 }
 
 void command_reclaim(struct call *call)
@@ -513,7 +527,7 @@ void command_reclaim(struct call *call)
         if (call_owns(call, lease)) {
             take_back(call, lease);
         }
-    } else if (was_given(call, id)) {
+    } else {
         reclaim_unknown(call, id);
     }
 }

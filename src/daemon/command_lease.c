@@ -257,6 +257,8 @@ void command_bind(struct call *call)
     if (is_written_down(call, lease)) {
         text_add(call->out, "ok");
         text_add_key(call->out, "bound", binding == BOUND_CONNECTION ? "connection" : NULL);
+        text_add(call->out, " proof=");
+        proof_write(call->out, call->server->state.secret, lease);
         text_add(call->out, "\n");
     }
 }

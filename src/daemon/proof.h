@@ -1,21 +1,27 @@
-/* proof.h - what a client shows, when berthd has lost its journal, to have a lease back: that it was
- * given this id before. Without it anybody could claim any id, and so a place in line or a unit
- * that is another's. Pure. */
+/* proof.h - what a client shows, when berthd has lost its journal, to have a lease back: what it was
+ * given, as berthd said it then, and that berthd said it. A word for the protocol,
+ *
+ *     HASH[,TOKEN]...          a token for each resource if the lease is held
+ *
+ * The hash is keyed and covers the lease's id and user, whether it is held or waits, names, counts,
+ * units, tokens and the process that it is bound to. Pure. */
 #ifndef BERTH_DAEMON_PROOF_H
 #define BERTH_DAEMON_PROOF_H
+
+#include "core/remembered.h"
+#include "wire/textbuf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    SECRET_BYTES = 16,
-    PROOF_SIZE = 16 + 1, /* hex digits and a NUL */
-};
+enum { SECRET_BYTES = 16 };
 
-void proof_format(
-    char out[static PROOF_SIZE], const uint8_t secret[static SECRET_BYTES], uint64_t id, uint32_t uid);
-bool proof_is_good(
-    const char *proof, const uint8_t secret[static SECRET_BYTES], uint64_t id, uint32_t uid);
+/* Adds the word for a lease as it is now. */
+void proof_write(
+    struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
+/* Whether that is the proof of what is said: all but the tokens, which are filled in. */
+bool proof_read(
+    const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said);
 
 /* SipHash-2-4 (Aumasson and Bernstein 2012) of `n` bytes. */
 uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, uint32_t n);

@@ -5,16 +5,24 @@
 #include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
 #include "daemon/lease_log.h"
+#include "daemon/proof.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
 void tell_client(struct server *server, const struct effect *effect)
 {
-    (void)server;
-    if (effect->client) {
-        struct conn *conn = container_of(effect->client, struct conn, client);
-        answer_effect(conn_events(conn), effect);
+    if (!effect->client) {
+        return;
     }
+    struct conn *conn = container_of(effect->client, struct conn, client);
+    if (effect->kind != EFFECT_GRANTED || effect->lease->signal == 0) {
+        answer_effect(conn_events(conn), effect);
+        return;
+    }
+    struct text proof = TEXT_INIT;
+    proof_write(&proof, server->state.secret, effect->lease);
+    answer_effect_saying(conn_events(conn), effect, proof.bytes);
+    text_deinit(&proof);
 }
 
 void tell_over(struct server *server, const struct effect *effect)

@@ -133,7 +133,7 @@ def must_be_in_a_grace(daemon, lease, proof):
     """Only who had a lease before has one: nothing else is given away."""
     client = daemon.client()
     assert refused(client, "acquire a wait=0") == refused(client, "acquire b wait=0") == "grace"
-    assert client.request(f"reclaim {lease} a:1:0 {proof}").startswith(f"ok {lease} ")
+    assert client.request(f"reclaim {lease} a:1:0 pid={os.getpid()} {proof}").startswith(f"ok {lease} ")
 
 
 @needs_mounts

@@ -131,7 +131,8 @@ def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
     assert client.request("acquire a").startswith("waiting ")
     assert client.request("acquire b").startswith("waiting ")
     assert 0 < status(client).grace <= 3600000
-    assert late.request(f"reclaim {lease} a:1:0 {proof}").startswith(f"ok {lease} slot=a,")
+    line = f"reclaim {lease} a:1:0 pid={os.getpid()} {proof}"
+    assert late.request(line).startswith(f"ok {lease} slot=a,")
     assert status(client).holders("a") == [lease]
 
 

@@ -82,7 +82,7 @@ def test_another_s_process_is_nobody_s_to_bind_to(berthd):
                 assert refused(other, f"acquire a pid={target}") == "forbidden"
             lease, proof = held_with_proof(other, f"acquire a pid={own}")
             assert refused(other, f"bind {lease} pid={pid}") == "forbidden"
-            assert other.request(f"bind {lease} pid={own}") == "ok"
+            assert other.request(f"bind {lease} pid={own}").startswith("ok ")
             daemon.kill()
             daemon.journal.unlink()
             daemon.start()
@@ -142,11 +142,40 @@ def test_rights_hold_for_what_is_brought_back(berthd):
                 held_with_proof(other, f"acquire {name} pid={pid}") for name in "ls")
             lose_the_journal(daemon)
         with living_as(daemon, NOBODY) as other:
-            for units, codes in (("a:1:0", "forbidden"), ("s:4:0-3", "quota impossible"),
-                                 ("s:1:9", "lost impossible"), ("nowhere:1:0", "unknown")):
+            for units, codes in (("a:1:0", "forbidden"), ("s:4:0-3", "lost"),
+                                 ("s:1:9", "lost"), ("nowhere:1:0", "unknown")):
                 assert refused(other, f"reclaim {lock} {units} pid={pid} {proof}") in codes.split()
             answer = other.request(f"reclaim {slot} s:1:0 pid={pid} {proof_of_slot}")
             assert answer.startswith(f"ok {slot} ")
+
+
+def test_who_had_it_before_has_no_proof_against_who_has_it_now(berthd):
+    """A proof is good for what it was given for, and a later one of the same unit is better: also if
+    it comes second."""
+    daemon = berthd("grace = 1h\n[lock l]\n")
+    with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
+        with living_as(daemon, NOBODY) as other, living_as(daemon, OWNER) as client:
+            old, old_proof = held_with_proof(other, f"acquire l pid={own}")
+            waiting = other.request(f"acquire l pid={own}").split()
+            assert other.request(f"release {old}").startswith("ok")
+            assert other.line().startswith(f"* granted {waiting[1]} ")
+            assert other.request(f"release {waiting[1]}").startswith("ok")
+            lease, proof = held_with_proof(client, f"acquire l pid={pid}")
+            lose_the_journal(daemon)
+        with living_as(daemon, NOBODY) as other, living_as(daemon, OWNER) as client:
+            # Of a lease that only waited, or of a process that is gone, it is none.
+            assert refused(other, f"reclaim {waiting[1]} l:1:0 pid={own} {waiting[-1]}") == "lost"
+            with sleeper_of(NOBODY) as another:
+                assert refused(other, f"reclaim {old} l:1:0 pid={another} {old_proof}") == "lost"
+            assert refused(other, f"reclaim {old} l:1:0 pid={another} {old_proof}") in (
+                "lost", "bad-value")
+            assert other.request(f"reclaim {old} l:1:0 pid={own} {old_proof}").startswith("ok ")
+            answer = client.request(f"reclaim {lease} l:1:0 pid={pid} {proof}")
+            assert answer.startswith(f"ok {lease} ")
+            assert answer.split()[-1] == proof  # its token too
+            assert other.line().startswith(f"* lost {old} lost ")
+            assert refused(other, f"reclaim {old} l:1:0 pid={own} {old_proof}") == "lost"
+            assert status(client).holders("l") == [lease]
 
 
 def test_only_who_was_given_it_has_it_back(berthd):

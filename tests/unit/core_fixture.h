@@ -74,7 +74,8 @@ const char *restore(const char *lease, const char *text);
 
 /* "ok s=0,1", "waiting" or a refusal. */
 const char *reclaim(const char *who, const char *lease);
-/* "s:2:0,1 g:1:b holder=x": held; "s:2 g wait=5": waiting. */
+/* "s:2:0,1 g:1:b holder=x": held, and with proven tokens "s:2:0,1:17 g:1:b:18"; "s:2 g wait=5":
+ * waiting. */
 const char *reclaim_unknown(const char *who, const char *lease, const char *text);
 /* The lease's name, or "none". */
 const char *find_once(const char *who, const char *once);

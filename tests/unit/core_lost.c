@@ -342,8 +342,10 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
     asking_parse(&asking, text);
     bool is_held = asking.units[0] != NULL;
     for (size_t i = 0; is_held && i < asking.ask.n_wants; i++) {
-        parse_units(asking.units[i], units[i], asking.ask.wants[i].count);
+        char *token = asking.units[i], *names = strsep(&token, ":");
+        parse_units(names, units[i], asking.ask.wants[i].count);
         claims[i].units = units[i];
+        claims[i].token = token ? number(token) : 0;
     }
     enum outcome outcome = core_reclaim_unknown(world.core, client(who), &asking.ask,
         named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &about);

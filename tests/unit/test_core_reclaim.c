@@ -113,6 +113,68 @@ Test(reclaim, unknown_ones_and_the_limit)
     EXPECT(reclaim("ann", "A"), "ok s=0,1");
 }
 
+static void lose_two(void)
+{
+    EXPECT(define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s g pid=7"), "ok s=0 g=a");
+    EXPECT(acquire("bob", "B", "s g pid=8"), "ok s=1 g=b");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("semaphore s limit=2 cooldown=5", "pool g items=a,b select=first"), "ok");
+    begin_grace(true, 10);
+}
+
+static void expect_the_later_one(void)
+{
+    cr_expect_eq(token_of("B", "s"), 13);
+    cr_expect_eq(token_of("B", "g"), 14);
+    cr_expect_gt(core_next_number(the_core()), 14);
+    EXPECT(state("s"), "1/2 free=1 waiting=0+0");
+    EXPECT(state("g"), "1/2 free=1 waiting=0+0");
+}
+
+/* Of two that can prove that they were given a unit, the one that was given it later has it, whoever
+ * comes first. The other one is told. */
+Test(reclaim, given_to_two_and_the_older_comes_first)
+{
+    lose_two();
+    EXPECT(reclaim_unknown("ann", "A", "s:1:1:11 g:1:a:12 pid=7"), "ok s=1 g=a");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1:13 g:1:b:14 pid=8"), "ok s=1 g=b; A lost lost");
+    expect_the_later_one();
+}
+
+Test(reclaim, given_to_two_and_the_later_comes_first)
+{
+    lose_two();
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1:13 g:1:b:14 pid=8"), "ok s=1 g=b");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:1:11 g:1:a:12 pid=7"), "lost");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:1 g:1:a pid=7"), "lost");
+    expect_the_later_one();
+}
+
+/* A proof makes no more of a limit or a quota than an acquire, and takes nothing of those who are not in
+ * the wrong. */
+Test(reclaim, a_proof_and_the_limit)
+{
+    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:2 pid=8"), "ok s=2,3");
+    EXPECT(acquire("cy", "C", "s pid=9"), "waiting");
+    lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=3 max-units-per-user=2"), "ok");
+    begin_grace(true, 10);
+    EXPECT(restore_all(), "A; A watch");
+    uint64_t token = token_of("A", "s");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:2,3:99 pid=8"), "lost");
+    EXPECT(reclaim_unknown("ann2", "B", "s:1:2:99 pid=8"), "lost");
+    cr_expect_eq(token_of("A", "s"), token);
+    EXPECT(reclaim_unknown("bob", "B", "s:1:2:99 pid=8"), "ok s=2");
+    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:98 pid=9"), "lost");
+    EXPECT(reclaim_unknown("cy", "C", "s:2:1,2:100 pid=9"), "ok s=1,2; A lost lost unheard; B lost lost");
+    EXPECT(state("s"), "2/3 free=1 waiting=0+0");
+}
+
 Test(reclaim, unknown_ones_and_the_users_bounds)
 {
     EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e"), "ok");

@@ -1,9 +1,12 @@
-/* Proofs: SipHash by its authors' vectors, and that nothing but the right id, uid and secret will
- * do. */
+/* test_proof.c - SipHash by its authors' vectors, and that a proof is one of what was given and of
+ * nothing else. */
+#include "core_fixture.h"
 #include "daemon/proof.h"
 
-#include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
+
+WORLD_SUITE(proof);
 
 static const uint8_t secret[SECRET_BYTES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
@@ -19,19 +22,133 @@ Test(proof, siphash)
     cr_expect_eq(siphash(secret, bytes, 15), UINT64_C(0xa129ca6149be45e5));
 }
 
-Test(proof, of_one_lease_of_one_user)
+static struct remembered said; /* what a client says, to be changed */
+
+static bool is_good(const char *proof)
 {
-    char proof[PROOF_SIZE];
-    uint8_t other[SECRET_BYTES];
-    memcpy(other, secret, sizeof other);
-    other[15] ^= 1;
-    proof_format(proof, secret, 7, 1000);
-    cr_expect_eq(strlen(proof), (size_t)16);
-    cr_expect(proof_is_good(proof, secret, 7, 1000));
-    cr_expect_not(proof_is_good(proof, secret, 8, 1000));
-    cr_expect_not(proof_is_good(proof, secret, 7, 1001));
-    cr_expect_not(proof_is_good(proof, other, 7, 1000));
-    cr_expect_not(proof_is_good("", secret, 7, 1000));
-    proof[0] = proof[0] == '0' ? '1' : '0';
-    cr_expect_not(proof_is_good(proof, secret, 7, 1000));
+    return proof_read(proof, secret, &said);
+}
+
+static const char *proof_of(const char *lease)
+{
+    static struct text out = TEXT_INIT;
+    out.length = 0;
+    proof_write(&out, secret, lease_of(lease));
+    return out.bytes;
+}
+
+static void hold_and_wait(void)
+{
+    EXPECT(define("semaphore s limit=9", "pool g items=a,b,c select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s:3 g:2 pid=7"), "ok s=0,1,2 g=a,b");
+    EXPECT(acquire("bob", "B", "g:2 pid=8"), "waiting");
+}
+
+static struct remembered_unit slots[] = {{.slot = 0}, {.slot = 1}, {.slot = 2}};
+static struct remembered_unit items[] = {{.item = "a"}, {.item = "b"}};
+
+static void say_of_a(void)
+{
+    const struct lease *lease = lease_of("A");
+    said = (struct remembered){.id = lease->id,
+        .uid = lease->uid,
+        .is_held = true,
+        .binding = BOUND_PROCESS,
+        .process = lease->process,
+        .n_claims = 2,
+        .claims = {{.name = "s", .count = 3, .units = slots},
+            {.name = "g", .count = 2, .is_pool = true, .units = items}}};
+}
+
+Test(proof, of_what_is_held)
+{
+    hold_and_wait();
+    say_of_a();
+    const char *proof = proof_of("A");
+    cr_expect(is_good(proof));
+    cr_expect_eq(said.claims[0].token, token_of("A", "s"));
+    cr_expect_eq(said.claims[1].token, token_of("A", "g"));
+    char other[SECRET_BYTES] = {1};
+    cr_expect_not(proof_read(proof, (const uint8_t *)other, &said));
+}
+
+Test(proof, of_who_waits)
+{
+    hold_and_wait();
+    const struct lease *lease = lease_of("B");
+    said = (struct remembered){.id = lease->id,
+        .uid = lease->uid,
+        .binding = BOUND_PROCESS,
+        .process = lease->process,
+        .n_claims = 1,
+        .claims = {{.name = "g", .count = 2}}};
+    cr_expect(is_good(proof_of("B")));
+    said.is_held = true;
+    said.claims[0].units = items;
+    cr_expect_not(is_good(proof_of("B")));
+    said.is_held = false;
+    EXPECT(end_lease("ann", "A"), "ok; B granted g=a,b");
+    cr_expect_not(is_good(proof_of("B")));
+}
+
+/* The wrapper is who must live. */
+Test(proof, of_a_lease_with_a_wrapper)
+{
+    hold_and_wait();
+    lease_of("A")->wrapper = (struct process){.pid = 9, .started = 90};
+    say_of_a();
+    cr_expect_not(is_good(proof_of("A")));
+    said.process = lease_of("A")->wrapper;
+    cr_expect(is_good(proof_of("A")));
+    said.wrapper = said.process;
+    said.process = (struct process){.pid = 7, .started = 70};
+    cr_expect(is_good(proof_of("A")));
+}
+
+static void another_id(void) { said.id++; }
+static void another_uid(void) { said.uid++; }
+static void another_pid(void) { said.process.pid++; }
+static void another_start(void) { said.process.started++; }
+static void no_process(void) { said.binding = BOUND_CONNECTION; }
+static void another_name(void) { said.claims[0].name = "t"; }
+static void fewer_claims(void) { said.n_claims = 1; }
+static void fewer_units(void) { said.claims[0].count = 2; }
+static void another_slot(void) { slots[2].slot = 3; }
+static void another_item(void) { items[1].item = "c"; }
+static void waiting(void) { said.is_held = false; }
+
+Test(proof, of_nothing_else)
+{
+    static void (*const changes[])(void) = {another_id, another_uid, another_pid, another_start,
+        no_process, another_name, fewer_claims, fewer_units, another_slot, another_item, waiting};
+    hold_and_wait();
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        slots[2].slot = 2;
+        items[1].item = "b";
+        say_of_a();
+        cr_assert(is_good(proof_of("A")));
+        changes[i]();
+        cr_expect_not(is_good(proof_of("A")), "%zu", i);
+    }
+}
+
+Test(proof, of_no_other_word)
+{
+    char proof[256];
+    hold_and_wait();
+    say_of_a();
+    snprintf(proof, sizeof proof, "%s", proof_of("A"));
+    size_t length = strlen(proof);
+    for (size_t i = 0; i < length; i++) {
+        char byte = proof[i];
+        proof[i] = byte == '1' ? '2' : '1';
+        cr_expect_not(is_good(proof), "%s", proof);
+        proof[i] = '\0';
+        cr_expect_not(is_good(proof), "%s", proof);
+        proof[i] = byte;
+    }
+    cr_expect(is_good(proof));
+    strcpy(proof + length, ",1");
+    cr_expect_not(is_good(proof));
+    cr_expect_not(is_good("0123456789abcdef,99999999999999999999,1"));
 }
