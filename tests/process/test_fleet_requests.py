@@ -105,7 +105,7 @@ def boottime():
 def test_pending_then_granted(host):
     client = host.client()
     lease, token, line = held(client, f"a pid={os.getpid()}")
-    assert re.fullmatch(rf"\* granted {lease} slot=a,{token},0 kill_after=1000ms on_lost=kill proof=\w{16},{token}", line)
+    assert re.fullmatch(rf"\* granted {lease} slot=a,{token},0 kill_after=1000ms on_lost=kill proof=\w{{16}},{token}", line)
     assert token > 0
     first, stop = good_until(client.line(), lease)
     assert first - stop == 2 * 10**9  # kill-after and a margin of a second
