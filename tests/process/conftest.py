@@ -7,6 +7,7 @@ sanitizers, a report of one fails the test that caused it."""
 import atexit
 import os
 import pathlib
+import random
 import re
 import select
 import shutil
@@ -59,6 +60,13 @@ def pytest_collection_modifyitems(config, items):
     part, parts = map(int, os.environ.get("BERTH_TEST_PART", "1/1").split("/"))
     config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % parts != part - 1])
     items[:] = items[part - 1::parts]
+    for item in items:
+        if "seed" in item.fixturenames:
+            item.add_marker("seeded")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "seeded: draws at random; tests/fresh-seeds runs it with other seeds")
 
 
 class Berthd:
@@ -177,6 +185,19 @@ def read_line(stream, timeout=DEADLINE):
             break
         line += byte
     return line.decode().rstrip("\n")
+
+
+@pytest.fixture
+def seed():
+    """Of all that is drawn at random. Always the same, unless $BERTH_SEED has another one."""
+    seed = int(os.environ.get("BERTH_SEED", 1))
+    print(f"BERTH_SEED={seed} plays it again")
+    return seed
+
+
+@pytest.fixture
+def chance(seed):
+    return random.Random(seed)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import contextlib
 import ctypes
 import os
 import pathlib
-import random
 import select
 import signal
 import socket
@@ -33,13 +32,6 @@ def witness(directory):
     yield witness
     witness.let_all_go()
     witness.close()
-
-
-@pytest.fixture
-def chance():
-    seed = int(os.environ.get("BERTH_SEED") or random.randrange(1 << 32))
-    print(f"BERTH_SEED={seed} plays it again")
-    return random.Random(seed)
 
 
 class Crowd:

@@ -82,10 +82,10 @@ def throw(client, data):
     return answers
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_random_bytes(daemon, bystander, seed):
+@pytest.mark.parametrize("more", range(5))
+def test_random_bytes(daemon, bystander, seed, more):
     """An error for each line, whatever it is."""
-    data = random.Random(seed).randbytes(200_000)
+    data = random.Random(seed + more).randbytes(200_000)
     answers = throw(daemon.client(), data).splitlines()
     bystander.works()
     too_long = sum(1 for line in data.split(b"\n")[:-1] if len(line) > 4095)
@@ -94,10 +94,10 @@ def test_random_bytes(daemon, bystander, seed):
     assert sum(line.startswith(b"error too-long ") for line in answers) >= too_long
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_random_requests(daemon, bystander, seed):
+@pytest.mark.parametrize("more", range(10))
+def test_random_requests(daemon, bystander, seed, more):
     """Of the right words in the wrong places: an answer for each, and no more."""
-    choose = random.Random(seed)
+    choose = random.Random(seed + more)
     lines = [b" ".join(choose.choices(WORDS, k=choose.randint(1, 5))) for _ in range(3000)]
     answers = throw(daemon.client(), b"\n".join(lines) + b"\n").decode().splitlines()
     bystander.client.send("reset a\nreset b\nreset p\n" + "".join(f"reset t/{i}\n" for i in (1, 2)))

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import select
 import signal
 import socket
@@ -178,11 +177,10 @@ def test_first_fit_overtakes_within_bounds(berthd):
 # ---- never over the limit
 
 
-def test_a_unit_is_never_granted_twice(berthd):
+def test_a_unit_is_never_granted_twice(berthd, chance):
     """What clients saw, not what `status` says: many of them, at random, over several resources."""
     limits = {"s": 3, "l": 1, "p": 2}
     daemon = berthd("[semaphore s]\nlimit = 3\n[lock l]\n[pool p]\nitems = a b\n")
-    chance = random.Random(1)
     clients = [daemon.client() for _ in range(20)]
     in_use = {}  # unit -> who
     of = {}  # who -> its lease and units

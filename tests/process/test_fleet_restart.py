@@ -11,7 +11,7 @@ import pytest
 from fleet_help import (  # fixtures among them
     clock, hosts, needs_redis, redis_section, redis_server, ways)
 from lines import DEADLINE, Client
-from lost_help import chance, witness  # fixtures among them
+from lost_help import witness  # fixtures among them
 from scripts_help import Data, Database, past_the_first_grace
 
 pytestmark = needs_redis

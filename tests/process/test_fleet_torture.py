@@ -4,7 +4,6 @@ import os
 
 from fleet_help import needs_redis
 from fleet_torture import Torture
-from lost_help import chance  # a fixture
 
 pytestmark = needs_redis
 

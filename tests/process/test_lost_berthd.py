@@ -7,7 +7,7 @@ import pytest
 
 from daemon_help import held, is_quiet, refused, status, stopped
 from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_back, all_free, asked_until, chance, job, restart, share, witness)
+    WAITS, Crowd, all_back, all_free, asked_until, job, restart, share, witness)
 
 CROWD = 200
 RESTARTS = 100

@@ -10,7 +10,7 @@ import pytest
 from conftest import Berthd
 from daemon_help import held, held_with_proof, refused, status
 from lost_help import (  # fixtures among them
-    Crowd, all_back, all_free, asked_until, chance, restart, sleeper, witness)
+    Crowd, all_back, all_free, asked_until, restart, sleeper, witness)
 from witness import Witness
 
 DAEMONS, ROUNDS = 12, 3

@@ -10,7 +10,7 @@ from conftest import read_line
 from daemon_help import status
 from lines import DEADLINE
 from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_free, asked_until, chance, job, restart, share, stop_process, witness)
+    WAITS, Crowd, all_free, asked_until, job, restart, share, stop_process, witness)
 
 LIMIT = 8
 

@@ -1,6 +1,7 @@
 """berth run: what the job gets: variables, arguments, descriptors, signal state."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -115,7 +116,7 @@ def test_arguments_are_as_given(berth, fake, directory):
 
 
 def test_stdin_and_stdout_pass_through(berth, fake):
-    data = os.urandom(1 << 20)
+    data = random.Random(1).randbytes(1 << 20)
     process = berth.start("run", "-v", "r", "--", "cat", stdin=subprocess.PIPE)
     fake.grant()
     out, err = process.communicate(data, timeout=DEADLINE)

@@ -94,12 +94,12 @@ def test_chatter_without_an_answer(berth, fake):
     assert process.returncode == 69
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_random_bytes(berth, fake, directory, seed):
-    generator = random.Random(seed)
+@pytest.mark.parametrize("more", range(20))
+def test_random_bytes(berth, fake, directory, seed, more):
+    generator = random.Random(seed + more)
     process = berth.start("run", "--down-after", "1s", "r", "--", "touch", "ran")
     peer, _ = fake.asked()
-    alphabet = b"\n *oke1slt=r,0waing\xff\0%" if seed % 2 else bytes(range(256))
+    alphabet = b"\n *oke1slt=r,0waing\xff\0%" if more % 2 else bytes(range(256))
     try:
         peer.send(bytes(generator.choice(alphabet) for _ in range(20000)))
     except BrokenPipeError:

@@ -7,7 +7,6 @@ import random
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from lost_help import chance  # a fixture
 from scripts_help import World, breaks_off, claim_words, definition, list_row, ok, redis
 from scripts_model import Lease, Model, Resource
 
@@ -297,8 +296,8 @@ class Game:
 
 @pytest.mark.parametrize("broken_off", [0, 100], ids=["whole", "broken-off"])
 @pytest.mark.parametrize("round", range(2))
-def test_random_calls(redis_server, clock, chance, broken_off, round):
-    game = Game(World(redis_server, clock), chance, broken_off)
+def test_random_calls(redis_server, clock, seed, broken_off, round):
+    game = Game(World(redis_server, clock), random.Random(seed + round), broken_off)
     for step in range(STEPS):
         game.step()
     game.finish()

@@ -2,6 +2,7 @@
  * can be read is right. */
 #include "daemon/journal_file.h"
 #include "journal_help.h"
+#include "seed.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -308,7 +309,7 @@ static uint32_t random_number(uint64_t *state)
 
 Test(journal_damage, random_bytes)
 {
-    uint64_t random = 1;
+    uint64_t random = seed_of_test();
     for (size_t round = 0; round < 200; round++) {
         size_t n = random_number(&random) % (JOURNAL_PAGE + JOURNAL_CHUNK + 100);
         char *bytes = malloc(n + 1);

@@ -1,6 +1,7 @@
 /* test_journal_killed.c - a process that writes a journal is killed at arbitrary points: what it
  * had finished is there, what it was about is there or not, and nothing is damaged. */
 #include "journal_help.h"
+#include "seed.h"
 
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -87,14 +88,14 @@ static void run_child(struct shared *shared, uint64_t random, uint32_t n_steps)
 
 Test(journal_killed, at_any_moment)
 {
-    uint64_t random = 1;
+    uint64_t random = seed_of_test();
     struct shared *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cr_assert_neq(shared, MAP_FAILED);
     open_new();
     journal_close(&journal);
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        run_child(shared, round, random_below(&random, MOST_STEPS));
+        run_child(shared, seed_of_test() + round, random_below(&random, MOST_STEPS));
         cr_assert_eq(reopen(), JOURNAL_INTACT, "in round %u", round);
         for (uint32_t i = 0; i < NUMBERS; i++) {
             bool is_known = i == shared->busy_with || seen.lengths[i] == shared->lengths[i];

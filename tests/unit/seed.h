@@ -1,0 +1,14 @@
+/* seed.h - of what a unit test draws at random: always the same, unless $BERTH_SEED has another. */
+#ifndef BERTH_TESTS_SEED_H
+#define BERTH_TESTS_SEED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static inline uint64_t seed_of_test(void)
+{
+    const char *text = getenv("BERTH_SEED");
+    return text ? strtoull(text, NULL, 10) : 1;
+}
+
+#endif
