@@ -14,6 +14,7 @@ class LineSocket:
     def __init__(self, sock):
         self.socket = sock
         self.socket.settimeout(DEADLINE)
+        self.ends = 0  # how often the end was read
         self.buffer = bytearray()  # what is taken from its front costs no copy of the rest
 
     def send(self, text):
@@ -31,6 +32,8 @@ class LineSocket:
                 data = b""
             if not data:
                 assert not self.buffer, f"half a line before the end: {self.buffer!r}"
+                self.ends += 1
+                assert self.ends < 100, "read on and on behind the end"
                 return ""
             self.buffer += data
         line = self.buffer[:newline].decode()
@@ -44,8 +47,13 @@ class LineSocket:
 
     def lines(self, line):
         """The lines of an answer that ends with "end"; or of one line if it is an error."""
-        answer = [self.request(line)]
+        self.send(line + "\n")
+        return self.rest_of_lines()
+
+    def rest_of_lines(self):
+        answer = [self.line()]
         while answer[-1] != "end" and not answer[0].startswith("error"):
+            assert answer[-1], "the connection has ended in an answer"
             answer.append(self.line())
         return answer
 
