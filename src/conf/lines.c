@@ -205,6 +205,9 @@ static bool next_line(struct reader *reader)
 {
     ssize_t n = getline(&reader->line, &reader->size, reader->stream);
     if (n < 0) {
+        if (!feof(reader->stream) && !ferror(reader->stream)) {
+            abort(); /* no memory for the line; what would be read of the file is but its beginning */
+        }
         return false;
     }
     reader->number++;

@@ -33,7 +33,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 PROGRAMS = (
-    "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/clock_shim.so",
+    "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/alloc_shim.so",
+    "tests/process/clock_shim.so",
     "tests/process/link_probe")
 
 
