@@ -503,6 +503,14 @@ class World:
     def data(self):
         return Data(self.database)
 
+    def n_commands(self, function):
+        """How many commands Redis has executed for it, those of scripts among them."""
+        def count():
+            return sum(row["calls"] for row in self.database.client.info("commandstats").values())
+        before = count()
+        function()
+        return count() - before - 1  # INFO
+
     def check(self):
         data = self.data()
         data.check()

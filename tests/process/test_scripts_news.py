@@ -24,15 +24,6 @@ def changes_in(rows):
     return {what[2:]: (version, text) for _, what, version, text in rows if what.startswith("c ")}
 
 
-def n_commands(world, function):
-    """How many commands Redis has executed for it, those of scripts among them."""
-    def count():
-        return sum(row["calls"] for row in world.database.client.info("commandstats").values())
-    before = count()
-    function()
-    return count() - before - 1  # INFO
-
-
 @contextlib.contextmanager
 def heard(world):
     """What all daemons are told meanwhile."""
@@ -116,10 +107,10 @@ def test_the_cost_does_not_grow_with_the_daemons(world, what):
             a.tell(*((f"t/{i}", 4 * 10**15 + generation, PAUSED) for i in range(20)))
 
     call()
-    few = n_commands(world, call)
+    few = world.n_commands(call)
     for number in range(40):
         world.member({"a": definition()})
-    assert n_commands(world, call) == few
+    assert world.n_commands(call) == few
 
 
 # ---- a database that has lost them

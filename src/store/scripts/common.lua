@@ -20,7 +20,8 @@ local MOST_PURGED = 64 -- leases of dead sessions, in one call
 local MOST_GRANTED = 256 -- in one call; the rest stays dirty
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
-local CHANGED = ' !' -- behind a name in DIRTY
+local MOST_WALKED = 50 -- of those who wait, in one call, where something has changed
+local CHANGED = ' !' -- behind a name in DIRTY; then how far its walk has come
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
 local MOST_CREDIBLE = 2 ^ 52
@@ -153,6 +154,10 @@ local function definition_of(name)
         end
     end
     return definitions[name]
+end
+
+local function is_template(name)
+    return string.sub(name, -2) == '/*'
 end
 
 -- An exact name, else its template.
@@ -575,12 +580,17 @@ local function queue_members(lease) -- taken out by one command: all or none
     return members
 end
 
+-- Requests of a user that stand aside at one resource are in order of their counts: see wake_user.
+local function quota_reason(lease, claim)
+    return format('u%s:%07d', lease.uid, claim.count)
+end
+
 local function leave_queues(lease)
     local order = order_text(lease)
     call('ZREM', QUEUE, unpack(queue_members(lease)))
     for _, claim in ipairs(lease.claims) do
         call('ZREM', ASIDE, claim.name .. ' b ' .. order,
-            claim.name .. ' u' .. lease.uid .. ' ' .. order)
+            claim.name .. ' ' .. quota_reason(lease, claim) .. ' ' .. order)
     end
 end
 
@@ -603,7 +613,7 @@ local function why_aside(lease)
         elseif #lease.claims > 1 and is_blocked(resource, claim.limit) then
             return 'b', claim.name
         elseif claim.count > quota_left(resource, lease.uid) then
-            return 'u' .. lease.uid, claim.name
+            return quota_reason(lease, claim), claim.name
         end
     end
 end
@@ -813,6 +823,12 @@ local function may_go(lease, is_first)
     return 'go'
 end
 
+local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
+    local from = name == '' and '-' or '(' .. name .. '!'
+    local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
+    return member and match(member, '^(%S+)')
+end
+
 local function make_turns()
     -- It stands in the queues, and should not: those behind it may go.
     local function step_aside(lease, why, name)
@@ -833,52 +849,114 @@ local function make_turns()
         end
     end
 
+    -- The oldest of a user's requests that stand aside there and want no more than that; its count.
+    local function oldest_aside(name, uid, most)
+        local prefix, oldest, order, count = name .. ' u' .. uid .. ':', nil, nil, nil
+        local from = '[' .. prefix
+        for _ = 1, MOST_WALKED do -- each is one of another count
+            local member = call('ZRANGEBYLEX', ASIDE, from,
+                format('(%s%07d', prefix, min(most, 9999998) + 1), 'LIMIT', 0, 1)[1]
+            if not member then
+                break
+            end
+            local its_count, its_order = match(member, ':(%d+) (.*)$')
+            if not order or its_order < order then
+                oldest, order, count = member, its_order, tonumber(its_count)
+            end
+            from = '(' .. prefix .. its_count .. '!'
+        end
+        return oldest, count
+    end
+
     -- The user has fewer units than before: those of his requests that fit now, in order.
     local function wake_user(resource, uid)
         local left = quota_left(resource, uid)
-        for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(resource.name .. ' u' .. uid))) do
-            local lease = load_lease(match(member, '(%S+)$'))
-            local count = 0
-            for _, claim in ipairs(lease and lease.claims or {}) do
-                count = claim.name == resource.name and claim.count or count
-            end
-            if count <= left then
-                left = left - count
-                step_back(member)
-            end
-            if left <= 0 then
+        for _ = 1, MOST_WALKED do
+            local member, count = oldest_aside(resource.name, uid, left)
+            if not member then
                 return
             end
-        end
-    end
-
-    -- Whatever they stand aside for, it may be over.
-    local function wake_aside(name)
-        for _, member in ipairs(call('ZRANGEBYLEX', ASIDE, of_name(name))) do
             step_back(member)
+            left = left - count
         end
+        mark_changed(resource.name) -- there may be more of them
     end
 
     -- The resource is blocked: who also wants something else must not hold that up.
-    local function put_aside_blocked(name)
-        for _, member in ipairs(call('ZRANGEBYLEX', QUEUE, of_name(name))) do
-            local lease = load_lease(match(member, '(%S+)$'))
-            if lease and #lease.claims > 1 then
-                local why, where = why_aside(lease)
-                if why then
-                    step_aside(lease, why, where)
-                end
+    local function put_aside_blocked(member)
+        local lease = load_lease(match(member, '(%S+)$'))
+        if lease and #lease.claims > 1 then
+            local why, where = why_aside(lease)
+            if why then
+                step_aside(lease, why, where)
             end
         end
     end
 
-    -- An operator has changed it: who is held up by that, and who is not any more.
-    local function change_is_in_force(name)
+    local n_walked = 0
+
+    -- The members of a set behind the last one. The last one of them, if there may be more.
+    local function walk(set, name, last, look)
+        local low, high = of_name(name)
+        local most = MOST_WALKED - n_walked
+        local members = call('ZRANGEBYLEX', set, last and '(' .. last or low, high, 'LIMIT', 0, most)
+        n_walked = n_walked + #members
+        for _, member in ipairs(members) do
+            look(member)
+        end
+        return #members == most and (members[most] or last or '') or nil
+    end
+
+    -- The same with the names of a template's instances.
+    local function walk_instances(set, template, last, look)
+        local prefix = string.sub(template, 1, -2)
+        local name = last or prefix
+        while n_walked < MOST_WALKED do
+            n_walked = n_walked + 1
+            name = next_name(set, name)
+            if not name or string.sub(name, 1, #prefix) ~= prefix then
+                return nil
+            elseif definition_name(name) == template then
+                look(name)
+            end
+        end
+        return name
+    end
+
+    local function wake_aside(name, last)
+        return walk(ASIDE, name, last, step_back) -- whatever they stand aside for, it may be over
+    end
+
+    local function hold_up(name, last)
         local resource = resource_of(name)
         if resource.definition and is_blocked(resource) then
-            put_aside_blocked(name)
+            return walk(QUEUE, name, last, put_aside_blocked)
         end
-        wake_aside(name)
+    end
+
+    -- What a definition's name stands for has changed, by two walks: who stands in the queues, and who
+    -- stands aside.
+    local walks = {
+        {of = hold_up, of_template = function(name, last)
+            return walk_instances(QUEUE, name, last, mark_changed)
+        end},
+        {of = wake_aside, of_template = function(name, last)
+            return walk_instances(ASIDE, name, last, mark_changed)
+        end},
+    }
+
+    -- CURSOR is empty, or the number of the walk and the last one that it has looked at. What this call
+    -- does not come to stays in DIRTY.
+    local function put_change_in_force(name, cursor)
+        local number, last = match(cursor, '^(%d)(.*)$')
+        for i = tonumber(number or 1), #walks do
+            local work = is_template(name) and walks[i].of_template or walks[i].of
+            last = work(name, last ~= '' and last or nil)
+            if last then
+                call('SADD', DIRTY, name .. CHANGED .. i .. last)
+                return
+            end
+        end
     end
 
     local function tell_granted(lease)
@@ -949,6 +1027,21 @@ local function make_turns()
         return false
     end
 
+    -- Whether that is done, and has left what is still to do under another name.
+    local function serve_name(name)
+        local changed, cursor = match(name, '^(%S+)' .. CHANGED .. '(.*)$')
+        if not changed then
+            return pump(name)
+        elseif n_walked >= MOST_WALKED then
+            return false
+        end
+        put_change_in_force(changed, cursor)
+        if not pump(changed) then
+            mark_dirty(changed)
+        end
+        return true
+    end
+
     local function serve_dirty()
         for _, name in ipairs(call('SRANDMEMBER', DIRTY, 16)) do
             if not dirty[name] then
@@ -959,11 +1052,7 @@ local function make_turns()
         while #dirty > 0 do
             local name = table.remove(dirty, 1)
             dirty[name] = nil -- it may become so again
-            local changed = match(name, '^(%S+) ')
-            if changed then
-                change_is_in_force(changed)
-            end
-            if pump(changed or name) and not dirty[name] then
+            if serve_name(name) and not dirty[name] then
                 call('SREM', DIRTY, name)
             end
         end
@@ -1047,12 +1136,6 @@ local function make_time()
                 forget_session(name)
             end
         end
-    end
-
-    local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
-        local from = name == '' and '-' or '(' .. name .. '!'
-        local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
-        return member and match(member, '^(%S+)')
     end
 
     -- Who has not said hello in this grace is dead; then the queues move again.

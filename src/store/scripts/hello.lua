@@ -81,50 +81,21 @@ local function without_limit(json)
     return (string.gsub(json, '"limit":%d+', '', 1))
 end
 
-local names_in_use -- of templates' instances, by their template; of this call
-
--- One walk over everything that is held or waited for, however many templates are new.
-local function instances_in_use(template)
-    if not names_in_use then
-        names_in_use = {}
-        for _, set in ipairs({HELD, QUEUE, ASIDE}) do
-            local name = time().next_name(set, '')
-            while name do
-                local its = definition_name(name)
-                names_in_use[its] = names_in_use[its] or {}
-                names_in_use[its][name] = true
-                name = time().next_name(set, name)
-            end
-        end
-    end
-    return names_in_use[template] or {}
-end
-
-local function is_template(definition)
-    return string.sub(definition, -2) == '/*'
-end
-
+-- Of a template: as far as the names tell. Exact ones among them, which are none of its instances, do no
+-- harm but that its kind has to wait for them.
 local function is_in_use(definition)
-    if is_template(definition) then
-        return next(instances_in_use(definition)) ~= nil
-    end
-    return n_taken(definition) + n_waiting(definition) > 0
-end
-
-local function mark_all_changed(definition)
     if not is_template(definition) then
-        mark_changed(definition)
-        return
+        return n_taken(definition) + n_waiting(definition) > 0
     end
-    for name in pairs(instances_in_use(definition)) do
-        if n_waiting(name) > 0 then
-            mark_changed(name)
-        end
+    local prefix, n = string.sub(definition, 1, -2), 0
+    for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+        n = n + call('ZLEXCOUNT', set, '[' .. prefix, '(' .. prefix .. '\255')
     end
+    return n > 0
 end
 
 local function store_definition(name, generation, json)
-    mark_all_changed(name)
+    mark_changed(name)
     news().note('d ' .. name)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil

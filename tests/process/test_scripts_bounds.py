@@ -1,0 +1,127 @@
+"""What a script does in one call is bounded by counts, however much is held and waited for; what it does
+not come to, the next calls do."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import World, definition, ok
+
+pytestmark = needs_redis
+
+FEW, MANY = 320, 400  # more than one call looks at
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+def settles(world, one):
+    """As many calls as there is work for."""
+    for _ in range(200):
+        if ok(one.renew()).due != 0:
+            ok(one.renew())  # nobody waits any more, and it may not have seen that yet
+            return
+    raise AssertionError("there is always something left")
+
+
+def n_waiting(world):
+    return len(world.data().waiting())
+
+
+def instances(world, a, n):
+    """Each has a holder, and a waiter behind it."""
+    for i in range(n):
+        for lease in ("held", "waits"):
+            a.acquire(f"{lease}{i}", (f"t/{i}", 1, None, None, "t/*"))
+    return lambda: a.define({"t/*": definition(limit=2)}, generation=1)
+
+
+def requests_aside(world, a, n):
+    """Each waits for two, of which one is paused."""
+    ok(a.admin("pause", "a", "", ""))
+    for i in range(n):
+        a.acquire(str(i), ("a", 1), ("b", 1))
+    return lambda: ok(a.admin("resume", "a"))
+
+
+def requests_to_put_aside(world, a, n):
+    """Each waits for two, of which one is paused then."""
+    a.acquire("all", ("a", 1000))
+    for i in range(n):
+        a.acquire(str(i), ("a", 1), ("b", 1))
+    return lambda: ok(a.admin("pause", "a", "", ""))
+
+
+def requests_of_a_user(world, a, n):
+    """Each wants two, and one is free for the user now."""
+    a.acquire("1", "q", uid=7)
+    a.acquire("2", "q", uid=7)
+    for i in range(n):
+        a.acquire(f"two{i}", ("q", 2), uid=7)
+    return lambda: ok(a.release("1"))
+
+
+SCENES = [instances, requests_aside, requests_to_put_aside, requests_of_a_user]
+
+
+def play(world, scene, n):
+    a, = world.several(1, {"t/*": definition(), "a": definition(limit=1000), "b": definition(limit=1000),
+                           "q": definition(limit=10, user=2)})
+    for script in ("admin", "release"):
+        world.database.load(script)
+    return a, scene(world, a, n)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_call_costs_the_same_for_few_and_for_many(world, scene):
+    _, call = play(world, scene, FEW)
+    few = world.n_commands(call)
+    world.database.client.flushall()
+    world.members.clear()
+    _, call = play(world, scene, MANY)
+    assert world.n_commands(call) == few
+
+
+def test_the_rest_is_done_by_the_next_calls(world):
+    a, call = play(world, instances, MANY)
+    call()
+    assert n_waiting(world) > 0
+    settles(world, a)
+    assert n_waiting(world) == 0
+    world.check()
+
+
+def test_all_come_back_from_aside(world):
+    a, call = play(world, requests_aside, MANY)
+    call()
+    settles(world, a)
+    assert n_waiting(world) == 0
+    world.check()
+
+
+def test_all_are_put_aside(world):
+    """Those who want the other one alone are not held up."""
+    a, call = play(world, requests_to_put_aside, MANY)
+    a.acquire("last", "b")
+    call()
+    settles(world, a)
+    assert "last" in a.granted()
+    assert len(world.data().aside) == MANY
+    world.check()
+
+
+def test_a_user_is_served_in_order_as_far_as_it_fits(world):
+    a, = world.several(1, {"q": definition(limit=10, user=4)})
+    a.acquire("all", ("q", 4), uid=7)
+    for i, count in enumerate([3, 2, 4, 1, 1]):
+        a.acquire(str(i), ("q", count), uid=7)
+    ok(a.release("all"))
+    assert set(a.granted()) == {"0", "3"}
+    ok(a.release("0"))
+    assert set(a.granted()) == {"1", "4"}
+    ok(a.release("1", "3"))
+    assert not a.granted()
+    ok(a.release("4"))
+    assert set(a.granted()) == {"2"}
+    world.check()
