@@ -724,6 +724,17 @@ def test_of_two_who_have_a_unit_the_later_one(world, first):
     assert granted(a.acquire("9", "a")).claims[0].token > 20
 
 
+def test_a_unit_that_is_won_is_not_at_rest(world):
+    a, b = world.several(2, {"c": definition(cooldown=2000)})
+    world.database.client.flushall()
+    for member, token in ((a, 10), (b, 20)):
+        ok(member.begin())
+        member.define({"c": definition(cooldown=2000)})
+        assert member.lists(list_row("1", "held", [Claim("c", 1, token, ("0",))]))["1"][0] == "held"
+        member.end()
+    assert world.check().held["c", "0000000"] == [b.key("1")]
+
+
 def test_who_does_not_come_back_is_gone_at_the_end_of_the_grace(world, directory):
     a, b = world.several(2, {"a": definition()})
     granted(a.acquire("1", "a"))

@@ -243,21 +243,22 @@ end
 -- Of two who say that they have a unit, the one who got it later has it.
 local function win_unit(lease, claim, unit)
     local resource = resource_of(claim.name, claim.definition)
-    local key = holder_of(resource, unit)
-    if key == RESTING then
-        local member = resource.name .. ' ' .. unit_word(resource, unit)
-        call('ZREM', REST, member)
-        call('ZREM', HELD, member .. ' ' .. RESTING)
-    elseif key and key ~= lease.key then
-        local other = load_lease(key)
+    local where = resource.name .. ' ' .. unit_word(resource, unit)
+    for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(where))) do
+        local key = match(member, '(%S+)$')
+        local other = key ~= lease.key and load_lease(key)
         if other and token_in(other, claim.name) >= claim.token then
             return false
         elseif other then
             emit(other.session, 'lost ' .. other.id)
             drop_lease(other)
         end
-        call('ZREM', HELD, held_member(resource, unit, key))
+        if key ~= lease.key then
+            call('ZREM', HELD, member)
+        end
     end
+    call('ZREM', REST, where) -- it may be at rest since the other one's end
+    call('ZREM', HELD, where .. ' ' .. RESTING)
     return true
 end
 
