@@ -76,6 +76,7 @@ static void check_all(struct fleet *fleet)
             core_check(fleet->hosts[i].core);
         }
     }
+    jobs_check(fleet);
 }
 
 static void tick_all(struct fleet *fleet)

@@ -85,7 +85,7 @@ static void server_fault(struct fleet *fleet)
     if (!server_is_there(fleet)) {
         return;
     }
-    switch (random_below(&fleet->random, 8)) {
+    switch (random_below(&fleet->random, 10)) {
     case 0:
     case 1:
     case 2:
@@ -101,6 +101,10 @@ static void server_fault(struct fleet *fleet)
         break;
     case 5:
         server_breaks_connections(fleet, "CLIENT KILL");
+        break;
+    case 6:
+    case 7:
+        server_is_rolled_back(fleet);
         break;
     default:
         set_clock(fleet);

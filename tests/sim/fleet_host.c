@@ -299,7 +299,10 @@ void host_join(struct fleet *fleet, struct host *host)
     uint64_t number = ++fleet->n_named;
     *host = (struct host){.is_there = true,
         .index = host->index,
-        .settings = {.ttl = fleet->ttl, .prefix = "sim", .failover_lag = 11 * SECOND, .generation = 1},
+        .settings = {.ttl = fleet->ttl,
+            .prefix = "sim",
+            .failover_lag = 11 * SECOND,
+            .generation = 1},
         .connection = host->connection + 1,
         .mute_connection = UINT64_MAX,
         .next_id = 1 + number * UINT64_C(1000000)};

@@ -18,6 +18,7 @@ enum {
     N_NAMES = 9, /* of resources, instances of templates among them */
     N_USERS = 3,
     N_COPIES = 8,
+    MOST_BLIND = 256,
 };
 
 #define SECOND NANOSECONDS_PER_SECOND
@@ -33,6 +34,7 @@ struct job {
     bool is_waiting; /* for its grant */
     bool is_alive; /* granted, and not dead yet */
     bool is_over; /* dead, and the daemon has not been told yet */
+    bool is_blind; /* granted while older data had come back, and nobody had noticed */
     nanoseconds length, ends_at, dies_at;
     nanoseconds deadline; /* as last pushed to its wrapper */
     nanoseconds budget;
@@ -55,6 +57,7 @@ struct host {
     size_t n_journal;
     nanoseconds deadline; /* as last pushed */
     uint64_t next_id, n_asked;
+    uint64_t known_call; /* the last one that it has had an answer to */
     nanoseconds returns_at; /* the daemon, if it is dead */
     nanoseconds frozen_until; /* the daemon: SIGSTOP */
     nanoseconds drained_until; /* 0: not drained */
@@ -77,14 +80,29 @@ struct packet {
     uint64_t serial;
     uint32_t host;
     uint64_t connection, run, tag;
+    uint64_t
+        call; /* of a reply: which one it answers; of a command: the last one that was answered */
     enum script script;
     struct text bytes; /* of a command, `n` words that each end with a NUL; of a reply, RESP */
     size_t n;
 };
 
+/* Data as they were after so many calls. */
+struct copy {
+    struct redis_data *data; /* or NULL */
+    uint64_t n_executed;
+};
+
+/* From when older data came back under the same server's name until somebody has noticed: what is
+ * granted then may have a holder of whom nobody has told. */
+struct blind_span {
+    uint64_t first_token, last_token; /* given in it, or on the way that was undone */
+};
+
 struct server {
     struct redis redis;
     struct keys keys;
+    struct text check; /* fleet_check.lua */
     uint64_t run; /* number of its process */
     nanoseconds returns_at; /* 0: it is there */
     nanoseconds has_memory_at; /* if it is full */
@@ -92,9 +110,16 @@ struct server {
     nanoseconds clock_set_at, data_lost_at; /* for the last time */
     uint32_t breaks_off_permille; /* of all calls */
     uint64_t n_broken_off;
-    struct redis_data *copies[N_COPIES]; /* of earlier, or NULL */
+    uint64_t n_executed; /* calls, ever */
+    struct copy copies[N_COPIES];
     size_t n_copies; /* ever made: the oldest one is overwritten */
     nanoseconds next_copy;
+
+    bool is_blind;
+    uint64_t undone_from, undone_to; /* calls of which the data know nothing, while it is blind */
+    struct blind_span blind[MOST_BLIND];
+    size_t n_blind;
+    nanoseconds noticed_at; /* the last time */
 };
 
 struct fleet {
@@ -151,6 +176,9 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
 void server_dies(struct fleet *fleet);
 void server_returns(struct fleet *fleet);
 void server_is_emptied(struct fleet *fleet);
+/* Its machine goes back to a snapshot. */
+void server_is_rolled_back(struct fleet *fleet);
+bool server_was_blind(const struct fleet *fleet, uint64_t token);
 void server_breaks_connections(struct fleet *fleet, const char *why);
 void server_sets_clock(struct fleet *fleet, nanoseconds step);
 void server_tick(struct fleet *fleet);
@@ -196,6 +224,8 @@ void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *
 /* Dead at once. */
 void job_dies(struct fleet *fleet, struct job *job);
 void job_is_stopped(struct fleet *fleet, struct job *job);
+/* No two on one unit, for longer than anybody could know. */
+void jobs_check(struct fleet *fleet);
 /* What jobs and their wrappers do by themselves. */
 void jobs_tick(struct fleet *fleet, struct host *host);
 nanoseconds jobs_next_deadline(const struct host *host);

@@ -96,19 +96,23 @@ static void check_order(struct fleet *fleet, struct host *host, const struct lea
     }
 }
 
-static void check_against(struct fleet *fleet, const struct host *host, const struct job *job,
-    const struct host *where, const struct job *other)
+/* Something that only one of them may have at a time; NULL: nothing. */
+static const char *shared_by(const struct job *a, const struct job *b)
 {
     for (uint32_t i = 0; i < N_NAMES; i++) {
-        if (other->units[i] & job->units[i]) {
-            fail(fleet, "a unit of %s has two jobs, on %s and %s", resource_names[i], where->name,
-                host->name);
+        if (a->units[i] & b->units[i]) {
+            return resource_names[i];
         }
     }
-    if (job->holder != 0 && other->holder == job->holder && other->uid == job->uid &&
-        (other->names & job->names) != 0) {
-        fail(fleet, "one identity has two jobs, on %s and %s", where->name, host->name);
-    }
+    bool is_same = a->holder != 0 && a->holder == b->holder && a->uid == b->uid;
+    return is_same && (a->names & b->names) != 0 ? "an identity" : NULL;
+}
+
+/* Two that were granted while nobody could know of both: one is stopped once somebody does. */
+static bool is_excused(const struct fleet *fleet, const struct job *a, const struct job *b)
+{
+    bool is_settled = !fleet->server.is_blind && fleet->now > fleet->server.noticed_at + fleet->ttl;
+    return (a->is_blind || b->is_blind) && !is_settled;
 }
 
 static void check_alone(struct fleet *fleet, const struct host *host, const struct job *job)
@@ -116,8 +120,21 @@ static void check_alone(struct fleet *fleet, const struct host *host, const stru
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         for (uint32_t k = 0; k < MAX_JOBS; k++) {
             const struct job *other = &fleet->hosts[i].jobs[k];
-            if (other != job && other->is_alive) {
-                check_against(fleet, host, job, &fleet->hosts[i], other);
+            const char *what = other != job && other->is_alive ? shared_by(job, other) : NULL;
+            if (what && !is_excused(fleet, job, other)) {
+                fail(fleet, "a unit of %s has two jobs, on %s and %s", what, host->name,
+                    fleet->hosts[i].name);
+            }
+        }
+    }
+}
+
+void jobs_check(struct fleet *fleet)
+{
+    for (uint32_t i = 0; i < fleet->n_hosts; i++) {
+        for (uint32_t k = 0; k < MAX_JOBS; k++) {
+            if (fleet->hosts[i].jobs[k].is_alive) {
+                check_alone(fleet, &fleet->hosts[i], &fleet->hosts[i].jobs[k]);
             }
         }
     }
@@ -140,11 +157,11 @@ static void check_token(
     struct fleet *fleet, const struct host *host, uint32_t number, uint32_t unit, uint64_t token)
 {
     uint64_t *largest = &fleet->tokens[number][unit];
-    if (token <= *largest) {
+    if (token <= *largest && !server_was_blind(fleet, token)) {
         fail(fleet, "%s: token %ju of %s %u comes after %ju", host->name, (uintmax_t)token,
             resource_names[number], unit, (uintmax_t)*largest);
     }
-    *largest = token;
+    *largest = token > *largest ? token : *largest;
 }
 
 static void take_units(
@@ -159,6 +176,7 @@ static void take_units(
                 claim->resource->name);
         }
         check_token(fleet, host, number, i, claim->token);
+        job->is_blind |= server_was_blind(fleet, claim->token);
         trace(fleet, "%s: unit %u of %s, token %ju", host->name, i, resource_names[number],
             (uintmax_t)claim->token);
         job->units[number] |= UINT32_C(1) << i;

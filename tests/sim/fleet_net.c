@@ -55,6 +55,7 @@ void net_send(struct fleet *fleet, struct host *host, const struct session_call 
     struct packet *packet = packet_new(fleet, host, PACKET_COMMAND, &host->last_command_at);
     packet->script = call->script;
     packet->tag = call->tag;
+    packet->call = host->known_call;
     packet->n = call->argc;
     for (size_t i = 0; i < call->argc; i++) {
         text_add_bytes(&packet->bytes, call->argv[i], call->lengths[i] + 1);
@@ -159,6 +160,7 @@ static void execute(struct fleet *fleet, const struct packet *packet)
     }
     struct packet *answer = packet_new(fleet, host, PACKET_REPLY, &host->last_reply_at);
     answer->tag = packet->tag;
+    answer->call = fleet->server.n_executed;
     answer->bytes = reply;
 }
 
@@ -171,6 +173,7 @@ static void reply(struct fleet *fleet, struct host *host, const struct packet *p
     }
     trace(fleet, "%s: answer: %s", host->name,
         answer->type == RESP_ERROR ? answer->text : answer->elements[0].text);
+    host->known_call = packet->call;
     session_reply(host->session, packet->tag, answer, fleet->now, &host->effects);
 }
 

@@ -3,9 +3,10 @@
 #include "fleet_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGUMENTS = 2048, MOST_WRITES = 40 };
+enum { MAX_ARGUMENTS = 2048, MOST_WRITES = 40, CHECK_PERIOD = 50 };
 
 #define WALL_CLOCK INT64_C(1700000000000000) /* us, when the fleet's is 0 */
 #define COPY_PERIOD (5 * SECOND)
@@ -39,19 +40,86 @@ static int breaks_off_after(struct fleet *fleet)
     return breaks ? (int)random_below(&fleet->random, MOST_WRITES) : NEVER_BREAKS_OFF;
 }
 
+/* A number of the database's record; 0 if there is none. */
+static uint64_t record(const struct fleet *fleet, const char *field)
+{
+    const struct value *value =
+        redis_data_find(fleet->server.redis.data, bytes_of(fleet->server.keys.keys[0]));
+    const struct member *member = value ? value_find(value, bytes_of(field)) : NULL;
+    char text[24] = {0};
+    if (member && member->value.n < sizeof text) {
+        memcpy(text, member->value.at, member->value.n);
+    }
+    return strtoull(text, NULL, 10);
+}
+
+static void end_blindness(struct fleet *fleet)
+{
+    fleet->server.is_blind = false;
+    fleet->server.noticed_at = fleet->now;
+}
+
+/* Whoever has had an answer that was undone must notice, by whatever it calls. */
+static void check_notice(struct fleet *fleet, const struct packet *packet, uint64_t epoch)
+{
+    struct server *server = &fleet->server;
+    const struct host *host = &fleet->hosts[packet->host];
+    bool knows = packet->call > server->undone_from && packet->call <= server->undone_to;
+    if (record(fleet, "epoch") != epoch) {
+        trace(fleet, "%s has noticed that the data are old", host->name);
+        end_blindness(fleet);
+    } else if (knows && !server->redis.was_broken_off) {
+        fail(fleet, "%s has not noticed that the data are old", host->name);
+    } else {
+        uint64_t *last_token = &server->blind[server->n_blind - 1].last_token;
+        uint64_t number = record(fleet, "number");
+        *last_token = number > *last_token ? number : *last_token;
+    }
+}
+
+/* "$0\r\n\r\n" is an empty string. */
+static void check_data(struct fleet *fleet)
+{
+    struct text answer = TEXT_INIT;
+    redis_eval(&fleet->server.redis, "fleet_check", fleet->server.check.bytes,
+        fleet->server.check.length, &answer);
+    if (strcmp(answer.bytes, "$0\r\n\r\n") != 0) {
+        fail(fleet, "in the data: %s", strchr(answer.bytes, '\n') + 1);
+    }
+    text_deinit(&answer);
+}
+
+/* What a script that was broken off leaves is mended by and by. */
+static void note_break(struct fleet *fleet, enum script script)
+{
+    struct redis *redis = &fleet->server.redis;
+    fleet->server.n_broken_off++;
+    trace(fleet, "%s was broken off after %d writes", script_table[script].name, redis->n_writes);
+    if (redis->n_writes > 0 && !redis_data_find(redis->data, bytes_of("{berth}:broken"))) {
+        struct value *value = redis_data_make(redis->data, bytes_of("{berth}:broken"), VALUE_SET);
+        value_put_field(value, bytes_of("off"), bytes_of(""));
+    }
+}
+
 void server_execute(struct fleet *fleet, const struct packet *packet, struct text *reply)
 {
     const char *argv[MAX_ARGUMENTS];
     size_t lengths[MAX_ARGUMENTS];
     struct redis *redis = &fleet->server.redis;
     size_t argc = split(packet, argv, lengths);
+    uint64_t epoch = record(fleet, "epoch");
     redis->now = WALL_CLOCK + (fleet->now + fleet->server.clock_offset) / 1000;
     redis->breaks_off_after = breaks_off_after(fleet);
     redis_run(redis, packet->script, &fleet->server.keys, argc, argv, lengths, reply);
+    fleet->server.n_executed++;
     if (redis->was_broken_off) {
-        fleet->server.n_broken_off++;
-        trace(fleet, "%s was broken off after %d writes", script_table[packet->script].name,
-            redis->n_writes);
+        note_break(fleet, packet->script);
+    }
+    if (fleet->server.n_executed % CHECK_PERIOD == 0) {
+        check_data(fleet);
+    }
+    if (fleet->server.is_blind) {
+        check_notice(fleet, packet, epoch);
     }
 }
 
@@ -87,15 +155,62 @@ static void replace_data(struct fleet *fleet, struct redis_data *data)
     redis_data_free(fleet->server.redis.data);
     fleet->server.redis.data = data;
     fleet->server.data_lost_at = fleet->now;
+    if (fleet->server.is_blind) { /* everybody notices that */
+        end_blindness(fleet);
+    }
+}
+
+/* NULL: there is none yet. */
+static const struct copy *random_copy(struct fleet *fleet)
+{
+    size_t n = fleet->server.n_copies < N_COPIES ? fleet->server.n_copies : N_COPIES;
+    return n > 0 ? &fleet->server.copies[random_below(&fleet->random, (uint32_t)n)] : NULL;
 }
 
 static void return_to_a_copy(struct fleet *fleet)
 {
-    size_t n = fleet->server.n_copies < N_COPIES ? fleet->server.n_copies : N_COPIES;
-    uint32_t which = n > 0 ? random_below(&fleet->random, (uint32_t)n) : 0;
-    if (n > 0) {
-        replace_data(fleet, redis_data_copy(fleet->server.copies[which]));
+    const struct copy *copy = random_copy(fleet);
+    if (copy) {
+        replace_data(fleet, redis_data_copy(copy->data));
     }
+}
+
+void server_is_rolled_back(struct fleet *fleet)
+{
+    struct server *server = &fleet->server;
+    const struct copy *copy = random_copy(fleet);
+    if (!copy || server->n_blind == MOST_BLIND) {
+        return;
+    }
+    trace(fleet, "the server goes back to call %ju of %ju", (uintmax_t)copy->n_executed,
+        (uintmax_t)server->n_executed);
+    uint64_t last_token = record(fleet, "number");
+    uint64_t undone_from = copy->n_executed;
+    if (server->is_blind && server->undone_from < undone_from) {
+        undone_from = server->undone_from;
+    }
+    replace_data(fleet, redis_data_copy(copy->data));
+    if (record(fleet, "layout") == 0) {
+        return; /* that is empty */
+    }
+    server->blind[server->n_blind++] = (struct blind_span){record(fleet, "number") + 1, last_token};
+    server->undone_from = undone_from;
+    server->undone_to = server->n_executed;
+    server->is_blind = true;
+    if (random_percent(&fleet->random, 50)) {
+        server_breaks_connections(fleet, "CLIENT KILL");
+    }
+}
+
+bool server_was_blind(const struct fleet *fleet, uint64_t token)
+{
+    for (size_t i = 0; i < fleet->server.n_blind; i++) {
+        const struct blind_span *span = &fleet->server.blind[i];
+        if (token >= span->first_token && token <= span->last_token) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Empty, with the data of a while ago, or as it was. */
@@ -132,9 +247,9 @@ void server_sets_clock(struct fleet *fleet, nanoseconds step)
 
 static void copy_data(struct server *server)
 {
-    struct redis_data **place = &server->copies[server->n_copies++ % N_COPIES];
-    redis_data_free(*place);
-    *place = redis_data_copy(server->redis.data);
+    struct copy *copy = &server->copies[server->n_copies++ % N_COPIES];
+    redis_data_free(copy->data);
+    *copy = (struct copy){redis_data_copy(server->redis.data), server->n_executed};
 }
 
 void server_tick(struct fleet *fleet)
@@ -167,6 +282,20 @@ nanoseconds server_next(const struct fleet *fleet)
 
 /* ---- life ---- */
 
+static void read_check(struct server *server)
+{
+    char bytes[4096];
+    FILE *file = fopen(CHECK_LUA, "r");
+    if (!file) {
+        perror(CHECK_LUA);
+        exit(1);
+    }
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;) {
+        text_add_bytes(&server->check, bytes, n);
+    }
+    fclose(file);
+}
+
 void server_init(struct fleet *fleet)
 {
     struct server *server = &fleet->server;
@@ -174,6 +303,7 @@ void server_init(struct fleet *fleet)
     server->redis.publish = net_publish;
     server->redis.context = fleet;
     keys_init(&server->keys, "berth", "");
+    read_check(server);
     begin_process(server);
     server->breaks_off_permille = PICK(&fleet->random, 0, 0, 2, 10);
 }
@@ -181,8 +311,9 @@ void server_init(struct fleet *fleet)
 void server_deinit(struct fleet *fleet)
 {
     for (size_t i = 0; i < N_COPIES; i++) {
-        redis_data_free(fleet->server.copies[i]);
+        redis_data_free(fleet->server.copies[i].data);
     }
+    text_deinit(&fleet->server.check);
     redis_deinit(&fleet->server.redis);
 }
 
@@ -193,7 +324,8 @@ void server_deinit(struct fleet *fleet)
 static bool may_stay(const struct fleet *fleet, struct bytes key, const struct value *value)
 {
     static const char *const stay[] = {"{berth}:db", "{berth}:sessions", "{berth}:session",
-        "{berth}:definitions", "{berth}:changes", "{berth}:news", "{berth}:undone"};
+        "{berth}:definitions", "{berth}:changes", "{berth}:news", "{berth}:undone",
+        "{berth}:broken"};
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++) {
         if (bytes_are(key, bytes_of(stay[i]))) {
             return true;
