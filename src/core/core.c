@@ -164,10 +164,15 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 
 /* ---- clients ---- */
 
-enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid)
+void client_init_uncounted(struct client *client, uint32_t uid)
 {
     *client = (struct client){.uid = uid};
     LIST_INIT(&client->leases);
+}
+
+enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid)
+{
+    client_init_uncounted(client, uid);
     return charge_take(&client->charge, &core->accounts, uid, ACCOUNT_CLIENTS) ? OUTCOME_OK
                                                                                : OUTCOME_QUOTA;
 }

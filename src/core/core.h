@@ -58,6 +58,8 @@ void core_set_judge(struct core *core, core_judge *judge, void *context);
 /* A client is who asks: in the daemon, one connection. The caller owns the memory. OUTCOME_QUOTA
  * if that uid has too many (then the client must not be used). */
 enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid);
+/* The same of one that is not counted, and cannot be too many. */
+void client_init_uncounted(struct client *client, uint32_t uid);
 /* Its waiting leases leave their queues first; then its held ones are released, but for those that
  * a living process or time keeps: those are without a client from then on. */
 void core_client_end_leases(

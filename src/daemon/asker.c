@@ -19,14 +19,22 @@ static bool administers(void *context, const struct rights *rights)
     return asker->last_answer;
 }
 
-void asker_init(struct asker *asker, struct conn *conn, const struct daemon_admins *admins)
+void asker_init_peer(
+    struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins)
 {
     *asker = (struct asker){
-        .conn = conn,
+        .fd = fd,
         .admins = admins,
-        .credentials = {.uid = conn->client.uid},
-        .viewer = {.uid = conn->client.uid, .context = asker, .administers = administers},
+        .credentials = {.uid = uid},
+        .viewer = {.uid = uid, .context = asker, .administers = administers},
     };
+}
+
+void asker_init(struct asker *asker, struct conn *conn, const struct daemon_admins *admins)
+{
+    uv_os_fd_t fd;
+    bool is_open = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0;
+    asker_init_peer(asker, is_open ? fd : -1, conn->client.uid, admins);
 }
 
 void asker_deinit(struct asker *asker)
@@ -36,18 +44,24 @@ void asker_deinit(struct asker *asker)
 
 static void look_for_groups(struct asker *asker)
 {
-    uv_os_fd_t fd;
+    int fd = asker->fd;
     struct peer peer;
     struct peer_groups *groups = &asker->groups;
     asker->has_looked = true;
-    if (uv_fileno((uv_handle_t *)&asker->conn->pipe, &fd) < 0 || !peer_read(fd, &peer) ||
-        !peer_groups_read(fd, groups)) {
+    if (!peer_read(fd, &peer) || !peer_groups_read(fd, groups)) {
         return;
     }
     groups->gids = memory_resize(groups->gids, groups->n + 1, sizeof *groups->gids);
     groups->gids[groups->n++] = peer.gid;
     asker->credentials.gids = groups->gids;
     asker->credentials.n_gids = groups->n;
+}
+
+bool rights_daemon(const struct credentials *credentials, const struct daemon_admins *admins,
+    const struct rights *rights)
+{
+    (void)rights;
+    return rights_admin_of_daemon(credentials, admins);
 }
 
 bool asker_may(struct asker *asker, rights_function *may, const struct rights *rights)

@@ -10,7 +10,7 @@
 struct conn;
 
 struct asker {
-    struct conn *conn;
+    int fd; /* the connection's */
     const struct daemon_admins *admins;
     struct credentials credentials; /* without groups until they are needed */
     struct peer_groups groups;
@@ -21,10 +21,16 @@ struct asker {
 };
 
 void asker_init(struct asker *asker, struct conn *conn, const struct daemon_admins *admins);
+/* Before there is a conn. */
+void asker_init_peer(
+    struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins);
 void asker_deinit(struct asker *asker);
 
 typedef bool rights_function(const struct credentials *credentials,
     const struct daemon_admins *admins, const struct rights *rights);
+
+/* Of no resource: to administer the daemon. */
+rights_function rights_daemon;
 
 /* Groups cost two system calls: they are asked for only if the uid alone does not do. They are
  * those that the process had when it connected. */

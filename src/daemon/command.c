@@ -7,6 +7,7 @@
 #include "daemon/fleet_names.h"
 #include "daemon/lease_log.h"
 #include "daemon/log.h"
+#include "daemon/seat.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
@@ -53,13 +54,6 @@ bool call_check_item(struct call *call, const char *item)
 }
 
 /* ---- rights ---- */
-
-static bool rights_daemon(const struct credentials *credentials, const struct daemon_admins *admins,
-    const struct rights *rights)
-{
-    (void)rights;
-    return rights_admin_of_daemon(credentials, admins);
-}
 
 static bool call_may(struct call *call, rights_function *may, const struct rights *rights)
 {
@@ -211,6 +205,11 @@ void command_run(struct conn *conn, char *line, size_t length)
         .now = clock_now(),
         .out = conn_answers(conn),
     };
+    if (!seat_is_for(conn, request.command)) {
+        answer_error_saying(call.out, CODE_BUSY, "too many connections: what is left is for operators' requests");
+        conn_end_input(conn);
+        return;
+    }
     if (right_checks[command_table[request.command].right](&call)) {
         size_t answer_from = call.out->length;
         command_functions[request.command](&call);

@@ -7,6 +7,7 @@
 #include "daemon/log.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
+#include "daemon/seat.h"
 #include "daemon/server.h"
 #include "daemon/snapshot.h"
 #include "wire/protocol.h"
@@ -40,7 +41,7 @@ static void on_closed(uv_handle_t *handle)
 static void close_pipe(struct conn *conn)
 {
     conn->closing = true;
-    conn->server->n_conns--;
+    seat_give_back(conn);
     uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }
 
@@ -258,7 +259,7 @@ static bool conn_has_lines_left(const struct conn *conn)
 
 /* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
  * with the connection. */
-static void conn_end_input(struct conn *conn)
+void conn_end_input(struct conn *conn)
 {
     struct store *store = conn->server->store;
     conn->input_ended = true;
@@ -420,7 +421,6 @@ static bool conn_open(struct conn *conn, int fd)
 {
     struct server *server = conn->server;
     uv_pipe_init(&server->loop, &conn->pipe, 0);
-    server->n_conns++;
     LIST_INSERT_HEAD(&server->conns, conn, link);
     if (uv_pipe_open(&conn->pipe, fd) < 0) {
         close(fd);
@@ -435,45 +435,24 @@ static bool conn_open(struct conn *conn, int fd)
     return true;
 }
 
-static struct log_about about_peer(const struct peer *peer)
-{
-    return (struct log_about){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
-}
-
 bool conn_accept(struct server *server, int fd)
 {
     struct peer peer;
-    struct shares *shares = &server->turns.shares;
     if (!peer_read(fd, &peer)) {
         close(fd);
         return false;
     }
-    if (server->n_conns + 1 + server->watches.n_pidfds > server->max_conns) {
-        const struct log_about about = about_peer(&peer);
-        log_provoked_about(LOG_LEVEL_WARNING, &about, "more than %u connections: uid %u refused",
-            server->max_conns, peer.uid);
-        return refuse(fd, "too%20many%20connections");
+    struct seat seat = seat_find(server, fd, &peer);
+    if (seat.why_not) {
+        return refuse(fd, seat.why_not);
     }
     struct conn *conn = memory_new(sizeof *conn);
     conn->server = server;
     conn->pid = peer.pid;
-    const char *why = NULL;
-    if (!share_join(shares, &conn->member, peer.uid, clock_now())) {
-        const struct log_about about = about_peer(&peer);
-        log_provoked_about(LOG_LEVEL_WARNING, &about,
-            "uid %u makes too many connections a second: refused", peer.uid);
-        why = "too%20many%20new%20connections%20of%20this%20user";
-    } else if (server->store->ops->client_init(server->store, &conn->client, peer.uid) !=
-        OUTCOME_OK) {
-        const struct log_about about = about_peer(&peer);
-        log_provoked_about(
-            LOG_LEVEL_WARNING, &about, "uid %u has too many connections: refused", peer.uid);
-        why = "too%20many%20connections%20of%20this%20user";
-    }
-    if (why) {
-        share_leave(shares, &conn->member, clock_now());
+    const char *why_not = seat_take(&seat, conn, fd, &peer);
+    if (why_not) {
         free(conn);
-        return refuse(fd, why);
+        return refuse(fd, why_not);
     }
     return conn_open(conn, fd);
 }

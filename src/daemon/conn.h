@@ -44,6 +44,7 @@ struct conn {
     bool input_ended; /* half-closed: close when everything is sent */
     bool closing;
     bool is_dirty;
+    bool is_operators; /* has a place that is kept for operators' requests: seat.h */
     bool has_turn; /* what was put off may go on: one line, or one piece of a long answer */
     bool is_watched; /* turns.c's: for going away while it is not read from */
     bool was_parked; /* and has had its answer, perhaps in this turn */
@@ -55,6 +56,8 @@ STAILQ_HEAD(conn_queue, conn);
 
 /* Takes over `fd`, just accepted: a connection, or (false) refused and closed. */
 bool conn_accept(struct server *server, int fd);
+/* Reads no more of it: it closes when what has come is carried out, and the answers are sent. */
+void conn_end_input(struct conn *conn);
 /* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
 void conn_close(struct conn *conn);
 

@@ -57,6 +57,7 @@ struct server {
     struct conn_queue dirty; /* have something to send or to do */
     struct view_batches views; /* fleet_views.c's */
     uint32_t n_conns, max_conns; /* those that are closing do not count */
+    uint32_t n_operators, max_operators; /* the same on seats of operators, which n_conns is without */
     nanoseconds refused_until; /* accept_check's: what refusing has cost is paid for until then */
     nanoseconds started_at;
     nanoseconds armed_for; /* what deadline_fd is set to */

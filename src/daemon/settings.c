@@ -6,6 +6,7 @@
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
 #include "daemon/log.h"
+#include "daemon/seat.h"
 #include "daemon/redefined.h"
 
 #include <limits.h>
@@ -19,7 +20,8 @@ enum {
     FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
 };
 
-static uint32_t most_connections(const struct conf *conf)
+/* The soft limit is raised to the hard one. */
+static uint32_t most_files(void)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
@@ -28,12 +30,20 @@ static uint32_t most_connections(const struct conf *conf)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     getrlimit(RLIMIT_NOFILE, &files);
-    uint32_t all = files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
+    return files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
+}
+
+static void set_most_connections(struct server *server, const struct conf *conf)
+{
+    uint32_t all = most_files();
     uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
         : all / 2 > FEWEST_RESERVED              ? all / 2
                                                  : FEWEST_RESERVED;
-    uint32_t possible = all > reserved ? all - reserved : 1;
-    return conf->max_clients < possible ? conf->max_clients : possible;
+    uint32_t possible = all > reserved + 2 ? all - reserved : 2;
+    uint32_t quarter = (possible + 3) / 4;
+    server->max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
+    possible -= server->max_operators;
+    server->max_conns = conf->max_clients < possible ? conf->max_clients : possible;
 }
 
 static struct daemon_admins admins_of(const struct conf *conf)
@@ -48,7 +58,7 @@ static struct daemon_admins admins_of(const struct conf *conf)
 void settings_use(struct server *server, struct conf *conf)
 {
     server->conf = conf;
-    server->max_conns = most_connections(conf);
+    set_most_connections(server, conf);
     server->admins = admins_of(conf);
     turns_set_rate(&server->turns, conf->max_requests_per_second);
 }

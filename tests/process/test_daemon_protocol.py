@@ -171,7 +171,7 @@ def test_full_house(berthd):
     daemon = berthd("max-clients = 2\n")
     first, second, third = (daemon.client() for _ in range(3))
     assert is_quiet(first) and is_quiet(second)
-    assert code(third.line()) == "busy"
+    assert refused(third, "acquire a") == "busy"
     assert third.line() == ""
     half_close(first)
     assert first.line() == ""

@@ -1,5 +1,7 @@
 """What one user may have: beyond it he is refused, and nobody else notices."""
 
+import contextlib
+
 import pytest
 
 from daemon_help import (
@@ -9,8 +11,10 @@ from lines import Client
 SOMEBODY = 4711
 
 
-def busy(client):
+def busy(client, request=None):
     """Refused in the one and only line of the connection."""
+    with contextlib.suppress(BrokenPipeError):
+        client.send(f"{request}\n" if request else "")
     line = client.line()
     return line.startswith("error busy ") and client.line() == ""
 
@@ -49,7 +53,7 @@ def test_connections_of_all(berthd):
     waiting = waits(clients[1], "acquire a")
     for _ in range(50):
         late = Client(daemon.socket)
-        assert busy(late)
+        assert busy(late, "acquire a")
         late.close()
     assert all(is_quiet(client) for client in clients)
     clients[0].close()
@@ -64,13 +68,46 @@ def test_a_request_sent_to_a_full_house(berthd):
     assert is_quiet(client)
     for _ in range(100):
         late = Client(daemon.socket)
-        try:
-            late.send("acquire a\n")
-        except BrokenPipeError:
-            pass
-        assert busy(late)
+        assert busy(late, "acquire a")
         late.close()
     assert status(client).held == 0
+
+
+def house(berthd, full, user):
+    """A berthd without a place for `user`, who is an admin, if only for operators' requests."""
+    rest = f"admin-users = {user}\n[lock a]\n[semaphore s]\nlimit = 3\n"
+    daemon = berthd(("max-clients = 2\n" if full == "house" else "max-clients-per-user = 2\n") + rest)
+    clients = [connect_as(daemon, user) for _ in range(2)]
+    assert all(is_quiet(client) for client in clients)
+    return daemon
+
+
+@needs_root
+@pytest.mark.parametrize("full", ["house", "user"])
+@pytest.mark.parametrize("user", [0, NOBODY])
+def test_operators_always_get_a_connection(berthd, full, user):
+    daemon = house(berthd, full, user)
+    lease = held(daemon.clients[0], "acquire a")
+    for _ in range(20):
+        assert busy(connect_as(daemon, user), "acquire s")
+        assert busy(connect_as(daemon, user), "reclaim 5 s:1")
+        operator = connect_as(daemon, user)
+        for request in ("ping", "limit s 5", "reset s", "drain", "undrain", "reload"):
+            assert operator.request(request).startswith("ok"), request
+        assert status(operator).holders("a") == [lease]
+        operator.close()
+    assert connect_as(daemon, user).request(f"revoke {lease}") == "ok"
+
+
+@needs_root
+def test_what_is_kept_for_operators_is_for_nobody_else(berthd):
+    daemon = house(berthd, "house", 0)
+    assert busy(connect_as(daemon, NOBODY), "ping")
+    kept = [connect_as(daemon, 0) for _ in range(8)]
+    assert all(is_quiet(operator) for operator in kept)
+    assert busy(connect_as(daemon, 0), "ping")
+    kept.pop().close()
+    assert is_quiet(connect_as(daemon, 0))
 
 
 @needs_root
