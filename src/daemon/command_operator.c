@@ -221,35 +221,7 @@ void command_undrain(struct call *call)
     settings_store_changes(call->server);
 }
 
-/* As much of all messages as a line can hold; the log has them whole. */
-static void answer_conf_errors(struct call *call, const struct conf_errors *errors)
-{
-    enum { ENCODED_MOST = LINE_BYTES - 256 };
-    struct text all = TEXT_INIT;
-    size_t encoded = 0;
-    for (size_t i = 0; i < errors->n; i++) {
-        size_t length = percent_encode(NULL, 0, errors->messages[i]) + 3;
-        if (encoded + length > ENCODED_MOST) {
-            text_add_format(
-                &all, "\n... and %zu more: see the log, or berthd --check", errors->n - i);
-            break;
-        }
-        encoded += length;
-        text_add(&all, i > 0 ? "\n" : "");
-        text_add(&all, errors->messages[i]);
-    }
-    text_add_bytes(&all, "", 1);
-    answer_error_saying(call->out, CODE_CONFIG, all.bytes);
-    text_deinit(&all);
-}
-
 void command_reload(struct call *call)
 {
-    struct conf_errors errors = CONF_ERRORS_INIT;
-    if (settings_reload(call->server, &errors)) {
-        call_ok(call);
-    } else {
-        answer_conf_errors(call, &errors);
-    }
-    conf_errors_deinit(&errors);
+    reload_for(call->conn);
 }

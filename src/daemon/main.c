@@ -4,6 +4,7 @@
 #include "conf/conf.h"
 #include "core/memory.h"
 #include "daemon/activation.h"
+#include "daemon/clock.h"
 #include "daemon/log.h"
 #include "daemon/manager.h"
 #include "daemon/server.h"
@@ -140,12 +141,24 @@ static char *socket_path(const struct options *options, const struct conf *conf)
     return path;
 }
 
+/* The start waits for name services: the log, which says nothing else meanwhile, says why. */
+static void say_if_slow(nanoseconds began)
+{
+    nanoseconds took = clock_now() - began;
+    if (took >= NANOSECONDS_PER_SECOND) {
+        log_warning("reading the configuration took %.1f s; names of users and groups are looked up",
+            (double)took / (double)NANOSECONDS_PER_SECOND);
+    }
+}
+
 /* NULL, with every error said. */
 static struct conf *load(const struct options *options)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
     char *path = options->conf_path ? memory_string(options->conf_path) : default_conf_path();
+    nanoseconds began = clock_now();
     struct conf *conf = conf_load(path, &errors);
+    say_if_slow(began);
     for (size_t i = 0; i < errors.n; i++) {
         log_error("%s", errors.messages[i]);
     }

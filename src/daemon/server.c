@@ -318,7 +318,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 {
     struct server *server = handle->data;
     if (signal_number == SIGHUP) {
-        settings_reload(server, NULL);
+        reload_begin(server);
         server_end_turn(server);
     } else {
         server_stop(server);
@@ -408,6 +408,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     LIST_INIT(&server->conns);
     STAILQ_INIT(&server->dirty);
     LIST_INIT(&server->views);
+    reload_init(&server->reload);
     int error = server->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
     if (error < 0 || !turns_init(&server->turns, &server->loop, geteuid())) {
         log_error("cannot start: %s", uv_strerror(error < 0 ? error : -errno));
@@ -491,7 +492,7 @@ void server_deinit(struct server *server)
     }
     stop_store(server);
     listener_close(&server->listener);
-    if (link_is_looking_up()) {
+    if (link_is_looking_up() || reload_is_reading(server)) {
         log_info("not waiting for a name service that does not answer");
         _exit(EXIT_SUCCESS);
     }

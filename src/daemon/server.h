@@ -11,6 +11,7 @@
 #include "daemon/journal.h"
 #include "daemon/listener.h"
 #include "daemon/notify.h"
+#include "daemon/reload.h"
 #include "daemon/rights.h"
 #include "daemon/state.h"
 #include "daemon/turns.h"
@@ -37,6 +38,7 @@ struct server {
     uv_signal_t signals[N_SERVER_SIGNALS];
     struct listener listener;
     struct conf *conf;
+    struct reload reload;
     struct daemon_admins admins;
     struct store *store;
     struct core *core; /* the local store's, for looking */

@@ -6,8 +6,8 @@
 #include "daemon/clock.h"
 #include "daemon/fleet.h"
 #include "daemon/log.h"
-#include "daemon/seat.h"
 #include "daemon/redefined.h"
+#include "daemon/seat.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -138,11 +138,8 @@ bool settings_store_changes(struct server *server)
     return stored;
 }
 
-static bool reload(struct server *server, struct conf_errors *errors)
+bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
 {
-    struct conf_errors own = CONF_ERRORS_INIT;
-    struct conf_errors *found = errors ? errors : &own;
-    struct conf *conf = conf_reload(server->conf, found);
     const char *refused = NULL;
     const struct log_about about = {.event = "reload"};
     struct redefined redefined = REDEFINED_INIT;
@@ -156,7 +153,6 @@ static bool reload(struct server *server, struct conf_errors *errors)
     for (size_t i = 0; i < found->n; i++) {
         log_about(LOG_LEVEL_ERROR, &about, "%s", found->messages[i]);
     }
-    conf_errors_deinit(&own);
     if (!conf) {
         log_about(LOG_LEVEL_ERROR, &about, "%s: not reloaded: nothing has changed",
             server->conf->path);
@@ -177,12 +173,4 @@ static bool reload(struct server *server, struct conf_errors *errors)
     log_about(LOG_LEVEL_INFO, &about, "%s: reloaded, definitions: %zu", conf->path,
         conf->n_definitions);
     return true;
-}
-
-bool settings_reload(struct server *server, struct conf_errors *errors)
-{
-    notify_reloading(server);
-    bool done = reload(server, errors);
-    notify_reloaded(server);
-    return done;
 }

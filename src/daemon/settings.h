@@ -9,9 +9,9 @@ void settings_use(struct server *server, struct conf *conf);
 /* Gives the core its definitions, and carries out what that brings about. False, and nothing has
  * changed, if the resource *refusedp is in use and would become one of another kind. */
 bool settings_define(struct server *server, const struct conf *conf, const char **refusedp);
-/* Reads the configuration again: all or nothing. Errors are logged, and returned if `errors` is
- * given. */
-bool settings_reload(struct server *server, struct conf_errors *errors);
+/* Goes over to `conf`, which reload.h has read (NULL: it has `errors`), or leaves all as it is and
+ * adds to the errors, which are logged. Takes `conf` over. */
+bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *errors);
 
 /* Runtime changes outlive the daemon: room for one more, before it is made (false with errno if
  * there is none), and all of them as they are now. */

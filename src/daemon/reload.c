@@ -1,0 +1,145 @@
+#include "daemon/reload.h"
+
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/parked.h"
+#include "daemon/server.h"
+#include "daemon/settings.h"
+#include "wire/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- who waits for it ---- */
+
+struct reload_waiter {
+    LIST_ENTRY(reload_waiter) link;
+    struct conn *conn;
+    uint64_t reading; /* the one that began after it had asked */
+};
+
+static void waiter_free(struct conn *conn, void *state)
+{
+    struct reload_waiter *waiter = state;
+    (void)conn;
+    LIST_REMOVE(waiter, link);
+    free(waiter);
+}
+
+static void waiter_is_late(struct conn *conn)
+{
+    answer_error_saying(conn_answers(conn), CODE_DOWN,
+        "names of users and groups are still being looked up; the log says how the reload ends");
+    parked_end(conn);
+}
+
+/* As much of all messages as a line can hold; the log has them whole. */
+static void answer_errors(struct text *out, const struct conf_errors *errors)
+{
+    enum { ENCODED_MOST = LINE_BYTES - 256 };
+    struct text all = TEXT_INIT;
+    size_t encoded = 0;
+    for (size_t i = 0; i < errors->n; i++) {
+        size_t length = percent_encode(NULL, 0, errors->messages[i]) + 3;
+        if (encoded + length > ENCODED_MOST) {
+            text_add_format(
+                &all, "\n... and %zu more: see the log, or berthd --check", errors->n - i);
+            break;
+        }
+        encoded += length;
+        text_add(&all, i > 0 ? "\n" : "");
+        text_add(&all, errors->messages[i]);
+    }
+    text_add_bytes(&all, "", 1);
+    answer_error_saying(out, CODE_CONFIG, all.bytes);
+    text_deinit(&all);
+}
+
+static void answer(struct conn *conn, const struct conf_errors *errors)
+{
+    if (errors->n > 0) {
+        answer_errors(conn_answers(conn), errors);
+    } else {
+        text_add(conn_answers(conn), "ok\n");
+    }
+    parked_end(conn);
+}
+
+static void answer_all(struct reload *reload)
+{
+    struct reload_waiter *next;
+    for (struct reload_waiter *waiter = LIST_FIRST(&reload->waiters); waiter; waiter = next) {
+        next = LIST_NEXT(waiter, link);
+        if (waiter->reading <= reload->n_begun) {
+            answer(waiter->conn, &reload->errors);
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+static void on_work(uv_work_t *work)
+{
+    struct reload *reload = container_of(work, struct reload, work);
+    reload->loaded = conf_reload(reload->running, &reload->errors);
+}
+
+static void on_read(uv_work_t *work, int status)
+{
+    struct server *server = container_of(work, struct server, reload.work);
+    struct reload *reload = &server->reload;
+    (void)status;
+    reload->is_reading = false;
+    if (server->stopping) {
+        conf_free(reload->loaded);
+        conf_errors_deinit(&reload->errors);
+        return;
+    }
+    settings_reload(server, reload->loaded, &reload->errors);
+    notify_reloaded(server);
+    answer_all(reload);
+    conf_errors_deinit(&reload->errors);
+    if (reload->is_wanted) {
+        reload_begin(server);
+    }
+    server_end_turn(server);
+}
+
+void reload_begin(struct server *server)
+{
+    struct reload *reload = &server->reload;
+    reload->is_wanted = reload->is_reading;
+    if (reload->is_reading) {
+        return;
+    }
+    notify_reloading(server);
+    reload->is_reading = true;
+    reload->n_begun++;
+    reload->running = server->conf; /* which another reload alone would replace */
+    int error = uv_queue_work(&server->loop, &reload->work, on_work, on_read);
+    assert(error == 0);
+    (void)error;
+}
+
+void reload_for(struct conn *conn)
+{
+    static const struct parked_ops ops = {.late = waiter_is_late, .free = waiter_free};
+    struct reload *reload = &conn->server->reload;
+    struct reload_waiter *waiter = memory_new(sizeof *waiter);
+    reload_begin(conn->server);
+    waiter->conn = conn;
+    waiter->reading = reload->n_begun + (reload->is_wanted ? 1 : 0);
+    LIST_INSERT_HEAD(&reload->waiters, waiter, link);
+    parked_begin(conn, &ops, waiter);
+}
+
+bool reload_is_reading(const struct server *server)
+{
+    return server->reload.is_reading;
+}
+
+void reload_init(struct reload *reload)
+{
+    *reload = (struct reload){.errors = CONF_ERRORS_INIT};
+    LIST_INIT(&reload->waiters);
+}

@@ -1,0 +1,41 @@
+/* reload.h - the configuration is read again. Reading is libuv's thread pool's work: files, and above
+ * all the names of users and groups, may take long to come. What was read is applied on the loop.
+ *
+ * One reading at a time. Who asks while one is under way wants what the file says now, so another
+ * one follows, once for all who have asked. */
+#ifndef BERTH_DAEMON_RELOAD_H
+#define BERTH_DAEMON_RELOAD_H
+
+#include "conf/conf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+struct conn;
+struct server;
+
+struct reload_waiter;
+LIST_HEAD(reload_waiters, reload_waiter);
+
+struct reload {
+    uv_work_t work;
+    uint64_t n_begun; /* readings so far */
+    bool is_reading;
+    bool is_wanted; /* another one is to follow */
+    const struct conf *running; /* lent to the pool while it reads, as are: */
+    struct conf *loaded; /* NULL: there are errors */
+    struct conf_errors errors;
+    struct reload_waiters waiters;
+};
+
+void reload_init(struct reload *reload);
+/* Soon. What becomes of it is logged. */
+void reload_begin(struct server *server);
+/* The same for a connection, which is parked until it has its answer. */
+void reload_for(struct conn *conn);
+/* Perhaps for as long as a name service does not answer: the loop cannot end before. */
+bool reload_is_reading(const struct server *server);
+
+#endif

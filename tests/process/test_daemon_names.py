@@ -1,0 +1,161 @@
+"""A name service that does not answer holds up nobody but the reload that asks it."""
+
+import contextlib
+import os
+import re
+import select
+import signal
+import threading
+import time
+
+import pytest
+
+from conftest import BUILD, Berthd
+from daemon_help import SANITIZED, code, held, is_quiet, refused, status
+from lines import DEADLINE
+
+LOCKED = "[lock a]\nallow-users = root\n"
+
+
+class Gate:
+    """While it is shut, no name of a user is found."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def shut(self):
+        os.mkfifo(self.path)
+
+    def wait_for_somebody(self):
+        """At the gate: the descriptor that keeps him there."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            with contextlib.suppress(OSError):  # nobody reads yet
+                return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+            assert time.monotonic() < end
+            os.sched_yield()
+
+    def open(self):
+        """For who stands there, and all others."""
+        first = self.wait_for_somebody()
+        self.path.unlink()
+        os.close(first)
+
+
+@pytest.fixture
+def gate(directory):
+    return Gate(directory / "gate")
+
+
+@pytest.fixture
+def daemon(directory, gate, sanitizer_reports):
+    words = ["env", f"LD_PRELOAD={BUILD / 'tests/process/names_shim.so'}", f"BERTH_NAMES_GATE={gate.path}"]
+    if SANITIZED:
+        words.append(f"ASAN_OPTIONS={os.environ['ASAN_OPTIONS']}:verify_asan_link_order=0")
+    daemon = Berthd(directory, "[lock a]\n", before=words)
+    yield daemon
+    for client in daemon.clients:
+        client.close()
+    daemon.stop()
+
+
+def asked(daemon, client, text):
+    """The reload is under way, and stands at the gate."""
+    daemon.configure(text)
+    client.send("reload\n")
+
+
+def test_everybody_else_goes_on(daemon, gate):
+    operator, client = daemon.client(), daemon.client()
+    gate.shut()
+    asked(daemon, operator, LOCKED + "[lock b]\n")
+    at_gate = gate.wait_for_somebody()
+    lease = held(client, "acquire a")
+    assert refused(client, "acquire b") == "unknown"
+    assert client.request(f"release {lease}") == client.request("pause a") == client.request("resume a") == "ok"
+    gate.path.unlink()
+    os.close(at_gate)
+    assert operator.line() == "ok"
+
+
+def test_it_is_applied_when_it_has_been_read(daemon, gate):
+    operator, client = daemon.client(), daemon.client()
+    gate.shut()
+    asked(daemon, operator, LOCKED + "[lock b]\n")
+    at_gate = gate.wait_for_somebody()
+    operator.send("acquire b wait=0\n")  # which comes after the reload
+    assert refused(client, "acquire b wait=0") == "unknown"
+    gate.path.unlink()
+    os.close(at_gate)
+    assert operator.line() == "ok"
+    assert operator.line().startswith("ok ")
+    assert status(client).resources["b"]["in_use"] == "1"
+
+
+def test_what_is_wrong_is_said_then(daemon, gate):
+    operator = daemon.client()
+    gate.shut()
+    asked(daemon, operator, LOCKED + "[lock b]\nallow-users = nobody-of-that-name\n")
+    gate.open()
+    assert code(operator.line()) == "config"
+    assert set(status(operator).resources) == {"a"}
+
+
+def test_who_asks_meanwhile_gets_what_is_there_now(daemon, gate):
+    first, second, third = daemon.client(), daemon.client(), daemon.client()
+    gate.shut()
+    asked(daemon, first, LOCKED + "[lock b]\n")
+    at_gate = gate.wait_for_somebody()
+    asked(daemon, second, LOCKED + "[lock c]\n")
+    asked(daemon, third, LOCKED + "[lock d]\n")
+    assert is_quiet(daemon.client())
+    second.close()
+    gate.path.unlink()
+    gate.shut()  # for the next who comes
+    os.close(at_gate)
+    assert first.line() == "ok"
+    at_gate = gate.wait_for_somebody()
+    assert not select.select([third.socket], [], [], 0)[0]
+    gate.path.unlink()
+    os.close(at_gate)
+    assert third.line() == "ok"
+    assert set(status(third).resources) == {"a", "d"}
+    assert daemon.log.read_text().count("reloaded") == 2
+
+
+def test_a_patient_client_is_told(daemon, gate):
+    """berthctl waits for 5 s."""
+    operator = daemon.client()
+    gate.shut()
+    asked(daemon, operator, LOCKED)
+    assert code(operator.line()) == "down"
+    assert is_quiet(operator)
+    gate.open()
+    end = time.monotonic() + DEADLINE
+    while "reloaded" not in daemon.log.read_text():
+        assert time.monotonic() < end
+        os.sched_yield()
+
+
+@pytest.mark.parametrize("how", ["request", "hangup"])
+def test_it_does_not_hold_up_the_end(daemon, gate, how):
+    gate.shut()
+    daemon.configure(LOCKED)
+    if how == "hangup":
+        daemon.signal(signal.SIGHUP)
+    else:
+        daemon.client().send("reload\n")
+    at_gate = gate.wait_for_somebody()
+    daemon.stop()
+    os.close(at_gate)
+
+
+def test_a_start_says_that_it_has_waited(daemon, gate):
+    daemon.stop()
+    daemon.configure(LOCKED)
+    gate.shut()
+    opener = threading.Timer(1.1, gate.open)  # longer than what is not worth a word
+    opener.start()
+    daemon.start()
+    opener.join()
+    assert re.search(r"reading the configuration took \d+\.\d s; names of users", daemon.log.read_text())
