@@ -23,6 +23,13 @@ static bool take_stop_rules(
     return !is_laxer;
 }
 
+/* The database may have an exact definition of an instance, of another host's file: that governs. */
+static bool may_be_given(const struct resource *resource, uint32_t count)
+{
+    bool is_ours_to_say = !resource_is_fleet(resource) || !resource->is_instance;
+    return is_ours_to_say ? resource_can_give(resource, count) : count != 0;
+}
+
 enum outcome acquire_resolve(
     struct core *core, const struct ask *ask, struct lease *lease, const char **aboutp)
 {
@@ -45,7 +52,7 @@ enum outcome acquire_resolve(
         if (definition->database != lease->database) {
             return OUTCOME_MIXED;
         }
-        if (!resource_can_give(resource, want->count)) {
+        if (!may_be_given(resource, want->count)) {
             return OUTCOME_IMPOSSIBLE;
         }
         if (ask->priority > definition->max_priority ||

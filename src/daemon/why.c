@@ -129,15 +129,17 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
     uint32_t instances = core_user_bound_met(core, uid, ACCOUNT_INSTANCES);
     uint32_t waiters = core_user_bound_met(core, uid, ACCOUNT_WAITERS);
     bool is_instance = !refusal->resource && definition;
+    bool would_wait = refusal->ask->wait != 0 || !definition ||
+        definition->database != 0; /* until that answers */
     if (leases != UNBOUNDED) {
         return say_bound(out, size, leases, "leases, held and waiting", KEY_max_leases_per_user);
     } else if (is_instance && instances != UNBOUNDED) {
         return say_bound(
             out, size, instances, "instances of templates", KEY_max_instances_per_user);
-    } else if (is_instance) {
+    } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
         return (size_t)snprintf(out, size, "there are %u of %s, as many as there may be (%s)",
             definition->max_instances, definition->name, key_table[KEY_max_instances].word);
-    } else if (refusal->ask->wait == 0 && definition && definition->database == 0) {
+    } else if (!would_wait) {
         return say_bound(
             out, size, definition->max_units_per_user, "units of it", KEY_max_units_per_user);
     }

@@ -172,7 +172,7 @@ class Database:
             for word in WORDS:
                 if word == "leases":
                     pipe.eval(LEASES, 1, self.key[word])
-                elif word in ("db", "session", "identities", "definitions", "changes"):
+                elif word in ("db", "session", "definitions", "changes"):
                     pipe.hgetall(self.key[word])
                 elif word == "dirty":
                     pipe.smembers(self.key[word])
@@ -259,7 +259,7 @@ class Data:
         # An acquire that was broken off, and refused when asked again, is owned until the next hello, and
         # its identity is nobody's: who asks for it looks whether the lease is there.
         assert owned == set(self.leases) if settled else owned >= set(self.leases)
-        assert not settled or set(self.raw["identities"].values()) <= set(self.leases)
+        assert not settled or {member.split(" ")[3] for member, _ in self.raw["identities"]} <= set(self.leases)
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
         assert resting == {member for member, _ in self.raw["rest"]}
         assert not settled or not self.raw["dirty"] or "grace" in self.raw["db"], self.raw["dirty"]

@@ -139,6 +139,40 @@ def test_the_smaller_limit_holds(world):
     refused(b.acquire("2", ("a", 1, 5), nowait=True), "would-wait")
 
 
+def test_an_exact_definition_governs_for_all(world):
+    """Also for a daemon whose file has the template alone, and its limit."""
+    a, b = world.member(), world.member()
+    b.define({"t/*": definition(limit=5), "p/*": definition("pool", 0, ("x", "y"))})
+    a.define({"t/1": definition(limit=1), "t/2": definition(limit=9), "p/1": definition(limit=1)})
+    world.end_grace(a, b)
+    granted(b.acquire("1", ("t/1", 1, 5, None, "t/*")), "0")
+    refused(b.acquire("2", ("t/1", 1, 5, None, "t/*"), nowait=True), "would-wait")
+    refused(b.acquire("2", ("t/1", 2, 5, None, "t/*")), "impossible", "t/1")
+    granted(b.acquire("3", ("t/2", 7, 5, None, "t/*")))
+    refused(b.acquire("4", ("p/1", 1, 2, None, "p/*")), "differs", "p/1")
+    granted(b.acquire("5", ("p/2", 1, 2, None, "p/*")), "x")
+    granted(a.acquire("1", "p/1"), "0")
+    assert a.define({"p/2": definition()})["p/2"] == ("differs", definition("pool", 0, ("x", "y")))
+    ok(b.release("5"))
+    assert a.define({"p/2": definition()})["p/2"][0] == "stored"
+    world.check()
+
+
+def test_when_an_item_was_used_is_forgotten_in_time(world):
+    rests = definition("pool", 0, ("x", "y"), select="lru", cooldown=1000)
+    a, = world.several(1, {"t/*": rests, "p": definition("pool", 0, ("x", "y"), select="lru")})
+    granted(a.acquire("1", ("t/1", 1, 2, None, "t/*")), "x")
+    ok(a.release("1"))
+    world.pass_time(2000, a)
+    world.must_be_empty()
+    key = world.database.key["freed"]
+    world.database.client.zadd(key, {f"old {i}": -1 for i in range(20000)})
+    granted(a.acquire("2", "p"), "x")
+    ok(a.release("2"))
+    assert world.database.client.zcard(key) <= 20000
+    granted(a.acquire("3", "p"), "y")
+
+
 # ---- acquire, release
 
 
@@ -301,6 +335,23 @@ def test_one_identity_holds_once(world):
     granted(b.acquire("5", "a", holder="x"))
     for member in (a, b):
         ok(member.release(*"12345"))
+    world.must_be_empty()
+
+
+@pytest.mark.parametrize("was_shared", [False, True])
+def test_an_identity_outlives_a_change_of_what_it_means(world, was_shared):
+    a, b = world.several(2, {"a": definition(limit=5, shared=was_shared)})
+    granted(a.acquire("1", "a", holder="x", shared="*" if was_shared else None))
+    b.define({"a": definition(limit=5, shared=not was_shared)}, generation=1)
+    refused(b.acquire("1", "a", holder="x"), "held", "a")
+    other = b.acquire("2", "a", holder="x", uid=7)
+    if was_shared:
+        granted(other)
+    else:
+        refused(other, "held", "a")
+    ok(a.release("1"))
+    granted(b.acquire("3", "a", holder="x"))
+    ok(b.release("2", "3"))
     world.must_be_empty()
 
 

@@ -36,18 +36,27 @@ local function waiting(lease)
     return 'waiting', text_of(lease.ticket), position
 end
 
+-- The asker's file has the template alone, and the name's own definition has units of another kind.
+local function asks_for_other_units(resource, claim)
+    local own = claim.definition ~= resource.definition_name and definition_of(claim.definition)
+    return own and (own.kind == 'pool') ~= resource.is_pool
+end
+
 -- What can never be, whatever is given back.
 local function why_never(lease)
-    local _, name = identity_taken(lease)
+    local name = identity_taken(lease)
     if name then
         return 'held', name
     end
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         if not resource.definition then
             return 'unknown', claim.name
         end
-        local most = most_of(resource, claim.limit)
+        if asks_for_other_units(resource, claim) then
+            return 'differs', claim.name
+        end
+        local most = most_of(resource, own_limit(claim))
         local quota = resource.definition['max-units-per-user']
         if claim.count > most or (quota > 0 and claim.count > quota) then
             return 'impossible', claim.name
@@ -61,10 +70,10 @@ end
 local function why_not_now(lease)
     local code, about = db.grace and 'grace' or 'would-wait', lease.claims[1].name
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         if resource.change.paused then
             return 'paused', claim.name
-        elseif limit_of(resource, claim.limit) == 0 then
+        elseif limit_of(resource, own_limit(claim)) == 0 then
             code, about = 'closed', claim.name
         elseif code == 'would-wait' and claim.count > quota_left(resource, lease.uid) then
             code, about = 'quota', claim.name
@@ -75,7 +84,7 @@ end
 
 local function full_queue(lease)
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         if n_waiting(claim.name) >= resource.definition['max-waiters'] then
             return claim.name
         end

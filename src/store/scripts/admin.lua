@@ -24,7 +24,7 @@ local function tell_owner(key, word)
 end
 
 local function release_identity()
-    local key = call('HGET', IDENTITIES, NAME .. ' ' .. WORD .. ' ' .. HOLDER)
+    local key = owner_of_identity(NAME, HOLDER, WORD)
     if key then
         return tell_owner(key, 'release')
     elseif n_taken(NAME) > 0 then

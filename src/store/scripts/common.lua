@@ -20,6 +20,7 @@ local MOST_PURGED = 64 -- leases of dead sessions, in one call
 local MOST_GRANTED = 256 -- in one call; the rest stays dirty
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
+local MOST_FREED = 20000 -- items of pools, of which is known when they were used
 local MOST_WALKED = 50 -- of those who wait, in one call, where something has changed
 local CHANGED = ' !' -- behind a name in DIRTY; then how far its walk has come
 local RESTING = '-' -- instead of a KEY in HELD
@@ -160,9 +161,9 @@ local function is_template(name)
     return string.sub(name, -2) == '/*'
 end
 
--- An exact name, else its template.
+-- An exact name, else its template; whatever the asker's file has.
 local function definition_name(name)
-    if call('HEXISTS', DEFINITIONS, name) == 1 then
+    if definition_of(name) then
         return name
     end
     local parent = match(name, '^(.*)/[^/]*$')
@@ -184,11 +185,11 @@ end
 local resources = {} -- of this call, by name
 
 -- What is in force: a change of the limit or the items is over when the file says something else
--- than it did then. `definition` is the definition's name; nil if it is to be found.
-local function resource_of(name, definition)
+-- than it did then.
+local function resource_of(name)
     local resource = resources[name]
     if not resource then
-        definition = definition or definition_name(name)
+        local definition = definition_name(name)
         resource = {name = name, definition_name = definition,
             definition = definition_of(definition), change = load_change(name)}
         local rules = resource.definition
@@ -308,6 +309,9 @@ local function make_pools()
     local function note_use(resource, unit) -- of a pool, for select = lru
         if resource.definition and resource.definition.select == 'lru' then
             call('ZADD', FREED, call('HINCRBY', DB, 'freed', 1), resource.name .. ' ' .. unit)
+            if call('ZCARD', FREED) > MOST_FREED then -- as if never used, so it is first again
+                call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, 1)))
+            end
         end
     end
 
@@ -317,8 +321,12 @@ local function make_pools()
         if not is_instance or not resource.is_pool or n_taken(resource.name) > 0 then
             return
         end
-        for _, item in ipairs(items_of(resource)) do
-            call('ZREM', FREED, resource.name .. ' ' .. item)
+        local members = {}
+        for i, item in ipairs(items_of(resource)) do
+            members[i] = resource.name .. ' ' .. item
+        end
+        for i = 1, #members, 1000 do
+            call('ZREM', FREED, unpack(members, i, min(i + 999, #members)))
         end
     end
 
@@ -335,6 +343,11 @@ end
 
 local function items_of(resource)
     return pools().items_of(resource)
+end
+
+-- That of the asker's file, if it has the definition that governs the name.
+local function own_limit(claim)
+    return claim.definition == resource_of(claim.name).definition_name and claim.limit or nil
 end
 
 -- The smaller of the fleet's limit and that of the asker's file; an operator's overrules both.
@@ -354,7 +367,7 @@ local function most_of(resource, askers)
     elseif resource.definition.limit == 0 or askers == 0 then
         return math.huge
     end
-    return max(limit_of(resource, askers), min(resource.definition.limit, askers))
+    return max(limit_of(resource, askers), min(resource.definition.limit, askers or math.huge))
 end
 
 local function is_blocked(resource, askers)
@@ -409,11 +422,11 @@ local function pick_slots(resource, count, askers)
 end
 
 local function pick_units(claim)
-    local resource = resource_of(claim.name, claim.definition)
+    local resource = resource_of(claim.name)
     if resource.is_pool then
         return pools().pick_items(resource, claim.count)
     end
-    return pick_slots(resource, claim.count, claim.limit)
+    return pick_slots(resource, claim.count, own_limit(claim))
 end
 
 -- ---- leases ----
@@ -456,38 +469,45 @@ local function write_lease(lease)
         lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed}))
 end
 
--- `shared` is for the whole request; each resource has its own word in it.
-local function identity_field(lease, claim)
-    local rules = resource_of(claim.name, claim.definition).definition
-    local whose = rules and rules.shared and lease.shared or lease.uid
-    return claim.name .. ' ' .. whose .. ' ' .. lease.holder
+-- Whose they are is in the member, whether or not the resource says that they are shared now.
+local function identity_member(lease, claim)
+    return claim.name .. ' ' .. lease.holder .. ' ' .. lease.uid .. ' ' .. lease.key
 end
 
--- KEY of who has the lease's identity on one of its resources, if that is another one.
-local function identity_taken(lease)
-    if lease.holder == '' then
-        return nil
+-- KEY of a lease, other than that one, that has an identity of a user, or ("*") of anybody.
+local function owner_of_identity(name, holder, uid, but)
+    local whose = name .. ' ' .. holder .. (uid == '*' and '' or ' ' .. uid)
+    local low, high = of_name(whose)
+    for _, member in ipairs(call('ZRANGEBYLEX', IDENTITIES, low, high, 'LIMIT', 0, 50)) do
+        local key = match(member, '(%S+)$')
+        if key ~= but and call('HEXISTS', LEASES, key) == 1 then
+            return key
+        elseif key ~= but then
+            call('ZREM', IDENTITIES, member) -- a script was broken off
+        end
     end
-    for _, claim in ipairs(lease.claims) do
-        local key = call('HGET', IDENTITIES, identity_field(lease, claim))
-        if key and key ~= lease.key and call('HEXISTS', LEASES, key) == 1 then
-            return key, claim.name
+end
+
+-- Where another lease has the identity of this one.
+local function identity_taken(lease)
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        local rules = resource_of(claim.name).definition
+        local whose = rules and rules.shared and '*' or lease.uid
+        if owner_of_identity(claim.name, lease.holder, whose, lease.key) then
+            return claim.name
         end
     end
 end
 
 local function take_identities(lease)
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
-        call('HSET', IDENTITIES, identity_field(lease, claim), lease.key)
+        call('ZADD', IDENTITIES, 0, identity_member(lease, claim))
     end
 end
 
 local function drop_identities(lease)
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
-        local field = identity_field(lease, claim)
-        if call('HGET', IDENTITIES, field) == lease.key then
-            call('HDEL', IDENTITIES, field)
-        end
+        call('ZREM', IDENTITIES, identity_member(lease, claim))
     end
 end
 
@@ -503,7 +523,7 @@ end
 local function count_units(lease)
     local members = {}
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         for _, unit in ipairs(claim.units) do
             members[#members + 1] = 0
             members[#members + 1] = user_member(lease, resource, unit)
@@ -518,7 +538,7 @@ end
 -- counted, or after they were freed.
 local function has_its_units(lease)
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         for _, unit in ipairs(claim.units) do
             if not call('ZSCORE', HELD, held_member(resource, unit, lease.key)) then
                 return false
@@ -607,10 +627,10 @@ end
 -- or closed) or "u…" (its user's quota), and where. Such a lease waits aside and delays nobody.
 local function why_aside(lease)
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         if not resource.definition then
             return nil
-        elseif #lease.claims > 1 and is_blocked(resource, claim.limit) then
+        elseif #lease.claims > 1 and is_blocked(resource, own_limit(claim)) then
             return 'b', claim.name
         elseif claim.count > quota_left(resource, lease.uid) then
             return quota_reason(lease, claim), claim.name
@@ -715,7 +735,7 @@ local turns -- () -> what only those calls need in which somebody waits; below
 local function hold_units(lease)
     local members = {}
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
+        local resource = resource_of(claim.name)
         for _, unit in ipairs(claim.units) do
             members[#members + 1] = 0
             members[#members + 1] = held_member(resource, unit, lease.key)
@@ -770,7 +790,7 @@ local function free_unit(lease, resource, unit)
 end
 
 local function free_claim(lease, claim)
-    local resource = resource_of(claim.name, claim.definition)
+    local resource = resource_of(claim.name)
     for _, unit in ipairs(claim.units) do
         free_unit(lease, resource, unit)
     end
@@ -812,9 +832,9 @@ local function may_go(lease, is_first)
     end
     local order = order_text(lease)
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name, claim.definition)
-        if not resource.definition or is_blocked(resource, claim.limit)
-            or n_available(resource, claim.limit) < claim.count then
+        local resource = resource_of(claim.name)
+        if not resource.definition or is_blocked(resource, own_limit(claim))
+            or n_available(resource, own_limit(claim)) < claim.count then
             return 'stay'
         elseif not is_first and #lease.claims > 1 and head_of(claim.name) ~= claim.name .. ' ' .. order then
             return 'stay'
@@ -982,7 +1002,7 @@ local function make_turns()
     -- A script was broken off before the lease had its units: it waits again.
     local function take_grant_back(lease)
         for _, claim in ipairs(lease.claims) do
-            local resource = resource_of(claim.name, claim.definition)
+            local resource = resource_of(claim.name)
             for _, unit in ipairs(claim.units) do
                 call('ZREM', USERS, user_member(lease, resource, unit))
                 call('ZREM', HELD, held_member(resource, unit, lease.key))
@@ -1096,6 +1116,10 @@ local function make_time()
             mark_if_waited_for(match(member, '^(%S+)'))
             call('ZREM', HELD, member .. ' ' .. RESTING)
             call('ZREM', REST, member)
+            local resource = resource_of(match(member, '^(%S+)'))
+            if resource.is_pool then
+                pools().forget_idle_instance(resource)
+            end
         end
     end
 

@@ -108,12 +108,10 @@ local function is_pool_text(json)
 end
 
 local function define_one(name, generation, json)
-    local stored = definition_of(name)
-    if not stored then
-        return store_definition(name, generation, json)
-    elseif is_pool_text(stored.json) ~= is_pool_text(json) and is_in_use(name) then
-        return 'differs' -- its units have other names
-    elseif generation > stored.generation then
+    local stored, governing = definition_of(name), resource_of(name).definition
+    if governing and is_pool_text(governing.json) ~= is_pool_text(json) and is_in_use(name) then
+        return 'differs', governing -- its units have other names
+    elseif not stored or generation > stored.generation then
         return store_definition(name, generation, json)
     elseif stored.json == json then
         return 'same'
@@ -128,11 +126,11 @@ end
 local function define()
     local rows, is_news = {}, false
     for i = 6, #ARGV, 3 do
-        local verdict = define_one(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2])
+        local verdict, instead = define_one(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2])
         is_news = is_news or verdict == 'stored'
         rows[#rows + 1] = ARGV[i]
         rows[#rows + 1] = verdict
-        rows[#rows + 1] = definition_of(ARGV[i]).json
+        rows[#rows + 1] = (instead or definition_of(ARGV[i])).json
     end
     if is_news then
         news().tell()
@@ -242,7 +240,7 @@ end
 
 -- Of two who say that they have a unit, the one who got it later has it.
 local function win_unit(lease, claim, unit)
-    local resource = resource_of(claim.name, claim.definition)
+    local resource = resource_of(claim.name)
     local where = resource.name .. ' ' .. unit_word(resource, unit)
     for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(where))) do
         local key = match(member, '(%S+)$')
