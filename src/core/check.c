@@ -18,7 +18,9 @@ static uint32_t n_free_ranges(const struct resource *resource)
     uint32_t n = 0;
     for (uint32_t i = 0; !resource_is_pool(resource) && i < resource->n_units; i++) {
         bool is_first = i == 0 || resource->units[i - 1]->state != UNIT_FREE;
-        n += is_first && resource->units[i]->state == UNIT_FREE;
+        bool is_free = resource->units[i]->state == UNIT_FREE;
+        REQUIRE(is_free == (resource->free_slots[i / 64] >> i % 64 & 1));
+        n += is_first && is_free;
     }
     return n;
 }

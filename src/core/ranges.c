@@ -9,11 +9,6 @@ struct range {
     uint32_t first, length;
 };
 
-struct ranges {
-    struct range *list;
-    uint32_t n;
-};
-
 static uint32_t most_ranges(size_t n_claims)
 {
     return MAX_RANGES / (uint32_t)n_claims;
@@ -33,59 +28,59 @@ static bool fits_anyhow(const struct claim *claim)
         claim->resource->n_free_ranges < most;
 }
 
-static void add_slots(struct ranges *ranges, uint32_t first, uint32_t n)
+/* The first slot from `from` on that is free or not; `end` if there is none before it. */
+static uint32_t find_slot(
+    const struct resource *resource, uint32_t from, uint32_t end, bool is_free)
 {
-    struct range *last = ranges->n > 0 ? &ranges->list[ranges->n - 1] : NULL;
-    if (last && last->first + last->length == first) {
-        last->length += n;
-    } else {
-        ranges->list[ranges->n++] = (struct range){first, n};
+    while (from < end) {
+        uint64_t word = resource->free_slots[from / 64];
+        word = (is_free ? word : ~word) >> from % 64;
+        if (word != 0) {
+            from += (uint32_t)__builtin_ctzll(word);
+            return from < end ? from : end;
+        }
+        from = (from / 64 + 1) * 64;
     }
+    return end;
 }
 
-/* All free slots below the limit. */
-static struct ranges free_ranges(const struct resource *resource)
+/* The next free range from `from` on; all slots that nobody has used yet are free. False: no more
+ * below the limit. */
+static bool next_range(const struct resource *resource, uint32_t from, struct range *range)
 {
     uint32_t limit = resource_limit(resource);
-    struct ranges ranges = {memory_new((resource->n_free_ranges + 1) * sizeof(struct range)), 0};
-    for (uint32_t slot = 0; slot < resource->n_units && slot < limit; slot++) {
-        if (resource->units[slot]->state == UNIT_FREE) {
-            add_slots(&ranges, slot, 1);
-        }
-    }
-    if (limit > resource->n_units) {
-        add_slots(&ranges, resource->n_units, limit - resource->n_units);
-    }
-    return ranges;
+    uint32_t used = resource->n_units < limit ? resource->n_units : limit;
+    uint32_t first = from < used ? find_slot(resource, from, used, true) : from;
+    uint32_t end = first < used ? find_slot(resource, first, used, false) : used;
+    end = end == used ? limit : end;
+    *range = (struct range){first, end - first};
+    return first < limit;
 }
 
-static int compare_lengths(const void *left, const void *right)
-{
-    const struct range *a = left, *b = right;
-    int by_length = (a->length < b->length) - (a->length > b->length);
-    return by_length != 0 ? by_length : (a->first > b->first) - (a->first < b->first);
-}
+/* The longest ranges: all above a length, and as many as are left of that length. */
+struct longest {
+    uint32_t length, n_of_that;
+    bool is_enough; /* the claim's slots are in so few */
+};
 
-static int compare_firsts(const void *left, const void *right)
+/* One look at the ranges, without putting them in order: somebody may scatter them on purpose, and
+ * this is done again at each release. */
+static struct longest find_longest(const struct claim *claim)
 {
-    const struct range *a = left, *b = right;
-    return (a->first > b->first) - (a->first < b->first);
-}
-
-/* As few ranges as have the claim's slots, in their order; none if even those are too many. */
-static struct ranges longest_ranges(const struct claim *claim)
-{
-    struct ranges ranges = free_ranges(claim->resource);
-    uint32_t n = 0, lacks = claim->count, most = most_ranges(claim->lease->n_claims);
-    qsort(ranges.list, ranges.n, sizeof ranges.list[0], compare_lengths);
-    while (lacks > 0 && n < ranges.n && n < most) {
-        struct range *range = &ranges.list[n++];
-        range->length = range->length < lacks ? range->length : lacks;
-        lacks -= range->length;
+    uint32_t *n_of_length = memory_new((claim->count + 1) * sizeof *n_of_length);
+    struct range range = {0, 0};
+    while (next_range(claim->resource, range.first + range.length, &range)) {
+        n_of_length[range.length < claim->count ? range.length : claim->count]++;
     }
-    ranges.n = lacks == 0 ? n : 0;
-    qsort(ranges.list, ranges.n, sizeof ranges.list[0], compare_firsts);
-    return ranges;
+    uint32_t left = most_ranges(claim->lease->n_claims), length = claim->count, n = 0;
+    uint64_t sum = 0;
+    for (; length > 0 && left > 0 && sum < claim->count; length--) {
+        n = n_of_length[length] < left ? n_of_length[length] : left;
+        left -= n;
+        sum += (uint64_t)n * length;
+    }
+    free(n_of_length);
+    return (struct longest){length + 1, n, sum >= claim->count};
 }
 
 bool claim_has_units(const struct claim *claim)
@@ -93,20 +88,44 @@ bool claim_has_units(const struct claim *claim)
     if (claim->count > resource_available(claim->resource) || fits_anyhow(claim)) {
         return claim->count <= resource_available(claim->resource);
     }
-    struct ranges ranges = longest_ranges(claim);
-    free(ranges.list);
-    return ranges.n > 0;
+    return find_longest(claim).is_enough;
 }
 
-/* From the last to the first: each goes to the front of the claim's list. */
-static void take_ranges(struct claim *claim, const struct ranges *ranges)
+static void take_range(struct claim *claim, uint32_t first, uint32_t length)
 {
-    for (uint32_t i = ranges->n; i-- > 0;) {
-        for (uint32_t k = ranges->list[i].length; k-- > 0;) {
-            uint32_t slot = ranges->list[i].first + k;
-            resource_take_unit(claim, resource_slot(claim->resource, slot));
+    for (uint32_t i = 0; i < length; i++) {
+        resource_take_unit(claim, resource_slot(claim->resource, first + i));
+    }
+}
+
+/* Each went to the front of the list. */
+static void reverse_units(struct claim *claim)
+{
+    struct unit *unit = claim->units;
+    claim->units = NULL;
+    while (unit) {
+        struct unit *next = unit->next_of_claim;
+        unit->next_of_claim = claim->units;
+        claim->units = unit;
+        unit = next;
+    }
+}
+
+static void take_longest(struct claim *claim, struct longest longest)
+{
+    struct range range = {0, 0};
+    uint32_t lacks = claim->count;
+    while (lacks > 0 && next_range(claim->resource, range.first + range.length, &range)) {
+        bool is_of_shortest = range.length == longest.length && longest.n_of_that > 0;
+        if (range.length > longest.length || is_of_shortest) {
+            uint32_t length = range.length < lacks ? range.length : lacks;
+            take_range(claim, range.first, length);
+            longest.n_of_that -= is_of_shortest;
+            lacks -= length;
         }
     }
+    assert(lacks == 0);
+    reverse_units(claim);
 }
 
 void claim_take_units(struct claim *claim, uint64_t *random)
@@ -115,8 +134,7 @@ void claim_take_units(struct claim *claim, uint64_t *random)
         resource_take_units(claim->resource, claim, random);
         return;
     }
-    struct ranges ranges = longest_ranges(claim);
-    assert(ranges.n > 0);
-    take_ranges(claim, &ranges);
-    free(ranges.list);
+    struct longest longest = find_longest(claim);
+    assert(longest.is_enough);
+    take_longest(claim, longest);
 }

@@ -19,13 +19,15 @@ static uint64_t unit_free_key(struct unit *unit)
 }
 
 /* A slot becomes free, or is so no more: between two free ones it makes one range of two. */
-static void count_range(const struct unit *unit, bool becomes_free)
+static void note_slot(const struct unit *unit, bool becomes_free)
 {
     struct resource *resource = unit->resource;
     if (resource_is_pool(resource)) {
         return;
     }
     uint32_t i = unit->index, n = resource->n_units;
+    uint64_t bit = UINT64_C(1) << i % 64, *word = &resource->free_slots[i / 64];
+    *word = becomes_free ? *word | bit : *word & ~bit;
     uint32_t neighbours = (i > 0 && resource->units[i - 1]->state == UNIT_FREE) +
         (uint32_t)(i + 1 < n && resource->units[i + 1]->state == UNIT_FREE);
     uint32_t change = 1 - neighbours; /* of an unsigned figure, modulo 2^32 */
@@ -41,23 +43,33 @@ static void unit_set_state(struct unit *unit, enum unit_state state)
     }
     if (unit->state == UNIT_FREE) {
         order_remove(&resource->free, &unit->node);
-        count_range(unit, false);
+        note_slot(unit, false);
     }
     resource->n_in_state[unit->state]--;
     unit->state = (uint8_t)state;
     resource->n_in_state[state]++;
     if (state == UNIT_FREE) {
         order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
-        count_range(unit, true);
+        note_slot(unit, true);
+    }
+}
+
+static void make_room(struct resource *resource)
+{
+    size_t n_words = (resource->size_units + 63) / 64;
+    resource->size_units = resource->size_units < 4 ? 4 : resource->size_units * 2;
+    resource->units = memory_resize(resource->units, resource->size_units, sizeof(struct unit *));
+    if (!resource_is_pool(resource)) {
+        size_t n = (resource->size_units + 63) / 64;
+        resource->free_slots = memory_resize(resource->free_slots, n, sizeof(uint64_t));
+        memset(&resource->free_slots[n_words], 0, (n - n_words) * sizeof(uint64_t));
     }
 }
 
 static struct unit *unit_new(struct resource *resource)
 {
     if (resource->n_units == resource->size_units) {
-        resource->size_units = resource->size_units < 4 ? 4 : resource->size_units * 2;
-        resource->units =
-            memory_resize(resource->units, resource->size_units, sizeof(struct unit *));
+        make_room(resource);
     }
     struct unit *unit = memory_new(sizeof *unit);
     unit->resource = resource;
@@ -67,7 +79,7 @@ static struct unit *unit_new(struct resource *resource)
     resource->units[resource->n_units++] = unit;
     resource->n_in_state[UNIT_FREE]++;
     order_insert(&resource->free, &unit->node, unit_free_key(unit), 0);
-    count_range(unit, true);
+    note_slot(unit, true);
     return unit;
 }
 
@@ -380,6 +392,7 @@ void resource_free(struct resource *resource)
         unit_free(resource->units[i]);
     }
     table_deinit(&resource->items);
+    free(resource->free_slots);
     free(resource->units);
     definition_free(resource->remains);
     free(resource->pause_reason);

@@ -52,6 +52,7 @@ struct resource {
     uint64_t n_ranks; /* given to items so far */
     struct table items; /* pools of host scope: units by item */
     uint32_t n_in_state[N_UNIT_STATES]; /* derived from the units */
+    uint64_t *free_slots; /* host scope, not of pools: a bit for each of its units */
     uint32_t n_free_ranges; /* derived: free slots that stand next to each other are one */
     uint32_t n_removed, n_reserved; /* derived: units with .removed, .reserved */
     struct order free; /* by slot, file order, or time of release */
