@@ -10,33 +10,18 @@ import itertools
 import os
 import pathlib
 import select
+import shutil
 import signal
 import subprocess
 import time
 
 from daemon_help import keys
-from fleet_help import Clock, Host, Monitored, RedisServer, Way, redis, redis_section
+from fleet_help import Clock, Host, RedisServer, Way, redis
 from lines import DEADLINE, Client
 from scripts_help import Database, past_the_first_grace
+from torture_changes import Changes
+from torture_resources import LAG, LIMITS, TTL, host_file
 from witness import Witness
-
-TTL = 6.0
-LAG = 1.0
-
-RESOURCES = """
-[semaphore s]
-scope = fleet
-limit = 4
-kill-after = 500ms
-[lock l]
-scope = fleet
-kill-after = 500ms
-[semaphore t/*]
-scope = fleet
-limit = 2
-kill-after = 500ms
-"""
-LIMITS = {"s": 4, "l": 1, "t/x": 2}
 
 
 def held_and_waiting(host):
@@ -62,11 +47,12 @@ class Running:
         self.host, self.name, self.number, self.process = host, name, number, process
         self.patient = patient  # waits for as long as it takes
         self.pidfd = None  # of the job, once it has started
+        self.is_doomed = False  # its host is gone for good
         self.faults = set()  # what was done to it: "wrapper", "job"
         self.is_stopped = self.was_stopped = False
 
 
-class Torture:
+class Torture(Changes):
     def __init__(self, directory, chance, hosts=3, say=lambda text: None):
         self.directory, self.chance, self.say = directory, chance, say
         self.clock = Clock(directory / "clock")
@@ -80,10 +66,10 @@ class Torture:
             where.mkdir()
             self.witnesses[name] = Witness(where)
         for n in range(hosts):
-            self.hosts.append(Host(
-                directory, f"h{n}",
-                redis_section(self.url(n), f"{TTL:g}s", failover_lag=f"{LAG:g}s") + RESOURCES))
+            self.hosts.append(Host(directory, f"h{n}", host_file(self.url(n))))
+        self.begin_changes()
         self.is_up = [True] * hosts
+        self.rolled_back_at = []
         self.busy_until = [0.0] * hosts
         self.redis_is_well_until = 0.0
         self.numbers = itertools.count()
@@ -108,6 +94,9 @@ class Torture:
     def url(self, n):
         """Of host n."""
         self.ways.append(Way(self.directory / f"w{n}", self.redis.socket))
+        return self.url_of(n)
+
+    def url_of(self, n):
         return self.ways[n].url
 
     # ---- time
@@ -137,10 +126,14 @@ class Torture:
 
     def start_job(self):
         host = self.chance.randrange(len(self.hosts))
-        name = self.chance.choice(["s", "s", "s", "l", "t/x"])
+        name = self.chance.choice(["s", "s", "s", "l", "t/x", "p", "quota", "rest", "one"])
+        if not self.is_there[host]:
+            return
         number = next(self.numbers)
         patient = self.chance.randrange(8) > 0
         options = [] if patient else self.chance.choice([["-n"], ["-w", "1"]])
+        if name == "one":
+            options += ["--holder", "me"]
         with open(self.directory / "said", "ab") as said:
             process = self.hosts[host].berth.start(
                 "run", "-q", "--if-down", "wait", *options, name, "--",
@@ -166,6 +159,8 @@ class Torture:
                 job.pidfd = fd
             else:
                 os.close(fd)
+        if job.is_doomed:
+            self.to_job(job, signal.SIGKILL)
         self.after(self.chance.choice([0, 0.01, 0.1, 0.5, 1.5, 6]), self.let_go, job)
 
     def let_go(self, job):
@@ -211,6 +206,10 @@ class Torture:
             expected.add(-signal.SIGKILL)
         if not job.patient and job.number not in witness.pids:
             expected.update((69, 75))
+        if job.name == "one" and job.number not in witness.pids:
+            expected.add(75)  # the identity has it already
+        if self.was_blind(time.monotonic() - 1):
+            expected.add(3)  # two on one slot: the second one has seen it
         if result not in expected:
             self.complaints.append(f"job {job.number} of {job.name} on {job.host}: status {result}, "
                                    f"{self.seconds():.2f} s, "
@@ -346,6 +345,26 @@ class Torture:
         self.redis_do("CLIENT", "KILL", "TYPE", kind)
         return f"CLIENT KILL {kind}"
 
+    def was_blind(self, when):
+        """Nobody can have noticed yet that old data had come back, or has had the time to stop."""
+        return any(at <= when <= at + TTL + 1 for at in self.rolled_back_at)
+
+    def redis_rolled_back(self):
+        """The machine of Redis goes back to a snapshot: it is the same server, of which only the calls say
+        that it is older."""
+        if not self.rdbs:
+            return None
+        rdb = self.chance.choice(self.rdbs[-4:])
+        self.redis.cont()
+        shutil.copy(rdb, self.redis.dump)
+        self.rolled_back_at.append(time.monotonic())
+        self.redis_do("DEBUG", "RELOAD", "NOSAVE")
+        if self.chance.randrange(2):
+            for kind in ("normal", "pubsub"):
+                self.redis_do("CLIENT", "KILL", "TYPE", kind)
+            return "redis rolled back, connections broken"
+        return "redis rolled back"
+
     def clock_stepped(self):
         """Not so often that one ttl sees three of them (FACTS.md K)."""
         if time.monotonic() - self.last_step > TTL:
@@ -393,9 +412,10 @@ class Torture:
 
     # ---- all of it
 
-    OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4}
+    OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3, "way_fault": 4,
+                "host_leaves": 1, "operator_acts": 2, "generation_raised": 0.5}
     FORGETS = {"redis_restarted": 2, "redis_flushed": 1, "clock_stepped": 2}
-    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "away_for_long": 3, "redis_restarted": 3, "redis_stopped": 3, "redis_flushed": 2,
+    OF_REDIS = {"redis_save": 4, "forgotten_while_away": 4, "away_for_long": 3, "redis_restarted": 3, "redis_rolled_back": 3, "redis_stopped": 3, "redis_flushed": 2,
                 "redis_scripts_flushed": 1, "redis_clients_killed": 2, "clock_stepped": 3}
 
     def run(self, seconds, jobs=20, calm=0.6, redis_calm=4.0):
@@ -424,8 +444,8 @@ class Torture:
         for server in self.servers:
             if server.process.poll() is None:
                 server.cont()
-        for host, _ in enumerate(self.hosts):
-            self.hosts[host].signal(signal.SIGCONT)
+        for host in self.hosts:
+            host.signal(signal.SIGCONT)
         for way in self.ways:
             way.heal()
         for job in self.running.values():
@@ -437,10 +457,12 @@ class Torture:
     def finish(self):
         """All is well again, everybody ends, nothing is left."""
         self.wait(time.monotonic() + 9)  # what was planned
-        while any(function.__name__ == "master_is_other" for _, _, function, _ in self.plan):
+        while any(function.__name__ in ("master_is_other", "host_joins", "new_file", "change_is_answered")
+                  for _, _, function, _ in self.plan):
             self.wait(time.monotonic() + 1)
         self.ending = True
         self.heal()
+        self.reset_all()
         for witness in self.witnesses.values():
             witness.let_all_go()
         self.wait(time.monotonic() + DEADLINE + 3 * TTL)
@@ -466,9 +488,11 @@ class Torture:
         wrong = list(self.complaints)
         for name, witness in self.witnesses.items():
             witness.read()
-            wrong += [f"{name}: {line}" for line in witness.wrong]
-            if witness.most_others >= LIMITS[name]:
-                wrong.append(f"{name}: {witness.most_others + 1} at once, of {LIMITS[name]}")
+            wrong += [f"{name}: {line}" for when, line in zip(witness.wrong_at, witness.wrong)
+                      if not self.was_blind(when)]
+            wrong += [f"{name}: {others + 1} at once, of {self.limit_at(name, when)}, {when - self.began:.2f} s"
+                      for when, others in witness.starts
+                      if others >= self.limit_at(name, when) and not self.was_blind(when)]
         return wrong
 
     def summary(self):
@@ -484,6 +508,7 @@ class Torture:
                 if host.process.poll() is None:
                     host.stop()
             host.berth.end()
+            host.berthctl.end()
             for client in host.clients:
                 client.close()
         for way in self.ways:
@@ -493,73 +518,3 @@ class Torture:
             witness.close()
         for server in self.servers:
             server.kill()
-
-
-class SentinelTorture(Torture):
-    """A master, a replica and a Sentinel. The master dies while the replica lags behind; Sentinel
-    promotes that, and the other becomes its replica, until it is the other way round."""
-
-    OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3}
-    FORGETS = {"replica_promoted": 2, "redis_flushed": 1, "clock_stepped": 2}
-    OF_REDIS = {"replica_promoted": 3, "forgotten_while_away": 3, "away_for_long": 2, "redis_flushed": 1, "redis_scripts_flushed": 1,
-                "redis_clients_killed": 2, "clock_stepped": 2}
-
-    # More than the kernel's buffers hold: what is written after it does not leave the master.
-    JUNK = "x" * (24 << 20)
-
-    def make_redis(self):
-        first = RedisServer(self.directory, "first", port=True, clock=self.clock)
-        second = RedisServer(self.directory, "second", clock=self.clock, replica_of=first)
-        self.sentinel = RedisServer(
-            self.directory, "sentinel", clock=None, sentinel_of=Monitored(first.port, down_after=3000))
-        self.servers = [first, second, self.sentinel]
-        second.wait_for_replica_link()
-        self.sentinel.wait_for_sentinel_to_know(1)
-        self.redis, self.replica = first, second
-        self.is_promoting = False
-
-    def url(self, n):
-        return f"sentinel://127.0.0.1:{self.sentinel.port}/mymaster"
-
-    def replica_promoted(self):
-        """What happens from now on until the master dies is lost."""
-        if not self.is_promoting and self.is_master(self.redis) and self.follows(self.replica):
-            self.is_promoting = True
-            self.replica.signal(signal.SIGSTOP)
-            self.redis_do("SET", "junk", self.JUNK)
-            self.redis_do("DEL", "junk")
-            self.after(self.chance.choice([0.1, 0.5, 1, 2]), self.master_dies)
-            return "a lagging replica is promoted"
-
-    def master_dies(self):
-        self.redis.kill()
-        self.replica.cont()
-        self.after(1, self.master_is_other, time.monotonic() + 20)
-
-    def master_is_other(self, until):
-        """Sentinel has taken its time; then the dead one comes back, as replica. After a step of the
-        clock the replica may not be good enough for it: then the dead one comes back as it was, empty."""
-        if not self.is_master(self.replica):
-            if time.monotonic() < until:
-                self.after(0.2, self.master_is_other, until)
-                return
-            self.redis.replica_of = None
-            self.redis.start()
-            self.is_promoting = False
-            self.say("no replica was good enough")
-            return
-        self.redis, self.replica = self.replica, self.redis
-        self.database = Database(self.redis)
-        self.replica.replica_of = self.redis
-        self.replica.dump.unlink(missing_ok=True)
-        self.replica.start()
-        self.is_promoting = False
-        self.say("it is the master now")
-
-    def follows(self, server):
-        with contextlib.suppress(redis.RedisError, OSError):
-            return server.info("replication").get("master_link_status") == "up"
-
-    def is_master(self, server):
-        with contextlib.suppress(redis.RedisError, OSError):
-            return server.info("replication")["role"] == "master"

@@ -36,7 +36,9 @@ class Witness:
         self.ended = set()
         self.grants = []  # (token, number)
         self.most_others = 0
+        self.starts = []  # (time.monotonic(), others)
         self.wrong = []  # lines that should never have come
+        self.wrong_at = []  # when they came
 
     def job(self, number):
         """The command line of a job. Each number is for one job."""
@@ -55,12 +57,17 @@ class Witness:
         kind, *_ = struct.unpack(FLOCK, fcntl.fcntl(self.locks, fcntl.F_GETLK, range_))
         return kind != fcntl.F_UNLCK
 
+    def complain(self, line):
+        self.wrong.append(line)
+        self.wrong_at.append(time.monotonic())
+
     def started(self, number, pid, others, slot, token):
         if number in self.pids:
-            self.wrong.append(f"job {number} has run twice")
+            self.complain(f"job {number} has run twice")
         self.pids[number] = pid
         self.running.add(number)
         self.most_others = max(self.most_others, others)
+        self.starts.append((time.monotonic(), others))
         self.grants.append((int(token), number))
 
     def take(self, line):
@@ -71,7 +78,7 @@ class Witness:
             self.running.discard(int(words[1]))
             self.ended.add(int(words[1]))
         else:
-            self.wrong.append(line)
+            self.complain(line)
 
     def read(self, timeout=0.0):
         """Takes in what has happened; waits up to so many seconds for anything to happen."""

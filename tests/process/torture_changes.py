@@ -1,0 +1,113 @@
+"""Operators, new files, and hosts that come and go, while a fleet is tortured."""
+
+import os
+import signal
+import subprocess
+import time
+
+from fleet_help import Host
+from lines import DEADLINE
+from torture_resources import LIMITS, TTL, host_file
+
+CHANGED = {"s": ["pause", "resume", "reset", "limit"], "l": ["pause", "resume", "reset"], "p": ["pause", "resume"]}
+# So late a job may still begin that was granted before a change: a message was lost, or its wrapper
+# was stopped meanwhile.
+LATE = 15.0
+
+
+class Changes:
+    """The part of Torture that changes what there is."""
+
+    def begin_changes(self):
+        self.generation = 0
+        self.n_hosts = len(self.hosts)  # there ever were
+        self.is_there = [True] * self.n_hosts
+        self.told_at = [0.0] * self.n_hosts  # when an operator's change was last answered there
+        self.bounds = {name: [(0.0, limit)] for name, limit in LIMITS.items()}  # from when on
+        self.changes = []  # of operators, under way: (process, name, bound, host)
+
+    # ---- what is allowed
+
+    def limit_at(self, name, when):
+        """The largest bound in force when a job was granted that began then."""
+        changes = self.bounds[name]
+        in_force = [bound for (at, bound), (until, _) in zip(changes, [*changes[1:], (float("inf"), 0)])
+                    if until >= when - LATE and at <= when]
+        return max(in_force)
+
+    # ---- operators
+
+    def operator_acts(self):
+        """What is lowered holds once that is answered, what is raised as soon as it is asked for."""
+        name = self.chance.choice(list(CHANGED))
+        word = self.chance.choice(CHANGED[name])
+        host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
+        if host is None or any(other == name for _, other, _, _ in self.changes):
+            return None
+        bound, more = {"pause": (0, []), "limit": (n := self.chance.randrange(1, 5), [str(n)])}.get(
+            word, (LIMITS[name], []))
+        self.bounds[name].append((time.monotonic(), LIMITS[name]))
+        process = self.hosts[host].berthctl.start(
+            word, name, *more, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.changes.append((process, name, bound, host))
+        self.after(0.1, self.change_is_answered)
+        return f"{word} {name}"
+
+    def change_is_answered(self):
+        for change in list(self.changes):
+            process, name, bound, host = change
+            if process.poll() is not None:
+                self.changes.remove(change)
+                if process.returncode == 0:
+                    self.bounds[name].append((time.monotonic(), bound))
+                    self.told_at[host] = time.monotonic()
+        if self.changes:
+            self.after(0.1, self.change_is_answered)
+
+    def generation_raised(self):
+        """The new file comes to one host after the other."""
+        self.generation += 1
+        for n, _ in enumerate(self.hosts):
+            self.after(self.chance.random() * 3, self.new_file, n, self.generation)
+        return "a new generation"
+
+    def new_file(self, n, generation):
+        if self.is_there[n]:
+            self.hosts[n].configure(host_file(self.url_of(n), generation))
+            if self.is_up[n]:
+                self.hosts[n].signal(signal.SIGHUP)
+
+    def reset_all(self):
+        """Until each is: nobody who is paused would ever end."""
+        end = time.monotonic() + DEADLINE
+        for name in CHANGED:
+            self.bounds[name].append((time.monotonic(), LIMITS[name]))
+            while self.hosts[0].berthctl("reset", name).returncode != 0 and time.monotonic() < end:
+                os.sched_yield()
+
+    # ---- hosts that come and go
+
+    def host_leaves(self):
+        """With all that runs there. Another one comes in its place later."""
+        host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
+        if host is None or sum(self.is_there) < 3 or time.monotonic() < self.told_at[host] + TTL:
+            return None
+        self.hear()
+        self.is_up[host] = self.is_there[host] = False
+        self.hosts[host].kill()
+        for job in [*self.jobs_of(host), *self.orphans.values()]:
+            if job.host == host:
+                job.is_doomed = True
+                job.faults.add("wrapper")
+                job.process.kill()
+                self.to_job(job, signal.SIGKILL)
+        self.after(self.chance.choice([0.5, 3, TTL + 2]), self.host_joins, host)
+        return "a host leaves"
+
+    def host_joins(self, n):
+        self.hosts[n].berth.end()
+        self.hosts[n].berthctl.end()
+        self.hosts[n] = Host(
+            self.directory, f"h{self.n_hosts}", host_file(self.url_of(n), self.generation))
+        self.n_hosts += 1
+        self.is_up[n] = self.is_there[n] = True

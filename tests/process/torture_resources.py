@@ -1,0 +1,43 @@
+"""What a tortured fleet shares, and what is in force of it at which time."""
+
+from fleet_help import redis_section
+
+TTL = 6.0
+LAG = 1.0
+
+RESOURCES = """
+[semaphore s]
+scope = fleet
+limit = 4
+kill-after = 500ms
+[lock l]
+scope = fleet
+kill-after = 500ms
+[semaphore t/*]
+scope = fleet
+limit = 2
+kill-after = 500ms
+[pool p]
+scope = fleet
+items = a b
+kill-after = 500ms
+[semaphore quota]
+scope = fleet
+limit = 4
+max-units-per-user = 2
+kill-after = 500ms
+[lock rest]
+scope = fleet
+cooldown = 300ms
+kill-after = 500ms
+[semaphore one]
+scope = fleet
+limit = 4
+kill-after = 500ms
+"""
+# All jobs are one user's, and those of "one" have one identity.
+LIMITS = {"s": 4, "l": 1, "t/x": 2, "p": 2, "quota": 2, "rest": 1, "one": 1}
+def host_file(url, generation=0):
+    """Each generation has another definition of "s", in which nothing differs that a job would see."""
+    resources = RESOURCES.replace("limit = 4\n", f"limit = 4\nmax-waiters = {1000 + generation}\n", 1)
+    return redis_section(url, f"{TTL:g}s", failover_lag=f"{LAG:g}s", generation=generation) + resources
