@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define LONGEST_END (1800 * SECOND)
+#define LONG_CALM (150 * SECOND) /* for operators to look, too */
 
 static struct {
     uint64_t seed;
@@ -142,11 +143,12 @@ static struct fleet *fleet_new(uint64_t seed)
     fleet->now = 1000 * SECOND;
     fleet->ttl = chance(fleet, 10, 30) * SECOND;
     fleet->n_hosts = random_n_hosts(fleet);
-    fleet->has_faults = random_percent(&fleet->random, 90);
+    fleet->has_faults = fleet->had_faults = random_percent(&fleet->random, 90);
     fleet->next_host_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
     fleet->next_server_fault = fleet->now + chance(fleet, 0, 60 * SECOND);
     fleet->reader = resp_reader_new();
     resources_define(fleet);
+    operators_begin(fleet);
     server_init(fleet);
     for (uint32_t i = 0; i < fleet->n_hosts; i++) {
         fleet->hosts[i].index = i;
@@ -170,6 +172,7 @@ static void heal(struct fleet *fleet)
 {
     trace(fleet, "all is well from now on");
     fleet->is_calm = true;
+    fleet->calm_since = fleet->now;
     fleet->has_faults = false;
     fleet->server.redis.is_full = false;
     if (!server_is_there(fleet)) {
@@ -207,7 +210,7 @@ static bool is_done(struct fleet *fleet, struct text *why)
             return false;
         }
     }
-    return server_is_done(fleet, why);
+    return fleet->now > fleet->calm_since + LONG_CALM && server_is_done(fleet, why);
 }
 
 static void run_to_the_end(struct fleet *fleet)

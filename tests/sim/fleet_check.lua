@@ -25,6 +25,12 @@ if was_broken_off then
     return ''
 end
 
+-- Whoever has died is gone with the first call after that.
+local record = call('HMGET', key('db'), 'clock', 'grace')
+if record[1] and not record[2] and call('ZCOUNT', key('sessions'), '-inf', record[1]) > 0 then
+    return 'a session is there after its end'
+end
+
 local function unit_word(unit)
     return tonumber(unit) and string.format('%07d', unit) or unit
 end

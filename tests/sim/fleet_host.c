@@ -20,6 +20,15 @@ static struct client *client_of(struct host *host, uint32_t uid)
 
 /* ---- a turn ---- */
 
+/* A lease ends before its job does only where something has gone wrong. */
+static void check_reason(struct fleet *fleet, const struct host *host, const struct effect *effect)
+{
+    if (!fleet->had_faults) {
+        fail(fleet, "%s: a job is stopped, outcome %d, and nothing was wrong", host->name,
+            (int)effect->why);
+    }
+}
+
 static void carry_out_one(struct fleet *fleet, struct host *host, const struct effect *effect)
 {
     struct job *job = effect->lease ? jobs_find(host, effect->lease->id) : NULL;
@@ -50,6 +59,7 @@ static void carry_out_one(struct fleet *fleet, struct host *host, const struct e
     case EFFECT_STOP:
         trace(fleet, "%s: %ju is stopped, outcome %d", host->name, (uintmax_t)effect->lease->id,
             (int)effect->why);
+        check_reason(fleet, host, effect);
         job_is_stopped(fleet, job);
         break;
     default:
@@ -271,6 +281,7 @@ void host_start(struct fleet *fleet, struct host *host)
 
 static void host_free(struct fleet *fleet, struct host *host)
 {
+    operator_is_cut_off(fleet, host);
     host->session = session_free(host->session);
     for (uint32_t uid = 1; uid <= N_USERS; uid++) {
         core_client_deinit(host->core, client_of(host, uid), fleet->now, &host->effects);
@@ -313,6 +324,7 @@ void host_join(struct fleet *fleet, struct host *host)
 void host_leave(struct fleet *fleet, struct host *host)
 {
     trace(fleet, "%s: leaves", host->name);
+    operator_loses(fleet, host);
     for (size_t i = 0; i < MAX_JOBS; i++) {
         job_dies(fleet, &host->jobs[i]);
     }

@@ -17,6 +17,9 @@ enum {
     N_DEFINITIONS = 8,
     N_NAMES = 9, /* of resources, instances of templates among them */
     N_USERS = 3,
+    FIRST_CHANGED = 2, /* of the resources that operators change */
+    N_CHANGED = 2,
+    MOST_CHANGED = 6, /* units, by them */
     N_COPIES = 8,
     MOST_BLIND = 256,
 };
@@ -122,6 +125,22 @@ struct server {
     nanoseconds noticed_at; /* the last time */
 };
 
+enum act_word { ACT_PAUSE, ACT_RESUME, ACT_LIMIT, ACT_RESET };
+
+/* What operators have made of one resource, as far as they have been told. */
+struct act {
+    bool is_known; /* all of it: nothing is without an answer */
+    bool is_paused;
+    uint32_t limit; /* UNBOUNDED: the file's */
+    nanoseconds unknown_since, answered_at;
+
+    bool is_asked; /* the next one is under way, through that host */
+    uint32_t host;
+    enum act_word word;
+    uint32_t asked_limit;
+    nanoseconds asked_at;
+};
+
 struct fleet {
     struct random random;
     nanoseconds now;
@@ -132,7 +151,9 @@ struct fleet {
     struct resp_reader *reader;
     nanoseconds ttl;
     bool is_calm; /* no faults, no new requests any more */
-    bool has_faults;
+    nanoseconds calm_since;
+    bool has_faults, had_faults; /* at present; ever */
+    struct act acts[N_CHANGED];
     nanoseconds next_host_fault, next_server_fault, next_operator;
     struct packet packets[MAX_PACKETS];
     size_t n_packets;
@@ -157,9 +178,17 @@ uint32_t resource_number(const char *name);
 uint32_t resource_most_units(uint32_t number);
 uint32_t unit_number(const struct unit *unit);
 bool resource_rests(uint32_t number);
-/* An operator changes something, through that host; once all is calm, everything is reset. */
+
+/* ---- fleet_operators.c ---- */
+
+void operators_begin(struct fleet *fleet);
+/* One changes something, through that host; once all is calm, everything is looked at and reset. */
 void operator_acts(struct fleet *fleet, struct host *host);
 void operator_hears(struct fleet *fleet, struct host *host);
+/* Its daemon is dead. */
+void operator_is_cut_off(struct fleet *fleet, const struct host *host);
+/* It goes for good. */
+void operator_loses(struct fleet *fleet, const struct host *host);
 
 /* ---- fleet_faults.c ---- */
 
@@ -178,6 +207,7 @@ void server_returns(struct fleet *fleet);
 void server_is_emptied(struct fleet *fleet);
 /* Its machine goes back to a snapshot. */
 void server_is_rolled_back(struct fleet *fleet);
+/* Whether a job that begins now, with that token, was granted before anybody could notice. */
 bool server_was_blind(const struct fleet *fleet, uint64_t token);
 void server_breaks_connections(struct fleet *fleet, const char *why);
 void server_sets_clock(struct fleet *fleet, nanoseconds step);

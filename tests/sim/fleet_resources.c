@@ -1,7 +1,6 @@
-/* fleet_resources.c - what the simulated fleet shares, and what operators do to it. */
+/* fleet_resources.c - what the simulated fleet shares. */
 #include "fleet_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const char *const resource_names[N_NAMES] = {
@@ -24,7 +23,7 @@ static const struct {
 };
 
 static char *items[] = {"a", "b", "c"};
-enum { N_ITEMS = 3, FIRST_CHANGED = 2, N_CHANGED = 2, MOST_CHANGED = 6 };
+enum { N_ITEMS = 3 };
 
 void resources_define(struct fleet *fleet)
 {
@@ -76,54 +75,4 @@ uint32_t unit_number(const struct unit *unit)
 bool resource_rests(uint32_t number)
 {
     return number < N_DEFINITIONS - 1 && table[number].cooldown > 0;
-}
-
-/* ---- operators ---- */
-
-static bool is_changed(const struct fleet *fleet, const char *name)
-{
-    const char *key = fleet->server.keys.keys[12];
-    const struct value *changes =
-        redis_data_find(fleet->server.redis.data, (struct bytes){key, strlen(key)});
-    const struct member *change =
-        changes ? value_find(changes, (struct bytes){name, strlen(name)}) : NULL;
-    return change && memcmp(change->value.at + change->value.n - 3, " {}", 3) != 0;
-}
-
-static void ask(
-    struct fleet *fleet, struct host *host, const char *word, const char *name, const char *number)
-{
-    const char *argv[] = {word, name, number, "why"};
-    trace(fleet, "%s: an operator: %s %s %s", host->name, word, name, number);
-    session_admin(host->session, host, 4, argv, fleet->now);
-}
-
-void operator_acts(struct fleet *fleet, struct host *host)
-{
-    static const char *const words[] = {"pause", "resume", "limit", "reset"};
-    char number[8];
-    if (!host_is_live(fleet, host)) {
-        return;
-    }
-    if (!fleet->is_calm) {
-        uint32_t which = FIRST_CHANGED + random_below(&fleet->random, N_CHANGED);
-        snprintf(number, sizeof number, "%u", random_below(&fleet->random, MOST_CHANGED + 1));
-        ask(fleet, host, words[random_below(&fleet->random, 4)], resource_names[which], number);
-    }
-    for (uint32_t i = FIRST_CHANGED; fleet->is_calm && i < FIRST_CHANGED + N_CHANGED; i++) {
-        if (is_changed(fleet, resource_names[i])) {
-            ask(fleet, host, "reset", resource_names[i], "");
-        }
-    }
-    host_turn(fleet, host);
-}
-
-void operator_hears(struct fleet *fleet, struct host *host)
-{
-    struct session_result result;
-    while (session_take_result(host->session, &result)) {
-        trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
-            result.about);
-        text_deinit(&result.rows);
-    }
 }

@@ -204,6 +204,11 @@ void server_is_rolled_back(struct fleet *fleet)
 
 bool server_was_blind(const struct fleet *fleet, uint64_t token)
 {
+    bool is_fresh = fleet->server.noticed_at != 0 &&
+        fleet->now < fleet->server.noticed_at + fleet->ttl; /* what was told before comes late */
+    if (fleet->server.is_blind || is_fresh) {
+        return true;
+    }
     for (size_t i = 0; i < fleet->server.n_blind; i++) {
         const struct blind_span *span = &fleet->server.blind[i];
         if (token >= span->first_token && token <= span->last_token) {

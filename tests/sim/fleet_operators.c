@@ -1,0 +1,150 @@
+/* fleet_operators.c - what operators change in the simulated fleet, and whether that lasts until
+ * they undo it, whoever comes, goes, or forgets. */
+#include "fleet_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One change of a resource is under way at a time. */
+#define UNKNOWN_FOR (10 * SECOND) /* what had no answer may still be on its way */
+
+static uint32_t number_of(const struct fleet *fleet, const struct act *act)
+{
+    return FIRST_CHANGED + (uint32_t)(act - fleet->acts);
+}
+
+static void is_not_known(const struct fleet *fleet, struct act *act)
+{
+    act->is_known = act->is_asked = false;
+    act->unknown_since = fleet->now;
+}
+
+/* What is stored, or NULL. */
+static const struct member *stored(const struct fleet *fleet, const struct act *act)
+{
+    const char *key = fleet->server.keys.keys[12], *name = resource_names[number_of(fleet, act)];
+    const struct value *changes =
+        redis_data_find(fleet->server.redis.data, (struct bytes){key, strlen(key)});
+    return changes ? value_find(changes, (struct bytes){name, strlen(name)}) : NULL;
+}
+
+static bool says(const struct member *member, const char *text)
+{
+    return member && memmem(member->value.at, member->value.n, text, strlen(text)) != NULL;
+}
+
+static void check(struct fleet *fleet, const struct act *act)
+{
+    char limit[32] = "\"limit\":";
+    const struct member *member = stored(fleet, act);
+    if (act->limit != UNBOUNDED) {
+        snprintf(limit, sizeof limit, "\"limit\":%u,", act->limit);
+    }
+    bool is_paused = says(member, "\"paused\":true"), is_limited = says(member, limit);
+    if (act->is_known && !act->is_asked &&
+        (is_paused != act->is_paused || is_limited != (act->limit != UNBOUNDED))) {
+        fail(fleet, "what operators did to %s is not in force: %.*s",
+            resource_names[number_of(fleet, act)], member ? (int)member->value.n : 0,
+            member ? member->value.at : "");
+    }
+}
+
+static void ask(
+    struct fleet *fleet, struct host *host, struct act *act, enum act_word word, uint32_t limit)
+{
+    static const char *const words[] = {"pause", "resume", "limit", "reset"};
+    char number[12];
+    snprintf(number, sizeof number, "%u", limit);
+    const char *name = resource_names[number_of(fleet, act)];
+    const char *argv[] = {words[word], name, word == ACT_LIMIT ? number : "", "why"};
+    trace(fleet, "%s: an operator: %s %s %s", host->name, words[word], name, argv[2]);
+    act->is_asked = true;
+    act->host = host->index;
+    act->word = word;
+    act->asked_limit = limit;
+    act->asked_at = fleet->now;
+    session_admin(host->session, act, 4, argv, fleet->now);
+}
+
+void operator_acts(struct fleet *fleet, struct host *host)
+{
+    struct act *act = &fleet->acts[random_below(&fleet->random, N_CHANGED)];
+    bool may_undo = fleet->is_calm && fleet->now > fleet->calm_since + 3 * fleet->ttl;
+    if (!host_is_live(fleet, host) || act->is_asked) {
+        return;
+    }
+    if (!fleet->is_calm) {
+        ask(fleet, host, act, random_below(&fleet->random, 4),
+            random_below(&fleet->random, MOST_CHANGED + 1));
+    } else if (may_undo) {
+        check(fleet, act);
+        ask(fleet, host, act, ACT_RESET, 0);
+    }
+    host_turn(fleet, host);
+}
+
+static void is_done(struct fleet *fleet, struct act *act)
+{
+    act->answered_at = fleet->now;
+    switch (act->word) {
+    case ACT_PAUSE:
+    case ACT_RESUME:
+        act->is_paused = act->word == ACT_PAUSE;
+        break;
+    case ACT_LIMIT:
+        act->limit = act->asked_limit;
+        break;
+    case ACT_RESET:
+        act->is_paused = false;
+        act->limit = UNBOUNDED;
+        act->is_known |= act->asked_at > act->unknown_since + UNKNOWN_FOR;
+    }
+    if (server_was_blind(fleet, 0)) { /* what was done before may be newer than that */
+        is_not_known(fleet, act);
+    }
+}
+
+void operator_hears(struct fleet *fleet, struct host *host)
+{
+    struct session_result result;
+    while (session_take_result(host->session, &result)) {
+        struct act *act = result.context;
+        trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
+            result.about);
+        act->is_asked = false;
+        if (result.outcome == OUTCOME_OK) {
+            is_done(fleet, act);
+        } else {
+            is_not_known(fleet, act);
+        }
+        text_deinit(&result.rows);
+    }
+}
+
+void operator_is_cut_off(struct fleet *fleet, const struct host *host)
+{
+    for (uint32_t i = 0; i < N_CHANGED; i++) {
+        struct act *act = &fleet->acts[i];
+        if (act->is_asked && act->host == host->index) {
+            is_not_known(fleet, act);
+        }
+    }
+}
+
+/* It alone may have heard what came last. */
+void operator_loses(struct fleet *fleet, const struct host *host)
+{
+    for (uint32_t i = 0; i < N_CHANGED; i++) {
+        struct act *act = &fleet->acts[i];
+        if (act->host == host->index && fleet->now < act->answered_at + fleet->ttl) {
+            is_not_known(fleet, act);
+        }
+    }
+}
+
+void operators_begin(struct fleet *fleet)
+{
+    for (uint32_t i = 0; i < N_CHANGED; i++) {
+        fleet->acts[i] = (struct act){.is_known = true, .limit = UNBOUNDED};
+    }
+}
