@@ -271,6 +271,22 @@ void conn_end_input(struct conn *conn)
     }
 }
 
+/* Were one connection alone closed for want of memory, its leases would end with it. */
+static void conn_feed(struct conn *conn, char *bytes, size_t n)
+{
+    if (!linebuf_feed(&conn->input, bytes, n)) {
+        abort();
+    }
+}
+
+/* Until the next read, as the bytes are lent. */
+static void conn_keep_input(struct conn *conn)
+{
+    if (!linebuf_keep(&conn->input)) {
+        abort();
+    }
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
     struct conn *conn = container_of(stream, struct conn, pipe);
@@ -280,13 +296,10 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         return;
     }
     if (n > 0) {
-        if (!linebuf_feed(&conn->input, buffer->base, (size_t)n)) {
-            conn_close(conn);
-        }
+        conn_feed(conn, buffer->base, (size_t)n);
         conn_take_lines(conn);
-        if (!conn->closing && !linebuf_keep(&conn->input)) {
-            conn_close(conn);
-        } else if (conn->parked) {
+        conn_keep_input(conn);
+        if (conn->parked) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough of them */
         }
     } else if (n == UV_EOF && linebuf_pending(&conn->input) == 0 && conn_unsent(conn) == 0 &&
@@ -339,9 +352,10 @@ static void conn_hear_out(struct conn *conn)
     ssize_t n = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 ? 1 : 0;
     for (int i = 0; i < MOST_READS && n > 0 && !conn->closing; i++) {
         n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (n > 0 && linebuf_feed(&conn->input, bytes, (size_t)n)) {
+        if (n > 0) {
+            conn_feed(conn, bytes, (size_t)n);
             conn_take_lines(conn);
-            n = linebuf_keep(&conn->input) ? n : 0;
+            conn_keep_input(conn);
         }
     }
 }
@@ -372,10 +386,10 @@ void conn_flush(struct conn *conn)
     if (!conn->closing && linebuf_pending(&conn->input) > 0) {
         conn_take_lines(conn);
     }
-    if (conn->closing || !linebuf_keep(&conn->input)) {
-        conn_close(conn);
+    if (conn->closing) {
         return;
     }
+    conn_keep_input(conn);
     if (conn->input_ended && !conn_owes_answer(conn) && !conn_has_lines_left(conn) &&
         conn_unsent(conn) == 0) {
         conn_close(conn);
