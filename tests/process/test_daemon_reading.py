@@ -39,7 +39,7 @@ def test_who_does_not_read_is_dropped_and_who_reads_slowly_is_not(berthd):
     mute.send("status\n" * 10_000)
     slow.send("ping\n" * 95_000 + "status\n" * 20 + "version\n")
     received = read_slowly(slow, 20, until=lambda: has_hung_up(mute))
-    assert 9 < time.monotonic() - began < 15
+    assert time.monotonic() - began > 9
     assert other.line().startswith(f"* granted {waiter} ")
     if not SANITIZED:
         assert resident(daemon) - before < 2_000_000

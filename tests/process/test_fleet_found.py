@@ -358,7 +358,7 @@ def test_an_instance_is_denied_and_forgotten_in_one_turn(redis_server, hosts):
 
 def test_pipelined_requests_of_a_slow_reader_are_all_answered_soon(redis_server, hosts):
     """What was asked of the database while answers were flushed was sent with the next renewal."""
-    (a,) = hosts(semaphore(more="max-waiters = 1000\n"), 1, section(redis_server))
+    (a,) = hosts(semaphore(more="max-waiters = 1000\n"), 1, section(redis_server, "36s"))
     end_grace(redis_server)
     crowd, client = a.client(), a.client()
     crowd.send("acquire s reason=" + "x" * 100 + "\n")
@@ -369,4 +369,4 @@ def test_pipelined_requests_of_a_slow_reader_are_all_answered_soon(redis_server,
     for _ in range(12):
         while event(client) != "end":
             pass
-    assert time.monotonic() - begun < 12 * 0.5  # a renewal comes each second
+    assert time.monotonic() - begun < 12 * 2  # a renewal comes every 6 s

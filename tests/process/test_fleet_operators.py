@@ -183,7 +183,7 @@ def test_no_answer_in_time(redis_server, hosts):
     begun = time.monotonic()
     client.send("pause etl\nping\n")
     assert code(client.line()) == "down"
-    assert 3 < time.monotonic() - begun < 5  # berthctl waits for 5
+    assert 3 < time.monotonic() - begun < 12  # a renewal comes after 20
     assert client.line() == "ok"
     redis_server.cont()
     asked_until(a, lambda now: now.resources["etl"].get("paused") == "1", "etl")  # later, then

@@ -417,7 +417,7 @@ def test_what_a_damaged_journal_does_not_say(redis_server, host):
         host.start()
         now = time.monotonic()
         assert job.wait(DEADLINE) in (-signal.SIGTERM, -signal.SIGKILL)
-        assert time.monotonic() - now < 1
+        assert time.monotonic() - now < 3  # they would be good for 5
         assert "does not say how long the leases of [redis default] are good" in host.log.read_text()
 
 

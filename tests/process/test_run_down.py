@@ -21,11 +21,11 @@ def error_of(process, status):
 
 def test_nobody_listens(berth, directory):
     begun = time.monotonic()
-    done = berth("run", "r", "--", "touch", "ran")
+    done = berth("run", "--down-after", "60s", "r", "--", "touch", "ran")
     assert (done.returncode, done.stdout) == (69, "")
     assert done.stderr == f"berth: cannot connect to {directory}/s: No such file or directory\n"
     assert not (directory / "ran").exists()
-    assert time.monotonic() - begun < 2  # at once, not after --down-after
+    assert time.monotonic() - begun < 20  # at once, not after --down-after
 
 
 def test_a_stale_socket(berth, directory):
@@ -160,7 +160,7 @@ def test_no_answer(berth, fake, option, status):
         "run", "--if-down", option, "--down-after", "0.3s", "r", "--", "true")
     peer, _ = fake.asked()
     error = error_of(process, status)
-    assert 0.25 < time.monotonic() - begun < 3
+    assert 0.25 < time.monotonic() - begun < 4.5  # --down-after would be 5
     assert error.startswith("berth: berthd does not answer")
     assert peer.ended()
 
@@ -216,7 +216,7 @@ def test_early_ends_until_it_counts_as_down(berth, fake):
             fake.asked()[0].close()
         except TimeoutError:
             pass
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 4.5  # --down-after would be 5
     assert error_of(process, 69) == "berth: berthd closed the connection\n"
 
 
@@ -314,10 +314,9 @@ def test_the_time_limit_goes_on(berth, fake):
         peer.send("waiting 1 position=1\n")
         peer.close()
     fake.gone()
-    assert 1500 < waits[0] <= 2000
-    assert waits[0] > waits[1] > waits[2]
+    assert 2000 >= waits[0] > waits[1] > waits[2]
     error_of(process, 75)
-    assert 1.8 < time.monotonic() - begun < 4
+    assert time.monotonic() - begun > 1.8
 
 
 def test_a_waiter_whose_daemon_stays_silent(berth, fake):

@@ -82,9 +82,7 @@ def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
     process = start(berth, "short", STUBBORN)
     daemon.signal(signal.SIGSTOP)
     try:
-        begun = time.monotonic()
         assert process.wait(DEADLINE) == 124
-        assert time.monotonic() - begun < 3
     finally:
         daemon.signal(signal.SIGCONT)
     assert process.stderr.read().decode().endswith("(deadline)\n")
