@@ -36,7 +36,8 @@ struct session *session_new(const struct session_options *options)
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     session->ttl = options->settings->ttl;
-    session->grace_until = session->due_at = session->give_up_at = session->follow_at = NEVER;
+    session->grace_until = session->due_at = session->hello_at = NEVER;
+    session->give_up_at = session->follow_at = NEVER;
     init_lists(session);
     return session;
 }
@@ -148,6 +149,10 @@ void session_set_good(struct session *session, nanoseconds now, struct effects *
     session->trouble[0] = '\0';
     session->good_until = session->renewed_at + timing_good_for(session->ttl);
     session->is_changed = true;
+    if (now >= session->store_at) {
+        session->changes_changed = true;
+        session->store_at = now + STORE_EVERY;
+    }
     core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
 }
 

@@ -110,7 +110,7 @@ void session_write(struct session *session, struct text *out);
 bool session_restore_tenure(struct session *session, const char *text, size_t length,
     nanoseconds now, struct effects *effects);
 /* Operators' changes of the whole database, as lines "NAME VERSION JSON\n": kept on disk by the
- * caller, listed again should Redis lose them. session_changes_changed() as above. */
+ * caller, listed again should Redis lose them; and how far the database was. session_changes_changed() as above. */
 bool session_changes_changed(const struct session *session);
 void session_write_changes(struct session *session, struct text *out);
 void session_restore_changes(struct session *session, const char *text, size_t length);

@@ -203,6 +203,7 @@ void session_write_changes(struct session *session, struct text *out)
 {
     const struct known_change *change;
     session->changes_changed = false;
+    reached_write(session, out);
     if (session->floor > 0) {
         text_add(out, floor_word);
         text_add_number(out, session->floor);
@@ -230,6 +231,9 @@ static void restore_floor(struct session *session, const char *line)
 /* "NAME VERSION JSON", or "floor VERSION" */
 static void restore_line(struct session *session, char *line)
 {
+    if (reached_restore(session, line)) {
+        return;
+    }
     char *version = strchr(line, ' ');
     char *json = version ? strchr(version + 1, ' ') : NULL;
     uint64_t number;

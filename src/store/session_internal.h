@@ -28,6 +28,9 @@ enum {
 #define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
 /* A Redis that is started anew, or a connection that broke, is no reason to refuse anybody. */
 #define DOWN_PATIENCE NANOSECONDS_PER_SECOND
+/* How far the database was goes to the state directory so often: it is only needed if the journal is
+ * lost, and fsynced. */
+#define STORE_EVERY (600 * NANOSECONDS_PER_SECOND)
 #define SHORTEST_TTL NANOSECONDS_PER_SECOND
 #define LONGEST_TTL (86400 * NANOSECONDS_PER_SECOND)
 
@@ -171,7 +174,8 @@ struct session {
     nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
     nanoseconds renew_at;
     nanoseconds renew_not_before; /* after one has failed */
-    nanoseconds due_at; /* somebody has to call then, if anybody waits; NEVER */
+    nanoseconds due_at; /* this one has to call then, if anybody waits; NEVER */
+    nanoseconds hello_at; /* a grace has begun: it renews then, to be told so; NEVER */
     bool wants_renewal; /* at once */
     bool is_renewing;
 
@@ -219,7 +223,8 @@ struct session {
     struct known_change_list changes, untold_changes;
     struct table changes_by_name;
     uint64_t floor; /* what is not newer, and not among them, was taken back */
-    bool changes_changed;
+    bool changes_changed; /* or have to be stored again, with how far the database was */
+    nanoseconds store_at;
 
     uint64_t followed; /* number of the newest of the news that were fetched since the hello */
     uint64_t floor_there; /* of the database, as it last said */
@@ -383,6 +388,12 @@ bool news_message(struct session *session, const char *text, nanoseconds now);
 bool news_next_call(struct session *session, nanoseconds now, struct session_call *out);
 nanoseconds news_deadline(const struct session *session);
 call_is_answered news_are_answered, change_is_answered;
+
+/* ---- session_record.c ---- */
+
+/* A line that says how far the database was, for the state directory. False: it is no such line. */
+void reached_write(const struct session *session, struct text *out);
+bool reached_restore(struct session *session, char *line);
 
 /* ---- session_changes.c ---- */
 

@@ -124,3 +124,31 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
     return true;
 }
+
+/* ---- how far the database was, should the journal be lost ----
+ *
+ *     @ PLACE SEQUENCE          no resource's name begins so
+ */
+
+static const char reached_word[] = "@ ";
+
+void reached_write(const struct session *session, struct text *out)
+{
+    if (session->sequence > 0) {
+        text_add_format(out, "%s%ju %ju\n", reached_word,
+            (uintmax_t)hash_of_place(session->settings), (uintmax_t)session->sequence);
+    }
+}
+
+bool reached_restore(struct session *session, char *line)
+{
+    if (strncmp(line, reached_word, sizeof reached_word - 1) != 0) {
+        return false;
+    }
+    char *place = line + sizeof reached_word - 1, *sequence = strchr(place, ' ');
+    if (sequence) {
+        *sequence++ = '\0';
+        take_sequence(session, is_our_place(session, place) ? sequence : NULL);
+    }
+    return true;
+}

@@ -13,7 +13,7 @@ const char id_of_session[] = "0123456789abcdef";
 static struct database settings;
 static struct definition definitions[N_DEFINITIONS];
 static struct client client;
-static struct text tenure, changes;
+static struct text tenure, stored;
 
 /* ---- world ---- */
 
@@ -99,7 +99,7 @@ void world_end(void)
     effects_deinit(&world_effects);
     forget_happenings();
     text_deinit(&tenure);
-    text_deinit(&changes);
+    text_deinit(&stored);
 }
 
 /* ---- time ---- */
@@ -264,16 +264,17 @@ const struct definition *definition(const char *name)
 static void write_down(void)
 {
     session_write(session, &tenure);
-    session_write_changes(session, &changes);
+    session_write_changes(session, &stored);
 }
 
-static void come_back(void)
+static void come_back(bool has_journal)
 {
     session = session_free(session);
     world_session();
-    cr_assert(session_restore_tenure(session, tenure.bytes, tenure.length, now, &world_effects));
-    session_restore_changes(session, changes.bytes ? changes.bytes : "", changes.length);
-    tenure.length = changes.length = 0;
+    cr_assert(!has_journal ||
+        session_restore_tenure(session, tenure.bytes, tenure.length, now, &world_effects));
+    session_restore_changes(session, stored.bytes ? stored.bytes : "", stored.length);
+    tenure.length = stored.length = 0;
     for (size_t i = 0; i < n_named; i++) {
         struct lease *old = core_find_lease(core, named[i].id);
         if (old) {
@@ -287,12 +288,18 @@ static void come_back(void)
 void restart(void)
 {
     write_down();
-    come_back();
+    come_back(true);
 }
 
 void restart_elsewhere(void)
 {
     write_down();
     settings.url.path = "/run/other.sock";
-    come_back();
+    come_back(true);
+}
+
+void restart_without_journal(void)
+{
+    write_down();
+    come_back(false);
 }

@@ -36,7 +36,7 @@ Test(session_events, repeated_ones_are_nothing_new)
 Test(session_events, more_are_asked_for_at_once)
 {
     go_up();
-    message("hello");
+    message("hello 0");
     CALL("renew 0");
     answer("ok -1 0 1 1 'sing it'");
     CALL("renew 1");
@@ -184,6 +184,16 @@ Test(session_events, each_call_says_how_far_the_database_was)
     connect_link();
     next_call();
     EXPECT(last_reached, reached(1));
+}
+
+Test(session_events, the_state_directory_says_it_if_the_journal_is_lost)
+{
+    go_up();
+    cr_assert(session_changes_changed(session));
+    restart_without_journal();
+    connect_link();
+    next_call();
+    EXPECT(last_reached, reached(0));
 }
 
 Test(session_events, another_database_has_got_nowhere_yet)
