@@ -159,7 +159,7 @@ def check_times():
         margin = max(1, kill_after / 3)
         dead = 0.84 * ttl - 0.25
         stop = dead - kill_after - margin
-        right = [ttl, ttl / 6, kill_after, stop, stop + kill_after, dead - margin / 2, dead, ttl]
+        right = [ttl, min(ttl / 6, 0.16 * ttl + 0.2), kill_after, stop, stop + kill_after, dead - margin / 2, dead, ttl]
         close = all(abs(a - b) < 0.0101 for a, b in zip(row, right))
         require(close, f"fleet.md: times {row} should be {right}")
 

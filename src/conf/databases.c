@@ -241,7 +241,8 @@ static nanoseconds longest_kill_after(nanoseconds ttl)
     return (longest - 1) / STEP * STEP;
 }
 
-/* The stop and two renewals take less than that is good for, in whole seconds. */
+/* The stop and two renewals take less than that is good for, in whole seconds. (Renewals of a long ttl
+ * take less than a sixth each.) */
 static nanoseconds shortest_ttl(nanoseconds stop)
 {
     nanoseconds ttl = (stop + 250 * MILLISECOND) * 75 / 38; /* 1 / (0.84 - 2/6) */

@@ -108,13 +108,11 @@ static struct flight *flight_find(const struct session *session, uint64_t tag)
 
 /* ---- answers ---- */
 
-#define MOST_JITTER (NANOSECONDS_PER_SECOND / 10)
-
 static void take_times(struct session *session, const struct answer *answer, nanoseconds now)
 {
     session->grace_until = answer->grace == 0 ? NEVER : now + answer->grace;
-    session->due_at =
-        answer->due == NEVER ? NEVER : now + answer->due + session_random(session, MOST_JITTER);
+    session->due_at = answer->due == NEVER ? NEVER : now + answer->due;
+    session->wants_renewal |= answer->due == 0; /* the call has left work */
 }
 
 static const char *is_answered(struct session *session, struct flight *call,

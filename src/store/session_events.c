@@ -2,8 +2,13 @@
  * once and in order. */
 #include "store/session_internal.h"
 
+#include "wire/text.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+/* What a hello and its listing cost a server, and some more. */
+#define SPREAD_OF_ONE (NANOSECONDS_PER_SECOND / 500)
 
 enum { MANY_EVENTS = 1000 }; /* taken, and not acknowledged: the database keeps them all */
 
@@ -25,7 +30,7 @@ static nanoseconds earlier(nanoseconds a, nanoseconds b)
 
 nanoseconds renewal_deadline(const struct session *session)
 {
-    nanoseconds at = session->renew_at;
+    nanoseconds at = earlier(session->renew_at, session->hello_at);
     if (!may_renew(session)) {
         return NEVER;
     }
@@ -46,7 +51,7 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
     arguments_add_number(arguments, session->followed);
     session->is_renewing = true;
     session->wants_renewal = false;
-    session->due_at = NEVER;
+    session->due_at = session->hello_at = NEVER;
     session->acknowledged = session->last_event;
     flight_send(session, flight_new(CALL_RENEW, 0), now, out);
     return true;
@@ -102,6 +107,22 @@ static void take_in_order(struct session *session, uint64_t number, const char *
     session->wants_renewal |= session->last_event - session->acknowledged >= MANY_EVENTS;
 }
 
+/* "hello N": a grace has begun, for so many sessions. */
+static bool read_hello(const char *text, uint64_t *np)
+{
+    static const char word[] = "hello ";
+    return strncmp(text, word, sizeof word - 1) == 0 &&
+        number_parse(text + sizeof word - 1, MAX_DATABASE_NUMBER, np);
+}
+
+/* So many who call at once are spread over this. */
+static nanoseconds spread(const struct session *session, uint64_t n_sessions)
+{
+    nanoseconds most = session->ttl / 12;
+    return n_sessions < (uint64_t)(most / SPREAD_OF_ONE) ? (nanoseconds)n_sessions * SPREAD_OF_ONE
+                                                         : most;
+}
+
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
     struct effects *effects)
 {
@@ -109,8 +130,8 @@ void session_message(struct session *session, const char *text, size_t length, n
     const char *event;
     char *copy = memory_new(length + 1);
     memcpy(copy, length > 0 ? text : "", length);
-    if (strcmp(copy, "hello") == 0) {
-        session->wants_renewal = true;
+    if (read_hello(copy, &number)) {
+        session->hello_at = now + session_random(session, spread(session, number));
     } else if (news_message(session, copy, now)) {
         ; /* fetched in its time */
     } else if (message_read(copy, &number, &event) != NULL) {
@@ -168,7 +189,9 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         return "a wrong answer";
     }
     session->renewed_at = call->sent_at;
-    session->renew_at = call->sent_at + timing_renewal(session->ttl);
+    if (call->sent_at >= session->renew_at) { /* else those who were called together stay together */
+        session->renew_at = call->sent_at + timing_renewal(session->ttl);
+    }
     if (session->state != SESSION_UP) {
         if (is_listed(session)) {
             session_set_good(session, now, effects);

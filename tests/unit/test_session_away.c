@@ -350,11 +350,11 @@ Test(session_away, not_for_ever_as_fast_as_it_can)
 Test(session_away, a_message_to_all_has_it_renew)
 {
     go_up();
-    message("hello");
+    message("hello 0");
     CALL("renew 0");
     answer("hello grace");
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
-    message("hello"); /* comes again while it says hello */
+    message("hello 0"); /* comes again while it says hello */
     NO_CALL();
 }
 
@@ -391,7 +391,7 @@ Test(session_away, somebody_else_has_the_identity)
     wait_in_line("B", "s", "6");
     ask("C", "s");
     next_call();
-    message("hello");
+    message("hello 0");
     next_call();
     answer_later(1, "stale");
     HAPPENS("C denied down; B denied down");
@@ -477,7 +477,7 @@ Test(session_away, the_tenure_is_written_when_it_must_be)
     hold("A", "s", "17 0");
     cr_assert(session_is_changed(session));
     session_write(session, &out);
-    message("hello");
+    message("hello 0");
     next_call();
     answer("ok -1 0 0");
     cr_assert(session_is_changed(session));

@@ -34,13 +34,13 @@ static void fetch_all(const char *answered)
 Test(session_news, a_renewal_says_that_there_is_more)
 {
     go_up();
-    message("hello");
+    message("hello 0");
     CALL("renew 0");
     answer("ok -1 0 2");
     CALL("hello news 0");
     NO_CALL();
     answer("ok -1 0 9 0 9 'c s' 4 {}");
-    message("hello");
+    message("hello 0");
     CALL("renew 0");
     answer("ok -1 0 3 1 'sing it'"); /* and of events as well */
     CALL("renew 1");
@@ -103,6 +103,7 @@ Test(session_news, wrong_answers_reset_the_link)
 Test(session_news, the_newest_change_is_kept)
 {
     go_up();
+    kept();
     cr_assert_not(session_changes_changed(session));
     hear(1, "1 'c s' 4 '{\"paused\":true}'");
     cr_assert(session_changes_changed(session));

@@ -1,5 +1,6 @@
 /* test_session_time.c - until when leases are good, renewals, time-outs, errors of the server. With
  * a ttl of 30 s: every 5 s a renewal, an answer within 2.5 s, tried again after 1.25 s. */
+#include "core/timing.h"
 #include "session_fixture.h"
 
 SESSION_SUITE(session_time);
@@ -266,14 +267,55 @@ Test(session_time, calls_when_something_is_due_if_anybody_waits)
     ask("A", "s");
     next_call();
     answer("ok 2000 0 waiting '5' 1");
-    double due = strtod(next_deadline(), NULL);
-    cr_assert(due >= 2 && due < 2.1, "%f", due);
+    EXPECT(next_deadline(), "2.000");
     wait_for(1.999);
     NO_CALL();
-    wait_for(0.101);
+    wait_for(0.001);
+    CALL("renew 0");
+    answer("ok 30000 0 0");
+    EXPECT(next_deadline(), "3.000"); /* its own turn stays where it was */
+    wait_for(3);
     CALL("renew 0");
     answer("ok 30000 0 0");
     EXPECT(next_deadline(), "5.000");
+}
+
+Test(session_time, what_a_call_has_left_is_done_at_once)
+{
+    first_renewal();
+    hold("A", "s", "17 0");
+    end("A");
+    next_call();
+    answer("ok 0 0");
+    CALL("renew 0"); /* although nobody waits here */
+    answer("ok 0 0 0");
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    NO_CALL();
+}
+
+Test(session_time, a_crowd_that_hears_of_a_grace_is_spread)
+{
+    first_renewal();
+    message("hello 500");
+    double first = strtod(next_deadline(), NULL);
+    cr_assert(first > 0 && first <= 1, "%f", first);
+    message("hello 1000000");
+    first = strtod(next_deadline(), NULL);
+    cr_assert(first > 0 && first <= 2.5, "%f", first);
+    wait_for(2.5);
+    CALL("renew 0");
+    answer("ok -1 0 0");
+    NO_CALL();
+}
+
+/* A call moves the session clock on by 0.16 T + 250 ms at most. */
+Test(session_time, one_daemon_alone_keeps_the_session_clock_right)
+{
+    for (int ttl = 6; ttl <= 86400; ttl += 3) {
+        cr_assert_lt(timing_renewal(seconds(ttl)), seconds(0.16 * ttl + 0.25), "%d s", ttl);
+    }
+    cr_assert_eq(timing_renewal(seconds(30)), seconds(5));
 }
 
 Test(session_time, what_is_due_is_nothing_to_whom_nobody_waits_for)

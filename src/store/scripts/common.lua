@@ -17,7 +17,7 @@ local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
 local PREFIX = string.sub(DB, 1, -3)
 
 local MOST_PURGED = 64 -- leases of dead sessions, in one call
-local MOST_GRANTED = 256 -- in one call; the rest stays dirty
+local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local MOST_FREED = 20000 -- items of pools, of which is known when they were used
@@ -1037,7 +1037,7 @@ local function make_turns()
     local n_served = 0
 
     local function pump(name)
-        while n_served < MOST_GRANTED do
+        while n_served < MOST_SERVED do
             local member = head_of(name)
             if not member or not serve(name, member) then
                 return true
@@ -1063,7 +1063,7 @@ local function make_turns()
     end
 
     local function serve_dirty()
-        for _, name in ipairs(call('SRANDMEMBER', DIRTY, 16)) do
+        for _, name in ipairs(call('SRANDMEMBER', DIRTY, MOST_SERVED)) do
             if not dirty[name] then
                 dirty[name] = true
                 dirty[#dirty + 1] = name
@@ -1088,14 +1088,6 @@ function turns()
     return made_turns
 end
 
--- The end of every call: all queues that may move.
-local function settle()
-    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == 0) then
-        return
-    end
-    turns().serve_dirty()
-end
-
 -- ---- what time brings ----
 
 local function make_time()
@@ -1108,7 +1100,7 @@ local function make_time()
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
         call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
             'replid', db.now_replid, 'sequence', text_of(db.sequence))
-        call('PUBLISH', PREFIX .. 'all', 'hello')
+        call('PUBLISH', PREFIX .. 'all', 'hello ' .. call('ZCARD', SESSIONS))
     end
 
     local function end_rests()
@@ -1162,19 +1154,9 @@ local function make_time()
         end
     end
 
-    -- Who has not said hello in this grace is dead; then the queues move again.
+    -- The queues move again: what may is dirty. Who has not said hello in this grace has expired: it
+    -- lasts longer than what a session is promised.
     local function end_grace()
-        for _, name in ipairs(call('ZRANGE', SESSIONS, 0, -1)) do
-            local session = session_of(name)
-            if not session or session.epoch ~= db.epoch then
-                call('ZADD', SESSIONS, 'XX', 0, name)
-            end
-        end
-        local name = next_name(QUEUE, '')
-        while name do
-            call('SADD', DIRTY, name)
-            name = next_name(QUEUE, name)
-        end
         call('HDEL', DB, 'grace')
         db.grace = nil
     end
@@ -1190,22 +1172,45 @@ local function time()
     return made_time
 end
 
--- The score of the first of a set; math.huge if it is empty.
-local function first_score(set)
-    return tonumber(call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or math.huge)
+-- The end of every call: all queues that may move.
+local function settle()
+    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == 0) then
+        return
+    end
+    turns().serve_dirty()
 end
 
--- ms until a call is needed although nobody wants anything; -1: none is.
+-- The first of a set, and its score; math.huge if it is empty.
+local function first_of(set)
+    local found = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    return found[1], tonumber(found[2] or math.huge)
+end
+
+local function is_ours(member) -- a place in a queue
+    return member and match(member, ' ([^ /]+)/[^ ]*$') == ME
+end
+
+-- ms until a call is needed although nobody wants anything; 0: at once, as this one has left work;
+-- -1: none is, or another daemon sees to it. That is the one of the first waiter: all others would
+-- only find that it is done.
 local function due()
-    if db.grace then
-        return max(db.grace - db.clock, 1)
-    elseif call('ZCARD', QUEUE) + call('ZCARD', ASIDE) == 0 then
+    if not db.grace and db.has_left then
+        return 0
+    end
+    local first = call('ZRANGE', QUEUE, 0, 0)[1] or call('ZRANGE', ASIDE, 0, 0)[1]
+    if not first then
         return -1
+    elseif db.grace then
+        return is_ours(first) and max(db.grace - db.clock, 1) or -1
     elseif call('SCARD', DIRTY) > 0 then
         return 0
     end
-    local at = min(first_score(SESSIONS), first_score(REST))
-    return at == math.huge and -1 or max(floor(at - db.clock) + 1, 1)
+    local _, at = first_of(SESSIONS)
+    local resting, rest_at = first_of(REST)
+    if rest_at < at then
+        at, first = rest_at, head_of(match(resting, '^(%S+)')) or first
+    end
+    return at < math.huge and is_ours(first) and max(floor(at - db.clock) + 1, 1) or -1
 end
 
 -- ---- the frame of a call ----
@@ -1263,14 +1268,17 @@ local function catch_up()
     end
     db.first_expiry = math.huge
     if not db.grace then
-        db.first_expiry = first_score(SESSIONS)
-        if db.first_expiry <= db.clock then
+        local _, expiry = first_of(SESSIONS)
+        if expiry <= db.clock then
             time().purge_sessions()
-            db.first_expiry = first_score(SESSIONS)
+            _, expiry = first_of(SESSIONS)
         end
-        if first_score(REST) <= db.clock then
+        local _, rest = first_of(REST)
+        if rest <= db.clock then
             time().end_rests()
+            _, rest = first_of(REST)
         end
+        db.first_expiry, db.has_left = expiry, min(expiry, rest) <= db.clock
     end
 end
 

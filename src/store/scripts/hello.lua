@@ -34,6 +34,10 @@ local function agree_on_times()
         call('HSET', DB, 'ttl', text_of(ttl))
     end
     if lag > db.lag then
+        if db.grace then
+            db.grace = db.grace + lag - db.lag
+            call('HSET', DB, 'grace', text_of(db.grace))
+        end
         db.lag = lag
         call('HSET', DB, 'lag', text_of(lag))
     end

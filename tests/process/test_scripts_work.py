@@ -1,0 +1,94 @@
+"""What is left to do beside what a caller wants: a call does a bounded part of it, says that it has left
+some, and is called again at once. Who is called at all, when something is due."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import World, claim_words, definition, ok
+
+pytestmark = needs_redis
+
+T = 30000
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+def acquire_all(member, names):
+    """Each as a lease of its own, numbered from 0; the words of the answer."""
+    words = []
+    for at in range(0, len(names), 32):
+        asked = [word for i, name in enumerate(names[at:at + 32], at)
+                 for word in (i, 0, 0, 0, 1000, 1000, "", "pid=1", 1, *claim_words(name))]
+        words += [row[0] for row in ok(member.call("acquire", *asked)).rows(3)]
+    return words
+
+
+def renew_until_done(member, most):
+    """No time passes. How many calls that took."""
+    for n in range(1, most + 1):
+        reply = ok(member.renew())
+        if reply.due != 0:
+            return n
+    raise AssertionError(f"work is left after {most} calls")
+
+
+def test_a_dead_host_is_forgotten_whether_or_not_anybody_waits(world):
+    a, b = world.several(2, {"a": definition(limit=600)})
+    acquire_all(a, ["a"] * 600)
+    world.pass_time(T - 1000, b)
+    world.tick(1001)
+    assert 9 <= renew_until_done(b, 14)
+    assert not world.check().leases
+
+
+def test_after_a_grace_all_queues_move_at_once(world):
+    names = [(f"t/{i}", 1, None, None, "t/*") for i in range(500)]
+    a, b = world.several(2, {"t/*": definition(), "a": definition(limit=300)})
+    world.database.client.flushall()
+    for one in (a, b):
+        one.hello({"t/*": definition(), "a": definition(limit=300)})
+    assert acquire_all(a, [*names, *["a"] * 300]) == ["waiting"] * 800
+    assert b.acquire("0", "a").word == "waiting"
+    while ok(b.renew()).grace > 4000:
+        world.tick(4000)
+        ok(a.renew())
+    world.tick(4000)
+    assert renew_until_done(b, 60) <= 32
+    assert len(world.check().holding()) == 800  # one waits: all 300 of "a" are taken
+
+
+def test_a_larger_failover_lag_extends_a_running_grace(world):
+    a = world.member(lag=1000)
+    assert ok(a.renew()).grace == T + 1000
+    world.tick(2000)
+    b = world.member(lag=21000)
+    assert ok(b.renew()).grace == T + 21000 - 2000
+    c = world.member(lag=1000)
+    assert ok(c.renew()).grace == T + 21000 - 2000
+
+
+def test_only_the_daemon_of_the_first_waiter_is_called(world):
+    a, b, c = world.several(3, {"a": definition(), "b": definition(cooldown=2000)})
+    a.acquire("1", "a")
+    assert b.acquire("1", "a").due > 0
+    assert c.acquire("1", "a").due == -1
+    assert ok(a.renew()).due == -1
+    ok(b.release("1"))
+    assert ok(c.renew()).due > 0
+    a.acquire("2", "b")
+    assert b.acquire("2", "b").due == -1
+    ok(a.release("2"))  # it rests: its own first waiter is called
+    assert ok(b.renew()).due == 2001
+    assert ok(c.renew()).due == -1
+
+
+def test_only_the_daemon_of_the_first_waiter_is_called_when_a_grace_ends(world):
+    a, b = world.several(2, {"a": definition()})
+    world.database.client.flushall()
+    for one in (a, b):
+        one.hello({"a": definition()})
+    assert a.acquire("1", "a").due == T + 11000
+    assert b.acquire("1", "a").due == -1
