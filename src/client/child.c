@@ -146,10 +146,11 @@ bool child_has_group(const struct child *child)
     return child->pid > 0 && (kill(-child->pid, 0) == 0 || errno != ESRCH);
 }
 
-/* Whose changes are ours to see. */
+/* Whose changes are ours to see. As the init of a container: those of all who have lost their
+ * parents, as nobody else reaps them. */
 static pid_t whom_to_wait_for(const struct child *child)
 {
-    if (child->tree) {
+    if (child->tree || getpid() == 1) {
         return -1;
     }
     return child->is_reaped ? -child->pid : child->pid;

@@ -156,6 +156,8 @@ static void run_turn(struct run *run)
     poll(polled, N_POLLED, -1);
     if (polled[SIGNALS].revents) {
         take_signals(run);
+        /* They may have stopped us for hours: why the job has ended meanwhile comes first. */
+        poll(&polled[CONNECTION], 1, 0);
     }
     holding_step(&run->holding, polled[CONNECTION].revents != 0, clock_now());
     see_to_end(run);

@@ -144,6 +144,22 @@ def test_wait_of_nothing_is_nonblock(berth, fake):
         assert status_of(process) == 75
 
 
+def test_pid_1_reaps_orphans(directory, fake):
+    """Nobody else would, and each holds a pid."""
+    unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("not allowed to make a PID namespace")
+    process = subprocess.Popen(
+        [*unshare, BUILD / "berth", "run", "-S", directory / "s", "r", "--", "sh", "-c",
+         "orphan=$(sh -c 'sleep 1000 >/dev/null & echo $!'); kill $orphan; while [ -e /proc/$orphan ]; do :; done; exit 7"])
+    try:
+        fake.grant()
+        assert process.wait(DEADLINE) == 7
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_pid_1_exits_with_what_the_shell_would_show(directory, fake):
     """PID 1 of a container cannot die by a signal that it does not handle."""
     unshare = ["unshare", "--pid", "--fork", "--kill-child"]

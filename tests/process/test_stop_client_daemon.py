@@ -10,7 +10,9 @@ import time
 import pytest
 
 from conftest import read_line
+from daemon_help import status
 from lines import DEADLINE
+from lost_help import asked_until
 
 CONFIGURATION = """
 [lock deploy]
@@ -74,6 +76,22 @@ def test_held_for_too_long(berth, berthd, job):
     error = error_of(process, 124)
     assert error.startswith("berth: stopping the job: ") and error.endswith("(max-hold)\n")
     assert is_free(berth, "short")
+
+
+def test_revoked_while_it_is_stopped(berth, berthd):
+    """berthd has killed the job by the time that berth is continued and hears why."""
+    daemon = berthd(CONFIGURATION)
+    process = berth.start("run", "deploy", "--", *STUBBORN, process_group=0)
+    assert read_line(process.stdout) == "ready"
+    process.send_signal(signal.SIGTSTP)
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+    client = daemon.client()
+    lease, = status(client).holders("deploy")
+    assert client.request(f"revoke {lease}") == "ok"
+    asked_until(daemon, lambda now: now.held == 0)
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(DEADLINE) == 124
+    assert "revoked" in process.stderr.read().decode()
 
 
 def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
