@@ -175,10 +175,8 @@ bool process_is_alive(const struct process *process)
     if (read_stat_of(process->pid, &stat)) {
         return stat.started == process->started && process_stat_is_alive(&stat);
     }
-    if (says_gone(errno)) {
-        return false;
-    }
-    return kill(process->pid, 0) == 0 || errno != ESRCH; /* needs no descriptor */
+    /* It may be another user's, which hidepid hides from us. Needs no descriptor. */
+    return kill(process->pid, 0) == 0 || errno != ESRCH;
 }
 
 /* Not by comparing /proc/PID/ns/pid with our own: reading that link needs the right to trace the
@@ -197,6 +195,18 @@ bool process_shares_our_namespace(pid_t peer_pid)
 
 /* ---- pidfds ---- */
 
+static bool is_gone(int pidfd)
+{
+    struct pollfd gone = {.fd = pidfd, .events = POLLIN};
+    return poll(&gone, 1, 0) != 0;
+}
+
+/* With errno of reading /proc: what hidepid hides from us lives nevertheless. */
+static int why_unseen(int pidfd)
+{
+    return !says_gone(errno) ? errno : is_gone(pidfd) ? ESRCH : EACCES;
+}
+
 int process_open(const struct process *process)
 {
     if (process->pid <= 0 || process->started == 0) {
@@ -212,7 +222,7 @@ int process_open(const struct process *process)
     /* First open, then compare: if it is this process now it was so when the pidfd was opened. */
     struct process_stat stat;
     bool is_seen = read_stat_of(process->pid, &stat);
-    int error = is_seen || says_gone(errno) ? ESRCH : errno;
+    int error = is_seen ? ESRCH : why_unseen(fd);
     if (is_seen && stat.started == process->started && process_stat_is_alive(&stat)) {
         return fd;
     }
@@ -224,9 +234,7 @@ int process_open(const struct process *process)
 /* Asked before the pidfd says that it still lives: so the answer was about this process. */
 bool process_leads_group(int pidfd, const struct process *process)
 {
-    struct pollfd gone = {.fd = pidfd, .events = POLLIN};
-    return process->pid != getpgrp() && getpgid(process->pid) == process->pid &&
-        poll(&gone, 1, 0) == 0;
+    return process->pid != getpgrp() && getpgid(process->pid) == process->pid && !is_gone(pidfd);
 }
 
 /* A stopped process takes no other signal than these before it is continued. */

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -306,6 +307,35 @@ Test(process, a_namespace_of_its_own)
         cr_skip_test("no PID namespaces here");
     }
     cr_expect_eq(status, 0);
+}
+
+/* Another user's process, with a /proc that shows us our own alone. */
+static int look_where_it_is_hidden(void)
+{
+    struct child child = child_start(NULL);
+    struct process process = child_process(&child);
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("proc", "/proc", "proc", 0, "hidepid=2") < 0 || setgroups(0, NULL) < 0 ||
+        setresgid(1000, 1000, 1000) < 0 || setresuid(1000, 1000, 1000) < 0) {
+        return IMPOSSIBLE_HERE;
+    }
+    bool is_hidden = access("/proc/1", F_OK) < 0;
+    bool is_alive = process_is_alive(&process);
+    bool may_live = process_open(&process) < 0 && errno != ESRCH;
+    child_end(&child);
+    child_reap(&child, 0);
+    bool is_dead = !process_is_alive(&process) && process_open(&process) < 0 && errno == ESRCH;
+    return !is_hidden ? 1 : !is_alive ? 2 : !may_live ? 3 : !is_dead ? 4 : 0;
+}
+
+Test(process, who_is_hidden_is_not_gone)
+{
+    skip_unless_root();
+    int status = run_apart(look_where_it_is_hidden);
+    if (status == IMPOSSIBLE_HERE) {
+        cr_skip_test("nothing can be mounted here");
+    }
+    cr_expect_eq(status, 0, "step %d", status);
 }
 
 /* ---- signals ---- */
