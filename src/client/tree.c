@@ -7,13 +7,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+static int compare_pids(const void *a, const void *b)
+{
+    pid_t first = *(const pid_t *)a, second = *(const pid_t *)b;
+    return (first > second) - (first < second);
+}
+
 static bool list_contains(const struct pid_list *list, pid_t pid)
 {
-    size_t i = 0;
-    while (i < list->n && list->pids[i] != pid) {
-        i++;
-    }
-    return i < list->n;
+    return list->n > 0 && bsearch(&pid, list->pids, list->n, sizeof pid, compare_pids);
 }
 
 /* Without memory it is left out, and signalled when there is some. */
@@ -47,6 +49,9 @@ static void list_fill_with_children(struct pid_list *list)
         list_append(list, (pid_t)pid);
     }
     fclose(file);
+    if (list->n > 0) {
+        qsort(list->pids, list->n, sizeof *list->pids, compare_pids);
+    }
 }
 
 bool tree_init(struct tree *tree)

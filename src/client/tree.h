@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct pid_list {
-    pid_t *pids;
+    pid_t *pids; /* in their order */
     size_t n, room;
 };
 
