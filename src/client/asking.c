@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A connection that lasted so long was a good one: the next pause is short again. */
 #define GOOD_CONNECTION NANOSECONDS_PER_SECOND
@@ -25,7 +26,13 @@ void asking_init(struct asking *asking, const struct options *options,
         .options = options,
         .endpoint = endpoint,
         .connection = connection,
-        .wish = {options, getenv("BERTH_LEASE"), pid, random_bits(), ""},
+        .wish = {
+            .options = options,
+            .parent = getenv("BERTH_LEASE"),
+            .pid = pid,
+            .wrapper = options->tree ? getpid() : 0,
+            .once = random_bits(),
+        },
         .state = ASKING_APART,
         .started_at = now,
         .wait_until = options->wait == NEVER ? NEVER : now + options->wait,

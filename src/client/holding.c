@@ -78,13 +78,6 @@ static void send_line(struct holding *holding, const struct request_line *line)
     }
 }
 
-static void send_bind(struct holding *holding)
-{
-    struct request_line line;
-    request_bind(&line, holding->grant->lease, holding->wish.pid);
-    send_line(holding, &line);
-}
-
 /* ---- having it back ---- */
 
 static const char not_known[] = "berthd does not know it any more";
@@ -132,9 +125,6 @@ static void is_reclaimed(struct holding *holding, const struct answer *answer)
     holding->state = HOLDING_CONNECTED;
     wish_take_proof(&holding->wish, answer);
     backoff_reset(&holding->backoff);
-    if (holding->is_bound_anew) {
-        send_bind(holding); /* berthd does not believe the reclaim's pid, if it knows the lease */
-    }
     say(holding, "berthd is back; the lease is kept");
 }
 
@@ -317,12 +307,11 @@ nanoseconds holding_deadline(const struct holding *holding)
     return is_apart && holding->retry_at < at ? holding->retry_at : at;
 }
 
-void holding_bind(struct holding *holding, pid_t pid)
+void holding_main_is_gone(struct holding *holding)
 {
-    if (holding->state != HOLDING_NOTHING) {
-        holding->wish.pid = pid;
-        holding->is_bound_anew = true;
-        send_bind(holding);
+    if (holding->wish.wrapper != 0) {
+        holding->wish.pid = holding->wish.wrapper;
+        holding->wish.wrapper = 0;
     }
 }
 

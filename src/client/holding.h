@@ -30,7 +30,6 @@ struct holding {
     struct connection *connection;
     const struct grant *grant;
     struct wish wish; /* what it was acquired with; later, bound to what it is now */
-    bool is_bound_anew; /* by holding_bind() */
     bool is_fleet; /* kept alive in a database: the deadline is its, and firm */
     struct backoff backoff;
     nanoseconds retry_at;
@@ -46,8 +45,8 @@ void holding_step(struct holding *holding, bool readable, nanoseconds now);
 /* Includes that of holding.stopping. NEVER if only the connection can bring news. */
 nanoseconds holding_deadline(const struct holding *holding);
 
-/* From now on the lease lasts as long as this process. */
-void holding_bind(struct holding *holding, pid_t pid);
+/* Only the wrapper keeps the lease from now on. */
+void holding_main_is_gone(struct holding *holding);
 
 /* Gives the lease back: the job has ended, and is reaped. */
 void holding_release(struct holding *holding);

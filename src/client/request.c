@@ -96,6 +96,9 @@ static void request_add_keys(struct request_line *line, const struct wish *wish,
     if (wish->pid != 0) {
         request_add(line, " pid=%ld", (long)wish->pid);
     }
+    if (wish->wrapper != 0) {
+        request_add(line, " wrapper=%ld", (long)wish->wrapper);
+    }
     if (options->signal != 0) {
         request_add(line, " signal=%d", options->signal);
     }
@@ -145,15 +148,18 @@ bool request_acquire(struct request_line *line, const struct wish *wish, nanosec
 void request_reclaim_waiting(
     struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait)
 {
-    request_begin(line, COMMAND_reclaim);
-    request_add(line, " %s", lease);
-    request_add_wanted(line, wish->options, NULL);
-    request_add_span(line, KEY_INDEX_wait, wait);
-    request_add_keys(line, wish, WITH_TEXTS | WITH_NAMES);
-    request_add_proof(line, wish);
-    bool fits = request_end(line);
-    assert(fits); /* 16 names and all keys at their longest, encoded, have 3800 bytes */
-    (void)fits;
+    static const unsigned forms[] = {WITH_NAMES | WITH_TEXTS, WITH_NAMES};
+    bool fits = false;
+    for (size_t i = 0; !fits && i < sizeof forms / sizeof forms[0]; i++) {
+        request_begin(line, COMMAND_reclaim);
+        request_add(line, " %s", lease);
+        request_add_wanted(line, wish->options, NULL);
+        request_add_span(line, KEY_INDEX_wait, wait);
+        request_add_keys(line, wish, forms[i]);
+        request_add_proof(line, wish);
+        fits = request_end(line);
+    }
+    assert(fits); /* 16 names and all keys at their longest have 3300 bytes without the texts */
 }
 
 void request_reclaim_held(
@@ -179,13 +185,6 @@ void request_cancel(struct request_line *line, const struct wish *wish)
 {
     request_begin(line, COMMAND_cancel);
     request_add(line, " once=%016llx", (unsigned long long)wish->once);
-    request_end(line);
-}
-
-void request_bind(struct request_line *line, const char *lease, pid_t pid)
-{
-    request_begin(line, COMMAND_bind);
-    request_add(line, " %s pid=%ld", lease, (long)pid);
     request_end(line);
 }
 

@@ -23,6 +23,7 @@ struct wish {
     const struct options *options;
     const char *parent; /* $BERTH_LEASE or NULL; sent if it can be a lease */
     pid_t pid; /* what the lease is to be bound to; 0: to options->ttl */
+    pid_t wrapper; /* who keeps it when that has ended; 0: nobody */
     uint64_t once; /* no other wish has it: berthd knows a repeated acquire by it */
     char proof[PROOF_BYTES + 1]; /* that came with the lease; "": none yet */
 };
@@ -33,7 +34,7 @@ void wish_take_proof(struct wish *wish, const struct answer *answer);
 /* `wait` is what is left of options->wait. False if the line would be too long. */
 bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait);
 
-/* For a lease that waits. Fits if the acquire did. */
+/* For a lease that waits. Fits; if need be, without what only people read. */
 void request_reclaim_waiting(
     struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait);
 
@@ -43,7 +44,6 @@ void request_reclaim_held(
 
 /* Gives up what was asked for, granted or not. */
 void request_cancel(struct request_line *line, const struct wish *wish);
-void request_bind(struct request_line *line, const char *lease, pid_t pid);
 void request_release_lease(struct request_line *line, const char *lease);
 void request_status(struct request_line *line, const char *lease);
 

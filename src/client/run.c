@@ -67,9 +67,8 @@ static void look_at_tree(struct run *run)
     if (run->holding.stopping.state == STOPPING_ASKED) {
         child_stop(&run->child, stop_signal(run), true);
     }
-    if (run->child.is_reaped && !run->child.is_alone && !run->holding.is_bound_anew) {
-        /* Without us berthd would take the main process's end for that of the job. */
-        holding_bind(&run->holding, getpid());
+    if (run->child.is_reaped) {
+        holding_main_is_gone(&run->holding);
     }
 }
 

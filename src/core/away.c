@@ -75,6 +75,12 @@ void core_process_gone(
 {
     struct client *client = lease_real_client(lease);
     enum outcome why = (enum outcome)lease->stopping;
+    if (lease->wrapper.pid != 0 && !lease->main_is_gone) {
+        lease->main_is_gone = true;
+        lease->is_watched = false;
+        away_watch(lease, effects);
+        return;
+    }
     lease->process_is_gone = true;
     /* A client that is stopping its job knows better when all of that is gone, until its time is
      * over: the rest of the process group. */

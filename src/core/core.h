@@ -89,6 +89,7 @@ struct ask {
     uint64_t parent; /* 0 = none */
     enum binding binding;
     struct process process; /* BOUND_PROCESS: alive, and one that the asker may signal */
+    struct process wrapper; /* BOUND_PROCESS: the same, or pid 0: none */
     nanoseconds ttl; /* BOUND_TIME; a span > 0 */
     uint8_t signal; /* that asks the job to end */
     bool has_kill_after, has_on_lost; /* else the resources' */
@@ -126,10 +127,11 @@ void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct e
 enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now,
     struct effects *effects);
 /* The lease lasts as long as another process from now on; the caller lets go of its watch on the
- * old one before. OUTCOME_KIND if it is opaque or bound to time, or would be to a connection not its own. */
+ * old one before. OUTCOME_KIND if it is opaque or bound to time, or would be to a connection not
+ * its own. */
 enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
     const struct process *process, struct effects *effects);
-/* The process that the lease is bound to is gone: the answer to EFFECT_WATCH, unless
+/* The process that keeps the lease is gone, lease_keeper(): the answer to EFFECT_WATCH, unless
  * EFFECT_UNWATCH came in between. */
 void core_process_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);

@@ -15,6 +15,7 @@ struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
     lease->parent = ask->parent;
     lease->binding = (uint8_t)ask->binding;
     lease->process = ask->process;
+    lease->wrapper = ask->wrapper;
     lease->ttl = ask->ttl;
     lease->signal = ask->signal;
     lease->holder = memory_string(ask->holder);

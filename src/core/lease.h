@@ -100,7 +100,8 @@ struct lease {
     bool is_changed; /* in effects.changed */
     bool is_killed; /* being stopped: SIGKILL has been asked for */
     bool is_watched; /* EFFECT_WATCH has been asked for, and no EFFECT_UNWATCH since */
-    bool process_is_gone;
+    bool main_is_gone; /* the process; only where there is a wrapper, which keeps the lease since */
+    bool process_is_gone; /* the last that kept the lease */
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
     bool is_untold; /* fleet scope: granted while its client was away: no job has begun under it */
     bool wants_now; /* it does not want to wait; only while it is waiting (for an answer) */
@@ -131,6 +132,12 @@ struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now);
 void lease_free(struct lease *lease);
 /* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
 void lease_set_state(struct lease *lease, enum lease_state state);
+
+/* BOUND_PROCESS: with whom the lease ends. */
+static inline const struct process *lease_keeper(const struct lease *lease)
+{
+    return lease->main_is_gone ? &lease->wrapper : &lease->process;
+}
 
 static inline struct place *claim_place(const struct claim *claim)
 {

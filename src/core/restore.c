@@ -60,6 +60,7 @@ static struct lease *restored_lease(const struct remembered *remembered)
         .parent = remembered->parent,
         .binding = remembered->binding,
         .process = remembered->process,
+        .wrapper = remembered->wrapper,
         .ttl = remembered->ttl,
         .signal = remembered->signal,
     };
@@ -71,7 +72,6 @@ static struct lease *restored_lease(const struct remembered *remembered)
     lease->on_lost = (uint8_t)remembered->on_lost;
     lease->database = remembered->database;
     lease->ticket = remembered->ticket;
-    lease->wrapper = remembered->wrapper;
     lease->kept = memory_string(remembered->kept);
     lease->is_opaque = remembered->is_opaque;
     return lease;

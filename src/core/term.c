@@ -308,14 +308,16 @@ enum outcome core_renew(
 enum outcome lease_bind(struct lease *lease, const struct client *by, enum binding binding,
     const struct process *process, struct effects *effects)
 {
-    if (lease->binding == BOUND_TIME || lease->is_opaque || (binding == BOUND_CONNECTION && lease->client != by)) {
+    bool is_anothers = binding == BOUND_CONNECTION && lease->client != by;
+    if (lease->binding == BOUND_TIME || lease->is_opaque || is_anothers) {
         return OUTCOME_KIND;
     }
     lease->binding = (uint8_t)binding;
     lease->signal = lease->signal != 0 ? lease->signal : SIGNAL_TERM; /* it has a job now */
     lease->process = *process;
+    lease->wrapper = (struct process){.pid = 0};
     lease->pid = process->pid;
-    lease->process_is_gone = false;
+    lease->main_is_gone = lease->process_is_gone = false;
     lease->is_watched = false;
     if (binding == BOUND_PROCESS &&
         (lease_is_away(lease) || lease->stopping != OUTCOME_OK)) {

@@ -173,6 +173,22 @@ static bool parse_keys(struct call *call, struct ask *ask)
     return true;
 }
 
+/* Who keeps the lease when its process has ended, if berthd can see that. */
+static bool parse_wrapper(struct call *call, struct ask *ask)
+{
+    const char *pid = call->request->keys[KEY_INDEX_wrapper];
+    enum binding binding;
+    struct process wrapper;
+    if (!pid || ask->binding != BOUND_PROCESS) {
+        return true;
+    }
+    if (!job_identify(call, pid, &binding, &wrapper)) {
+        return false;
+    }
+    ask->wrapper = wrapper;
+    return true;
+}
+
 /* What it is to be bound to. */
 static bool parse_binding(struct call *call, struct ask *ask)
 {
@@ -181,13 +197,17 @@ static bool parse_binding(struct call *call, struct ask *ask)
         call_refuse(call, CODE_MALFORMED, "pid and ttl");
         return false;
     }
+    if (!pid && call->request->keys[KEY_INDEX_wrapper]) {
+        call_refuse(call, CODE_MALFORMED, "wrapper without pid");
+        return false;
+    }
     if (!pid) {
         ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
         ask->signal = 0; /* there is no job */
         return true;
     }
     ask->signal = ask->signal != 0 ? ask->signal : SIGTERM;
-    return job_identify(call, pid, &ask->binding, &ask->process);
+    return job_identify(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
 static bool may_use_all(struct call *call, const struct ask *ask)
@@ -471,6 +491,7 @@ static bool parse_said(
     said->is_held = texts[0];
     said->binding = ask->binding;
     said->process = ask->process;
+    said->wrapper = ask->wrapper;
     said->n_claims = ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
         said->claims[i] = (struct remembered_claim){

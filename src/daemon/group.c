@@ -1,12 +1,14 @@
 #include "daemon/group.h"
 
 #include "core/memory.h"
+#include "daemon/descendants.h"
 #include "daemon/log.h"
 #include "daemon/process.h"
 #include "wire/text.h"
 
 #include <assert.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,6 +49,36 @@ static void signal_member(struct target *target, pid_t pid, uint64_t started)
         send_one(target->signal, pidfd, &status);
     }
     close(pidfd);
+}
+
+/* ---- a wrapper's descendants ---- */
+
+static void signal_descendant(const struct descendant *descendant, void *context)
+{
+    struct group_signal *signal = context;
+    struct process_stat stat;
+    struct process_status status;
+    int pidfd = process_open(&descendant->process);
+    if (pidfd < 0) {
+        return;
+    }
+    bool is_it = process_look(descendant->process.pid, &stat, &status) &&
+        stat.started == descendant->process.started;
+    if (is_it && (signal->own == SIGKILL || stat.group != signal->leader.pid)) {
+        send_one(signal, pidfd, &status);
+    }
+    close(pidfd);
+}
+
+/* A wrapper whose job is dead and that does not notice hangs, or is stopped. */
+static void signal_tree(struct group_signal *signal)
+{
+    size_t n = descendants_for_each(
+        &signal->wrapper, signal->leader.started, signal_descendant, signal);
+    if (n == 0 && signal->own == SIGKILL) {
+        const struct descendant wrapper = {.process = signal->wrapper};
+        signal_descendant(&wrapper, signal);
+    }
 }
 
 /* ---- all of them ---- */
@@ -113,6 +145,9 @@ static void send_at_once(struct group_signal signals[], size_t n)
         signal_members(targets, n);
     }
     for (size_t i = 0; i < n; i++) {
+        if (signals[i].wrapper.pid != 0) {
+            signal_tree(&signals[i]);
+        }
         signal_leader(&targets[i]);
     }
 }

@@ -1,4 +1,4 @@
-/* group.h - signals to process groups where kill(2) would lend our right to signal everybody: each
+/* group.h - signals to process groups, and to what descends from a wrapper, where kill(2) would lend our right to signal everybody: each
  * process gets what the lease's user might send it, and those that the user may not signal get
  * something else, or nothing.
  *
@@ -15,13 +15,15 @@
 
 struct group_signal {
     struct process leader; /* if it leads no group, it is signalled alone */
+    struct process wrapper; /* all that descends from it gets them too; pid 0: there is none */
     uint32_t uid;
     int own; /* to those that `uid` may signal */
     int others; /* to all others; 0: nothing */
     bool is_sent; /* to anybody */
 };
 
-/* Each gets its signals, leaders last. Looks at /proc at once. */
+/* Each gets its signals, leaders last. Looks at /proc at once. Of a wrapper nothing is left to kill:
+ * then it is killed itself, for it hangs. */
 void group_signals_send(struct group_signal signals[], size_t n);
 
 struct group_signal_list {

@@ -99,7 +99,7 @@ static void on_gone(struct watches *watches, void *context)
 void job_watch(struct server *server, struct lease *lease)
 {
     job_forget(lease);
-    lease->watch = watch_new(&server->watches, &lease->process, on_gone, lease);
+    lease->watch = watch_new(&server->watches, lease_keeper(lease), on_gone, lease);
 }
 
 void job_forget(struct lease *lease)
@@ -135,11 +135,12 @@ void job_signal(struct server *server, const struct lease *lease, int signal)
 {
     const struct group_signal each = {
         .leader = lease->process,
+        .wrapper = lease->wrapper,
         .uid = lease->uid,
         .own = signal,
-        .others = signal_to_others(lease, signal),
+        .others = is_lent(lease) ? signal_to_others(lease, signal) : signal,
     };
-    if (is_lent(lease) && each.others != each.own) {
+    if (each.others != each.own || lease->wrapper.pid != 0) {
         group_signaller_add(&server->group_signaller, &each);
         lease_log_signal(server, lease, signal, 0);
         return;

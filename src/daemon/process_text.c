@@ -23,7 +23,7 @@ static const char *take_number(const char *text, uint64_t max, uint64_t *out)
 /* ---- stat ---- */
 
 /* Fields as proc(5) numbers them, from 3 on: what is before that is the pid and the name. */
-enum { FIELD_STATE = 3, FIELD_GROUP = 5, FIELD_THREADS = 20, FIELD_STARTED = 22 };
+enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_GROUP = 5, FIELD_THREADS = 20, FIELD_STARTED = 22 };
 
 static const char *find_field(const char *state, unsigned number)
 {
@@ -44,13 +44,15 @@ bool process_stat_parse(const char *text, struct process_stat *out)
         return false;
     }
     const char *state = name_end + 2;
-    uint64_t n_threads, group;
+    uint64_t n_threads, group, parent;
+    bool has_parent = take_number(find_field(state, FIELD_PARENT), INT32_MAX, &parent);
     bool has_group = take_number(find_field(state, FIELD_GROUP), INT32_MAX, &group); /* or it is -1 */
     if (!take_number(find_field(state, FIELD_THREADS), INT32_MAX, &n_threads) ||
         !take_number(find_field(state, FIELD_STARTED), UINT64_MAX, &out->started)) {
         return false;
     }
     out->state = state[0];
+    out->parent = has_parent ? (int32_t)parent : 0;
     out->group = has_group ? (int32_t)group : 0;
     out->n_threads = (uint32_t)n_threads;
     return true;

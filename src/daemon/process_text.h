@@ -8,7 +8,8 @@
 
 struct process_stat {
     uint64_t started; /* clock ticks since boot */
-    int32_t group; /* 0: it has none that we can see */
+    int32_t parent; /* 0: it has none that we can see */
+    int32_t group; /* the same */
     uint32_t n_threads;
     char state; /* a letter of proc(5) */
 };

@@ -96,17 +96,22 @@ static int compare(const void *a, const void *b)
 
 /* ---- back into the core ---- */
 
+static bool is_deserted(const struct remembered *remembered)
+{
+    return remembered->binding == BOUND_PROCESS && !process_is_alive(&remembered->process) &&
+        !process_is_alive(&remembered->wrapper);
+}
+
 /* Its main process is dead, but who stops the rest of the job may be about to come back. */
 static bool is_being_stopped(const struct remembered *remembered)
 {
-    return remembered->stopping != OUTCOME_OK && remembered->binding == BOUND_PROCESS &&
-        !process_is_alive(&remembered->process);
+    return remembered->stopping != OUTCOME_OK && is_deserted(remembered);
 }
 
 /* When it ended while nobody looked; 0 if it did not. */
 static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now)
 {
-    if (remembered->binding == BOUND_PROCESS && !process_is_alive(&remembered->process)) {
+    if (is_deserted(remembered)) {
         return now; /* or before: its units rest longer rather than shorter */
     }
     bool is_over =

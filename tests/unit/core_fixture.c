@@ -159,6 +159,8 @@ static void ask_take_key(struct ask *ask, const char *key, const char *value)
         ask->binding = BOUND_PROCESS;
         ask->process = process_of(number(value));
         ask->pid = ask->process.pid;
+    } else if (strcmp(key, "wrapper") == 0) {
+        ask->wrapper = process_of(number(value));
     } else if (strcmp(key, "ttl") == 0) {
         ask->binding = BOUND_TIME;
         ask->ttl = seconds(value);

@@ -26,6 +26,7 @@ const char *half_close(const char *who)
 const char *process_gone(const char *lease)
 {
     cr_assert(named(lease)->is_watched, "nobody looks at the process of %s", lease);
+    named(lease)->is_watched = false;
     core_process_gone(world.core, living(lease), world.now, &world.effects);
     return answer(OUTCOME_OK, NULL);
 }

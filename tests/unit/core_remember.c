@@ -46,6 +46,7 @@ struct remembered *remember(const struct lease *lease)
         .priority = lease->priority,
         .binding = (enum binding)lease->binding,
         .process = lease->process,
+        .wrapper = lease->wrapper,
         .asked_at = lease->asked_at,
         .granted_at = lease->granted_at,
         .until = until(lease),

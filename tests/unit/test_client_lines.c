@@ -43,7 +43,7 @@ Test(request, acquire)
 {
     static char *command[] = {"/bin/job", NULL};
     struct options options = options_of();
-    struct wish wish = {&options, "3k", 42, 0xabc, ""};
+    struct wish wish = {&options, "3k", 42, 41, 0xabc, ""};
     struct request_line line;
     options.priority = -1;
     options.holder = "a b";
@@ -55,14 +55,14 @@ Test(request, acquire)
     cr_assert(request_acquire(&line, &wish, 1));
     cr_expect_str_eq(line.text,
         "acquire r:2 gpus:1 wait=1ms priority=-1 reason=%25 program=job holder=a%20b "
-        "once=0000000000000abc parent=3k pid=42 signal=9 kill_after=1500ms on_lost=term\n");
+        "once=0000000000000abc parent=3k pid=42 wrapper=41 signal=9 kill_after=1500ms on_lost=term\n");
     cr_expect_eq(line.length, strlen(line.text));
 }
 
 Test(request, bound_to_time)
 {
     struct options options = options_of();
-    struct wish wish = {&options, "not a lease", 0, 1, ""};
+    struct wish wish = {&options, "not a lease", 0, 0, 1, ""};
     struct request_line line;
     options.ttl = 1;
     cr_assert(request_acquire(&line, &wish, NEVER));
@@ -72,7 +72,7 @@ Test(request, bound_to_time)
 Test(request, reclaim)
 {
     struct options options = options_of();
-    struct wish wish = {&options, NULL, 42, 1, "5f"};
+    struct wish wish = {&options, NULL, 42, 0, 1, "5f"};
     struct request_line line;
     static struct grant grant;
     cr_assert(grant_of(&grant, "ok 3k slot=r,5,3-4 item=gpus,6,gpu1", &options));
@@ -90,8 +90,8 @@ Test(request, reclaim_always_fits)
     static char *command[] = {reason, NULL};
     static struct grant grant;
     struct options options = options_of();
-    struct wish wish = {
-        &options, "0123456789abc", INT32_MAX, UINT64_MAX, "0123456789abcdef"};
+    struct wish wish = {&options, "0123456789abc", INT32_MAX, INT32_MAX, UINT64_MAX, ""};
+    memset(wish.proof, '1', PROOF_BYTES);
     memset(holder, 1, HOLDER_BYTES);
     memset(reason, 1, REASON_BYTES);
     options.holder = holder;
@@ -125,6 +125,10 @@ Test(request, reclaim_always_fits)
         cr_assert(strncmp(line.text, "reclaim f123456789abc aaa", 25) == 0);
         cr_assert_eq(line.text[line.length - 1], '\n');
     }
+    struct request_line line;
+    request_reclaim_waiting(&line, &wish, "f123456789abc", NEVER - MS);
+    cr_assert_leq(line.length, LINE_BYTES);
+    cr_assert_eq(line.text[line.length - 1], '\n');
 }
 
 /* ---- grants ---- */

@@ -113,6 +113,27 @@ Test(restore, a_limit_in_time_that_is_new)
     EXPECT(good_until("T"), "5 gone by 18.3333");
 }
 
+/* A wrapper keeps the lease when its main process has ended, and the other way round. */
+Test(restore, bound_to_a_process_and_its_wrapper)
+{
+    EXPECT(define("semaphore s limit=2 kill-after=3"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7 wrapper=8"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s pid=9 wrapper=10"), "ok s=1");
+    EXPECT(restart("semaphore s limit=2 kill-after=3"), "A B; A watch; B watch");
+    EXPECT(process_gone("A"), "ok; A watch");
+    cr_expect_eq(lease_keeper(lease_of("A"))->pid, 8);
+    EXPECT(restart("semaphore s limit=2 kill-after=3"), "A B; A watch; B watch");
+    EXPECT(process_gone("A"), "ok; A watch");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(lease_state("A"), "gone");
+    EXPECT(revoke("B"), "ok; B signal 15");
+    EXPECT(process_gone("B"), "ok; B watch");
+    EXPECT(tick(3), "ok; B signal 9");
+    EXPECT(tick(4), "ok; B signal 9");
+    EXPECT(process_gone("B"), "ok");
+    EXPECT(lease_state("B"), "gone");
+}
+
 /* ---- the line ---- */
 
 Test(restore, waiters_keep_their_order)
