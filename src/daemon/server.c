@@ -468,6 +468,9 @@ static void stop_store(struct server *server)
     server_carry_out(server);
     views_deinit(server);
     fleet_deinit(server);
+    if (server->state_works) {
+        state_give_back_numbers(&server->state, core_next_number(server->core));
+    }
     server->store = server->store->ops->free(server->store);
     ledger_deinit(server);
     journal_close(&server->journal);

@@ -17,8 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The mark is always so far ahead that it is hardly ever written again before the next start. */
-#define NUMBERS_AHEAD (UINT64_C(1) << 30)
+/* The mark is so far ahead that it is seldom written again. What is left at the end of a run is lost,
+ * and numbers should not run ahead of the clock, which they begin at should the file be lost: this is
+ * 17 s of its microseconds. */
+#define NUMBERS_AHEAD (UINT64_C(1) << 24)
 /* Of a damaged file: microseconds until the year 2112, about where numbers begin. */
 #define MOST_CREDIBLE (UINT64_C(1) << 52)
 #define MOST_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
@@ -319,6 +321,13 @@ bool state_reserve_numbers(struct state *state, uint64_t next)
     }
     state->mark = mark;
     return true;
+}
+
+void state_give_back_numbers(struct state *state, uint64_t next)
+{
+    if (next < state->mark && store(state, next)) {
+        state->mark = next;
+    }
 }
 
 bool state_can_store(struct state *state, size_t more_bytes)

@@ -44,6 +44,9 @@ void state_deinit(struct state *state);
  * on disk. False (logged) if it could not be stored. */
 bool state_reserve_numbers(struct state *state, uint64_t next);
 
+/* The end of a run: none from `next` on has been given out. */
+void state_give_back_numbers(struct state *state, uint64_t next);
+
 /* Whether changes that are so much longer could be stored now; false with errno. */
 bool state_can_store(struct state *state, size_t more_bytes);
 /* `changes` take the place of the ones before, in memory in any case. False (logged) if they could

@@ -195,6 +195,19 @@ def test_tokens_only_grow(berthd, lose):
         asked_until(daemon, lambda now: now.grace is None and now.held == 0)
 
 
+@pytest.mark.parametrize("how, seconds", [("stop", 0), ("kill", 17)])
+def test_numbers_do_not_run_ahead_of_the_clock(berthd, how, seconds):
+    """Should the state be lost, numbers begin at the clock: there must be none above that then. A
+    daemon that is killed leaves some that it has not used."""
+    daemon = berthd(CONFIGURATION)
+    for restarts in range(5):
+        now = token(daemon.client())
+        clock = time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
+        assert now <= clock + restarts * seconds * 10**6
+        getattr(daemon, how)()
+        daemon.start()
+
+
 def test_the_clock_was_set_back(berthd):
     """The numbers of the state directory are higher than those the clock gives: they count."""
     daemon = berthd(CONFIGURATION)
