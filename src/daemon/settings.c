@@ -1,5 +1,6 @@
 #include "daemon/settings.h"
 
+#include "core/fleet.h"
 #include "core/memory.h"
 #include "daemon/asker.h"
 #include "daemon/changes.h"
@@ -88,14 +89,39 @@ bool settings_define(struct server *server, const struct conf *conf, const char 
     return outcome == OUTCOME_OK;
 }
 
-static void add_kind_conflict(struct conf_errors *errors, const struct conf *conf, const char *name)
+static void add_conflict(
+    struct conf_errors *errors, const struct conf *conf, const char *section, const char *why)
 {
-    char message[PATH_MAX + 256];
-    snprintf(message, sizeof message,
-        "%s: [%s]: is in use, and cannot become another kind of resource meanwhile", conf->path,
-        name);
+    char message[PATH_MAX + 512];
+    snprintf(message, sizeof message, "%s: [%s]: %s", conf->path, section, why);
     errors->messages = memory_resize(errors->messages, errors->n + 1, sizeof *errors->messages);
     errors->messages[errors->n++] = memory_string(message);
+}
+
+static bool has_database(const struct conf *conf, const char *name)
+{
+    size_t i = 0;
+    while (i < conf->n_databases && strcmp(conf->databases[i].name, name) != 0) {
+        i++;
+    }
+    return i < conf->n_databases;
+}
+
+/* The next start would be refused, when the one who has edited the file has forgotten it. */
+static bool lacks_databases(
+    const struct server *server, const struct conf *loaded, struct conf_errors *errors)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < server->conf->n_databases; i++) {
+        const char *name = server->conf->databases[i].name;
+        if (!has_database(loaded, name) && core_fleet_has_holders(server->core, (uint8_t)(i + 1))) {
+            char section[NAME_BYTES + sizeof "redis "];
+            snprintf(section, sizeof section, "redis %s", name);
+            add_conflict(errors, loaded, section, "has leases, and cannot go before they are over");
+            lacks = true;
+        }
+    }
+    return lacks;
 }
 
 /* Of no use to a socket that was handed over: said at the start. */
@@ -146,8 +172,12 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     if (conf) {
         redefined_compare(&redefined, server->core, conf->definitions, conf->n_definitions);
     }
+    if (conf && lacks_databases(server, conf, found)) {
+        conf = conf_free(conf);
+    }
     if (conf && !settings_define(server, conf, &refused)) {
-        add_kind_conflict(found, conf, refused);
+        add_conflict(found, conf, refused,
+            "is in use, and cannot become another kind of resource meanwhile");
         conf = conf_free(conf);
     }
     for (size_t i = 0; i < found->n; i++) {

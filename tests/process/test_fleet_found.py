@@ -96,6 +96,27 @@ def is_up(host):
         return "state=up" in "\n".join(client.lines("status"))
 
 
+# ---- a database that is left out of the file
+
+
+def test_a_database_that_has_leases_is_not_left_out(redis_server, hosts):
+    """The next start would be refused: so is the reload, and says why."""
+    a, = hosts(semaphore(), 1, section(redis_server))
+    end_grace(redis_server)
+    client = a.client()
+    lease = held(client, "s")
+    a.configure("[lock l]\n")
+    ended = a.berthctl("reload")
+    assert ended.returncode == 78 and "[redis default]: has leases" in ended.stderr
+    client.send("acquire l wait=0\n")
+    assert event(client).startswith("error unknown ")
+    release(client, lease)
+    ended = a.berthctl("reload")
+    assert ended.returncode == 0, ended.stderr
+    client.send("acquire l wait=0\n")
+    assert event(client).startswith("ok ")
+
+
 # ---- what waiters wait for changes
 
 
