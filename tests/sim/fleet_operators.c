@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One change of a resource is under way at a time. */
 #define UNKNOWN_FOR (10 * SECOND) /* what had no answer may still be on its way */
 
 static uint32_t number_of(const struct fleet *fleet, const struct act *act)
@@ -33,12 +32,13 @@ static bool says(const struct member *member, const char *text)
     return member && memmem(member->value.at, member->value.n, text, strlen(text)) != NULL;
 }
 
+/* Limits have one digit. */
 static void check(struct fleet *fleet, const struct act *act)
 {
     char limit[32] = "\"limit\":";
     const struct member *member = stored(fleet, act);
     if (act->limit != UNBOUNDED) {
-        snprintf(limit, sizeof limit, "\"limit\":%u,", act->limit);
+        snprintf(limit, sizeof limit, "\"limit\":%u", act->limit);
     }
     bool is_paused = says(member, "\"paused\":true"), is_limited = says(member, limit);
     if (act->is_known && !act->is_asked &&
