@@ -180,6 +180,8 @@ static json_t *waiter_value(const struct status_lease *lease)
     set_who(object, lease);
     json_object_set_new(object, "priority", json_integer(lease->priority));
     json_object_set_new(object, "blocked", text_value(lease->blocked));
+    json_object_set_new(object, "blocker", text_value(lease->blocker));
+    json_object_set_new(object, "kept", number_value(lease->kept));
     json_object_set_new(object, "age_ms", number_value(lease->age));
     json_object_set_new(object, "away", json_boolean(lease->away));
     return object;
@@ -223,6 +225,8 @@ static json_t *resource_value(const struct status_resource *resource)
     json_object_set_new(object, "in_use", number_value(resource->in_use));
     json_object_set_new(object, "free", number_value(resource->free));
     json_object_set_new(object, "cooling", number_value(resource->cooling));
+    json_object_set_new(object, "kept", number_value(resource->kept));
+    json_object_set_new(object, "kept_for", optional_value(&resource->keeper));
     json_object_set_new(object, "waiting", number_value(resource->waiting));
     json_object_set_new(object, "paused", json_boolean(resource->paused));
     json_object_set_new(object, "pause_reason", text_value(resource->reason));

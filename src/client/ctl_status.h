@@ -31,7 +31,8 @@ struct status_lease {
     struct optional left; /* milliseconds, of a holder whose time is limited */
     uint64_t position, wants; /* of a waiter */
     int64_t priority; /* of a waiter */
-    const char *blocked; /* of a waiter */
+    const char *blocked, *blocker; /* of a waiter; the blocker is a resource */
+    uint64_t kept; /* for a waiter */
     uint64_t pid, uid;
     uint64_t age; /* milliseconds */
     bool away; /* no connection belongs to it */
@@ -55,6 +56,8 @@ struct status_resource {
     const char *database; /* fleet scope: its name */
     const char *database_state; /* it has not been asked, and why: figures are this host's alone */
     uint64_t limit, in_use, free, waiting, cooling; /* units; waiting: leases */
+    uint64_t kept; /* of those that are free */
+    struct optional keeper; /* the place of the first for whom */
     bool paused, removed;
     const char *reason; /* of the pause */
     struct words changed;

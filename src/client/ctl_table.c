@@ -164,6 +164,11 @@ static void print_notes(struct text *out, const struct status_resource *resource
         text_add_repeated(out, ' ', INDENT);
         text_add_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
     }
+    if (resource->keeper.is_given) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add_format(out, "%llu kept for #%llu\n", (unsigned long long)resource->kept,
+            (unsigned long long)resource->keeper.number);
+    }
     print_words(out, "changed at runtime", &resource->changed);
 }
 
@@ -248,7 +253,8 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
         text_add_format(&cell, "%lld", (long long)lease->priority);
     }
     grid_add(grid, &cell);
-    add_string(grid, lease->blocked);
+    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
+    add_string(grid, lease->blocker && !is_quota ? lease->blocker : lease->blocked);
     add_life(grid, lease);
     add_string(grid, lease->id);
     add_string(grid, lease->holder);

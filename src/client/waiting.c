@@ -55,6 +55,11 @@ static void end_resource(struct waiting *waiting)
     } else if (waiting->resource.has_holder) {
         append(waiting->line, sizeof waiting->line, " (held %s)", waiting->resource.held);
     }
+    if (waiting->resource.kept > 0 && waiting->resource.keeper < waiting->resource.position) {
+        append(waiting->line, sizeof waiting->line, " (%llu kept for #%llu)",
+            (unsigned long long)waiting->resource.kept,
+            (unsigned long long)waiting->resource.keeper);
+    }
     waiting->resource.name[0] = '\0';
 }
 
@@ -99,6 +104,8 @@ static void take_resource(struct waiting *waiting, const struct answer *answer)
         message_clean(answer->words[1]));
     waiting->resource.limit = number_of(answer, "limit");
     waiting->resource.in_use = number_of(answer, "in_use");
+    waiting->resource.kept = number_of(answer, "kept");
+    waiting->resource.keeper = number_of(answer, "keeper");
     if (number_of(answer, "paused")) {
         waiting->resource.state = "paused";
     } else if (waiting->resource.limit == 0) {
@@ -135,17 +142,26 @@ static void take_holder(struct waiting *waiting, const struct answer *answer)
     append_age(out, size, number_of(answer, "age"));
 }
 
+static void take_blocker(struct waiting *waiting, const struct answer *answer)
+{
+    const char *blocked = value_of(answer, "blocked");
+    char *blocker = value_of(answer, "blocker");
+    if (blocked && strcmp(blocked, "quota") == 0) {
+        snprintf(
+            waiting->why, sizeof waiting->why, "; you have as much of it as one user may have");
+    } else if (blocked && blocker) {
+        snprintf(
+            waiting->why, sizeof waiting->why, "; missing is %s", message_clean(blocker));
+    }
+}
+
 static void take_waiter(struct waiting *waiting, const struct answer *answer)
 {
     uint64_t position = number_of(answer, "position");
-    if (answer->n_words > 1 && strcmp(answer->words[1], waiting->lease) == 0 &&
-        position > waiting->position) {
-        waiting->position = position;
-        const char *blocked = value_of(answer, "blocked");
-        if (blocked && strcmp(blocked, "quota") == 0) {
-            snprintf(
-                waiting->why, sizeof waiting->why, "; you have as much of it as one user may have");
-        }
+    if (answer->n_words > 1 && strcmp(answer->words[1], waiting->lease) == 0) {
+        waiting->resource.position = position;
+        waiting->position = position > waiting->position ? position : waiting->position;
+        take_blocker(waiting, answer);
     }
 }
 

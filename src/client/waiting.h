@@ -13,7 +13,7 @@ struct waiting {
     nanoseconds say_at; /* NEVER: said, or not to be said */
     bool was_asked; /* the answer is being read */
     uint64_t position;
-    char why[96]; /* nothing is granted at present, whoever holds what; or "" */
+    char why[192]; /* nothing is granted at present, whoever holds what; or "" */
     char grace_of[NAME_BYTES + 1]; /* a database that is in its grace, or "" */
     uint64_t grace; /* what is left of it, milliseconds */
     char lease[LEASE_ID_SIZE];
@@ -23,6 +23,8 @@ struct waiting {
         char held[256]; /* who, in words */
         const char *state; /* paused, closed, ..., or NULL */
         uint64_t limit, in_use;
+        uint64_t kept, keeper; /* units for older ones, and the place of the first of those */
+        uint64_t position; /* our own */
         bool has_holder;
     } resource;
     char line[1024];

@@ -121,6 +121,25 @@ uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size
     return held_by_ancestors(core, &lease->claims[i]).units;
 }
 
+bool lease_ancestors_hold(
+    struct core *core, const struct lease *lease, const struct resource *resource)
+{
+    uint64_t id = lease->parent;
+    for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
+        const struct lease *ancestor = core_find_lease(core, id);
+        if (!ancestor || ancestor->state != LEASE_HELD || ancestor->granted_at >= lease->asked_at) {
+            return false;
+        }
+        for (size_t k = 0; k < ancestor->n_claims; k++) {
+            if (ancestor->claims[k].resource == resource) {
+                return true;
+            }
+        }
+        id = ancestor->parent;
+    }
+    return false;
+}
+
 static bool leaves_room(uint32_t most, uint32_t taken, uint32_t count)
 {
     return taken == 0 || (taken <= most && count <= most - taken);

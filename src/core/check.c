@@ -1,5 +1,6 @@
 /* check.c - core_check(): derived figures against the sets they are derived from. */
 #include "core/internal.h"
+#include "core/keep.h"
 #include "core/memory.h"
 #include "core/queue.h"
 
@@ -94,18 +95,67 @@ static void check_holders(const struct resource *resource)
     REQUIRE(held == resource->n_in_state[UNIT_HELD]);
 }
 
-static void check_line(const struct order *order, bool aside)
+static void check_set(const struct order *order, enum standing standing)
 {
     const struct lease *before = NULL;
+    uint32_t sum = 0;
     for (struct order_node *node = order_first(order); node; node = order_next(node)) {
-        const struct place *place = container_of(node, struct place, node);
+        const struct place *place = place_of_node(node);
         const struct lease *lease = place->claim->lease;
-        REQUIRE(lease->state == LEASE_WAITING && lease->waiting->aside == aside);
+        REQUIRE(lease->state == LEASE_WAITING && place->standing == standing);
         REQUIRE(claim_place(place->claim) == place);
         REQUIRE(!before || before->priority > lease->priority ||
             (before->priority == lease->priority && before->id < lease->id));
+        REQUIRE(order_sum_below(order, node->major, node->minor) == sum);
+        sum += standing == STANDS_KEEPING ? place->claim->count : 0;
         before = lease;
     }
+    REQUIRE(order_sum(order) == sum);
+}
+
+/* What is kept is there, and there is still enough of it for each in turn. */
+static void check_kept(const struct resource *resource)
+{
+    REQUIRE(resource_kept(resource) <= resource_available(resource));
+    REQUIRE(order_is_empty(&resource->kept) || !resource_is_blocked(resource));
+    for (struct order_node *node = order_first(&resource->kept); node; node = order_next(node)) {
+        const struct claim *claim = place_of_node(node)->claim;
+        REQUIRE(claim_has(claim) && claim->lease->n_claims > 1);
+    }
+}
+
+static void check_road(const struct lease *lease)
+{
+    const struct road *road = lease->waiting->road;
+    uint32_t seen = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        size_t at = road->claims[i];
+        bool is_station = road->station == &lease->claims[at];
+        REQUIRE(at < lease->n_claims && !(seen & UINT32_C(1) << at));
+        seen |= UINT32_C(1) << at;
+        REQUIRE(lease->waiting->places[at].standing ==
+            (i < road->n_kept ? STANDS_KEEPING : is_station ? STANDS_IN_QUEUE : STANDS_ASIDE));
+    }
+    REQUIRE(lease->waiting->aside ? road->n_kept == 0 && !road->station : road->station != NULL);
+    REQUIRE(road->n_kept == 0 || order_contains(&road->timer));
+}
+
+static void check_waiting(struct core *core, struct lease *lease)
+{
+    const struct waiting *waiting = lease->waiting;
+    REQUIRE((waiting->road != NULL) == (lease->n_claims > 1 && lease->database == 0));
+    if (waiting->road) {
+        check_road(lease);
+    } else {
+        for (size_t i = 0; i < lease->n_claims; i++) {
+            REQUIRE(waiting->places[i].standing ==
+                (waiting->aside ? STANDS_ASIDE : STANDS_IN_QUEUE));
+        }
+    }
+    bool could_go = !waiting->aside && quota_fits(lease) && !lease_lacks(lease);
+    REQUIRE(!could_go || core_grants_nothing(core) || lease_is_away(lease));
+    REQUIRE(!lease_keeps(lease) || quota_fits(lease));
+    REQUIRE(!waiting->lane_set || waiting->lane);
 }
 
 static void check_usages(const struct resource *resource)
@@ -166,15 +216,18 @@ static void check_tenure(const struct tenure *tenure, size_t *n_leases)
     }
 }
 
-static void check_lease(const struct core *core, const struct lease *lease)
+static void check_lease(struct core *core, struct lease *lease)
 {
     REQUIRE(lease->client && lease->state != LEASE_ENDED);
     REQUIRE(lease->client != &core->detached || lease->state == LEASE_HELD);
     REQUIRE(!lease->term || lease->state == LEASE_HELD);
     check_fleet_lease(core, lease);
+    if (lease->waiting) {
+        check_waiting(core, lease);
+    }
 }
 
-void core_check(const struct core *core)
+void core_check(struct core *core)
 {
     size_t n_resources = 0, n_held = 0, n_fleet = 0, n_fleet_listed = 0;
     const struct resource *resource;
@@ -184,14 +237,17 @@ void core_check(const struct core *core)
         REQUIRE(resource->is_listed || !resource_is_changed(resource));
         (resource_is_fleet(resource) ? check_given : check_units)(resource);
         check_holders(resource);
-        check_line(&resource->queue, false);
-        check_line(&resource->aside, true);
+        check_set(&resource->queue, STANDS_IN_QUEUE);
+        check_set(&resource->kept, STANDS_KEEPING);
+        check_set(&resource->aside, STANDS_ASIDE);
+        check_kept(resource);
         check_usages(resource);
     }
     REQUIRE(n_resources == core->resources.n);
+    REQUIRE(order_is_empty(&core->agenda) && TAILQ_EMPTY(&core->stale_lanes));
     for (size_t i = 0; i < core->leases.n_buckets; i++) {
         for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
-            const struct lease *lease = container_of(node, struct lease, by_id);
+            struct lease *lease = container_of(node, struct lease, by_id);
             check_lease(core, lease);
             n_held += lease->state == LEASE_HELD;
             n_fleet += lease->database != 0;

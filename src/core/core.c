@@ -1,6 +1,7 @@
 #include "core/core.h"
 
 #include "core/internal.h"
+#include "core/keep.h"
 #include "core/memory.h"
 #include "core/queue.h"
 
@@ -16,6 +17,7 @@ struct core *core_new(const struct core_options *options)
     TAILQ_INIT(&core->resource_list);
     TAILQ_INIT(&core->dirty);
     TAILQ_INIT(&core->changed);
+    TAILQ_INIT(&core->stale_lanes);
     accounts_init(&core->accounts);
     tenures_init(core);
     core->last_id = options->first_id - 1;
@@ -109,9 +111,9 @@ void core_unlink_lease(
             claim_give_back(core, &lease->claims[i], now);
         }
     }
+    quota_changed_for(core, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
-        queue_usage_changed(core, claim);
         identity_remove(core, claim);
         usage_remove_claim(claim);
     }
@@ -265,6 +267,7 @@ static const struct {
     {term_next_deadline, term_is_due},
     {tenure_next_deadline, tenure_is_due},
     {away_next_deadline, away_is_due},
+    {keep_next_deadline, keep_is_due},
     {next_wait, wait_is_over},
 };
 

@@ -5,11 +5,10 @@
  * Guarantees kept here (DESIGN.md 2): never over the limit, in order, all or nothing, bounded per
  * uid, tokens only grow.
  *
- * Order: every queue has the same order, (bigger priority, smaller ticket). Under `fifo` only the
- * head of a queue may be granted; a lease that wants several resources is granted only when it may
- * be in each of its queues, and keeps those behind it waiting until then. A waiter that cannot go
- * for a reason that is not the queue's (its user's quota; another resource that it wants is paused
- * or closed) is set aside and delays nobody; its place counts again when the reason is gone. */
+ * Order: every queue has the same order, (bigger priority, smaller ticket). doc/ordering.md says who
+ * goes next, and what is kept for those who want several resources. A waiter that cannot go for a
+ * reason that is not the queue's (its user's quota; a resource that it wants is paused or closed) is
+ * set aside and delays nobody; its place counts again when the reason is gone. */
 #ifndef BERTH_CORE_CORE_H
 #define BERTH_CORE_CORE_H
 
@@ -257,6 +256,16 @@ void core_for_each_changed(
 /* Its place among all who wait for that resource, aside or not; 1 is the first. */
 uint32_t claim_position(const struct claim *claim);
 
+enum wait_kind {
+    WAIT_TURN, /* in a queue */
+    WAIT_QUOTA, /* its user has as much as one may */
+    WAIT_BLOCKED, /* paused, closed, or a limit smaller than what it wants */
+};
+
+/* What a lease waits for, of its host's resources; *resourcep is NULL if another request of its user
+ * for the same things goes first, or a database decides. */
+enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep);
+
 /* Walks all resources in the order they were made (file order, then instances), safely over any
  * change between two calls. */
 struct core_cursor {
@@ -269,6 +278,6 @@ void core_cursor_deinit(struct core *core, struct core_cursor *cursor);
 
 /* Recomputes every derived figure from the sets of leases and aborts where they disagree. For
  * tests; O(everything). */
-void core_check(const struct core *core);
+void core_check(struct core *core);
 
 #endif

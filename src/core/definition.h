@@ -58,6 +58,7 @@ struct definition {
     nanoseconds max_hold; /* a lease is stopped after so long; NEVER if not set */
     nanoseconds kill_after; /* between the signal and SIGKILL */
     enum on_lost on_lost;
+    nanoseconds keep; /* how long a unit is kept for a waiter that lacks another resource */
     uint32_t max_waiters;
     uint32_t max_units_per_user; /* UNBOUNDED if not set */
     uint32_t max_overtakes; /* first-fit: how often one waiter may be passed */

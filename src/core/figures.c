@@ -20,7 +20,13 @@ uint32_t resource_in_use(const struct resource *resource)
 
 uint32_t resource_waiting(const struct resource *resource)
 {
-    return order_size(&resource->queue) + order_size(&resource->aside);
+    return order_size(&resource->queue) + order_size(&resource->kept) +
+        order_size(&resource->aside);
+}
+
+uint32_t resource_kept(const struct resource *resource)
+{
+    return order_sum(&resource->kept);
 }
 
 /* Free slots that may be granted: all but those above a lowered limit. */

@@ -67,8 +67,8 @@ void identity_rekey(struct core *core, struct resource *resource)
     TAILQ_FOREACH (claim, &resource->holders, link) {
         claim_rekey(core, claim);
     }
-    struct order *orders[] = {&resource->queue, &resource->aside};
-    for (size_t i = 0; i < 2; i++) {
+    struct order *orders[N_STANDINGS] = {&resource->aside, &resource->queue, &resource->kept};
+    for (size_t i = 0; i < N_STANDINGS; i++) {
         for (struct order_node *node = order_first(orders[i]); node; node = order_next(node)) {
             claim_rekey(core, container_of(node, struct place, node)->claim);
         }

@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "core/fleet.h"
+#include "core/quota.h"
 
 /* A `x/` + star definition, and how many instances of it are alive. */
 struct template {
@@ -33,12 +34,15 @@ struct core {
     struct resource_list resource_list; /* oldest first */
     struct resource_list dirty; /* whose queues must be looked at */
     struct resource_list changed; /* by operators, longest ago first */
+    struct order agenda; /* struct waiting: who may be able to do something, in order */
+    struct lane_list stale_lanes; /* from which somebody may be let in */
     struct core_cursor *cursors;
     struct table templates;
 
     struct table leases; /* by id */
     struct table identities;
     struct order wait_timers; /* struct waiting by when the wait ends */
+    struct order keep_timers; /* struct road by when it lets go */
     struct order cooldown_timers; /* struct unit by when it is free again */
     struct order term_timers; /* struct term by when the lease's time, or the job's, is over */
     uint64_t timer_serial; /* breaks ties */
@@ -181,6 +185,9 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
 /* May it wait, and does it want to? */
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
     struct effects *effects, const char **aboutp);
+/* Those that were held before it asked, which it runs under. */
+bool lease_ancestors_hold(
+    struct core *core, const struct lease *lease, const struct resource *resource);
 /* Of an acquire: there is a lease, held or not yet. */
 static inline bool outcome_is_lease(enum outcome outcome)
 {

@@ -45,20 +45,34 @@ struct claim {
 
 TAILQ_HEAD(claim_list, claim);
 
+/* In which of its resource's sets a place is. */
+enum standing {
+    STANDS_ASIDE, /* .aside: the lease waits for something else */
+    STANDS_IN_QUEUE, /* .queue: it waits here */
+    STANDS_KEEPING, /* .kept: it has waited here, has enough, and waits elsewhere for the rest */
+    N_STANDINGS
+};
+
 /* One claim's place in line. Only while its lease waits. */
 struct place {
     struct claim *claim;
-    struct order_node node; /* in resource.queue, or set aside in resource.aside */
-    struct order_node line_node; /* in usage.line, if it may become its user's candidate */
+    struct order_node node; /* in the set that .standing names */
+    TAILQ_ENTRY(place) kept_link; /* STANDS_KEEPING: in usage.kept */
     uint32_t overtaken; /* how often first-fit let somebody pass */
+    uint8_t standing; /* enum standing; only place_put() writes it */
 };
 
 /* What only a waiting lease needs. */
 struct waiting {
     struct lease *lease;
     struct order_node timer; /* in core's wait timers, if the wait is limited */
+    struct order_node agenda_node; /* in core.agenda, while it is to be looked at */
     struct charge charge; /* ACCOUNT_WAITERS */
-    bool aside; /* in no queue, for a reason that is not the queue's */
+    struct road *road; /* of a lease on several resources; else NULL */
+    struct lane *lane; /* if one of its resources bounds its users' units; else NULL */
+    struct order_node lane_node; /* in .lane_set, which is one of the lane's, or NULL */
+    struct order *lane_set;
+    bool aside; /* in no queue, for a reason that is no queue's */
     struct place places[]; /* in the order of lease.claims */
 };
 

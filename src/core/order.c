@@ -22,9 +22,20 @@ static uint32_t size_of(const struct order_node *node)
     return node ? node->size : 0;
 }
 
-static void node_update_size(struct order_node *node)
+static uint32_t sum_of(const struct order_node *node)
+{
+    return node ? node->sum : 0;
+}
+
+static uint32_t weight_of(const struct order_node *node)
+{
+    return node->sum - sum_of(node->left) - sum_of(node->right);
+}
+
+static void node_update(struct order_node *node, uint32_t weight)
 {
     node->size = 1 + size_of(node->left) + size_of(node->right);
+    node->sum = weight + sum_of(node->left) + sum_of(node->right);
 }
 
 static struct order_node **link_to(struct order *order, struct order_node *node)
@@ -40,6 +51,7 @@ static void rotate_up(struct order *order, struct order_node *node)
 {
     struct order_node *parent = node->parent;
     struct order_node *moved;
+    uint32_t weight = weight_of(node), parent_weight = weight_of(parent);
     *link_to(order, parent) = node;
     if (parent->left == node) {
         moved = node->right;
@@ -55,18 +67,20 @@ static void rotate_up(struct order *order, struct order_node *node)
     }
     node->parent = parent->parent;
     parent->parent = node;
-    node_update_size(parent);
-    node_update_size(node);
+    node_update(parent, parent_weight);
+    node_update(node, weight);
 }
 
-void order_insert(struct order *order, struct order_node *node, uint64_t major, uint64_t minor)
+void order_insert_weighted(struct order *order, struct order_node *node, uint64_t major,
+    uint64_t minor, uint32_t weight)
 {
     assert(!order_contains(node));
-    *node = (struct order_node){.major = major, .minor = minor, .size = 1};
+    *node = (struct order_node){.major = major, .minor = minor, .size = 1, .sum = weight};
     struct order_node **linkp = &order->root;
     while (*linkp) {
         node->parent = *linkp;
         node->parent->size++;
+        node->parent->sum += weight;
         linkp = key_is_less(major, minor, *linkp) ? &(*linkp)->left : &(*linkp)->right;
     }
     *linkp = node;
@@ -78,9 +92,15 @@ void order_insert(struct order *order, struct order_node *node, uint64_t major, 
     }
 }
 
+void order_insert(struct order *order, struct order_node *node, uint64_t major, uint64_t minor)
+{
+    order_insert_weighted(order, node, major, minor, 0);
+}
+
 void order_remove(struct order *order, struct order_node *node)
 {
     assert(order_contains(node));
+    uint32_t weight = weight_of(node);
     if (order->first == node) {
         order->first = order_next(node);
     }
@@ -94,6 +114,7 @@ void order_remove(struct order *order, struct order_node *node)
     }
     for (struct order_node *above = node->parent; above; above = above->parent) {
         above->size--;
+        above->sum -= weight;
     }
     *node = (struct order_node){0};
 }
@@ -113,6 +134,30 @@ struct order_node *order_next(const struct order_node *node)
     return node->parent;
 }
 
+struct order_node *order_last(const struct order *order)
+{
+    struct order_node *last = order->root;
+    while (last && last->right) {
+        last = last->right;
+    }
+    return last;
+}
+
+struct order_node *order_previous(const struct order_node *node)
+{
+    if (node->left) {
+        struct order_node *previous = node->left;
+        while (previous->right) {
+            previous = previous->right;
+        }
+        return previous;
+    }
+    while (node->parent && node->parent->left == node) {
+        node = node->parent;
+    }
+    return node->parent;
+}
+
 uint32_t order_rank(const struct order_node *node)
 {
     uint32_t rank = size_of(node->left);
@@ -124,17 +169,31 @@ uint32_t order_rank(const struct order_node *node)
     return rank;
 }
 
+static bool node_is_below(const struct order_node *node, uint64_t major, uint64_t minor)
+{
+    return node->major != major ? node->major < major : node->minor < minor;
+}
+
 uint32_t order_count_below(const struct order *order, uint64_t major, uint64_t minor)
 {
     uint32_t below = 0;
     const struct order_node *node = order->root;
     while (node) {
-        bool node_is_below = !key_is_less(major, minor, node) &&
-            !(node->major == major && node->minor == minor);
-        if (node_is_below) {
-            below += 1 + size_of(node->left);
-        }
-        node = node_is_below ? node->right : node->left;
+        bool is_below = node_is_below(node, major, minor);
+        below += is_below ? 1 + size_of(node->left) : 0;
+        node = is_below ? node->right : node->left;
+    }
+    return below;
+}
+
+uint32_t order_sum_below(const struct order *order, uint64_t major, uint64_t minor)
+{
+    uint32_t below = 0;
+    const struct order_node *node = order->root;
+    while (node) {
+        bool is_below = node_is_below(node, major, minor);
+        below += is_below ? node->sum - sum_of(node->right) : 0;
+        node = is_below ? node->right : node->left;
     }
     return below;
 }

@@ -2,6 +2,7 @@
  * selection by rank in O(log n). Queues, timers and free units are all such sets.
  *
  * Keys are pairs of integers and never equal within one set: every tie is broken by `minor`.
+ * Nodes may have weights: the sum of those before a key is told in O(log n) as well.
  * A treap (Aragon & Seidel 1989) whose priorities are a hash of the key: no state, no allocation,
  * and nobody outside chooses the keys freely. */
 #ifndef BERTH_CORE_ORDER_H
@@ -15,6 +16,7 @@ struct order_node {
     struct order_node *parent, *left, *right;
     uint64_t major, minor; /* the key: major first */
     uint32_t size; /* of the subtree; 0 = in no set */
+    uint32_t sum; /* of the subtree's weights */
 };
 
 struct order {
@@ -34,6 +36,12 @@ static inline uint32_t order_size(const struct order *order)
     return order->root ? order->root->size : 0;
 }
 
+/* Of all weights. */
+static inline uint32_t order_sum(const struct order *order)
+{
+    return order->root ? order->root->sum : 0;
+}
+
 static inline bool order_contains(const struct order_node *node)
 {
     return node->size != 0;
@@ -41,6 +49,8 @@ static inline bool order_contains(const struct order_node *node)
 
 void order_insert(
     struct order *order, struct order_node *node, uint64_t major, uint64_t minor);
+void order_insert_weighted(struct order *order, struct order_node *node, uint64_t major,
+    uint64_t minor, uint32_t weight);
 void order_remove(struct order *order, struct order_node *node);
 
 static inline struct order_node *order_first(const struct order *order)
@@ -49,6 +59,8 @@ static inline struct order_node *order_first(const struct order *order)
 }
 
 struct order_node *order_next(const struct order_node *node); /* NULL after the last */
+struct order_node *order_last(const struct order *order);
+struct order_node *order_previous(const struct order_node *node); /* NULL before the first */
 /* Of nodes that may be in different sets. */
 static inline bool order_node_is_before(const struct order_node *a, const struct order_node *b)
 {
@@ -58,6 +70,8 @@ static inline bool order_node_is_before(const struct order_node *a, const struct
 uint32_t order_rank(const struct order_node *node);
 /* How many have a smaller key. */
 uint32_t order_count_below(const struct order *order, uint64_t major, uint64_t minor);
+/* The weights of those with a smaller key. */
+uint32_t order_sum_below(const struct order *order, uint64_t major, uint64_t minor);
 /* The one with `rank` before it; rank < order_size(). */
 struct order_node *order_at(const struct order *order, uint32_t rank);
 

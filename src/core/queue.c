@@ -1,179 +1,94 @@
 #include "core/queue.h"
 
 #include "core/internal.h"
+#include "core/keep.h"
 #include "core/memory.h"
+#include "core/place.h"
 #include "core/ranges.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* ---- keys ---- */
-
-/* Bigger priorities first, then smaller tickets, which are the ids. */
-static void place_insert(struct order *order, struct order_node *node, const struct lease *lease)
-{
-    order_insert(order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->priority), lease->id);
-}
-
-static bool is_bounded(const struct resource *resource)
-{
-    return resource->definition->max_units_per_user != UNBOUNDED;
-}
-
-static struct place *place_of_line_node(struct order_node *node)
-{
-    return container_of(node, struct place, line_node);
-}
-
-static struct place *place_of_node(struct order_node *node)
-{
-    return container_of(node, struct place, node);
-}
-
-uint32_t claim_position(const struct claim *claim)
-{
-    if (claim->lease->database != 0) {
-        return claim->lease->position;
-    }
-    const struct order_node *node = &claim_place(claim)->node;
-    const struct resource *resource = claim->resource;
-    return 1 + order_count_below(&resource->queue, node->major, node->minor) +
-        order_count_below(&resource->aside, node->major, node->minor);
-}
-
-/* ---- usage ---- */
-
-struct usage *usage_find(const struct resource *resource, uint32_t uid)
-{
-    struct table_node *node = table_find(&resource->usages, hash_number(uid));
-    while (node && container_of(node, struct usage, by_uid)->uid != uid) {
-        node = table_find_next(node);
-    }
-    return node ? container_of(node, struct usage, by_uid) : NULL;
-}
-
-void usage_add_claim(struct resource *resource, struct claim *claim)
-{
-    uint32_t uid = claim->lease->uid;
-    struct usage *usage = usage_find(resource, uid);
-    if (!usage) {
-        usage = memory_new(sizeof *usage);
-        usage->uid = uid;
-        table_insert(&resource->usages, &usage->by_uid, hash_number(uid));
-    }
-    usage->n_claims++;
-    claim->usage = usage;
-}
-
-void usage_remove_claim(struct claim *claim)
-{
-    struct usage *usage = claim->usage;
-    claim->usage = NULL;
-    if (--usage->n_claims == 0) {
-        assert(usage->units == 0 && order_is_empty(&usage->line));
-        table_remove(&claim->resource->usages, &usage->by_uid);
-        free(usage);
-    }
-}
-
 /* ---- active or aside ---- */
 
-void queue_mark_dirty(struct core *core, struct resource *resource)
+static bool claim_is_blocked(const struct claim *claim)
 {
-    if (!resource->is_dirty) {
-        resource->is_dirty = true;
-        TAILQ_INSERT_TAIL(&core->dirty, resource, dirty_link);
-    }
+    return resource_is_blocked(claim->resource) || claim->count > resource_limit(claim->resource);
 }
 
-static bool lease_is_blocked(const struct lease *lease)
+static const struct claim *blocked_claim(const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (resource_is_blocked(lease->claims[i].resource)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool lease_is_candidate_everywhere(const struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        if (is_bounded(claim->resource) && claim->usage->candidate != claim) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The only place that moves a lease between the queues and aside. */
-static void lease_sort(struct core *core, struct lease *lease)
-{
-    bool aside = lease->database != 0 || lease_is_blocked(lease) ||
-        !lease_is_candidate_everywhere(lease);
-    if (aside == lease->waiting->aside) {
-        return;
-    }
-    lease->waiting->aside = aside;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        struct resource *resource = lease->claims[i].resource;
-        struct order_node *node = &lease->waiting->places[i].node;
-        order_remove(aside ? &resource->queue : &resource->aside, node);
-        place_insert(aside ? &resource->aside : &resource->queue, node, lease);
-        queue_mark_dirty(core, resource);
-    }
-}
-
-bool claim_fits_quota(const struct claim *claim)
-{
-    return claim->count <= claim->resource->definition->max_units_per_user &&
-        claim->usage->units <= claim->resource->definition->max_units_per_user - claim->count;
-}
-
-/* At the quota there is nothing to look for: the walk is only long where a user has asked for more
- * than is left again and again. */
-static struct claim *usage_choose(const struct usage *usage)
-{
-    for (struct order_node *node = order_first(&usage->line); node; node = order_next(node)) {
-        struct claim *claim = place_of_line_node(node)->claim;
-        if (usage->units >= claim->resource->definition->max_units_per_user) {
-            return NULL;
-        }
-        if (claim_fits_quota(claim)) {
-            return claim;
+        if (claim_is_blocked(&lease->claims[i])) {
+            return &lease->claims[i];
         }
     }
     return NULL;
 }
 
-static void usage_update(struct core *core, struct usage *usage)
+/* By a pause, a closed resource or a limit that is smaller now; or a database decides. */
+static bool lease_is_blocked(const struct lease *lease)
 {
-    struct claim *before = usage->candidate;
-    usage->candidate = usage_choose(usage);
-    if (usage->candidate != before) {
-        if (before) {
-            lease_sort(core, before->lease);
-        }
-        if (usage->candidate) {
-            lease_sort(core, usage->candidate->lease);
-        }
+    return lease->database != 0 || blocked_claim(lease);
+}
+
+enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep)
+{
+    bool is_told = lease->database == 0;
+    const struct claim *blocked = is_told ? blocked_claim(lease) : NULL;
+    const struct claim *claim = blocked ? blocked
+        : !is_told                      ? NULL
+        : lease->waiting->aside         ? quota_misfit(lease)
+                                        : lease_station(lease);
+    *resourcep = claim ? claim->resource : NULL;
+    return blocked                         ? WAIT_BLOCKED
+        : is_told && lease->waiting->aside ? WAIT_QUOTA
+                                           : WAIT_TURN;
+}
+
+static void let_in(struct core *core, struct lease *lease)
+{
+    lease->waiting->aside = false;
+    lane_update(core, lease, false);
+    if (lease->waiting->road) {
+        queue_look_at(core, lease); /* it chooses where to stand when it is its turn */
+    } else {
+        place_put(core, &lease->claims[0], STANDS_IN_QUEUE);
     }
 }
 
-/* In the line are those who could be the candidate. Whether they could depends on definitions,
- * pauses and limits, which may just have changed. */
-static void claim_keep_line(struct claim *claim, bool is_blocked)
+static void set_aside(struct core *core, struct lease *lease, bool is_blocked)
 {
-    struct order_node *node = &claim_place(claim)->line_node;
-    bool belongs = is_bounded(claim->resource) && !is_blocked && claim->lease->database == 0;
-    if (belongs && !order_contains(node)) {
-        place_insert(&claim->usage->line, node, claim->lease);
-    } else if (!belongs && order_contains(node)) {
-        order_remove(&claim->usage->line, node);
-        if (claim->usage->candidate == claim) {
-            claim->usage->candidate = NULL;
-        }
+    lease->waiting->aside = true;
+    if (lease->waiting->road) {
+        keep_drop(core, lease);
+    } else {
+        place_put(core, &lease->claims[0], STANDS_ASIDE);
+    }
+    lane_update(core, lease, is_blocked);
+    quota_changed_for(core, lease);
+    queue_mark_all_dirty(core, lease);
+}
+
+/* What keeps it aside may have come or gone. Whether its user's quota does is asked when it is its
+ * turn, or its lane's. */
+static void lease_sort(struct core *core, struct lease *lease)
+{
+    bool is_blocked = lease_is_blocked(lease);
+    lane_find(core, lease);
+    if (is_blocked && !lease->waiting->aside) {
+        set_aside(core, lease, true);
+    } else if (!is_blocked && lease->waiting->aside && !lease->waiting->lane) {
+        let_in(core, lease);
+    }
+    lane_update(core, lease, is_blocked);
+}
+
+static void let_in_from_lanes(struct core *core)
+{
+    struct lease *lease;
+    while ((lease = lane_next_to_enter(core))) {
+        let_in(core, lease);
     }
 }
 
@@ -182,8 +97,8 @@ static void claim_keep_line(struct claim *claim, bool is_blocked)
 void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
 {
     struct waiting *waiting = lease->waiting;
-    bool is_blocked = lease_is_blocked(lease);
     waiting->aside = true;
+    waiting->road = road_new(lease);
     core->n_waiting++;
     if (lease->tenure) {
         lease->tenure->n_waiting++;
@@ -193,16 +108,10 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
             &core->wait_timers, &waiting->timer, (uint64_t)until, ++core->timer_serial);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
-        struct claim *claim = &lease->claims[i];
-        struct place *place = &waiting->places[i];
-        place->claim = claim;
-        place_insert(&claim->resource->aside, &place->node, lease);
-        claim_keep_line(claim, is_blocked);
-    }
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        usage_update(core, lease->claims[i].usage);
+        place_enter(&lease->claims[i]);
     }
     lease_sort(core, lease);
+    let_in_from_lanes(core);
 }
 
 void queue_leave(struct core *core, struct lease *lease)
@@ -215,99 +124,24 @@ void queue_leave(struct core *core, struct lease *lease)
     if (order_contains(&waiting->timer)) {
         order_remove(&core->wait_timers, &waiting->timer);
     }
+    if (waiting->road) {
+        keep_drop(core, lease);
+    }
+    lane_leave(core, lease);
+    quota_changed_for(core, lease);
+    if (order_contains(&waiting->agenda_node)) {
+        order_remove(&core->agenda, &waiting->agenda_node);
+    }
     for (size_t i = 0; i < lease->n_claims; i++) {
-        struct claim *claim = &lease->claims[i];
-        struct resource *resource = claim->resource;
-        struct place *place = &waiting->places[i];
-        order_remove(waiting->aside ? &resource->aside : &resource->queue, &place->node);
-        if (order_contains(&place->line_node)) {
-            order_remove(&claim->usage->line, &place->line_node);
-        }
-        if (claim->usage->candidate == claim) {
-            claim->usage->candidate = NULL;
-        }
-        queue_mark_dirty(core, resource);
+        place_leave(core, &lease->claims[i]);
     }
     charge_give_back(&waiting->charge, &core->accounts);
+    free(waiting->road);
     free(waiting);
     lease->waiting = NULL;
 }
 
-void queue_usage_changed(struct core *core, struct claim *claim)
-{
-    if (is_bounded(claim->resource)) {
-        usage_update(core, claim->usage);
-    }
-}
-
-/* ---- who goes next ---- */
-
-/* May `place` go before all those in front of it? */
-static bool may_go(const struct resource *resource, const struct place *place)
-{
-    const struct definition *definition = resource->definition;
-    if (definition->order == ORDER_FIFO) {
-        return order_first(&resource->queue) == &place->node;
-    }
-    struct order_node *node = order_first(&resource->queue);
-    for (int i = 0; node && i < FIRST_FIT_WINDOW; node = order_next(node), i++) {
-        if (node == &place->node) {
-            return true;
-        }
-        if (place_of_node(node)->overtaken >= definition->max_overtakes) {
-            return false;
-        }
-    }
-    return false;
-}
-
-static bool lease_may_go(const struct lease *lease)
-{
-    if (lease_is_away(lease)) {
-        return false; /* keeps its place until its client is back */
-    }
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        if (!claim_has_units(claim)) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct claim *claim = &lease->claims[i];
-        if (!may_go(claim->resource, &lease->waiting->places[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static struct lease *next_to_go(const struct resource *resource)
-{
-    bool fifo = resource->definition->order == ORDER_FIFO;
-    uint32_t look_at = fifo ? 1 : FIRST_FIT_WINDOW;
-    struct order_node *node = order_first(&resource->queue);
-    for (uint32_t i = 0; node && i < look_at; node = order_next(node), i++) {
-        struct place *place = place_of_node(node);
-        if (lease_may_go(place->claim->lease)) {
-            return place->claim->lease;
-        }
-        if (place->overtaken >= resource->definition->max_overtakes) {
-            return NULL;
-        }
-    }
-    return NULL;
-}
-
-static void count_overtaken(struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        struct order_node *self = &lease->waiting->places[i].node;
-        struct order_node *node = order_first(&lease->claims[i].resource->queue);
-        for (; node != self; node = order_next(node)) {
-            place_of_node(node)->overtaken++;
-        }
-    }
-}
+/* ---- holding ---- */
 
 void queue_place_holder(struct claim *claim)
 {
@@ -341,8 +175,17 @@ void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     if (lease->database != 0) {
         tenure_holds(lease);
     }
+    quota_changed_for(core, lease);
+}
+
+static void count_overtaken(struct lease *lease)
+{
     for (size_t i = 0; i < lease->n_claims; i++) {
-        queue_usage_changed(core, &lease->claims[i]);
+        const struct order_node *self = &lease->waiting->places[i].node;
+        struct order_node *node = order_first(&lease->claims[i].resource->queue);
+        for (; node && order_node_is_before(node, self); node = order_next(node)) {
+            place_of_node(node)->overtaken++;
+        }
     }
 }
 
@@ -359,50 +202,148 @@ static void lease_grant(
     effects_change(effects, lease);
 }
 
+/* ---- who goes next ---- */
+
+/* Is there anybody to give it to? Who is away keeps the place until its client is back. */
+static bool can_be_granted(const struct core *core, const struct lease *lease)
+{
+    return !core_grants_nothing(core) && !lease_is_away(lease);
+}
+
 bool queue_try(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = !core_grants_nothing(core) && !lease->waiting->aside && lease_may_go(lease);
+    bool may = can_be_granted(core, lease) && !lease->waiting->aside && quota_fits(lease);
+    for (size_t i = 0; may && i < lease->n_claims; i++) {
+        keep_yields(core, &lease->claims[i]);
+    }
+    may = may && !lease_lacks(lease);
     if (may) {
         lease_grant(core, lease, now, effects);
     }
     return may;
 }
 
-/* The dirty resources are taken in the order they became so; granting to one makes those whose
- * queues it changed dirty again. */
-void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
+/* Who cannot be granted yet keeps all but the last, and stands for that. */
+static bool can_go_on(const struct core *core, const struct lease *lease)
+{
+    return can_be_granted(core, lease) || keep_has_another(lease);
+}
+
+/* Would act() do anything for this one, who stands in the queue that is being looked at? */
+static bool can_act(struct core *core, struct lease *lease)
+{
+    struct claim *station = lease_station(lease);
+    if (!quota_fits(lease)) {
+        return true;
+    }
+    if (!claim_has(station)) {
+        return keep_would_yield(core, station);
+    }
+    return can_go_on(core, lease);
+}
+
+static void look_at_queue(struct core *core, const struct resource *resource)
+{
+    const struct definition *definition = resource->definition;
+    int look_at = definition->order == ORDER_FIFO ? 1 : FIRST_FIT_WINDOW;
+    struct order_node *node = order_first(&resource->queue);
+    for (int i = 0; node && i < look_at; node = order_next(node), i++) {
+        struct lease *lease = lease_of_place_node(node);
+        if (can_act(core, lease)) {
+            queue_look_at(core, lease);
+            return; /* that makes the queue dirty again */
+        }
+        if (place_of_node(node)->overtaken >= definition->max_overtakes) {
+            return;
+        }
+    }
+}
+
+/* If somebody has still enough, so have all before, but where free slots lie so scattered that a
+ * large count may not have them. */
+static void look_at_keepers(struct core *core, const struct resource *resource)
+{
+    bool has = false;
+    struct order_node *node = order_last(&resource->kept);
+    for (; node && !(has && ranges_are_few(resource)); node = order_previous(node)) {
+        has = claim_has(place_of_node(node)->claim);
+        if (!has) {
+            queue_look_at(core, lease_of_place_node(node));
+        }
+    }
+}
+
+static struct lease *next_to_look_at(struct core *core)
 {
     struct resource *resource;
+    let_in_from_lanes(core);
     while ((resource = TAILQ_FIRST(&core->dirty))) {
-        struct lease *lease =
-            core_grants_nothing(core) || resource_is_blocked(resource)
-            ? NULL
-            : next_to_go(resource);
-        if (!lease) {
-            TAILQ_REMOVE(&core->dirty, resource, dirty_link);
-            resource->is_dirty = false;
-            registry_forget_if_idle(core, resource);
-            continue;
-        }
+        TAILQ_REMOVE(&core->dirty, resource, dirty_link);
+        resource->is_dirty = false;
+        look_at_queue(core, resource);
+        look_at_keepers(core, resource);
+        registry_forget_if_idle(core, resource);
+    }
+    struct order_node *first = order_first(&core->agenda);
+    return first ? container_of(first, struct waiting, agenda_node)->lease : NULL;
+}
+
+/* Its station has enough. */
+static void go_on(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (can_be_granted(core, lease) && !lease_lacks(lease)) {
         lease_grant(core, lease, now, effects);
         effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
+    } else {
+        keep_gain(core, lease, now);
+    }
+}
+
+/* One step of one lease. It may take more: what changes by it is looked at again. */
+static void act(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    struct claim *station = lease_station(lease), *lost = keep_lost(lease);
+    bool is_its_turn = !station || claim_is_its_turn(station);
+    if (lease->waiting->aside || !(is_its_turn || lease_keeps(lease))) {
+        return;
+    }
+    if (!quota_fits(lease)) {
+        set_aside(core, lease, false);
+    } else if (lost) {
+        keep_fall(core, lease, lost);
+    } else if (!station) {
+        keep_choose(core, lease);
+    } else if (!claim_has(station)) {
+        keep_yields(core, station);
+        queue_mark_dirty(core, station->resource);
+    } else if (can_go_on(core, lease)) {
+        go_on(core, lease, now, effects);
+    } else {
+        queue_mark_dirty(core, station->resource); /* then somebody behind it may */
+    }
+}
+
+/* The oldest who can do something does it, then everybody is asked again: so nobody younger is
+ * ever quicker, and what comes of it does not depend on which queue is looked at first. */
+void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct lease *lease;
+    while ((lease = next_to_look_at(core))) {
+        order_remove(&core->agenda, &lease->waiting->agenda_node);
+        act(core, lease, now, effects);
     }
 }
 
 /* ---- after a change of the rules ---- */
 
-static struct lease *lease_of_place_node(struct order_node *node)
-{
-    return place_of_node(node)->claim->lease;
-}
-
 struct lease **queue_waiters(const struct resource *resource, size_t *np)
 {
-    const struct order *orders[] = {&resource->queue, &resource->aside};
+    const struct order *orders[N_STANDINGS] = {
+        &resource->queue, &resource->kept, &resource->aside};
     struct lease **waiters = memory_new((resource_waiting(resource) + 1) * sizeof *waiters);
     size_t n = 0;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < N_STANDINGS; i++) {
         for (struct order_node *node = order_first(orders[i]); node; node = order_next(node)) {
             waiters[n++] = lease_of_place_node(node);
         }
@@ -416,17 +357,13 @@ void queue_resort(struct core *core, struct resource *resource)
     size_t n;
     struct lease **waiters = queue_waiters(resource, &n);
     for (size_t i = 0; i < n; i++) {
-        bool is_blocked = lease_is_blocked(waiters[i]);
-        for (size_t k = 0; k < waiters[i]->n_claims; k++) {
-            claim_keep_line(&waiters[i]->claims[k], is_blocked);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < waiters[i]->n_claims; k++) {
-            queue_usage_changed(core, &waiters[i]->claims[k]);
-        }
         lease_sort(core, waiters[i]);
     }
     free(waiters);
+    for (size_t i = 0; i < resource->usages.n_buckets; i++) {
+        for (struct table_node *node = resource->usages.buckets[i]; node; node = node->next) {
+            quota_changed(core, container_of(node, struct usage, by_uid));
+        }
+    }
     queue_mark_dirty(core, resource);
 }

@@ -20,6 +20,11 @@ uint32_t slots_most_words(uint32_t count, size_t n_claims)
     return count < most ? count : most;
 }
 
+bool ranges_are_few(const struct resource *resource)
+{
+    return resource->n_free_ranges < most_ranges(MAX_RESOURCES_PER_LEASE);
+}
+
 /* Wherever the lowest free slots are; one more range may be those that nobody has used yet. */
 static bool fits_anyhow(const struct claim *claim)
 {

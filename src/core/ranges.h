@@ -9,6 +9,8 @@
 /* In how many words its slots can always be named: two single slots take no more room than a
  * range. */
 uint32_t slots_most_words(uint32_t count, size_t n_claims);
+/* Any claim has its units if there are enough of them. */
+bool ranges_are_few(const struct resource *resource);
 /* Whether it could have its units now, order and pause apart. */
 bool claim_has_units(const struct claim *claim);
 /* Gives it its units, which claim_has_units() must allow: the lowest slots, or, where those lie too

@@ -61,7 +61,8 @@ struct resource {
 
     struct claim_list holders; /* in the order of their grants */
     struct order queue; /* places of those who wait for their turn, in order */
-    struct order aside; /* places of those who wait for another reason, in order */
+    struct order kept; /* places of those for whom their count is kept, in order; weighted by it */
+    struct order aside; /* places of all others who wait, in order */
     struct table usages; /* struct usage by uid */
 
     uint32_t runtime_limit; /* UNBOUNDED: the definition's */
@@ -82,6 +83,8 @@ TAILQ_HEAD(resource_list, resource);
 uint32_t resource_limit(const struct resource *resource);
 uint32_t resource_in_use(const struct resource *resource);
 uint32_t resource_waiting(const struct resource *resource);
+/* Units that are kept for those who wait for another resource as well. */
+uint32_t resource_kept(const struct resource *resource);
 /* How many units could be granted now, order and pause apart. Of a pool: all free items, however
  * many others are held that were removed meanwhile. */
 uint32_t resource_available(const struct resource *resource);

@@ -1,5 +1,6 @@
 #include "daemon/describe.h"
 
+#include "core/memory.h"
 #include "daemon/answer.h"
 #include "wire/text.h"
 
@@ -104,6 +105,17 @@ static uint32_t free_units(const struct resource *resource, const struct describ
     return gives_nothing ? 0 : resource_available(resource);
 }
 
+/* How many, and the place of the first for whom. */
+static void add_kept(struct text *out, const struct resource *resource)
+{
+    const struct order_node *first = order_first(&resource->kept);
+    if (first) {
+        const struct place *place = container_of(first, struct place, node);
+        text_add_number_key(out, "kept", resource_kept(resource));
+        text_add_number_key(out, "keeper", claim_position(place->claim));
+    }
+}
+
 void describe_resource(
     struct text *out, const struct resource *resource, const struct describe_where *where)
 {
@@ -119,6 +131,7 @@ void describe_resource(
     text_add_number_key(out, "in_use", resource_in_use(resource));
     text_add_number_key(out, "free", free_units(resource, where));
     text_add_number_key(out, "waiting", where ? where->n_waiting : resource_waiting(resource));
+    add_kept(out, resource);
     if (resource->n_in_state[UNIT_COOLING] > 0) {
         text_add_number_key(out, "cooling", resource->n_in_state[UNIT_COOLING]);
     }
@@ -193,15 +206,18 @@ void describe_holder(struct text *out, const struct claim *claim, const struct v
     text_add(out, "\n");
 }
 
-/* Why a waiter is passed over for the time being. */
-static const char *why_aside(const struct lease *lease)
+/* Why a waiter is passed over for the time being, if it is, and by which resource. */
+static void add_blocker(struct text *out, const struct claim *claim)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        if (resource_is_blocked(lease->claims[i].resource)) {
-            return "other";
-        }
+    const struct resource *resource;
+    enum wait_kind kind = lease_waits_for(claim->lease, &resource);
+    if (kind != WAIT_TURN || (resource && resource != claim->resource)) {
+        text_add_key(out, "blocked", kind == WAIT_QUOTA ? "quota" : "other");
+        text_add_key(out, "blocker", resource ? resource->name : NULL);
     }
-    return "quota";
+    if (claim_place(claim)->standing == STANDS_KEEPING) {
+        text_add_number_key(out, "kept", claim->count);
+    }
 }
 
 void describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
@@ -219,9 +235,7 @@ void describe_waiter(struct text *out, const struct claim *claim, uint32_t posit
     if (lease_is_away(lease)) {
         text_add_key(out, "away", "1");
     }
-    if (lease->waiting->aside && lease->database == 0) {
-        text_add_key(out, "blocked", why_aside(lease));
-    }
+    add_blocker(out, claim);
     add_who(out, lease, viewer);
     text_add(out, "\n");
 }

@@ -13,7 +13,7 @@ enum { LINES_MOST = 8 };
 /* ---- the same? ---- */
 
 #if defined(__x86_64__)
-_Static_assert(sizeof(struct definition) == 200, "whatever is added is compared below");
+_Static_assert(sizeof(struct definition) == 208, "whatever is added is compared below");
 #endif
 
 static bool same_ids(const struct id_set *a, const struct id_set *b)
@@ -44,7 +44,7 @@ static bool same_items(const struct definition *a, const struct definition *b)
 static bool same_times(const struct definition *a, const struct definition *b)
 {
     return a->cooldown == b->cooldown && a->max_hold == b->max_hold &&
-        a->kill_after == b->kill_after;
+        a->kill_after == b->kill_after && a->keep == b->keep;
 }
 
 static bool same_bounds(const struct definition *a, const struct definition *b)

@@ -422,27 +422,36 @@ static struct order_node *next_in(const struct order *order, uint32_t rank)
     return rank < order_size(order) ? order_at(order, rank) : NULL;
 }
 
-/* Both sets together, in the one order: who is aside keeps the place. */
+/* All sets together, in the one order: who is aside keeps the place. */
 static bool show_waiters(struct snapshot *snapshot, const struct resource *resource,
     struct text *out, size_t enough, nanoseconds now)
 {
-    uint32_t n_active = order_count_below(&resource->queue, snapshot->major, snapshot->minor + 1);
-    uint32_t n_aside = order_count_below(&resource->aside, snapshot->major, snapshot->minor + 1);
-    struct order_node *active = next_in(&resource->queue, n_active);
-    struct order_node *aside = next_in(&resource->aside, n_aside);
-    for (uint32_t position = 1 + n_active + n_aside; active || aside; position++) {
-        bool take_active = !aside || (active && order_node_is_before(active, aside));
-        struct order_node **fromp = take_active ? &active : &aside;
+    const struct order *sets[N_STANDINGS] = {&resource->queue, &resource->kept, &resource->aside};
+    struct order_node *nodes[N_STANDINGS];
+    uint32_t position = 1;
+    for (size_t i = 0; i < N_STANDINGS; i++) {
+        uint32_t n = order_count_below(sets[i], snapshot->major, snapshot->minor + 1);
+        nodes[i] = next_in(sets[i], n);
+        position += n;
+    }
+    for (;; position++) {
+        struct order_node **firstp = NULL;
+        for (size_t i = 0; i < N_STANDINGS; i++) {
+            bool is_first = nodes[i] && (!firstp || order_node_is_before(nodes[i], *firstp));
+            firstp = is_first ? &nodes[i] : firstp;
+        }
+        if (!firstp) {
+            return true;
+        }
         if (out->length >= enough) {
             return false;
         }
-        describe_waiter(out, container_of(*fromp, struct place, node)->claim, position,
+        describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
             snapshot->viewer, now);
-        snapshot->major = (*fromp)->major;
-        snapshot->minor = (*fromp)->minor;
-        *fromp = order_next(*fromp);
+        snapshot->major = (*firstp)->major;
+        snapshot->minor = (*firstp)->minor;
+        *firstp = order_next(*firstp);
     }
-    return true;
 }
 
 static bool show_all_waiters(struct snapshot *snapshot, const struct resource *resource,

@@ -152,7 +152,7 @@ def test_status_of_holders_and_waiters(client):
         rf"waiter {three} position=2 wants=7 age=\d+ priority=0 pid=\d+ uid=\d+ holder=h2", lines[4])
     assert lines[5] == "resource a kind=lock scope=host limit=1 in_use=0 free=1 waiting=1"
     assert re.fullmatch(
-        rf"waiter {three} position=1 wants=1 age=\d+ priority=0 pid=\d+ uid=\d+ holder=h2", lines[6])
+        rf"waiter {three} position=1 wants=1 age=\d+ priority=0 blocked=other blocker=b pid=\d+ uid=\d+ holder=h2", lines[6])
     assert len(lines) == 8
 
 

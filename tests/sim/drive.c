@@ -28,6 +28,7 @@ static struct definitions *definitions_new(uint64_t seed)
             .items = definitions->item_pointers[i],
             .n_items = rules->n_items,
             .cooldown = rules->cooldown,
+            .keep = rules->keep,
             .max_waiters = rules->max_waiters,
             .max_units_per_user = rules->max_units_per_user,
             .max_overtakes = rules->max_overtakes,
@@ -333,8 +334,12 @@ static void end_jobs(struct simulation *simulation, nanoseconds now)
 
 struct simulation *simulation_end(struct simulation *simulation, nanoseconds now)
 {
-    struct operation operation = {.kind = OPERATION_GONE, .now = now};
+    struct random random = {.state = simulation->rules_seed};
     compare_records(simulation);
+    simulation->now = now;
+    serve_all(simulation, &random);
+    now = simulation->now;
+    struct operation operation = {.kind = OPERATION_GONE, .now = now};
     for (; operation.client < MODEL_CLIENTS; operation.client++) {
         if (simulation->model->client_uids[operation.client] >= 0) {
             simulation_step(simulation, &operation);

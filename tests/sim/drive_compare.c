@@ -50,25 +50,37 @@ static void compare_place(const struct model_lease *lease, const struct resource
         resource->name, lease->id, place->overtaken, lease->claims[i].overtaken);
 }
 
-/* Active and aside, each in order. */
+static enum standing standing_of(struct model_lease *lease, const struct model_claim *claim)
+{
+    bool is_station = lease->station >= 0 && &lease->claims[lease->station] == claim;
+    return model_keeps(lease, claim) ? STANDS_KEEPING
+        : is_station                 ? STANDS_IN_QUEUE
+                                     : STANDS_ASIDE;
+}
+
+/* Who stands in the queue, for whom something is kept, and all others: each in order. */
 static void compare_queues(const struct simulation *simulation, const struct resource *resource,
     const struct model_resource *expected)
 {
+    static const char *const words[N_STANDINGS] = {"aside", "in the queue", "keeping"};
     const struct model *model = simulation->model;
-    const struct order_node *nodes[2] = {
-        order_first(&resource->queue), order_first(&resource->aside)};
+    const struct order_node *nodes[N_STANDINGS] = {[STANDS_ASIDE] = order_first(&resource->aside),
+        [STANDS_IN_QUEUE] = order_first(&resource->queue),
+        [STANDS_KEEPING] = order_first(&resource->kept)};
     uint32_t n = 0;
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        if (model_claim_on(lease, expected)) {
-            const struct order_node **nodep = &nodes[lease->aside];
-            REQUIRE(*nodep, "%s: lease %ju is %saside", resource->name, lease->id,
-                lease->aside ? "not " : "");
+        const struct model_claim *claim = model_claim_on(lease, expected);
+        if (claim) {
+            enum standing standing = standing_of(lease, claim);
+            const struct order_node **nodep = &nodes[standing];
+            REQUIRE(*nodep, "%s: lease %ju is not %s", resource->name, lease->id, words[standing]);
             compare_place(lease, resource, *nodep, n++);
             *nodep = order_next(*nodep);
         }
     }
-    REQUIRE(!nodes[0] && !nodes[1], "%s: somebody waits who should not", resource->name);
+    REQUIRE(!nodes[0] && !nodes[1] && !nodes[2], "%s: somebody waits who should not",
+        resource->name);
 }
 
 /* Of items, those that were removed while they are held are no part of the limit. */

@@ -79,6 +79,9 @@ void do_restart(struct simulation *simulation, const struct operation *operation
 void do_reclaim(struct simulation *simulation, const struct operation *operation);
 void do_reclaim_unknown(struct simulation *simulation, const struct operation *operation);
 
+/* drive_serve.c */
+void serve_all(struct simulation *simulation, struct random *random);
+
 /* drive_compare.c: the state after a step */
 void compare_all(struct simulation *simulation);
 /* All records, which takes longer. */

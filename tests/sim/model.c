@@ -270,7 +270,7 @@ static void model_enter(struct model *model, struct model_lease *filled,
     *lease = *filled;
     model_lease_enter(model, lease);
     model_sort(model);
-    if (model_may_go(model, lease)) {
+    if (model_may_go_at_once(model, lease)) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &trace->grant, now);
         return;
@@ -312,6 +312,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     const char *about;
     model->moment++;
     lease.linked = model->moment;
+    lease.asked_at = now;
     lease.until = for_ever ? NEVER : now + ask->wait;
     lease.until_serial = model->moment;
     REQUIRE(!trace->lease || trace->lease > model->last_id, "lease %ju after %ju", trace->lease,
@@ -371,6 +372,20 @@ static struct model_lease *next_timeout(const struct model *model)
     return first;
 }
 
+/* Of those who let go at once, the one that came first. */
+static struct model_lease *next_to_let_go(const struct model *model)
+{
+    struct model_lease *first = NULL;
+    for (size_t i = 0; i < model->n_waiters; i++) {
+        struct model_lease *lease = model->waiters[i];
+        bool sooner = lease->keep_until != NEVER &&
+            (!first || lease->keep_until < first->keep_until ||
+                (lease->keep_until == first->keep_until && lease->id < first->id));
+        first = sooner ? lease : first;
+    }
+    return first;
+}
+
 static nanoseconds earlier(nanoseconds a, nanoseconds b)
 {
     return a < b ? a : b;
@@ -380,8 +395,10 @@ nanoseconds model_next_deadline(const struct model *model)
 {
     const struct model_unit *unit = next_cooling(model);
     const struct model_lease *term = model_next_term(model), *wait = next_timeout(model);
-    return earlier(earlier(unit ? unit->cooling_until : NEVER, term ? term->due : NEVER),
-        earlier(model_grace_until(model), wait ? wait->until : NEVER));
+    const struct model_lease *keeper = next_to_let_go(model);
+    nanoseconds next = earlier(unit ? unit->cooling_until : NEVER, term ? term->due : NEVER);
+    next = earlier(next, keeper ? keeper->keep_until : NEVER);
+    return earlier(next, earlier(model_grace_until(model), wait ? wait->until : NEVER));
 }
 
 /* All that rest until the same instant are free together. */
@@ -401,6 +418,7 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
     while ((next = model_next_deadline(model)) <= now) {
         const struct model_unit *unit = next_cooling(model);
         struct model_lease *term = model_next_term(model), *wait = next_timeout(model);
+        struct model_lease *keeper = next_to_let_go(model);
         model->moment++;
         if (unit && unit->cooling_until == next) {
             end_cooling(model, next);
@@ -408,6 +426,8 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
             model_term_is_due(model, term, now, trace);
         } else if (model_grace_until(model) == next) {
             model_grace_is_over(model, now, trace);
+        } else if (keeper && keeper->keep_until == next) {
+            model_let_go(keeper);
         } else {
             model_tell(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
             model_lease_leave(model, wait, now);

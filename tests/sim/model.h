@@ -34,7 +34,7 @@ struct rules {
     uint32_t limit;
     uint8_t items[MODEL_UNITS];
     uint32_t n_items;
-    nanoseconds cooldown;
+    nanoseconds cooldown, keep;
     uint32_t max_waiters, max_units_per_user, max_overtakes, max_instances;
     int32_t max_priority;
     bool identity_shared;
@@ -133,6 +133,12 @@ struct model_lease {
     int32_t priority;
     uint64_t parent;
     bool held, aside, blocked;
+    nanoseconds asked_at;
+    int station; /* the claim that it stands for; -1: none */
+    uint8_t road[MODEL_WANTS]; /* claims: those that are kept, then the others as they come */
+    size_t n_kept;
+    uint32_t n_let_go;
+    nanoseconds keep_until;
     nanoseconds until; /* of the wait */
     uint64_t until_serial;
     struct model_claim claims[MODEL_WANTS];
@@ -310,6 +316,25 @@ void model_require_token(struct model *model, const char *name, uint64_t token);
 void model_claim_take_units(struct model *model, struct model_lease *lease,
     struct model_claim *claim, const uint8_t *units, uint32_t n, uint64_t token);
 
+/* model_keep.c: requests for several resources */
+void model_road_begin(struct model_lease *lease);
+/* Is the claim's count kept for it? */
+bool model_keeps(const struct model_lease *lease, const struct model_claim *claim);
+bool model_is_its_turn(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
+/* Enough units, and its turn. */
+bool model_has(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
+bool model_lacks_nothing(const struct model *model, const struct model_lease *lease);
+/* Beside what its user has, and what is kept for that user's older requests. */
+bool model_fits(const struct model *model, const struct model_lease *lease);
+void model_set_aside(struct model_lease *lease);
+void model_let_go(struct model_lease *lease);
+/* A nested request comes: those let go who keep what it wants, and wait for its ancestors. */
+void model_make_way(const struct model *model, const struct model_lease *nested);
+/* Of one that is not aside and cannot be granted: whether its turn, or its loss, has moved it. */
+bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now);
+
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
@@ -325,9 +350,11 @@ uint32_t model_units_of_user(
     const struct model *model, const struct model_resource *resource, uint32_t uid);
 bool model_claim_within_quota(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
-/* Who is aside. */
+/* Who is aside, for all reasons but a quota, which is looked at when it is their turn. */
 void model_sort(struct model *model);
-bool model_may_go(const struct model *model, struct model_lease *lease);
+bool model_may_go(const struct model *model, const struct model_lease *lease);
+/* The same of one that comes, or comes back. */
+bool model_may_go_at_once(const struct model *model, const struct model_lease *lease);
 const struct event *model_next_event(struct trace *trace, enum effect_kind kind);
 /* Requires that the next effect is this one, about this lease, for its client if it has one. */
 void model_tell(

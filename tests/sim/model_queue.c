@@ -37,74 +37,87 @@ bool model_claim_within_quota(
 
 /* ---- aside ---- */
 
-/* Of one user's waiters for one resource with a quota, one stands in line: the first that the
- * quota allows and that no pause or closed resource keeps from going. */
-static bool is_candidate(
-    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
+static bool is_bounded(const struct model_lease *lease)
 {
-    for (size_t i = 0; i < model->n_waiters; i++) {
-        struct model_lease *other = model->waiters[i];
-        struct model_claim *theirs = other->uid == lease->uid && !other->blocked
-            ? model_claim_on(other, claim->resource)
-            : NULL;
-        if (theirs && model_claim_within_quota(model, other, theirs)) {
-            return other == lease;
+    bool is = false;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        is |= lease->claims[i].resource->rules.max_units_per_user != UNBOUNDED;
+    }
+    return is;
+}
+
+static bool is_blocked(const struct model_lease *lease)
+{
+    bool is = false;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct model_claim *claim = &lease->claims[i];
+        is |= model_is_blocked(claim->resource) || claim->count > model_limit(claim->resource);
+    }
+    return is;
+}
+
+static bool want_the_same(const struct model_lease *a, const struct model_lease *b)
+{
+    bool same = a->uid == b->uid && a->n_claims == b->n_claims;
+    for (size_t i = 0; same && i < a->n_claims; i++) {
+        same = a->claims[i].resource == b->claims[i].resource &&
+            a->claims[i].count == b->claims[i].count;
+    }
+    return same;
+}
+
+/* Where a quota bounds anything, one of those who want the same goes after the other. */
+static bool may_enter(const struct model *model, const struct model_lease *lease)
+{
+    if (!is_bounded(lease)) {
+        return true;
+    }
+    for (size_t i = 0; model->waiters[i] != lease; i++) {
+        const struct model_lease *other = model->waiters[i];
+        if (want_the_same(other, lease) && !other->aside && other->n_kept == 0) {
+            return false;
         }
     }
-    return false;
+    return model_fits(model, lease);
 }
 
 void model_sort(struct model *model)
 {
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        lease->blocked = false;
-        for (size_t k = 0; k < lease->n_claims; k++) {
-            lease->blocked |= model_is_blocked(lease->claims[k].resource);
+        lease->blocked = is_blocked(lease);
+        if (lease->blocked && !lease->aside) {
+            model_set_aside(lease);
         }
     }
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        lease->aside = lease->blocked;
-        for (size_t k = 0; k < lease->n_claims && !lease->aside; k++) {
-            const struct model_claim *claim = &lease->claims[k];
-            lease->aside = claim->resource->rules.max_units_per_user != UNBOUNDED &&
-                !is_candidate(model, lease, claim);
+        if (lease->aside && !lease->blocked && may_enter(model, lease)) {
+            lease->aside = false;
+            lease->station = lease->n_claims == 1 ? 0 : -1;
         }
     }
 }
 
 /* ---- who may go ---- */
 
-/* In the queue of one of its resources. */
-static bool is_its_turn(
-    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
+static bool can_go(const struct model *model, const struct model_lease *lease)
 {
-    const struct rules *rules = &claim->resource->rules;
-    uint32_t n_before = 0;
-    for (size_t i = 0; model->waiters[i] != lease; i++) {
-        struct model_lease *other = model->waiters[i];
-        const struct model_claim *theirs =
-            other->aside ? NULL : model_claim_on(other, claim->resource);
-        if (!theirs) {
-            continue;
-        }
-        if (rules->order == ORDER_FIFO || theirs->overtaken >= rules->max_overtakes) {
-            return false;
-        }
-        n_before++;
-    }
-    return n_before < FIRST_FIT_WINDOW;
+    return !model->draining && !model->closed && lease->client >= 0;
 }
 
-bool model_may_go(const struct model *model, struct model_lease *lease)
+bool model_may_go(const struct model *model, const struct model_lease *lease)
 {
-    bool may = !model->draining && !model->closed && !lease->aside && lease->client >= 0;
-    for (size_t i = 0; i < lease->n_claims && may; i++) {
-        const struct model_claim *claim = &lease->claims[i];
-        may = claim->count <= model_available(claim->resource) && is_its_turn(model, lease, claim);
+    return can_go(model, lease) && !lease->aside && model_fits(model, lease) &&
+        model_lacks_nothing(model, lease);
+}
+
+bool model_may_go_at_once(const struct model *model, const struct model_lease *lease)
+{
+    if (can_go(model, lease) && !lease->aside && model_fits(model, lease)) {
+        model_make_way(model, lease);
     }
-    return may;
+    return model_may_go(model, lease);
 }
 
 /* ---- leases ---- */
@@ -129,6 +142,8 @@ void model_lease_enter(struct model *model, struct model_lease *lease)
         model->waiters[i] = model->waiters[i - 1];
     }
     model->waiters[i] = lease;
+    model_road_begin(lease);
+    lease->aside = true;
 }
 
 static void list_remove(struct model_lease **list, size_t *np, const struct model_lease *lease)
@@ -155,16 +170,14 @@ void model_lease_leave(struct model *model, struct model_lease *lease, nanosecon
     free(lease);
 }
 
-/* Those it passes have been overtaken once more. */
-static void count_overtaken(struct model *model, const struct model_lease *lease)
+/* Those it passes where they stand have been overtaken once more. */
+static void count_overtaken(struct model *model, struct model_lease *lease)
 {
     for (size_t i = 0; model->waiters[i] != lease; i++) {
         struct model_lease *other = model->waiters[i];
-        for (size_t k = 0; k < lease->n_claims && !other->aside; k++) {
-            struct model_claim *theirs = model_claim_on(other, lease->claims[k].resource);
-            if (theirs) {
-                theirs->overtaken++;
-            }
+        struct model_claim *theirs = other->station < 0 ? NULL : &other->claims[other->station];
+        if (theirs && model_claim_on(lease, theirs->resource)) {
+            theirs->overtaken++;
         }
     }
 }
@@ -223,29 +236,38 @@ void model_tell(
         event->client, lease->client);
 }
 
-static struct model_lease *anybody_who_may_go(struct model *model)
+static void grant_next(
+    struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace)
+{
+    REQUIRE(trace->at < trace->n_events, "lease %ju may go but is left waiting", lease->id);
+    const struct event *event = model_next_event(trace, EFFECT_GRANTED);
+    REQUIRE(event->lease == lease->id, "lease %ju is granted before lease %ju", event->lease,
+        lease->id);
+    REQUIRE(event->client == lease->client, "client %d is told of the grant of %ju", event->client,
+        lease->id);
+    model_lease_grant(model, lease, &event->grant, now);
+}
+
+/* The oldest who can do anything does it. */
+static bool step(struct model *model, nanoseconds now, struct trace *trace)
 {
     model_sort(model);
     for (size_t i = 0; i < model->n_waiters; i++) {
-        if (model_may_go(model, model->waiters[i])) {
-            return model->waiters[i];
+        struct model_lease *lease = model->waiters[i];
+        if (model_may_go(model, lease)) {
+            grant_next(model, lease, now, trace);
+            return true;
+        }
+        if (!lease->aside && model_step(model, lease, now)) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 void model_pump(struct model *model, nanoseconds now, struct trace *trace)
 {
-    const struct model_lease *somebody;
-    while ((somebody = anybody_who_may_go(model))) {
-        REQUIRE(trace->at < trace->n_events, "lease %ju may go but is left waiting", somebody->id);
-        const struct event *event = model_next_event(trace, EFFECT_GRANTED);
-        struct model_lease *lease = model_find_lease(model, event->lease);
-        REQUIRE(lease && !lease->held, "lease %ju is granted but does not wait", event->lease);
-        REQUIRE(model_may_go(model, lease), "lease %ju is granted before its turn", event->lease);
-        REQUIRE(event->client == lease->client, "client %d is told of the grant of %ju",
-            event->client, lease->id);
-        model_lease_grant(model, lease, &event->grant, now);
+    while (step(model, now, trace)) {
     }
     model_forget_idle(model);
 }

@@ -253,7 +253,7 @@ void model_reclaim(
         if (lease->stopping != OUTCOME_OK) {
             model_tell(trace, EFFECT_STOP, lease, lease->stopping);
         }
-    } else if (model_may_go(model, lease)) {
+    } else if (model_may_go_at_once(model, lease)) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &trace->grant, now);
     } else {
@@ -361,6 +361,7 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
 {
     const char *about = NULL;
     struct model_lease lease = model_lease_of(model, client, ask, id);
+    lease.asked_at = now;
     enum outcome outcome = OUTCOME_LOST;
     model->moment++;
     if (model->closed && id < model->first_id && !model_find_lease(model, id)) {

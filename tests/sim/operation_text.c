@@ -71,7 +71,8 @@ static void write_rules(struct writer *writer, const struct rules *rules)
     write_text(writer, " %s=%u", rules->order == ORDER_FIFO ? "fifo" : "max-overtakes",
         rules->max_overtakes);
     write_text(
-        writer, " cooldown=%g max-waiters=%u", (double)rules->cooldown / 1e9, rules->max_waiters);
+        writer, " cooldown=%g keep=%g max-waiters=%u", (double)rules->cooldown / 1e9,
+        (double)rules->keep / 1e9, rules->max_waiters);
     write_text(writer, " max-units-per-user=%d max-instances=%u max-priority=%d%s",
         (int)rules->max_units_per_user, rules->max_instances, rules->max_priority,
         rules->identity_shared ? " identity=shared" : "");

@@ -43,6 +43,7 @@ static void make_rules(struct rules *rules, bool is_pool, struct random *random)
     rules->order = random_percent(random, 30) ? ORDER_FIRST_FIT : ORDER_FIFO;
     rules->selection = (enum selection)random_below(random, 3);
     rules->cooldown = (nanoseconds)PICK(random, 0, 0, 0, 0, 1, 2, 5) * NANOSECONDS_PER_SECOND;
+    rules->keep = (nanoseconds)PICK(random, 1, 2, 3, 10) * NANOSECONDS_PER_SECOND;
     rules->max_waiters = PICK(random, 1000, 1000, 1000, 1000, 1000, 8, 3, 0);
     rules->max_units_per_user =
         PICK(random, UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED, 1, 2, 3, 3, 4, 5);

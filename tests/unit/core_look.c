@@ -15,8 +15,11 @@ const char *state(const char *name)
     struct text text = text_new();
     say(&text, "%u/%u free=%u waiting=%u+%u", resource_in_use(resource), resource_limit(resource),
         resource_available(resource), order_size(&resource->queue), order_size(&resource->aside));
-    cr_assert_eq(
-        resource_waiting(resource), order_size(&resource->queue) + order_size(&resource->aside));
+    if (order_size(&resource->kept) > 0) {
+        say(&text, " kept=%u", resource_kept(resource));
+    }
+    cr_assert_eq(resource_waiting(resource),
+        order_size(&resource->queue) + order_size(&resource->aside) + order_size(&resource->kept));
     return text.bytes;
 }
 
@@ -42,6 +45,10 @@ const char *lines(const char *name)
     say_places(&text, &resource->queue);
     say(&text, "| ");
     say_places(&text, &resource->aside);
+    if (order_size(&resource->kept) > 0) {
+        say(&text, "| ");
+        say_places(&text, &resource->kept);
+    }
     text.bytes[text.n - 1] = '\0';
     return text.bytes;
 }

@@ -124,6 +124,8 @@ static void set_key(struct definition *definition, const char *key, const char *
         definition->max_hold = seconds(value);
     } else if (strcmp(key, "kill-after") == 0) {
         definition->kill_after = seconds(value);
+    } else if (strcmp(key, "keep") == 0) {
+        definition->keep = seconds(value);
     } else if (strcmp(key, "on-lost") == 0) {
         definition->on_lost = on_lost_of(value);
     } else if (strcmp(key, "max-priority") == 0) {
@@ -169,6 +171,7 @@ void definitions_parse(
             .max_hold = NEVER,
             .kill_after = 10 * NANOSECONDS_PER_SECOND,
             .on_lost = ON_LOST_KILL,
+            .keep = 10 * NANOSECONDS_PER_SECOND,
             .max_waiters = 1000,
             .max_units_per_user = UNBOUNDED,
             .max_overtakes = 100,

@@ -42,6 +42,7 @@ static const char *const contract[][2] = {
     {"resource", "max-hold unbounded"},
     {"resource", "kill-after 10s"},
     {"resource", "on-lost kill"},
+    {"resource", "keep 10s"},
     {"resource", "max-waiters 1000"},
     {"resource", "max-units-per-user unbounded"},
     {"resource", "max-priority 0"},
@@ -129,6 +130,7 @@ static void expect_defaults(const struct definition *definition, const char *nam
     cr_expect_eq(definition->cooldown, 0);
     cr_expect_eq(definition->max_hold, NEVER);
     cr_expect_eq(definition->kill_after, 10 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(definition->keep, 10 * NANOSECONDS_PER_SECOND);
     cr_expect_eq(definition->on_lost, ON_LOST_KILL);
     cr_expect_eq(definition->max_waiters, 1000);
     cr_expect_eq(definition->max_units_per_user, UNBOUNDED);
@@ -209,6 +211,7 @@ Test(conf_values, each_key_of_a_resource_arrives)
                                   "max-hold = 2h\n"
                                   "kill-after = 7s\n"
                                   "on-lost = term\n"
+                                  "keep = 1m\n"
                                   "max-waiters = 2\n"
                                   "max-units-per-user = 3\n"
                                   "max-priority = 4\n"
@@ -235,6 +238,7 @@ Test(conf_values, each_key_of_a_resource_arrives)
     cr_expect_eq(pool->cooldown, 3 * NANOSECONDS_PER_SECOND / 2);
     cr_expect_eq(pool->max_hold, 7200 * NANOSECONDS_PER_SECOND);
     cr_expect_eq(pool->kill_after, 7 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(pool->keep, 60 * NANOSECONDS_PER_SECOND);
     cr_expect_eq(pool->on_lost, ON_LOST_TERM);
     cr_expect_eq(pool->max_waiters, 2);
     cr_expect_eq(pool->max_units_per_user, 3);
@@ -363,6 +367,10 @@ static const struct {
     {true, SECTION_POOL, "kill-after", "1d"},
     {false, SECTION_POOL, "kill-after", "24.001h"},
     {false, SECTION_POOL, "kill-after", "unbounded"},
+    {true, SECTION_POOL, "keep", "1s"},
+    {false, SECTION_POOL, "keep", "999ms"},
+    {true, SECTION_POOL, "keep", "1d"},
+    {false, SECTION_POOL, "keep", "unbounded"},
     {true, SECTION_DAEMON, "grace", "0"},
     {true, SECTION_DAEMON, "grace", "1h"},
     {false, SECTION_DAEMON, "grace", "60.001m"},

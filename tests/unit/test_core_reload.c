@@ -72,8 +72,10 @@ Test(reload, one_of_several_resources_goes)
 {
     EXPECT(define("lock a", "lock b", "lock c"), "ok");
     EXPECT(acquire("ann", "A", "b"), "ok b=0");
+    EXPECT(acquire("di", "D", "a"), "ok a=0");
     EXPECT(acquire("bob", "B", "a b"), "waiting");
     EXPECT(acquire("cy", "C", "a"), "waiting");
+    EXPECT(end_lease("di", "D"), "ok");
     EXPECT(define("lock c", "lock a"), "ok; B denied unknown; C granted a=0");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(resources(), "c a");

@@ -1,6 +1,9 @@
 /* test_core_several.c - requests for several resources: all or nothing, in order in every queue. */
 #include "core_fixture.h"
 
+#include <stdio.h>
+#include <string.h>
+
 WORLD_SUITE(several);
 
 Test(several, all_or_nothing)
@@ -8,8 +11,9 @@ Test(several, all_or_nothing)
     EXPECT(define("lock a", "lock b", "semaphore s limit=4"), "ok");
     EXPECT(acquire("ann", "A", "a"), "ok a=0");
     EXPECT(acquire("bob", "B", "b s:2 a"), "waiting");
-    EXPECT(state("b"), "0/1 free=1 waiting=1+0");
-    EXPECT(state("s"), "0/4 free=4 waiting=1+0");
+    EXPECT(state("a"), "1/1 free=0 waiting=1+0");
+    EXPECT(state("b"), "0/1 free=1 waiting=0+1");
+    EXPECT(state("s"), "0/4 free=4 waiting=0+1");
     EXPECT(end_lease("ann", "A"), "ok; B granted b=0 s=0,1 a=0");
     EXPECT(end_lease("bob", "B"), "ok");
     EXPECT(state("s"), "0/4 free=4 waiting=0+0");
@@ -24,29 +28,31 @@ Test(several, refused_without_a_trace)
     EXPECT(acquire("cy", "C", "a"), "ok a=0");
 }
 
-/* B waits for a; whoever comes for b alone is behind B. */
-Test(several, blocks_those_behind_it_in_each_queue)
+/* B waits for a alone: what it wants besides goes to others. */
+Test(several, delays_nobody_elsewhere)
 {
     EXPECT(define("lock a", "lock b", "lock c"), "ok");
     EXPECT(acquire("ann", "A", "a"), "ok a=0");
     EXPECT(acquire("bob", "B", "a b"), "waiting");
-    EXPECT(acquire("cy", "C", "b c"), "waiting");
-    EXPECT(acquire("di", "D", "c"), "waiting");
-    EXPECT(acquire("di", "E", "b wait=0"), "would-wait");
+    EXPECT(acquire("cy", "C", "b c"), "ok b=0 c=0");
+    EXPECT(acquire("di", "D", "a"), "waiting");
+    EXPECT(lines("a"), "A | B D |");
+    EXPECT(lines("b"), "C | | B");
+    EXPECT(end_lease("cy", "C"), "ok");
+    EXPECT(deadline(), "never");
     EXPECT(end_lease("ann", "A"), "ok; B granted a=0 b=0");
-    EXPECT(end_lease("bob", "B"), "ok; C granted b=0 c=0");
-    EXPECT(end_lease("cy", "C"), "ok; D granted c=0");
+    EXPECT(end_lease("bob", "B"), "ok; D granted a=0");
 }
 
-Test(several, leaving_lets_all_queues_move)
+Test(several, leaving_lets_the_queue_move)
 {
-    EXPECT(define("lock a", "lock b", "lock c"), "ok");
-    EXPECT(acquire("ann", "A", "a"), "ok a=0");
-    EXPECT(acquire("bob", "B", "a b c"), "waiting");
+    EXPECT(define("lock a", "lock b"), "ok");
+    EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
+    EXPECT(acquire("bob", "B", "a b"), "waiting");
     EXPECT(acquire("cy", "C", "b"), "waiting");
-    EXPECT(acquire("di", "D", "c"), "waiting");
-    EXPECT(end_lease("bob", "B"), "ok; C granted b=0; D granted c=0");
-    EXPECT(lines("a"), "A | |");
+    EXPECT(acquire("di", "D", "a"), "waiting");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok; C granted b=0; D granted a=0");
 }
 
 /* Asked for in opposite orders: no deadlock, the older one first. */
@@ -75,17 +81,236 @@ Test(several, priority_in_every_queue)
     EXPECT(end_lease("ed", "E"), "ok; C granted a=0 b=0");
 }
 
-/* The unit that would do for C alone is kept for B, which is older. */
-Test(several, a_free_unit_is_kept_for_the_older)
+/* There is enough of s for C, but E is before C there. */
+Test(several, passes_nobody_anywhere)
+{
+    EXPECT(define("lock d", "semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("ann", "B", "s"), "ok s=0");
+    EXPECT(acquire("ed", "E", "s:2"), "waiting");
+    EXPECT(acquire("cy", "C", "d s"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(lines("s"), "B | E C |");
+    EXPECT(end_lease("ann", "B"), "ok; E granted s=0,1");
+    EXPECT(end_lease("ed", "E"), "ok; C granted d=0 s=0");
+}
+
+/* ---- what is kept, and for how long ---- */
+
+/* The part of the limit decides, then the name; not the order asked in. */
+Test(several, begins_with_the_largest_part)
+{
+    EXPECT(define("semaphore a limit=4", "semaphore b limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "a:4"), "ok a=0,1,2,3");
+    EXPECT(acquire("ann", "B", "b:2"), "ok b=0,1");
+    EXPECT(acquire("bob", "M", "b:1 a:3"), "waiting");
+    EXPECT(acquire("bob", "N", "a:1 b:1"), "waiting");
+    EXPECT(acquire("bob", "O", "b:1 a:2"), "waiting");
+    EXPECT(lines("a"), "A | M O | N");
+    EXPECT(lines("b"), "B | N | M O");
+}
+
+/* H has s and A has d. B waits for both, gets d first, and keeps it. */
+static void begin_with_d_kept(void)
 {
     EXPECT(define("semaphore s limit=2", "lock d"), "ok");
-    EXPECT(acquire("ann", "A", "s"), "ok s=0");
-    EXPECT(acquire("ann", "L", "d"), "ok d=0");
-    EXPECT(acquire("bob", "B", "s d"), "waiting");
-    EXPECT(acquire("cy", "C", "s"), "waiting");
-    EXPECT(state("s"), "1/2 free=1 waiting=2+0");
-    EXPECT(end_lease("ann", "L"), "ok; B granted s=1 d=0");
-    EXPECT(end_lease("ann", "A"), "ok; C granted s=0");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("hal", "H", "s:2"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s:2 d"), "waiting");
+    EXPECT(lines("d"), "A | B |");
+    EXPECT(lines("s"), "H | | B");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(state("d"), "0/1 free=1 waiting=0+0 kept=1");
+    EXPECT(lines("s"), "H | B |");
+    EXPECT(deadline(), "10");
+}
+
+Test(several, kept_for_a_while)
+{
+    begin_with_d_kept();
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(tick(9.9), "ok");
+    EXPECT(tick(10), "ok; C granted d=0");
+    EXPECT(lines("d"), "C | | B");
+    EXPECT(lines("s"), "H | B |");
+    EXPECT(deadline(), "never");
+}
+
+/* Then it begins with what it had missed, and is twice as patient. */
+Test(several, longer_the_next_time)
+{
+    begin_with_d_kept();
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(tick(10), "ok; C granted d=0");
+    EXPECT(end_lease("hal", "H"), "ok");
+    EXPECT(state("s"), "0/2 free=2 waiting=0+0 kept=2");
+    EXPECT(lines("d"), "C | B |");
+    EXPECT(deadline(), "30");
+    EXPECT(acquire("di", "D", "s wait=0"), "would-wait");
+    EXPECT(tick(29), "ok");
+    EXPECT(end_lease("cy", "C"), "ok; B granted s=0,1 d=0");
+    EXPECT(deadline(), "never");
+}
+
+Test(several, not_longer_than_any_of_its_resources_says)
+{
+    EXPECT(define("lock a keep=60", "lock b keep=3"), "ok");
+    EXPECT(acquire("ann", "A", "a"), "ok a=0");
+    EXPECT(acquire("ann", "B", "b"), "ok b=0");
+    EXPECT(acquire("bob", "M", "a b"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(deadline(), "3");
+    EXPECT(tick(3), "ok");
+    EXPECT(state("a"), "0/1 free=1 waiting=0+1");
+}
+
+/* Others want each alone, again and again, for much longer than anything is kept at first: M is
+ * served all the same, as it becomes more patient than they are slow. */
+Test(several, served_however_long_leases_last)
+{
+    char a[16] = "A0", b[16] = "B0", next[16];
+    EXPECT(define("lock a", "lock b"), "ok");
+    acquire("ann", a, "a");
+    acquire("bob", b, "b");
+    EXPECT(acquire("moe", "M", "a b"), "waiting");
+    int n = 1;
+    for (; strcmp(lease_state("M"), "waiting") == 0; n++) {
+        char *ending = n % 2 == 1 ? a : b;
+        cr_assert_lt(n, 20, "it starves");
+        snprintf(next, sizeof next, "%c%d", n % 2 == 1 ? 'A' : 'B', n);
+        acquire(n % 2 == 1 ? "ann2" : "bob2", next, n % 2 == 1 ? "a" : "b");
+        tick(50.0 * n);
+        if (strcmp(lease_state(ending), "waiting") != 0) {
+            end_lease(n % 2 == 1 ? "ann" : "bob", ending);
+            strcpy(ending, next);
+        }
+    }
+    cr_expect_geq(n, 5, "it was served at once: nothing is tested");
+}
+
+/* They also may come later, with a bigger priority. The time that is left does not change. */
+Test(several, the_older_take_what_is_kept)
+{
+    begin_with_d_kept();
+    EXPECT(tick(4), "ok");
+    EXPECT(acquire("pia", "P", "d priority=1"), "ok d=0");
+    EXPECT(lines("d"), "P | B |");
+    EXPECT(lines("s"), "H | | B");
+    EXPECT(end_lease("pia", "P"), "ok");
+    EXPECT(state("d"), "0/1 free=1 waiting=0+0 kept=1");
+    EXPECT(deadline(), "10");
+}
+
+/* K keeps a, L keeps b, and each wants the other's: the older has both. */
+Test(several, two_who_keep)
+{
+    EXPECT(define("semaphore a limit=2", "semaphore b limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "a:2"), "ok a=0,1");
+    EXPECT(acquire("ann", "B", "b:2"), "ok b=0,1");
+    EXPECT(acquire("kim", "K", "a:2 b:1"), "waiting");
+    EXPECT(acquire("leo", "L", "a:1 b:2"), "waiting");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(lines("b"), "| | K | L");
+    EXPECT(end_lease("ann", "A"), "ok; K granted a=0,1 b=0");
+    EXPECT(lines("b"), "K | L |");
+    EXPECT(end_lease("kim", "K"), "ok; L granted a=0 b=0,1");
+}
+
+/* Who fills what is his own, and asks for that and for what all want, stops nobody. */
+Test(several, one_that_can_never_go)
+{
+    EXPECT(define("lock deploy", "semaphore me limit=5"), "ok");
+    EXPECT(acquire("eve", "E", "me:5"), "ok me=0,1,2,3,4");
+    EXPECT(acquire("ann", "A", "deploy"), "ok deploy=0");
+    EXPECT(acquire("eve", "M", "deploy me"), "waiting");
+    EXPECT(acquire("bob", "B", "deploy"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(10), "ok; B granted deploy=0");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(acquire("ann", "C", "deploy"), "ok deploy=0");
+    EXPECT(acquire("bob", "D", "deploy"), "waiting");
+    EXPECT(end_lease("ann", "C"), "ok; D granted deploy=0");
+    EXPECT(deadline(), "never");
+}
+
+/* H runs N, which wants what is kept for K, which waits for H: K would wait for itself. */
+Test(several, nested_requests_go_before_who_waits_for_their_ancestors)
+{
+    EXPECT(define("lock db", "lock lic"), "ok");
+    EXPECT(acquire("ann", "A", "db"), "ok db=0");
+    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
+    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("bob", "B", "db"), "waiting");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(acquire("hal", "N", "db parent=H"), "ok db=0");
+    EXPECT(lines("lic"), "H | K |");
+    EXPECT(end_lease("hal", "N"), "ok");
+    EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
+}
+
+/* What is kept for one request of a user counts against that user's next ones. */
+Test(several, what_is_kept_counts_in_the_quota)
+{
+    EXPECT(define("semaphore e limit=2 max-units-per-user=2", "semaphore z limit=4"), "ok");
+    EXPECT(acquire("hal", "H", "e:2"), "ok e=0,1");
+    EXPECT(acquire("zoe", "Z", "z:4"), "ok z=0,1,2,3");
+    EXPECT(acquire("bob", "M", "e:1 z"), "waiting");
+    EXPECT(end_lease("hal", "H"), "ok");
+    EXPECT(state("e"), "0/2 free=2 waiting=0+0 kept=1");
+    EXPECT(acquire("bob", "N", "e:2"), "waiting");
+    EXPECT(lines("e"), "| | N | M");
+    EXPECT(acquire("cy", "C", "e"), "ok e=0");
+    EXPECT(end_lease("cy", "C"), "ok");
+    EXPECT(tick(10), "ok; N granted e=0,1");
+}
+
+/* The quota is met at y: that sets A aside, but not B, who does not want y. */
+Test(several, a_quota_elsewhere_sets_only_that_request_aside)
+{
+    EXPECT(define("semaphore x limit=2 max-units-per-user=2",
+               "semaphore y limit=2 max-units-per-user=1"),
+        "ok");
+    EXPECT(acquire("bob", "Y", "y"), "ok y=0");
+    EXPECT(acquire("bob", "A", "x y"), "waiting");
+    EXPECT(lines("x"), "| | A");
+    EXPECT(acquire("bob", "B", "x"), "ok x=0");
+    EXPECT(end_lease("bob", "Y"), "ok; A granted x=1 y=0");
+}
+
+/* More than a limit that was lowered: it delays nobody, and has its place when that is undone. */
+Test(several, more_than_the_limit_in_force_is_set_aside)
+{
+    EXPECT(define("semaphore s limit=3", "lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("hal", "H", "s:3"), "ok s=0,1,2");
+    EXPECT(acquire("bob", "B", "s:3 d"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(state("d"), "0/1 free=1 waiting=0+0 kept=1");
+    EXPECT(change("limit s 2"), "ok");
+    EXPECT(state("d"), "0/1 free=1 waiting=0+1");
+    EXPECT(deadline(), "never");
+    EXPECT(end_lease("hal", "H"), "ok");
+    EXPECT(acquire("cy", "C", "s:2"), "ok s=0,1");
+    EXPECT(change("limit s 3"), "ok");
+    EXPECT(end_lease("cy", "C"), "ok; B granted s=0,1,2 d=0");
+}
+
+/* After a restart what is kept is found again, for those as well who are not back yet. */
+Test(several, kept_over_a_restart)
+{
+    begin_with_d_kept();
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(restart("semaphore s limit=2", "lock d"), "H B C");
+    EXPECT(lines("d"), "| C | B"); /* B lacks s alone, and has kept nothing yet */
+    EXPECT(lines("s"), "H | B |");
+    EXPECT(reclaim("cy", "C"), "ok d=0");
+    EXPECT(reclaim("hal", "H"), "ok s=0,1");
+    EXPECT(reclaim("bob", "B"), "waiting");
+    EXPECT(end_lease("hal", "H"), "ok");
+    EXPECT(state("s"), "0/2 free=2 waiting=0+0 kept=2");
+    EXPECT(end_lease("cy", "C"), "ok; B granted s=0,1 d=0");
 }
 
 /* One release that frees two resources serves waiters of both. */
@@ -95,7 +320,7 @@ Test(several, one_release_wakes_in_both_queues)
     EXPECT(acquire("ann", "A", "a b"), "ok a=0 b=0");
     EXPECT(acquire("bob", "B", "b"), "waiting");
     EXPECT(acquire("cy", "C", "a"), "waiting");
-    EXPECT(end_lease("ann", "A"), "ok; C granted a=0; B granted b=0");
+    EXPECT(end_lease("ann", "A"), "ok; B granted b=0; C granted a=0");
 }
 
 /* A paused or closed resource among those wanted sets the request aside: it delays nobody on the
@@ -109,10 +334,11 @@ Test(several, paused_elsewhere_is_set_aside)
     EXPECT(acquire("bob", "B", "a"), "ok a=0");
     EXPECT(acquire("cy", "C", "a"), "waiting");
     EXPECT(acquire("di", "D", "p"), "waiting");
-    EXPECT(change("resume p"), "ok");
+    EXPECT(change("resume p"), "ok; D granted p=0");
     EXPECT(lines("a"), "B | A C |");
-    EXPECT(lines("p"), "| A D |");
-    EXPECT(end_lease("bob", "B"), "ok; A granted a=0 p=0");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(lines("a"), "| C | | A");
+    EXPECT(end_lease("di", "D"), "ok; A granted a=0 p=0");
 }
 
 Test(several, closed_elsewhere_is_set_aside)
@@ -129,14 +355,17 @@ Test(several, closed_elsewhere_is_set_aside)
     EXPECT(end_lease("cy", "C"), "ok; B granted a=0 z=0");
 }
 
-/* The pause of a resource lets those go whom a waiter for it kept waiting elsewhere. */
+/* Nothing is kept for who is set aside. */
 Test(several, pausing_frees_those_behind)
 {
     EXPECT(define("lock a", "lock p"), "ok");
+    EXPECT(acquire("ann", "G", "a"), "ok a=0");
     EXPECT(acquire("ann", "H", "p"), "ok p=0");
     EXPECT(acquire("bob", "B", "a p"), "waiting");
     EXPECT(acquire("cy", "C", "a"), "waiting");
+    EXPECT(end_lease("ann", "G"), "ok");
     EXPECT(change("pause p"), "ok; C granted a=0");
+    EXPECT(deadline(), "never");
     EXPECT(change("resume p"), "ok");
     EXPECT(end_lease("ann", "H"), "ok");
     EXPECT(end_lease("cy", "C"), "ok; B granted a=0 p=0");

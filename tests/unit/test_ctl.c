@@ -527,6 +527,26 @@ Test(table, how_leases_end)
         "  #1     wants 1   1s          16  1                  away                       3f\n");
 }
 
+/* Who waits for the licence, and for whom two are kept meanwhile. */
+static const char *const keeping[] = {
+    "ok draining=0 held=1 waiting=3",
+    "resource db kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=2 kept=2 keeper=1",
+    "waiter 3f9m position=1 wants=2 age=61000 pid=1 uid=1000 blocked=other blocker=licence kept=2",
+    "waiter 3f9n position=2 wants=1 age=61000 pid=2 uid=1000 blocked=quota blocker=db",
+    "end",
+};
+
+Test(table, what_is_kept)
+{
+    expect_table(keeping, N(keeping), &(struct table_style){0},
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "db    semaphore      4     1     3     2\n"
+        "  2 kept for #1\n"
+        "  PLACE  UNITS      AGE  PID  USER  BLOCKED  LEASE\n"
+        "  #1     wants 2  1m01s    1  1000  licence  3f9m\n"
+        "  #2     wants 1  1m01s    2  1000  quota    3f9n\n");
+}
+
 static const char *const reasons[] = {
     "ok draining=0 held=1 waiting=0",
     "resource nightly-etl kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=0",
@@ -599,7 +619,7 @@ Test(json, whole)
         "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"resources\":["
         "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":3,\"in_use\":3,"
-        "\"free\":0,\"cooling\":1,\"waiting\":2,\"paused\":true,"
+        "\"free\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"
         "\"pause_reason\":\"driver upgrade\",\"changed\":[\"limit\",\"items\"],"
         "\"template\":null,\"removed\":false,"
         "\"items\":[{\"name\":\"gpu0\",\"state\":\"held\",\"reason\":null},"
@@ -614,13 +634,13 @@ Test(json, whole)
         "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"pid\":4712,\"uid\":1000,"
         "\"user\":null,\"host\":null,\"program\":null,\"reason\":null,\"holder\":null,"
         "\"priority\":-5,"
-        "\"blocked\":\"quota\",\"age_ms\":61000,\"away\":false},"
+        "\"blocked\":\"quota\",\"blocker\":null,\"kept\":0,\"age_ms\":61000,\"away\":false},"
         "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"pid\":4713,\"uid\":1001,"
         "\"user\":null,\"host\":null,\"program\":\"\\u001B[2J\",\"reason\":null,\"holder\":null,"
-        "\"priority\":0,\"blocked\":null,\"age_ms\":1000,\"away\":false}]},"
+        "\"priority\":0,\"blocked\":null,\"blocker\":null,\"kept\":0,\"age_ms\":1000,\"away\":false}]},"
         "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\","
         "\"database\":null,\"database_state\":null,\"limit\":5,"
-        "\"in_use\":7,\"free\":0,\"cooling\":0,\"waiting\":0,\"paused\":false,"
+        "\"in_use\":7,\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,"
         "\"pause_reason\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
@@ -631,9 +651,18 @@ Test(json, whole)
         "\"stopping\":null}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":0,\"in_use\":0,"
-        "\"free\":0,\"cooling\":0,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
+        "\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
         "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
         "\"holders\":[],\"waiters\":[]}],\"databases\":[]}\n");
+    free(json);
+}
+
+Test(json, what_is_kept)
+{
+    char *json = json_of(keeping, N(keeping));
+    cr_expect(strstr(json, "\"kept\":2,\"kept_for\":1,"));
+    cr_expect(strstr(json, "\"blocked\":\"other\",\"blocker\":\"licence\",\"kept\":2,"));
+    cr_expect(strstr(json, "\"blocked\":\"quota\",\"blocker\":\"db\",\"kept\":0,"));
     free(json);
 }
 

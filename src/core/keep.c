@@ -1,0 +1,276 @@
+#include "core/keep.h"
+
+#include "core/internal.h"
+#include "core/memory.h"
+#include "core/place.h"
+#include "core/ranges.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DOUBLINGS = 62 };
+
+/* So that time passes before anything is kept again. */
+#define KEEP_LEAST (NANOSECONDS_PER_SECOND / 1000)
+
+/* ---- the road ---- */
+
+/* The larger part of its limit comes first, then the name decides. */
+static bool comes_before(const struct claim *a, const struct claim *b)
+{
+    uint64_t part_a = (uint64_t)a->count * resource_limit(b->resource);
+    uint64_t part_b = (uint64_t)b->count * resource_limit(a->resource);
+    return part_a != part_b ? part_a > part_b : strcmp(a->resource->name, b->resource->name) < 0;
+}
+
+struct road *road_new(struct lease *lease)
+{
+    if (lease->n_claims == 1 || lease->database != 0) {
+        return NULL;
+    }
+    struct road *road = memory_new(sizeof *road + lease->n_claims);
+    road->lease = lease;
+    for (uint8_t i = 0; i < lease->n_claims; i++) {
+        uint8_t k = i;
+        for (; k > 0 && comes_before(&lease->claims[i], &lease->claims[road->claims[k - 1]]); k--) {
+            road->claims[k] = road->claims[k - 1];
+        }
+        road->claims[k] = i;
+    }
+    return road;
+}
+
+bool lease_keeps(const struct lease *lease)
+{
+    const struct road *road = lease->waiting->road;
+    return road && road->n_kept > 0;
+}
+
+struct claim *lease_station(struct lease *lease)
+{
+    struct road *road = lease->waiting->road;
+    return road ? road->station : &lease->claims[0];
+}
+
+/* To the place `to` on the road, which is at or before its own. */
+static void road_move(struct road *road, const struct claim *claim, size_t to)
+{
+    uint8_t index = (uint8_t)(claim - road->lease->claims);
+    size_t from = to;
+    while (road->claims[from] != index) {
+        from++;
+    }
+    memmove(&road->claims[to + 1], &road->claims[to], from - to);
+    road->claims[to] = index;
+}
+
+/* ---- enough ---- */
+
+bool claim_is_its_turn(const struct claim *claim)
+{
+    const struct definition *definition = claim->resource->definition;
+    const struct order_node *own = &claim_place(claim)->node;
+    struct order_node *node = order_first(&claim->resource->queue);
+    bool is_fifo = definition->order == ORDER_FIFO;
+    for (int i = 0; node && order_node_is_before(node, own); node = order_next(node)) {
+        if (is_fifo || place_of_node(node)->overtaken >= definition->max_overtakes ||
+            ++i == FIRST_FIT_WINDOW) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool claim_has(const struct claim *claim)
+{
+    const struct order_node *node = &claim_place(claim)->node;
+    uint32_t available = resource_available(claim->resource);
+    return claim_has_units(claim) &&
+        order_sum_below(&claim->resource->kept, node->major, node->minor) <=
+        available - claim->count &&
+        claim_is_its_turn(claim);
+}
+
+static struct claim *first_without(struct lease *lease, size_t from, size_t end)
+{
+    const struct road *road = lease->waiting->road;
+    for (size_t i = from; i < end; i++) {
+        struct claim *claim = &lease->claims[road ? road->claims[i] : i];
+        if (!claim_has(claim)) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+struct claim *lease_lacks(struct lease *lease)
+{
+    return first_without(lease, 0, lease->n_claims);
+}
+
+struct claim *keep_lost(struct lease *lease)
+{
+    return lease_keeps(lease) ? first_without(lease, 0, lease->waiting->road->n_kept) : NULL;
+}
+
+/* ---- what becomes of it ---- */
+
+static nanoseconds patience(const struct road *road)
+{
+    nanoseconds shortest = NEVER;
+    for (size_t i = 0; i < road->lease->n_claims; i++) {
+        nanoseconds keep = road->lease->claims[i].resource->definition->keep;
+        shortest = keep < shortest ? keep : shortest;
+    }
+    shortest = shortest > KEEP_LEAST ? shortest : KEEP_LEAST;
+    return shortest > NEVER >> road->n_let_go ? NEVER : shortest << road->n_let_go;
+}
+
+static void start_timer(struct core *core, struct road *road, nanoseconds now)
+{
+    nanoseconds span = patience(road);
+    if (!order_contains(&road->timer) && span < NEVER - now) {
+        order_insert(&core->keep_timers, &road->timer, (uint64_t)(now + span), road->lease->id);
+    }
+}
+
+static void stop_timer(struct core *core, struct road *road)
+{
+    if (order_contains(&road->timer)) {
+        order_remove(&core->keep_timers, &road->timer);
+    }
+}
+
+/* Only the first `n` of what is kept still is. */
+static void keep_only(struct core *core, struct road *road, size_t n)
+{
+    while (road->n_kept > n) {
+        struct claim *claim = &road->lease->claims[road->claims[--road->n_kept]];
+        place_put(core, claim, STANDS_ASIDE);
+    }
+}
+
+static void changed(struct core *core, struct lease *lease)
+{
+    lane_update(core, lease, false);
+    quota_changed_for(core, lease);
+    queue_mark_all_dirty(core, lease);
+}
+
+static void stand(struct core *core, struct lease *lease, struct claim *claim)
+{
+    struct road *road = lease->waiting->road;
+    if (road->station && road->station != claim &&
+        claim_place(road->station)->standing == STANDS_IN_QUEUE) {
+        place_put(core, road->station, STANDS_ASIDE);
+    }
+    road->station = claim;
+    place_put(core, claim, STANDS_IN_QUEUE);
+}
+
+void keep_choose(struct core *core, struct lease *lease)
+{
+    const struct road *road = lease->waiting->road;
+    struct claim *lacks = first_without(lease, road->n_kept, lease->n_claims);
+    stand(core, lease, lacks ? lacks : &lease->claims[road->claims[road->n_kept]]);
+}
+
+bool keep_has_another(const struct lease *lease)
+{
+    const struct road *road = lease->waiting->road;
+    return road && road->n_kept + 1 < lease->n_claims;
+}
+
+void keep_gain(struct core *core, struct lease *lease, nanoseconds now)
+{
+    struct road *road = lease->waiting->road;
+    road_move(road, road->station, road->n_kept++);
+    place_put(core, road->station, STANDS_KEEPING);
+    start_timer(core, road, now);
+    keep_choose(core, lease);
+    changed(core, lease);
+}
+
+void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
+{
+    struct road *road = lease->waiting->road;
+    size_t at = 0;
+    while (&lease->claims[road->claims[at]] != lost) {
+        at++;
+    }
+    keep_only(core, road, at);
+    stand(core, lease, &lease->claims[road->claims[at]]);
+    changed(core, lease);
+}
+
+void keep_let_go(struct core *core, struct lease *lease)
+{
+    struct road *road = lease->waiting->road;
+    stop_timer(core, road);
+    keep_only(core, road, 0);
+    road_move(road, road->station, 0);
+    if (road->n_let_go < MAX_DOUBLINGS) {
+        road->n_let_go++;
+    }
+    changed(core, lease);
+}
+
+void keep_drop(struct core *core, struct lease *lease)
+{
+    struct road *road = lease->waiting->road;
+    stop_timer(core, road);
+    keep_only(core, road, 0);
+    if (road->station) {
+        place_put(core, road->station, STANDS_ASIDE);
+        road->station = NULL;
+    }
+}
+
+/* ---- nested requests ---- */
+
+static struct lease *first_to_yield(struct core *core, const struct claim *nested)
+{
+    const struct order_node *own = &claim_place(nested)->node;
+    bool may = nested->lease->parent != 0 && claim_is_its_turn(nested) && !claim_has(nested);
+    struct order_node *node = may ? order_first(&nested->resource->kept) : NULL;
+    for (; node && order_node_is_before(node, own); node = order_next(node)) {
+        struct lease *keeper = lease_of_place_node(node);
+        if (lease_ancestors_hold(core, nested->lease, lease_station(keeper)->resource)) {
+            return keeper;
+        }
+    }
+    return NULL;
+}
+
+bool keep_would_yield(struct core *core, const struct claim *nested)
+{
+    return first_to_yield(core, nested) != NULL;
+}
+
+void keep_yields(struct core *core, const struct claim *nested)
+{
+    struct lease *keeper;
+    while ((keeper = first_to_yield(core, nested))) {
+        keep_let_go(core, keeper);
+    }
+}
+
+/* ---- time ---- */
+
+nanoseconds keep_next_deadline(const struct core *core)
+{
+    const struct order_node *first = order_first(&core->keep_timers);
+    return first ? (nanoseconds)first->major : NEVER;
+}
+
+void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    (void)now, (void)effects;
+    struct road *road = container_of(order_first(&core->keep_timers), struct road, timer);
+    if (road->n_kept > 0) {
+        keep_let_go(core, road->lease);
+    } else {
+        stop_timer(core, road);
+    }
+}

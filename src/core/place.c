@@ -1,0 +1,91 @@
+#include "core/place.h"
+
+#include "core/internal.h"
+
+void place_insert(
+    struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight)
+{
+    order_insert_weighted(
+        order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->priority), lease->id, weight);
+}
+
+static struct order *set_of(struct resource *resource, enum standing standing)
+{
+    return standing == STANDS_IN_QUEUE ? &resource->queue
+        : standing == STANDS_KEEPING   ? &resource->kept
+                                       : &resource->aside;
+}
+
+static void place_remove(struct claim *claim)
+{
+    struct place *place = claim_place(claim);
+    order_remove(set_of(claim->resource, place->standing), &place->node);
+    if (place->standing == STANDS_KEEPING) {
+        TAILQ_REMOVE(&claim->usage->kept, place, kept_link);
+    }
+}
+
+void place_enter(struct claim *claim)
+{
+    struct place *place = claim_place(claim);
+    place->claim = claim;
+    place->standing = STANDS_ASIDE;
+    place_insert(&claim->resource->aside, &place->node, claim->lease, 0);
+}
+
+void place_leave(struct core *core, struct claim *claim)
+{
+    place_remove(claim);
+    queue_mark_dirty(core, claim->resource);
+}
+
+void place_put(struct core *core, struct claim *claim, enum standing standing)
+{
+    struct place *place = claim_place(claim);
+    if (place->standing == standing) {
+        return;
+    }
+    place_remove(claim);
+    place->standing = (uint8_t)standing;
+    place_insert(set_of(claim->resource, standing), &place->node, claim->lease,
+        standing == STANDS_KEEPING ? claim->count : 0);
+    if (standing == STANDS_KEEPING) {
+        TAILQ_INSERT_TAIL(&claim->usage->kept, place, kept_link);
+    }
+    queue_mark_dirty(core, claim->resource);
+}
+
+uint32_t claim_position(const struct claim *claim)
+{
+    if (claim->lease->database != 0) {
+        return claim->lease->position;
+    }
+    const struct order_node *node = &claim_place(claim)->node;
+    const struct resource *resource = claim->resource;
+    return 1 + order_count_below(&resource->queue, node->major, node->minor) +
+        order_count_below(&resource->kept, node->major, node->minor) +
+        order_count_below(&resource->aside, node->major, node->minor);
+}
+
+void queue_mark_dirty(struct core *core, struct resource *resource)
+{
+    if (!resource->is_dirty) {
+        resource->is_dirty = true;
+        TAILQ_INSERT_TAIL(&core->dirty, resource, dirty_link);
+    }
+}
+
+void queue_mark_all_dirty(struct core *core, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        queue_mark_dirty(core, lease->claims[i].resource);
+    }
+}
+
+void queue_look_at(struct core *core, struct lease *lease)
+{
+    struct order_node *node = &lease->waiting->agenda_node;
+    if (!order_contains(node)) {
+        place_insert(&core->agenda, node, lease, 0);
+    }
+}

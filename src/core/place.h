@@ -1,0 +1,35 @@
+/* place.h - where those who wait stand: the sets of each resource, all in the one order of (bigger
+ * priority, smaller ticket), and who is to be looked at because something there has changed. */
+#ifndef BERTH_CORE_PLACE_H
+#define BERTH_CORE_PLACE_H
+
+#include "core/core.h"
+#include "core/memory.h"
+
+/* Into that order. The weight counts in order_sum_below() alone. */
+void place_insert(
+    struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight);
+/* A lease begins to wait: aside for now. */
+void place_enter(struct claim *claim);
+/* It waits no more, wherever it stood. */
+void place_leave(struct core *core, struct claim *claim);
+/* The only function that moves a waiting lease's claim between the sets of its resource. */
+void place_put(struct core *core, struct claim *claim, enum standing standing);
+
+static inline struct place *place_of_node(struct order_node *node)
+{
+    return container_of(node, struct place, node);
+}
+
+static inline struct lease *lease_of_place_node(struct order_node *node)
+{
+    return place_of_node(node)->claim->lease;
+}
+
+/* Whoever stands first there, or keeps something, is to be looked at. */
+void queue_mark_dirty(struct core *core, struct resource *resource);
+void queue_mark_all_dirty(struct core *core, const struct lease *lease);
+/* This lease is to be looked at, if it still waits then. */
+void queue_look_at(struct core *core, struct lease *lease);
+
+#endif

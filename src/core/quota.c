@@ -1,0 +1,266 @@
+#include "core/quota.h"
+
+#include "core/internal.h"
+#include "core/keep.h"
+#include "core/memory.h"
+#include "core/place.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- usage ---- */
+
+struct usage *usage_find(const struct resource *resource, uint32_t uid)
+{
+    struct table_node *node = table_find(&resource->usages, hash_number(uid));
+    while (node && container_of(node, struct usage, by_uid)->uid != uid) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct usage, by_uid) : NULL;
+}
+
+void usage_add_claim(struct resource *resource, struct claim *claim)
+{
+    uint32_t uid = claim->lease->uid;
+    struct usage *usage = usage_find(resource, uid);
+    if (!usage) {
+        usage = memory_new(sizeof *usage);
+        usage->uid = uid;
+        TAILQ_INIT(&usage->kept);
+        TAILQ_INIT(&usage->lanes);
+        table_insert(&resource->usages, &usage->by_uid, hash_number(uid));
+    }
+    usage->n_claims++;
+    claim->usage = usage;
+}
+
+void usage_remove_claim(struct claim *claim)
+{
+    struct usage *usage = claim->usage;
+    claim->usage = NULL;
+    if (--usage->n_claims == 0) {
+        assert(usage->units == 0 && TAILQ_EMPTY(&usage->kept) && TAILQ_EMPTY(&usage->lanes));
+        table_remove(&claim->resource->usages, &usage->by_uid);
+        free(usage);
+    }
+}
+
+/* ---- what fits ---- */
+
+static bool is_bounded(const struct claim *claim)
+{
+    return claim->resource->definition->max_units_per_user != UNBOUNDED;
+}
+
+/* Does it fit beside so many that its user has already? */
+static bool fits_beside(const struct claim *claim, uint64_t units)
+{
+    return units + claim->count <= claim->resource->definition->max_units_per_user;
+}
+
+bool claim_fits_quota(const struct claim *claim)
+{
+    return !is_bounded(claim) || fits_beside(claim, claim->usage->units);
+}
+
+static uint32_t kept_for_older(const struct claim *claim)
+{
+    const struct order_node *node = &claim_place(claim)->node;
+    uint32_t units = 0;
+    const struct place *place;
+    TAILQ_FOREACH (place, &claim->usage->kept, kept_link) {
+        units += order_node_is_before(&place->node, node) ? place->claim->count : 0;
+    }
+    return units;
+}
+
+const struct claim *quota_misfit(const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        if (is_bounded(claim) &&
+            !fits_beside(claim, (uint64_t)claim->usage->units + kept_for_older(claim))) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+bool quota_fits(const struct lease *lease)
+{
+    return !quota_misfit(lease);
+}
+
+/* ---- lanes ---- */
+
+static void lane_mark_stale(struct core *core, struct lane *lane)
+{
+    if (!lane->is_stale) {
+        lane->is_stale = true;
+        TAILQ_INSERT_TAIL(&core->stale_lanes, lane, stale_link);
+    }
+}
+
+static bool lane_is_for(const struct lane *lane, const struct lease *lease)
+{
+    bool is_for = lane->n_links == lease->n_claims;
+    for (size_t i = 0; is_for && i < lease->n_claims; i++) {
+        is_for = lane->links[i].resource == lease->claims[i].resource &&
+            lane->links[i].count == lease->claims[i].count;
+    }
+    return is_for;
+}
+
+static struct lane *lane_new(const struct lease *lease)
+{
+    size_t n = lease->n_claims;
+    struct lane *lane = memory_new(sizeof *lane + n * sizeof lane->links[0]);
+    lane->n_links = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        const struct claim *claim = &lease->claims[i];
+        lane->links[i] = (struct lane_link){.lane = lane,
+            .usage = claim->usage,
+            .resource = claim->resource,
+            .count = claim->count};
+        TAILQ_INSERT_TAIL(&claim->usage->lanes, &lane->links[i], link);
+    }
+    return lane;
+}
+
+static void lane_free(struct core *core, struct lane *lane)
+{
+    for (size_t i = 0; i < lane->n_links; i++) {
+        TAILQ_REMOVE(&lane->links[i].usage->lanes, &lane->links[i], link);
+    }
+    if (lane->is_stale) {
+        TAILQ_REMOVE(&core->stale_lanes, lane, stale_link);
+    }
+    free(lane);
+}
+
+static bool needs_lane(const struct lease *lease)
+{
+    bool needs = false;
+    for (size_t i = 0; lease->database == 0 && i < lease->n_claims; i++) {
+        needs |= is_bounded(&lease->claims[i]);
+    }
+    return needs;
+}
+
+void lane_find(struct core *core, struct lease *lease)
+{
+    struct waiting *waiting = lease->waiting;
+    if (needs_lane(lease) == (waiting->lane != NULL)) {
+        return;
+    }
+    if (waiting->lane) {
+        lane_leave(core, lease);
+        return;
+    }
+    const struct lane_link *link;
+    TAILQ_FOREACH (link, &lease->claims[0].usage->lanes, link) {
+        if (lane_is_for(link->lane, lease)) {
+            break;
+        }
+    }
+    waiting->lane = link ? link->lane : lane_new(lease);
+    waiting->lane->n_leases++;
+}
+
+static struct order *lane_set_for(const struct lease *lease, bool is_blocked)
+{
+    struct lane *lane = lease->waiting->lane;
+    if (lease->waiting->aside) {
+        return is_blocked ? NULL : &lane->outside;
+    }
+    return lease_keeps(lease) ? &lane->keeping : &lane->inside;
+}
+
+static void lane_move(struct lease *lease, struct order *set)
+{
+    struct waiting *waiting = lease->waiting;
+    if (waiting->lane_set) {
+        order_remove(waiting->lane_set, &waiting->lane_node);
+    }
+    waiting->lane_set = set;
+    if (set) {
+        place_insert(set, &waiting->lane_node, lease, 0);
+    }
+}
+
+void lane_update(struct core *core, struct lease *lease, bool is_blocked)
+{
+    struct waiting *waiting = lease->waiting;
+    struct order *set = waiting->lane ? lane_set_for(lease, is_blocked) : NULL;
+    if (set != waiting->lane_set) {
+        lane_move(lease, set);
+        lane_mark_stale(core, waiting->lane);
+    }
+}
+
+void lane_leave(struct core *core, struct lease *lease)
+{
+    struct lane *lane = lease->waiting->lane;
+    if (lane) {
+        lane_move(lease, NULL);
+        lease->waiting->lane = NULL;
+        lane_mark_stale(core, lane);
+        if (--lane->n_leases == 0) {
+            lane_free(core, lane);
+        }
+    }
+}
+
+static struct lease *lane_first(const struct order *set)
+{
+    struct order_node *node = order_first(set);
+    return node ? container_of(node, struct waiting, lane_node)->lease : NULL;
+}
+
+struct lease *lane_next_to_enter(struct core *core)
+{
+    struct lane *lane;
+    while ((lane = TAILQ_FIRST(&core->stale_lanes))) {
+        TAILQ_REMOVE(&core->stale_lanes, lane, stale_link);
+        lane->is_stale = false;
+        struct lease *next = lane_first(&lane->outside), *ahead = lane_first(&lane->inside);
+        bool is_first = next &&
+            (!ahead ||
+                order_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
+        if (is_first && quota_fits(next)) {
+            return next;
+        }
+    }
+    return NULL;
+}
+
+/* ---- changes ---- */
+
+static void lane_look(struct core *core, struct lane *lane)
+{
+    struct order_node *node = order_first(&lane->keeping);
+    for (; node; node = order_next(node)) {
+        queue_look_at(core, container_of(node, struct waiting, lane_node)->lease);
+    }
+    for (size_t i = 0; i < lane->n_links; i++) {
+        queue_mark_dirty(core, lane->links[i].resource);
+    }
+    lane_mark_stale(core, lane);
+}
+
+void quota_changed(struct core *core, const struct usage *usage)
+{
+    const struct lane_link *link;
+    TAILQ_FOREACH (link, &usage->lanes, link) {
+        lane_look(core, link->lane);
+    }
+}
+
+void quota_changed_for(struct core *core, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (is_bounded(&lease->claims[i])) {
+            quota_changed(core, lease->claims[i].usage);
+        }
+    }
+}

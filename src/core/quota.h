@@ -1,0 +1,74 @@
+/* quota.h - what one user may have of one resource (max-units-per-user), so that one user's quota
+ * holds up nobody else.
+ *
+ * What a user holds counts, and so does what is kept for an older request of that user. A request
+ * that does not fit is set aside. Of a user's requests for exactly the same things, bounded at one
+ * of them at least, all fit or none: they form a *lane*, and only the first of them stands in a
+ * queue until it has got something there. So a user at the quota fills no queue, and a unit that
+ * comes back lets one request in for each lane, not all of them. */
+#ifndef BERTH_CORE_QUOTA_H
+#define BERTH_CORE_QUOTA_H
+
+#include "core/core.h"
+
+#include <sys/queue.h>
+
+/* What one uid has of one resource. Lives while that uid holds or waits for some of it. */
+struct usage {
+    struct table_node by_uid; /* in resource.usages */
+    uint32_t uid;
+    uint32_t units; /* held */
+    uint32_t n_claims; /* held and waiting */
+    TAILQ_HEAD(, place) kept; /* the uid's that are STANDS_KEEPING there */
+    TAILQ_HEAD(, lane_link) lanes; /* of those that want some of it */
+};
+
+/* One resource of a lane. */
+struct lane_link {
+    TAILQ_ENTRY(lane_link) link; /* in usage.lanes */
+    struct lane *lane;
+    struct usage *usage;
+    struct resource *resource;
+    uint32_t count;
+};
+
+struct lane {
+    TAILQ_ENTRY(lane) stale_link; /* in the core's list, if .is_stale */
+    struct order outside; /* aside, but not by a pause: the first is let in when it fits */
+    struct order inside; /* in a queue, and nothing is kept for them yet */
+    struct order keeping; /* the others that are not aside */
+    size_t n_leases;
+    bool is_stale;
+    uint8_t n_links;
+    struct lane_link links[]; /* in the order asked */
+};
+
+TAILQ_HEAD(lane_list, lane);
+
+struct usage *usage_find(const struct resource *resource, uint32_t uid);
+void usage_add_claim(struct resource *resource, struct claim *claim);
+void usage_remove_claim(struct claim *claim);
+
+/* Whether what its user holds leaves room for the claim. */
+bool claim_fits_quota(const struct claim *claim);
+/* The same for all that the lease, which waits, wants; and what is kept for that user's older
+ * requests counts too. */
+bool quota_fits(const struct lease *lease);
+/* The first claim that does not fit; NULL: none. */
+const struct claim *quota_misfit(const struct lease *lease);
+
+/* After the user's held or kept units have changed, or the bound. */
+void quota_changed(struct core *core, const struct usage *usage);
+/* The same of all that the lease has to do with. */
+void quota_changed_for(struct core *core, const struct lease *lease);
+
+/* A lease that waits finds its lane, if it needs one; or another, after a change of the bounds. */
+void lane_find(struct core *core, struct lease *lease);
+void lane_leave(struct core *core, struct lease *lease);
+/* After anything that the lane wants to know about the lease has changed: whether it is aside,
+ * and whether by a pause; whether anything is kept for it. */
+void lane_update(struct core *core, struct lease *lease, bool is_blocked);
+/* A lease that is to be let in now; NULL when there is none left. */
+struct lease *lane_next_to_enter(struct core *core);
+
+#endif

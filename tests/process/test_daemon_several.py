@@ -1,0 +1,88 @@
+"""Requests for several resources: what is kept for them, and what status says of it."""
+
+import pytest
+
+from conftest import read_line
+from daemon_help import event, held, status, waits
+from lines import DEADLINE
+
+CONFIG = "[semaphore db]\nlimit = 4\nkeep = 1h\n[lock licence]\nkeep = 2s\n[lock shut]\nlimit = 0\n"
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client()
+
+
+def shown(client, name):
+    return status(client, name).resources[name]
+
+
+def test_it_delays_nobody_elsewhere(daemon, client):
+    held(client, "acquire licence")
+    waits(client, "acquire db:2 licence")
+    other = daemon.client()
+    held(other, "acquire db:4")
+    waiter = shown(client, "db")["waiters"][0]
+    assert (waiter["blocked"], waiter["blocker"], waiter.get("kept")) == ("other", "licence", None)
+    assert "blocked" not in shown(client, "licence")["waiters"][0]
+
+
+def test_what_it_has_waited_for_is_kept_for_a_while(daemon, client):
+    first = held(client, "acquire licence")
+    held(client, "acquire db:4")
+    both = daemon.client()
+    waiting = waits(both, "acquire db:2 licence")
+    behind = daemon.client()
+    next_one = waits(behind, "acquire licence")
+    assert client.request(f"release {first}") == "ok"
+    resource = shown(client, "licence")
+    assert (resource["free"], resource["kept"], resource["keeper"]) == ("1", "1", "1")
+    waiter = resource["waiters"][0]
+    assert (waiter["blocker"], waiter["kept"]) == ("db", "1")
+    assert client.request("acquire licence wait=0").startswith("error would-wait ")
+    assert event(behind)[:2] == ("granted", next_one)  # the shorter of both, 2 s
+    assert "kept" not in shown(client, "licence")
+    assert shown(client, "licence")["waiters"][0]["lease"] == waiting
+
+
+def test_the_quota_is_named(berthd):
+    daemon = berthd("[semaphore s]\nlimit = 3\nmax-units-per-user = 1\n[lock l]\n")
+    client = daemon.client()
+    held(client, "acquire s")
+    waits(client, "acquire l s")
+    waiter = shown(client, "l")["waiters"][0]
+    assert (waiter["blocked"], waiter["blocker"]) == ("quota", "s")
+    held(client, "acquire l")  # a quota elsewhere sets aside that one request
+
+
+def test_what_is_closed_is_named(client):
+    waits(client, "acquire db shut")
+    waiter = shown(client, "db")["waiters"][0]
+    assert (waiter["blocked"], waiter["blocker"]) == ("other", "shut")
+
+
+def test_what_berth_says(daemon, client, berth):
+    licence = held(client, "acquire licence")
+    held(client, "acquire db:4")
+    both = daemon.client()
+    waits(both, "acquire db:2 licence")
+    assert client.request(f"release {licence}") == "ok"
+    process = berth.start("run", "-S", daemon.socket, "licence", "--", "true")
+    line = read_line(process.stderr)
+    assert line.startswith("berth: waiting for licence (1 kept for #1): place 2 in the queue"), line
+    assert process.wait(DEADLINE) == 0
+
+
+def test_what_berth_says_of_what_is_missing(daemon, client, berth):
+    held(client, "acquire licence")
+    process = berth.start("run", "-S", daemon.socket, "db:2", "licence", "--", "true")
+    line = read_line(process.stderr)
+    assert line.endswith("place 1 in the queue; missing is licence"), line
+    client.close()
+    assert process.wait(DEADLINE) == 0

@@ -1,0 +1,257 @@
+/* model_keep.c - the model's requests for several resources: where each stands, and what is kept
+ * for it meanwhile. All of it by walks over all who wait, oldest first. */
+#include "model.h"
+
+#include <string.h>
+
+/* ---- the road ---- */
+
+/* A larger part of the limit, or the same and an earlier name. */
+static bool comes_first(const struct model_claim *a, const struct model_claim *b)
+{
+    uint64_t left = (uint64_t)a->count * model_limit(b->resource);
+    uint64_t right = (uint64_t)b->count * model_limit(a->resource);
+    return left > right || (left == right && strcmp(a->resource->name, b->resource->name) < 0);
+}
+
+void model_road_begin(struct model_lease *lease)
+{
+    lease->station = -1;
+    lease->n_kept = lease->n_let_go = 0;
+    lease->keep_until = NEVER;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        size_t n_before = 0;
+        for (size_t k = 0; k < lease->n_claims; k++) {
+            n_before += k != i && comes_first(&lease->claims[k], &lease->claims[i]);
+        }
+        lease->road[n_before] = (uint8_t)i;
+    }
+}
+
+static void road_move(struct model_lease *lease, uint8_t claim, size_t to)
+{
+    uint8_t road[MODEL_WANTS];
+    size_t n = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (n == to) {
+            road[n++] = claim;
+        }
+        if (lease->road[i] != claim) {
+            road[n++] = lease->road[i];
+        }
+    }
+    if (n == to) {
+        road[n] = claim;
+    }
+    memcpy(lease->road, road, sizeof road);
+}
+
+bool model_keeps(const struct model_lease *lease, const struct model_claim *claim)
+{
+    for (size_t i = 0; i < lease->n_kept; i++) {
+        if (&lease->claims[lease->road[i]] == claim) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- enough ---- */
+
+static bool stands_at(struct model_lease *lease, const struct model_resource *resource)
+{
+    return lease->station >= 0 && lease->claims[lease->station].resource == resource;
+}
+
+/* Nobody who stands before it there keeps it from going. */
+bool model_is_its_turn(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
+{
+    const struct rules *rules = &claim->resource->rules;
+    uint32_t n_before = 0;
+    for (size_t i = 0; model->waiters[i] != lease; i++) {
+        struct model_lease *other = model->waiters[i];
+        if (!stands_at(other, claim->resource)) {
+            continue;
+        }
+        if (rules->order == ORDER_FIFO ||
+            other->claims[other->station].overtaken >= rules->max_overtakes) {
+            return false;
+        }
+        n_before++;
+    }
+    return n_before < FIRST_FIT_WINDOW;
+}
+
+/* Units of the resource that are kept for those before it; of one user's, if `uid` is not -1. */
+static uint32_t kept_before(const struct model *model, const struct model_lease *lease,
+    const struct model_resource *resource, int uid)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; model->waiters[i] != lease; i++) {
+        struct model_lease *other = model->waiters[i];
+        struct model_claim *theirs = model_claim_on(other, resource);
+        bool counts = uid < 0 || other->uid == (uint32_t)uid;
+        n += theirs && counts && model_keeps(other, theirs) ? theirs->count : 0;
+    }
+    return n;
+}
+
+bool model_has(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
+{
+    return kept_before(model, lease, claim->resource, -1) + claim->count <=
+        model_available(claim->resource) &&
+        model_is_its_turn(model, lease, claim);
+}
+
+bool model_fits(const struct model *model, const struct model_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct model_claim *claim = &lease->claims[i];
+        uint32_t most = claim->resource->rules.max_units_per_user;
+        uint32_t has = model_units_of_user(model, claim->resource, lease->uid) +
+            kept_before(model, lease, claim->resource, (int)lease->uid);
+        if (most != UNBOUNDED && has + claim->count > most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The place on the road, from `from` on, of the first that it lacks; -1: none. */
+static int lacks_from(const struct model *model, const struct model_lease *lease, size_t from)
+{
+    for (size_t i = from; i < lease->n_claims; i++) {
+        if (!model_has(model, lease, &lease->claims[lease->road[i]])) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+bool model_lacks_nothing(const struct model *model, const struct model_lease *lease)
+{
+    return lacks_from(model, lease, 0) < 0;
+}
+
+/* ---- what becomes of it ---- */
+
+void model_set_aside(struct model_lease *lease)
+{
+    lease->aside = true;
+    lease->station = -1;
+    lease->n_kept = 0;
+    lease->keep_until = NEVER;
+}
+
+void model_let_go(struct model_lease *lease)
+{
+    lease->keep_until = NEVER;
+    if (lease->n_kept > 0) {
+        lease->n_kept = 0;
+        lease->n_let_go++;
+        road_move(lease, (uint8_t)lease->station, 0);
+    }
+}
+
+/* What it lacks, or else the first that is not kept. */
+static void choose(const struct model *model, struct model_lease *lease)
+{
+    int lacks = lacks_from(model, lease, lease->n_kept);
+    lease->station = lease->road[lacks < 0 ? lease->n_kept : (size_t)lacks];
+}
+
+static void gain(const struct model *model, struct model_lease *lease, nanoseconds now)
+{
+    nanoseconds patience = NEVER;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        nanoseconds keep = lease->claims[i].resource->rules.keep;
+        patience = keep < patience ? keep : patience;
+    }
+    road_move(lease, (uint8_t)lease->station, lease->n_kept++);
+    if (lease->keep_until == NEVER) {
+        lease->keep_until = now + (patience << lease->n_let_go);
+    }
+    choose(model, lease);
+}
+
+/* Does it run under one that was held before it asked, and has some of the resource? */
+static bool runs_under(const struct model *model, const struct model_lease *lease,
+    const struct model_resource *resource)
+{
+    const struct model_lease *below = lease;
+    for (;;) {
+        struct model_lease *above = below->parent ? model_find_lease(model, below->parent) : NULL;
+        if (!above || !above->held || above->granted_at >= lease->asked_at) {
+            return false;
+        }
+        if (model_claim_on(above, resource)) {
+            return true;
+        }
+        below = above;
+    }
+}
+
+/* Those who keep what it lacks there, while they wait for those under which it runs; one after the
+ * other, until it has enough. */
+static bool make_way(
+    const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
+{
+    bool any = false;
+    for (size_t i = 0; model->waiters[i] != nested; i++) {
+        struct model_lease *other = model->waiters[i];
+        struct model_claim *theirs = model_claim_on(other, claim->resource);
+        if (theirs && model_keeps(other, theirs) && !model_has(model, nested, claim) &&
+            model_is_its_turn(model, nested, claim) &&
+            runs_under(model, nested, other->claims[other->station].resource)) {
+            model_let_go(other);
+            any = true;
+        }
+    }
+    return any;
+}
+
+void model_make_way(const struct model *model, const struct model_lease *nested)
+{
+    for (size_t i = 0; i < nested->n_claims; i++) {
+        make_way(model, nested, &nested->claims[i]);
+    }
+}
+
+/* The first that is kept and was taken; -1: none. */
+static int lost(const struct model *model, const struct model_lease *lease)
+{
+    int at = lacks_from(model, lease, 0);
+    return at >= 0 && (size_t)at < lease->n_kept ? at : -1;
+}
+
+bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now)
+{
+    const struct model_claim *station = lease->station < 0 ? NULL : &lease->claims[lease->station];
+    bool is_looked_at = !station || lease->n_kept > 0 || model_is_its_turn(model, lease, station);
+    if (!model_fits(model, lease)) {
+        if (is_looked_at) {
+            model_set_aside(lease);
+        }
+        return is_looked_at;
+    }
+    int first_lost = lost(model, lease);
+    if (first_lost >= 0) {
+        lease->n_kept = (size_t)first_lost;
+        lease->station = lease->road[first_lost];
+        return true;
+    }
+    if (station && !model_has(model, lease, station)) {
+        return make_way(model, lease, station);
+    }
+    if (!station) {
+        choose(model, lease);
+        return true;
+    }
+    bool has_another = lease->n_kept + 1 < lease->n_claims;
+    if (has_another) {
+        gain(model, lease, now);
+    }
+    return has_another;
+}
