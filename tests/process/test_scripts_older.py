@@ -3,7 +3,7 @@ Whoever has had an answer or an event that they know nothing of begins a grace, 
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
 from scripts_help import Claim, World, definition, list_row, ok
 
 pytestmark = needs_redis
@@ -168,3 +168,47 @@ def test_a_replica_is_not_written_to(world):
             call(a)
     client.replicaof("NO", "ONE")
     assert a.renew().word == "hello"  # it is another server now: others may have written elsewhere
+
+
+def test_each_server_that_takes_over_is_another_one(directory, clock):
+    """The way to it, a proxy for instance, may not say so: nothing but the calls goes there. Each has all
+    that the caller has ever seen."""
+    first = RedisServer(directory, "first", port=True, clock=clock)
+    second = RedisServer(directory, "second", clock=clock, replica_of=first)
+    servers = [first, second]
+    try:
+        second.wait_for_replica_link()
+        world = World(first, clock)
+        a = world.member({"a": definition()})
+
+        def must_begin_a_grace(server):
+            epoch = number(world, "epoch")
+            world.database.client = server.client()
+            assert number(world, "epoch") == epoch
+            assert a.renew().word == "hello"
+            assert number(world, "epoch") == epoch + 1
+            a.hello()
+
+        def promote(server, old):
+            old.client().wait(1, 10000)
+            server.client().replicaof("NO", "ONE")
+            must_begin_a_grace(server)
+
+        promote(second, first)
+        first.client().replicaof("127.0.0.1", second.port)  # and back again: the first one never ended
+        first.wait_for_replica_link()
+        promote(first, second)
+        second.client().replicaof("127.0.0.1", first.port)
+        second.wait_for_replica_link()
+        first.client().wait(1, 10000)
+        second.save(directory / "old.rdb")
+        second.restart(directory / "old.rdb")  # a replica, which takes the master's id from there
+        second.wait_for_replica_link()
+        promote(second, first)
+        second.save(directory / "old.rdb")
+        second.replica_of = None
+        second.restart(directory / "old.rdb")
+        must_begin_a_grace(second)
+    finally:
+        for server in servers:
+            server.kill()
