@@ -112,7 +112,8 @@ void session_define(
     }
     TAILQ_FOREACH (known, &session->definitions, link) {
         if (known->verdict == VERDICT_DIFFERS) {
-            set_untold(session, known, true); /* it may be in use no more, or be the newer one by now */
+            set_untold(
+                session, known, true); /* it may be in use no more, or be the newer one by now */
         }
     }
     if (any && session->state == SESSION_UP &&
@@ -140,7 +141,7 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "define");
-    for (int i = 0; i < CHUNK && (known = TAILQ_FIRST(&session->untold)); i++) {
+    for (int i = 0; i < MOST_DEFINED && (known = TAILQ_FIRST(&session->untold)); i++) {
         arguments_add(arguments, known->name);
         arguments_add_number(arguments, known->generation);
         arguments_add(arguments, known->json);

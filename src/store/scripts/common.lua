@@ -21,7 +21,7 @@ local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local MOST_FREED = 20000 -- items of pools, of which is known when they were used
-local MOST_WALKED = 50 -- of those who wait, in one call, where something has changed
+local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
 local CHANGED = ' !' -- behind a name in DIRTY; then how far its walk has come
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
@@ -918,7 +918,7 @@ local function make_turns()
     -- The members of a set behind the last one. The last one of them, if there may be more.
     local function walk(set, name, last, look)
         local low, high = of_name(name)
-        local most = MOST_WALKED - n_walked
+        local most = max(MOST_WALKED - n_walked, 0)
         local members = call('ZRANGEBYLEX', set, last and '(' .. last or low, high, 'LIMIT', 0, most)
         n_walked = n_walked + #members
         for _, member in ipairs(members) do
@@ -1055,6 +1055,7 @@ local function make_turns()
         elseif n_walked >= MOST_WALKED then
             return false
         end
+        n_walked = n_walked + 1
         put_change_in_force(changed, cursor)
         if not pump(changed) then
             mark_dirty(changed)

@@ -4,7 +4,7 @@
 -- are put back.
 call('ZREM', SESSIONS, '') -- the first write: a host comes back at maxmemory, too
 
-local MOST_ENDED = 200
+local MOST_ENDED = 100
 local MOST_NEWS, MOST_NEWS_BYTES = 100, 65536
 
 local function fresh_database()

@@ -1,7 +1,7 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... What is held and waited for, page by page: of these names,
 -- or of all that are defined or in use. Writes nothing but what time brings. CURSOR is the last name
 -- that is done, or "NAME PART FROM": the name that is not, and where to go on in it.
-local MOST_NAMES, MOST_ROWS = 100, 300
+local MOST_NAMES, MOST_ROWS = 50, 150
 
 call('ZREM', SESSIONS, '') -- the first write: one can look at maxmemory, too
 local wrong = enter()
