@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "daemon/activation.h"
 #include "daemon/log.h"
+#include "daemon/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,20 +32,10 @@ static bool make_folder(const char *path)
     return made;
 }
 
-/* Runtime files are named after the socket: in the first $RUNTIME_DIRECTORY, else beside it. */
-static bool lock_path(const char *path, char *out, size_t size)
-{
-    const char *runtime = getenv("RUNTIME_DIRECTORY");
-    int n = runtime ? snprintf(out, size, "%.*s/%s.lock", (int)strcspn(runtime, ":"), runtime,
-                          strrchr(path, '/') + 1)
-                    : snprintf(out, size, "%s.lock", path);
-    return n > 0 && (size_t)n < size;
-}
-
 static bool take_lock(struct listener *listener)
 {
     char path[PATH_MAX];
-    if (!lock_path(listener->path, path, sizeof path)) {
+    if (!path_at_runtime(listener->path, ".lock", path, sizeof path)) {
         log_error("%s: too long", listener->path);
         return false;
     }

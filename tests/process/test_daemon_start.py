@@ -181,6 +181,17 @@ def test_runtime_directory(berthd, directory, monkeypatch, runtime):
     assert is_quiet(daemon.client())
 
 
+@pytest.mark.parametrize("runtime", ["run", ""], ids=["relative", "empty"])
+def test_a_runtime_directory_that_is_none(berthd, directory, monkeypatch, runtime):
+    """Lock and journal stand together, or two could share one of them."""
+    (directory / "run").mkdir()
+    monkeypatch.chdir(directory)
+    monkeypatch.setenv("RUNTIME_DIRECTORY", runtime)
+    berthd("")
+    assert (directory / "s.lock").exists() and (directory / "s.journal").exists()
+    assert not list((directory / "run").iterdir())
+
+
 # ---- where it listens
 
 
