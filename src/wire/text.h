@@ -17,7 +17,7 @@ enum {
     REASON_BYTES = 256,
     PROGRAM_BYTES = 64,
     ONCE_BYTES = 32,
-    PROOF_BYTES = 16 + 16 * 20, /* a hash, and a token for each resource */
+    PROOF_BYTES = 336, /* a hash of 16 digits, and 20 bytes for the token of each of 16 resources */
     LEASE_ID_SIZE = 14, /* 13 digits of base 32 and a NUL */
 };
 
