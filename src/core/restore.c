@@ -244,6 +244,16 @@ static uint32_t n_to_take_over(struct claim *claim, const struct remembered_clai
     return n;
 }
 
+/* Beside what others have, but for the units that it takes over. Each item of a pool is its own
+ * limit, however many removed ones are still held. */
+static bool fits_limit(const struct claim *claim, uint32_t n_taken_over)
+{
+    const struct resource *resource = claim->resource;
+    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
+    return resource_is_pool(resource) ||
+        taken - n_taken_over + claim->count <= resource_limit(resource);
+}
+
 /* As if it were acquired now, were it not for those who have its units wrongly; in fleet scope the
  * database says who has what. */
 static bool may_have(struct claim *claim, const struct remembered_claim *said)
@@ -256,8 +266,7 @@ static bool may_have(struct claim *claim, const struct remembered_claim *said)
         return true;
     }
     uint32_t n = n_to_take_over(claim, said);
-    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
-    return n != UNBOUNDED && taken - n + claim->count <= resource_limit(resource);
+    return n != UNBOUNDED && fits_limit(claim, n);
 }
 
 static enum outcome reclaim_held(struct core *core, struct lease *lease,

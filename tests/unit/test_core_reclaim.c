@@ -175,6 +175,24 @@ Test(reclaim, a_proof_and_the_limit)
     EXPECT(state("s"), "2/3 free=1 waiting=0+0");
 }
 
+/* An item that is held and removed costs that item alone: the others are to be had. */
+Test(reclaim, unknown_ones_and_removed_items)
+{
+    EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
+    EXPECT(acquire("ann", "A", "g:2 pid=7"), "ok g=a,b");
+    EXPECT(acquire("bob", "B", "g pid=8"), "ok g=c");
+    EXPECT(acquire("cy", "C", "g pid=9"), "ok g=d");
+    lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("pool g items=c,d"), "ok");
+    begin_grace(true, 10);
+    EXPECT(restore_all(), "A; A watch");
+    EXPECT(reclaim_unknown("bob", "B", "g:1:c pid=8"), "ok g=c");
+    EXPECT(reclaim_unknown("cy", "C", "g:1:d:99 pid=9"), "ok g=d");
+    EXPECT(state("g"), "4/2 free=0 waiting=0+0");
+    EXPECT(reclaim("ann", "A"), "ok g=a,b; A unwatch");
+}
+
 Test(reclaim, unknown_ones_and_the_users_bounds)
 {
     EXPECT(define("semaphore s limit=5 max-units-per-user=2", "lock d", "lock e"), "ok");
