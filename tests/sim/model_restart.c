@@ -328,6 +328,7 @@ static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
     if (!take_all_units(model, lease, units)) {
         return OUTCOME_LOST;
     }
+    model_require_outcome(trace, OUTCOME_OK, NULL); /* or there is no grant to read */
     model_lease_hold(model, lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         lease->claims[i].token = trace->grant.claims[i].token;
