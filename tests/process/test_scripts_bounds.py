@@ -92,6 +92,21 @@ def test_the_rest_is_done_by_the_next_calls(world):
     world.check()
 
 
+@pytest.mark.parametrize("n", range(22, 31))
+def test_a_walk_that_gets_no_further_goes_on(world, n):
+    """One of these numbers of instances leaves a call nothing to look at the second template with."""
+    a, = world.several(1, {"t/*": definition(), "u/*": definition()})
+    instances(world, a, n)
+    for lease in ("held", "waits"):
+        a.acquire(lease, ("u/0", 1, None, None, "u/*"))
+    client, key = world.database.client, world.database.key
+    client.zremrangebylex(key["held"], "[u/0 ", "(u/0!")  # freed, and an earlier call had got so far:
+    client.sadd(key["dirty"], "u/* !1u/")
+    a.define({"t/*": definition(limit=2)}, generation=1)
+    settles(world, a)
+    assert n_waiting(world) == 0
+
+
 def test_all_come_back_from_aside(world):
     a, call = play(world, requests_aside, MANY)
     call()

@@ -965,16 +965,18 @@ local function make_turns()
         end},
     }
 
-    -- CURSOR is empty, or the number of the walk and the last one that it has looked at. What this call
-    -- does not come to stays in DIRTY.
+    -- CURSOR is empty, or the number of the walk and the last one that it has looked at. The name in
+    -- DIRTY of what this call leaves to the next one, if it does: that of this call's own work if it has
+    -- got no further.
     local function put_change_in_force(name, cursor)
         local number, last = match(cursor, '^(%d)(.*)$')
         for i = tonumber(number or 1), #walks do
             local work = is_template(name) and walks[i].of_template or walks[i].of
             last = work(name, last ~= '' and last or nil)
             if last then
-                call('SADD', DIRTY, name .. CHANGED .. i .. last)
-                return
+                local rest = name .. CHANGED .. i .. last
+                call('SADD', DIRTY, rest)
+                return rest
             end
         end
     end
@@ -1056,11 +1058,11 @@ local function make_turns()
             return false
         end
         n_walked = n_walked + 1
-        put_change_in_force(changed, cursor)
+        local rest = put_change_in_force(changed, cursor)
         if not pump(changed) then
             mark_dirty(changed)
         end
-        return true
+        return rest ~= name
     end
 
     local function serve_dirty()
