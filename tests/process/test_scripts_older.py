@@ -189,8 +189,13 @@ def test_each_server_that_takes_over_is_another_one(directory, clock):
             assert number(world, "epoch") == epoch + 1
             a.hello()
 
+        def await_replica(server):  # WAIT is about what its own connection has written
+            client = server.client()
+            client.set("written", 1)
+            assert client.wait(1, 10000) == 1
+
         def promote(server, old):
-            old.client().wait(1, 10000)
+            await_replica(old)
             server.client().replicaof("NO", "ONE")
             must_begin_a_grace(server)
 
@@ -200,7 +205,7 @@ def test_each_server_that_takes_over_is_another_one(directory, clock):
         promote(first, second)
         second.client().replicaof("127.0.0.1", first.port)
         second.wait_for_replica_link()
-        first.client().wait(1, 10000)
+        await_replica(first)
         second.save(directory / "old.rdb")
         second.restart(directory / "old.rdb")  # a replica, which takes the master's id from there
         second.wait_for_replica_link()
