@@ -102,6 +102,12 @@ WAITS = "echo runs $$; read line"
 leash, hand = os.pipe()
 
 
+def main_is_gone(now, name):
+    """The wrapper has reaped the main process of the job that holds it."""
+    holder, = now.resources[name]["holders"]
+    return not os.path.exists(f"/proc/{holder['pid']}")
+
+
 class Job:
     """`berth run` with a script that says "runs" and the pids of its processes."""
 

@@ -10,7 +10,7 @@ from conftest import read_line
 from daemon_help import status
 from lines import DEADLINE
 from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_free, asked_until, job, restart, share, stop_process, witness)
+    WAITS, Crowd, all_free, asked_until, job, main_is_gone, restart, share, stop_process, witness)
 
 LIMIT = 8
 
@@ -74,7 +74,7 @@ def test_what_a_job_leaves_behind(berthd, job):
     assert left.is_alive()
     assert status(daemon.client()).held == 0
     tree = job("--tree", "a", script=leaves)
-    asked_until(daemon, lambda now: now.resources["a"]["holders"][0]["pid"] == str(tree.wrapper.pid))
+    asked_until(daemon, lambda now: main_is_gone(now, "a"))
     restart(daemon, "kill")
     assert status(daemon.client()).held == 1
     os.kill(tree.pids[0], signal.SIGKILL)

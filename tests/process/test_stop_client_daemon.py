@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from conftest import read_line
 from daemon_help import status
 from lines import DEADLINE
-from lost_help import asked_until
+from lost_help import asked_until, main_is_gone
 
 CONFIGURATION = """
 [lock deploy]
@@ -187,17 +186,14 @@ def test_revoked_while_berthd_is_away_for_the_job(berth, berthd):
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
 def test_a_tree_over_a_restart(berth, berthd, directory, way):
-    """The main process is gone, so the lease is bound to the wrapper."""
+    """The main process is gone, so the wrapper alone keeps the lease."""
     daemon = berthd(CONFIGURATION)
     os.mkfifo(directory / "fifo")
     process = berth.start(
         "run", "--tree", "deploy", "--", "sh", "-c",
         f"setsid sh -c 'read x <{directory}/fifo' & echo ready; exit 6")
     assert read_line(process.stdout) == "ready"
-    client = daemon.client()
-    end = time.monotonic() + DEADLINE
-    while not any(f"pid={process.pid}" in line for line in client.lines("status deploy")):
-        assert time.monotonic() < end
+    asked_until(daemon, lambda now: main_is_gone(now, "deploy"))
     getattr(daemon, way)()
     daemon.start()
     assert berth("run", "-n", "deploy", "--", "true").returncode == 75
