@@ -163,17 +163,14 @@ def answered(client):
 @needs_root
 def test_users_take_turns_not_connections(berthd):
     """Tokens tell in which order berthd has carried out what was sent while it was stopped."""
-    items = [f"i{i:04}" for i in range(10000)]
-    daemon = berthd(
-        "max-requests-per-second-per-user = unbounded\n[semaphore crowd]\nlimit = 10000\n"
-        "[pool p]\nitems = " + "\n    ".join(
-            " ".join(items[i:i + 100]) for i in range(0, len(items), 100)) + "\n")
+    daemon = berthd("max-requests-per-second-per-user = unbounded\n[semaphore crowd]\nlimit = 10000\n"
+                    "[semaphore large]\nlimit = 100000\n")
     one, many = connect_as(daemon, SOMEBODY), [connect_as(daemon, NOBODY) for _ in range(8)]
     n = 40
-    lines = (f"release p item={items[-1]}\n" * 20 + "acquire crowd\n") * n
+    lines = [f"acquire large:8192 holder={i}\nrelease large holder={i}\nacquire crowd\n" * n for i in range(9)]
     with stopped(daemon):
-        for client in [*many, one]:
-            client.send(lines)
+        for client, requests in zip([*many, one], lines):
+            client.send(requests)
     last = max(tokens(one, n))
     before = sum(token < last for client in many for token in tokens(client, n))
     assert before < 3 * n  # of 8 n; n if all turns were equally long

@@ -80,7 +80,9 @@ def test_held_for_too_long(berth, berthd, job):
 def test_revoked_while_it_is_stopped(berth, berthd):
     """berthd has killed the job by the time that berth is continued and hears why."""
     daemon = berthd(CONFIGURATION)
-    process = berth.start("run", "deploy", "--", *STUBBORN, process_group=0)
+    process = berth.start(  # a shell that forks just then could not be stopped by the signal
+        "run", "deploy", "--", "sh", "-c", "trap '' TERM; echo ready; read line",
+        stdin=subprocess.PIPE, process_group=0)
     assert read_line(process.stdout) == "ready"
     process.send_signal(signal.SIGTSTP)
     assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
