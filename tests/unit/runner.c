@@ -6,6 +6,7 @@
  *
  *   test_NAME [--tap] [--filter SUITE/TEST] */
 #include <criterion/criterion.h>
+#include <criterion/logging.h>
 #include <criterion/options.h>
 #include <fnmatch.h>
 #include <setjmp.h>
@@ -122,6 +123,17 @@ int cr_asprintf(char **textp, const char *format, ...)
     int n = vasprintf(textp, format, arguments);
     va_end(arguments);
     return n;
+}
+
+void cr_log(enum criterion_severity severity, const char *format, ...)
+{
+    (void)severity;
+    va_list arguments;
+    va_start(arguments, format);
+    printf("# ");
+    vprintf(format, arguments);
+    printf("\n");
+    va_end(arguments);
 }
 
 void cr_asprintf_free(char *text)
