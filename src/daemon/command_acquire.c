@@ -261,10 +261,12 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
     return true;
 }
 
+/* 1, the head, of one that has been granted since it was told to wait: what its request has set free
+ * for others was enough for it as well. */
 static uint32_t largest_position(const struct lease *lease)
 {
-    uint32_t largest = 0;
-    for (size_t i = 0; i < lease->n_claims; i++) {
+    uint32_t largest = 1;
+    for (size_t i = 0; lease->state == LEASE_WAITING && i < lease->n_claims; i++) {
         uint32_t position = claim_position(&lease->claims[i]);
         largest = position > largest ? position : largest;
     }
@@ -296,8 +298,7 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
         answer_units(call->out, lease);
         answer_stop_rules(call->out, lease);
     } else if (outcome == OUTCOME_WAITING) {
-        uint32_t position = largest_position(lease);
-        text_add_number_key(call->out, "position", position > 0 ? position : 1);
+        text_add_number_key(call->out, "position", largest_position(lease));
     }
     add_proof(call, lease);
     text_add(call->out, "\n");

@@ -86,3 +86,19 @@ def test_what_berth_says_of_what_is_missing(daemon, client, berth):
     assert line.endswith("place 1 in the queue; missing is licence"), line
     client.close()
     assert process.wait(DEADLINE) == 0
+
+
+def test_a_nested_request_that_sets_itself_free(berthd):
+    """It is told to wait, as somebody stands before it, who is granted at once; then it is, too."""
+    daemon = berthd("[semaphore a]\nlimit = 2\n[lock b]\n[lock y]\n")
+    client = daemon.client()
+    both, one = held(client, "acquire a:2"), held(client, "acquire b")
+    waits(daemon.client(), "acquire a:2 b y")
+    assert client.request(f"release {both}") == "ok"
+    parent = held(client, "acquire y")
+    assert client.request(f"release {one}") == "ok"
+    before, nested = daemon.client(), daemon.client()
+    waiting = waits(before, "acquire a")
+    lease = waits(nested, f"acquire a b parent={parent}")
+    assert event(before)[:2] == ("granted", waiting)
+    assert event(nested)[:2] == ("granted", lease)
