@@ -114,7 +114,8 @@ static void one_round(struct random *random, const struct resource *resource)
 
 Test(ranges, whatever_is_free)
 {
-    struct definition definition = {.name = memory_string("s"),
+    static char name[] = "s";
+    struct definition definition = {.name = name,
         .kind = KIND_SEMAPHORE,
         .limit = LIMIT,
         .max_waiters = 9,
