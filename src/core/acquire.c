@@ -127,7 +127,8 @@ bool lease_ancestors_hold(
     uint64_t id = lease->parent;
     for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
         const struct lease *ancestor = core_find_lease(core, id);
-        if (!ancestor || ancestor->state != LEASE_HELD || ancestor->granted_at >= lease->asked_at) {
+        if (!ancestor || ancestor->state != LEASE_HELD || ancestor->uid != lease->uid ||
+            ancestor->granted_at >= lease->asked_at) {
             return false;
         }
         for (size_t k = 0; k < ancestor->n_claims; k++) {

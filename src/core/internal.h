@@ -185,7 +185,8 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
 /* May it wait, and does it want to? */
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
     struct effects *effects, const char **aboutp);
-/* Those that were held before it asked, which it runs under. */
+/* Those that were held before it asked, which it says it runs under; only its own user's, as anybody
+ * can name the lease of another one. */
 bool lease_ancestors_hold(
     struct core *core, const struct lease *lease, const struct resource *resource);
 /* Of an acquire: there is a lease, held or not yet. */

@@ -183,7 +183,8 @@ static bool runs_under(const struct model *model, const struct model_lease *leas
     const struct model_lease *below = lease;
     for (;;) {
         struct model_lease *above = below->parent ? model_find_lease(model, below->parent) : NULL;
-        if (!above || !above->held || above->granted_at >= lease->asked_at) {
+        if (!above || !above->held || above->uid != lease->uid ||
+            above->granted_at >= lease->asked_at) {
             return false;
         }
         if (model_claim_on(above, resource)) {

@@ -250,6 +250,19 @@ Test(several, nested_requests_go_before_who_waits_for_their_ancestors)
     EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
 }
 
+/* Anybody can name H, and only H's user is let through. */
+Test(several, who_names_another_ones_lease_does_not_go_before)
+{
+    EXPECT(define("lock db", "lock lic"), "ok");
+    EXPECT(acquire("ann", "A", "db"), "ok db=0");
+    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
+    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("eve", "N", "db parent=H"), "waiting");
+    EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
+}
+
 /* What is kept for one request of a user counts against that user's next ones. */
 Test(several, what_is_kept_counts_in_the_quota)
 {
