@@ -89,7 +89,7 @@ def test_what_berth_says_of_what_is_missing(daemon, client, berth):
 
 
 def test_a_nested_request_that_sets_itself_free(berthd):
-    """It is told to wait, as somebody stands before it, who is granted at once; then it is, too."""
+    """The answer says that it waits, since an older request is ahead. Both are granted at once."""
     daemon = berthd("[semaphore a]\nlimit = 2\n[lock b]\n[lock y]\n")
     client = daemon.client()
     both, one = held(client, "acquire a:2"), held(client, "acquire b")
