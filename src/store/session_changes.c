@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const char undone[] = "{}";
-static const char floor_word[] = "floor ";
+static const char floor_word[] = "floor";
 
 static struct known_change *change_find(const struct session *session, const char *name)
 {
@@ -128,6 +128,18 @@ void changes_untell(struct session *session)
     }
 }
 
+void changes_arrive(struct session *session, bool is_grace)
+{
+    if (session->foreign_place == 0) {
+        return;
+    }
+    while (!is_grace && !TAILQ_EMPTY(&session->changes)) {
+        change_free(session, TAILQ_FIRST(&session->changes));
+    }
+    session->foreign_place = 0;
+    session->changes_changed = true;
+}
+
 /* Of one that this daemon does not have: the database has lost that it was taken back. */
 static bool was_undone(const struct session *session, uint64_t version)
 {
@@ -206,7 +218,10 @@ void session_write_changes(struct session *session, struct text *out)
     reached_write(session, out);
     if (session->floor > 0) {
         text_add(out, floor_word);
+        text_add(out, " ");
         text_add_number(out, session->floor);
+        text_add(out, " ");
+        place_write(session, out);
         text_add(out, "\n");
     }
     TAILQ_FOREACH (change, &session->changes, link) {
@@ -219,31 +234,26 @@ void session_write_changes(struct session *session, struct text *out)
     }
 }
 
-static void restore_floor(struct session *session, const char *line)
-{
-    uint64_t number;
-    bool is_floor = strncmp(line, floor_word, sizeof floor_word - 1) == 0;
-    if (is_floor && number_parse(line + sizeof floor_word - 1, MAX_CREDIBLE_NUMBER, &number)) {
-        session->floor = number;
-    }
-}
-
-/* "NAME VERSION JSON", or "floor VERSION" */
+/* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may be called floor, too. */
 static void restore_line(struct session *session, char *line)
 {
     if (reached_restore(session, line)) {
         return;
     }
     char *version = strchr(line, ' ');
-    char *json = version ? strchr(version + 1, ' ') : NULL;
+    char *rest = version ? strchr(version + 1, ' ') : NULL;
     uint64_t number;
-    if (!json) {
-        restore_floor(session, line);
+    if (!rest) {
         return;
     }
-    *version = *json = '\0';
-    if (number_parse(version + 1, MAX_CREDIBLE_NUMBER, &number)) {
-        keep(session, line, number, json + 1, true);
+    *version = *rest = '\0';
+    if (!number_parse(version + 1, MAX_CREDIBLE_NUMBER, &number)) {
+        return;
+    }
+    if (strcmp(line, floor_word) == 0 && place_is_ours(session, rest + 1)) {
+        session->floor = number;
+    } else {
+        keep(session, line, number, rest + 1, true);
     }
 }
 

@@ -223,6 +223,7 @@ struct session {
     struct known_change_list changes, untold_changes;
     struct table changes_by_name;
     uint64_t floor; /* what is not newer, and not among them, was taken back */
+    uint64_t foreign_place; /* all changes are from that database; 0: from this one */
     bool changes_changed; /* or have to be stored again, with how far the database was */
     nanoseconds store_at;
 
@@ -391,6 +392,9 @@ call_is_answered news_are_answered, change_is_answered;
 
 /* ---- session_record.c ---- */
 
+/* Which database something that was written down is about: its address and its keys, as one number. */
+void place_write(const struct session *session, struct text *out);
+bool place_is_ours(const struct session *session, const char *text);
 /* A line that says how far the database was, for the state directory. False: it is no such line. */
 void reached_write(const struct session *session, struct text *out);
 bool reached_restore(struct session *session, char *line);
@@ -400,6 +404,9 @@ bool reached_restore(struct session *session, char *line);
 void changes_deinit(struct session *session);
 /* The database may have none of them. */
 void changes_untell(struct session *session);
+/* This database has answered for the first time. Those of another one are told to it only in a grace:
+ * that database may have moved here. */
+void changes_arrive(struct session *session, bool is_grace);
 /* The database has it so. */
 void change_hear(struct session *session, const char *name, uint64_t version, const char *json);
 /* All that the database has was heard. */

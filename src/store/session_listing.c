@@ -177,6 +177,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
         listing_begin(session);
         return NULL;
     }
+    changes_arrive(session, answer->grace > 0);
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
     session->renewed_at = call->sent_at;
     session->renew_at = call->sent_at + timing_renewal(session->ttl);

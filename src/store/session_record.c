@@ -24,11 +24,16 @@ static uint64_t hash_of_place(const struct database *settings)
     return hash_string(url->master ? url->master : "", hash);
 }
 
-static bool is_our_place(const struct session *session, const char *text)
+bool place_is_ours(const struct session *session, const char *text)
 {
     uint64_t place;
     return text && number_parse(text, UINT64_MAX, &place) &&
         place == hash_of_place(session->settings);
+}
+
+void place_write(const struct session *session, struct text *out)
+{
+    text_add_number(out, hash_of_place(session->settings));
 }
 
 static void take_sequence(struct session *session, const char *text)
@@ -76,7 +81,7 @@ static void take_reached(struct session *session, char *const words[], size_t n_
 {
     uint64_t number;
     const char *event = words_find(words, n_words, "event");
-    if (is_our_place(session, words_find(words, n_words, "place"))) {
+    if (place_is_ours(session, words_find(words, n_words, "place"))) {
         take_sequence(session, words_find(words, n_words, "sequence"));
         if (event && number_parse(event, MAX_DATABASE_NUMBER, &number)) {
             session->newest_event = session->written_event = number;
@@ -125,7 +130,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     return true;
 }
 
-/* ---- how far the database was, should the journal be lost ----
+/* ---- where the changes are from, and how far that database was, should the journal be lost ----
  *
  *     @ PLACE SEQUENCE          no resource's name begins so
  */
@@ -134,9 +139,12 @@ static const char reached_word[] = "@ ";
 
 void reached_write(const struct session *session, struct text *out)
 {
-    if (session->sequence > 0) {
-        text_add_format(out, "%s%ju %ju\n", reached_word,
-            (uintmax_t)hash_of_place(session->settings), (uintmax_t)session->sequence);
+    if (session->foreign_place != 0) { /* no call has been answered here yet */
+        text_add_format(out, "%s%ju 0\n", reached_word, (uintmax_t)session->foreign_place);
+    } else if (session->sequence > 0) {
+        text_add(out, reached_word);
+        place_write(session, out);
+        text_add_format(out, " %ju\n", (uintmax_t)session->sequence);
     }
 }
 
@@ -146,9 +154,14 @@ bool reached_restore(struct session *session, char *line)
         return false;
     }
     char *place = line + sizeof reached_word - 1, *sequence = strchr(place, ' ');
-    if (sequence) {
-        *sequence++ = '\0';
-        take_sequence(session, is_our_place(session, place) ? sequence : NULL);
+    if (!sequence) {
+        return true;
+    }
+    *sequence++ = '\0';
+    if (place_is_ours(session, place)) {
+        take_sequence(session, sequence);
+    } else {
+        number_parse(place, UINT64_MAX, &session->foreign_place);
     }
     return true;
 }

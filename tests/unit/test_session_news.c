@@ -4,19 +4,48 @@
 
 SESSION_SUITE(session_news);
 
-/* Without the line that says how far the database was. */
+/* The number of this database's place, as it is written down. */
+static const char *here(void)
+{
+    static char number[24];
+    struct text line = TEXT_INIT;
+    session_write(session, &line);
+    snprintf(number, sizeof number, "%s", strstr(line.bytes, "place=") + strlen("place="));
+    *strchr(number, ' ') = '\0';
+    text_deinit(&line);
+    return number;
+}
+
+/* `text` with each `from` as `to`; good until the next call. */
+static const char *replaced(const char *text, const char *from, const char *to)
+{
+    static struct text out;
+    const char *found;
+    out.length = 0;
+    text_add(&out, "");
+    for (; (found = strstr(text, from)); text = found + strlen(from)) {
+        text_add_bytes(&out, text, (size_t)(found - text));
+        text_add(&out, to);
+    }
+    text_add(&out, text);
+    return out.bytes;
+}
+
+/* Without the line that says how far the database was; its place is "HERE". */
 static const char *kept(void)
 {
     static struct text out;
     out.length = 0;
     text_add(&out, "");
     session_write_changes(session, &out);
-    return out.bytes[0] == '@' ? strchr(out.bytes, '\n') + 1 : out.bytes;
+    return replaced(
+        out.bytes[0] == '@' ? strchr(out.bytes, '\n') + 1 : out.bytes, here(), "HERE");
 }
 
 static void restore(const char *lines)
 {
-    session_restore_changes(session, lines, strlen(lines));
+    const char *text = replaced(lines, "HERE", here());
+    session_restore_changes(session, text, strlen(text));
 }
 
 /* A hello, as far as that everything is fetched. */
@@ -127,10 +156,10 @@ Test(session_news, nonsense_is_not_kept)
 
 Test(session_news, changes_are_read_back)
 {
-    restore("s 4 {\"limit\":1}\nbad\nfloor x\n. 5 {}\nl x {}\nl 5 {\nl 6\n t 7 {}\nfloor 3\n"
-            "t/x 8 {\"paused\":true}\n");
+    restore("s 4 {\"limit\":1}\nbad\nfloor x HERE\n. 5 {}\nl x {}\nl 5 {\nl 6\n t 7 {}\nfloor 3 HERE\n"
+            "floor 9\nfloor 9 \nfloor 9 1\nt/x 8 {\"paused\":true}\nfloor 8 {}\n");
     cr_assert_not(session_changes_changed(session));
-    EXPECT(kept(), "floor 3\ns 4 {\"limit\":1}\nt/x 8 {\"paused\":true}\n");
+    EXPECT(kept(), "floor 3 HERE\ns 4 {\"limit\":1}\nt/x 8 {\"paused\":true}\nfloor 8 {}\n");
 }
 
 Test(session_news, changes_are_bounded)
@@ -189,12 +218,12 @@ Test(session_news, below_the_databases_floor_all_was_taken_back)
     fetch_all("ok -1 0 20 10 20 'c warn' 3 '{\"limit\":2}'");
     CALL("hello change 10 20 p 16 {\"paused\":true}");
     cr_assert(session_changes_changed(session));
-    EXPECT(kept(), "floor 10\np 16 {\"paused\":true}\nwarn 3 {\"limit\":2}\n");
+    EXPECT(kept(), "floor 10 HERE\np 16 {\"paused\":true}\nwarn 3 {\"limit\":2}\n");
 }
 
 Test(session_news, below_its_own_floor_it_knows_better)
 {
-    restore("floor 10\np 6 {\"paused\":true}\n");
+    restore("floor 10 HERE\np 6 {\"paused\":true}\n");
     fetch_all(
         "ok -1 0 20 0 18 'c s' 4 '{\"limit\":1}' 19 'c l' 5 {} 20 'c t/x' 14 '{\"limit\":1}'");
     CALL("hello change 10 20 p 6 {\"paused\":true} s 10 {}");
@@ -220,7 +249,74 @@ Test(session_news, what_was_missed_is_fetched_from_the_beginning)
     CALL("hello news 0");
     answer("ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
     NO_CALL();
-    EXPECT(kept(), "floor 12\nl 4 {\"limit\":0}\np 19 {}\n");
+    EXPECT(kept(), "floor 12 HERE\nl 4 {\"limit\":0}\np 19 {}\n");
+}
+
+/* ---- another database of the same name ---- */
+
+/* It has followed a database that has taken back what was changed up to number 10, and knows these. */
+static void knew_another_one(void)
+{
+    go_up();
+    message("news 20 0");
+    CALL("hello news 0");
+    answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
+    CALL("hello news 0"); /* it has forgotten something meanwhile */
+    answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
+    EXPECT(kept(), "floor 10 HERE\nl 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
+    restart_elsewhere();
+}
+
+static void begin_elsewhere(const char *grace)
+{
+    char answered[64];
+    snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1", grace, (uintmax_t)incarnation() + 1);
+    connect_link();
+    next_call();
+    answer(answered);
+    CALL("hello news 0");
+}
+
+static void fetch_all_elsewhere(const char *answered)
+{
+    begin_elsewhere("0");
+    answer(answered);
+}
+
+Test(session_news, anothers_floor_takes_nothing_back)
+{
+    knew_another_one();
+    fetch_all_elsewhere("ok -1 0 3 0 3 'c s' 3 '{\"limit\":1}'");
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    EXPECT(kept(), "s 3 {\"limit\":1}\n");
+}
+
+Test(session_news, anothers_changes_are_not_brought_along)
+{
+    knew_another_one();
+    fetch_all_elsewhere("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    EXPECT(kept(), "l 3 {\"limit\":1}\n");
+}
+
+/* Before it was asked anything, it is not forgotten whose they are. */
+Test(session_news, anothers_changes_stay_so_while_it_is_not_reached)
+{
+    knew_another_one();
+    restart();
+    fetch_all_elsewhere("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    EXPECT(kept(), "l 3 {\"limit\":1}\n");
+}
+
+/* It may have moved. */
+Test(session_news, changes_move_with_their_database)
+{
+    knew_another_one();
+    begin_elsewhere("41000"); /* in a grace */
+    answer("ok -1 41000 0 0");
+    CALL("hello change 0 0 l 4 {\"limit\":0} p 12 {\"paused\":true}");
+    EXPECT(kept(), "l 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
 }
 
 /* ---- definitions ---- */
