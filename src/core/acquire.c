@@ -4,6 +4,7 @@
 #include "core/queue.h"
 #include "core/ranges.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { MAX_ANCESTORS = 64 };
@@ -214,6 +215,20 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
         : OUTCOME_QUOTA;
 }
 
+enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
+    nanoseconds now, struct effects *effects)
+{
+    size_t before = effects->n;
+    bool was_waiting = lease && lease->state == LEASE_WAITING;
+    core_settle(core, now, effects);
+    if (!was_waiting || lease->state == LEASE_WAITING) {
+        return outcome;
+    }
+    assert(lease->state == LEASE_HELD); /* settling ends no lease */
+    effects_withdraw(effects, before, EFFECT_GRANTED, lease);
+    return OUTCOME_OK;
+}
+
 static enum outcome acquire(struct core *core, struct client *client, const struct ask *ask,
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
 {
@@ -248,6 +263,5 @@ enum outcome core_acquire(struct core *core, struct client *client, const struct
     *leasep = NULL;
     *aboutp = NULL;
     enum outcome outcome = acquire(core, client, ask, now, effects, leasep, aboutp);
-    core_settle(core, now, effects);
-    return outcome;
+    return acquire_settle(core, *leasep, outcome, now, effects);
 }

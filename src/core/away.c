@@ -175,6 +175,5 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
     } else if (lease->stopping != OUTCOME_OK) {
         effects_append(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping);
     }
-    core_settle(core, now, effects);
-    return outcome;
+    return acquire_settle(core, lease, outcome, now, effects);
 }

@@ -98,8 +98,8 @@ struct ask {
 
 /* OUTCOME_OK (granted: *leasep is held), OUTCOME_WAITING and (fleet scope: what its database says
  * is an effect, fleet.h) OUTCOME_PENDING set *leasep; anything else is a refusal, with the resource
- * it is about in *aboutp (the name as given; NULL if about none). A grant that this operation
- * brings about for *other* leases is an effect. All resources must be of one scope and database:
+ * it is about in *aboutp (the name as given; NULL if about none). The outcome is the lease's state
+ * when the operation returns; a grant that it brings about for *other* leases is an effect. All resources must be of one scope and database:
  * OUTCOME_MIXED, about the first that differs.
  *
  * Rights are not checked here. */
@@ -167,7 +167,7 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
     nanoseconds now, struct effects *effects);
 
 /* A lease without a client gets this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING if
- * its database has not told its place yet. OUTCOME_HELD if it has one. The lease's owner is the
+ * its database has not told its place yet, as it is when the operation returns. OUTCOME_HELD if it has one. The lease's owner is the
  * caller's matter. */
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);

@@ -24,6 +24,19 @@ void effects_append(struct effects *effects, enum effect_kind kind, struct lease
         (struct effect){.kind = kind, .why = why, .lease = lease, .client = client};
 }
 
+void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,
+    const struct lease *lease)
+{
+    size_t n = from;
+    for (size_t i = from; i < effects->n; i++) {
+        const struct effect effect = effects->list[i];
+        if (effect.kind != kind || effect.lease != lease) {
+            effects->list[n++] = effect;
+        }
+    }
+    effects->n = n;
+}
+
 void effects_change(struct effects *effects, struct lease *lease)
 {
     if (!lease->is_changed) {

@@ -185,6 +185,10 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
 /* May it wait, and does it want to? */
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
     struct effects *effects, const char **aboutp);
+/* core_settle() at the end of an operation whose result says what became of that lease: the outcome
+ * as it is then. A grant that settling brings about is the result too, not an effect. */
+enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
+    nanoseconds now, struct effects *effects);
 /* Those that were held before it asked, which it says it runs under; only its own user's, as anybody
  * can name the lease of another one. */
 bool lease_ancestors_hold(

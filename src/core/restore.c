@@ -320,6 +320,5 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     } else {
         core_unlink_lease(core, lease, now, effects);
     }
-    core_settle(core, now, effects);
-    return outcome;
+    return acquire_settle(core, *leasep, outcome, now, effects);
 }

@@ -261,12 +261,11 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
     return true;
 }
 
-/* 1, the head, of one that has been granted since it was told to wait: what its request has set free
- * for others was enough for it as well. */
+/* 1 where its database has not told it. */
 static uint32_t largest_position(const struct lease *lease)
 {
     uint32_t largest = 1;
-    for (size_t i = 0; lease->state == LEASE_WAITING && i < lease->n_claims; i++) {
+    for (size_t i = 0; i < lease->n_claims; i++) {
         uint32_t position = claim_position(&lease->claims[i]);
         largest = position > largest ? position : largest;
     }

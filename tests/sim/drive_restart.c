@@ -197,6 +197,7 @@ void do_reclaim(struct simulation *simulation, const struct operation *operation
     bool was_waiting = lease->state == LEASE_WAITING;
     trace->outcome = core_reclaim(simulation->core, &simulation->clients[operation->client], lease,
         operation->now, &simulation->effects);
+    trace->lease = lease->id;
     if (trace->outcome == OUTCOME_OK && was_waiting) {
         trace->grant = grant_of(lease);
     }

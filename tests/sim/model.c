@@ -35,6 +35,13 @@ void model_require_outcome(const struct trace *trace, enum outcome outcome, cons
     REQUIRE(same, "about %s instead of %s", trace->about ? trace->about : "-", about ? about : "-");
 }
 
+void model_require_waiting_or_granted(
+    const struct model *model, uint64_t id, const struct trace *trace)
+{
+    bool is_held = model_find_lease(model, id)->held;
+    model_require_outcome(trace, is_held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
+}
+
 /* ---- clients ---- */
 
 void model_client(
@@ -262,7 +269,7 @@ enum outcome model_may_wait(const struct model *model, const struct model_lease 
     return n > model->file.bounds.waiters ? OUTCOME_QUOTA : OUTCOME_WAITING;
 }
 
-static void model_enter(struct model *model, struct model_lease *filled,
+static enum outcome model_enter(struct model *model, struct model_lease *filled,
     const struct model_ask *ask, nanoseconds now, struct trace *trace)
 {
     const char *about = NULL;
@@ -273,13 +280,14 @@ static void model_enter(struct model *model, struct model_lease *filled,
     if (model_may_go_at_once(model, lease)) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &trace->grant, now);
-        return;
+        return OUTCOME_OK;
     }
     enum outcome outcome = model_may_wait(model, lease, ask, &about);
-    model_require_outcome(trace, outcome, about);
     if (outcome != OUTCOME_WAITING) {
+        model_require_outcome(trace, outcome, about);
         model_lease_leave(model, lease, now);
     }
+    return outcome;
 }
 
 struct model_lease model_lease_of(
@@ -320,11 +328,14 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     model->last_id = trace->lease ? trace->lease : model->last_id;
     enum outcome outcome = model_resolve(model, ask, &lease, &about);
     if (outcome == OUTCOME_OK) {
-        model_enter(model, &lease, ask, now, trace);
+        outcome = model_enter(model, &lease, ask, now, trace);
     } else {
         model_require_outcome(trace, outcome, about);
     }
     model_settle(model, now, trace);
+    if (outcome == OUTCOME_WAITING) {
+        model_require_waiting_or_granted(model, lease.id, trace);
+    }
 }
 
 void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct trace *trace)

@@ -88,7 +88,7 @@ struct event {
 struct trace {
     enum outcome outcome;
     const char *about; /* or NULL */
-    uint64_t lease; /* of a successful acquire */
+    uint64_t lease; /* which the operation asked for, and got or waits for */
     struct grant grant; /* of an acquire or reclaim that was granted */
     struct event events[MODEL_EVENTS];
     size_t n_events, at;
@@ -253,6 +253,9 @@ nanoseconds model_grace_until(const struct model *model);
 
 /* model.c */
 void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about);
+/* After the end of the operation, of a lease that could not be granted at its beginning. */
+void model_require_waiting_or_granted(
+    const struct model *model, uint64_t lease, const struct trace *trace);
 /* Alive, or made now and charged to the uid `payer`; -1 is an operator. */
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep);

@@ -239,6 +239,7 @@ void model_reclaim(
     struct model *model, uint64_t id, int client, nanoseconds now, struct trace *trace)
 {
     struct model_lease *lease = model_find_lease(model, id);
+    bool waits = false;
     model->moment++;
     if (lease->client >= 0) {
         model_require_outcome(trace, OUTCOME_HELD, NULL);
@@ -257,9 +258,12 @@ void model_reclaim(
         model_require_outcome(trace, OUTCOME_OK, NULL);
         model_lease_grant(model, lease, &trace->grant, now);
     } else {
-        model_require_outcome(trace, OUTCOME_WAITING, NULL);
+        waits = true;
     }
     model_settle(model, now, trace);
+    if (waits) {
+        model_require_waiting_or_granted(model, id, trace);
+    }
 }
 
 static void give_back(struct model *model, struct model_claim *claim, uint32_t unit)

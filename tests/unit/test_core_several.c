@@ -263,6 +263,23 @@ Test(several, who_names_another_ones_lease_does_not_go_before)
     EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
 }
 
+/* N stands behind B for db, and that K lets go for N's sake is enough for both: N's answer is the
+ * grant itself, not a place in line. */
+Test(several, a_nested_request_that_sets_itself_free)
+{
+    EXPECT(define("semaphore db limit=2", "lock lic", "lock parent"), "ok");
+    EXPECT(acquire("ann", "A", "db:2"), "ok db=0,1");
+    EXPECT(acquire("ann", "L", "lic"), "ok lic=0");
+    EXPECT(acquire("kim", "K", "db:2 lic parent"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("hal", "H", "parent"), "ok parent=0");
+    EXPECT(end_lease("ann", "L"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("bob", "B", "db"), "waiting");
+    EXPECT(acquire("hal", "N", "db lic parent=H"), "ok db=1 lic=0; B granted db=0");
+    EXPECT(lines("db"), "B N | | K");
+}
+
 /* What is kept for one request of a user counts against that user's next ones. */
 Test(several, what_is_kept_counts_in_the_quota)
 {
