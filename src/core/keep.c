@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DOUBLINGS = 62 };
+enum {
+    MAX_DOUBLINGS = 62,
+    /* So often it makes way for nested requests before its patience must end by itself. */
+    MAX_FORCED = 3,
+};
 
 /* So that time passes before anything is kept again. */
 #define KEEP_LEAST (NANOSECONDS_PER_SECOND / 1000)
@@ -82,14 +86,22 @@ bool claim_is_its_turn(const struct claim *claim)
     return true;
 }
 
-bool claim_has(const struct claim *claim)
+static uint32_t kept_for_older(const struct claim *claim)
 {
     const struct order_node *node = &claim_place(claim)->node;
-    uint32_t available = resource_available(claim->resource);
+    return order_sum_below(&claim->resource->kept, node->major, node->minor);
+}
+
+/* Are there enough units beside so many that are kept, and is it its turn? */
+static bool has_beside(const struct claim *claim, uint32_t kept)
+{
     return claim_has_units(claim) &&
-        order_sum_below(&claim->resource->kept, node->major, node->minor) <=
-        available - claim->count &&
-        claim_is_its_turn(claim);
+        kept <= resource_available(claim->resource) - claim->count && claim_is_its_turn(claim);
+}
+
+bool claim_has(const struct claim *claim)
+{
+    return has_beside(claim, kept_for_older(claim));
 }
 
 static struct claim *first_without(struct lease *lease, size_t from, size_t end)
@@ -204,15 +216,13 @@ void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
     changed(core, lease);
 }
 
-void keep_let_go(struct core *core, struct lease *lease)
+/* It begins with what it has missed. */
+static void let_go(struct core *core, struct lease *lease)
 {
     struct road *road = lease->waiting->road;
     stop_timer(core, road);
     keep_only(core, road, 0);
     road_move(road, road->station, 0);
-    if (road->n_let_go < MAX_DOUBLINGS) {
-        road->n_let_go++;
-    }
     changed(core, lease);
 }
 
@@ -229,30 +239,43 @@ void keep_drop(struct core *core, struct lease *lease)
 
 /* ---- nested requests ---- */
 
-static struct lease *first_to_yield(struct core *core, const struct claim *nested)
+/* It waits for an ancestor of the nested request, and so for that request itself. */
+static bool yields_to(struct core *core, struct lease *keeper, const struct lease *nested)
+{
+    return keeper->waiting->road->n_forced < MAX_FORCED &&
+        lease_ancestors_hold(core, nested, lease_station(keeper)->resource);
+}
+
+/* What those who yield keep of it. */
+static uint32_t kept_by_yielders(struct core *core, const struct claim *nested)
 {
     const struct order_node *own = &claim_place(nested)->node;
-    bool may = nested->lease->parent != 0 && claim_is_its_turn(nested) && !claim_has(nested);
-    struct order_node *node = may ? order_first(&nested->resource->kept) : NULL;
+    struct order_node *node = order_first(&nested->resource->kept);
+    uint32_t units = 0;
     for (; node && order_node_is_before(node, own); node = order_next(node)) {
-        struct lease *keeper = lease_of_place_node(node);
-        if (lease_ancestors_hold(core, nested->lease, lease_station(keeper)->resource)) {
-            return keeper;
-        }
+        bool yields = yields_to(core, lease_of_place_node(node), nested->lease);
+        units += yields ? place_of_node(node)->claim->count : 0;
     }
-    return NULL;
+    return units;
 }
 
 bool keep_would_yield(struct core *core, const struct claim *nested)
 {
-    return first_to_yield(core, nested) != NULL;
+    return nested->lease->parent != 0 && !claim_has(nested) && has_beside(nested, 0) &&
+        has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested));
 }
 
 void keep_yields(struct core *core, const struct claim *nested)
 {
-    struct lease *keeper;
-    while ((keeper = first_to_yield(core, nested))) {
-        keep_let_go(core, keeper);
+    bool yields = keep_would_yield(core, nested);
+    struct order_node *next, *node = yields ? order_first(&nested->resource->kept) : NULL;
+    for (; node && !claim_has(nested); node = next) {
+        struct lease *keeper = lease_of_place_node(node);
+        next = order_next(node);
+        if (yields_to(core, keeper, nested->lease)) {
+            keeper->waiting->road->n_forced++;
+            let_go(core, keeper);
+        }
     }
 }
 
@@ -268,8 +291,10 @@ void keep_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     (void)now, (void)effects;
     struct road *road = container_of(order_first(&core->keep_timers), struct road, timer);
+    road->n_forced = 0;
     if (road->n_kept > 0) {
-        keep_let_go(core, road->lease);
+        road->n_let_go = (uint8_t)(road->n_let_go + (road->n_let_go < MAX_DOUBLINGS));
+        let_go(core, road->lease);
     } else {
         stop_timer(core, road);
     }

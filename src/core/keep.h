@@ -11,7 +11,8 @@ struct road {
     struct claim *station; /* in whose queue it stands; NULL: it has yet to choose one */
     struct order_node timer; /* in core's keep timers, since something was kept */
     uint8_t n_kept;
-    uint8_t n_let_go; /* how often it has let go: its patience doubles */
+    uint8_t n_let_go; /* how often its patience has ended, which doubles it */
+    uint8_t n_forced; /* how often it has made way for nested requests since then */
     uint8_t claims[]; /* their indices: first those that are kept, then the rest as they come */
 };
 
@@ -41,14 +42,12 @@ bool keep_has_another(const struct lease *lease);
 void keep_gain(struct core *core, struct lease *lease, nanoseconds now);
 /* It stands for what it has lost, and keeps only what it had before that. */
 void keep_fall(struct core *core, struct lease *lease, const struct claim *lost);
-/* Everything is for others again, and it begins with what it has missed. */
-void keep_let_go(struct core *core, struct lease *lease);
 /* It is set aside, or waits no more: it stands nowhere. */
 void keep_drop(struct core *core, struct lease *lease);
-/* It would be the turn of a nested request, were nothing kept for older ones that wait for what the
- * ancestors of that one hold, and so for itself. */
+/* A nested request lacks that only because of what is kept for older ones, which wait for what its
+ * ancestors hold, and so for itself; and these have not yet made way too often. */
 bool keep_would_yield(struct core *core, const struct claim *nested);
-/* Lets those older ones go. */
+/* Then as many of those older ones let go as it takes, the oldest first. */
 void keep_yields(struct core *core, const struct claim *nested);
 
 nanoseconds keep_next_deadline(const struct core *core);

@@ -215,10 +215,13 @@ bool queue_try(
 {
     bool may = can_be_granted(core, lease) && !lease->waiting->aside && quota_fits(lease);
     for (size_t i = 0; may && i < lease->n_claims; i++) {
+        may = claim_has(&lease->claims[i]) || keep_would_yield(core, &lease->claims[i]);
+    }
+    for (size_t i = 0; may && i < lease->n_claims; i++) {
         keep_yields(core, &lease->claims[i]);
     }
-    may = may && !lease_lacks(lease);
     if (may) {
+        assert(!lease_lacks(lease));
         lease_grant(core, lease, now, effects);
     }
     return may;
@@ -237,10 +240,7 @@ static bool can_act(struct core *core, struct lease *lease)
     if (!quota_fits(lease)) {
         return true;
     }
-    if (!claim_has(station)) {
-        return keep_would_yield(core, station);
-    }
-    return can_go_on(core, lease);
+    return can_go_on(core, lease) && (claim_has(station) || keep_would_yield(core, station));
 }
 
 static void look_at_queue(struct core *core, const struct resource *resource)
@@ -314,13 +314,13 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
         keep_fall(core, lease, lost);
     } else if (!station) {
         keep_choose(core, lease);
-    } else if (!claim_has(station)) {
-        keep_yields(core, station);
-        queue_mark_dirty(core, station->resource);
-    } else if (can_go_on(core, lease)) {
+    } else if (can_go_on(core, lease) && claim_has(station)) {
         go_on(core, lease, now, effects);
     } else {
-        queue_mark_dirty(core, station->resource); /* then somebody behind it may */
+        if (can_go_on(core, lease)) {
+            keep_yields(core, station);
+        }
+        queue_mark_dirty(core, station->resource); /* then it may, or somebody behind it */
     }
 }
 

@@ -70,6 +70,23 @@ static void end_some(struct simulation *simulation, struct random *random)
     }
 }
 
+/* A held one of the same user, wherever that is nested already; 0: none. */
+static uint64_t some_parent(
+    const struct simulation *simulation, int client, struct random *random)
+{
+    const struct model *model = simulation->model;
+    uint64_t id = 0;
+    uint32_t n = 0;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        const struct model_lease *lease = model->leases[i];
+        bool is_own = lease->held && (int)lease->uid == model->client_uids[client];
+        if (is_own && random_below(random, ++n) == 0) {
+            id = lease->id;
+        }
+    }
+    return id;
+}
+
 /* Later, and of a smaller priority than anybody before. */
 static void newcomer(struct simulation *simulation, struct random *random)
 {
@@ -85,6 +102,8 @@ static void newcomer(struct simulation *simulation, struct random *random)
     ask->n_wants -= ask->n_wants == 2 && strcmp(ask->wants[0].name, ask->wants[1].name) == 0;
     ask->wait = NEVER;
     ask->priority = -5;
+    ask->parent =
+        random_percent(random, 50) ? some_parent(simulation, operation.client, random) : 0;
     simulation_step(simulation, &operation);
 }
 

@@ -438,7 +438,7 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
         } else if (model_grace_until(model) == next) {
             model_grace_is_over(model, now, trace);
         } else if (keeper && keeper->keep_until == next) {
-            model_let_go(keeper);
+            model_patience_ends(keeper);
         } else {
             model_tell(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
             model_lease_leave(model, wait, now);

@@ -137,7 +137,7 @@ struct model_lease {
     int station; /* the claim that it stands for; -1: none */
     uint8_t road[MODEL_WANTS]; /* claims: those that are kept, then the others as they come */
     size_t n_kept;
-    uint32_t n_let_go;
+    uint32_t n_let_go, n_forced; /* by its patience; since then by nested requests */
     nanoseconds keep_until;
     nanoseconds until; /* of the wait */
     uint64_t until_serial;
@@ -332,8 +332,9 @@ bool model_lacks_nothing(const struct model *model, const struct model_lease *le
 /* Beside what its user has, and what is kept for that user's older requests. */
 bool model_fits(const struct model *model, const struct model_lease *lease);
 void model_set_aside(struct model_lease *lease);
-void model_let_go(struct model_lease *lease);
-/* A nested request comes: those let go who keep what it wants, and wait for its ancestors. */
+void model_patience_ends(struct model_lease *lease);
+/* A nested request comes: if it can be granted then, those let go who keep what it wants, and wait
+ * for its ancestors. */
 void model_make_way(const struct model *model, const struct model_lease *nested);
 /* Of one that is not aside and cannot be granted: whether its turn, or its loss, has moved it. */
 bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now);
@@ -355,6 +356,8 @@ bool model_claim_within_quota(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
 /* Who is aside, for all reasons but a quota, which is looked at when it is their turn. */
 void model_sort(struct model *model);
+/* There is somebody to give it to. */
+bool model_can_go(const struct model *model, const struct model_lease *lease);
 bool model_may_go(const struct model *model, const struct model_lease *lease);
 /* The same of one that comes, or comes back. */
 bool model_may_go_at_once(const struct model *model, const struct model_lease *lease);

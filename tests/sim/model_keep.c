@@ -17,7 +17,7 @@ static bool comes_first(const struct model_claim *a, const struct model_claim *b
 void model_road_begin(struct model_lease *lease)
 {
     lease->station = -1;
-    lease->n_kept = lease->n_let_go = 0;
+    lease->n_kept = lease->n_let_go = lease->n_forced = 0;
     lease->keep_until = NEVER;
     for (size_t i = 0; i < lease->n_claims; i++) {
         size_t n_before = 0;
@@ -145,13 +145,20 @@ void model_set_aside(struct model_lease *lease)
     lease->keep_until = NEVER;
 }
 
-void model_let_go(struct model_lease *lease)
+static void let_go(struct model_lease *lease)
 {
     lease->keep_until = NEVER;
+    lease->n_kept = 0;
+    road_move(lease, (uint8_t)lease->station, 0);
+}
+
+void model_patience_ends(struct model_lease *lease)
+{
+    lease->keep_until = NEVER;
+    lease->n_forced = 0;
     if (lease->n_kept > 0) {
-        lease->n_kept = 0;
         lease->n_let_go++;
-        road_move(lease, (uint8_t)lease->station, 0);
+        let_go(lease);
     }
 }
 
@@ -194,29 +201,50 @@ static bool runs_under(const struct model *model, const struct model_lease *leas
     }
 }
 
-/* Those who keep what it lacks there, while they wait for those under which it runs; one after the
- * other, until it has enough. */
-static bool make_way(
+/* What the other keeps of it, and would give to the nested one; 0: nothing. */
+static uint32_t would_give(const struct model *model, struct model_lease *other,
+    const struct model_lease *nested, const struct model_claim *claim)
+{
+    const struct model_claim *theirs = model_claim_on(other, claim->resource);
+    bool gives = theirs && model_keeps(other, theirs) && other->n_forced < 3 &&
+        runs_under(model, nested, other->claims[other->station].resource);
+    return gives ? theirs->count : 0;
+}
+
+/* Would it have enough there, if all let go who keep some while they wait for those under which it
+ * runs? */
+static bool could_have(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
-    bool any = false;
+    uint32_t kept = kept_before(model, nested, claim->resource, -1);
     for (size_t i = 0; model->waiters[i] != nested; i++) {
+        kept -= would_give(model, model->waiters[i], nested, claim);
+    }
+    return kept + claim->count <= model_available(claim->resource) &&
+        model_is_its_turn(model, nested, claim);
+}
+
+/* One lets go after the other, until it has enough. */
+static void take(
+    const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
+{
+    for (size_t i = 0; !model_has(model, nested, claim); i++) {
         struct model_lease *other = model->waiters[i];
-        struct model_claim *theirs = model_claim_on(other, claim->resource);
-        if (theirs && model_keeps(other, theirs) && !model_has(model, nested, claim) &&
-            model_is_its_turn(model, nested, claim) &&
-            runs_under(model, nested, other->claims[other->station].resource)) {
-            model_let_go(other);
-            any = true;
+        if (would_give(model, other, nested, claim) > 0) {
+            let_go(other);
+            other->n_forced++;
         }
     }
-    return any;
 }
 
 void model_make_way(const struct model *model, const struct model_lease *nested)
 {
+    bool could = true;
     for (size_t i = 0; i < nested->n_claims; i++) {
-        make_way(model, nested, &nested->claims[i]);
+        could = could && could_have(model, nested, &nested->claims[i]);
+    }
+    for (size_t i = 0; could && i < nested->n_claims; i++) {
+        take(model, nested, &nested->claims[i]);
     }
 }
 
@@ -243,16 +271,20 @@ bool model_step(const struct model *model, struct model_lease *lease, nanosecond
         lease->station = lease->road[first_lost];
         return true;
     }
-    if (station && !model_has(model, lease, station)) {
-        return make_way(model, lease, station);
-    }
     if (!station) {
         choose(model, lease);
         return true;
     }
     bool has_another = lease->n_kept + 1 < lease->n_claims;
-    if (has_another) {
-        gain(model, lease, now);
+    if (!(has_another || model_can_go(model, lease)) || !could_have(model, lease, station)) {
+        return false;
     }
-    return has_another;
+    if (!model_has(model, lease, station)) {
+        take(model, lease, station);
+    } else if (has_another) {
+        gain(model, lease, now);
+    } else {
+        return false;
+    }
+    return true;
 }

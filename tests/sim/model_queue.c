@@ -101,20 +101,20 @@ void model_sort(struct model *model)
 
 /* ---- who may go ---- */
 
-static bool can_go(const struct model *model, const struct model_lease *lease)
+bool model_can_go(const struct model *model, const struct model_lease *lease)
 {
     return !model->draining && !model->closed && lease->client >= 0;
 }
 
 bool model_may_go(const struct model *model, const struct model_lease *lease)
 {
-    return can_go(model, lease) && !lease->aside && model_fits(model, lease) &&
+    return model_can_go(model, lease) && !lease->aside && model_fits(model, lease) &&
         model_lacks_nothing(model, lease);
 }
 
 bool model_may_go_at_once(const struct model *model, const struct model_lease *lease)
 {
-    if (can_go(model, lease) && !lease->aside && model_fits(model, lease)) {
+    if (model_can_go(model, lease) && !lease->aside && model_fits(model, lease)) {
         model_make_way(model, lease);
     }
     return model_may_go(model, lease);

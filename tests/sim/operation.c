@@ -94,6 +94,61 @@ static void make_ask(struct model_ask *ask, const struct model *model, struct ra
     make_binding(ask, random);
 }
 
+/* ---- requests under leases ---- */
+
+static int client_of(const struct model *model, uint32_t uid)
+{
+    int client = MODEL_CLIENTS - 1;
+    while (client >= 0 && model->client_uids[client] != (int)uid) {
+        client--;
+    }
+    return client;
+}
+
+/* Under `above`, for something that is kept for `keeper`, who waits for something of `above`. */
+static void make_nested_under(struct operation *operation, const struct model_lease *above,
+    const struct model_lease *keeper, struct random *random)
+{
+    struct model_ask *ask = &operation->ask;
+    uint8_t kept = keeper->road[random_below(random, (uint32_t)keeper->n_kept)];
+    const char *name = keeper->claims[kept].resource->name;
+    if (wants_name(ask, name)) {
+        ask->n_wants = 1;
+    }
+    strcpy(ask->wants[0].name, name);
+    ask->wants[0].count = PICK(random, 1, 1, 2);
+    ask->priority = keeper->priority;
+    ask->parent = above->id;
+}
+
+/* Who asks runs under what somebody waits for who keeps what is asked for. Out of all such pairs, as
+ * chance hardly ever finds one; false if there is none. */
+static bool make_nested(
+    struct operation *operation, const struct model *model, struct random *random)
+{
+    const struct model_lease *found_above = NULL, *found_keeper = NULL;
+    uint32_t n = 0;
+    for (size_t i = 0; i < model->n_waiters; i++) {
+        const struct model_lease *keeper = model->waiters[i];
+        for (size_t k = 0; keeper->n_kept > 0 && k < model->n_leases; k++) {
+            struct model_lease *above = model->leases[k];
+            bool fits = above->held && client_of(model, above->uid) >= 0 &&
+                model_claim_on(above, keeper->claims[keeper->station].resource);
+            if (fits && random_below(random, ++n) == 0) {
+                found_above = above;
+                found_keeper = keeper;
+            }
+        }
+    }
+    if (found_above) {
+        operation->kind = OPERATION_ACQUIRE;
+        operation->client = client_of(model, found_above->uid);
+        make_ask(&operation->ask, model, random);
+        make_nested_under(operation, found_above, found_keeper, random);
+    }
+    return found_above != NULL;
+}
+
 static void make_change(struct operation *operation, struct random *random)
 {
     static const enum change_kind kinds[] = {CHANGE_LIMIT, CHANGE_LIMIT, CHANGE_LIMIT, CHANGE_ADD,
@@ -135,9 +190,12 @@ static void make_lease_operation(
 {
     /* Times of much and of little to do. */
     static const size_t loads[] = {2, 5, 10, 20, 40, 20, 10, 5};
-    bool busy = model->n_leases >= loads[model->last_id / 512 % 8];
+    bool busy = model->n_leases >= loads[model->last_id / 64 % 8];
     operation->client = some_client(model, true, random);
     bool full = model->n_leases > MODEL_LEASES - 8;
+    if (!full && random_percent(random, 20) && make_nested(operation, model, random)) {
+        return;
+    }
     if (model->n_leases > 0 && (full || random_percent(random, busy ? 65 : 20))) {
         operation->kind = OPERATION_END;
         operation->lease = some_lease(model, random);

@@ -250,6 +250,65 @@ Test(several, nested_requests_go_before_who_waits_for_their_ancestors)
     EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
 }
 
+/* hal nests db under lic under db ..., and always holds one of them: K, who wants both, makes way
+ * three times. Then H4 has db, and K keeps lic since 3 s. */
+static void force_thrice(void)
+{
+    EXPECT(define("lock db", "lock lic"), "ok");
+    EXPECT(acquire("hal", "H0", "db"), "ok db=0");
+    EXPECT(acquire("hal", "H1", "lic parent=H0"), "ok lic=0");
+    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    EXPECT(end_lease("hal", "H0"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("hal", "H2", "db parent=H1"), "ok db=0");
+    EXPECT(end_lease("hal", "H1"), "ok");
+    EXPECT(tick(2), "ok");
+    EXPECT(acquire("hal", "H3", "lic parent=H2"), "ok lic=0");
+    EXPECT(end_lease("hal", "H2"), "ok");
+    EXPECT(tick(3), "ok");
+    EXPECT(acquire("hal", "H4", "db parent=H3"), "ok db=0");
+    EXPECT(end_lease("hal", "H3"), "ok");
+    EXPECT(state("lic"), "0/1 free=1 waiting=0+0 kept=1");
+    EXPECT(deadline(), "13"); /* it is no more patient than at first */
+    EXPECT(tick(4), "ok");
+    EXPECT(acquire("hal", "H5", "lic parent=H4"), "waiting");
+}
+
+Test(several, no_chain_of_nested_requests_starves_a_waiter)
+{
+    force_thrice();
+    EXPECT(end_lease("hal", "H4"), "ok; K granted db=0 lic=0");
+    EXPECT(end_lease("kim", "K"), "ok; H5 granted lic=0");
+}
+
+/* H4 waits for H5, and so K's patience ends: H5 has waited that long at most, and K makes way for
+ * the next. */
+Test(several, makes_way_again_after_its_patience_has_ended)
+{
+    force_thrice();
+    EXPECT(tick(13), "ok; H5 granted lic=0");
+    EXPECT(end_lease("hal", "H4"), "ok");
+    EXPECT(state("db"), "0/1 free=1 waiting=0+0 kept=1");
+    EXPECT(deadline(), "33");
+    EXPECT(tick(14), "ok");
+    EXPECT(acquire("hal", "H6", "db parent=H5"), "ok db=0");
+}
+
+/* Nobody lets go in vain: N lacks c as well. */
+Test(several, nobody_makes_way_for_a_request_that_is_refused)
+{
+    EXPECT(define("lock db", "lock lic", "lock c"), "ok");
+    EXPECT(acquire("ann", "A", "db"), "ok db=0");
+    EXPECT(acquire("ann", "C", "c"), "ok c=0");
+    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
+    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("hal", "N", "db c parent=H wait=0"), "would-wait c");
+    EXPECT(state("db"), "0/1 free=1 waiting=0+0 kept=1");
+    EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
+}
+
 /* Anybody can name H, and only H's user is let through. */
 Test(several, who_names_another_ones_lease_does_not_go_before)
 {
