@@ -263,6 +263,8 @@ class Data:
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
         assert resting == {member for member, _ in self.raw["rest"]}
         assert not settled or not self.raw["dirty"] or "grace" in self.raw["db"], self.raw["dirty"]
+        walked = {field.split(" ")[1] for field in self.raw["db"] if field.startswith("walk ")}
+        assert {f"{name} !" for name in walked} <= set(self.raw["dirty"]), walked
 
 
 class Member:

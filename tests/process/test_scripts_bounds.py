@@ -101,7 +101,8 @@ def test_a_walk_that_gets_no_further_goes_on(world, n):
         a.acquire(lease, ("u/0", 1, None, None, "u/*"))
     client, key = world.database.client, world.database.key
     client.zremrangebylex(key["held"], "[u/0 ", "(u/0!")  # freed, and an earlier call had got so far:
-    client.sadd(key["dirty"], "u/* !1u/")
+    client.sadd(key["dirty"], "u/* !")
+    client.hset(key["db"], "walk u/*", "1u/")
     a.define({"t/*": definition(limit=2)}, generation=1)
     settles(world, a)
     assert n_waiting(world) == 0
@@ -139,4 +140,37 @@ def test_a_user_is_served_in_order_as_far_as_it_fits(world):
     assert not a.granted()
     ok(a.release("4"))
     assert set(a.granted()) == {"2"}
+    world.check()
+
+
+def units_of_users(world, n, name="q", definition_name="q"):
+    """Each of so many users has all that he may have, and asks for one more: the last user first."""
+    a, = world.several(1, {definition_name: definition(limit=n + 5, user=1)})
+    for what in ("held", "more"):
+        for uid in range(n, 0, -1):
+            a.acquire(f"{what}{uid}", (name, 1, None, None, definition_name), uid=uid)
+    return a
+
+
+@pytest.mark.parametrize("name", ["q", "t/x"])
+def test_a_larger_quota_is_shared_out_in_order(world, name):
+    """They come back from aside in the order of their numbers, over several calls."""
+    of = name.replace("x", "*")
+    a = units_of_users(world, 70, name, of)
+    a.define({of: definition(limit=75, user=2)}, generation=1)
+    assert a.acquire("late", (name, 1, None, None, of), uid=71).word == "waiting"
+    settles(world, a)
+    assert set(a.granted()) == {f"more{uid}" for uid in range(66, 71)}
+    world.check()
+
+
+def test_a_walk_over_a_template_holds_up_nobody_for_ever(world):
+    """Somebody stands aside at each of its instances, before and after it."""
+    a, = world.several(1, {"t/*": definition(limit=3, user=2)})
+    for i in range(100):
+        for lease, count in (("held", 2), ("next", 1), ("last", 2)):
+            a.acquire(f"{lease}{i}", (f"t/{i}", count, None, None, "t/*"))
+    a.define({"t/*": definition(limit=3, user=3)}, generation=1)
+    settles(world, a)
+    assert a.granted().keys() == {f"next{i}" for i in range(100)}
     world.check()

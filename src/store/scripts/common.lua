@@ -22,7 +22,8 @@ local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local MOST_FREED = 20000 -- items of pools, of which is known when they were used
 local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
-local CHANGED = ' !' -- behind a name in DIRTY; then how far its walk has come
+local CHANGED = ' !' -- behind a name in DIRTY
+local WALK = 'walk ' -- before a name in DB: how far the walk over those who wait for it has come
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
 local MOST_CREDIBLE = 2 ^ 52
@@ -577,9 +578,32 @@ local function mark_dirty(name)
     end
 end
 
--- What it is granted by has changed: who stands aside has to be looked at as well.
+local walked = {} -- of this call, by name: whether a walk is under way
+
+-- What it is granted by has changed: who stands aside has to be looked at as well, from the first one
+-- on.
 local function mark_changed(name)
     mark_dirty(name .. CHANGED)
+    call('HSET', DB, WALK .. name, '')
+    walked[name] = true
+end
+
+local function is_walked(name)
+    if walked[name] == nil then
+        walked[name] = call('HEXISTS', DB, WALK .. name) == 1
+    end
+    return walked[name]
+end
+
+-- Nobody is granted any of it until all who stand aside have been looked at: in which order that is done
+-- must not decide who goes first. The name of the walk.
+local function held_up_by(resource)
+    local name = is_walked(resource.name) and resource.name or resource.definition_name
+    if is_walked(name) then
+        local low, high = of_name(resource.name)
+        local found = call('ZRANGEBYLEX', ASIDE, low, high, 'LIMIT', 0, 1)
+        return found[1] and name
+    end
 end
 
 local function mark_if_waited_for(name)
@@ -834,6 +858,7 @@ local function may_go(lease, is_first)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
         if not resource.definition or is_blocked(resource, own_limit(claim))
+            or held_up_by(resource)
             or n_available(resource, own_limit(claim)) < claim.count then
             return 'stay'
         elseif not is_first and #lease.claims > 1 and head_of(claim.name) ~= claim.name .. ' ' .. order then
@@ -965,20 +990,21 @@ local function make_turns()
         end},
     }
 
-    -- CURSOR is empty, or the number of the walk and the last one that it has looked at. The name in
-    -- DIRTY of what this call leaves to the next one, if it does: that of this call's own work if it has
-    -- got no further.
-    local function put_change_in_force(name, cursor)
-        local number, last = match(cursor, '^(%d)(.*)$')
+    -- Whether it is done. Else a cursor is left: the number of the walk, and the last one that it has
+    -- looked at.
+    local function put_change_in_force(name)
+        local number, last = match(call('HGET', DB, WALK .. name) or '', '^(%d)(.*)$')
         for i = tonumber(number or 1), #walks do
             local work = is_template(name) and walks[i].of_template or walks[i].of
             last = work(name, last ~= '' and last or nil)
             if last then
-                local rest = name .. CHANGED .. i .. last
-                call('SADD', DIRTY, rest)
-                return rest
+                call('HSET', DB, WALK .. name, i .. last)
+                return false
             end
         end
+        call('HDEL', DB, WALK .. name)
+        walked[name] = false
+        return true
     end
 
     local function tell_granted(lease)
@@ -1039,6 +1065,13 @@ local function make_turns()
     local n_served = 0
 
     local function pump(name)
+        local change = held_up_by(resource_of(name))
+        if change then
+            if n_walked < MOST_WALKED then
+                mark_dirty(change .. CHANGED) -- first
+            end
+            return false
+        end
         while n_served < MOST_SERVED do
             local member = head_of(name)
             if not member or not serve(name, member) then
@@ -1049,20 +1082,21 @@ local function make_turns()
         return false
     end
 
-    -- Whether that is done, and has left what is still to do under another name.
+    -- Whether that is done.
     local function serve_name(name)
-        local changed, cursor = match(name, '^(%S+)' .. CHANGED .. '(.*)$')
+        local changed = match(name, '^(%S+)' .. CHANGED)
         if not changed then
             return pump(name)
         elseif n_walked >= MOST_WALKED then
             return false
         end
         n_walked = n_walked + 1
-        local rest = put_change_in_force(changed, cursor)
-        if not pump(changed) then
+        if not put_change_in_force(changed) then
+            return false
+        elseif not pump(changed) then
             mark_dirty(changed)
         end
-        return rest ~= name
+        return true
     end
 
     local function serve_dirty()
