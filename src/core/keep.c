@@ -246,33 +246,45 @@ static bool yields_to(struct core *core, struct lease *keeper, const struct leas
         lease_ancestors_hold(core, nested, lease_station(keeper)->resource);
 }
 
-/* What those who yield keep of it. */
-static uint32_t kept_by_yielders(struct core *core, const struct claim *nested)
+/* What those who yield keep of it; of `usage`, those of that user alone. */
+static uint32_t kept_by_yielders(
+    struct core *core, const struct claim *nested, const struct usage *usage)
 {
     const struct order_node *own = &claim_place(nested)->node;
     struct order_node *node = order_first(&nested->resource->kept);
     uint32_t units = 0;
     for (; node && order_node_is_before(node, own); node = order_next(node)) {
-        bool yields = yields_to(core, lease_of_place_node(node), nested->lease);
-        units += yields ? place_of_node(node)->claim->count : 0;
+        const struct claim *kept = place_of_node(node)->claim;
+        if ((!usage || kept->usage == usage) && yields_to(core, kept->lease, nested->lease)) {
+            units += kept->count;
+        }
     }
     return units;
 }
 
+bool keep_has_and_fits(const struct claim *claim)
+{
+    return claim_has(claim) && quota_fits_beside(claim, quota_kept_for_older(claim));
+}
+
 bool keep_would_yield(struct core *core, const struct claim *nested)
 {
-    return nested->lease->parent != 0 && !claim_has(nested) && has_beside(nested, 0) &&
-        has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested));
+    return nested->lease->parent != 0 && has_beside(nested, 0) && quota_fits_beside(nested, 0) &&
+        has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested, NULL)) &&
+        quota_fits_beside(nested,
+            quota_kept_for_older(nested) - kept_by_yielders(core, nested, nested->usage));
 }
 
 void keep_yields(struct core *core, const struct claim *nested)
 {
-    bool yields = keep_would_yield(core, nested);
-    struct order_node *next, *node = yields ? order_first(&nested->resource->kept) : NULL;
-    for (; node && !claim_has(nested); node = next) {
-        struct lease *keeper = lease_of_place_node(node);
+    struct order_node *next, *node = order_first(&nested->resource->kept);
+    for (; !keep_has_and_fits(nested); node = next) {
+        assert(node);
+        const struct claim *kept = place_of_node(node)->claim;
+        struct lease *keeper = kept->lease;
+        bool helps = !claim_has(nested) || kept->usage == nested->usage;
         next = order_next(node);
-        if (yields_to(core, keeper, nested->lease)) {
+        if (helps && yields_to(core, keeper, nested->lease)) {
             keeper->waiting->road->n_forced++;
             let_go(core, keeper);
         }

@@ -44,8 +44,10 @@ void keep_gain(struct core *core, struct lease *lease, nanoseconds now);
 void keep_fall(struct core *core, struct lease *lease, const struct claim *lost);
 /* It is set aside, or waits no more: it stands nowhere. */
 void keep_drop(struct core *core, struct lease *lease);
-/* A nested request lacks that only because of what is kept for older ones, which wait for what its
- * ancestors hold, and so for itself; and these have not yet made way too often. */
+/* It has enough there, and its user's quota leaves room for it. */
+bool keep_has_and_fits(const struct claim *claim);
+/* A nested request would, but for what is kept for older ones, which wait for what its ancestors
+ * hold, and so for itself; and which have not yet made way too often. */
 bool keep_would_yield(struct core *core, const struct claim *nested);
 /* Then as many of those older ones let go as it takes, the oldest first. */
 void keep_yields(struct core *core, const struct claim *nested);

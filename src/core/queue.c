@@ -210,18 +210,25 @@ static bool can_be_granted(const struct core *core, const struct lease *lease)
     return !core_grants_nothing(core) && !lease_is_away(lease);
 }
 
+/* Not aside, or only because of what may be kept for those that yield to it. */
+static bool is_there(const struct lease *lease)
+{
+    return !lease->waiting->aside || (lease->parent != 0 && lane_is_next(lease));
+}
+
 bool queue_try(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = can_be_granted(core, lease) && !lease->waiting->aside && quota_fits(lease);
+    bool may = can_be_granted(core, lease) && is_there(lease);
     for (size_t i = 0; may && i < lease->n_claims; i++) {
-        may = claim_has(&lease->claims[i]) || keep_would_yield(core, &lease->claims[i]);
+        const struct claim *claim = &lease->claims[i];
+        may = keep_has_and_fits(claim) || keep_would_yield(core, claim);
     }
     for (size_t i = 0; may && i < lease->n_claims; i++) {
         keep_yields(core, &lease->claims[i]);
     }
     if (may) {
-        assert(!lease_lacks(lease));
+        assert(!lease_lacks(lease) && quota_fits(lease));
         lease_grant(core, lease, now, effects);
     }
     return may;
@@ -300,6 +307,17 @@ static void go_on(struct core *core, struct lease *lease, nanoseconds now, struc
     }
 }
 
+/* Aside, unless those yield to it who keep what it lacks. */
+static void leave_by_quota(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->parent != 0 && queue_try(core, lease, now, effects)) {
+        effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
+    } else {
+        set_aside(core, lease, false);
+    }
+}
+
 /* One step of one lease. It may take more: what changes by it is looked at again. */
 static void act(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -309,7 +327,7 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
         return;
     }
     if (!quota_fits(lease)) {
-        set_aside(core, lease, false);
+        leave_by_quota(core, lease, now, effects);
     } else if (lost) {
         keep_fall(core, lease, lost);
     } else if (!station) {
@@ -317,7 +335,7 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
     } else if (can_go_on(core, lease) && claim_has(station)) {
         go_on(core, lease, now, effects);
     } else {
-        if (can_go_on(core, lease)) {
+        if (can_go_on(core, lease) && keep_would_yield(core, station)) {
             keep_yields(core, station);
         }
         queue_mark_dirty(core, station->resource); /* then it may, or somebody behind it */

@@ -63,7 +63,12 @@ bool claim_fits_quota(const struct claim *claim)
     return !is_bounded(claim) || fits_beside(claim, claim->usage->units);
 }
 
-static uint32_t kept_for_older(const struct claim *claim)
+bool quota_fits_beside(const struct claim *claim, uint32_t kept)
+{
+    return !is_bounded(claim) || fits_beside(claim, (uint64_t)claim->usage->units + kept);
+}
+
+uint32_t quota_kept_for_older(const struct claim *claim)
 {
     const struct order_node *node = &claim_place(claim)->node;
     uint32_t units = 0;
@@ -78,8 +83,7 @@ const struct claim *quota_misfit(const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        if (is_bounded(claim) &&
-            !fits_beside(claim, (uint64_t)claim->usage->units + kept_for_older(claim))) {
+        if (is_bounded(claim) && !quota_fits_beside(claim, quota_kept_for_older(claim))) {
             return claim;
         }
     }
@@ -217,17 +221,28 @@ static struct lease *lane_first(const struct order *set)
     return node ? container_of(node, struct waiting, lane_node)->lease : NULL;
 }
 
+/* The first that is outside, unless one inside comes before it; or NULL. */
+static struct lease *lane_next(const struct lane *lane)
+{
+    struct lease *next = lane_first(&lane->outside), *ahead = lane_first(&lane->inside);
+    bool is_first = next && (!ahead ||
+        order_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
+    return is_first ? next : NULL;
+}
+
+bool lane_is_next(const struct lease *lease)
+{
+    return lease->waiting->lane && lane_next(lease->waiting->lane) == lease;
+}
+
 struct lease *lane_next_to_enter(struct core *core)
 {
     struct lane *lane;
     while ((lane = TAILQ_FIRST(&core->stale_lanes))) {
         TAILQ_REMOVE(&core->stale_lanes, lane, stale_link);
         lane->is_stale = false;
-        struct lease *next = lane_first(&lane->outside), *ahead = lane_first(&lane->inside);
-        bool is_first = next &&
-            (!ahead ||
-                order_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
-        if (is_first && quota_fits(next)) {
+        struct lease *next = lane_next(lane);
+        if (next && quota_fits(next)) {
             return next;
         }
     }

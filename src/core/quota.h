@@ -57,6 +57,11 @@ bool quota_fits(const struct lease *lease);
 /* The first claim that does not fit; NULL: none. */
 const struct claim *quota_misfit(const struct lease *lease);
 
+/* What is kept of it for its user's older requests. */
+uint32_t quota_kept_for_older(const struct claim *claim);
+/* Does it fit beside what its user holds, and so many that are kept? */
+bool quota_fits_beside(const struct claim *claim, uint32_t kept);
+
 /* After the user's held or kept units have changed, or the bound. */
 void quota_changed(struct core *core, const struct usage *usage);
 /* The same of all that the lease has to do with. */
@@ -68,6 +73,8 @@ void lane_leave(struct core *core, struct lease *lease);
 /* After anything that the lane wants to know about the lease has changed: whether it is aside,
  * and whether by a pause; whether anything is kept for it. */
 void lane_update(struct core *core, struct lease *lease, bool is_blocked);
+/* It is aside by a quota, and no other of its lane comes before it. */
+bool lane_is_next(const struct lease *lease);
 /* A lease that is to be let in now; NULL when there is none left. */
 struct lease *lane_next_to_enter(struct core *core);
 

@@ -333,9 +333,11 @@ bool model_lacks_nothing(const struct model *model, const struct model_lease *le
 bool model_fits(const struct model *model, const struct model_lease *lease);
 void model_set_aside(struct model_lease *lease);
 void model_patience_ends(struct model_lease *lease);
-/* A nested request comes: if it can be granted then, those let go who keep what it wants, and wait
- * for its ancestors. */
-void model_make_way(const struct model *model, const struct model_lease *nested);
+/* Whether the request has all that it wants once those let go who keep something while they wait for
+ * those under which it runs. If so they do. */
+bool model_make_way(const struct model *model, const struct model_lease *nested);
+/* Of one that would be set aside now. Then they do. */
+bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease);
 /* Of one that is not aside and cannot be granted: whether its turn, or its loss, has moved it. */
 bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now);
 

@@ -211,33 +211,56 @@ static uint32_t would_give(const struct model *model, struct model_lease *other,
     return gives ? theirs->count : 0;
 }
 
-/* Would it have enough there, if all let go who keep some while they wait for those under which it
- * runs? */
+static bool fits_beside(const struct model *model, const struct model_lease *lease,
+    const struct model_claim *claim, uint32_t kept)
+{
+    uint32_t most = claim->resource->rules.max_units_per_user;
+    return most == UNBOUNDED ||
+        model_units_of_user(model, claim->resource, lease->uid) + kept + claim->count <= most;
+}
+
+static bool has_and_fits(
+    const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
+{
+    return model_has(model, lease, claim) &&
+        fits_beside(
+            model, lease, claim, kept_before(model, lease, claim->resource, (int)lease->uid));
+}
+
+/* Would it have enough there, and room in its quota, if all let go who keep some while they wait for
+ * those under which it runs? */
 static bool could_have(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
     uint32_t kept = kept_before(model, nested, claim->resource, -1);
+    uint32_t kept_of_user = kept_before(model, nested, claim->resource, (int)nested->uid);
     for (size_t i = 0; model->waiters[i] != nested; i++) {
-        kept -= would_give(model, model->waiters[i], nested, claim);
+        struct model_lease *other = model->waiters[i];
+        uint32_t given = would_give(model, other, nested, claim);
+        kept -= given;
+        kept_of_user -= other->uid == nested->uid ? given : 0;
     }
     return kept + claim->count <= model_available(claim->resource) &&
-        model_is_its_turn(model, nested, claim);
+        model_is_its_turn(model, nested, claim) &&
+        fits_beside(model, nested, claim, kept_of_user);
 }
 
-/* One lets go after the other, until it has enough. */
+/* One lets go after the other, until it has enough; then those of the same user, until its quota
+ * leaves room. */
 static void take(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
-    for (size_t i = 0; !model_has(model, nested, claim); i++) {
+    for (size_t i = 0; !has_and_fits(model, nested, claim); i++) {
         struct model_lease *other = model->waiters[i];
-        if (would_give(model, other, nested, claim) > 0) {
+        bool helps = !model_has(model, nested, claim) || other->uid == nested->uid;
+        if (helps && would_give(model, other, nested, claim) > 0) {
             let_go(other);
             other->n_forced++;
         }
     }
 }
 
-void model_make_way(const struct model *model, const struct model_lease *nested)
+bool model_make_way(const struct model *model, const struct model_lease *nested)
 {
     bool could = true;
     for (size_t i = 0; i < nested->n_claims; i++) {
@@ -246,6 +269,7 @@ void model_make_way(const struct model *model, const struct model_lease *nested)
     for (size_t i = 0; could && i < nested->n_claims; i++) {
         take(model, nested, &nested->claims[i]);
     }
+    return could;
 }
 
 /* The first that is kept and was taken; -1: none. */
@@ -255,15 +279,27 @@ static int lost(const struct model *model, const struct model_lease *lease)
     return at >= 0 && (size_t)at < lease->n_kept ? at : -1;
 }
 
+static bool is_looked_at(const struct model *model, const struct model_lease *lease)
+{
+    return lease->station < 0 || lease->n_kept > 0 ||
+        model_is_its_turn(model, lease, &lease->claims[lease->station]);
+}
+
+bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease)
+{
+    return model_can_go(model, lease) && !lease->aside && !model_fits(model, lease) &&
+        is_looked_at(model, lease) && model_make_way(model, lease);
+}
+
 bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now)
 {
     const struct model_claim *station = lease->station < 0 ? NULL : &lease->claims[lease->station];
-    bool is_looked_at = !station || lease->n_kept > 0 || model_is_its_turn(model, lease, station);
     if (!model_fits(model, lease)) {
-        if (is_looked_at) {
+        bool is_seen = is_looked_at(model, lease);
+        if (is_seen) {
             model_set_aside(lease);
         }
-        return is_looked_at;
+        return is_seen;
     }
     int first_lost = lost(model, lease);
     if (first_lost >= 0) {

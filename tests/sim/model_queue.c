@@ -112,12 +112,21 @@ bool model_may_go(const struct model *model, const struct model_lease *lease)
         model_lacks_nothing(model, lease);
 }
 
+/* Aside by a quota, and nobody who wants the same goes before it. */
+static bool is_next_aside(const struct model *model, const struct model_lease *lease)
+{
+    bool is = lease->aside && !lease->blocked && is_bounded(lease);
+    for (size_t i = 0; is && model->waiters[i] != lease; i++) {
+        const struct model_lease *other = model->waiters[i];
+        is = !want_the_same(other, lease) || other->blocked || other->n_kept > 0;
+    }
+    return is;
+}
+
 bool model_may_go_at_once(const struct model *model, const struct model_lease *lease)
 {
-    if (model_can_go(model, lease) && !lease->aside && model_fits(model, lease)) {
+    return model_can_go(model, lease) && (!lease->aside || is_next_aside(model, lease)) &&
         model_make_way(model, lease);
-    }
-    return model_may_go(model, lease);
 }
 
 /* ---- leases ---- */
@@ -260,7 +269,7 @@ static bool step(struct model *model, nanoseconds now, struct trace *trace)
     model_sort(model);
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        if (model_may_go(model, lease)) {
+        if (model_may_go(model, lease) || model_may_go_all_the_same(model, lease)) {
             grant_next(model, lease, now, trace);
             return true;
         }

@@ -294,6 +294,46 @@ Test(several, makes_way_again_after_its_patience_has_ended)
     EXPECT(acquire("hal", "H6", "db parent=H5"), "ok db=0");
 }
 
+/* K of hal keeps e, and waits for H of hal, who then asks for e as well: there is enough, but only
+ * K's part of the quota is left. */
+static void begin_with_own_keeper(void)
+{
+    EXPECT(define("semaphore e limit=2 max-units-per-user=1", "semaphore lic limit=3", "lock z"),
+        "ok");
+    EXPECT(acquire("hal", "H", "lic:3"), "ok lic=0,1,2");
+    EXPECT(acquire("ann", "A", "e"), "ok e=0");
+    EXPECT(acquire("bob", "B", "e"), "ok e=1");
+    EXPECT(acquire("hal", "K", "e lic"), "waiting");
+    EXPECT(tick(1), "ok");
+}
+
+Test(several, makes_way_for_a_nested_request_in_the_quota)
+{
+    begin_with_own_keeper();
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(end_lease("bob", "B"), "ok");
+    EXPECT(state("e"), "0/2 free=2 waiting=0+0 kept=1");
+    EXPECT(acquire("ann", "Z", "z"), "ok z=0");
+    EXPECT(acquire("hal", "M", "e z parent=H wait=0"), "would-wait z");
+    EXPECT(state("e"), "0/2 free=2 waiting=0+0 kept=1");
+    EXPECT(acquire("hal", "N", "e parent=H wait=0"), "ok e=0");
+    EXPECT(lines("e"), "N | | K");
+    EXPECT(end_lease("hal", "N"), "ok");
+    EXPECT(end_lease("hal", "H"), "ok; K granted e=0 lic=0");
+}
+
+/* N has waited for e behind K, and goes before K as soon as there is some. */
+Test(several, makes_way_for_a_nested_waiter_in_the_quota)
+{
+    begin_with_own_keeper();
+    EXPECT(acquire("hal", "N", "e parent=H"), "waiting");
+    EXPECT(lines("e"), "A B | K N |");
+    EXPECT(end_lease("ann", "A"), "ok; N granted e=0");
+    EXPECT(lines("e"), "B N | | K");
+    EXPECT(end_lease("hal", "N"), "ok");
+    EXPECT(end_lease("hal", "H"), "ok; K granted e=0 lic=0");
+}
+
 /* Nobody lets go in vain: N lacks c as well. */
 Test(several, nobody_makes_way_for_a_request_that_is_refused)
 {
