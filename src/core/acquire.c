@@ -81,6 +81,7 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
             identity_add(core, claim);
         }
     }
+    once_enter(core, lease);
     lease->waiting =
         memory_new(sizeof *lease->waiting + lease->n_claims * sizeof lease->waiting->places[0]);
     lease->waiting->lease = lease;

@@ -4,30 +4,13 @@
 #include "core/memory.h"
 #include "core/queue.h"
 
-#include <string.h>
-
 /* ---- being away ---- */
 
-static uint64_t once_hash(uint32_t uid, const char *once)
-{
-    return hash_string(once, hash_number(uid));
-}
-
-void away_enter(struct core *core, struct lease *lease, struct client *where)
-{
-    lease->client = where;
-    LIST_INSERT_HEAD(&where->leases, lease, link);
-    if (lease->once) {
-        table_insert(&core->once, &lease->by_once, once_hash(lease->uid, lease->once));
-    }
-}
-
-void away_leave(struct core *core, struct lease *lease)
+void lease_move(struct lease *lease, struct client *to)
 {
     LIST_REMOVE(lease, link);
-    if (lease->once) {
-        table_remove(&core->once, &lease->by_once);
-    }
+    lease->client = to;
+    LIST_INSERT_HEAD(&to->leases, lease, link);
 }
 
 void away_watch(struct lease *lease, struct effects *effects)
@@ -56,12 +39,7 @@ void away_client_is_gone(
         core_unlink_lease(core, lease, now, effects);
         return;
     }
-    if (lease_is_away(lease)) {
-        away_leave(core, lease);
-    } else {
-        LIST_REMOVE(lease, link);
-    }
-    away_enter(core, lease, &core->detached);
+    lease_move(lease, &core->detached);
     if (lease->binding == BOUND_PROCESS) {
         away_watch(lease, effects);
     }
@@ -91,18 +69,6 @@ void core_process_gone(
         }
         core_settle(core, now, effects);
     }
-}
-
-struct lease *core_find_once(struct core *core, uint32_t uid, const char *once)
-{
-    struct table_node *node = table_find(&core->once, once_hash(uid, once));
-    for (; node; node = table_find_next(node)) {
-        struct lease *lease = container_of(node, struct lease, by_once);
-        if (lease->uid == uid && strcmp(lease->once, once) == 0) {
-            return lease;
-        }
-    }
-    return NULL;
 }
 
 /* ---- the grace ---- */
@@ -152,6 +118,20 @@ void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
 
 /* ---- coming back ---- */
 
+void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects)
+{
+    lease_move(lease, client);
+    if (lease->state == LEASE_HELD && lease->stopping != OUTCOME_OK) {
+        effects_append(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping);
+    }
+}
+
+enum outcome lease_outcome(const struct lease *lease)
+{
+    bool is_pending = lease->database != 0 && lease->position == 0;
+    return lease->state == LEASE_HELD ? OUTCOME_OK : is_pending ? OUTCOME_PENDING : OUTCOME_WAITING;
+}
+
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects)
 {
@@ -159,21 +139,13 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
         return OUTCOME_HELD;
     }
     away_unwatch(lease, effects);
-    away_leave(core, lease);
-    lease->client = client;
     lease->is_untold = false;
-    LIST_INSERT_HEAD(&client->leases, lease, link);
-    enum outcome outcome = OUTCOME_OK;
+    lease_hand_to(lease, client, effects);
     if (lease->state == LEASE_WAITING) {
-        bool is_pending = lease->database != 0 && lease->position == 0;
-        outcome = queue_try(core, lease, now, effects) ? OUTCOME_OK
-            : is_pending                               ? OUTCOME_PENDING
-                                                       : OUTCOME_WAITING;
+        queue_try(core, lease, now, effects);
         for (size_t i = 0; i < lease->n_claims; i++) {
             queue_mark_dirty(core, lease->claims[i].resource);
         }
-    } else if (lease->stopping != OUTCOME_OK) {
-        effects_append(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping);
     }
-    return acquire_settle(core, lease, outcome, now, effects);
+    return acquire_settle(core, lease, lease_outcome(lease), now, effects);
 }

@@ -14,6 +14,7 @@ LIST_HEAD(lease_list, lease);
 
 struct client {
     uint32_t uid;
+    uint64_t number; /* larger than that of each one that came before; 0: it is not counted */
     bool is_nobody; /* the core's own, for leases without a client */
     struct charge charge; /* one connection of that uid */
     struct lease_list leases; /* held and waiting */

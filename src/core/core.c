@@ -120,12 +120,9 @@ void core_unlink_lease(
     if (lease->tenure) {
         tenure_leave(lease);
     }
-    if (lease_is_away(lease)) {
-        away_leave(core, lease);
-    } else {
-        LIST_REMOVE(lease, link);
-    }
+    LIST_REMOVE(lease, link);
     lease->client = NULL;
+    once_leave(core, lease);
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
     lease->last_names = names_of(lease);
@@ -175,6 +172,7 @@ void client_init_uncounted(struct client *client, uint32_t uid)
 enum outcome core_client_init(struct core *core, struct client *client, uint32_t uid)
 {
     client_init_uncounted(client, uid);
+    client->number = ++core->last_client;
     return charge_take(&client->charge, &core->accounts, uid, ACCOUNT_CLIENTS) ? OUTCOME_OK
                                                                                : OUTCOME_QUOTA;
 }

@@ -83,7 +83,7 @@ struct ask {
     nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
     int32_t priority;
     const char *holder, *reason, *program; /* NULL if not given; copied */
-    const char *once; /* NULL if not given; copied. See core_find_once() */
+    const char *once; /* NULL if not given; copied. The caller has asked core_find_once() */
     int32_t pid; /* for status */
     uint64_t parent; /* 0 = none */
     enum binding binding;
@@ -179,8 +179,14 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_claim claims[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp);
-/* The lease that an acquire with the same `once` has made, if its client has gone since. */
+/* The lease that an acquire of that user with the same `once` has made, as long as it lives; the newest
+ * if there are several, which only records and reclaims can bring about. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
+/* That acquire has come once more, from a client of the same user. Of its client and this one the
+ * later has the lease from then on, and with it all that is told of it; OUTCOME_HELD: that is not
+ * this one. Else as core_reclaim(), also of a lease that has a client. */
+enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects);
 /* No client has it at present. */
 static inline bool lease_is_away(const struct lease *lease)
 {

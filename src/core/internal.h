@@ -51,12 +51,12 @@ struct core {
     struct accounts accounts;
     struct client detached; /* has the leases that live without a connection */
     struct client absent; /* has those whose client is expected back, until grace_until */
-    struct table once; /* leases of both, by what their asker may repeat */
+    struct table once; /* leases, by what their asker may repeat */
     nanoseconds grace_until;
     bool is_closed; /* until then: only who had a lease may have one */
 
     uint64_t first_id; /* smaller ones are of earlier runs */
-    uint64_t last_id, last_token;
+    uint64_t last_id, last_token, last_client;
     uint64_t random;
     size_t n_held, n_waiting;
     core_judge *judge; /* or NULL */
@@ -166,14 +166,23 @@ static inline struct client *lease_real_client(const struct lease *lease)
 /* Held, and its client has gone: over, or it lives on alone. */
 void away_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-void away_enter(struct core *core, struct lease *lease, struct client *where);
-/* Before it is linked anywhere else. */
-void away_leave(struct core *core, struct lease *lease);
+/* From one client's list to another's: a client's, .detached or .absent. */
+void lease_move(struct lease *lease, struct client *to);
+/* The same, to a client that has come for it and is told if the job is being stopped. */
+void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects);
+/* OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING: how it stands. */
+enum outcome lease_outcome(const struct lease *lease);
 /* Asks for a watch on the process, once. */
 void away_watch(struct lease *lease, struct effects *effects);
 nanoseconds away_next_deadline(const struct core *core);
 /* The grace is over. */
 void away_is_due(struct core *core, nanoseconds now, struct effects *effects);
+
+/* ---- once.c: requests that may come once more ---- */
+
+/* For as long as the lease lives. */
+void once_enter(struct core *core, struct lease *lease);
+void once_leave(struct core *core, struct lease *lease);
 
 /* ---- acquire.c ---- */
 

@@ -89,7 +89,7 @@ struct lease {
     struct client *client; /* in whose list it is; NULL once ended */
     LIST_ENTRY(lease) link; /* in client->leases */
     struct table_node by_id;
-    struct table_node by_once; /* while it is away and has .once */
+    struct table_node by_once; /* if it has .once */
     struct charge charge; /* ACCOUNT_LEASES */
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_ended; /* effects.ended */

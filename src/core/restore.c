@@ -156,8 +156,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     }
     charge_take_anyway(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
     acquire_link(core, &core->absent, lease, remembered->id);
-    LIST_REMOVE(lease, link);
-    away_enter(core, lease, has_to_come_back(remembered) ? &core->absent : &core->detached);
+    lease_move(lease, has_to_come_back(remembered) ? &core->absent : &core->detached);
     queue_enter(core, lease, remembered->is_held ? NEVER : remembered->until);
     if (remembered->is_held && !restore_held(core, remembered, lease, now, effects)) {
         core_unlink_lease(core, lease, now, effects);

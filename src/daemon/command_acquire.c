@@ -414,14 +414,18 @@ static bool may_have_back(struct call *call, struct lease *lease)
     return true;
 }
 
-static void take_back(struct call *call, struct lease *lease)
+/* Who asks for a lease that is there: core_reclaim() or core_repeat(). */
+typedef enum outcome take_operation(
+    struct store *store, struct client *client, struct lease *lease, nanoseconds now);
+
+static void take_back(struct call *call, struct lease *lease, take_operation *operation)
 {
     struct store *store = call->server->store;
     if (!may_have_back(call, lease)) {
         return;
     }
     bool was_waiting = lease->state == LEASE_WAITING;
-    enum outcome outcome = store->ops->reclaim(store, &call->conn->client, lease, call->now);
+    enum outcome outcome = operation(store, &call->conn->client, lease, call->now);
     if (outcome == OUTCOME_HELD) {
         answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that still lives");
         return;
@@ -432,6 +436,27 @@ static void take_back(struct call *call, struct lease *lease)
         call_refuse(call, CODE_NO_SPACE, NULL);
     } else {
         answer_acquired(call, lease, outcome);
+    }
+}
+
+static bool is_same_request(const struct lease *lease, const struct ask *ask)
+{
+    bool is_same = lease->n_claims == ask->n_wants;
+    for (size_t i = 0; is_same && i < ask->n_wants; i++) {
+        const struct claim *claim = &lease->claims[i];
+        is_same = claim->count == ask->wants[i].count &&
+            strcmp(claim->resource->name, ask->wants[i].name) == 0;
+    }
+    return is_same;
+}
+
+/* An acquire that has come before. */
+static void repeat(struct call *call, const struct ask *ask, struct lease *lease)
+{
+    if (is_same_request(lease, ask)) {
+        take_back(call, lease, call->server->store->ops->repeat);
+    } else {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "once: a request for something else has had it");
     }
 }
 
@@ -447,7 +472,7 @@ void command_acquire(struct call *call)
         ? core_find_once(call->server->core, call->conn->client.uid, asked.ask.once)
         : NULL;
     if (known) {
-        take_back(call, known);
+        repeat(call, &asked.ask, known);
     } else if (can_be_asked(call, &asked.ask)) {
         take_lease(call, &asked);
     }
@@ -546,7 +571,7 @@ void command_reclaim(struct call *call)
     struct lease *lease = core_find_lease(call->server->core, id);
     if (lease) {
         if (call_owns(call, lease)) {
-            take_back(call, lease);
+            take_back(call, lease, call->server->store->ops->reclaim);
         }
     } else {
         reclaim_unknown(call, id);

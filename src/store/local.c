@@ -65,6 +65,12 @@ static enum outcome local_reclaim(
     return core_reclaim(local_store_core(store), client, lease, now, &store->effects);
 }
 
+static enum outcome local_repeat(
+    struct store *store, struct client *client, struct lease *lease, nanoseconds now)
+{
+    return core_repeat(local_store_core(store), client, lease, now, &store->effects);
+}
+
 static enum outcome local_reclaim_unknown(struct store *store, struct client *client,
     const struct ask *ask, uint64_t id, const struct remembered_claim claims[],
     nanoseconds now, struct lease **leasep, const char **aboutp)
@@ -132,6 +138,7 @@ static const struct store_ops local_ops = {
     .bind = local_bind,
     .process_gone = local_process_gone,
     .reclaim = local_reclaim,
+    .repeat = local_repeat,
     .reclaim_unknown = local_reclaim_unknown,
     .change = local_change,
     .client_init = local_client_init,

@@ -28,6 +28,8 @@ struct store_ops {
     void (*process_gone)(struct store *store, struct lease *lease, nanoseconds now);
     enum outcome (*reclaim)(
         struct store *store, struct client *client, struct lease *lease, nanoseconds now);
+    enum outcome (*repeat)(
+        struct store *store, struct client *client, struct lease *lease, nanoseconds now);
     enum outcome (*reclaim_unknown)(struct store *store, struct client *client,
         const struct ask *ask, uint64_t id, const struct remembered_claim claims[],
         nanoseconds now, struct lease **leasep, const char **aboutp);

@@ -145,6 +145,28 @@ def test_places_and_the_next_one(host):
     assert line.startswith(f"* granted {third} ") and int(line.split(",")[1]) > token
 
 
+def test_an_acquire_is_repeated_on_another_connection(redis_server, host):
+    """While the database is asked, while the lease waits there, and when it is held: the last connection
+    has it, and the others may end."""
+    holder, clients = host.client(), [host.client() for _ in range(4)]
+    holds, _, _ = held(holder, "a")
+    redis_server.stop()
+    lease = pending(clients[0], "a once=w")
+    assert pending(clients[1], "a once=w") == lease
+    clients[0].close()
+    redis_server.cont()
+    assert event(clients[1]) == f"* waiting {lease} position=1"
+    assert clients[2].request("acquire a once=w") == f"waiting {lease} position=1"
+    clients[1].close()
+    assert request(holder, f"release {holds}") == "ok"
+    granted = event(clients[2])
+    assert granted.startswith(f"* granted {lease} ")
+    answer = clients[3].request("acquire a once=w")
+    assert answer == granted.replace("* granted", "ok")
+    clients[2].close()
+    assert request(clients[3], f"renew {lease}").startswith(f"ok {lease}")
+
+
 def test_not_to_wait(host):
     held(host.client(), "a")
     client = host.client()

@@ -284,6 +284,7 @@ static void (*const operations[])(struct simulation *, const struct operation *)
     [OPERATION_BIND] = do_bind,
     [OPERATION_RESTART] = do_restart,
     [OPERATION_RECLAIM] = do_reclaim,
+    [OPERATION_REPEAT] = do_repeat,
     [OPERATION_RECLAIM_UNKNOWN] = do_reclaim_unknown,
 };
 

@@ -77,6 +77,7 @@ void do_bind(struct simulation *simulation, const struct operation *operation);
 /* drive_restart.c */
 void do_restart(struct simulation *simulation, const struct operation *operation);
 void do_reclaim(struct simulation *simulation, const struct operation *operation);
+void do_repeat(struct simulation *simulation, const struct operation *operation);
 void do_reclaim_unknown(struct simulation *simulation, const struct operation *operation);
 
 /* drive_serve.c */

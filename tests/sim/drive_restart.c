@@ -190,19 +190,40 @@ void do_restart(struct simulation *simulation, const struct operation *operation
 
 /* ---- coming back ---- */
 
-void do_reclaim(struct simulation *simulation, const struct operation *operation)
+static void take_back(struct simulation *simulation, const struct operation *operation,
+    enum outcome (*take)(struct core *, struct client *, struct lease *, nanoseconds,
+        struct effects *))
 {
     struct trace *trace = &simulation->trace;
     struct lease *lease = find_lease(simulation, operation->lease);
     bool was_waiting = lease->state == LEASE_WAITING;
-    trace->outcome = core_reclaim(simulation->core, &simulation->clients[operation->client], lease,
+    trace->outcome = take(simulation->core, &simulation->clients[operation->client], lease,
         operation->now, &simulation->effects);
     trace->lease = lease->id;
     if (trace->outcome == OUTCOME_OK && was_waiting) {
         trace->grant = grant_of(lease);
     }
     take_effects(simulation);
-    model_reclaim(simulation->model, operation->lease, operation->client, operation->now, trace);
+}
+
+void do_reclaim(struct simulation *simulation, const struct operation *operation)
+{
+    take_back(simulation, operation, core_reclaim);
+    model_reclaim(simulation->model, operation->lease, operation->client, operation->now,
+        &simulation->trace);
+}
+
+/* Found as the daemon finds it. */
+void do_repeat(struct simulation *simulation, const struct operation *operation)
+{
+    char text[16];
+    const struct lease *lease = find_lease(simulation, operation->lease);
+    const struct model_lease *expected = model_find_lease(simulation->model, operation->lease);
+    REQUIRE(core_find_once(simulation->core, expected->uid, once_text(text, expected->once)) == lease,
+        "lease %ju is not found by its once", expected->id);
+    take_back(simulation, operation, core_repeat);
+    model_repeat(simulation->model, operation->lease, operation->client, operation->now,
+        &simulation->trace);
 }
 
 struct unit_lists {

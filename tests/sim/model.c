@@ -54,6 +54,7 @@ void model_client(
     bool fits = n < model->file.bounds.clients;
     model_require_outcome(trace, fits ? OUTCOME_OK : OUTCOME_QUOTA, NULL);
     model->client_uids[client] = fits ? (int)uid : -1;
+    model->client_since[client] = ++model->moment;
     model_settle(model, now, trace);
 }
 

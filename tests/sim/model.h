@@ -176,6 +176,7 @@ struct model {
     struct model_lease *waiters[MODEL_LEASES]; /* in order */
     size_t n_waiters;
     int client_uids[MODEL_CLIENTS]; /* -1: not connected */
+    uint64_t client_since[MODEL_CLIENTS]; /* a number of `moment` */
     struct {
         char name[MODEL_NAME];
         uint64_t last;
@@ -236,6 +237,9 @@ nanoseconds model_restore_rest(
 void model_forget_past(struct model *model, uint64_t lease);
 struct model_past *model_find_past(struct model *model, uint64_t lease);
 void model_reclaim(
+    struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
+/* The acquire that made it comes once more. */
+void model_repeat(
     struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
 /* NULL units: it waited. */
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,

@@ -266,6 +266,31 @@ void model_reclaim(
     }
 }
 
+/* From whoever has it to whoever came later. */
+void model_repeat(
+    struct model *model, uint64_t id, int client, nanoseconds now, struct trace *trace)
+{
+    struct model_lease *lease = model_find_lease(model, id);
+    int before = lease->client;
+    if (before < 0) {
+        model_reclaim(model, id, client, now, trace);
+        return;
+    }
+    model->moment++;
+    if (model->client_since[before] > model->client_since[client]) {
+        model_require_outcome(trace, OUTCOME_HELD, NULL);
+    } else {
+        model_require_outcome(trace, lease->held ? OUTCOME_OK : OUTCOME_WAITING, NULL);
+    }
+    if (model->client_since[before] < model->client_since[client]) {
+        model_link(model, lease, client);
+        if (lease->stopping != OUTCOME_OK) {
+            model_tell(trace, EFFECT_STOP, lease, lease->stopping);
+        }
+    }
+    model_settle(model, now, trace);
+}
+
 static void give_back(struct model *model, struct model_claim *claim, uint32_t unit)
 {
     claim->resource->units[unit].holder = 0;

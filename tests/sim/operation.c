@@ -90,7 +90,7 @@ static void make_ask(struct model_ask *ask, const struct model *model, struct ra
     ask->priority = (int32_t)PICK(random, 0, 0, 0, 0, 1, 2) - (int32_t)PICK(random, 0, 0, 0, 1);
     ask->holder = random_percent(random, 20) ? 1 + random_below(random, 5) : 0;
     ask->parent = random_percent(random, 10) ? some_lease(model, random) : 0;
-    ask->once = random_percent(random, 10) ? new_once(model, random) : 0;
+    ask->once = random_percent(random, 20) ? new_once(model, random) : 0;
     make_binding(ask, random);
 }
 
@@ -247,6 +247,11 @@ static bool is_detached(const struct model_lease *lease)
     return lease->client == CLIENT_DETACHED;
 }
 
+static bool has_once(const struct model_lease *lease)
+{
+    return lease->once != 0;
+}
+
 static bool make_about(
     struct operation *operation, enum operation_kind kind, const struct model_lease *lease)
 {
@@ -257,15 +262,18 @@ static bool make_about(
     return lease != NULL;
 }
 
-/* A connection of that user, or else one comes. */
+/* Some connection of that user, or else one comes. */
 static bool make_client_of(
     struct operation *operation, const struct model *model, uint32_t uid, struct random *random)
 {
+    uint32_t n = 0;
     for (int i = 0; i < MODEL_CLIENTS; i++) {
-        if (model->client_uids[i] == (int)uid) {
+        if (model->client_uids[i] == (int)uid && random_below(random, ++n) == 0) {
             operation->client = i;
-            return true;
         }
+    }
+    if (n > 0) {
+        return true;
     }
     operation->client = some_client(model, false, random);
     operation->kind = operation->client < 0 ? OPERATION_TICK : OPERATION_CLIENT;
@@ -279,6 +287,17 @@ static void make_reclaim(struct operation *operation, const struct model *model,
     if (make_client_of(operation, model, lease->uid, random)) {
         make_about(operation, OPERATION_RECLAIM, lease);
     }
+}
+
+/* The first connection may live, read no more, or be gone; the lease may wait or be held. */
+static bool make_repeat(
+    struct operation *operation, const struct model *model, struct random *random)
+{
+    const struct model_lease *lease = some_lease_that(model, has_once, random);
+    if (lease && make_client_of(operation, model, lease->uid, random)) {
+        make_about(operation, OPERATION_REPEAT, lease);
+    }
+    return lease != NULL;
 }
 
 /* What its client remembers; sometimes that is wrong. */
@@ -384,6 +403,9 @@ void operation_make(
     }
     if (random_percent(random, 40) &&
         make_about(operation, OPERATION_TOLD, some_lease_that(model, is_to_be_told, random))) {
+        return;
+    }
+    if (random_percent(random, 4) && make_repeat(operation, model, random)) {
         return;
     }
     if (dice < 20 || some_client(model, true, random) < 0) {

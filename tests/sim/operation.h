@@ -23,6 +23,7 @@ enum operation_kind {
     OPERATION_BIND,
     OPERATION_RESTART,
     OPERATION_RECLAIM,
+    OPERATION_REPEAT, /* an acquire, by its `once` */
     OPERATION_RECLAIM_UNKNOWN,
 };
 

@@ -131,6 +131,7 @@ static const char *const lease_words[] = {
     [OPERATION_RENEW] = "renew",
     [OPERATION_BIND] = "bind",
     [OPERATION_RECLAIM] = "reclaim",
+    [OPERATION_REPEAT] = "repeat",
     [OPERATION_RECLAIM_UNKNOWN] = NULL,
 };
 

@@ -77,6 +77,8 @@ const char *reclaim(const char *who, const char *lease);
 /* "s:2:0,1 g:1:b holder=x": held, and with proven tokens "s:2:0,1:17 g:1:b:18"; "s:2 g wait=5":
  * waiting. */
 const char *reclaim_unknown(const char *who, const char *lease, const char *text);
+/* The acquire that made the lease comes once more; answered as reclaim() is. */
+const char *repeat(const char *who, const char *lease);
 /* The lease's name, or "none". */
 const char *find_once(const char *who, const char *once);
 /* "never", or seconds: the end of the grace. */

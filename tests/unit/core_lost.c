@@ -320,17 +320,31 @@ const char *restore(const char *lease, const char *text)
 
 /* ---- coming back ---- */
 
-const char *reclaim(const char *who, const char *lease)
+typedef enum outcome take_operation(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects);
+
+static const char *take(const char *who, const char *lease, take_operation *operation)
 {
     struct lease *found = living(lease);
     struct text text = text_new();
-    enum outcome outcome = core_reclaim(world.core, client(who), found, world.now, &world.effects);
+    enum outcome outcome = operation(world.core, client(who), found, world.now, &world.effects);
+    bool is_taken = outcome != OUTCOME_HELD;
+    cr_assert(!is_taken || found->client == client(who));
     say(&text, "%s", outcome_words[outcome]);
     if (outcome == OUTCOME_OK) {
-        cr_assert_eq(found->client, client(who));
         say_units(&text, found);
     }
     return and_effects(&text);
+}
+
+const char *reclaim(const char *who, const char *lease)
+{
+    return take(who, lease, core_reclaim);
+}
+
+const char *repeat(const char *who, const char *lease)
+{
+    return take(who, lease, core_repeat);
 }
 
 const char *reclaim_unknown(const char *who, const char *lease, const char *text)

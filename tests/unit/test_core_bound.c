@@ -363,26 +363,3 @@ Test(bound, what_is_bound_to_time_stays_so)
     EXPECT(client_gone("ann"), "ok");
     EXPECT(tick(5), "ok; A stop expired unheard");
 }
-
-/* ---- once ---- */
-
-/* Who did not see the answer finds the lease by the word, while its client is away. */
-Test(bound, found_by_once)
-{
-    EXPECT(define("semaphore s limit=3"), "ok");
-    EXPECT(acquire("ann", "A", "s pid=7 once=w"), "ok s=0");
-    EXPECT(acquire("bob", "B", "s pid=8 once=w"), "ok s=1");
-    EXPECT(acquire("ann", "C", "s once=v"), "ok s=2");
-    EXPECT(find_once("ann", "w"), "none");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(find_once("ann", "w"), "A");
-    EXPECT(find_once("ann", "v"), "none");
-    EXPECT(find_once("bob", "w"), "none");
-    EXPECT(reclaim("ann", "A"), "ok s=0; A unwatch");
-    EXPECT(find_once("ann", "w"), "none");
-    EXPECT(client_gone("ann"), "ok; A watch");
-    EXPECT(client_gone("bob"), "ok; B watch");
-    EXPECT(find_once("bob", "w"), "B");
-    EXPECT(process_gone("A"), "ok");
-    EXPECT(find_once("ann", "w"), "none");
-}

@@ -1,0 +1,59 @@
+/* once.c - requests that come once more. A client that has not seen the answer repeats its acquire
+ * with the same `once`, and has the same lease, whatever its first connection does meanwhile. */
+#include "core/internal.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+static uint64_t once_hash(uint32_t uid, const char *once)
+{
+    return hash_string(once, hash_number(uid));
+}
+
+void once_enter(struct core *core, struct lease *lease)
+{
+    if (lease->once) {
+        table_insert(&core->once, &lease->by_once, once_hash(lease->uid, lease->once));
+    }
+}
+
+void once_leave(struct core *core, struct lease *lease)
+{
+    if (lease->once) {
+        table_remove(&core->once, &lease->by_once);
+    }
+}
+
+struct lease *core_find_once(struct core *core, uint32_t uid, const char *once)
+{
+    struct lease *newest = NULL;
+    struct table_node *node = table_find(&core->once, once_hash(uid, once));
+    for (; node; node = table_find_next(node)) {
+        struct lease *lease = container_of(node, struct lease, by_once);
+        bool fits = lease->uid == uid && strcmp(lease->once, once) == 0;
+        newest = fits && (!newest || lease->id > newest->id) ? lease : newest;
+    }
+    return newest;
+}
+
+/* A line of an earlier connection may be read after it was repeated on a later one: its end would
+ * take the lease along. */
+static bool is_older(const struct client *client, const struct client *other)
+{
+    return client->number < other->number;
+}
+
+enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects)
+{
+    if (lease_is_away(lease)) {
+        return core_reclaim(core, client, lease, now, effects);
+    }
+    if (is_older(client, lease->client)) {
+        return OUTCOME_HELD;
+    }
+    if (lease->client != client) {
+        lease_hand_to(lease, client, effects);
+    }
+    return lease_outcome(lease);
+}

@@ -1,0 +1,108 @@
+"""An acquire that comes once more with its `once`: one answer for the whole life of its lease, whatever
+has become of the connection that it came on first."""
+
+import os
+import socket
+
+import pytest
+
+from daemon_help import event, held, is_quiet, lease_of, refused, status, waits
+from lost_help import restart
+
+TO_ITS_PROCESS = f"pid={os.getpid()}"
+BINDINGS = ["", TO_ITS_PROCESS, "ttl=1h"]
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd("grace = 1h\n[semaphore s]\nlimit = 2\n[lock d]\n")
+
+
+def repeated(client, request):
+    return lease_of(client.request(request))
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_of_a_holder_whose_connection_lives(daemon, binding):
+    """The later connection has it, and the first one may close whenever it likes."""
+    first, second = daemon.client(), daemon.client()
+    request = f"acquire s once=w {binding}".rstrip()
+    answer = first.request(request)
+    assert second.request(request) == answer
+    assert first.request(request).startswith("error held ")
+    first.close()
+    assert status(second).holders("s") == [lease_of(answer)]
+    assert second.request(f"release {lease_of(answer)}") == "ok"
+    assert repeated(second, request) != lease_of(answer)
+
+
+def test_its_place_is_the_later_connection_s(daemon):
+    holder, behind = daemon.client(), daemon.client()
+    lease = held(holder, "acquire d")
+    first, second, third = daemon.client(), daemon.client(), daemon.client()
+    waiter = waits(first, "acquire d once=w", position=1)
+    waits(behind, "acquire d", position=2)
+    assert waits(second, "acquire d once=w", position=1) == waiter
+    assert waits(second, "acquire d once=w", position=1) == waiter
+    assert waits(third, "acquire d once=w wait=1h", position=1) == waiter
+    second.close()
+    assert holder.request(f"release {lease}") == "ok"
+    assert event(third)[:2] == ("granted", waiter)
+    assert is_quiet(first) and is_quiet(third) and is_quiet(behind)
+    third.close()
+    assert event(behind)[0] == "granted"
+
+
+def test_of_a_connection_that_is_half_closed(daemon):
+    """Its waiting leases are over, and those that a process keeps are not."""
+    blocker, first = daemon.client(), daemon.client()
+    held(blocker, "acquire d")
+    kept = held(first, f"acquire s once=a {TO_ITS_PROCESS}")
+    waiter = waits(first, "acquire d once=b")
+    first.socket.shutdown(socket.SHUT_WR)
+    assert first.ended()
+    second = daemon.client()
+    assert held(second, f"acquire s once=a {TO_ITS_PROCESS}") == kept
+    assert waits(second, "acquire d once=b") != waiter
+
+
+def test_an_earlier_connection_does_not_get_it(daemon):
+    """What it has sent may be read last, and it may be over then."""
+    first, second = daemon.client(), daemon.client()
+    assert first.request("ping") == "ok"
+    lease = held(second, "acquire s once=w")
+    assert refused(first, "acquire s once=w") == "held"
+    first.close()
+    assert status(second).holders("s") == [lease]
+
+
+@pytest.mark.parametrize("other", ["d once=w", "s:2 once=w", "s d once=w"])
+def test_something_else_by_the_same_word(daemon, other):
+    """Whoever asks for that does not get what was asked for before."""
+    client = daemon.client()
+    lease = held(client, "acquire s once=w")
+    assert refused(client, f"acquire {other}") == "bad-value"
+    assert status(client).holders("s") == [lease]
+
+
+def test_only_whoever_has_it_is_told_to_stop(daemon):
+    first, second = daemon.client(), daemon.client()
+    lease = held(first, f"acquire s once=w {TO_ITS_PROCESS}")
+    assert held(second, f"acquire s once=w {TO_ITS_PROCESS}") == lease
+    assert daemon.client().request(f"drop {lease}") == "ok"
+    assert event(second)[:2] == ("lost", lease)
+    assert is_quiet(first) and is_quiet(second)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_after_a_restart(daemon, how):
+    """The word is written down with the lease."""
+    client = daemon.client()
+    requests = [f"acquire s once={word} {TO_ITS_PROCESS}" for word in "abc"]
+    leases = [repeated(client, request) for request in requests]
+    restart(daemon, how)
+    for _ in range(2):
+        client = daemon.client()
+        assert [repeated(client, request) for request in requests] == leases
+    assert client.request(f"release {leases[0]}") == "ok"
+    assert event(client)[:2] == ("granted", leases[2])

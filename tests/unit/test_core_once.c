@@ -1,0 +1,160 @@
+/* test_core_once.c - an acquire that comes once more: it is answered with the lease that it has made, for
+ * as long as that lives, and whoever came last has it. */
+#include "core_fixture.h"
+
+WORLD_SUITE(once);
+
+/* ---- found by the word ---- */
+
+Test(once, found_as_long_as_the_lease_lives)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7 once=w"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s pid=8 once=w"), "ok s=1");
+    EXPECT(acquire("ann", "C", "s once=v"), "ok s=2");
+    EXPECT(acquire("ann", "D", "s once=u"), "waiting");
+    EXPECT(find_once("ann", "w"), "A");
+    EXPECT(find_once("bob", "w"), "B");
+    EXPECT(find_once("ann", "v"), "C");
+    EXPECT(find_once("ann", "u"), "D");
+    EXPECT(find_once("bob", "v"), "none");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(find_once("ann", "w"), "A");
+    EXPECT(find_once("ann", "v"), "none");
+    EXPECT(find_once("ann", "u"), "none");
+    EXPECT(reclaim("ann", "A"), "ok s=0; A unwatch");
+    EXPECT(find_once("ann", "w"), "A");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(find_once("ann", "w"), "none");
+    EXPECT(acquire("ann", "E", "s pid=7 once=w"), "ok s=0");
+    EXPECT(find_once("ann", "w"), "E");
+}
+
+/* An earlier version has granted it twice: the later one is meant. */
+Test(once, found_in_two_records)
+{
+    EXPECT(define("semaphore s limit=3"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann id=10 s:1:0:5 once=w"), "ok");
+    EXPECT(restore("B", "ann id=11 s:1:1:6 once=w"), "ok");
+    EXPECT(find_once("ann", "w"), "B");
+    EXPECT(repeat("ann", "B"), "ok s=1");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(find_once("ann", "w"), "A");
+}
+
+/* ---- whose lease it is ---- */
+
+/* The first one may end whenever it likes. */
+Test(once, the_later_connection_has_it)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s once=w"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s pid=7 once=v"), "ok s=1");
+    EXPECT(repeat("ann2", "A"), "ok s=0");
+    EXPECT(repeat("ann2", "B"), "ok s=1");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(lines("s"), "A B | |");
+    EXPECT(client_gone("ann2"), "ok; B watch");
+    EXPECT(lines("s"), "B | |");
+}
+
+/* Repeated where it was asked for before: nothing has changed. */
+Test(once, the_same_connection_keeps_it)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d once=w"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d once=w"), "waiting");
+    EXPECT(repeat("ann", "A"), "ok d=0");
+    EXPECT(repeat("bob", "B"), "waiting");
+    EXPECT(client_gone("ann"), "ok; B granted d=0");
+    EXPECT(repeat("bob", "B"), "ok d=0");
+}
+
+/* What an earlier connection sent is read last: it must not take along what the later one has. */
+Test(once, an_earlier_connection_does_not_get_it)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(connect_client("ann"), "ok");
+    EXPECT(acquire("ann2", "A", "d once=w"), "ok d=0");
+    EXPECT(acquire("ann2", "B", "d once=v"), "waiting");
+    EXPECT(repeat("ann", "A"), "held");
+    EXPECT(repeat("ann", "B"), "held");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(lines("d"), "A | B |");
+}
+
+Test(once, an_earlier_connection_gets_it_when_the_later_is_gone)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(connect_client("ann"), "ok");
+    EXPECT(acquire("ann2", "A", "d pid=7 once=w"), "ok d=0");
+    EXPECT(client_gone("ann2"), "ok; A watch");
+    EXPECT(repeat("ann", "A"), "ok d=0; A unwatch");
+}
+
+Test(once, a_waiter_keeps_its_place)
+{
+    EXPECT(define("lock d"), "ok");
+    EXPECT(acquire("ann", "A", "d"), "ok d=0");
+    EXPECT(acquire("bob", "B", "d once=w wait=9"), "waiting");
+    EXPECT(acquire("cy", "C", "d"), "waiting");
+    EXPECT(repeat("bob2", "B"), "waiting");
+    EXPECT(lines("d"), "A | B C |");
+    EXPECT(half_close("bob"), "ok");
+    EXPECT(client_gone("bob"), "ok");
+    EXPECT(lines("d"), "A | B C |");
+    EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
+    EXPECT(client_gone("bob2"), "ok; C granted d=0");
+}
+
+/* Only whoever has it is told, and once. */
+Test(once, being_stopped)
+{
+    EXPECT(define("lock d kill-after=3"), "ok");
+    EXPECT(acquire("ann", "A", "d pid=7 once=w"), "ok d=0");
+    EXPECT(revoke("A"), "ok; A watch; A stop revoked");
+    EXPECT(repeat("ann", "A"), "ok d=0");
+    EXPECT(repeat("ann2", "A"), "ok d=0; A stop revoked");
+    EXPECT(repeat("ann2", "A"), "ok d=0");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(end_lease("ann2", "A"), "ok");
+}
+
+/* ---- another run ---- */
+
+Test(once, after_a_restart)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s once=w"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s pid=7 once=v"), "ok s=1");
+    EXPECT(acquire("ann", "C", "s once=u"), "waiting");
+    EXPECT(restart("semaphore s limit=2"), "A B C; B watch");
+    EXPECT(find_once("ann", "w"), "A");
+    EXPECT(find_once("ann", "v"), "B");
+    EXPECT(find_once("ann", "u"), "C");
+    EXPECT(repeat("ann", "A"), "ok s=0");
+    EXPECT(repeat("ann", "B"), "ok s=1; B unwatch");
+    EXPECT(repeat("ann", "C"), "waiting");
+    EXPECT(repeat("ann2", "C"), "waiting");
+    EXPECT(client_gone("ann"), "ok; B watch; C granted s=0");
+}
+
+/* ---- fleet scope ---- */
+
+Test(once, of_a_database)
+{
+    EXPECT(define("semaphore s limit=2 database=1"), "ok");
+    EXPECT(acquire("ann", "A", "s once=w"), "pending; A ask");
+    EXPECT(repeat("ann", "A"), "pending");
+    EXPECT(repeat("ann2", "A"), "pending");
+    EXPECT(client_gone("ann"), "ok");
+    EXPECT(waits("A", 5, 2), "ok; A place 2");
+    EXPECT(repeat("ann2", "A"), "waiting");
+    EXPECT(repeat("ann3", "A"), "waiting");
+    EXPECT(client_gone("ann2"), "ok");
+    EXPECT(granted("A", "5 s:0:7"), "ok; A granted s=0");
+    EXPECT(repeat("ann4", "A"), "ok s=0");
+    EXPECT(client_gone("ann3"), "ok");
+    EXPECT(client_gone("ann4"), "ok; A give-back");
+}
