@@ -99,8 +99,8 @@ struct ask {
 /* OUTCOME_OK (granted: *leasep is held), OUTCOME_WAITING and (fleet scope: what its database says
  * is an effect, fleet.h) OUTCOME_PENDING set *leasep; anything else is a refusal, with the resource
  * it is about in *aboutp (the name as given; NULL if about none). The outcome is the lease's state
- * when the operation returns; a grant that it brings about for *other* leases is an effect. All resources must be of one scope and database:
- * OUTCOME_MIXED, about the first that differs.
+ * when the operation returns; a grant that it brings about for *other* leases is an effect. All
+ * resources must be of one scope and database: OUTCOME_MIXED, about the first that differs.
  *
  * Rights are not checked here. */
 enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
@@ -167,8 +167,8 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
     nanoseconds now, struct effects *effects);
 
 /* A lease without a client gets this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING if
- * its database has not told its place yet, as it is when the operation returns. OUTCOME_HELD if it has one. The lease's owner is the
- * caller's matter. */
+ * its database has not told its place yet, as it is when the operation returns. OUTCOME_HELD if it
+ * has one. The lease's owner is the caller's matter. */
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 /* One that nobody remembers, during a closed grace: checked like an acquire. `claims` are one for
@@ -179,8 +179,8 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_claim claims[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp);
-/* The lease that an acquire of that user with the same `once` has made, as long as it lives; the newest
- * if there are several, which only records and reclaims can bring about. */
+/* The lease that an acquire of that user with the same `once` has made, as long as it lives; the
+ * newest if there are several, which only records and reclaims can bring about. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
 /* That acquire has come once more, from a client of the same user. Of its client and this one the
  * later has the lease from then on, and with it all that is told of it; OUTCOME_HELD: that is not

@@ -49,8 +49,8 @@ struct effects {
 void effects_deinit(struct effects *effects); /* asserts that it has been cleared */
 void effects_append(struct effects *effects, enum effect_kind kind, struct lease *lease,
     struct client *client, enum outcome why);
-/* Takes out the effects of that kind on the lease that stand at `from` or behind: the caller says the
- * same in another way. */
+/* Takes out the effects of that kind on the lease that stand at `from` or behind: the caller says
+ * the same in another way. */
 void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,
     const struct lease *lease);
 void effects_change(struct effects *effects, struct lease *lease);

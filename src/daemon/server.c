@@ -112,12 +112,15 @@ void server_carry_out(struct server *server)
         [EFFECT_DRAINED] = tell_drained,
     };
     struct effects *effects = &server->store->effects;
+    size_t i = 0;
     ledger_commit(server);
-    for (size_t i = 0; i < effects->n; i++) { /* which may append */
-        const struct effect effect = effects->list[i];
-        carry_out[effect.kind](server, &effect);
+    while (i < effects->n) {
+        for (size_t end = effects->n; i < end; i++) {
+            const struct effect effect = effects->list[i];
+            carry_out[effect.kind](server, &effect);
+        }
+        ledger_commit(server); /* before what that has appended is carried out */
     }
-    ledger_commit(server);
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
         lease_log_ended(server, lease);

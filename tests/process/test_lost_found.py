@@ -12,8 +12,8 @@ import pytest
 
 from conftest import Berthd
 from daemon_help import (
-    NOBODY, become, children, connect_as, held, held_with_proof, is_quiet, lease_of, needs_root,
-    open_files, refused, status)
+    NOBODY, become, children, connect_as, event, held, held_with_proof, is_quiet, lease_of, needs_root,
+    open_files, refused, status, waits)
 from lines import DEADLINE, Client
 from lost_help import (
     MS_RDONLY, all_free, asked_until, living_as, mount, needs_mounts, needs_pids, read_byte, restart,
@@ -122,6 +122,21 @@ def test_the_limit_of_file_size_is_reached(berthd, verb):
         client = daemon.client()
         assert status(client).holders("a") == [lease]
         assert refused(client, "acquire a wait=0") == "would-wait"
+
+
+def test_nobody_is_told_of_a_grant_that_could_not_be_written_down(berthd):
+    """The first waiter's grant cannot be written: it is denied, which grants the next one, and so on.
+    None of them is told of a grant."""
+    daemon = berthd("grace = 1h\n[lock a]\n")
+    holder, *waiters = [daemon.client() for _ in range(4)]
+    lease = held(holder, "acquire a")
+    leases = [waits(client, "acquire a") for client in waiters]
+    soft, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (4096, hard))
+    assert holder.request(f"release {lease}") == "ok"
+    assert [event(client) for client in waiters] == [("denied", lease, "no-space") for lease in leases]
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+    assert held(waiters[2], "acquire a wait=0") not in leases
 
 
 # ---- a journal that is not ours
