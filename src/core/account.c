@@ -45,11 +45,17 @@ static bool account_is_unused(const struct account *account)
     return true;
 }
 
-uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum account_slot slot)
+bool accounts_have_room(
+    const struct accounts *accounts, uint32_t uid, enum account_slot slot, uint32_t n_gone)
 {
     const struct account *account = account_find(accounts, uid);
-    bool is_met = (account ? account->used[slot] : 0) >= accounts->bounds[slot];
-    return is_met ? accounts->bounds[slot] : UNBOUNDED;
+    uint32_t used = account ? account->used[slot] : 0;
+    return used - n_gone < accounts->bounds[slot];
+}
+
+uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum account_slot slot)
+{
+    return accounts_have_room(accounts, uid, slot, 0) ? UNBOUNDED : accounts->bounds[slot];
 }
 
 bool charge_take(

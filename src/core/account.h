@@ -44,6 +44,10 @@ void accounts_set_bounds(struct accounts *accounts, const struct user_bounds *bo
 /* How much of it the uid may have, if it has as much; else UNBOUNDED. */
 uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum account_slot slot);
 
+/* May the uid have one more, if `n_gone` of those that it has do not count? */
+bool accounts_have_room(
+    const struct accounts *accounts, uint32_t uid, enum account_slot slot, uint32_t n_gone);
+
 /* False if the uid has as much as it may; the charge is then empty. */
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);

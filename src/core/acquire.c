@@ -31,16 +31,23 @@ static bool may_be_given(const struct resource *resource, uint32_t count)
     return is_ours_to_say ? resource_can_give(resource, count) : count != 0;
 }
 
-enum outcome acquire_resolve(
-    struct core *core, const struct ask *ask, struct lease *lease, const char **aboutp)
+static bool is_taken(const struct core *core, const struct resource *resource,
+    const struct lease *lease, const struct ask *ask)
 {
+    return ask->holder && identity_find(core, resource, lease->uid, ask->holder);
+}
+
+enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
+    struct lease *lease, const char **aboutp)
+{
+    const uint32_t *payer = has_proof ? NULL : &lease->uid;
     lease->kill_after = ask->has_kill_after ? ask->kill_after : NEVER;
     lease->on_lost = (uint8_t)(ask->has_on_lost ? ask->on_lost : ON_LOST_WARN);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
         struct resource *resource;
         *aboutp = want->name;
-        enum outcome outcome = registry_get(core, want->name, &lease->uid, &resource);
+        enum outcome outcome = registry_get(core, want->name, payer, &resource);
         if (outcome != OUTCOME_OK) {
             return outcome;
         }
@@ -60,7 +67,7 @@ enum outcome acquire_resolve(
             !take_stop_rules(lease, ask, definition)) {
             return OUTCOME_FORBIDDEN;
         }
-        if (ask->holder && identity_find(core, resource, lease->uid, ask->holder)) {
+        if (!has_proof && is_taken(core, resource, lease, ask)) {
             return OUTCOME_HELD;
         }
     }
@@ -184,7 +191,7 @@ static enum outcome why_not_now(
         }
     }
     for (size_t i = 0; why == OUTCOME_WOULD_WAIT && i < lease->n_claims; i++) {
-        if (!claim_fits_quota(&lease->claims[i])) {
+        if (!claim_fits_quota(&lease->claims[i], 0)) {
             why = OUTCOME_QUOTA;
             *aboutp = ask->wants[i].name;
         }
@@ -234,7 +241,7 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
 {
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = acquire_resolve(core, ask, lease, aboutp);
+    enum outcome outcome = acquire_resolve(core, ask, false, lease, aboutp);
     if (outcome == OUTCOME_OK &&
         !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
         outcome = OUTCOME_QUOTA;

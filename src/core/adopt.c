@@ -3,6 +3,9 @@
 #include "core/internal.h"
 #include "core/memory.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct unit *adopt_find(struct resource *resource, const struct remembered_unit *wanted)
 {
     if (resource_is_fleet(resource)) {
@@ -14,47 +17,119 @@ struct unit *adopt_find(struct resource *resource, const struct remembered_unit 
     return wanted->slot < MAX_LIMIT ? resource_slot(resource, wanted->slot) : NULL;
 }
 
-/* ---- two leases, one unit ---- */
+/* ---- can they be had? ---- */
 
-static const struct claim *holder_of(
-    struct resource *resource, const struct remembered_unit *wanted)
+/* Strings by their contents, all of one resource. */
+static int compare_units(const void *left, const void *right)
 {
-    const struct unit *unit = adopt_find(resource, wanted);
-    return unit && unit->state == UNIT_HELD ? unit->claim : NULL;
+    const struct remembered_unit *a = left, *b = right;
+    return a->item && b->item ? strcmp(a->item, b->item) : (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-static bool is_newest(const struct lease *lease, const struct remembered_claim claims[])
+static bool names_one_twice(const struct remembered_unit units[], uint32_t n)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        for (uint32_t k = 0; k < lease->claims[i].count; k++) {
-            const struct claim *holder =
-                holder_of(lease->claims[i].resource, &claims[i].units[k]);
-            if (holder && holder->token >= claims[i].token) {
+    struct remembered_unit *sorted = memory_new((n + 1) * sizeof *sorted);
+    bool is_twice = false;
+    memcpy(sorted, units, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_units);
+    for (uint32_t i = 1; i < n; i++) {
+        is_twice |= compare_units(&sorted[i - 1], &sorted[i]) == 0;
+    }
+    free(sorted);
+    return is_twice;
+}
+
+static bool can_be(const struct resource *resource, const struct remembered_unit *wanted)
+{
+    uint32_t end = resource_is_fleet(resource) ? MAX_SLOTS : MAX_LIMIT;
+    return resource_is_pool(resource) == (wanted->item != NULL) &&
+        (wanted->item || wanted->slot < end);
+}
+
+static void add_ousted(struct ousted *ousted, struct lease *lease)
+{
+    if (!lease->is_ousted) {
+        lease->is_ousted = true;
+        ousted->leases[ousted->n++] = lease;
+    }
+}
+
+static bool find_ousted(
+    struct ousted *ousted, const struct claim *claim, const struct remembered_claim *said)
+{
+    for (uint32_t i = 0; i < claim->count; i++) {
+        if (!can_be(claim->resource, &said->units[i])) {
+            return false;
+        }
+        const struct unit *unit = adopt_find(claim->resource, &said->units[i]);
+        if (unit && unit->state == UNIT_HELD) {
+            if (unit->claim->token >= said->token) {
                 return false;
             }
+            add_ousted(ousted, unit->claim->lease);
         }
     }
-    return true;
+    return !names_one_twice(said->units, claim->count);
 }
 
-bool adopt_oust(struct core *core, const struct lease *lease,
-    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
+bool adopt_may(
+    struct ousted *ousted, const struct lease *lease, const struct remembered_claim claims[])
 {
-    if (!is_newest(lease, claims)) {
-        return false;
-    }
+    size_t n_units = 0;
+    bool may = true;
     for (size_t i = 0; i < lease->n_claims; i++) {
-        for (uint32_t k = 0; k < lease->claims[i].count; k++) {
-            const struct claim *holder =
-                holder_of(lease->claims[i].resource, &claims[i].units[k]);
-            if (holder) {
-                struct client *client = lease_real_client(holder->lease);
-                core_unlink_lease(core, holder->lease, now, effects);
-                effects_append(effects, EFFECT_LOST, holder->lease, client, OUTCOME_LOST);
-            }
+        n_units += lease->claims[i].count;
+    }
+    *ousted = (struct ousted){.leases = memory_new((n_units + 1) * sizeof(struct lease *))};
+    for (size_t i = 0; may && i < lease->n_claims; i++) {
+        may = find_ousted(ousted, &lease->claims[i], &claims[i]);
+    }
+    return may;
+}
+
+void ousted_deinit(struct ousted *ousted)
+{
+    for (size_t i = 0; i < ousted->n; i++) {
+        ousted->leases[i]->is_ousted = false;
+    }
+    free(ousted->leases);
+    *ousted = (struct ousted){.leases = NULL};
+}
+
+/* ---- what it would be without the others ---- */
+
+uint32_t ousted_units(
+    const struct ousted *ousted, const struct resource *resource, const uint32_t *uid)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < ousted->n; i++) {
+        const struct lease *lease = ousted->leases[i];
+        for (size_t k = 0; k < lease->n_claims; k++) {
+            bool counts = lease->claims[k].resource == resource && (!uid || lease->uid == *uid);
+            n += counts ? lease->claims[k].count : 0;
         }
     }
-    return true;
+    return n;
+}
+
+uint32_t ousted_leases(const struct ousted *ousted, uint32_t uid)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < ousted->n; i++) {
+        n += ousted->leases[i]->uid == uid;
+    }
+    return n;
+}
+
+void ousted_end(
+    struct core *core, const struct ousted *ousted, nanoseconds now, struct effects *effects)
+{
+    for (size_t i = 0; i < ousted->n; i++) {
+        struct lease *lease = ousted->leases[i];
+        struct client *client = lease_real_client(lease);
+        core_unlink_lease(core, lease, now, effects);
+        effects_append(effects, EFFECT_LOST, lease, client, OUTCOME_LOST);
+    }
 }
 
 /* ---- taking ---- */

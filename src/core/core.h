@@ -172,10 +172,16 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 /* One that nobody remembers, during a closed grace: checked like an acquire. `claims` are one for
- * each want; NULL if the lease was waiting. A token that is not 0 is proven: then the lease keeps
- * it, and whoever has one of its units with a smaller one has lost that lease. OUTCOME_LOST if it cannot be had back. Fleet scope:
- * the database has the last word about the units, and gives a held one its tokens (none until
- * then); one that waits is asked for when the grace is over. */
+ * each want; NULL if the lease was waiting. OUTCOME_LOST if it cannot be had back.
+ *
+ * Tokens that are not 0 are proven, all of them or none: then the lease keeps them, and whoever has one
+ * of its units with a smaller one loses that lease, which counts in no limit, quota or bound any more.
+ * Who has proven that is asked for no identity (a proof does not cover it), makes its instances anew
+ * whatever the bounds on them, and has units that rest, since its job runs. Whoever is refused takes
+ * nothing from anybody.
+ *
+ * Fleet scope: the database has the last word about the units, and gives a held one its tokens (none
+ * until then); one that waits is asked for when the grace is over. */
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_claim claims[], nanoseconds now,
     struct effects *effects, struct lease **leasep, const char **aboutp);

@@ -36,18 +36,26 @@ static uint32_t free_below_limit(const struct resource *resource, uint32_t limit
     return never_used + order_count_below(&resource->free, limit, 0);
 }
 
-uint32_t resource_available(const struct resource *resource)
+uint32_t resource_spare(const struct resource *resource, uint32_t n_gone)
 {
     if (resource_is_pool(resource) && !resource_is_fleet(resource)) {
-        return resource->n_in_state[UNIT_FREE]; /* each item is its own limit */
+        return UNBOUNDED;
     }
     uint32_t limit = resource_limit(resource);
-    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
-    uint32_t spare = limit > taken ? limit - taken : 0;
+    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING] - n_gone;
+    return limit > taken ? limit - taken : 0;
+}
+
+uint32_t resource_available(const struct resource *resource)
+{
+    uint32_t spare = resource_spare(resource, 0);
+    if (spare == UNBOUNDED) {
+        return resource->n_in_state[UNIT_FREE];
+    }
     if (resource->n_in_state[UNIT_RESERVED] == 0 || spare == 0) {
         return spare; /* then at least as many are free below the limit */
     }
-    uint32_t free_units = free_below_limit(resource, limit);
+    uint32_t free_units = free_below_limit(resource, resource_limit(resource));
     return spare < free_units ? spare : free_units;
 }
 

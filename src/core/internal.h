@@ -186,9 +186,11 @@ void once_leave(struct core *core, struct lease *lease);
 
 /* ---- acquire.c ---- */
 
-/* Finds or makes the resources, and refuses what can never be. */
-enum outcome acquire_resolve(
-    struct core *core, const struct ask *ask, struct lease *lease, const char **aboutp);
+/* Finds or makes the resources, and refuses what can never be. With `has_proof` the lease was held
+ * before: its instances are made whatever the bounds on them, and its identities may be somebody
+ * else's too, as those of a lease on record. */
+enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
+    struct lease *lease, const char **aboutp);
 /* Into the tables and the client's list, as one that waits in no queue yet. */
 void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
 /* May it wait, and does it want to? */
@@ -213,10 +215,23 @@ static inline bool outcome_is_lease(enum outcome outcome)
 /* A slot that nobody has used yet is made. NULL: no such item, no slot there can be; fleet scope:
  * nobody here holds it. */
 struct unit *adopt_find(struct resource *resource, const struct remembered_unit *wanted);
-/* Ends the leases whose units these claims name, if the claims' tokens are larger; else false, and
- * nothing has changed. */
-bool adopt_oust(struct core *core, const struct lease *lease,
-    const struct remembered_claim claims[], nanoseconds now, struct effects *effects);
+/* The leases that certain claims end, because these have the larger tokens for one of their units. */
+struct ousted {
+    struct lease **leases; /* .is_ousted: each once, in the order of the units */
+    size_t n;
+};
+/* Finds them, and changes nothing. False if the units cannot be had: one is named twice or cannot be,
+ * or the token of whoever holds one is as large. To be deinitialized in any case. */
+bool adopt_may(
+    struct ousted *ousted, const struct lease *lease, const struct remembered_claim claims[]);
+void ousted_deinit(struct ousted *ousted);
+/* How many of the resource's units they hold; only those of one user, unless `uid` is NULL. */
+uint32_t ousted_units(
+    const struct ousted *ousted, const struct resource *resource, const uint32_t *uid);
+uint32_t ousted_leases(const struct ousted *ousted, uint32_t uid);
+/* They are over, and told so. */
+void ousted_end(
+    struct core *core, const struct ousted *ousted, nanoseconds now, struct effects *effects);
 /* These units and tokens, for all of the lease's claims or for none: false if somebody holds one of
  * them, or there is no such slot. Whether the lease may have them is the caller's matter. */
 bool adopt_units(struct core *core, struct lease *lease, const struct remembered_claim claims[]);

@@ -118,6 +118,7 @@ struct lease {
     bool process_is_gone; /* the last that kept the lease */
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
     bool is_untold; /* fleet scope: granted while its client was away: no job has begun under it */
+    bool is_ousted; /* for as long as it is decided about who would end it: see adopt_may() */
     bool wants_now; /* it does not want to wait; only while it is waiting (for an answer) */
     bool is_opaque; /* a later version's: .kept is all there is to write of it, and nothing of it
                        can be changed but its end */

@@ -58,9 +58,9 @@ static bool fits_beside(const struct claim *claim, uint64_t units)
     return units + claim->count <= claim->resource->definition->max_units_per_user;
 }
 
-bool claim_fits_quota(const struct claim *claim)
+bool claim_fits_quota(const struct claim *claim, uint32_t n_gone)
 {
-    return !is_bounded(claim) || fits_beside(claim, claim->usage->units);
+    return !is_bounded(claim) || fits_beside(claim, claim->usage->units - n_gone);
 }
 
 bool quota_fits_beside(const struct claim *claim, uint32_t kept)

@@ -49,8 +49,8 @@ struct usage *usage_find(const struct resource *resource, uint32_t uid);
 void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
 
-/* Whether what its user holds leaves room for the claim. */
-bool claim_fits_quota(const struct claim *claim);
+/* Whether what its user holds, but for `n_gone` units of it, leaves room for the claim. */
+bool claim_fits_quota(const struct claim *claim, uint32_t n_gone);
 /* The same for all that the lease, which waits, wants; and what is kept for that user's older
  * requests counts too. */
 bool quota_fits(const struct lease *lease);

@@ -85,8 +85,11 @@ uint32_t resource_in_use(const struct resource *resource);
 uint32_t resource_waiting(const struct resource *resource);
 /* Units that are kept for those who wait for another resource as well. */
 uint32_t resource_kept(const struct resource *resource);
-/* How many units could be granted now, order and pause apart. Of a pool: all free items, however
- * many others are held that were removed meanwhile. */
+/* How many more the limit allows beside those that are held or rest, of which `n_gone` do not count.
+ * UNBOUNDED for a pool of host scope: each of its items is its own limit, however many others are held
+ * that were removed meanwhile. */
+uint32_t resource_spare(const struct resource *resource, uint32_t n_gone);
+/* How many units could be granted now, order and pause apart. */
 uint32_t resource_available(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
  * there. */

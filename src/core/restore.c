@@ -104,11 +104,23 @@ static enum outcome restore_resolve(
     return core_find_lease(core, remembered->id) ? OUTCOME_HELD : OUTCOME_OK;
 }
 
+static bool restore_units(struct core *core, const struct remembered *remembered,
+    struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    struct ousted ousted;
+    bool may = adopt_may(&ousted, lease, remembered->claims);
+    if (may) {
+        ousted_end(core, &ousted, now, effects);
+        may = adopt_units(core, lease, remembered->claims);
+    }
+    ousted_deinit(&ousted);
+    return may;
+}
+
 static bool restore_held(struct core *core, const struct remembered *remembered,
     struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    if (!adopt_oust(core, lease, remembered->claims, now, effects) ||
-        !adopt_units(core, lease, remembered->claims)) {
+    if (!restore_units(core, remembered, lease, now, effects)) {
         return false;
     }
     queue_hold(core, lease, remembered->granted_at);
@@ -222,63 +234,68 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 
 /* ---- from what the client says ---- */
 
-/* How many of these units are with somebody whose token is smaller, or rest; UNBOUNDED if one of
- * them cannot be had. Without a proven token only free ones can. */
-static uint32_t n_to_take_over(struct claim *claim, const struct remembered_claim *said)
+/* As if it were acquired now, were it not for those whom it ousts. What rests does not count either for
+ * one that has a proof: its job runs. In fleet scope the database says who has what. */
+static bool may_have(
+    const struct claim *claim, const struct remembered_claim *said, const struct ousted *ousted)
 {
     struct resource *resource = claim->resource;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < claim->count; i++) {
+    uint32_t n_resting = said->token != 0 ? resource->n_in_state[UNIT_COOLING] : 0;
+    if (!claim_fits_quota(claim, ousted_units(ousted, resource, &claim->lease->uid))) {
+        return false;
+    }
+    for (uint32_t i = 0; !resource_is_fleet(resource) && i < claim->count; i++) {
         const struct remembered_unit *wanted = &said->units[i];
         bool in_limit = resource_is_pool(resource) || wanted->slot < resource_limit(resource);
         const struct unit *unit = in_limit ? adopt_find(resource, wanted) : NULL;
-        bool is_free = unit && unit->state == UNIT_FREE;
-        bool is_newer = said->token != 0 && unit &&
-            (unit->state != UNIT_HELD || unit->claim->token < said->token);
-        if (!is_free && !is_newer) {
-            return UNBOUNDED;
+        if (!unit || (said->token == 0 && unit->state != UNIT_FREE)) {
+            return false;
         }
-        n += unit->state == UNIT_HELD || unit->state == UNIT_COOLING;
     }
-    return n;
+    return resource_is_fleet(resource) ||
+        claim->count <= resource_spare(resource, n_resting + ousted_units(ousted, resource, NULL));
 }
 
-/* Beside what others have, but for the units that it takes over. Each item of a pool is its own
- * limit, however many removed ones are still held. */
-static bool fits_limit(const struct claim *claim, uint32_t n_taken_over)
+static enum outcome may_hold(struct core *core, const struct lease *lease,
+    const struct remembered_claim claims[], const struct ousted *ousted)
 {
-    const struct resource *resource = claim->resource;
-    uint32_t taken = resource->n_in_state[UNIT_HELD] + resource->n_in_state[UNIT_COOLING];
-    return resource_is_pool(resource) ||
-        taken - n_taken_over + claim->count <= resource_limit(resource);
+    if (!accounts_have_room(&core->accounts, lease->uid, ACCOUNT_LEASES,
+            ousted_leases(ousted, lease->uid))) {
+        return OUTCOME_QUOTA;
+    }
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        if (!may_have(&lease->claims[i], &claims[i], ousted)) {
+            return OUTCOME_LOST;
+        }
+    }
+    return OUTCOME_OK;
 }
 
-/* As if it were acquired now, were it not for those who have its units wrongly; in fleet scope the
- * database says who has what. */
-static bool may_have(struct claim *claim, const struct remembered_claim *said)
+/* First it is decided who has its units wrongly, then whether it may have them without those, and only
+ * then is anything taken away. */
+static enum outcome reclaim_units(struct core *core, struct lease *lease,
+    const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
 {
-    struct resource *resource = claim->resource;
-    if (!claim_fits_quota(claim)) {
-        return false;
+    struct ousted ousted;
+    enum outcome outcome = adopt_may(&ousted, lease, claims)
+        ? may_hold(core, lease, claims, &ousted)
+        : OUTCOME_LOST;
+    if (outcome == OUTCOME_OK) {
+        ousted_end(core, &ousted, now, effects);
+        outcome = adopt_units(core, lease, claims) ? OUTCOME_OK : OUTCOME_LOST;
     }
-    if (resource_is_fleet(resource)) {
-        return true;
-    }
-    uint32_t n = n_to_take_over(claim, said);
-    return n != UNBOUNDED && fits_limit(claim, n);
+    ousted_deinit(&ousted);
+    return outcome;
 }
 
 static enum outcome reclaim_held(struct core *core, struct lease *lease,
     const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!may_have(&lease->claims[i], &claims[i])) {
-            return OUTCOME_LOST;
-        }
+    enum outcome outcome = reclaim_units(core, lease, claims, now, effects);
+    if (outcome != OUTCOME_OK) {
+        return outcome;
     }
-    if (!adopt_oust(core, lease, claims, now, effects) || !adopt_units(core, lease, claims)) {
-        return OUTCOME_LOST;
-    }
+    charge_take_anyway(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES);
     for (size_t i = 0; i < lease->n_claims; i++) {
         raise_token(core, lease->database, claims[i].token);
     }
@@ -286,6 +303,19 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     queue_hold(core, lease, now);
     term_start(core, lease, NEVER);
     return OUTCOME_OK;
+}
+
+static enum outcome reclaim_waiting(struct core *core, struct lease *lease, const struct ask *ask,
+    struct effects *effects, const char **aboutp)
+{
+    return charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)
+        ? acquire_wait(core, lease, ask, effects, aboutp)
+        : OUTCOME_QUOTA;
+}
+
+static bool are_proven(const struct remembered_claim claims[])
+{
+    return claims && claims[0].token != 0;
 }
 
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
@@ -298,11 +328,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
         return OUTCOME_LOST;
     }
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = acquire_resolve(core, ask, lease, aboutp);
-    if (outcome == OUTCOME_OK &&
-        !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
-        outcome = OUTCOME_QUOTA;
-    }
+    enum outcome outcome = acquire_resolve(core, ask, are_proven(claims), lease, aboutp);
     if (outcome != OUTCOME_OK) {
         lease_free(lease);
         core_settle(core, now, effects);
@@ -312,7 +338,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     bool for_ever = ask->wait > NEVER - 1 - now;
     queue_enter(core, lease, claims || for_ever ? NEVER : now + ask->wait);
     outcome = claims ? reclaim_held(core, lease, claims, now, effects)
-                     : acquire_wait(core, lease, ask, effects, aboutp);
+                     : reclaim_waiting(core, lease, ask, effects, aboutp);
     if (outcome_is_lease(outcome)) {
         effects_change(effects, lease);
         *leasep = lease;

@@ -232,14 +232,24 @@ struct unit_lists {
     char items[MODEL_WANTS][MODEL_UNITS][MODEL_NAME];
 };
 
-static void unit_lists_init(struct unit_lists *lists, const struct operation *operation)
+static bool is_pool(const struct simulation *simulation, const char *name)
 {
-    for (size_t i = 0; i < MODEL_WANTS; i++) {
-        lists->claims[i] = (struct remembered_claim){.units = lists->units[i]};
+    const struct definition *definition = core_find_definition(simulation->core, name);
+    return definition && definition_is_pool(definition);
+}
+
+static void unit_lists_init(struct unit_lists *lists, const struct simulation *simulation,
+    const struct operation *operation)
+{
+    for (size_t i = 0; i < operation->ask.n_wants; i++) {
+        const uint8_t *numbers = operation->said.units[i];
+        bool has_items = is_pool(simulation, operation->ask.wants[i].name);
+        lists->claims[i] = (struct remembered_claim){
+            .units = lists->units[i], .token = operation->said.tokens[i]};
         for (size_t k = 0; k < MODEL_UNITS; k++) {
-            snprintf(lists->items[i][k], MODEL_NAME, "i%u", operation->units[i][k]);
+            snprintf(lists->items[i][k], MODEL_NAME, "i%u", numbers[k]);
             lists->units[i][k] = (struct remembered_unit){
-                .item = lists->items[i][k], .slot = operation->units[i][k]};
+                .item = has_items ? lists->items[i][k] : NULL, .slot = numbers[k]};
         }
     }
 }
@@ -251,9 +261,9 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
     struct core_ask ask;
     struct lease *lease;
     core_ask_init(&ask, simulation, &operation->ask);
-    unit_lists_init(&lists, operation);
+    unit_lists_init(&lists, simulation, operation);
     trace->outcome = core_reclaim_unknown(simulation->core, &simulation->clients[operation->client],
-        &ask.ask, operation->lease, operation->has_units ? lists.claims : NULL, operation->now,
+        &ask.ask, operation->lease, operation->was_held ? lists.claims : NULL, operation->now,
         &simulation->effects, &lease, &trace->about);
     REQUIRE(!lease == (trace->outcome != OUTCOME_OK && trace->outcome != OUTCOME_WAITING),
         "outcome %d and a lease do not fit", (int)trace->outcome);
@@ -262,6 +272,5 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
     }
     take_effects(simulation);
     model_reclaim_unknown(simulation->model, operation->client, &operation->ask, operation->lease,
-        operation->has_units ? (const uint8_t(*)[MODEL_UNITS])operation->units : NULL,
-        operation->now, trace);
+        operation->was_held ? &operation->said : NULL, operation->now, trace);
 }

@@ -143,8 +143,8 @@ bool model_identity_is_taken(
 }
 
 /* One resource of a request: may it be asked for at all? */
-static enum outcome check_want(const struct model *model, const struct model_resource *resource,
-    uint32_t uid, const struct model_ask *ask, uint32_t count)
+static enum outcome check_want(
+    const struct model_resource *resource, const struct model_ask *ask, uint32_t count)
 {
     if (count == 0 || count > model_most(resource) || count > resource->rules.max_units_per_user) {
         return OUTCOME_IMPOSSIBLE;
@@ -154,8 +154,7 @@ static enum outcome check_want(const struct model *model, const struct model_res
     if (ask->priority > resource->rules.max_priority || laxer) {
         return OUTCOME_FORBIDDEN;
     }
-    bool taken = model_identity_is_taken(model, resource, uid, ask->holder);
-    return taken ? OUTCOME_HELD : OUTCOME_OK;
+    return OUTCOME_OK;
 }
 
 /* The strictest of all. */
@@ -166,15 +165,20 @@ static void take_stop_rules(struct model_lease *lease, const struct rules *rules
     lease->on_lost = rules->on_lost > lease->on_lost ? rules->on_lost : lease->on_lost;
 }
 
-enum outcome model_resolve(struct model *model, const struct model_ask *ask,
+enum outcome model_resolve(struct model *model, const struct model_ask *ask, bool has_proof,
     struct model_lease *lease, const char **aboutp)
 {
+    int payer = has_proof ? -1 : (int)lease->uid;
     for (size_t i = 0; i < ask->n_wants; i++) {
         struct model_resource *resource;
         *aboutp = ask->wants[i].name;
-        enum outcome outcome = model_get_resource(model, *aboutp, (int)lease->uid, &resource);
+        enum outcome outcome = model_get_resource(model, *aboutp, payer, &resource);
         if (outcome == OUTCOME_OK) {
-            outcome = check_want(model, resource, lease->uid, ask, ask->wants[i].count);
+            outcome = check_want(resource, ask, ask->wants[i].count);
+        }
+        if (outcome == OUTCOME_OK && !has_proof &&
+            model_identity_is_taken(model, resource, lease->uid, ask->holder)) {
+            outcome = OUTCOME_HELD;
         }
         if (outcome != OUTCOME_OK) {
             return outcome;
@@ -184,11 +188,16 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask,
             (struct model_claim){.resource = resource, .count = ask->wants[i].count};
     }
     *aboutp = NULL;
+    return OUTCOME_OK;
+}
+
+bool model_leases_fit(const struct model *model, uint32_t uid)
+{
     uint32_t n = 0;
     for (size_t i = 0; i < model->n_leases; i++) {
-        n += model->leases[i]->uid == lease->uid;
+        n += model->leases[i]->uid == uid;
     }
-    return n >= model->file.bounds.leases ? OUTCOME_QUOTA : OUTCOME_OK;
+    return n < model->file.bounds.leases;
 }
 
 /* Even if all others gave everything back, its own ancestors would be in its way. */
@@ -327,7 +336,10 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     REQUIRE(!trace->lease || trace->lease > model->last_id, "lease %ju after %ju", trace->lease,
         model->last_id);
     model->last_id = trace->lease ? trace->lease : model->last_id;
-    enum outcome outcome = model_resolve(model, ask, &lease, &about);
+    enum outcome outcome = model_resolve(model, ask, false, &lease, &about);
+    if (outcome == OUTCOME_OK && !model_leases_fit(model, lease.uid)) {
+        outcome = OUTCOME_QUOTA;
+    }
     if (outcome == OUTCOME_OK) {
         outcome = model_enter(model, &lease, ask, now, trace);
     } else {

@@ -66,6 +66,12 @@ struct model_ask {
     enum on_lost on_lost;
 };
 
+/* What somebody says who held a lease that is forgotten. */
+struct model_said {
+    uint8_t units[MODEL_WANTS][MODEL_UNITS];
+    uint64_t tokens[MODEL_WANTS]; /* that have been proven; or 0, each of them */
+};
+
 /* ---- what the core did ---- */
 
 struct grant {
@@ -241,9 +247,9 @@ void model_reclaim(
 /* The acquire that made it comes once more. */
 void model_repeat(
     struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
-/* NULL units: it waited. */
+/* NULL: it waited. */
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
-    uint64_t lease, const uint8_t (*units)[MODEL_UNITS], nanoseconds now, struct trace *trace);
+    uint64_t lease, const struct model_said *said, nanoseconds now, struct trace *trace);
 
 /* ---- looking (model_resource.c, model_queue.c) ---- */
 
@@ -264,9 +270,12 @@ void model_require_waiting_or_granted(
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep);
 
-/* Finds the resources of `lease`, which is in no list yet, and refuses what can never be. */
-enum outcome model_resolve(struct model *model, const struct model_ask *ask,
+/* Finds the resources of `lease`, which is in no list yet, and refuses what can never be. With a
+ * proof it may have the instances and identities that it had, whoever has some now. */
+enum outcome model_resolve(struct model *model, const struct model_ask *ask, bool has_proof,
     struct model_lease *lease, const char **aboutp);
+/* Is there room for one more lease of that user? */
+bool model_leases_fit(const struct model *model, uint32_t uid);
 /* What its asker said about it. */
 struct model_lease model_lease_of(
     const struct model *model, int client, const struct model_ask *ask, uint64_t id);

@@ -291,95 +291,179 @@ void model_repeat(
     model_settle(model, now, trace);
 }
 
-static void give_back(struct model *model, struct model_claim *claim, uint32_t unit)
+/* ---- back again, and forgotten ---- */
+
+/* Who would lose their leases. */
+struct ousted {
+    struct model_lease *list[MODEL_LEASES];
+    size_t n;
+};
+
+static bool is_ousted(const struct ousted *ousted, const struct model_lease *lease)
 {
-    claim->resource->units[unit].holder = 0;
-    claim->resource->units[unit].free_since = model->moment;
+    for (size_t i = 0; i < ousted->n; i++) {
+        if (ousted->list[i] == lease) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static bool can_have_named_units(struct model *model, const struct model_lease *lease,
-    const struct model_claim *claim, const uint8_t *units)
+/* False: somebody's token is as large, or the unit is named twice. */
+static bool oust_from(const struct model *model, struct ousted *ousted,
+    const struct model_claim *claim, const uint8_t *units, uint64_t token)
+{
+    for (uint32_t i = 0; i < claim->count; i++) {
+        struct model_lease *holder =
+            model_find_lease(model, claim->resource->units[units[i]].holder);
+        if (holder && model_claim_on(holder, claim->resource)->token >= token) {
+            return false;
+        }
+        if (holder && !is_ousted(ousted, holder)) {
+            ousted->list[ousted->n++] = holder;
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (units[k] == units[i]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* What all hold of it but those who are ousted; of one user, if `uid` is not -1. */
+static uint32_t held_by_others(const struct model *model, const struct ousted *ousted,
+    const struct model_resource *resource, int uid)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        struct model_lease *lease = model->leases[i];
+        struct model_claim *claim = lease->held ? model_claim_on(lease, resource) : NULL;
+        bool counts = claim && !is_ousted(ousted, lease) && (uid < 0 || lease->uid == (uint32_t)uid);
+        n += counts ? claim->count : 0;
+    }
+    return n;
+}
+
+static bool can_have_named_units(const struct model *model, const struct model_lease *lease,
+    const struct model_claim *claim, const struct ousted *ousted, const uint8_t *units,
+    bool is_proven)
 {
     const struct model_resource *resource = claim->resource;
-    bool can = claim->count <= model_available(resource) &&
-        model_claim_within_quota(model, lease, claim);
+    bool is_pool = rules_are_pool(&resource->rules), can = true;
+    uint32_t limit = model_limit(resource), most = resource->rules.max_units_per_user;
+    uint32_t of_user = held_by_others(model, ousted, resource, (int)lease->uid);
+    uint32_t taken = held_by_others(model, ousted, resource, -1) +
+        (is_proven ? 0 : model_cooling(resource));
     for (uint32_t i = 0; i < claim->count; i++) {
-        bool in_limit = rules_are_pool(&resource->rules) || units[i] < model_limit(resource);
-        can = can && in_limit && model_unit_is_free(resource, units[i]);
+        const struct model_unit *unit = &resource->units[units[i]];
+        can = can && (is_pool ? unit->exists : units[i] < limit);
+        can = can && (is_proven || model_unit_is_free(resource, units[i]));
     }
-    return can;
+    return can && (most == UNBOUNDED || of_user + claim->count <= most) &&
+        (is_pool || taken + claim->count <= limit);
 }
 
-/* One resource's units, from the last to the first: if one is named twice, those that were taken
- * before are given back, and have not been free for long. */
-static bool take_named_units(
-    struct model *model, const struct model_lease *lease, struct model_claim *claim,
-    const uint8_t *units)
+static bool is_within_bound(
+    const struct model *model, const struct model_lease *lease, const struct ousted *ousted)
 {
-    for (uint32_t i = claim->count; i-- > 0;) {
-        if (claim->resource->units[units[i]].holder != 0) {
-            while (++i < claim->count) {
-                give_back(model, claim, units[i]);
-            }
-            return false;
-        }
-        claim->resource->units[units[i]].holder = lease->id;
-        claim->units[i] = units[i];
+    uint32_t n = 0;
+    for (size_t i = 0; i < model->n_leases; i++) {
+        const struct model_lease *other = model->leases[i];
+        n += other != lease && other->uid == lease->uid && !is_ousted(ousted, other);
     }
-    return true;
+    return n < model->file.bounds.leases;
 }
 
-static bool take_all_units(
-    struct model *model, struct model_lease *lease, const uint8_t (*units)[MODEL_UNITS])
+static enum outcome may_hold(const struct model *model, const struct model_lease *lease,
+    const struct model_said *said, struct ousted *ousted)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!can_have_named_units(model, lease, &lease->claims[i], units[i])) {
-            return false;
+        if (!oust_from(model, ousted, &lease->claims[i], said->units[i], said->tokens[i])) {
+            return OUTCOME_LOST;
         }
+    }
+    if (!is_within_bound(model, lease, ousted)) {
+        return OUTCOME_QUOTA;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!take_named_units(model, lease, &lease->claims[i], units[i])) {
-            while (i-- > 0) {
-                struct model_claim *claim = &lease->claims[i];
-                for (uint32_t k = 0; k < claim->count; k++) {
-                    give_back(model, claim, units[i][k]);
-                }
-            }
-            return false;
+        if (!can_have_named_units(model, lease, &lease->claims[i], ousted, said->units[i],
+                said->tokens[i] != 0)) {
+            return OUTCOME_LOST;
         }
     }
-    return true;
+    return OUTCOME_OK;
+}
+
+/* They may say once more what they had. */
+static void end_ousted(
+    struct model *model, const struct ousted *ousted, nanoseconds now, struct trace *trace)
+{
+    for (size_t i = 0; i < ousted->n; i++) {
+        model_tell(trace, EFFECT_LOST, ousted->list[i], OUTCOME_LOST);
+        if (model->n_past < MODEL_LEASES) {
+            remember_lease(&model->past[model->n_past++], ousted->list[i]);
+        }
+        model_lease_leave(model, ousted->list[i], now);
+    }
+}
+
+static void take_tokens(struct model *model, struct model_lease *lease,
+    const struct model_said *said, const struct trace *trace)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct model_claim *claim = &lease->claims[i];
+        claim->token = trace->grant.claims[i].token;
+        if (said->tokens[i] == 0) {
+            model_require_token(model, claim->resource->name, claim->token);
+        }
+        REQUIRE(said->tokens[i] == 0 || claim->token == said->tokens[i],
+            "%s: token %ju was proven, and is %ju now", claim->resource->name, said->tokens[i],
+            claim->token);
+        raise_tokens(model, said->tokens[i]);
+    }
 }
 
 static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
-    const uint8_t (*units)[MODEL_UNITS], nanoseconds now, struct trace *trace)
+    const struct model_said *said, nanoseconds now, struct trace *trace)
 {
-    if (!take_all_units(model, lease, units)) {
-        return OUTCOME_LOST;
+    struct ousted ousted = {.n = 0};
+    enum outcome outcome = may_hold(model, lease, said, &ousted);
+    if (outcome != OUTCOME_OK) {
+        return outcome;
     }
     model_require_outcome(trace, OUTCOME_OK, NULL); /* or there is no grant to read */
-    model_lease_hold(model, lease);
+    end_ousted(model, &ousted, now, trace);
     for (size_t i = 0; i < lease->n_claims; i++) {
-        lease->claims[i].token = trace->grant.claims[i].token;
-        model_require_token(model, lease->claims[i].resource->name, lease->claims[i].token);
+        memcpy(lease->claims[i].units, said->units[i], sizeof lease->claims[i].units);
     }
+    hold_again(lease);
+    model_lease_hold(model, lease);
+    take_tokens(model, lease, said, trace);
     model_begin_term(model, lease, now);
     return OUTCOME_OK;
 }
 
+static enum outcome wait_unknown(const struct model *model, const struct model_lease *lease,
+    const struct model_ask *ask, const char **aboutp)
+{
+    bool fits = is_within_bound(model, lease, &(const struct ousted){.n = 0});
+    return fits ? model_may_wait(model, lease, ask, aboutp) : OUTCOME_QUOTA;
+}
+
 static enum outcome enter_unknown(struct model *model, const struct model_lease *filled,
-    const struct model_ask *ask, const uint8_t (*units)[MODEL_UNITS], nanoseconds now,
+    const struct model_ask *ask, const struct model_said *said, nanoseconds now,
     struct trace *trace, const char **aboutp)
 {
     struct model_lease *lease = add_lease(model, filled);
-    bool for_ever = units || ask->wait == NEVER;
+    bool for_ever = said || ask->wait == NEVER;
     lease->until = for_ever ? NEVER : now + ask->wait;
     lease->until_serial = ++model->moment;
     model_link(model, lease, lease->client);
     model_lease_enter(model, lease);
     model_sort(model);
-    enum outcome outcome = units ? hold_unknown(model, lease, units, now, trace)
-                                 : model_may_wait(model, lease, ask, aboutp);
+    enum outcome outcome = said ? hold_unknown(model, lease, said, now, trace)
+                                : wait_unknown(model, lease, ask, aboutp);
     if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
         model_lease_leave(model, lease, now);
     }
@@ -387,7 +471,7 @@ static enum outcome enter_unknown(struct model *model, const struct model_lease 
 }
 
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
-    uint64_t id, const uint8_t (*units)[MODEL_UNITS], nanoseconds now, struct trace *trace)
+    uint64_t id, const struct model_said *said, nanoseconds now, struct trace *trace)
 {
     const char *about = NULL;
     struct model_lease lease = model_lease_of(model, client, ask, id);
@@ -395,9 +479,10 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
     enum outcome outcome = OUTCOME_LOST;
     model->moment++;
     if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
-        outcome = model_resolve(model, ask, &lease, &about);
+        bool has_proof = said && said->tokens[0] != 0;
+        outcome = model_resolve(model, ask, has_proof, &lease, &about);
         if (outcome == OUTCOME_OK) {
-            outcome = enter_unknown(model, &lease, ask, units, now, trace, &about);
+            outcome = enter_unknown(model, &lease, ask, said, now, trace, &about);
         }
     }
     model_require_outcome(trace, outcome, about);

@@ -300,6 +300,38 @@ static bool make_repeat(
     return lease != NULL;
 }
 
+/* Somebody has been given one of its units since, or before: the proofs say when. */
+static void make_conflict(
+    struct operation *operation, const struct model *model, size_t want, struct random *random)
+{
+    const struct model_resource *resource =
+        model_find_resource(model, operation->ask.wants[want].name);
+    uint32_t n = 0;
+    for (uint32_t i = 0; resource && i < MODEL_UNITS; i++) {
+        if (resource->units[i].holder != 0 && random_below(random, ++n) == 0) {
+            operation->said.units[want][0] = (uint8_t)i;
+        }
+    }
+}
+
+/* Its own tokens, or others; where the secret was lost too, there are none. */
+static void make_proof(struct operation *operation, const struct model *model,
+    const struct model_lease *lease, struct random *random)
+{
+    if (!lease->held || random_percent(random, 20)) {
+        return;
+    }
+    uint64_t around = model->token_floor > 20 ? model->token_floor - 20 : 0;
+    bool is_other = random_percent(random, 60), is_own = random_percent(random, 40);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        operation->said.tokens[i] =
+            is_other ? around + 1 + random_below(random, 40) : lease->claims[i].token;
+        if (!is_own && random_percent(random, 70)) {
+            make_conflict(operation, model, i, random);
+        }
+    }
+}
+
 /* What its client remembers; sometimes that is wrong. */
 static void make_reclaim_unknown(struct operation *operation, const struct model *model,
     const struct model_past *past, struct random *random)
@@ -311,7 +343,7 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
     struct model_ask *ask = &operation->ask;
     operation->kind = OPERATION_RECLAIM_UNKNOWN;
     operation->lease = lease->id;
-    operation->has_units = lease->held;
+    operation->was_held = lease->held;
     *ask = (struct model_ask){.n_wants = lease->n_claims,
         .wait = random_percent(random, 70) ? NEVER : 5 * NANOSECONDS_PER_SECOND,
         .priority = lease->priority,
@@ -323,14 +355,15 @@ static void make_reclaim_unknown(struct operation *operation, const struct model
     for (size_t i = 0; i < lease->n_claims; i++) {
         strcpy(ask->wants[i].name, past->on[i].name);
         ask->wants[i].count = lease->claims[i].count;
-        memcpy(operation->units[i], lease->claims[i].units, sizeof operation->units[i]);
+        memcpy(operation->said.units[i], lease->claims[i].units, sizeof operation->said.units[i]);
     }
+    make_proof(operation, model, lease, random);
     size_t some = random_below(random, (uint32_t)lease->n_claims);
     if (random_percent(random, 10)) {
-        operation->units[some][0] = (uint8_t)random_below(random, 8);
+        operation->said.units[some][0] = (uint8_t)random_below(random, 8);
     } else if (random_percent(random, 5)) {
         ask->wants[some].count = 1;
-        operation->has_units = random_percent(random, 50);
+        operation->was_held = random_percent(random, 50);
     }
 }
 
@@ -338,7 +371,7 @@ static void make_coming_back(
     struct operation *operation, const struct model *model, struct random *random)
 {
     const struct model_lease *absent = some_lease_that(model, is_absent, random);
-    bool is_unknown = model->n_past > 0 && model->closed && random_percent(random, 60);
+    bool is_unknown = model->n_past > 0 && model->closed && random_percent(random, 70);
     if (is_unknown) {
         uint32_t some = random_below(random, (uint32_t)model->n_past);
         make_reclaim_unknown(operation, model, &model->past[some], random);
@@ -356,10 +389,10 @@ static void make_restart(
 {
     operation->kind = OPERATION_RESTART;
     operation->rules_seed = random_percent(random, 70) ? 0 : random_next(random);
-    operation->restart.closed = random_percent(random, 40);
+    operation->restart.closed = random_percent(random, 60);
     operation->restart.numbers_are_lost = random_percent(random, 20);
     operation->restart.keeps_changes = random_percent(random, 70);
-    operation->restart.lost_percent = operation->restart.closed ? PICK(random, 0, 20, 50, 100) : 0;
+    operation->restart.lost_percent = operation->restart.closed ? PICK(random, 0, 20, 50, 50, 100) : 0;
     operation->restart.seed = random_next(random);
     operation->draining = model->draining;
 }
@@ -396,7 +429,8 @@ void operation_make(
     struct operation *operation, const struct model *model, nanoseconds now, struct random *random)
 {
     uint32_t dice = random_below(random, 1000);
-    uint32_t back_percent = model->first_id % 2 == 0 ? 30 : 6; /* in some graces most come late */
+    static const uint32_t back_percents[] = {6, 30, 80}; /* in some graces most come late */
+    uint32_t back_percent = back_percents[model->first_id % 3];
     *operation = (struct operation){.now = now, .kind = OPERATION_TICK};
     if (random_percent(random, 30)) {
         operation->now += (nanoseconds)random_below(random, 1000) * 1000000;
@@ -414,10 +448,10 @@ void operation_make(
         make_coming_back(operation, model, random);
     } else if (dice < 658) {
         make_lease_operation(operation, model, random);
-    } else if (dice < 660) {
+    } else if (dice < 661) {
         make_restart(operation, model, random);
-    } else if (dice < 760) {
-        make_job_operation(operation, model, dice - 660, random);
+    } else if (dice < 761) {
+        make_job_operation(operation, model, dice - 661, random);
     } else if (dice < 840) {
         operation->now += (nanoseconds)random_below(random, 4) * NANOSECONDS_PER_SECOND;
     } else if (dice < 950) {

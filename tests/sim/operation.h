@@ -41,8 +41,8 @@ struct operation {
     bool half; /* of a client that goes: it still reads */
     nanoseconds ttl; /* of a renewal */
     enum binding binding; /* anew */
-    bool has_units; /* of an unknown lease: it was held */
-    uint8_t units[MODEL_WANTS][MODEL_UNITS];
+    bool was_held; /* the unknown lease */
+    struct model_said said; /* then */
     uint64_t rules_seed; /* of a definition or restart */
     struct {
         bool closed; /* some records may be missing */

@@ -112,10 +112,13 @@ static void write_unknown(struct writer *writer, const struct operation *operati
     write_text(
         writer, "client %d: reclaim unknown %ju", operation->client, (uintmax_t)operation->lease);
     write_ask(writer, &operation->ask);
-    for (size_t i = 0; operation->has_units && i < operation->ask.n_wants; i++) {
+    for (size_t i = 0; operation->was_held && i < operation->ask.n_wants; i++) {
         write_text(writer, " %s=", operation->ask.wants[i].name);
         for (uint32_t k = 0; k < operation->ask.wants[i].count && k < MODEL_UNITS; k++) {
-            write_text(writer, "%s%u", k > 0 ? "," : "", operation->units[i][k]);
+            write_text(writer, "%s%u", k > 0 ? "," : "", operation->said.units[i][k]);
+        }
+        if (operation->said.tokens[i] != 0) {
+            write_text(writer, " token %ju", (uintmax_t)operation->said.tokens[i]);
         }
     }
 }

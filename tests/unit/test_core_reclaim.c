@@ -175,6 +175,121 @@ Test(reclaim, a_proof_and_the_limit)
     EXPECT(state("s"), "2/3 free=1 waiting=0+0");
 }
 
+/* ---- those who are ousted do not count ---- */
+
+/* What a proof proves is who was given a unit, and says nothing of identities: nobody's identity, and no
+ * request for one, stops a job that was given its units. */
+Test(reclaim, a_proof_and_identities)
+{
+    EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
+    EXPECT(acquire("ann", "A", "s holder=a pid=7"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s holder=b pid=8"), "ok s=1");
+    EXPECT(acquire("cy", "C", "s holder=c pid=9"), "ok s=2");
+    lose_record("A"), lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=3 identity=shared"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "s:1:1:11 holder=b pid=7"), "ok s=1");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1:13 holder=b pid=8"), "ok s=1; A lost lost");
+    EXPECT(acquire("di", "D", "s holder=c"), "waiting");
+    EXPECT(reclaim_unknown("cy", "C", "s:1:2:15 holder=c pid=9"), "ok s=2");
+    EXPECT(acquire("di", "E", "s holder=b"), "held s");
+    EXPECT(lines("s"), "B C | D |");
+}
+
+Test(reclaim, a_proof_and_the_quota_of_one_it_ousts)
+{
+    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
+    EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
+    EXPECT(acquire("bob", "B", "s pid=8"), "ok s=2");
+    EXPECT(acquire("bob", "C", "s pid=9"), "ok s=3");
+    lose_record("A"), lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "s:2:0,1:11 pid=7"), "ok s=0,1");
+    EXPECT(reclaim_unknown("ann", "B", "s:1:2:13 pid=8"), "lost"); /* it ousts nobody */
+    EXPECT(reclaim_unknown("ann", "B", "s:2:1,2:13 pid=8"), "ok s=1,2; A lost lost");
+    EXPECT(state("s"), "2/4 free=2 waiting=0+0");
+    EXPECT(reclaim_unknown("bob", "C", "s:2:2,3:12 pid=9"), "lost"); /* nor is B ousted then */
+    EXPECT(lease_state("B"), "granted s=1,2");
+}
+
+Test(reclaim, a_proof_and_the_users_bound_met_by_one_it_ousts)
+{
+    EXPECT(define("semaphore s limit=4"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(acquire("ann", "B", "s pid=8"), "ok s=1");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("semaphore s limit=4", "user leases=1"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 pid=7"), "ok s=0");
+    EXPECT(reclaim_unknown("ann", "B", "s:1:1:13 pid=8"), "quota");
+    EXPECT(reclaim_unknown("ann", "B", "s:1:0:13 pid=8"), "ok s=0; A lost lost");
+    EXPECT(acquire("ann", "C", "s"), "quota");
+    EXPECT(end_lease("ann", "B"), "ok");
+    EXPECT(acquire("ann", "C", "s"), "waiting");
+}
+
+/* All that the one who is ousted has, below the limit of now or above. */
+Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
+{
+    EXPECT(define("semaphore s limit=4"), "ok");
+    EXPECT(acquire("ann", "A", "s:4 pid=7"), "ok s=0,1,2,3");
+    EXPECT(acquire("bob", "B", "s pid=8"), "waiting");
+    EXPECT(acquire("cy", "C", "s pid=9"), "waiting");
+    lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=2 cooldown=5"), "ok");
+    begin_grace(true, 10);
+    EXPECT(restore_all(), "A; A watch");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:1:99 pid=8"), "ok s=1; A lost lost unheard");
+    EXPECT(state("s"), "1/2 free=0 waiting=0+0"); /* the others rest */
+    EXPECT(reclaim_unknown("cy", "C", "s:1:0:98 pid=9"), "ok s=0");
+    EXPECT(state("s"), "2/2 free=0 waiting=0+0");
+}
+
+/* Whoever is refused ousts nobody, whatever it is refused for. */
+Test(reclaim, a_proof_that_is_refused)
+{
+    EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first"), "ok");
+    EXPECT(acquire("ann", "A", "s g pid=7"), "ok s=0 g=a");
+    EXPECT(acquire("bob", "B", "s g pid=8"), "ok s=1 g=b");
+    EXPECT(acquire("cy", "C", "s pid=9"), "ok s=2");
+    lose_record("A"), lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 g:1:a:12 pid=7"), "ok s=0 g=a");
+    EXPECT(reclaim_unknown("cy", "C", "s:1:2:15 pid=9"), "ok s=2");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:2:13 g:1:a:14 pid=8"), "lost"); /* C is newer */
+    EXPECT(reclaim_unknown("bob", "B", "s:2:0,0:13 g:1:b:14 pid=8"), "lost"); /* twice the same */
+    EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:c:14 pid=8"), "lost"); /* no such item */
+    EXPECT(reclaim_unknown("bob", "B", "s:1:3:13 g:1:a:14 pid=8"), "lost"); /* above the limit */
+    EXPECT(reclaim_unknown("cy", "B", "s:2:0,1:13 g:1:b:14 pid=8"), "lost"); /* the quota */
+    EXPECT(lines("s"), "A C | |");
+    EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:b:14 pid=8"), "ok s=0 g=b; A lost lost");
+}
+
+/* What it was given was an instance of its own: the bounds on these are no bar either. */
+Test(reclaim, a_proof_and_instances)
+{
+    EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
+    EXPECT(acquire("ann", "A", "t/x pid=7"), "ok t/x=0");
+    EXPECT(acquire("bob", "B", "t/x pid=8"), "waiting");
+    lose_record("A"), lose_record("B");
+    crash(false);
+    EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "t/y:1:0:11 pid=7"), "ok t/y=0");
+    EXPECT(reclaim_unknown("bob", "B", "t/x:1:0:13 pid=8"), "ok t/x=0");
+    EXPECT(acquire("cy", "C", "t/z"), "quota t/z");
+    EXPECT(client_gone("ann"), "ok; A watch");
+    EXPECT(process_gone("A"), "ok");
+    EXPECT(resources(), "t/x");
+}
+
 /* An item that is held and removed costs that item alone: the others are to be had. */
 Test(reclaim, unknown_ones_and_removed_items)
 {

@@ -220,6 +220,19 @@ Test(record, a_unit_of_two_records)
     EXPECT(lines("s"), "D | |");
 }
 
+/* A record that cannot be true takes nothing from one that can. */
+Test(record, an_untrue_record_with_the_larger_token)
+{
+    EXPECT(define("semaphore s limit=3", "pool g items=a,b"), "ok");
+    begin_grace(false, 10);
+    EXPECT(restore("A", "ann id=10 s:1:0:5 g:1:a:6 pid=7"), "ok; A watch");
+    EXPECT(restore("B", "bob id=11 s:2:0,0:7 pid=8"), "held");
+    EXPECT(restore("B", "bob id=11 s:2:0,4000000000:7 pid=8"), "held");
+    EXPECT(restore("B", "bob id=11 g:3:a,x,x:7 pid=8"), "held");
+    EXPECT(lines("s"), "A | |");
+    EXPECT(lines("g"), "A | |");
+}
+
 /* A reload has made one identity of two: both go on, and so they do after a restart. */
 Test(record, identities_that_have_become_one)
 {
