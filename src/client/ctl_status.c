@@ -346,17 +346,5 @@ const char *status_reserve_reason(const struct status_resource *resource, const 
 bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp)
 {
     enum { MOST = 1000000 };
-    char first[16];
-    const char *dash = strchr(word, '-');
-    size_t n = dash ? (size_t)(dash - word) : strlen(word);
-    if (n >= sizeof first) {
-        return false;
-    }
-    memcpy(first, word, n);
-    first[n] = '\0';
-    if (!number_parse(first, MOST, firstp)) {
-        return false;
-    }
-    *lastp = *firstp;
-    return !dash || (number_parse(dash + 1, MOST, lastp) && *lastp >= *firstp);
+    return range_parse(word, strlen(word), MOST, firstp, lastp);
 }

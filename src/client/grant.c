@@ -7,23 +7,6 @@
 
 enum { MAX_SLOT = 999999 };
 
-/* "7" or "3-7", `length` bytes of it. */
-static bool slots_parse(const char *text, size_t length, uint64_t *firstp, uint64_t *lastp)
-{
-    char copy[32];
-    if (length >= sizeof copy) {
-        return false;
-    }
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    char *dash = strchr(copy, '-');
-    if (dash) {
-        *dash = '\0';
-    }
-    return number_parse(copy, MAX_SLOT, firstp) &&
-        number_parse(dash ? dash + 1 : copy, MAX_SLOT, lastp) && *firstp <= *lastp;
-}
-
 static bool item_take(const char *text, size_t length, unit_function *function, void *context)
 {
     char copy[ITEM_BYTES + 1];
@@ -42,7 +25,7 @@ static bool item_take(const char *text, size_t length, unit_function *function, 
 static bool slots_take(const char *text, size_t length, unit_function *function, void *context)
 {
     uint64_t first, last;
-    if (!slots_parse(text, length, &first, &last)) {
+    if (!range_parse(text, length, MAX_SLOT, &first, &last)) {
         return false;
     }
     for (uint64_t slot = first; slot <= last; slot++) {
@@ -75,7 +58,7 @@ static bool granted_has_units(const struct granted *granted, uint64_t count)
     for (const char *text = granted->units;;) {
         size_t length = strcspn(text, ",");
         uint64_t first = 0, last = 0;
-        if (!granted->pool && !slots_parse(text, length, &first, &last)) {
+        if (!granted->pool && !range_parse(text, length, MAX_SLOT, &first, &last)) {
             return false;
         }
         n += last - first + 1;

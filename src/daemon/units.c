@@ -6,39 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One word of a list of slots: "7" or "0-3", first < last. */
-static bool range_parse(const char *text, size_t length, uint32_t *firstp, uint32_t *lastp)
-{
-    char word[32];
-    uint64_t first, last;
-    if (length >= sizeof word) {
-        return false;
-    }
-    memcpy(word, text, length);
-    word[length] = '\0';
-    char *dash = strchr(word, '-');
-    if (dash) {
-        *dash = '\0';
-    }
-    if (!number_parse(word, MAX_LIMIT - 1, &first)) {
-        return false;
-    }
-    last = first;
-    if (dash && (!number_parse(dash + 1, MAX_LIMIT - 1, &last) || last <= first)) {
-        return false;
-    }
-    *firstp = (uint32_t)first;
-    *lastp = (uint32_t)last;
-    return true;
-}
-
 uint32_t units_count(const char *text, bool is_pool)
 {
     uint64_t count = 0;
     for (;;) {
         size_t length = strcspn(text, ",");
-        uint32_t first = 0, last = 0;
-        if (!is_pool && !range_parse(text, length, &first, &last)) {
+        uint64_t first = 0, last = 0;
+        if (!is_pool && !range_parse(text, length, MAX_LIMIT - 1, &first, &last)) {
             return 0;
         }
         count += last - first + 1;
@@ -98,10 +72,10 @@ static bool parse_items(char *text, struct remembered_unit *unit)
 static void parse_slots(char *text, struct remembered_unit *unit)
 {
     for (char *word; (word = strsep(&text, ","));) {
-        uint32_t slot = 0, last = 0;
-        range_parse(word, strlen(word), &slot, &last); /* as when they were counted */
+        uint64_t slot = 1, last = 0;
+        range_parse(word, strlen(word), MAX_LIMIT - 1, &slot, &last); /* as when they were counted */
         while (slot <= last) {
-            *unit++ = (struct remembered_unit){.slot = slot++};
+            *unit++ = (struct remembered_unit){.slot = (uint32_t)slot++};
         }
     }
 }

@@ -86,6 +86,26 @@ bool number_parse(const char *text, uint64_t max, uint64_t *valuep)
     return true;
 }
 
+bool range_parse(
+    const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp)
+{
+    char copy[48];
+    if (length >= sizeof copy) {
+        return false;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *dash = strchr(copy, '-');
+    if (dash) {
+        *dash = '\0';
+    }
+    if (!number_parse(copy, max, firstp)) {
+        return false;
+    }
+    *lastp = *firstp;
+    return !dash || (number_parse(dash + 1, max, lastp) && *lastp > *firstp);
+}
+
 bool signed_number_parse(const char *text, int64_t max, int64_t *valuep)
 {
     bool negative = text[0] == '-';

@@ -33,6 +33,11 @@ bool number_parse(const char *text, uint64_t max, uint64_t *valuep);
 /* The same with an optional minus; the magnitude at most `max`. */
 bool signed_number_parse(const char *text, int64_t max, int64_t *valuep);
 
+/* "7", or "3-7" with the smaller one first: `length` bytes of two such numbers, or of one that is
+ * both. */
+bool range_parse(
+    const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp);
+
 /* "250ms", "30s", "1.5h", "10" (seconds), at most 10 years, into nanoseconds. */
 bool duration_parse(const char *text, int64_t *nanosecondsp);
 /* The largest unit that keeps the value whole: "90s", "2h", "250ms". Nanoseconds below a
