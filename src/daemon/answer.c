@@ -147,8 +147,7 @@ static size_t longest_items(
         : count * (longest_item(definition, resource) + 1);
 }
 
-/* The longest that naming the units of one want can get, commas included. A database gives slots as
- * they come, the core in few ranges. */
+/* The longest that naming the units of one want can get, commas included. */
 static size_t longest_units(const struct definition *definition, const struct resource *resource,
     const struct want *want, size_t n_wants)
 {
@@ -156,8 +155,7 @@ static size_t longest_units(const struct definition *definition, const struct re
     if (definition_is_pool(definition)) {
         return longest_items(definition, resource, want->count);
     }
-    bool one_by_one = definition->database != 0;
-    return (slot_digits + 1) * (one_by_one ? want->count : slots_most_words(want->count, n_wants));
+    return (slot_digits + 1) * slots_most_words(want->count, n_wants);
 }
 
 size_t answer_longest_grant(struct core *core, const struct ask *ask)

@@ -73,18 +73,18 @@ static void end_run(struct unit_list *list)
     list->last = 0;
 }
 
-static void add_slot(struct unit_list *list, const char *word)
+static void add_slots(struct unit_list *list, const char *word)
 {
-    uint64_t slot;
-    if (!number_parse(word, FLEET_NUMBER_MOST, &slot)) {
+    uint64_t first, last;
+    if (!range_parse(word, strlen(word), FLEET_NUMBER_MOST, &first, &last)) {
         return;
     }
-    bool goes_on = list->first <= list->last && slot == list->last + 1;
+    bool goes_on = list->first <= list->last && first == list->last + 1;
     if (!goes_on) {
         end_run(list);
-        list->first = slot;
+        list->first = first;
     }
-    list->last = slot;
+    list->last = last;
 }
 
 static void add_units(struct text *out, const char *units, bool is_pool, size_t most)
@@ -94,7 +94,7 @@ static void add_units(struct text *out, const char *units, bool is_pool, size_t 
         .out = out, .start = out->length, .most = most, .is_pool = is_pool, .first = 1};
     while (!list.is_full && (units = fleet_take_word(units, ',', word, sizeof word))) {
         if (!is_pool) {
-            add_slot(&list, word);
+            add_slots(&list, word);
         } else if (item_is_valid(word)) {
             add_separated(&list, word, NULL);
         }

@@ -241,12 +241,18 @@ enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_
 
 /* ---- who is in the way ---- */
 
-static bool has_unit(const struct fleet_row *row, const char *unit)
+static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool)
 {
     char word[ITEM_BYTES + 1];
+    uint64_t slot, first, last;
+    bool is_slot = !is_pool && number_parse(unit, FLEET_NUMBER_MOST, &slot);
     for (const char *rest = fleet_field(row, HOLDER_UNITS);
          (rest = fleet_take_word(rest, ',', word, sizeof word));) {
-        if (strcmp(word, unit) == 0) {
+        bool is_in = is_slot
+            ? range_parse(word, strlen(word), FLEET_NUMBER_MOST, &first, &last) &&
+                first <= slot && slot <= last
+            : strcmp(word, unit) == 0;
+        if (is_in) {
             return true;
         }
     }
@@ -263,11 +269,12 @@ static bool has_identity(const struct fleet_row *row, const char *identity)
 bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
     const char *unit, const char *identity, struct fleet_holder *holder)
 {
+    bool is_pool = fleet_is_pool(&rows->rows[resource->row]);
     for (size_t i = resource->row + 1; i < resource->end; i++) {
         const struct fleet_row *row = &rows->rows[i];
         enum fleet_lease kind = fleet_row_kind(row, resource);
         uint64_t uid;
-        bool matches = unit ? kind == FLEET_HOLDER && has_unit(row, unit)
+        bool matches = unit ? kind == FLEET_HOLDER && has_unit(row, unit, is_pool)
                             : kind != FLEET_NEITHER && has_identity(row, identity);
         if (matches && fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
             *holder = (struct fleet_holder){.key = fleet_field(row, ROW_KEY), .uid = (uint32_t)uid};

@@ -212,16 +212,38 @@ static char *cut(char **restp, char end)
     return word;
 }
 
-static bool read_units(char *list, bool is_pool, uint32_t count, struct remembered_unit *units)
+static bool read_items(char *list, uint32_t count, struct remembered_unit *units)
 {
     uint32_t n = 0;
     for (char *word; (word = cut(&list, ',')); n++) {
-        uint64_t slot = 0;
-        if (n == count ||
-            !(is_pool ? item_is_valid(word) : number_parse(word, UINT32_MAX, &slot))) {
+        if (n == count || !item_is_valid(word)) {
             return false;
         }
-        units[n] = (struct remembered_unit){.item = is_pool ? word : NULL, .slot = (uint32_t)slot};
+        units[n] = (struct remembered_unit){.item = word};
+    }
+    return n == count;
+}
+
+/* "0-499,7". They have to fit on a client's line: a range takes as much of `*roomp` as two single
+ * slots. */
+static bool read_slots(
+    char *list, uint32_t count, struct remembered_unit *units, uint32_t *roomp)
+{
+    uint32_t n = 0;
+    for (char *word; (word = cut(&list, ','));) {
+        uint64_t slot, last;
+        if (!range_parse(word, strlen(word), UINT32_MAX, &slot, &last) ||
+            last - slot >= count - n) {
+            return false;
+        }
+        uint32_t needs = last > slot ? 2 : 1;
+        if (*roomp < needs) {
+            return false;
+        }
+        *roomp -= needs;
+        while (slot <= last) {
+            units[n++] = (struct remembered_unit){.slot = (uint32_t)slot++};
+        }
     }
     return n == count;
 }
@@ -246,7 +268,10 @@ static const char *read_claim(struct claims *claims, const struct lease *lease, 
         return "a grant without a token";
     }
     bool is_pool = resource_is_pool(lease->claims[i].resource);
-    if (!text || !read_units(text, is_pool, (uint32_t)n, units)) {
+    bool is_read = text &&
+        (is_pool ? read_items(text, (uint32_t)n, units)
+                 : read_slots(text, (uint32_t)n, units, &claims->room));
+    if (!is_read) {
         return "a grant with other units than its count";
     }
     claims->list[i] = (struct remembered_claim){.name = lease->claims[i].resource->name,
@@ -261,6 +286,7 @@ static const char *read_claim(struct claims *claims, const struct lease *lease, 
 const char *claims_read(struct claims *claims, const char *text, const struct lease *lease)
 {
     size_t n_units = 0, n_read = 0;
+    claims->room = 2 * MAX_RANGES;
     for (size_t i = 0; i < lease->n_claims; i++) {
         n_units += lease->claims[i].count;
         claims->list[i] = (struct remembered_claim){0};

@@ -127,6 +127,21 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     }
 }
 
+/* A run of consecutive slots is one word. Returns the unit after it. */
+static const struct unit *write_slots(struct text *out, const struct unit *first)
+{
+    const struct unit *last = first;
+    while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
+        last = last->next_of_claim;
+    }
+    text_add_number(out, first->index);
+    if (last != first) {
+        text_add(out, "-");
+        text_add_number(out, last->index);
+    }
+    return last->next_of_claim;
+}
+
 /* Until then a waiting lease has no units, nor a token. */
 static void claim_write(struct text *out, const struct claim *claim)
 {
@@ -136,12 +151,13 @@ static void claim_write(struct text *out, const struct claim *claim)
     text_add_number(out, claim->count);
     text_add(out, " ");
     text_add_number(out, claim->token);
-    for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
+    for (const struct unit *unit = claim->units; unit;) {
         text_add(out, before);
         if (unit->item) {
             text_add(out, unit->item);
+            unit = unit->next_of_claim;
         } else {
-            text_add_number(out, unit->index);
+            unit = write_slots(out, unit);
         }
         before = ",";
     }

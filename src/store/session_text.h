@@ -55,7 +55,7 @@ void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);
-/* "NAME COUNT TOKEN UNITS|..." of a lease as it is. */
+/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; slots that follow each other are a range. */
 void claims_write(struct text *out, const struct lease *lease);
 /* "pid=1 program=x reason=y at=SECONDS" */
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset);
@@ -108,6 +108,7 @@ struct claims {
     struct text bytes;
     struct remembered_unit *units;
     size_t size_units;
+    uint32_t room; /* left on a line for slots */
     struct remembered_claim list[MAX_RESOURCES_PER_LEASE];
 };
 

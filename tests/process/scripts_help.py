@@ -3,6 +3,7 @@ their arguments and answers), and what must be true of the data whatever has bee
 
 import collections
 import json
+import re
 
 from daemon_help import SOURCE
 from fleet_help import redis
@@ -69,6 +70,35 @@ def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, 
         "items": list(items)}, separators=(",", ":"))
 
 
+def slots_of(units):
+    """Each unit by itself: items as they are, "3-5" as three."""
+    return tuple(one for unit in units for one in (
+        map(str, range(int(unit.split("-")[0]), int(unit.split("-")[1]) + 1))
+        if re.fullmatch(r"\d+-\d+", unit) else (unit,)))
+
+
+BLOCKS = {"<": 32, "=": 1024}
+
+
+def units_of_word(word):
+    """Of a member of `held`: each unit by itself, slots in 7 digits."""
+    size = BLOCKS.get(word[0], 1)
+    return (word,) if size == 1 else tuple(f"{int(word[1:]) + i:07}" for i in range(size))
+
+
+def units_text(units):
+    """As berthd writes them: slots that follow each other are a range."""
+    if not units or not all(unit.isdigit() for unit in units):
+        return ",".join(units) or "-"
+    runs = []
+    for slot in map(int, units):
+        if runs and runs[-1][1] + 1 == slot:
+            runs[-1][1] = slot
+        else:
+            runs.append([slot, slot])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
 class Claim(collections.namedtuple("Claim", "name count token units")):
     """units: a tuple of slots' or items' names; () while it waits."""
 
@@ -77,12 +107,12 @@ def parse_claims(text):
     claims = []
     for part in text.split("|"):
         name, count, token, units = part.split(" ")
-        claims.append(Claim(name, int(count), int(token), () if units == "-" else tuple(units.split(","))))
+        claims.append(Claim(name, int(count), int(token), () if units == "-" else slots_of(units.split(","))))
     return claims
 
 
 def claims_text(claims):
-    return "|".join(f"{one.name} {one.count} {one.token} {','.join(one.units) or '-'}" for one in claims)
+    return "|".join(f"{one.name} {one.count} {one.token} {units_text(one.units)}" for one in claims)
 
 
 class Reply:
@@ -199,8 +229,9 @@ class Data:
         self.leases = {key: self.lease(*record) for key, *record in raw["leases"]}
         self.held = {}  # (name, unit): key
         for member, _ in raw["held"]:
-            name, unit, key = member.split(" ")
-            self.held.setdefault((name, unit), []).append(key)
+            name, word, key = member.split(" ")
+            for unit in units_of_word(word):
+                self.held.setdefault((name, unit), []).append(key)
         self.queued = collections.defaultdict(list)  # name: keys, in order
         self.queues = collections.defaultdict(list)  # key: names
         for member, _ in raw["queue"]:
@@ -221,7 +252,7 @@ class Data:
     @staticmethod
     def lease(state, ticket, *claims):
         return {"state": state, "ticket": int(ticket), "claims": [
-            Claim(name, int(count), int(token), tuple(units)) for name, count, token, *units in claims]}
+            Claim(name, int(count), int(token), slots_of(units)) for name, count, token, *units in claims]}
 
     def holding(self):
         return {key for key, lease in self.leases.items() if lease["state"] == "H"}
@@ -261,7 +292,8 @@ class Data:
         assert owned == set(self.leases) if settled else owned >= set(self.leases)
         assert not settled or {member.split(" ")[3] for member, _ in self.raw["identities"]} <= set(self.leases)
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
-        assert resting == {member for member, _ in self.raw["rest"]}
+        assert resting == {f"{name} {unit}" for name, word in (member.split(" ") for member, _ in self.raw["rest"])
+                           for unit in units_of_word(word)}
         assert not settled or not self.raw["dirty"] or "grace" in self.raw["db"], self.raw["dirty"]
         walked = {field.split(" ")[1] for field in self.raw["db"] if field.startswith("walk ")}
         assert {f"{name} !" for name in walked} <= set(self.raw["dirty"]), walked

@@ -928,7 +928,7 @@ def test_snapshot(world):
     assert resources["t/x"][:4] == ["semaphore", "1", "1", "0"] and resources["t/x"][8] == "t/*"
     assert set(resources) == {"a", "p", "t/x"}
     token = str(first.claims[0].token)
-    assert ["holder", "a", a.key("1"), str(first.ticket), "4", "3", "me", "pid=5", "2", token, "0,1", "host1"] in rows
+    assert ["holder", "a", a.key("1"), str(first.ticket), "4", "3", "me", "pid=5", "2", token, "0-1", "host1"] in rows
     assert ["waiter", "a", b.key("1"), str(second.ticket), "0", "4", "", "pid=6", "1", "1", "host2"] in rows
     sessions = {row[1]: row[2:] for row in rows if row[0] == "session"}
     assert sessions[a.session][0] == "host1" and 0 < int(sessions[a.session][1]) <= T

@@ -13,9 +13,9 @@ T = 30000
 DEFINITIONS = {
     "a": definition(limit=2), "b": definition(limit=2), "c": definition(limit=1, cooldown=2000),
     "q": definition(limit=4, user=2), "p": definition("pool", 0, ("x", "y", "z"), select="lru"),
-    "t/*": definition(limit=1),
+    "t/*": definition(limit=1), "m": definition(limit=2000, user=1900), "n": definition(limit=200, cooldown=2000),
 }
-LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1}
+LIMITS = {"a": 2, "b": 2, "c": 1, "q": 4, "p": 3, "t/1": 1, "m": 2000, "n": 200}
 
 
 def t(number):
@@ -41,6 +41,19 @@ def an_acquire_aside(world, a, b):
 
 def an_acquire_of_an_instance(world, a, b):
     return lambda **how: a.acquire("1", t(1), **how)
+
+
+def an_acquire_of_many(world, a, b):
+    b.acquire("1", ("m", 7))
+    return lambda **how: a.acquire("1", ("m", 1200), ("n", 100), **how)
+
+
+def a_release_of_many(world, a, b):
+    b.acquire("1", ("m", 7))
+    a.acquire("1", ("m", 1200), ("n", 100))
+    b.acquire("2", ("n", 150))
+    b.acquire("3", ("m", 1300))
+    return lambda **how: a.release("1", **how)
 
 
 def a_release(world, a, b):
@@ -181,6 +194,15 @@ def a_listing_that_wins(world, a, b):
     return lambda **how: b.call("hello", "lease", *row, **how)
 
 
+def a_listing_that_wins_many(world, a, b):
+    lose(world, a, b)
+    old = Claim("n", 100, 10, tuple(map(str, range(100))))
+    new = Claim("n", 40, 20, tuple(map(str, range(62, 102))))
+    a.lists(list_row("1", "held", [old], ticket=5))
+    row = list_row("1", "held", [new], ticket=6)
+    return lambda **how: b.call("hello", "lease", *row, **how)
+
+
 def the_end_of_a_grace(world, a, b):
     a.acquire("1", ("a", 2))
     b.acquire("1", "a")
@@ -211,7 +233,7 @@ def lose(world, *members):
     members[0].define(DEFINITIONS)
 
 
-SCENES = [an_acquire, an_acquire_that_waits, an_acquire_aside, an_acquire_of_an_instance, a_release,
+SCENES = [an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits, an_acquire_aside, an_acquire_of_an_instance, a_release,
           a_release_that_grants, a_release_of_a_waiter, a_release_into_rest,
           a_release_that_frees_a_quota, several_releases, the_end_of_a_rest, the_end_of_a_session,
           a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,

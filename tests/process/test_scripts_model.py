@@ -28,6 +28,7 @@ def new_resources():
         "a": Resource(limit=3), "b": Resource(limit=2), "c": Resource(limit=2, cooldown=1500),
         "q": Resource(limit=4, user=2), "m": Resource(limit=1, max_waiters=2),
         "p": Resource("pool", 0, ("x", "y", "z")), "z": Resource(limit=0),
+        "w": Resource(limit=3000, user=2500),
     }
 
 
@@ -100,6 +101,8 @@ class Game:
         # Who waits for several, one of them with a quota, is noticed only at the head of a queue.
         if self.chance.randrange(4) == 0:
             return ((self.chance.choice(["m", "z", "q", "q"]), 1, 100),)
+        if self.chance.randrange(6) == 0:
+            return (("w", self.chance.choice([1, 31, 33, 500, 1500, 2200]), self.chance.choice([10000, 2000])),)
         names = self.chance.sample(["a", "b", "c", "p"], self.chance.choice([1, 1, 1, 2, 3]))
         return tuple((name, self.chance.choice([1, 1, 1, 2, 3]), self.chance.choice([100, 100, 100, 2]))
                      for name in names)

@@ -12,14 +12,19 @@ local function load(lease)
     return record and cmsgpack.unpack(record)
 end
 
+local sizes = {['<'] = 32, ['='] = 1024} -- of blocks of slots, by the mark before the first one
+
 local holders = {} -- by "NAME UNIT"
 for _, member in ipairs(call('ZRANGE', key('held'), 0, -1)) do
-    local unit, holder = string.match(member, '^(%S+ %S+) (%S+)$')
-    local is_given_back = was_broken_off and (holder == '-' or holders[unit] == '-')
-    if holders[unit] and not is_given_back then
-        return unit .. ' is held by ' .. holders[unit] .. ' and by ' .. holder
+    local name, mark, word, holder = string.match(member, '^(%S+) ([<=]?)(%S+) (%S+)$')
+    for i = 0, (sizes[mark] or 1) - 1 do
+        local unit = name .. ' ' .. (mark == '' and word or string.format('%07d', word + i))
+        local is_given_back = was_broken_off and (holder == '-' or holders[unit] == '-')
+        if holders[unit] and not is_given_back then
+            return unit .. ' is held by ' .. holders[unit] .. ' and by ' .. holder
+        end
+        holders[unit] = holder
     end
-    holders[unit] = holder
 end
 if was_broken_off then
     return ''
@@ -31,8 +36,15 @@ if record[1] and not record[2] and call('ZCOUNT', key('sessions'), '-inf', recor
     return 'a session is there after its end'
 end
 
-local function unit_word(unit)
-    return tonumber(unit) and string.format('%07d', unit) or unit
+local function units_of(claim) -- one by one
+    local units = {}
+    for _, unit in ipairs(claim[7]) do
+        local first, last = string.match(unit, '^(%d+)-?(%d*)$')
+        for slot = tonumber(first) or 1, tonumber(last) or tonumber(first) or 1 do
+            units[#units + 1] = first and string.format('%07d', slot) or unit
+        end
+    end
+    return units
 end
 
 local n_held = 0
@@ -45,14 +57,15 @@ for _, lease in ipairs(leases) do
         return lease .. ' is not owned'
     end
     for _, claim in ipairs(record[1] == 'H' and record[9] or {}) do
-        for _, unit in ipairs(claim[7]) do
-            local word = claim[1] .. ' ' .. unit_word(unit)
+        local units = units_of(claim)
+        for _, unit in ipairs(units) do
+            local word = claim[1] .. ' ' .. unit
             n_held = n_held + 1
             if holders[word] ~= lease then
                 return word .. ' is not held by ' .. lease
             end
         end
-        if #claim[7] ~= claim[2] then
+        if #units ~= claim[2] then
             return lease .. ' has not as many units of ' .. claim[1] .. ' as it wants'
         end
     end

@@ -209,11 +209,42 @@ Test(calls, claims)
     cr_assert_not_null(claims_read(&claims, "s 2 1 0,4294967296", lease));
     cr_assert_not_null(claims_read(&claims, "s 2 1 0,01", lease));
     cr_assert_not_null(claims_read(&claims, "s 2 1 0 1", lease));
+    cr_assert_null(claims_read(&claims, "s 2 1 7-8", lease));
+    cr_assert_eq(claims.list[0].units[0].slot, 7);
+    cr_assert_eq(claims.list[0].units[1].slot, 8);
+    cr_assert_not_null(claims_read(&claims, "s 2 1 7-9", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 7-7,8", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 8-7", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 0-4294967295", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 7-", lease));
+    cr_assert_not_null(claims_read(&claims, "s 2 1 -8", lease));
     definition.kind = KIND_POOL;
     cr_assert_null(claims_read(&claims, "s 2 5 a,b", lease));
     cr_assert_str_eq(claims.list[0].units[1].item, "b");
     cr_assert_not_null(claims_read(&claims, "s 2 5 a,b c", lease));
     cr_assert_not_null(claims_read(&claims, "s 2 5 a,", lease));
+    claims_deinit(&claims);
+    lease_free(lease);
+}
+
+/* The longest that fit on a line, and one more. */
+Test(calls, scattered_slots)
+{
+    struct definition definition = {.name = "s", .limit = 10000};
+    struct resource resource = {.name = "s", .definition = &definition};
+    struct lease *lease = waiting_lease(&resource, NULL);
+    struct claims claims = {0};
+    for (uint32_t n = MAX_RANGES; n <= MAX_RANGES + 1; n++) {
+        struct text text = TEXT_INIT;
+        text_add_format(&text, "s %u 1 0-1", 2 * n);
+        for (uint32_t i = 1; i < n; i++) {
+            text_add_format(&text, ",%u-%u", 3 * i, 3 * i + 1);
+        }
+        lease->claims[0].count = 2 * n;
+        bool fits = claims_read(&claims, text.bytes, lease) == NULL;
+        cr_assert_eq(fits, n == MAX_RANGES);
+        text_deinit(&text);
+    }
     claims_deinit(&claims);
     lease_free(lease);
 }

@@ -21,6 +21,7 @@ local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local MOST_FREED = 20000 -- items of pools, of which is known when they were used
+local MOST_WORDS = 1000 -- members, or members and their scores, in one command
 local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
 local CHANGED = ' !' -- behind a name in DIRTY
 local WALK = 'walk ' -- before a name in DB: how far the walk over those who wait for it has come
@@ -210,22 +211,94 @@ end
 
 -- ---- units ----
 
-local function unit_word(resource, unit)
-    local slot = not resource.is_pool and tonumber(unit)
-    return slot and format('%07d', slot) or unit
+-- A unit is one word in sets that are ordered by bytes: an item, or a slot in 7 digits. Of the slots of a
+-- lease that stand next to each other, each aligned block is one word: a mark that no item has, and its
+-- first slot. So taking n slots costs few writes, and to count them is to count words.
+local BLOCKS = {{mark = '=', size = 1024}, {mark = '<', size = 32}, {mark = '', size = 1}}
+
+-- The first word of a run of slots, and how many of them it stands for.
+local function first_block(first, last)
+    for _, block in ipairs(BLOCKS) do
+        if first % block.size == 0 and first + block.size - 1 <= last then
+            return format('%s%07d', block.mark, first), block.size
+        end
+    end
+end
+
+-- What a claim has are items, or slots as "7" and "0-499". nil: it is no slot.
+local function run_of(unit)
+    local first, last = match(unit, '^(%d+)-?(%d*)$')
+    first = tonumber(first)
+    return first, tonumber(last) or first
+end
+
+local function size_of(resource, word) -- in units
+    local mark = string.sub(word, 1, 1)
+    return not resource.is_pool and (mark == '<' and 32 or mark == '=' and 1024) or 1
+end
+
+local function first_word(resource, unit)
+    local first, last = run_of(unit)
+    return not resource.is_pool and first and first_block(first, last) or unit
+end
+
+local function words_of(resource, units)
+    if resource.is_pool then
+        return units
+    end
+    local words = {}
+    for _, unit in ipairs(units) do
+        local first, last = run_of(unit)
+        if not first then
+            words[#words + 1] = unit
+        end
+        while first and first <= last do
+            local word, size = first_block(first, last)
+            words[#words + 1] = word
+            first = first + size
+        end
+    end
+    return words
+end
+
+local function n_units(resource, units)
+    if resource.is_pool then
+        return #units
+    end
+    local n = 0
+    for _, unit in ipairs(units) do
+        local first, last = run_of(unit)
+        n = n + (first and last - first + 1 or 1)
+    end
+    return n
 end
 
 local function of_name(name) -- the range of a name's members in a set that is ordered by its bytes
     return '[' .. name .. ' ', '(' .. name .. '!'
 end
 
-local function n_taken(name) -- held or at rest
-    return call('ZLEXCOUNT', HELD, of_name(name))
+local function n_units_in(set, name) -- blocks by their size
+    local n = call('ZLEXCOUNT', set, of_name(name))
+    for i = 1, n > 0 and #BLOCKS - 1 or 0 do
+        local block = BLOCKS[i]
+        local low = name .. ' ' .. block.mark
+        n = n + (block.size - 1) * call('ZLEXCOUNT', set, '[' .. low, '(' .. low .. '~')
+    end
+    return n
 end
 
-local function holder_of(resource, unit) -- KEY, RESTING or nil
-    local found = call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. unit_word(resource, unit)))
-    return found[1] and match(found[1], '(%S+)$')
+local function n_taken(name) -- held or at rest
+    return n_units_in(HELD, name)
+end
+
+local function is_slot_taken(name, slot)
+    for _, block in ipairs(BLOCKS) do
+        local word = format('%s%07d', block.mark, slot - slot % block.size)
+        if call('ZLEXCOUNT', HELD, of_name(name .. ' ' .. word)) > 0 then
+            return true
+        end
+    end
+    return false
 end
 
 -- Of pools, and of what is reserved.
@@ -251,7 +324,7 @@ local function make_pools()
     local function n_reserved_and_free(resource, limit) -- of slots
         local n = 0
         for slot in pairs(resource.reserved) do
-            if tonumber(slot) < limit and not holder_of(resource, slot) then
+            if tonumber(slot) < limit and not is_slot_taken(resource.name, tonumber(slot)) then
                 n = n + 1
             end
         end
@@ -387,47 +460,131 @@ local function n_available(resource, askers)
     return n
 end
 
-local function n_slots_taken(name, first, last)
-    return call('ZLEXCOUNT', HELD, format('[%s %07d', name, first),
-        format('(%s %07d', name, last + 1))
-end
+-- ---- free slots ----
 
--- The lowest slot from `first` on that nobody has: there is one among the next n + 1, if n of the
--- others are taken.
-local function lowest_gap(name, first, limit)
-    local low, high = first, first + n_slots_taken(name, first, limit - 1)
-    while low < high do
-        local middle = floor((low + high) / 2)
-        if n_slots_taken(name, first, middle) < middle - first + 1 then
-            high = middle
-        else
-            low = middle + 1
+local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
+local MOST_LOOKED = 4000 -- parts of a resource, in one search
+
+-- How many slots of that range are taken, by blocks that are all in it.
+local function n_taken_by(blocks, name, first, length)
+    local n = 0
+    for _, block in ipairs(blocks) do
+        if block.size <= length then
+            local low = name .. ' ' .. block.mark
+            n = n + block.size * call('ZLEXCOUNT', HELD, format('[%s%07d', low, first),
+                format('(%s%07d', low, first + length))
         end
     end
-    return low
+    return n
 end
 
-local function pick_slots(resource, count, askers)
-    local limit = limit_of(resource, askers)
-    local units, slot = {}, 0
-    while #units < count do
-        slot = lowest_gap(resource.name, slot, limit)
-        if slot >= limit then
-            return nil
-        elseif not resource.reserved[tostring(slot)] then
-            units[#units + 1] = tostring(slot)
+-- Calls back with runs of free slots, from the lowest, until that answers true. Aligned ranges are
+-- halved: one that is all taken or all free is looked at once, and a block is never in two. With a
+-- `grain`, a power of two, it finds only whole ranges of that size.
+local function find_free(name, limit, grain, take)
+    local size, n_free, blocks, n_looked = 1, nil, {}, 0
+    while size < limit do
+        size = size * 2
+    end
+    n_free = size
+    for _, block in ipairs(BLOCKS) do -- a larger one begins at 0, and has all
+        local n = n_taken_by({block}, name, 0, max(size, block.size))
+        n_free = n_free - n
+        blocks[#blocks + 1] = n > 0 and block or nil
+    end
+    local function look(first, length, n)
+        if first >= limit or n < grain then
+            return false
+        elseif n >= length then
+            return take(first, min(first + length, limit) - 1)
+        elseif n_looked == MOST_LOOKED then
+            return true
         end
-        slot = slot + 1
+        n_looked = n_looked + 1
+        local half = length / 2
+        local n_left = max(half - n_taken_by(blocks, name, first, half), 0)
+        return look(first, half, n_left) or look(first + half, half, n - n_left)
+    end
+    look(0, size, n_free)
+end
+
+local function reserved_slots(resource)
+    if not resource.reserved_slots then
+        local slots = {}
+        for slot in pairs(resource.reserved) do
+            slots[#slots + 1] = tonumber(slot)
+        end
+        table.sort(slots)
+        resource.reserved_slots = slots
+    end
+    return resource.reserved_slots
+end
+
+-- Calls back with what is left of each run that find_free() finds.
+local function find_unreserved(resource, limit, grain, take)
+    if not resource.has_reserved then
+        return find_free(resource.name, limit, grain, take)
+    end
+    local reserved, next_reserved = reserved_slots(resource), 1
+    find_free(resource.name, limit, grain, function(first, last)
+        while reserved[next_reserved] and reserved[next_reserved] <= last do
+            local slot = reserved[next_reserved]
+            next_reserved = next_reserved + 1
+            if slot >= first then
+                if slot > first and take(first, slot - 1) then
+                    return true
+                end
+                first = slot + 1
+            end
+        end
+        return first <= last and take(first, last)
+    end)
+end
+
+-- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered.
+local function collect_slots(resource, count, limit, grain, room)
+    local runs, lacks = {}, count
+    find_unreserved(resource, limit, grain, function(first, last)
+        local run = runs[#runs]
+        last = min(last, first + lacks - 1)
+        if run and run[2] == first - 1 then
+            room = room - (run[1] == run[2] and 1 or 0)
+            run[2] = last
+        else
+            room = room - (first == last and 1 or 2)
+            runs[#runs + 1] = {first, last}
+        end
+        lacks = lacks - (last - first + 1)
+        return lacks == 0 or room < 0
+    end)
+    return lacks == 0 and room >= 0 and runs or nil
+end
+
+-- The lowest ones; where those lie too scattered for a line, the lowest of longer runs.
+local function pick_slots(resource, count, askers, n_claims)
+    local limit = limit_of(resource, askers)
+    local room = 2 * floor(MOST_ROOM / 2 / n_claims)
+    local runs = collect_slots(resource, count, limit, 1, room)
+    if not runs and count > room then
+        local grain = 1
+        while grain * room < 2 * count do
+            grain = grain * 2
+        end
+        runs = collect_slots(resource, count, limit, grain, room)
+    end
+    local units = runs
+    for i, run in ipairs(runs or {}) do
+        units[i] = run[1] == run[2] and tostring(run[1]) or format('%d-%d', run[1], run[2])
     end
     return units
 end
 
-local function pick_units(claim)
+local function pick_units(claim, n_claims)
     local resource = resource_of(claim.name)
     if resource.is_pool then
         return pools().pick_items(resource, claim.count)
     end
-    return pick_slots(resource, claim.count, own_limit(claim))
+    return pick_slots(resource, claim.count, own_limit(claim), n_claims)
 end
 
 -- ---- leases ----
@@ -512,26 +669,45 @@ local function drop_identities(lease)
     end
 end
 
-local function user_member(lease, resource, unit)
-    return resource.name .. ' ' .. lease.uid .. ' ' .. unit_word(resource, unit)
+-- What stands for a claim's units in a set.
+local function members_of(claim, before, behind)
+    local members = {}
+    for i, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
+        members[i] = before .. ' ' .. word .. behind
+    end
+    return members
 end
 
-local function held_member(resource, unit, key)
-    return resource.name .. ' ' .. unit_word(resource, unit) .. ' ' .. key
+local function held_members(lease, claim)
+    return members_of(claim, claim.name, ' ' .. lease.key)
+end
+
+local function user_members(lease, claim)
+    return members_of(claim, claim.name .. ' ' .. lease.uid, '')
+end
+
+local function add_all(set, score, members)
+    local words = {}
+    for i, member in ipairs(members) do
+        words[#words + 1] = score
+        words[#words + 1] = member
+        if #words == MOST_WORDS or i == #members then
+            call('ZADD', set, unpack(words))
+            words = {}
+        end
+    end
+end
+
+local function remove_all(set, members)
+    for i = 1, #members, MOST_WORDS do
+        call('ZREM', set, unpack(members, i, min(i + MOST_WORDS - 1, #members)))
+    end
 end
 
 -- Its units count for its user.
 local function count_units(lease)
-    local members = {}
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name)
-        for _, unit in ipairs(claim.units) do
-            members[#members + 1] = 0
-            members[#members + 1] = user_member(lease, resource, unit)
-        end
-    end
-    for i = 1, #members, 1000 do
-        call('ZADD', USERS, unpack(members, i, min(i + 999, #members)))
+        add_all(USERS, 0, user_members(lease, claim))
     end
 end
 
@@ -539,13 +715,12 @@ end
 -- counted, or after they were freed.
 local function has_its_units(lease)
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name)
-        for _, unit in ipairs(claim.units) do
-            if not call('ZSCORE', HELD, held_member(resource, unit, lease.key)) then
+        for _, member in ipairs(held_members(lease, claim)) do
+            if not call('ZSCORE', HELD, member) then
                 return false
             end
         end
-        if #claim.units ~= claim.count then
+        if n_units(resource_of(claim.name), claim.units) ~= claim.count then
             return false
         end
     end
@@ -639,7 +814,7 @@ local function leave_queues(lease)
 end
 
 local function n_units_of_user(name, uid)
-    return call('ZLEXCOUNT', USERS, of_name(name .. ' ' .. uid))
+    return n_units_in(USERS, name .. ' ' .. uid)
 end
 
 local function quota_left(resource, uid) -- math.huge without one
@@ -759,11 +934,10 @@ local turns -- () -> what only those calls need in which somebody waits; below
 local function hold_units(lease)
     local members = {}
     for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name)
-        for _, unit in ipairs(claim.units) do
-            members[#members + 1] = 0
-            members[#members + 1] = held_member(resource, unit, lease.key)
+        for _, member in ipairs(held_members(lease, claim)) do
+            members[#members + 1] = member
         end
+        local resource = resource_of(claim.name)
         if resource.definition and resource.definition['max-units-per-user'] > 0 then
             mark_if_waited_for(claim.name) -- another request of that user may not fit any more
         end
@@ -771,16 +945,14 @@ local function hold_units(lease)
     lease.state = 'H'
     call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     write_lease(lease)
-    for i = 1, #members, 1000 do
-        call('ZADD', HELD, unpack(members, i, min(i + 999, #members)))
-    end
+    add_all(HELD, 0, members)
     count_units(lease)
 end
 
 -- Chooses the units of each claim; false if they are not there.
 local function choose_units(lease)
     for _, claim in ipairs(lease.claims) do
-        local units = pick_units(claim)
+        local units = pick_units(claim, #lease.claims)
         if not units then
             return false
         end
@@ -795,29 +967,34 @@ local function give_tokens(lease)
     end
 end
 
-local function free_unit(lease, resource, unit)
-    local word = unit_word(resource, unit)
+local function free_units(lease, claim, resource)
+    local members, users, resting = {}, {}, {}
+    for _, word in ipairs(words_of(resource, claim.units)) do
+        local member = claim.name .. ' ' .. word .. ' ' .. lease.key
+        if call('ZSCORE', HELD, member) then -- somebody else may have it by now
+            members[#members + 1] = member
+            users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. word
+            resting[#resting + 1] = claim.name .. ' ' .. word
+        end
+    end
+    remove_all(USERS, users)
     local cooldown = resource.definition and resource.definition.cooldown or 0
-    local member = resource.name .. ' ' .. word .. ' ' .. lease.key
-    if not call('ZSCORE', HELD, member) then
-        return -- somebody else may have it by now
-    end
-    call('ZREM', USERS, user_member(lease, resource, unit))
     if cooldown > 0 then
-        call('ZADD', REST, db.clock + cooldown, resource.name .. ' ' .. word)
-        call('ZADD', HELD, 0, resource.name .. ' ' .. word .. ' ' .. RESTING)
+        add_all(REST, db.clock + cooldown, resting)
+        for i, where in ipairs(resting) do
+            resting[i] = where .. ' ' .. RESTING
+        end
+        add_all(HELD, 0, resting)
     end
-    call('ZREM', HELD, member)
-    if resource.is_pool then
-        pools().note_use(resource, unit)
+    remove_all(HELD, members)
+    for i = 1, resource.is_pool and #members or 0 do
+        pools().note_use(resource, match(members[i], '^%S+ (%S+)'))
     end
 end
 
 local function free_claim(lease, claim)
     local resource = resource_of(claim.name)
-    for _, unit in ipairs(claim.units) do
-        free_unit(lease, resource, unit)
-    end
+    free_units(lease, claim, resource)
     local rules = resource.definition
     if rules and rules['max-units-per-user'] > 0 then
         turns().wake_user(resource, lease.uid)
@@ -1030,11 +1207,8 @@ local function make_turns()
     -- A script was broken off before the lease had its units: it waits again.
     local function take_grant_back(lease)
         for _, claim in ipairs(lease.claims) do
-            local resource = resource_of(claim.name)
-            for _, unit in ipairs(claim.units) do
-                call('ZREM', USERS, user_member(lease, resource, unit))
-                call('ZREM', HELD, held_member(resource, unit, lease.key))
-            end
+            remove_all(USERS, user_members(lease, claim))
+            remove_all(HELD, held_members(lease, claim))
             claim.units, claim.token = {}, 0
         end
         lease.state = 'W'

@@ -242,11 +242,29 @@ local function token_in(lease, name)
     return 0
 end
 
+-- Who has that unit or block, a part of it, or a block that it is a part of.
+local function members_over(resource, word)
+    local mark, digits = match(word, '^([<=]?)(%d+)$')
+    if resource.is_pool or not mark then
+        return call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. word))
+    end
+    local length, members = size_of(resource, word), {}
+    for _, block in ipairs(BLOCKS) do
+        local size, prefix = max(block.size, length), resource.name .. ' ' .. block.mark
+        local first = digits - digits % size
+        for _, member in ipairs(call('ZRANGEBYLEX', HELD, format('[%s%07d', prefix, first),
+            format('(%s%07d', prefix, first + size))) do
+            members[#members + 1] = member
+        end
+    end
+    return members
+end
+
 -- Of two who say that they have a unit, the one who got it later has it.
-local function win_unit(lease, claim, unit)
+local function win_word(lease, claim, word)
     local resource = resource_of(claim.name)
-    local where = resource.name .. ' ' .. unit_word(resource, unit)
-    for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(where))) do
+    local members = members_over(resource, word)
+    for _, member in ipairs(members) do
         local key = match(member, '(%S+)$')
         local other = key ~= lease.key and load_lease(key)
         if other and token_in(other, claim.name) >= claim.token then
@@ -255,12 +273,11 @@ local function win_unit(lease, claim, unit)
             emit(other.session, 'lost ' .. other.id)
             drop_lease(other)
         end
-        if key ~= lease.key then
-            call('ZREM', HELD, member)
-        end
     end
-    call('ZREM', REST, where) -- it may be at rest since the other one's end
-    call('ZREM', HELD, where .. ' ' .. RESTING)
+    for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
+        call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, since the other one's end too
+        call('ZREM', HELD, member)
+    end
     return true
 end
 
@@ -272,12 +289,13 @@ local function put_back(lease)
     end
     for _, claim in ipairs(lease.claims) do
         raise_number(claim.token)
-        for _, unit in ipairs(claim.units) do
-            if not win_unit(lease, claim, unit) then
+        local resource = resource_of(claim.name)
+        for _, word in ipairs(words_of(resource, claim.units)) do
+            if not win_word(lease, claim, word) then
                 return 'lost'
             end
         end
-        if #claim.units ~= claim.count then
+        if n_units(resource, claim.units) ~= claim.count then
             return 'lost'
         end
     end

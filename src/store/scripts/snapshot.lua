@@ -57,7 +57,8 @@ local function n_cooling(resource)
     local n = 0
     if resource.definition.cooldown > 0 then
         for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
-            n = n + (match(member, '(%S+)$') == RESTING and 1 or 0)
+            local word, key = match(member, '^%S+ (%S+) (%S+)$')
+            n = n + (key == RESTING and size_of(resource, word) or 0)
         end
     end
     return n
@@ -83,7 +84,7 @@ local function describe_holder(name, member)
     local word, key = match(member, '^%S+ (%S+) (%S+)$')
     local lease = key ~= RESTING and load_lease(key)
     local claim = lease and claim_of(lease, name)
-    if claim and unit_word(resource_of(name), claim.units[1] or '') == word then
+    if claim and first_word(resource_of(name), claim.units[1] or '') == word then
         describe_lease('holder', name, lease, claim.count, text_of(claim.token),
             table.concat(claim.units, ','), host_of(lease))
     end

@@ -1,0 +1,90 @@
+"""Leases of many slots that a database gives out: what is asked, answered and shown are ranges."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from daemon_help import status
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from test_fleet_requests import end_grace, held
+
+pytestmark = needs_redis
+
+RESOURCES = """[semaphore mem]
+limit = 100000
+scope = fleet
+kill-after = 1s
+[semaphore small]
+limit = 1200
+scope = fleet
+kill-after = 1s
+"""
+
+
+@pytest.fixture
+def host(redis_server, hosts):
+    (made,) = hosts(RESOURCES, 1, redis_section(redis_server.url, failover_lag="0"))
+    end_grace(redis_server)
+    return made
+
+
+def slots(line):
+    assert len(line) < 4096
+    return re.search(r" slot=[^,]+,\d+,(\S+)", line)[1].split(",")
+
+
+@pytest.mark.parametrize("count", [500, 1024, 16384])
+def test_many_slots_are_one_word(host, count):
+    client = host.client()
+    _, _, line = held(client, f"mem:{count}")
+    assert slots(line) == [f"0-{count - 1}"]
+    (holder,) = status(host.client(), "mem").resources["mem"]["holders"]
+    assert holder["units"] == f"0-{count - 1}"
+
+
+def test_how_many_one_lease_can_have(host):
+    client = host.client()
+    assert client.request("acquire mem:16385").startswith("error impossible ")
+    assert client.request("acquire mem:16384 small").startswith("error impossible ")
+    held(client, "mem:16383 small")
+
+
+def test_many_slots_outlive_daemon_and_database(redis_server, host):
+    """Both know them, each by what the other says."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        first, client = host.client(), host.client()
+        held(first, "mem")
+        lease, _, line = held(client, f"mem:5000 pid={child}")
+        assert slots(line) == ["1-5000"]
+        host.kill()
+        redis_server.do("FLUSHALL")
+        host.start()
+        end_grace(redis_server)
+        last = host.client()
+        assert slots(held(last, "mem:2")[2]) == ["5001-5002"]
+        shown = status(host.client(), "mem").resources["mem"]
+        assert {holder["units"] for holder in shown["holders"]} == {"0", "1-5000", "5001-5002"}
+        assert host.client().request(f"release {lease}") == "ok"
+        assert slots(held(host.client(), "mem:2")[2]) == ["1-2"]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_one_slot_of_many_is_released_by_its_number(host, berth):
+    lease, _, _ = held(host.client(), f"mem:5000 pid={os.getpid()}")
+    assert berth("release", "-S", host.socket, "mem", "--item", "5000").returncode == 0
+    assert status(host.client(), "mem").holders("mem") == [lease]
+    assert berth("release", "-S", host.socket, "mem", "--item", "4321").returncode == 0
+    assert status(host.client(), "mem").holders("mem") == []
+
+
+def test_a_job_of_many_slots(host, berth):
+    run = berth("run", "-S", host.socket, "mem:500", "--", "sh", "-c", "echo $BERTH_COUNT $BERTH_SLOT")
+    assert run.stdout.split() == ["500", *map(str, range(500))]

@@ -1,0 +1,198 @@
+"""Many slots: what stands for them in Redis are few blocks, what is sent are ranges, and they fit on a
+line."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import Claim, World, definition, list_row, ok, units_text
+
+pytestmark = needs_redis
+
+LIMIT = 100000
+MOST_RANGES = 224
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+@pytest.fixture
+def a(world):
+    one, = world.several(1, {"mem": definition(limit=LIMIT), "b": definition(limit=2000)})
+    return one
+
+
+def slots(first, last):
+    return tuple(map(str, range(first, last + 1)))
+
+
+def takes_singles(one, name, n, but=()):
+    """So many leases of one slot each, numbered from 0."""
+    for at in range(0, n, 32):
+        one.call("acquire", *[word for i in range(at, min(at + 32, n)) for word in (
+            i, 0, 0, 0, 1000, 1000, "", "pid=1", 1, name, name, 1, LIMIT, 0)])
+
+
+def released(one, leases):
+    leases = list(map(str, leases))
+    for at in range(0, len(leases), 100):
+        ok(one.release(*leases[at:at + 100]))
+
+
+@pytest.mark.parametrize("count", [500, 1000, 4097, 16384])
+def test_many_slots_cost_few_commands(world, a, count):
+    for script in ("acquire", "release"):
+        world.database.load(script)
+    a.acquire("0", ("mem", 5))
+    assert world.n_commands(lambda: a.acquire("1", ("mem", count))) < 110
+    assert world.data().leases[a.key("1")]["claims"][0].units == slots(5, count + 4)
+    assert len(world.database.client.zrange(world.database.key["held"], 0, -1)) < 150
+    world.check()
+    assert world.n_commands(lambda: a.release("1")) < 170
+    assert a.acquire("2", "mem").units == ("5",)
+    world.check()
+
+
+def test_what_is_sent_are_ranges(a):
+    assert a.acquire("0", ("mem", 2)).rest[1].split(" ")[3] == "0-1"
+    assert a.acquire("1", "mem").rest[1].split(" ")[3] == "2"
+    ok(a.release("0"))
+    a.acquire("2", ("b", 1999))
+    assert a.acquire("3", ("b", 2), ("mem", 500)).word == "waiting"
+    ok(a.release("2"))
+    event, = a.new_events()
+    assert [part.split(" ")[3] for part in event.split(" ", 3)[3].split("|")] == ["0-1", "0-1,3-500"]
+
+
+def test_the_gaps_are_found(world, a):
+    """Of blocks and of single slots, whoever left them."""
+    for i, count in enumerate([1, 70, 32, 1100, 5, 2048, 1]):
+        a.acquire(str(i), ("mem", count))
+    released(a, [1, 3, 4])
+    assert a.acquire("7", ("mem", 1176)).units == (*slots(1, 70), *slots(103, 1207), "3257")
+    world.check()
+
+
+def test_a_limit_below_a_block(world, a):
+    a.acquire("0", ("mem", 33))
+    a.acquire("1", ("mem", 5000))
+    ok(a.release("0"))
+    for limit, answer in ((20, "waiting"), (5002, "granted")):
+        ok(a.admin("limit", "mem", str(limit)))
+        assert a.acquire(str(limit), "mem").word == answer
+    assert world.data().in_use("mem") == 5002
+    world.check()
+
+
+def test_blocks_count_for_their_user(world):
+    a, = world.several(1, {"q": definition(limit=LIMIT, user=1500)})
+    a.acquire("1", ("q", 1400), uid=1)
+    assert a.acquire("2", ("q", 101), uid=1).word == "waiting"
+    assert a.acquire("3", ("q", 1500), uid=2).word == "granted"
+    ok(a.release("1"))
+    assert list(a.granted()) == ["2"]
+    world.check()
+
+
+def test_blocks_rest(world):
+    a, = world.several(1, {"c": definition(limit=1100, cooldown=2000)})
+    a.acquire("1", ("c", 1090))
+    ok(a.release("1"))
+    (row,) = [row for row in a.snapshot("c") if row[0] == "resource"]
+    assert (row[4], row[5], row[7]) == ("0", "10", "1090")  # in use, free, cooling
+    assert a.acquire("2", ("c", 11)).word == "waiting"
+    world.check()
+    world.tick(2000)
+    assert a.granted()["2"][0].units == slots(0, 10)
+    world.check()
+
+
+def test_reserved_slots_are_left_out(world, a):
+    for slot in (0, 40, 1500):
+        ok(a.admin("reserve", "mem", str(slot), "x"))
+    assert units_text(a.acquire("1", ("mem", 2000)).units) == "1-39,41-1499,1501-2002"
+    ok(a.admin("limit", "mem", "2003"))
+    assert a.acquire("2", "mem").word == "waiting"
+    world.check()
+
+
+# ---- scattered ----
+
+def test_as_many_scattered_slots_as_fit_on_a_line(world, a):
+    takes_singles(a, "mem", 1200)
+    released(a, range(0, 1200, 2))
+    assert a.acquire("few", ("mem", 2 * MOST_RANGES)).units == tuple(map(str, range(0, 4 * MOST_RANGES, 2)))
+    ok(a.release("few"))
+    units = a.acquire("more", ("mem", 2 * MOST_RANGES + 1)).units
+    assert units_text(units).count(",") < MOST_RANGES
+    assert units == slots(1200, 1200 + 2 * MOST_RANGES)
+    world.check()
+
+
+def test_a_lease_of_several_has_less_room_for_each(world, a):
+    takes_singles(a, "mem", 1200)
+    released(a, range(0, 1200, 2))
+    few, _ = a.acquire("few", ("mem", MOST_RANGES), "b").claims
+    assert len(few.units) == MOST_RANGES and "1" not in few.units
+    more, _ = a.acquire("more", ("mem", MOST_RANGES + 1), "b").claims
+    assert units_text(more.units).count(",") < MOST_RANGES // 2
+
+
+def test_a_lease_waits_until_its_slots_fit_on_a_line(world):
+    a, = world.several(1, {"small": definition(limit=1200)})
+    takes_singles(a, "small", 1200)
+    released(a, range(0, 1200, 2))
+    assert a.acquire("now", ("small", 500), nowait=True).code == "would-wait"
+    assert a.acquire("all", ("small", 500)).word == "waiting"
+    assert a.acquire("behind", "small").word == "waiting"
+    released(a, range(1, 301, 2))
+    granted = a.granted()
+    assert set(granted) == {"all", "behind"}
+    assert units_text(granted["all"][0].units).count(",") < 2 * MOST_RANGES
+    world.check()
+
+
+# ---- what is listed ----
+
+def test_blocks_are_put_back(world):
+    a, b = world.several(2, {"mem": definition(limit=LIMIT)})
+    first = a.acquire("1", ("mem", 3000))
+    second = b.acquire("1", ("mem", 50))
+    world.database.client.flushall()
+    rows = {one: list_row("1", "held", reply.claims, ticket=reply.ticket)
+            for one, reply in ((a, first), (b, second))}
+    for one, row in rows.items():
+        word, _, claims = one.hello({"mem": definition(limit=LIMIT)}, [row])["1"]
+        assert word == "held" and claims == one.lists(row)["1"][2]
+    assert world.check().in_use("mem") == 3050
+
+
+@pytest.mark.parametrize("old, new", [
+    (slots(0, 99), ("40",)), (slots(0, 99), slots(90, 2000)), (("7",), slots(0, 31)),
+    (slots(1000, 1100), slots(0, 4095)), (slots(0, 4095), slots(1030, 1040)), (slots(32, 63), slots(32, 63)),
+])
+@pytest.mark.parametrize("cooldown", [0, 2000])
+def test_of_two_that_overlap_the_larger_token_wins(world, old, new, cooldown):
+    a, b = world.several(2, {"mem": definition(limit=LIMIT, cooldown=cooldown)})
+    world.database.client.flushall()
+    for one in (a, b):
+        one.hello({"mem": definition(limit=LIMIT, cooldown=cooldown)})
+    def row(token, units):
+        return list_row("1", "held", [Claim("mem", len(units), token, units)], ticket=5)
+    assert a.lists(row(10, old))["1"][0] == "held"
+    assert b.lists(row(9, new))["1"][0] == "lost"
+    assert b.lists(row(20, new))["1"][0] == "held"
+    assert "lost 1" in a.new_events()
+    data = world.data()
+    assert data.in_use("mem") == len(new)
+    assert all(len(keys) == 1 for keys in data.held.values())
+
+
+def test_a_holder_of_many_is_shown_once(world, a):
+    takes_singles(a, "mem", 400)
+    released(a, range(0, 400, 2))
+    a.acquire("many", ("mem", 3000))
+    rows = [row for row in a.snapshot() if row[0] == "holder" and row[2] == a.key("many")]
+    assert len(rows) == 1
+    assert rows[0][8] == "3000" and rows[0][10].startswith("0,2,4,") and rows[0][10].endswith("-3199")
