@@ -141,12 +141,12 @@ void jobs_check(struct fleet *fleet)
 }
 
 /* The session's clock may have moved on with the server's, and a server that has lost its data does
- * not know who rests. */
+ * not know who rests. A database counts whole milliseconds. */
 static void check_rest(struct fleet *fleet, const struct host *host, uint32_t number)
 {
     nanoseconds since = fleet->ended_at[number];
     bool was_disturbed = fleet->server.clock_set_at >= since || fleet->server.data_lost_at >= since;
-    if (resource_rests(number) && since != 0 && !was_disturbed && fleet->now < since + COOLDOWN) {
+    if (resource_rests(number) && since != 0 && !was_disturbed && fleet->now + MILLISECOND <= since + COOLDOWN) {
         fail(fleet, "%s: %s has not rested", host->name, resource_names[number]);
     }
 }
