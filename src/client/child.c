@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -139,6 +140,21 @@ void child_stop(const struct child *child, int signal, bool only_new)
     if (child->tree) {
         tree_stop(child->tree, child->pid, signal, only_new);
     }
+}
+
+bool child_is_stuck(const struct child *child)
+{
+    char path[64], line[256];
+    bool is_stuck = false;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)child->pid);
+    FILE *file = child->is_reaped ? NULL : fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        is_stuck |= strncmp(line, "State:\tD", 8) == 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return is_stuck;
 }
 
 bool child_has_group(const struct child *child)

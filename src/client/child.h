@@ -29,6 +29,9 @@ void child_discard(struct child *child);
 
 /* To the whole process group; and, once the child has ended, to all that is left of its tree. */
 void child_signal(const struct child *child, int signal);
+/* It cannot take a signal, and so cannot stop either: it waits in the kernel without a break, as in
+ * vfork() while its own child is stopped. False if that cannot be seen. */
+bool child_is_stuck(const struct child *child);
 /* Is anybody left in the group? */
 bool child_has_group(const struct child *child);
 

@@ -127,7 +127,7 @@ static void take_signal(struct run *run, int signal)
     } else if (signal == SIGCONT) {
         terminal_continue(&run->terminal, &run->child);
     } else if (signal == SIGTSTP) {
-        terminal_ask_stop(&run->terminal, &run->child);
+        terminal_ask_stop(&run->terminal, &run->child, clock_now());
     } else if (signal_is_forwarded(signal)) {
         child_signal(&run->child, signal);
     }
@@ -146,16 +146,23 @@ static void take_signals(struct run *run)
 static void run_turn(struct run *run)
 {
     enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
-    int alarm = alarm_set(&run->acquiring.alarm, holding_deadline(&run->holding));
+    nanoseconds stop_at = terminal_deadline(&run->terminal);
+    int alarm = alarm_set(&run->acquiring.alarm, earlier(holding_deadline(&run->holding), stop_at));
     struct pollfd polled[N_POLLED] = {
         [SIGNALS] = {.fd = run->acquiring.signals.fd, .events = POLLIN},
         [CONNECTION] = {.fd = run->acquiring.connection.fd, .events = POLLIN},
         [ALARM] = {.fd = alarm, .events = POLLIN},
     };
     poll(polled, N_POLLED, -1);
+    bool is_late = clock_now() >= stop_at;
     if (polled[SIGNALS].revents) {
         take_signals(run);
-        /* They may have stopped us for hours: why the job has ended meanwhile comes first. */
+    }
+    if (is_late && terminal_deadline(&run->terminal) == stop_at) {
+        terminal_is_due(&run->terminal, &run->child);
+    }
+    if (polled[SIGNALS].revents || is_late) {
+        /* We may have been stopped for hours: why the job has ended meanwhile comes first. */
         poll(&polled[CONNECTION], 1, 0);
     }
     holding_step(&run->holding, polled[CONNECTION].revents != 0, clock_now());

@@ -6,6 +6,7 @@
 #define BERTH_CLIENT_TERMINAL_H
 
 #include "client/child.h"
+#include "client/clock.h"
 
 #include <stdbool.h>
 
@@ -14,6 +15,8 @@ struct terminal {
     bool is_wanted; /* stdin is the terminal, or the job has asked for it */
     bool is_given; /* to the job's group */
     bool stop_was_asked; /* SIGTSTP came to us, not from the terminal to the job */
+    nanoseconds stop_at; /* asked: if the job has not said by then that it has stopped */
+    bool is_continued; /* we have been, and SIGCONT is yet to be taken */
 };
 
 void terminal_init(struct terminal *terminal);
@@ -23,7 +26,10 @@ void terminal_give(struct terminal *terminal, const struct child *job);
 void terminal_take_back(struct terminal *terminal);
 
 /* SIGTSTP to berth while the job runs. */
-void terminal_ask_stop(struct terminal *terminal, const struct child *job);
+void terminal_ask_stop(struct terminal *terminal, const struct child *job, nanoseconds now);
+/* When a job that was asked to stop has been waited for long enough; NEVER: none is. */
+nanoseconds terminal_deadline(const struct terminal *terminal);
+void terminal_is_due(struct terminal *terminal, const struct child *job);
 /* The job has stopped by `signal`. */
 void terminal_job_stopped(struct terminal *terminal, const struct child *job, int signal);
 /* SIGCONT to berth while the job runs. */

@@ -95,8 +95,8 @@ static uint32_t kept_for_older(const struct claim *claim)
 /* Are there enough units beside so many that are kept, and is it its turn? */
 static bool has_beside(const struct claim *claim, uint32_t kept)
 {
-    return claim_has_units(claim) &&
-        kept <= resource_available(claim->resource) - claim->count && claim_is_its_turn(claim);
+    return claim_has_units(claim) && kept <= resource_available(claim->resource) - claim->count &&
+        claim_is_its_turn(claim);
 }
 
 bool claim_has(const struct claim *claim)
@@ -271,8 +271,8 @@ bool keep_would_yield(struct core *core, const struct claim *nested)
 {
     return nested->lease->parent != 0 && has_beside(nested, 0) && quota_fits_beside(nested, 0) &&
         has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested, NULL)) &&
-        quota_fits_beside(nested,
-            quota_kept_for_older(nested) - kept_by_yielders(core, nested, nested->usage));
+        quota_fits_beside(
+            nested, quota_kept_for_older(nested) - kept_by_yielders(core, nested, nested->usage));
 }
 
 void keep_yields(struct core *core, const struct claim *nested)

@@ -225,8 +225,8 @@ static struct lease *lane_first(const struct order *set)
 static struct lease *lane_next(const struct lane *lane)
 {
     struct lease *next = lane_first(&lane->outside), *ahead = lane_first(&lane->inside);
-    bool is_first = next && (!ahead ||
-        order_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
+    bool is_first = next &&
+        (!ahead || order_node_is_before(&next->waiting->lane_node, &ahead->waiting->lane_node));
     return is_first ? next : NULL;
 }
 

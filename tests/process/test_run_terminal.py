@@ -10,15 +10,17 @@ import socket
 import subprocess
 import sys
 import termios
+import time
 
 import pytest
 
-from conftest import read_line
+from conftest import DEADLINE, read_line
 from lines import LineSocket
 
 HERE = pathlib.Path(__file__).parent
 SHELL = [sys.executable, "-S", str(HERE / "mini_shell.py")]
 REPORT = [sys.executable, "-S", str(HERE / "report_signals.py")]
+VFORK = [sys.executable, "-S", str(HERE / "vfork_job.py")]
 
 INTERRUPT, QUIT, SUSPEND = b"\x03", b"\x1c", b"\x1a"
 
@@ -74,6 +76,13 @@ def granted(fake):
     peer, words = fake.asked()
     peer.send("ok 1 slot=r,1,0\n")
     return peer, int([word for word in words if word.startswith("pid=")][0][4:])
+
+
+def wait_until_stopped(pid):
+    end = time.monotonic() + DEADLINE
+    while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "T":
+        assert time.monotonic() < end
+        os.sched_yield()
 
 
 def test_the_job_is_in_the_foreground(shell, fake):
@@ -198,6 +207,48 @@ def test_suspend_stops_the_script_too(shell, fake):
     assert shell.line() == "SIGTERM"
     assert shell.line() == "script goes on"
     assert shell.do("wait") == ["exited", 0]
+
+
+def test_suspend_while_the_job_cannot_stop(shell, fake):
+    """As an input of a pipeline, berth has the terminal and gets ^Z. A job in vfork() cannot stop
+    while its child is stopped: nobody would ever see that it has."""
+    shell.do("start", "sh", "-c", 'exec "$@" </dev/null', "sh",
+             shell.berth.path, "run", "r", "--", *VFORK)
+    _, job = granted(fake)
+    assert shell.line() == "ready"
+    shell.press(SUSPEND)
+    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    shell.do("fg")
+    os.killpg(job, signal.SIGTERM)
+    assert shell.do("wait") == ["killed", signal.SIGTERM]
+
+
+def test_a_job_that_stops_late(shell, fake):
+    """What berth hears of that after it has been continued stops nobody again."""
+    shell.do("start", "sh", "-c", 'exec "$@" </dev/null', "sh",
+             shell.berth.path, "run", "r", "--", *VFORK)
+    _, job = granted(fake)
+    assert shell.line() == "ready"
+    shell.press(SUSPEND)
+    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    child = int(pathlib.Path(f"/proc/{job}/task/{job}/children").read_text())
+    os.kill(child, signal.SIGKILL)
+    wait_until_stopped(job)
+    shell.do("fg")
+    assert shell.do("wait") == ["exited", 0]
+    os.killpg(job, signal.SIGKILL)
+
+
+def test_a_job_may_survive_a_suspend(shell, fake):
+    wrapper = shell.start("run", "r", "--", *REPORT, "SIGTSTP", how="start-background")
+    granted(fake)
+    assert shell.line() == "ready"
+    os.kill(wrapper, signal.SIGTSTP)
+    assert shell.line() == "SIGTSTP"
+    assert shell.line() == "SIGALRM"  # berth has waited for a stop for long enough
+    os.kill(wrapper, signal.SIGTERM)
+    assert shell.line() == "SIGTERM"
+    assert shell.do("wait") == ["exited", 7]
 
 
 def test_suspend_while_waiting(shell, fake):

@@ -71,8 +71,7 @@ static void end_some(struct simulation *simulation, struct random *random)
 }
 
 /* A held one of the same user, wherever that is nested already; 0: none. */
-static uint64_t some_parent(
-    const struct simulation *simulation, int client, struct random *random)
+static uint64_t some_parent(const struct simulation *simulation, int client, struct random *random)
 {
     const struct model *model = simulation->model;
     uint64_t id = 0;

@@ -346,8 +346,8 @@ bool model_lacks_nothing(const struct model *model, const struct model_lease *le
 bool model_fits(const struct model *model, const struct model_lease *lease);
 void model_set_aside(struct model_lease *lease);
 void model_patience_ends(struct model_lease *lease);
-/* Whether the request has all that it wants once those let go who keep something while they wait for
- * those under which it runs. If so they do. */
+/* Whether the request has all that it wants once those let go who keep something while they wait
+ * for those under which it runs. If so they do. */
 bool model_make_way(const struct model *model, const struct model_lease *nested);
 /* Of one that would be set aside now. Then they do. */
 bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease);

@@ -227,8 +227,8 @@ static bool has_and_fits(
             model, lease, claim, kept_before(model, lease, claim->resource, (int)lease->uid));
 }
 
-/* Would it have enough there, and room in its quota, if all let go who keep some while they wait for
- * those under which it runs? */
+/* Would it have enough there, and room in its quota, if all let go who keep some while they wait
+ * for those under which it runs? */
 static bool could_have(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
@@ -241,8 +241,7 @@ static bool could_have(
         kept_of_user -= other->uid == nested->uid ? given : 0;
     }
     return kept + claim->count <= model_available(claim->resource) &&
-        model_is_its_turn(model, nested, claim) &&
-        fits_beside(model, nested, claim, kept_of_user);
+        model_is_its_turn(model, nested, claim) && fits_beside(model, nested, claim, kept_of_user);
 }
 
 /* One lets go after the other, until it has enough; then those of the same user, until its quota
