@@ -176,6 +176,50 @@ def test_when_an_item_was_used_is_forgotten_in_time(world):
 # ---- acquire, release
 
 
+def n_freed(world, *members):
+    """When so many items were used is known, some calls later."""
+    for one in members * 3:
+        ok(one.renew())
+    return len(world.data().raw["freed"])
+
+
+def pool(items, **options):
+    return definition("pool", 0, items, select="lru", **options)
+
+
+def test_when_an_item_was_used_is_forgotten_with_the_item(world):
+    a, = world.several(1, {"p": pool("xyz"), "t/*": pool("xyz")})
+    for name, of in (("p", "p"), ("t/1", "t/*")):
+        granted(a.acquire(name, (name, 3, None, None, of)))
+    ok(a.release("p"))
+    assert n_freed(world, a) == 3
+    ok(a.admin("remove", "p", "x"))
+    assert n_freed(world, a) == 2
+    granted(a.acquire("1", "p"))
+    ok(a.admin("remove", "p", "y"))
+    ok(a.release("1"))  # it was in use as it was removed
+    assert n_freed(world, a) == 1
+    ok(a.admin("reset", "p"))
+    a.define({"p": pool("xy")}, generation=1)
+    assert n_freed(world, a) == 0
+    a.define({"t/*": pool("y")}, generation=1)
+    ok(a.release("t/1"))
+    assert n_freed(world, a) == 0
+
+
+def test_all_that_was_removed_is_forgotten_in_parts(world):
+    items = [f"i{i:03}" for i in range(200)]
+    a, = world.several(1, {"p": pool(items)})
+    granted(a.acquire("1", ("p", 200)))
+    ok(a.release("1"))
+    a.define({"p": pool(items[:100])}, generation=1)
+    assert len(world.data().raw["freed"]) >= 100
+    for _ in range(5):
+        n_freed(world, a)
+    assert {member for member, _ in world.data().raw["freed"]} == {f"p {item}" for item in items[:100]}
+    assert "sweep" not in world.data().raw["db"]
+
+
 def test_slots_are_the_lowest(world):
     a, b = world.several(2, {"a": definition(limit=3)})
     granted(a.acquire("1", "a"), "0")
@@ -784,6 +828,55 @@ def test_a_unit_that_is_won_is_not_at_rest(world):
         assert member.lists(list_row("1", "held", [Claim("c", 1, token, ("0",))]))["1"][0] == "held"
         member.end()
     assert world.check().held["c", "0000000"] == [b.key("1")]
+
+
+def test_a_unit_rests_on_if_it_is_won_in_vain(world):
+    """Who wins one unit and not the other one takes none; and who waits hears of what is free."""
+    text = {"c": definition(limit=2, cooldown=5000)}
+    a, b = world.several(2, text)
+    granted(a.acquire("1", ("c", 2)))
+    waits(b.acquire("1", "c"), 1)
+    ok(a.release("1"))
+    world.database.client.hset(world.database.key["db"], "replid", "another")
+    assert a.renew().word == "hello"
+    newer, both = Claim("c", 1, 4 * 10**15, ("1",)), Claim("c", 2, 3 * 10**15, ("0", "1"))
+    assert a.hello(text, [list_row("2", "held", [newer])])["2"][0] == "held"
+    listed = b.hello(text, [list_row("1", "waiting", [Claim("c", 1, 0, ())], ticket=4),
+                            list_row("9", "held", [both])])
+    assert (listed["1"][0], listed["9"][0]) == ("waiting", "lost")
+    world.end_grace(a, b)
+    world.pass_time(6000, a, b)
+    assert b.granted().keys() == {"1"}
+    world.check()
+
+
+def test_nobody_loses_a_unit_to_one_who_loses_another(world):
+    text = {"a": definition(limit=2)}
+    a, b = world.several(2, text)
+    world.database.client.flushall()
+    for one in (a, b):
+        ok(one.begin())
+        one.define(text)
+    older, newer = Claim("a", 1, 10, ("0",)), Claim("a", 1, 30, ("1",))
+    assert [word for word, *_ in a.lists(list_row("1", "held", [older]),
+                                         list_row("2", "held", [newer])).values()] == ["held"] * 2
+    assert b.lists(list_row("1", "held", [Claim("a", 2, 20, ("0", "1"))]))["1"][0] == "lost"
+    assert world.check().holding() == {a.key("1"), a.key("2")}
+
+
+def test_a_waiter_takes_its_definition_along(world):
+    """Its daemon's file has the name itself by now, and a limit of its own for it."""
+    a, b = world.several(2, {"t/*": definition(limit=2)})
+    for lease in "12":
+        granted(a.acquire(lease, ("t/x", 1, None, None, "t/*")))
+    ticket = waits(b.acquire("1", ("t/x", 1, 2, None, "t/*")), 1).ticket
+    text = {"t/x": definition(limit=2), "t/*": definition(limit=2)}
+    row = list_row("1", "waiting", [Claim("t/x", 1, 0, ())], ticket=ticket, limits="t/x 1 0")
+    assert b.hello(text, [row])["1"][0] == "waiting"
+    ok(a.release("1"))
+    assert not b.granted()
+    ok(a.release("2"))
+    assert b.granted().keys() == {"1"}
 
 
 def test_who_does_not_come_back_is_gone_at_the_end_of_the_grace(world, directory):

@@ -203,6 +203,13 @@ def a_listing_that_wins_many(world, a, b):
     return lambda **how: b.call("hello", "lease", *row, **how)
 
 
+def a_listing_that_wins_what_rests(world, a, b):
+    lose(world, a, b)
+    a.lists(list_row("1", "held", [Claim("c", 1, 10, ("0",))], ticket=5))
+    row = list_row("1", "held", [Claim("c", 1, 20, ("0",))], ticket=6)
+    return lambda **how: b.call("hello", "lease", *row, **how)
+
+
 def the_end_of_a_grace(world, a, b):
     a.acquire("1", ("a", 2))
     b.acquire("1", "a")
@@ -237,8 +244,8 @@ SCENES = [an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins
           a_release_that_grants, a_release_of_a_waiter, a_release_into_rest,
           a_release_that_frees_a_quota, several_releases, the_end_of_a_rest, the_end_of_a_session,
           a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
-          the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, the_end_of_a_grace,
-          the_beginning_of_a_grace]
+          the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
+          the_end_of_a_grace, the_beginning_of_a_grace]
 
 
 def digest(data):
@@ -344,4 +351,22 @@ def test_who_was_granted_hears_of_it(redis_server, clock, scene):
             a.renew()
         granted = {tuple(key.split("/")) for key in world.data().holding() - held_before}
         assert granted <= told((a, b)), f"broken off after {after} writes"
+        after += 1
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
+    """Its daemon may have died at once."""
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, DEFINITIONS)
+        call = scene(world, a, b)
+        try:
+            call(before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            pass
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
         after += 1

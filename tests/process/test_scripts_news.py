@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
-from scripts_help import World, definition, ok
+from scripts_help import World, breaks_off, definition, ok, redis
 
 pytestmark = needs_redis
 
@@ -182,6 +182,25 @@ def test_the_floor_comes_back(world):
     now = changes_in(c.follow()[2])
     assert now == {"a": (floor, "{}"), "b": known["b"]}
     assert c.tell(("a", *old)) == (floor, [("a", floor, "{}")])
+
+
+def test_what_is_changed_is_above_the_floor(world):
+    """Also if a script is broken off as it raises that."""
+    floor = 4 * 10**15
+    after, was_broken = 0, True
+    while was_broken:
+        world.database.client.flushall()
+        a = world.member({"a": definition()})
+        newest, _, _ = a.follow()
+        try:
+            ok(a.call("hello", "change", floor, newest, before=breaks_off(after)))
+            was_broken = False
+        except redis.ResponseError:
+            pass
+        now = world.data().raw["db"]
+        assert int(now.get("floor", 0)) <= int(now["number"]), after
+        after += 1
+    assert int(now["floor"]) == floor
 
 
 def test_so_many_are_remembered(world):

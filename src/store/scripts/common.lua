@@ -23,6 +23,7 @@ local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local MOST_FREED = 20000 -- items of pools, of which is known when they were used
 local MOST_WORDS = 1000 -- members, or members and their scores, in one command
 local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
+local MOST_SWEPT = 30 -- in one call, of what may have been left behind
 local CHANGED = ' !' -- behind a name in DIRTY
 local WALK = 'walk ' -- before a name in DB: how far the walk over those who wait for it has come
 local RESTING = '-' -- instead of a KEY in HELD
@@ -60,7 +61,7 @@ if SEQUENCE_SAID > MOST_CREDIBLE or EVENT_SAID > MOST_EVENTS_EVER then
     SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
 end
 
-local db = {} -- numbers, but for replid, now_replid and is_master
+local db = {} -- numbers, but for replid, now_replid, sweep and is_master
 local wall -- ms, Redis' own clock
 local micros
 
@@ -69,13 +70,14 @@ local function read_database()
     micros = tonumber(time[2])
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
-        'lag', 'sequence')
+        'lag', 'sequence', 'sweep')
     if values[1] then
         db.layout, db.replid = tonumber(values[1]), values[2]
         db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
         db.grace = values[6] and tonumber(values[6]) or nil
         db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
         db.sequence = tonumber(values[9] or 0)
+        db.sweep = values[10] or nil
     end
     local info = call('INFO', 'replication')
     db.is_master = string.find(info, 'role:master', 1, true) ~= nil
@@ -94,6 +96,16 @@ end
 -- Tickets, tokens and versions of changes: one counter, so that each is larger than all before.
 local function next_number()
     return call('HINCRBY', DB, 'number', 1)
+end
+
+-- What of these is nobody's any more is taken away by the calls that follow: numbers of time().sweep().
+local SWEEP_LEASES, SWEEP_ITEMS = 1, 3
+
+local function sweep_from(number)
+    if not db.sweep or tonumber(match(db.sweep, '^%d')) >= number then
+        db.sweep = text_of(number)
+        call('HSET', DB, 'sweep', db.sweep)
+    end
 end
 
 -- It continues above everything that any clock or daemon can have seen.
@@ -321,6 +333,16 @@ local function make_pools()
         return resource.items
     end
 
+    local function is_in_service(resource, item)
+        if not resource.in_service then
+            resource.in_service = {}
+            for _, other in ipairs(items_of(resource)) do
+                resource.in_service[other] = true
+            end
+        end
+        return resource.in_service[item]
+    end
+
     local function n_reserved_and_free(resource, limit) -- of slots
         local n = 0
         for slot in pairs(resource.reserved) do
@@ -381,7 +403,7 @@ local function make_pools()
     end
 
     local function note_use(resource, unit) -- of a pool, for select = lru
-        if resource.definition and resource.definition.select == 'lru' then
+        if resource.definition and resource.definition.select == 'lru' and is_in_service(resource, unit) then
             call('ZADD', FREED, call('HINCRBY', DB, 'freed', 1), resource.name .. ' ' .. unit)
             if call('ZCARD', FREED) > MOST_FREED then -- as if never used, so it is first again
                 call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, 1)))
@@ -404,8 +426,8 @@ local function make_pools()
         end
     end
 
-    return {items_of = items_of, n_reserved_and_free = n_reserved_and_free, free_items = free_items,
-        pick_items = pick_items, note_use = note_use, forget_idle_instance = forget_idle_instance}
+    return {items_of = items_of, is_in_service = is_in_service, n_reserved_and_free = n_reserved_and_free,
+        free_items = free_items, pick_items = pick_items, note_use = note_use, forget_idle_instance = forget_idle_instance}
 end
 
 local made_pools
@@ -658,6 +680,9 @@ local function identity_taken(lease)
 end
 
 local function take_identities(lease)
+    if lease.holder ~= '' then -- should this be broken off: see forget_unbegun
+        call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
+    end
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
         call('ZADD', IDENTITIES, 0, identity_member(lease, claim))
     end
@@ -666,6 +691,15 @@ end
 local function drop_identities(lease)
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
         call('ZREM', IDENTITIES, identity_member(lease, claim))
+    end
+end
+
+-- Of a lease that is not there: if it is owned, a script was broken off before it had a record, and has
+-- left what comes before that.
+local function forget_unbegun(key)
+    if call('ZSCORE', OWNED, key) then
+        sweep_from(SWEEP_LEASES)
+        call('ZREM', OWNED, key)
     end
 end
 
@@ -904,6 +938,9 @@ local function make_news()
     local function store_change(name, version, json)
         mark_changed(name)
         note('c ' .. name)
+        if resource_of(name).is_pool then
+            sweep_from(SWEEP_ITEMS)
+        end
         if json == '{}' then
             forget_undone()
             call('ZADD', UNDONE, wall, name)
@@ -1333,7 +1370,7 @@ local function make_time()
             if lease then
                 drop_lease(lease)
             else
-                call('ZREM', OWNED, key)
+                forget_unbegun(key)
             end
         end
         return #keys
@@ -1365,6 +1402,58 @@ local function make_time()
         end
     end
 
+    local function is_over(member) -- of a lease
+        return call('HEXISTS', LEASES, match(member, '(%S+)$')) == 0
+    end
+
+    local function is_out_of_service(member)
+        local name, item = match(member, '^(%S+) (%S+)$')
+        local resource = resource_of(name)
+        return not (resource.is_pool and pools().is_in_service(resource, item))
+    end
+
+    local sweeps = {
+        {set = IDENTITIES, is_left = is_over},
+        {set = ASIDE, is_left = is_over},
+        {set = FREED, is_left = is_out_of_service, is_by_score = true},
+    }
+
+    -- Its members behind the last one, and the last one of these.
+    local function page_of(row, last)
+        if not row.is_by_score then
+            local page = call('ZRANGEBYLEX', row.set, last == '' and '-' or '(' .. last, '+',
+                'LIMIT', 0, MOST_SWEPT)
+            return page, page[#page]
+        end
+        local page, found = {}, call('ZRANGEBYSCORE', row.set, last == '' and '-inf' or '(' .. last,
+            '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_SWEPT)
+        for i = 1, #found, 2 do
+            page[#page + 1] = found[i]
+        end
+        return page, found[#found]
+    end
+
+    -- Some more of it.
+    local function sweep()
+        local number, last = match(db.sweep, '^(%d)(.*)$')
+        local page, its_last = page_of(sweeps[tonumber(number)], last)
+        for _, member in ipairs(page) do
+            if sweeps[tonumber(number)].is_left(member) then
+                call('ZREM', sweeps[tonumber(number)].set, member)
+            end
+        end
+        if #page == MOST_SWEPT then
+            db.sweep = number .. its_last
+        else
+            db.sweep = sweeps[number + 1] and text_of(number + 1)
+        end
+        if db.sweep then
+            call('HSET', DB, 'sweep', db.sweep)
+        else
+            call('HDEL', DB, 'sweep')
+        end
+    end
+
     -- The queues move again: what may is dirty. Who has not said hello in this grace has expired: it
     -- lasts longer than what a session is promised.
     local function end_grace()
@@ -1373,7 +1462,7 @@ local function make_time()
     end
 
     return {begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
-        end_rests = end_rests, next_name = next_name}
+        end_rests = end_rests, sweep = sweep, next_name = next_name}
 end
 
 local made_time
@@ -1488,6 +1577,9 @@ local function catch_up()
         if rest <= db.clock then
             time().end_rests()
             _, rest = first_of(REST)
+        end
+        if db.sweep then
+            time().sweep()
         end
         db.first_expiry, db.has_left = expiry, min(expiry, rest) <= db.clock
     end

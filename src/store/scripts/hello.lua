@@ -100,6 +100,9 @@ end
 
 local function store_definition(name, generation, json)
     mark_changed(name)
+    if resource_of(name).is_pool then
+        sweep_from(SWEEP_ITEMS)
+    end
     news().note('d ' .. name)
     call('HSET', DEFINITIONS, name, text_of(generation) .. ' ' .. json)
     definitions[name] = nil
@@ -211,8 +214,8 @@ local function change()
     local floor_of_caller, up_to = tonumber(ARGV[6]), tonumber(ARGV[7])
     local rows = take_changes(floor_of_caller)
     if #ARGV == 7 and up_to >= newest_news() then
+        raise_number(floor_of_caller) -- what is changed from now on is above it
         news().raise_floor(floor_of_caller)
-        raise_number(floor_of_caller)
     end
     settle()
     return answer('ok', text_of(news().floor_of_changes()), unpack(rows))
@@ -261,22 +264,55 @@ local function members_over(resource, word)
 end
 
 -- Of two who say that they have a unit, the one who got it later has it.
-local function win_word(lease, claim, word)
-    local resource = resource_of(claim.name)
-    local members = members_over(resource, word)
-    for _, member in ipairs(members) do
+local function may_win_word(lease, claim, word)
+    for _, member in ipairs(members_over(resource_of(claim.name), word)) do
         local key = match(member, '(%S+)$')
         local other = key ~= lease.key and load_lease(key)
         if other and token_in(other, claim.name) >= claim.token then
             return false
-        elseif other then
+        end
+    end
+    return true
+end
+
+local function win_word(lease, claim, word)
+    local resource = resource_of(claim.name)
+    local members = members_over(resource, word)
+    if #members > 0 then
+        mark_if_waited_for(claim.name) -- this may be broken off before the unit is taken
+    end
+    for _, member in ipairs(members) do
+        local key = match(member, '(%S+)$')
+        local other = key ~= lease.key and load_lease(key)
+        if other then
             emit(other.session, 'lost ' .. other.id)
             drop_lease(other)
         end
     end
     for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
-        call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, since the other one's end too
         call('ZREM', HELD, member)
+        call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, since the other one's end too
+    end
+    call('ZREM', REST, claim.name .. ' ' .. word) -- a script was broken off between these two
+end
+
+-- False if any is another's, who keeps it: none is taken then.
+local function win_units(lease)
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name)
+        for _, word in ipairs(words_of(resource, claim.units)) do
+            if not may_win_word(lease, claim, word) then
+                return false
+            end
+        end
+        if n_units(resource, claim.units) ~= claim.count then
+            return false
+        end
+    end
+    for _, claim in ipairs(lease.claims) do
+        for _, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
+            win_word(lease, claim, word)
+        end
     end
     return true
 end
@@ -289,15 +325,9 @@ local function put_back(lease)
     end
     for _, claim in ipairs(lease.claims) do
         raise_number(claim.token)
-        local resource = resource_of(claim.name)
-        for _, word in ipairs(words_of(resource, claim.units)) do
-            if not win_word(lease, claim, word) then
-                return 'lost'
-            end
-        end
-        if n_units(resource, claim.units) ~= claim.count then
-            return 'lost'
-        end
+    end
+    if not win_units(lease) then
+        return 'lost'
     end
     take_identities(lease)
     hold_units(lease)
@@ -343,8 +373,10 @@ end
 -- Of a waiter: its daemon's file may be another one by now.
 local function take_limits(stored, lease)
     for i, claim in ipairs(stored.claims) do
-        if claim.limit ~= lease.claims[i].limit or claim.ancestral ~= lease.claims[i].ancestral then
-            claim.limit, claim.ancestral = lease.claims[i].limit, lease.claims[i].ancestral
+        local now = lease.claims[i]
+        if claim.limit ~= now.limit or claim.definition ~= now.definition
+            or claim.ancestral ~= now.ancestral then
+            claim.limit, claim.definition, claim.ancestral = now.limit, now.definition, now.ancestral
             mark_changed(claim.name)
         end
     end
@@ -404,7 +436,7 @@ local function end_listing()
         elseif lease then
             drop_lease(lease)
         else
-            call('ZREM', OWNED, key)
+            forget_unbegun(key)
         end
     end
     local is_done = #keys < MOST_ENDED

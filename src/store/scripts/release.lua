@@ -10,7 +10,7 @@ for i = 5, #ARGV do
     if lease then
         drop_lease(lease)
     else
-        call('ZREM', OWNED, ME .. '/' .. ARGV[i])
+        forget_unbegun(ME .. '/' .. ARGV[i])
     end
 end
 settle()
