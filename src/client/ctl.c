@@ -18,6 +18,7 @@ enum {
     OPTION_REASON = 1,
     OPTION_WAIT = 2,
     OPTION_JSON = 4,
+    OPTION_DATABASE = 8,
 };
 
 /* Word, number of arguments, right and help are those of the request in wire/commands.def. */
@@ -40,6 +41,7 @@ static const struct command commands[] = {
     {COMMAND_pause, "NAME [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},
     {COMMAND_resume, "NAME", 0, 0, show_nothing, NULL},
     {COMMAND_reset, "NAME", 0, 0, show_nothing, NULL},
+    {COMMAND_forget, "NAME [--database DB]", OPTION_DATABASE, 0, show_nothing, NULL},
     {COMMAND_drain, "[--wait]", OPTION_WAIT, 0, show_drain, NULL},
     {COMMAND_undrain, "", 0, 0, show_nothing, NULL},
     {COMMAND_reload, "", 0, 0, show_nothing, NULL},
@@ -54,6 +56,7 @@ static const struct option long_options[] = {
     {"reason", required_argument, NULL, OPTION_REASON},
     {"wait", no_argument, NULL, OPTION_WAIT},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"database", required_argument, NULL, OPTION_DATABASE},
     {"socket", required_argument, NULL, 'S'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -62,7 +65,7 @@ static const struct option long_options[] = {
 
 /* The command line, taken apart. */
 struct line {
-    const char *socket, *reason;
+    const char *socket, *reason, *database;
     unsigned options; /* given */
     bool help, version;
 };
@@ -89,8 +92,8 @@ static int print_help(void)
         "while nobody is connected for it.\n"
         "\n"
         "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
-        "or does not answer within 5 seconds; 75 somebody has ended the drain; 77 not permitted;\n"
-        "78 no such resource or item, or not possible.\n"
+        "or does not answer within 5 seconds; 75 somebody has ended the drain, or it is in use;\n"
+        "77 not permitted; 78 no such resource or item, or not possible.\n"
         "\n"
         "More: man berthctl\n");
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -134,7 +137,12 @@ static int take_options(struct line *line, int argc, char **argv, const char *le
             return -1;
         case OPTION_REASON:
             line->reason = optarg;
-            /* fall through */
+            line->options |= OPTION_REASON;
+            break;
+        case OPTION_DATABASE:
+            line->database = optarg;
+            line->options |= OPTION_DATABASE;
+            break;
         default:
             line->options |= (unsigned)option;
         }
@@ -171,6 +179,9 @@ static int check(const struct command *command, const struct line *line, char **
     if (exit_status == 0 && line->reason && line->reason[0] == '\0') {
         exit_status = usage("the reason is empty", NULL);
     }
+    if (exit_status == 0 && line->database && line->database[0] == '\0') {
+        exit_status = usage("the name of the database is empty", NULL);
+    }
     text_deinit(&form);
     return exit_status;
 }
@@ -186,6 +197,7 @@ static int run(const struct command *command, const struct line *line, char **wo
                 .arguments = words,
                 .n_arguments = n,
                 .reason = line->reason,
+                .database = line->database,
                 .wait = line->options & OPTION_WAIT,
             },
         .right = row->right,

@@ -33,6 +33,7 @@ bool request_print(const struct ctl_request *request, struct text *out)
         add_argument(out, request->arguments[i]);
     }
     text_add_key(out, "reason", request->reason);
+    text_add_key(out, "database", request->database);
     text_add(out, request->wait ? " wait=1\n" : "\n");
     return out->length <= LINE_BYTES;
 }

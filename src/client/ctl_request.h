@@ -11,7 +11,7 @@ struct ctl_request {
     const char *word;
     char *const *arguments; /* not empty strings: the protocol has no word for them */
     size_t n_arguments;
-    const char *reason; /* or NULL */
+    const char *reason, *database; /* or NULL */
     bool wait;
 };
 

@@ -17,6 +17,7 @@ enum outcome {
     OUTCOME_ANCESTOR,
     OUTCOME_QUEUE_FULL,
     OUTCOME_QUOTA,
+    OUTCOME_IN_USE, /* of what only idle ones allow */
     OUTCOME_GRACE, /* only who had a lease before may have one yet */
     OUTCOME_CANCELLED,
     OUTCOME_RELEASED, /* by somebody else than the client that holds it */

@@ -177,7 +177,7 @@ static void log_if_it_changes_something(const struct call *call, size_t answer_f
     if (row->right == RIGHT_RESOURCE_ADMIN || row->right == RIGHT_DAEMON_ADMIN) {
         struct log_about about = {.event = row->word};
         about_asker(&about, call->conn);
-        if (row->right == RIGHT_RESOURCE_ADMIN) {
+        if (request->n_arguments > 0) {
             about_definition(call, &about, request->arguments[0]);
         }
         log_about(LOG_LEVEL_INFO, &about, "%s%s%s%s%s: asked by uid %u, pid %d%s", row->word,

@@ -201,11 +201,28 @@ static struct inquiry *take_request(struct session *session, struct flight *call
     return call->request;
 }
 
+/* A `forget` is done in parts, whether or not anybody still waits for its answer. */
+static const char *goes_on(struct session *session, struct flight *call, const char *cursor)
+{
+    enum { PLACE_OF_CURSOR = 2 };
+    if (call->request->n_words <= PLACE_OF_CURSOR) {
+        return "a cursor that was not asked for";
+    }
+    struct inquiry *request = take_request(session, call);
+    free(request->words[PLACE_OF_CURSOR]);
+    request->words[PLACE_OF_CURSOR] = memory_string(cursor);
+    TAILQ_INSERT_HEAD(&session->requests, request, link);
+    return NULL;
+}
+
 const char *admin_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    const char *code, *about;
+    const char *code, *about, *cursor;
     (void)now, (void)effects;
+    if (answer->kind == ANSWER_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
+        return goes_on(session, call, cursor);
+    }
     if (answer->kind == ANSWER_OK) {
         request_end(session, take_request(session, call), OUTCOME_OK, "");
         return NULL;

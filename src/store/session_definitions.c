@@ -55,6 +55,22 @@ void definitions_untell(struct session *session)
     }
 }
 
+bool definitions_are_forgotten(struct session *session, const struct lease *lease)
+{
+    bool any = false;
+    definitions_untell(session);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct definition *definition = lease->claims[i].resource->definition;
+        struct known_definition *known = definition_find(session, definition->name);
+        if (known) {
+            TAILQ_REMOVE(&session->untold, known, tell_link);
+            TAILQ_INSERT_HEAD(&session->untold, known, tell_link);
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* ---- the file ---- */
 
 static struct known_definition *add(struct session *session, const char *name)

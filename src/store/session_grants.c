@@ -115,6 +115,14 @@ static const char *is_granted(struct session *session, struct entry *entry,
     return NULL;
 }
 
+/* It was told, and an operator on another host has had it forgotten there. */
+static bool may_become_known(struct session *session, struct entry *entry)
+{
+    bool was_unknown = entry->was_unknown;
+    entry->was_unknown = true;
+    return definitions_are_forgotten(session, entry->lease) && !was_unknown;
+}
+
 static const char *is_refused(struct session *session, struct entry *entry,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
@@ -123,10 +131,8 @@ static const char *is_refused(struct session *session, struct entry *entry,
         return "no code";
     }
     entry->is_there = entry->must_release = false;
-    if (refusal_outcome(code) == OUTCOME_UNKNOWN) {
-        definitions_untell(session); /* it was told: it has been forgotten there */
-    }
-    if (entry->lease && entry->lease->state == LEASE_WAITING) {
+    if (entry->lease && entry->lease->state == LEASE_WAITING &&
+        !(refusal_outcome(code) == OUTCOME_UNKNOWN && may_become_known(session, entry))) {
         entry_refuse(session, entry, refusal_outcome(code), now, effects);
     }
     entry_move(session, entry, ENTRY_KNOWN);

@@ -61,6 +61,7 @@ struct entry {
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
     bool may_return; /* it was given back alive: it may be asked for once more, with the same id */
+    bool was_unknown; /* the database had forgotten a definition; it is asked for once more */
     bool must_release; /* whatever the call in flight says; then to be asked for again, if there is
                           a lease */
 };
@@ -300,6 +301,9 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
 /* All of them are to be told (again). */
 void definitions_untell(struct session *session);
 void definitions_deinit(struct session *session);
+/* The database has forgotten definitions. All are to be told, those of the lease first: false if none of them
+ * is ours. */
+bool definitions_are_forgotten(struct session *session, const struct lease *lease);
 /* Somebody has stored one of that name: ours is told again, and compared. */
 void definition_is_stored(struct session *session, const char *name);
 call_is_answered define_is_answered;

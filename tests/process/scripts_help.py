@@ -413,6 +413,13 @@ class Member:
     def admin(self, *words, before=""):
         return self.call("admin", *words, before=before)
 
+    def forget(self, name, before=""):
+        """In as many calls as it takes: the last reply. `before` is before the first one."""
+        reply = self.admin("forget", name, "", before=before)
+        while reply.word == "ok" and reply.rest[0]:
+            reply = self.admin("forget", name, reply.rest[0])
+        return reply
+
     def new_events(self):
         """Those that have come since they were asked for, after one more renewal."""
         ok(self.renew())

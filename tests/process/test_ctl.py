@@ -54,6 +54,8 @@ def served(berthctl, fake, *args, answer, **options):
     (["revoke", "3f9k"], "revoke 3f9k"),
     (["drop", "3f9k"], "drop 3f9k"),
     (["revoke", "a b"], "revoke a%20b"),
+    (["forget", "etl"], "forget etl"),
+    (["forget", "market/*", "--database", "a b"], "forget market/* database=a%20b"),
     (["undrain"], "undrain"),
     (["reload"], "reload"),
 ])
@@ -80,6 +82,9 @@ def test_what_it_sends(berthctl, fake, args, line):
     (["limit", "etl"], "usage: berthctl limit NAME N"),
     (["limit", "etl", "4", "5"], "usage: berthctl limit NAME N"),
     (["reserve", "gpus", "gpu0"], "usage: berthctl reserve NAME ITEM --reason TEXT"),
+    (["forget", "etl", "gpus"], "usage: berthctl forget NAME [--database DB]"),
+    (["pause", "etl", "--database", "x"], "usage: berthctl pause NAME [--reason TEXT]"),
+    (["forget", "etl", "--database="], "the name of the database is empty"),
     (["pause", ""], "an argument is empty"),
     (["pause", "gpus", "--reason", ""], "the reason is empty"),
     (["status"] + ["a"] * 17, "usage: berthctl status"),
@@ -97,7 +102,7 @@ def test_wrong_usage(berthctl, fake, args, hint):
 def test_help_names_every_command(berthctl, args):
     done = berthctl(*args)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("status revoke drop limit add remove reserve pause resume reset drain undrain reload ping"
+    for word in ("status revoke drop limit add remove reserve pause resume reset forget drain undrain reload ping"
                  " version -S $BERTH_SOCKET").split():
         assert f" {word} " in done.stdout.replace(",", " ").replace(";", " ")
     assert max(map(len, done.stdout.splitlines())) <= 100

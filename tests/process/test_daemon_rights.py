@@ -100,6 +100,7 @@ RESOURCE_REQUESTS = {
     "reset": ["reset s", "reset p"],
 }
 DAEMON_REQUESTS = {
+    "forget": ["forget gone", "forget s"],
     "drain": ["drain", "drain wait=1"],
     "undrain": ["undrain"],
     "reload": ["reload"],

@@ -56,6 +56,7 @@ TABLE = {
     "pause": (["pause s", "pause one reason=x"], ADMINS),
     "resume": (["resume s"], ADMINS),
     "reset": (["reset s", "reset p"], ADMINS),
+    "forget": (["forget gone", "forget t/*", "forget s"], DAEMON_ADMINS),
     "drain": (["drain", "drain wait=1"], DAEMON_ADMINS),
     "undrain": (["undrain"], DAEMON_ADMINS),
     "reload": (["reload"], DAEMON_ADMINS),
@@ -97,7 +98,7 @@ def ask(daemon, uid, line, leases):
         answer = asker.request(line.format(own=own, **leases))
         asker.close()
         refused = answer.startswith("error ") and code(answer)
-        assert refused in (False, "forbidden", "kind", "lost"), (uid, line, answer)
+        assert refused in (False, "forbidden", "kind", "lost", "unknown"), (uid, line, answer)
         return refused != "forbidden"
 
 

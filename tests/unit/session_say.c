@@ -92,6 +92,7 @@ const char *outcome_word(enum outcome outcome)
         [OUTCOME_HELD] = "held",
         [OUTCOME_UNKNOWN] = "unknown",
         [OUTCOME_DRAINING] = "draining",
+        [OUTCOME_IN_USE] = "in-use",
         [OUTCOME_GRACE] = "grace",
         [OUTCOME_NO_SPACE] = "no-space",
         [OUTCOME_KIND] = "kind"};

@@ -164,6 +164,24 @@ Test(session, refusals)
     NO_CALL(); /* the database keeps nothing of them */
 }
 
+/* By an operator of another host; the file of this one has it. */
+Test(session, what_was_forgotten_is_told_and_asked_for_once_more)
+{
+    go_up();
+    ask("A", "t/x now");
+    ask("B", "s");
+    next_call();
+    answer("ok -1 0 refused unknown t/x waiting '5' 1");
+    HAPPENS("B place 1");
+    cr_assert_eq(strncmp(next_call(), "hello define t/* 1 {", 20), 0);
+    CALL("acquire $A 1 0 0 7 7 '' i 1 t/x t/* 1 5 0");
+    answer("ok -1 0 t/* stored {}");
+    answer("ok -1 0 refused unknown t/x");
+    HAPPENS("A denied unknown");
+    cr_assert_eq(strncmp(next_call(), "hello define t/* 1 {", 20), 0);
+    NO_CALL();
+}
+
 Test(session, one_that_does_not_want_to_wait_never_does)
 {
     go_up();

@@ -27,6 +27,43 @@ Test(session_requests, a_change)
     EXPECT(result(), "none");
 }
 
+Test(session_requests, one_that_is_done_in_parts)
+{
+    go_up();
+    ADMIN("forget", "s", "");
+    ADMIN("pause", "p");
+    CALL("admin forget s ''");
+    CALL("admin pause p");
+    answer("ok -1 0 '3 s 1'");
+    CALL("admin forget s '3 s 1'");
+    EXPECT(result(), "none");
+    answer("ok -1 0");
+    EXPECT(result(), "ok '' ");
+    session_forget(session, &asker);
+    answer("ok -1 0 '7 '");
+    CALL("admin forget s '7 '"); /* also if nobody waits for it any more */
+    answer("ok -1 0 ''");
+    EXPECT(result(), "nobody ok '' ");
+}
+
+Test(session_requests, a_cursor_that_was_not_asked_for)
+{
+    go_up();
+    ADMIN("pause", "s");
+    next_call();
+    answer("ok -1 0 'more'");
+    cr_assert_str_neq(reset_wanted(), "");
+}
+
+Test(session_requests, in_use)
+{
+    go_up();
+    ADMIN("forget", "t/*", "");
+    next_call();
+    answer("refused -1 0 in-use 't/1 3'");
+    EXPECT(result(), "in-use 't/1 3' ");
+}
+
 Test(session_requests, refusals)
 {
     go_up();

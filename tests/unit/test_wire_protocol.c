@@ -48,7 +48,7 @@ Test(tables, rights_are_the_documented_ones)
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
-        {" drain undrain reload ", RIGHT_DAEMON_ADMIN},
+        {" drain undrain reload forget ", RIGHT_DAEMON_ADMIN},
     };
     size_t n_found = 0;
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -197,6 +197,8 @@ Test(requests, the_documented_ones)
         "pause etl reason=upgrade",
         "resume etl",
         "reset etl",
+        "forget etl",
+        "forget market/* database=licences",
         "drain",
         "drain wait=1",
         "undrain",

@@ -1,4 +1,4 @@
--- admin.lua - ARGV: OP NAME [ITEM or N or UID] [REASON] [HOLDER]. What operators change, for the
+-- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER]. What operators change, for the
 -- whole fleet; each change is kept as JSON with a version, and every daemon fetches it.
 local wrong = enter()
 if wrong then
@@ -38,6 +38,220 @@ if OP == 'revoke' or OP == 'drop' then
     return tell_owner(NAME, OP)
 elseif OP == 'release' then
     return release_identity()
+end
+
+-- ---- to a definition ----
+
+local MOST_SWEPT = 100 -- members that one call looks at
+local MOST_COUNTED = 1000 -- units of one name, for an operator to read
+local MOST_OWN = 300 -- names below a template that have a definition of their own, and are in use
+
+-- The definition leaves the database, with all that is kept under its name; of a template also what is kept of its
+-- instances. One call does a bounded part, and answers with a CURSOR ("STEP LAST") for the next one.
+-- The definition goes last: until then the operator can ask again, whatever was broken off.
+local function forget()
+    local prefix = is_template(NAME) and string.sub(NAME, 1, -2)
+    local low, high = of_name(NAME)
+    if prefix then
+        low, high = '[' .. prefix, '(' .. prefix .. '\255'
+    end
+    local n_left = MOST_SWEPT
+
+    local function is_ours(name)
+        return name == NAME
+            or (prefix and string.sub(name, 1, #prefix) == prefix and definition_name(name) == NAME)
+    end
+
+    local function is_changed(name)
+        local _, json = change_text(name)
+        return json and json ~= '{}'
+    end
+
+    local used -- "NAME N": of one of our names so many units are held or waited for
+
+    local function note_use(name)
+        local n, low_of_it, high_of_it = n_waiting(name), of_name(name)
+        for _, member in ipairs(call('ZRANGEBYLEX', HELD, low_of_it, high_of_it, 'LIMIT', 0, MOST_COUNTED)) do
+            n = n + (match(member, '(%S+)$') == RESTING and 0 or 1)
+        end
+        used = format('%s %d', name, max(n, 1))
+    end
+
+    -- Walks over our names in a set that is ordered by them, from behind `last` on. Where it has got to, if
+    -- there may be more. It jumps over names that are not ours, however many members they have.
+    local function sweep(set, last, look)
+        local from = last ~= '' and '(' .. last or low
+        while n_left > 0 and not used do
+            local members = call('ZRANGEBYLEX', set, from, high, 'LIMIT', 0, n_left)
+            if #members == 0 then
+                return nil
+            end
+            for _, member in ipairs(members) do
+                local name = match(member, '^%S+')
+                if not is_ours(name) then
+                    n_left = n_left - 10 -- what was read behind it is read again
+                    from = '(' .. name .. '!'
+                    break
+                end
+                n_left = n_left - 1
+                from = '(' .. member
+                look(member, name)
+            end
+        end
+        return string.sub(from, 2)
+    end
+
+    local function find_holders(last)
+        return sweep(HELD, last, function(member, name)
+            if match(member, '(%S+)$') ~= RESTING then
+                note_use(name)
+            end
+        end)
+    end
+
+    -- What is at rest is nobody's. In the order of end_rests().
+    local function end_rests(last)
+        return sweep(HELD, last, function(member, name)
+            local unit, key = match(member, '^(%S+ %S+) (%S+)$')
+            if key ~= RESTING then
+                return note_use(name)
+            end
+            call('ZREM', HELD, member)
+            call('ZREM', REST, unit)
+        end)
+    end
+
+    -- All who wait: for us, and perhaps in the queue of something else that they want as well.
+    local function find_waiters(set, last)
+        local members = call('ZRANGEBYLEX', set, last ~= '' and '(' .. last or '-', '+', 'LIMIT', 0, n_left)
+        for _, member in ipairs(members) do
+            local lease = load_lease(match(member, '(%S+)$'))
+            for _, claim in ipairs(lease and lease.state == 'W' and lease.claims or {}) do
+                if is_ours(claim.name) then
+                    note_use(claim.name)
+                end
+            end
+            if not lease and is_ours(match(member, '^%S+')) then
+                call('ZREM', set, member) -- a script was broken off
+            end
+        end
+        n_left = n_left - #members
+        return n_left <= 0 and members[#members] or nil
+    end
+
+    local function remove_all(set, last)
+        return sweep(set, last, function(member)
+            call('ZREM', set, member)
+        end)
+    end
+
+    -- It is in the order of use: all of it is walked over.
+    local function forget_uses(last)
+        local found = call('ZRANGEBYSCORE', FREED, last ~= '' and '(' .. last or '-inf', '+inf', 'WITHSCORES',
+            'LIMIT', 0, 4 * n_left)
+        for i = 1, #found, 2 do
+            if is_ours(match(found[i], '^%S+')) then
+                call('ZREM', FREED, found[i])
+            end
+        end
+        n_left = n_left - floor(#found / 8)
+        return n_left <= 0 and text_of(tonumber(found[#found])) or nil
+    end
+
+    -- As a reset does: the daemons drop theirs, and no host brings one in again.
+    local function undo_change(name)
+        if is_changed(name) then
+            n_left = n_left - 10
+            news().store_change(name, next_number(), '{}')
+        end
+    end
+
+    -- What has a change has news of it.
+    local function undo_changes(last)
+        if not prefix then
+            return undo_change(NAME)
+        end
+        local from = last ~= '' and '(' .. last or '-inf'
+        local found = call('ZRANGEBYSCORE', NEWS, from, '+inf', 'WITHSCORES', 'LIMIT', 0, n_left)
+        for i = 1, #found, 2 do
+            local name = match(found[i], '^c (.*)$')
+            last, n_left = text_of(tonumber(found[i + 1])), n_left - 1
+            if name and is_ours(name) then
+                undo_change(name)
+            end
+            if n_left <= 0 then
+                return last
+            end
+        end
+    end
+
+    -- Whether anybody has come meanwhile, of all names in one call. (nil: too many have definitions of their
+    -- own to tell.)
+    local function is_idle()
+        local n_own = 0
+        for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+            local member = call('ZRANGEBYLEX', set, low, high, 'LIMIT', 0, 1)[1]
+            while member do
+                local name = match(member, '^%S+')
+                n_own = n_own + 1
+                if is_ours(name) then
+                    return false, name
+                elseif n_own > MOST_OWN then
+                    return nil, name
+                end
+                member = call('ZRANGEBYLEX', set, '(' .. name .. '!', high, 'LIMIT', 0, 1)[1]
+            end
+        end
+        return true
+    end
+
+    local steps = {
+        find_holders,
+        function(last) return find_waiters(QUEUE, last) end,
+        function(last) return find_waiters(ASIDE, last) end,
+        end_rests,
+        forget_uses,
+        function(last) return remove_all(USERS, last) end,
+        function(last) return remove_all(IDENTITIES, last) end,
+        undo_changes,
+    }
+
+    if db.grace then
+        return refused('grace')
+    elseif not definition_of(NAME) and not is_changed(NAME) then
+        return refused('unknown')
+    end
+    local step, last = match(WORD, '^(%d+) ?(.*)$')
+    step, last = tonumber(step or 1), last or ''
+    while step <= #steps do
+        last = steps[step](last)
+        if used then
+            return refused('in-use', used)
+        elseif not last then
+            step, last = step + 1, ''
+        end
+        if last ~= '' or n_left <= 0 then
+            settle()
+            return answer('ok', format('%d %s', step, last))
+        end
+    end
+    local idle, name = is_idle()
+    if not idle then
+        note_use(name)
+        return refused('in-use', used)
+    end
+    news().forget_undone()
+    news().note('d ' .. NAME)
+    call('ZADD', UNDONE, wall, 'd ' .. NAME)
+    call('HDEL', DEFINITIONS, NAME)
+    definitions[NAME], resources = nil, {}
+    news().tell()
+    settle()
+    return answer('ok', '')
+end
+
+if OP == 'forget' then
+    return forget()
 end
 
 -- ---- to a resource ----

@@ -917,6 +917,15 @@ local function make_news()
         end
     end
 
+    -- Who has not been told of it yet and finds the floor above what he has followed starts from the first again.
+    local function forget_forgotten(name)
+        local number = call('ZSCORE', NEWS, 'd ' .. name)
+        if number and not definition_of(name) then
+            raise_floor(tonumber(number))
+            call('ZREM', NEWS, 'd ' .. name)
+        end
+    end
+
     -- Not for ever: below the floor, what is not stored has been taken back.
     local function forget_undone()
         local names = call('ZRANGEBYSCORE', UNDONE, '-inf', wall - UNDONE_KEPT, 'LIMIT', 0, 2)
@@ -925,7 +934,10 @@ local function make_news()
         end
         for _, name in ipairs(names) do
             local version, json = change_text(name)
-            if json == '{}' then
+            local definition = match(name, '^d (.*)$')
+            if definition then
+                forget_forgotten(definition)
+            elseif json == '{}' then
                 raise_floor(version)
                 call('HDEL', CHANGES, name)
                 call('ZREM', NEWS, 'c ' .. name)

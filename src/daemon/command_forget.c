@@ -1,0 +1,153 @@
+/* command_forget.c - `forget`: a definition that no file has any more leaves its database. command.c has
+ * checked the right. */
+#include "conf/conf.h"
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/command.h"
+#include "daemon/elsewhere.h"
+#include "daemon/fleet.h"
+#include "daemon/fleet_names.h"
+#include "daemon/parked.h"
+#include "daemon/server.h"
+#include "wire/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which database ---- */
+
+/* As the file in force has it, not as a template of that file stands for it; NULL: it does not. */
+static const struct definition *find_in_file(const struct server *server, const char *name)
+{
+    for (size_t i = 0; i < server->conf->n_definitions; i++) {
+        if (strcmp(server->conf->definitions[i].name, name) == 0) {
+            return &server->conf->definitions[i];
+        }
+    }
+    return NULL;
+}
+
+static void answer_which(struct call *call, enum code code, const char *what)
+{
+    struct text why = TEXT_INIT;
+    text_add(&why, what);
+    for (size_t i = 1; i <= fleet_n_databases(call->server); i++) {
+        text_add(&why, i == 1 ? ": " : ", ");
+        text_add(&why, fleet_name_of(call->server, (uint8_t)i));
+    }
+    answer_error_saying(call->out, code, why.bytes);
+    text_deinit(&why);
+}
+
+/* definition.database of what the request means; 0, with an answer: of none. */
+static uint8_t choose_database(struct call *call, const struct definition *in_file)
+{
+    const char *word = call->request->keys[KEY_INDEX_database];
+    uint8_t database = word ? fleet_find(call->server, word) : 0;
+    size_t n = fleet_n_databases(call->server);
+    if (n == 0) {
+        answer_error_saying(call->out, CODE_UNKNOWN, "the file of this host has no [redis] section");
+    } else if (word && database == 0) {
+        answer_which(call, CODE_UNKNOWN, "the file of this host has no such database; it has");
+    } else if (!word && in_file && in_file->database != 0) {
+        database = in_file->database;
+    } else if (!word && n == 1) {
+        database = 1;
+    } else if (!word) {
+        answer_which(call, CODE_BAD_VALUE, "say which database");
+    }
+    return database;
+}
+
+/* ---- the answer ---- */
+
+struct forgetting {
+    char *name;
+    uint8_t database;
+};
+
+static void forgetting_free(struct conn *conn, void *state)
+{
+    struct forgetting *forgetting = state;
+    (void)conn;
+    free(forgetting->name);
+    free(forgetting);
+}
+
+static void forgetting_late(struct conn *conn)
+{
+    const struct forgetting *forgetting = parked_state(conn);
+    elsewhere_answer_late(conn, forgetting->database);
+    parked_end(conn);
+}
+
+/* `about` is "NAME N": of a template, NAME is one of its instances. */
+static void answer_in_use(struct text *out, const char *about)
+{
+    char why[NAME_BYTES + 64];
+    int n_name = (int)strcspn(about, " ");
+    snprintf(why, sizeof why, "%.*s: in use: %s held or waited for", n_name, about,
+        about[n_name] ? about + n_name + 1 : "units");
+    answer_error_saying(out, CODE_IN_USE, why);
+}
+
+static void answer_grace(struct conn *conn, const struct forgetting *forgetting)
+{
+    char why[512];
+    snprintf(why, sizeof why, "database %s is in its grace: who has %s may not have said so yet",
+        fleet_name_of(conn->server, forgetting->database), forgetting->name);
+    answer_error_saying(conn_answers(conn), CODE_GRACE, why);
+}
+
+static void forgetting_done(struct conn *conn, struct session_result *result)
+{
+    const struct forgetting *forgetting = parked_state(conn);
+    if (!result) {
+        return;
+    }
+    if (result->outcome == OUTCOME_IN_USE) {
+        answer_in_use(conn_answers(conn), result->about);
+    } else if (result->outcome == OUTCOME_GRACE) {
+        answer_grace(conn, forgetting);
+    } else {
+        elsewhere_answer(conn, forgetting->database, result);
+    }
+    parked_end(conn);
+}
+
+/* ---- the request ---- */
+
+static void ask(struct call *call, uint8_t database)
+{
+    static const struct parked_ops ops = {.late = forgetting_late, .free = forgetting_free};
+    struct forgetting *state = memory_new(sizeof *state);
+    state->name = memory_string(call->request->arguments[0]);
+    state->database = database;
+    const char *const words[] = {
+        command_table[call->request->command].word, state->name, "" /* the cursor */};
+    parked_begin(call->conn, &ops, state);
+    fleet_admin(call->server, database, call->conn, sizeof words / sizeof words[0], words,
+        forgetting_done);
+}
+
+void command_forget(struct call *call)
+{
+    const char *name = call->request->arguments[0];
+    if (!template_name_is_valid(name) && !call_check_name(call, name)) {
+        return;
+    }
+    const struct definition *in_file = find_in_file(call->server, name);
+    uint8_t database = choose_database(call, in_file);
+    if (database == 0) {
+        return;
+    }
+    if (in_file && in_file->database == database) {
+        char why[NAME_BYTES + 128];
+        snprintf(why, sizeof why,
+            "%s: the file of this host still defines it: remove it from the files of all hosts, and reload", name);
+        answer_error_saying(call->out, CODE_DEFINED, why);
+        return;
+    }
+    ask(call, database);
+}

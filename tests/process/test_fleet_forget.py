@@ -1,0 +1,149 @@
+"""berthctl forget: a definition that no file has any more leaves the fleet, from any host."""
+
+import time
+
+import pytest
+
+from daemon_help import code, refused, status
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from lines import DEADLINE
+from lost_help import asked_until
+
+pytestmark = needs_redis
+
+OLD = """
+[lock old]
+scope = fleet
+[semaphore shop/*]
+scope = fleet
+limit = 2
+"""
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts, text=RESOURCES + OLD)
+
+
+def takes_out(redis_server, *members, text=RESOURCES):
+    for host in members:
+        host.configure(redis_section(redis_server.url) + text)
+        assert client_of(host).request("reload") == "ok"
+
+
+def stored(redis_server):
+    return redis_server.do("HKEYS", "{berth}:definitions")
+
+
+def waits_until(is_so):
+    end = time.monotonic() + DEADLINE
+    while not is_so():
+        assert time.monotonic() < end
+
+
+def test_a_definition_goes_for_all(redis_server, pair):
+    a, b = pair
+    does = [client_of(a).request(line) for line in ("pause old reason=x", "pause shop/x")]
+    assert does == ["ok", "ok"]
+    takes_out(redis_server, a, b)
+    assert {"old", "shop/*"} < set(stored(redis_server)), "they stay until they are forgotten"
+    for name in ("old", "shop/*"):
+        done = b.berthctl("forget", name)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not {"old", "shop/*"} & set(stored(redis_server))
+    for host in (a, b):
+        assert refused(client_of(host), "acquire old") == "unknown"
+    done = a.berthctl("forget", "old")
+    assert done.returncode == 78 and done.stderr.endswith("(unknown)\n")
+    takes_out(redis_server, a, text=RESOURCES + OLD)
+    gets(client_of(a), "acquire old shop/x")
+
+
+def test_the_file_still_defines_it(redis_server, pair):
+    a, _ = pair
+    for name in ("old", "shop/*", "etl"):
+        done = a.berthctl("forget", name, "--database", "default")
+        assert done.returncode == 78
+        assert "the file of this host still defines it" in done.stderr
+    assert refused(client_of(a), "forget old") == "defined"
+    assert "old" in stored(redis_server)
+    assert refused(client_of(a), "forget shop/x") == "unknown", "what is defined is its template"
+
+
+def test_what_is_held_or_waited_for_elsewhere(redis_server, pair):
+    a, b = pair
+    client = client_of(b)
+    lease = gets(client, "acquire shop/x:2")
+    waiter = queues(client, "acquire shop/x")
+    takes_out(redis_server, a)
+    done = a.berthctl("forget", "shop/*")
+    assert done.returncode == 75
+    assert done.stderr == "berthctl: forget: shop/x: in use: 3 held or waited for (in-use)\n"
+    assert client.request(f"release {waiter}") == client.request(f"release {lease}") == "ok"
+
+
+def test_a_host_that_still_has_it_brings_it_back(redis_server, pair):
+    a, b = pair
+    assert client_of(a).request("pause old") == "ok"
+    takes_out(redis_server, a)
+    assert client_of(a).request("forget old") == "ok"
+    waits_until(lambda: "old" in stored(redis_server))
+    assert "paused" not in status(client_of(b), "old").resources["old"], "but not what operators have changed"
+    gets(client_of(b), "acquire old")
+
+
+def test_nobody_is_refused_what_his_file_has(redis_server, hosts):
+    """Also who comes before his host has brought it back."""
+    a, b = fleet(redis_server, hosts, text=RESOURCES + OLD, ttl="120s")
+    takes_out(redis_server, a)
+    operator, client = client_of(a), client_of(b)
+    for _ in range(50):
+        operator.send("forget old\n")
+        lease = gets(client, "acquire old")
+        assert client.request(f"release {lease}") == "ok"
+        answer = operator.line()
+        assert answer == "ok" or code(answer) in ("in-use", "unknown")
+
+
+def test_which_database(redis_server, hosts):
+    two = redis_section(redis_server.url, name="two", prefix="other")
+    here = "[lock old]\n"
+
+    def text(of):
+        return of.replace("[lock old]", "[lock old]\nredis = two")
+
+    a, = up(redis_server, *hosts(text(RESOURCES + OLD), 1, lambda _: redis_section(redis_server.url) + two))
+    redis_server.do("HDEL", "{other}:db", "grace")
+    client = client_of(a)
+    assert refused(client, "forget old") == "defined", "there"
+    assert refused(client, "forget old database=default") == "unknown", "not there"
+    assert code(answer := client.request("forget gone")) == "bad-value" and "default,%20two" in answer
+    assert code(answer := client.request("forget gone database=none")) == "unknown" and "default,%20two" in answer
+    a.configure(redis_section(redis_server.url) + two + RESOURCES + here)
+    assert client.request("reload") == "ok"
+    assert code(client.request("forget old")) == "bad-value"
+    assert client.request("forget old database=two") == "ok", "the file has another one, of this host alone"
+
+
+def test_without_a_fleet(berthd):
+    daemon = berthd("[lock l]\n")
+    assert refused(daemon.client(), "forget l") == "unknown"
+    assert refused(daemon.client(), "forget l/*/x") == "bad-value"
+
+
+def test_in_a_grace(redis_server, pair):
+    a, b = pair
+    takes_out(redis_server, a, b)
+    redis_server.do("HSET", "{berth}:db", "replid", "another")
+    asked_until(a, lambda now: "grace" in now.databases["default"])
+    assert code(answer := client_of(a).request("forget old")) == "grace"
+    assert "may%20not%20have%20said%20so%20yet" in answer
+
+
+def test_its_database_is_down(redis_server, pair):
+    a, b = pair
+    takes_out(redis_server, a)
+    redis_server.kill()
+    asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
+    assert refused(client_of(a), "forget old") == "down"
