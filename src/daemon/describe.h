@@ -1,4 +1,5 @@
-/* describe.h - a resource, a holder, a waiter, a database as the lines of `status`. Pure. */
+/* describe.h - a resource, a holder, a waiter, a database as the lines of `status`. Pure, but
+ * for what keeper.h looks at. */
 #ifndef BERTH_DAEMON_DESCRIBE_H
 #define BERTH_DAEMON_DESCRIBE_H
 

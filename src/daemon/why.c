@@ -2,6 +2,7 @@
 
 #include "conf/keys.h"
 #include "daemon/answer.h"
+#include "daemon/keeper.h"
 #include "wire/text.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
         const char *program = is_seen ? lease->program : NULL;
         const char *reason = is_seen ? lease->reason : NULL;
         n += snprintf(out + n, size - (size_t)n, ", %spid %d (%s%suid %u%s%s) for %llds",
-            TAILQ_NEXT(holder, link) ? "first by " : "by ", lease->pid, program ? program : "",
+            TAILQ_NEXT(holder, link) ? "first by " : "by ", keeper_pid(lease), program ? program : "",
             program ? ", " : "", lease->uid, reason ? ", " : "", reason ? reason : "",
             (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND));
     }
@@ -75,7 +76,7 @@ static size_t why_held(char *out, size_t size, const struct refusal *refusal)
     int n = snprintf(out, size, "the identity %s has it already", refusal->ask->holder);
     const struct lease *lease = refusal->same_identity;
     if (lease && (size_t)n < size) {
-        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", lease->pid,
+        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", keeper_pid(lease),
             lease->state == LEASE_HELD ? "held" : "waiting");
     }
     return (size_t)n;

@@ -102,10 +102,10 @@ WAITS = "echo runs $$; read line"
 leash, hand = os.pipe()
 
 
-def main_is_gone(now, name):
-    """The wrapper has reaped the main process of the job that holds it."""
+def main_is_gone(now, name, wrapper):
+    """The main process of the job that holds it has ended, and the wrapper with that pid keeps it."""
     holder, = now.resources[name]["holders"]
-    return not os.path.exists(f"/proc/{holder['pid']}")
+    return holder["pid"] == str(wrapper)
 
 
 class Job:

@@ -183,6 +183,24 @@ def test_several_units_of_a_pool(host):
     assert re.fullmatch(rf"\* granted {lease} item=g,\d+,\w,\w slot=a,\d+,0", line), line
 
 
+def test_a_tree_is_shown_by_whoever_keeps_it(host):
+    with subprocess.Popen(["sleep", "1000"]) as main, subprocess.Popen(["sleep", "1000"]) as wrapper:
+        try:
+            lease, _, _ = held(host.client(), f"a pid={main.pid} wrapper={wrapper.pid}")
+            assert shown_pid(host, lease) == main.pid
+            main.kill()
+            main.wait()
+            assert shown_pid(host, lease) == wrapper.pid
+        finally:
+            main.kill()
+            wrapper.kill()
+
+
+def shown_pid(host, lease):
+    line, = [line for line in host.client().lines("status a") if line.startswith(f"holder {lease} ")]
+    return int(re.search(r" pid=(\d+) ", line).group(1))
+
+
 def test_mixed(redis_server, hosts):
     text = RESOURCES + "[semaphore b]\nlimit = 1\nscope = fleet\nredis = other\n"
     (host,) = hosts(text, 1, sections(redis_server) + sections(redis_server, name="other", prefix="other"))

@@ -74,9 +74,11 @@ def test_what_a_job_leaves_behind(berthd, job):
     assert left.is_alive()
     assert status(daemon.client()).held == 0
     tree = job("--tree", "a", script=leaves)
-    asked_until(daemon, lambda now: main_is_gone(now, "a"))
+    asked_until(daemon, lambda now: main_is_gone(now, "a", tree.wrapper.pid))
     restart(daemon, "kill")
     assert status(daemon.client()).held == 1
+    assert main_is_gone(status(daemon.client()), "a", tree.wrapper.pid)
+    assert f"by%20pid%20{tree.wrapper.pid}%20" in daemon.client().request("acquire a wait=0")
     os.kill(tree.pids[0], signal.SIGKILL)
     assert tree.wait() == (0, "")
     asked_until(daemon, all_free)

@@ -195,7 +195,7 @@ def test_a_tree_over_a_restart(berth, berthd, directory, way):
         "run", "--tree", "deploy", "--", "sh", "-c",
         f"setsid sh -c 'read x <{directory}/fifo' & echo ready; exit 6")
     assert read_line(process.stdout) == "ready"
-    asked_until(daemon, lambda now: main_is_gone(now, "deploy"))
+    asked_until(daemon, lambda now: main_is_gone(now, "deploy", process.pid))
     getattr(daemon, way)()
     daemon.start()
     assert berth("run", "-n", "deploy", "--", "true").returncode == 75

@@ -290,6 +290,29 @@ Test(reclaim, a_proof_and_instances)
     EXPECT(resources(), "t/x");
 }
 
+/* What names a unit twice cannot be had, and changes nothing: the unit rests as long as before, and
+ * whoever has an older token keeps it. */
+Test(reclaim, refused_without_a_trace)
+{
+    EXPECT(define("semaphore s limit=3 cooldown=5"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    EXPECT(acquire("bob", "B", "s:2 pid=8"), "ok s=1,2");
+    EXPECT(acquire("cy", "C", "s"), "waiting");
+    lose_record("A"), lose_record("B"), lose_record("C");
+    crash(false);
+    EXPECT(define("semaphore s limit=3 cooldown=5"), "ok");
+    begin_grace(true, 10);
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 pid=7"), "ok s=0");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:0,0:99 pid=8"), "lost");
+    EXPECT(lines("s"), "A | |");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(state("s"), "0/3 free=2 waiting=0+0");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:0,0:99 pid=8"), "lost");
+    EXPECT(state("s"), "0/3 free=2 waiting=0+0");
+    EXPECT(deadline(), "5");
+    EXPECT(reclaim_unknown("bob", "B", "s:2:0,1:99 pid=8"), "ok s=0,1");
+}
+
 /* An item that is held and removed costs that item alone: the others are to be had. */
 Test(reclaim, unknown_ones_and_removed_items)
 {

@@ -57,7 +57,7 @@ static void begin(void)
 {
     const struct core_options options = {.first_id = 1, .first_token = 1};
     const struct user_bounds bounds = {100, 100, 100, 100};
-    const struct ask ask = {.wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER};
+    const struct ask ask = {.wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER, .pid = 5};
     const char *about;
     struct lease *lease;
     core = core_new(&options);
