@@ -257,7 +257,7 @@ def digest(data):
         "queued": {name: keys for name, keys in data.queued.items() if keys},
         "aside": {key: [member.split(" ")[:2] for member in members]
                   for key, members in data.aside.items() if members},
-        "rest": [member for member, _ in data.raw["rest"]],
+        "rest": sorted(where for where, keys in data.held.items() if keys == ["-"]),
         "identities": data.raw["identities"],
         "users": [member for member, _ in data.raw["users"]],
     }
@@ -300,7 +300,7 @@ def play(server, clock, scene, after, prefix):
             if event.startswith("lost "):
                 ok(one.release(event.split(" ")[1]))
     data = world.data()
-    data.check()
+    data.check(was_broken=was_broken)
     result = digest(data)
     empty(world, a, b)
     world.database.client.delete(*world.database.keys)
