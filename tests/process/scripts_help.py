@@ -531,6 +531,10 @@ class World:
                 ok(one.renew())
         raise AssertionError("the grace does not end")
 
+    def becomes_another_server(self):
+        """As if another one had written the data."""
+        self.database.client.hset(self.database.key["db"], mapping={"replid": "another", "run": "another"})
+
     def copy(self):
         """All that is there; put_back() makes it the present again, on the same server."""
         client = self.database.client

@@ -837,7 +837,7 @@ def test_a_unit_rests_on_if_it_is_won_in_vain(world):
     granted(a.acquire("1", ("c", 2)))
     waits(b.acquire("1", "c"), 1)
     ok(a.release("1"))
-    world.database.client.hset(world.database.key["db"], "replid", "another")
+    world.becomes_another_server()
     assert a.renew().word == "hello"
     newer, both = Claim("c", 1, 4 * 10**15, ("1",)), Claim("c", 2, 3 * 10**15, ("0", "1"))
     assert a.hello(text, [list_row("2", "held", [newer])])["2"][0] == "held"

@@ -214,7 +214,7 @@ def the_end_of_a_grace(world, a, b):
     a.acquire("1", ("a", 2))
     b.acquire("1", "a")
     b.acquire("2", "b")
-    world.database.client.hset(world.database.key["db"], "replid", "another")
+    world.becomes_another_server()
     assert b.renew().word == "hello"
     rows = [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=4),
             list_row("2", "waiting", [Claim("b", 1, 0, ())], ticket=5)]
@@ -229,7 +229,7 @@ def the_end_of_a_grace(world, a, b):
 def the_beginning_of_a_grace(world, a, b):
     a.acquire("1", ("a", 2))
     b.acquire("1", "a")
-    world.database.client.hset(world.database.key["db"], "replid", "another")
+    world.becomes_another_server()
     return lambda **how: b.renew(**how)
 
 

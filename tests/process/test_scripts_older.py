@@ -1,9 +1,14 @@
 """Older data come back on the same server, under the same ids: a snapshot of its machine, DEBUG RELOAD.
 Whoever has had an answer or an event that they know nothing of begins a grace, before anything is done."""
 
+import contextlib
+import os
+import time
+
 import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
+from lines import DEADLINE
 from scripts_help import Claim, World, definition, list_row, ok
 
 pytestmark = needs_redis
@@ -170,6 +175,72 @@ def test_a_replica_is_not_written_to(world):
     assert a.renew().word == "hello"  # it is another server now: others may have written elsewhere
 
 
+@contextlib.contextmanager
+def two_servers(directory, clock):
+    """The second one is the first one's replica, once it is started."""
+    at_once = ("--repl-diskless-sync-delay", "0")  # the clock stands still
+    first = RedisServer(directory, "first", port=True, clock=clock, options=at_once)
+    second = RedisServer(directory, "second", clock=clock, replica_of=first, start=False)
+    try:
+        yield first, second
+    finally:
+        for server in (first, second):
+            server.kill()
+
+
+def await_replica(server):
+    """WAIT is about what its own connection has written."""
+    client = server.client()
+    client.set("written", 1)
+    assert client.wait(1, 10000) == 1
+
+
+def replication_id(server):
+    return server.client().info("replication")["master_replid"]
+
+
+def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
+    """The master takes a new id for its first replica, and when the last one has been away for long."""
+    with two_servers(directory, clock) as (first, second):
+        world = World(first, clock)
+        a, = world.several(1, {"a": definition()})
+        granted = a.acquire("1", "a")
+        epoch = number(world, "epoch")
+        ids = [replication_id(first)]
+        first.client().config_set("repl-backlog-ttl", 1)
+        second.start()
+        second.wait_for_replica_link()
+        ids.append(replication_id(first))
+        assert ok(a.renew()).grace == 0
+        second.kill()
+        world.tick(3000)
+        end = time.monotonic() + DEADLINE
+        while replication_id(first) == ids[-1]:
+            assert time.monotonic() < end
+            os.sched_yield()
+        assert len({*ids, replication_id(first)}) == 3
+        assert ok(a.renew()).grace == 0
+        assert number(world, "epoch") == epoch
+        assert a.acquire("1", "a").claims == granted.claims
+
+
+def test_who_was_a_replica_meanwhile_is_another_server(directory, clock):
+    """It has lost what the other one did not have, though nobody has called that one."""
+    with two_servers(directory, clock) as (first, second):
+        second.start()
+        second.wait_for_replica_link()
+        world = World(first, clock)
+        a, = world.several(1, {"a": definition()})
+        epoch = number(world, "epoch")
+        await_replica(first)
+        second.client().replicaof("NO", "ONE")
+        first.client().replicaof("127.0.0.1", second.port)
+        first.wait_for_replica_link()
+        first.client().replicaof("NO", "ONE")
+        assert a.renew().word == "hello"
+        assert number(world, "epoch") == epoch + 1
+
+
 def test_each_server_that_takes_over_is_another_one(directory, clock):
     """The way to it, a proxy for instance, may not say so: nothing but the calls goes there. Each has all
     that the caller has ever seen."""
@@ -188,11 +259,6 @@ def test_each_server_that_takes_over_is_another_one(directory, clock):
             assert a.renew().word == "hello"
             assert number(world, "epoch") == epoch + 1
             a.hello()
-
-        def await_replica(server):  # WAIT is about what its own connection has written
-            client = server.client()
-            client.set("written", 1)
-            assert client.wait(1, 10000) == 1
 
         def promote(server, old):
             await_replica(old)

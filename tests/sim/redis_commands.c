@@ -527,7 +527,13 @@ COMMAND(info)
 {
     (void)argc;
     if (is_word(argv[1], "replication")) {
-        lua_pushfstring(lua, "# Replication\r\nrole:master\r\nmaster_replid:%s\r\n", redis->replid);
+        lua_pushfstring(lua,
+            "# Replication\r\nrole:master\r\nmaster_replid:%s\r\nmaster_replid2:0000\r\n",
+            redis->replid);
+        return NULL;
+    }
+    if (is_word(argv[1], "server")) {
+        lua_pushfstring(lua, "# Server\r\nrun_id:%s\r\n", redis->run_id);
         return NULL;
     }
     return SYNTAX;

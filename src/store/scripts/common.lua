@@ -61,7 +61,7 @@ if SEQUENCE_SAID > MOST_CREDIBLE or EVENT_SAID > MOST_EVENTS_EVER then
     SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
 end
 
-local db = {} -- numbers, but for replid, now_replid, sweep and is_master
+local db = {} -- numbers, but for run, replid, now_replid, sweep, info and is_master
 local wall -- ms, Redis' own clock
 local micros
 
@@ -70,7 +70,7 @@ local function read_database()
     micros = tonumber(time[2])
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
-        'lag', 'sequence', 'sweep')
+        'lag', 'sequence', 'sweep', 'run')
     if values[1] then
         db.layout, db.replid = tonumber(values[1]), values[2]
         db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -78,10 +78,11 @@ local function read_database()
         db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
         db.sequence = tonumber(values[9] or 0)
         db.sweep = values[10] or nil
+        db.run = values[11]
     end
-    local info = call('INFO', 'replication')
-    db.is_master = string.find(info, 'role:master', 1, true) ~= nil
-    db.now_replid = match(info, 'master_replid:(%w+)') or ''
+    db.info = call('INFO', 'replication')
+    db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
+    db.now_replid = match(db.info, 'master_replid:(%w+)') or ''
 end
 
 -- Sessions expire on this clock: a step of the wall clock moves it by so much at most.
@@ -1351,6 +1352,22 @@ end
 -- ---- what time brings ----
 
 local function make_time()
+    local function now_run()
+        return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
+    end
+
+    -- The server has another replication id. It is the same one, and has all that it had, if it was not
+    -- started in between, nor a replica: then it would know the id of its master. (A master takes a new
+    -- id when its first replica comes, and an hour after the last one has gone.)
+    local function goes_on()
+        if db.run ~= now_run() or not match(db.info, 'master_replid2:0+%s') then
+            return false
+        end
+        db.replid = db.now_replid
+        call('HSET', DB, 'replid', db.replid)
+        return true
+    end
+
     -- The server is not the one that wrote this, or the data is new: the daemons put back what they
     -- have, and nothing is granted until they have had the time.
     local function begin_grace()
@@ -1359,7 +1376,7 @@ local function make_time()
         db.grace = db.clock + db.ttl + db.lag
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
         call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
-            'replid', db.now_replid, 'sequence', text_of(db.sequence))
+            'replid', db.now_replid, 'run', now_run(), 'sequence', text_of(db.sequence))
         call('PUBLISH', PREFIX .. 'all', 'hello ' .. call('ZCARD', SESSIONS))
     end
 
@@ -1473,7 +1490,7 @@ local function make_time()
         db.grace = nil
     end
 
-    return {begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
+    return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
         end_rests = end_rests, sweep = sweep, next_name = next_name}
 end
 
@@ -1573,7 +1590,7 @@ end
 -- Time passes: before anything is done for the caller.
 local function catch_up()
     advance_clock()
-    if db.replid ~= db.now_replid or is_older_than_caller() then
+    if db.replid ~= db.now_replid and not time().goes_on() or is_older_than_caller() then
         time().begin_grace()
     elseif db.grace and db.clock >= db.grace then
         time().end_grace()
