@@ -1,6 +1,5 @@
 """A name service that does not answer holds up nobody but the reload that asks it."""
 
-import contextlib
 import os
 import re
 import select
@@ -10,36 +9,12 @@ import time
 
 import pytest
 
-from conftest import BUILD, Berthd
-from daemon_help import SANITIZED, code, held, is_quiet, refused, status
+from conftest import Berthd
+from daemon_help import code, held, is_quiet, refused, status
+from gate import Gate, with_shim
 from lines import DEADLINE
 
 LOCKED = "[lock a]\nallow-users = root\n"
-
-
-class Gate:
-    """While it is shut, no name of a user is found."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def shut(self):
-        os.mkfifo(self.path)
-
-    def wait_for_somebody(self):
-        """At the gate: the descriptor that keeps him there."""
-        end = time.monotonic() + DEADLINE
-        while True:
-            with contextlib.suppress(OSError):  # nobody reads yet
-                return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-            assert time.monotonic() < end
-            os.sched_yield()
-
-    def open(self):
-        """For who stands there, and all others."""
-        first = self.wait_for_somebody()
-        self.path.unlink()
-        os.close(first)
 
 
 @pytest.fixture
@@ -49,10 +24,7 @@ def gate(directory):
 
 @pytest.fixture
 def daemon(directory, gate, sanitizer_reports):
-    words = ["env", f"LD_PRELOAD={BUILD / 'tests/process/names_shim.so'}", f"BERTH_NAMES_GATE={gate.path}"]
-    if SANITIZED:
-        words.append(f"ASAN_OPTIONS={os.environ['ASAN_OPTIONS']}:verify_asan_link_order=0")
-    daemon = Berthd(directory, "[lock a]\n", before=words)
+    daemon = Berthd(directory, "[lock a]\n", before=with_shim("names_shim.so", BERTH_NAMES_GATE=gate.path))
     yield daemon
     for client in daemon.clients:
         client.close()
