@@ -1,16 +1,15 @@
 #include "daemon/command.h"
 
-#include "daemon/about.h"
 #include "daemon/answer.h"
 #include "daemon/asker.h"
 #include "daemon/clock.h"
-#include "daemon/fleet_names.h"
 #include "daemon/lease_log.h"
-#include "daemon/log.h"
+#include "daemon/request_log.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
 #include "wire/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,13 +154,6 @@ void command_refuse_too_long(struct conn *conn)
     answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
 }
 
-static void about_definition(const struct call *call, struct log_about *about, const char *name)
-{
-    const struct definition *definition = core_find_definition(call->server->core, name);
-    about_resource(about, name);
-    about->database = fleet_name_of(call->server, definition ? definition->database : 0);
-}
-
 /* Answered from `from` on; in fleet scope its database has yet to say. */
 static bool is_refused(const struct call *call, size_t from)
 {
@@ -172,27 +164,18 @@ static bool is_refused(const struct call *call, size_t from)
 
 static void log_if_it_changes_something(const struct call *call, size_t answer_from)
 {
-    const struct request *request = call->request;
-    const struct command_row *row = &command_table[request->command];
-    if (row->right == RIGHT_RESOURCE_ADMIN || row->right == RIGHT_DAEMON_ADMIN) {
-        struct log_about about = {.event = row->word};
-        about_asker(&about, call->conn);
-        if (request->n_arguments > 0) {
-            about_definition(call, &about, request->arguments[0]);
-        }
-        log_about(LOG_LEVEL_INFO, &about, "%s%s%s%s%s: asked by uid %u, pid %d%s", row->word,
-            request->n_arguments > 0 ? " " : "",
-            request->n_arguments > 0 ? request->arguments[0] : "",
-            request->n_arguments > 1 ? " " : "",
-            request->n_arguments > 1 ? request->arguments[1] : "", about.asker.uid,
-            (int)about.asker.pid, is_refused(call, answer_from) ? ": refused" : "");
+    if (!call->is_logged_later) {
+        request_log_end(request_log_new(call), is_refused(call, answer_from) ? ": refused" : "");
     }
 }
 
 void command_run(struct conn *conn, char *line, size_t length)
 {
+    static char as_sent[LINE_BYTES];
     struct request request;
     const char *detail;
+    assert(length < sizeof as_sent);
+    memcpy(as_sent, line, length + 1);
     enum code code = request_parse(line, length, &request, &detail);
     if (code != CODE_NONE) {
         answer_error(conn_answers(conn), code, detail);
@@ -202,6 +185,7 @@ void command_run(struct conn *conn, char *line, size_t length)
         .conn = conn,
         .server = conn->server,
         .request = &request,
+        .line = as_sent,
         .now = clock_now(),
         .out = conn_answers(conn),
     };

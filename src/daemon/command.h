@@ -11,8 +11,10 @@ struct call {
     struct conn *conn;
     struct server *server;
     const struct request *request;
+    const char *line; /* the request, as it was sent */
     nanoseconds now;
     struct text *out; /* where the answer goes */
+    bool is_logged_later; /* by who answers it later */
 };
 
 /* `line` is taken apart in place. */

@@ -10,6 +10,7 @@
 #include "daemon/ledger.h"
 #include "daemon/proof.h"
 #include "daemon/server.h"
+#include "daemon/storing.h"
 #include "daemon/units.h"
 #include "daemon/why.h"
 #include "wire/text.h"
@@ -370,6 +371,9 @@ static void take_lease(struct call *call, const struct asked *asked)
     size_t longest = answer_longest_grant(call->server->core, &asked->ask);
     if (longest > LINE_BYTES || ask_units(&asked->ask) > MAX_UNITS) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
+        return;
+    }
+    if (!storing_has_numbers(call)) {
         return;
     }
     uint32_t record = ledger_reserve(call->server, &asked->ask, longest);

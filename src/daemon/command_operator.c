@@ -9,9 +9,9 @@
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
+#include "daemon/storing.h"
 #include "wire/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,26 +96,9 @@ static void run_fleet_change(
 
 /* ---- in host scope ---- */
 
-/* False, with an answer, if what is about to be changed could not outlive the daemon. */
-static bool can_store_change(struct call *call)
+static void answer_ok(struct conn *conn)
 {
-    if (settings_can_store_change(call->server)) {
-        return true;
-    }
-    char why[512];
-    snprintf(why, sizeof why, "not changed: %s: %s", call->server->state.path, strerror(errno));
-    answer_error_saying(call->out, CODE_NO_SPACE, why);
-    return false;
-}
-
-static void store_and_answer(struct call *call)
-{
-    if (settings_store_changes(call->server)) {
-        call_ok(call);
-    } else {
-        answer_error_saying(call->out, CODE_NO_SPACE,
-            "in force, but it could not be stored, and is over when berthd is started anew");
-    }
+    text_add(conn_answers(conn), "ok\n");
 }
 
 static void run_change(struct call *call, struct change change)
@@ -127,13 +110,14 @@ static void run_change(struct call *call, struct change change)
         run_fleet_change(call, change.kind, definition);
         return;
     }
-    if (!can_store_change(call)) {
+    if (!storing_has_room(call)) {
         return;
     }
     change.reason = call->request->keys[KEY_INDEX_reason];
     enum outcome outcome = store->ops->change(store, name, &change, call->now);
     if (outcome == OUTCOME_OK) {
-        store_and_answer(call);
+        settings_note_changes(call->server);
+        storing_answer_later(call, answer_ok);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse(call, CODE_UNKNOWN, change.item);
     } else if (outcome == OUTCOME_KIND) {
@@ -191,6 +175,40 @@ void command_reset(struct call *call)
     run_change(call, (struct change){.kind = CHANGE_RESET});
 }
 
+static void answer_drain(struct conn *conn)
+{
+    struct text *out = conn_answers(conn);
+    text_add(out, "ok");
+    text_add_number_key(out, "held", core_n_held(conn->server->core));
+    text_add(out, "\n");
+}
+
+/* It may be over by now. */
+static void answer_drain_and_wait(struct conn *conn)
+{
+    const struct core *core = conn->server->core;
+    answer_drain(conn);
+    if (!core_is_draining(core)) {
+        answer_event(conn_events(conn), EVENT_UNDRAINED);
+    } else if (core_n_held(core) == 0) {
+        answer_event(conn_events(conn), EVENT_DRAINED);
+    } else {
+        conn->wants_drained = true;
+    }
+}
+
+static void drain(struct call *call, bool draining, void (*answer)(struct conn *conn))
+{
+    if (storing_has_room(call)) {
+        if (!draining) {
+            server_tell_drainers(call->server, EVENT_UNDRAINED);
+        }
+        call->server->store->ops->drain(call->server->store, draining, call->now);
+        settings_note_changes(call->server);
+        storing_answer_later(call, answer);
+    }
+}
+
 void command_drain(struct call *call)
 {
     const char *wait = call->request->keys[KEY_INDEX_wait];
@@ -199,26 +217,12 @@ void command_drain(struct call *call)
         call_refuse(call, CODE_BAD_VALUE, "wait");
         return;
     }
-    if (!can_store_change(call)) {
-        return;
-    }
-    call->conn->wants_drained = wants == 1;
-    text_add(call->out, "ok");
-    text_add_number_key(call->out, "held", core_n_held(call->server->core));
-    text_add(call->out, "\n");
-    call->server->store->ops->drain(call->server->store, true, call->now);
-    settings_store_changes(call->server);
+    drain(call, true, wants == 1 ? answer_drain_and_wait : answer_drain);
 }
 
 void command_undrain(struct call *call)
 {
-    if (!can_store_change(call)) {
-        return;
-    }
-    call_ok(call);
-    server_tell_drainers(call->server, EVENT_UNDRAINED);
-    call->server->store->ops->drain(call->server->store, false, call->now);
-    settings_store_changes(call->server);
+    drain(call, false, answer_ok);
 }
 
 void command_reload(struct call *call)

@@ -12,8 +12,10 @@
 #include "daemon/snapshot.h"
 #include "wire/protocol.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +35,7 @@ static void on_closed(uv_handle_t *handle)
     struct conn *conn = container_of(handle, struct conn, pipe);
     linebuf_deinit(&conn->input);
     text_deinit(&conn->output);
+    free(conn->again);
     free(conn->program);
     free(conn);
 }
@@ -86,7 +89,9 @@ struct text *conn_answers(struct conn *conn)
 struct text *conn_events(struct conn *conn)
 {
     conn_mark_dirty(conn);
-    return conn->snapshot ? snapshot_held_back(conn->snapshot) : &conn->output;
+    struct text *held =
+        conn->snapshot ? snapshot_held_back(conn->snapshot) : parked_held_back(conn);
+    return held ? held : &conn->output;
 }
 
 void conn_mark_dirty(struct conn *conn)
@@ -218,11 +223,51 @@ static bool conn_owes_answer(const struct conn *conn)
     return conn->snapshot || conn->parked;
 }
 
-/* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
-static void conn_take_lines(struct conn *conn)
+void conn_again(struct conn *conn, char *line)
+{
+    assert(!conn->again);
+    conn->again = line;
+}
+
+/* Bytes of lines that are still to be carried out. */
+static size_t conn_pending(const struct conn *conn)
+{
+    return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
+}
+
+/* False: there is no line that was held back. */
+static bool conn_carry_out_again(struct conn *conn)
+{
+    char *line = conn->again;
+    if (line) {
+        conn->again = NULL;
+        command_run(conn, line, strlen(line));
+        free(line);
+    }
+    return line;
+}
+
+static bool conn_carry_out_next(struct conn *conn)
 {
     char *line;
     size_t length;
+    enum line_result result = linebuf_next(&conn->input, &line, &length);
+    conn->parked_since = 0;
+    if (result == LINE_MORE) {
+        return false;
+    }
+    turns_charge_request(&conn->server->turns, conn->member.share);
+    if (result == LINE_OK) {
+        command_run(conn, line, length);
+    } else {
+        command_refuse_too_long(conn);
+    }
+    return true;
+}
+
+/* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
+static void conn_take_lines(struct conn *conn)
+{
     struct turns *turns = &conn->server->turns;
     bool was_parked = conn->was_parked;
     conn->was_parked = false;
@@ -231,21 +276,14 @@ static void conn_take_lines(struct conn *conn)
          n++) {
         bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
         if ((has_had_share && turns_is_long(turns)) ||
-            (linebuf_pending(&conn->input) > 0 && conn_is_too_fast(conn))) {
+            (conn_pending(conn) > 0 && conn_is_too_fast(conn))) {
             conn_put_off(conn);
             return;
         }
-        enum line_result result = linebuf_next(&conn->input, &line, &length);
-        if (result == LINE_MORE) {
+        if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
             return;
         }
         conn->has_turn = false;
-        turns_charge_request(turns, conn->member.share);
-        if (result == LINE_OK) {
-            command_run(conn, line, length);
-        } else {
-            command_refuse_too_long(conn);
-        }
         server_carry_out(conn->server);
     }
 }
@@ -254,7 +292,7 @@ static void conn_take_lines(struct conn *conn)
 static bool conn_has_lines_left(const struct conn *conn)
 {
     return conn->snapshot || conn_is_put_off(conn) ||
-        ((conn->parked || conn_is_behind(conn)) && linebuf_pending(&conn->input) > 0);
+        ((conn->parked || conn_is_behind(conn)) && conn_pending(conn) > 0);
 }
 
 /* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
@@ -302,10 +340,13 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         if (conn->parked) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough of them */
         }
-    } else if (n == UV_EOF && linebuf_pending(&conn->input) == 0 && conn_unsent(conn) == 0 &&
+    } else if (n == UV_EOF && conn_pending(conn) == 0 && conn_unsent(conn) == 0 &&
         !conn->parked) {
         conn_close(conn);
     } else if (n == UV_EOF) {
+        conn_end_input(conn);
+    } else if (n < 0 && parked_outlives_peer(conn)) {
+        conn->is_deaf = true;
         conn_end_input(conn);
     } else if (n < 0) {
         conn_close(conn);
@@ -360,12 +401,30 @@ static void conn_hear_out(struct conn *conn)
     }
 }
 
+/* A request that is held back comes first. */
+static bool conn_must_stay(const struct conn *conn)
+{
+    return conn->again || parked_outlives_peer(conn);
+}
+
+static void conn_end_deaf(struct conn *conn)
+{
+    if (conn->again) {
+        conn_take_lines(conn);
+    }
+    if (!conn_must_stay(conn)) {
+        conn_hear_out(conn);
+    }
+    if (!conn_must_stay(conn)) {
+        conn_close(conn);
+    }
+}
+
 void conn_flush(struct conn *conn)
 {
     conn_send(conn);
     if (conn->is_deaf && !conn->closing) {
-        conn_hear_out(conn);
-        conn_close(conn);
+        conn_end_deaf(conn);
         return;
     }
     while (!conn->closing && conn->snapshot && !conn_is_put_off(conn) && !conn_is_behind(conn)) {
@@ -378,12 +437,12 @@ void conn_flush(struct conn *conn)
             conn->snapshot = snapshot_free(conn->snapshot);
         }
         conn_send(conn);
-        bool has_more = conn->snapshot || linebuf_pending(&conn->input) > 0;
+        bool has_more = conn->snapshot || conn_pending(conn) > 0;
         if (!conn->closing && has_more && turns_is_long(&conn->server->turns)) {
             conn_put_off(conn);
         }
     }
-    if (!conn->closing && linebuf_pending(&conn->input) > 0) {
+    if (!conn->closing && conn_pending(conn) > 0) {
         conn_take_lines(conn);
     }
     if (conn->closing) {
@@ -409,7 +468,7 @@ void conn_gone(struct conn *conn)
     if (conn->closing || !conn_is_put_off(conn)) {
         return; /* it is read from, and that tells as well */
     }
-    bool has_more = linebuf_pending(&conn->input) > 0 ||
+    bool has_more = conn_pending(conn) > 0 ||
         (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&
             recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
     if (!has_more) {

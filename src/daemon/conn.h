@@ -30,7 +30,9 @@ struct conn {
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
-    struct parked *parked; /* a database is being asked for an answer; or NULL */
+    struct parked *parked; /* a database or the disk is being asked for an answer; or NULL */
+    uint64_t parked_since; /* parked.c's: of the line that was held back; else 0 */
+    char *again; /* a line that was held back, and comes before its input; or NULL */
     char *program; /* from hello, or NULL */
     uint64_t given; /* bytes that libuv has had from us so far */
     uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */
@@ -61,13 +63,17 @@ void conn_end_input(struct conn *conn);
 /* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
 void conn_close(struct conn *conn);
 
-/* Where answers and events go: an event is held back while a long answer is being sent. */
+/* Where answers and events go: an event is held back while a long answer is being sent, or a change of
+ * the connection is being stored. */
 struct text *conn_answers(struct conn *conn);
 struct text *conn_events(struct conn *conn);
 /* Takes part in the next conn_flush() round. */
 void conn_mark_dirty(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
 void conn_flush(struct conn *conn);
+/* The line, which was held back, is carried out once more when the connection is no longer parked.
+ * Takes it over. */
+void conn_again(struct conn *conn, char *line);
 /* Goes on with what it put off, in a later turn of the loop. */
 void conn_continue(struct conn *conn);
 /* The peer has closed it. If it has put something off, its leases end now, not in its turn. */

@@ -3,6 +3,7 @@
 #include "daemon/fleet.h"
 #include "daemon/log.h"
 #include "daemon/server.h"
+#include "daemon/storing.h"
 #include "wire/text.h"
 
 #include <errno.h>
@@ -161,16 +162,15 @@ static void add_changes(struct text *out, const struct server *server, uint8_t d
     text_deinit(&lines);
 }
 
-static void store_changes(struct server *server)
+static void note_changes(struct server *server)
 {
     struct text all = TEXT_INIT;
     text_add(&all, "");
     for (size_t i = 1; i <= fleet_n_databases(server); i++) {
         add_changes(&all, server, (uint8_t)i);
     }
-    if (!state_store_fleet_changes(&server->state, all.bytes, all.length)) {
-        log_error("operators' changes of the fleet could not be stored: should Redis lose them, "
-                  "this berthd may not know them any more");
+    if (state_set_fleet_changes(&server->state, all.bytes, all.length)) {
+        storing_note_fleet_changes(server);
     }
     text_deinit(&all);
 }
@@ -187,6 +187,6 @@ void fleet_write_down(struct server *server, uint8_t database)
         write_tenure(server, database);
     }
     if (session_changes_changed(session)) {
-        store_changes(server);
+        note_changes(server);
     }
 }

@@ -7,23 +7,14 @@
 #include "daemon/log.h"
 #include "daemon/record.h"
 #include "daemon/server.h"
-#include "daemon/state.h"
+#include "daemon/storing.h"
 #include "wire/protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
-
 /* ---- before ---- */
-
-/* The high-water mark in the state directory is always ahead of what is given out. */
-static bool has_numbers(struct server *server)
-{
-    uint64_t next = core_next_number(server->core) + NUMBERS_PER_REQUEST;
-    return next < server->state.mark || state_reserve_numbers(&server->state, next);
-}
 
 static bool catch_up_with(struct lease *lease, void *context)
 {
@@ -55,8 +46,8 @@ static bool owes_a_grace(struct server *server)
 
 uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t longest_grant)
 {
-    /* Numbers that could not be stored are no reason to refuse: see server_init(). */
-    if (!has_caught_up(server) || owes_a_grace(server) || (server->state_works && !has_numbers(server))) {
+    /* The high-water mark in the state directory is always ahead of what is given out. */
+    if (!has_caught_up(server) || owes_a_grace(server) || !storing_numbers_are_left(server)) {
         return RECORD_NONE;
     }
     const struct definition *first = core_find_definition(server->core, ask->wants[0].name);

@@ -14,11 +14,15 @@ struct parked {
     struct conn *conn;
     const struct parked_ops *ops;
     void *state;
+    struct text events; /* held back */
+    uint64_t since; /* by the loop's clock, in ms; never 0 */
 };
 
 static void on_closed(uv_handle_t *handle)
 {
-    free(container_of((uv_timer_t *)handle, struct parked, timer));
+    struct parked *parked = container_of((uv_timer_t *)handle, struct parked, timer);
+    text_deinit(&parked->events);
+    free(parked);
 }
 
 static void on_late(uv_timer_t *timer)
@@ -36,7 +40,10 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     struct parked *parked = memory_new(sizeof *parked);
     *parked = (struct parked){.conn = conn, .ops = ops, .state = state};
     uv_timer_init(&conn->server->loop, &parked->timer);
-    uv_timer_start(&parked->timer, on_late, PATIENCE_MS, 0);
+    uint64_t now = uv_now(&conn->server->loop), gone_by;
+    parked->since = conn->parked_since != 0 ? conn->parked_since : now + 1;
+    gone_by = now + 1 - parked->since;
+    uv_timer_start(&parked->timer, on_late, gone_by < PATIENCE_MS ? PATIENCE_MS - gone_by : 0, 0);
     conn->parked = parked;
 }
 
@@ -45,12 +52,24 @@ void *parked_state(const struct conn *conn)
     return conn->parked ? conn->parked->state : NULL;
 }
 
+bool parked_outlives_peer(const struct conn *conn)
+{
+    return conn->parked && conn->parked->ops->outlives_peer;
+}
+
+struct text *parked_held_back(const struct conn *conn)
+{
+    return conn->parked && conn->parked->ops->holds_events ? &conn->parked->events : NULL;
+}
+
 void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->parked;
     conn->parked = NULL;
     conn->was_parked = true;
+    conn->parked_since = conn->again ? parked->since : 0;
     parked->ops->free(conn, parked->state);
+    text_add_bytes(conn_answers(conn), parked->events.bytes, parked->events.length);
     uv_close((uv_handle_t *)&parked->timer, on_closed);
     conn_mark_dirty(conn);
 }

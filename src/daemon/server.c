@@ -177,6 +177,7 @@ void server_end_turn(struct server *server)
     do {
         fleet_end_turn(server);
     } while (flush_all(server));
+    storing_end_turn(server);
     server->watches.most = most_watches(server);
     ledger_note_complete(server);
     server_set_timer(server);
@@ -425,6 +426,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     }
     uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
     uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
+    storing_init(server);
     settings_use(server, conf);
     group_signaller_init(&server->group_signaller, &server->loop);
     watches_init(&server->watches, &server->loop, most_watches(server));
@@ -461,24 +463,34 @@ static void close_handle(uv_handle_t *handle, void *unused)
     }
 }
 
-static void stop_store(struct server *server)
+/* False: a thread still waits for the disk. */
+static bool stop_store(struct server *server)
 {
     if (!server->store) {
-        return;
+        return true;
     }
     server->stopping = true;
     core_abandon(server->core, clock_now(), &server->store->effects);
     server_carry_out(server);
     views_deinit(server);
     fleet_deinit(server);
-    if (server->state_works) {
-        state_give_back_numbers(&server->state, core_next_number(server->core));
-    }
+    bool is_stored =
+        storing_end(server, server->state_works ? core_next_number(server->core) : 0);
     server->store = server->store->ops->free(server->store);
     ledger_deinit(server);
     journal_close(&server->journal);
-    state_deinit(&server->state);
+    if (is_stored) {
+        state_deinit(&server->state);
+    }
     watches_deinit(&server->watches);
+    return is_stored;
+}
+
+/* The process ends with its threads, whatever these wait for. */
+static void end_at_once(const char *what)
+{
+    log_info("not waiting for a %s that does not answer", what);
+    _exit(EXIT_SUCCESS);
 }
 
 /* libuv is about to put their default actions back: one that comes now would end us half-way. */
@@ -496,11 +508,13 @@ void server_deinit(struct server *server)
     if (uv_handle_get_type((uv_handle_t *)&server->accepting) == UV_POLL) {
         uv_close((uv_handle_t *)&server->accepting, NULL); /* before its descriptor */
     }
-    stop_store(server);
+    bool is_stored = stop_store(server);
     listener_close(&server->listener);
+    if (!is_stored) {
+        end_at_once("disk");
+    }
     if (link_is_looking_up() || reload_is_reading(server)) {
-        log_info("not waiting for a name service that does not answer");
-        _exit(EXIT_SUCCESS);
+        end_at_once("name service");
     }
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
@@ -508,6 +522,7 @@ void server_deinit(struct server *server)
     assert(error == 0);
     (void)error;
     group_signaller_deinit(&server->group_signaller);
+    storing_deinit(server);
     turns_deinit(&server->turns);
     close(server->deadline_fd);
     text_deinit(&server->record_line);

@@ -14,6 +14,7 @@
 #include "daemon/reload.h"
 #include "daemon/rights.h"
 #include "daemon/state.h"
+#include "daemon/storing.h"
 #include "daemon/turns.h"
 #include "daemon/watch.h"
 #include "store/store.h"
@@ -50,6 +51,7 @@ struct server {
     struct text record_line; /* ledger.c's, kept for its memory */
     struct order rests; /* ledger.c's: records of units at rest, by until when */
     struct state state;
+    struct storing storing; /* writes it */
     struct fleet_record fleet_records[MAX_DATABASES]; /* fleet_journal.c's; database 1 first */
     bool state_works; /* numbers could be stored at the start */
     bool ledger_is_behind; /* some leases are not in the journal */

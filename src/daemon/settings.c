@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "daemon/redefined.h"
 #include "daemon/seat.h"
+#include "daemon/storing.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -145,23 +146,14 @@ static void warn_of_fixed_changes(const struct server *server, const struct conf
     conf_errors_deinit(&changes);
 }
 
-bool settings_can_store_change(struct server *server)
-{
-    return state_can_store(&server->state, LINE_BYTES);
-}
-
-bool settings_store_changes(struct server *server)
+void settings_note_changes(struct server *server)
 {
     struct text lines = TEXT_INIT;
     text_add(&lines, "");
     changes_describe(&lines, server->core);
-    bool stored = state_store_changes(&server->state, lines.bytes, lines.length);
-    if (!stored) {
-        log_error("runtime changes could not be stored: they are in force, but will not outlive "
-                  "this berthd");
-    }
+    state_set_changes(&server->state, lines.bytes, lines.length);
+    storing_note_changes(server);
     text_deinit(&lines);
-    return stored;
 }
 
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
@@ -199,7 +191,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     redefined_log(&redefined);
     redefined_deinit(&redefined);
     conf_free(before);
-    settings_store_changes(server);
+    settings_note_changes(server);
     log_about(LOG_LEVEL_INFO, &about, "%s: reloaded, definitions: %zu", conf->path,
         conf->n_definitions);
     return true;

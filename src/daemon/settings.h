@@ -13,9 +13,7 @@ bool settings_define(struct server *server, const struct conf *conf, const char 
  * adds to the errors, which are logged. Takes `conf` over. */
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *errors);
 
-/* Runtime changes outlive the daemon: room for one more, before it is made (false with errno if
- * there is none), and all of them as they are now. */
-bool settings_can_store_change(struct server *server);
-bool settings_store_changes(struct server *server);
+/* Runtime changes outlive the daemon: they are others now, and will be stored. */
+void settings_note_changes(struct server *server);
 
 #endif

@@ -5,7 +5,6 @@
 #include "daemon/log.h"
 #include "daemon/paths.h"
 #include "wire/text.h"
-#include "wire/textbuf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,10 +41,12 @@ static const char first_line[] = "berth-state 1\n";
 
 static const char fleet_word[] = "fleet ";
 
-static void add_all(struct text *text, const struct state *state, uint64_t mark)
+/* All but the check, which takes its time. */
+static void add_all(struct text *text, const struct state *state)
 {
     text_add(text, first_line);
-    text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id, (unsigned long long)mark);
+    text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id,
+        (unsigned long long)state->wanted_mark);
     text_add(text, "secret ");
     for (size_t i = 0; i < SECRET_BYTES; i++) {
         text_add_format(text, "%02x", state->secret[i]);
@@ -53,6 +54,10 @@ static void add_all(struct text *text, const struct state *state, uint64_t mark)
     text_add(text, "\n");
     text_add(text, state->changes);
     text_add(text, state->fleet_changes);
+}
+
+static void add_check(struct text *text)
+{
     text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
 }
 
@@ -131,7 +136,7 @@ static void parse(struct state *state, char *text, bool whole)
     bool has_mark = numbers && number_parse(numbers, MOST_NUMBER, &mark);
     state->found = whole && has_mark ? STATE_READ : STATE_DAMAGED;
     if (has_mark && (whole || mark < MOST_CREDIBLE)) {
-        state->mark = mark;
+        state->mark = state->wanted_mark = mark;
     }
     if (state->found == STATE_READ) {
         state->same_boot = strcmp(boot, state->boot_id) == 0;
@@ -220,7 +225,7 @@ void state_load(struct state *state, const char *socket_path)
 void state_deinit(struct state *state)
 {
     if (state->next_path) {
-        unlink(state->next_path); /* what state_can_store() left */
+        unlink(state->next_path); /* what state_file_make_room() left */
     }
     free(state->path);
     free(state->next_path);
@@ -229,127 +234,42 @@ void state_deinit(struct state *state)
     *state = (struct state){0};
 }
 
-/* ---- writing ---- */
+/* ---- numbers ---- */
 
-static int open_next(const struct state *state)
+bool state_has_numbers(const struct state *state, uint64_t next)
 {
-    char directory[PATH_MAX];
-    if (!state->path) {
-        errno = ENOENT;
-        return -1;
-    }
-    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW; /* posix_fallocate() may have to read */
-    int fd = open(state->next_path, flags, 0600);
-    if (fd < 0 && errno == ENOENT && path_of_state_directory(directory, sizeof directory)) {
-        for (char *slash = directory + 1; (slash = strchr(slash, '/')); slash++) {
-            *slash = '\0';
-            mkdir(directory, 0755);
-            *slash = '/';
-        }
-        mkdir(directory, 0700);
-        fd = open(state->next_path, flags, 0600);
-    }
-    return fd;
+    return next < state->mark;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n)
+bool state_is_short_of_numbers(const struct state *state, uint64_t next)
 {
-    while (n > 0) {
-        ssize_t now = write(fd, bytes, n);
-        if (now < 0 && errno != EINTR) {
-            return false;
-        }
-        bytes += now > 0 ? now : 0;
-        n -= now > 0 ? (size_t)now : 0;
-    }
-    return true;
+    return next + NUMBERS_AHEAD / 2 >= state->mark && state->wanted_mark == state->mark;
 }
 
-/* The new name is only on disk when the directory is. */
-static bool sync_directory(const char *path)
+bool state_want_numbers(struct state *state, uint64_t next)
 {
-    char *directory = memory_string(path);
-    *strrchr(directory, '/') = '\0';
-    int fd = open(directory[0] ? directory : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(directory);
-    return synced;
-}
-
-static bool replace(const struct state *state, const char *bytes, size_t n)
-{
-    int fd = open_next(state);
-    if (fd < 0) {
+    if (next > MOST_NUMBER - NUMBERS_AHEAD) {
+        log_provoked("%s: there are no numbers left", state->path ? state->path : "state");
         return false;
     }
-    /* Over what state_can_store() has allocated, then cut. */
-    bool written = write_all(fd, bytes, n) && ftruncate(fd, (off_t)n) == 0 && fsync(fd) == 0;
-    int saved_errno = errno;
-    close(fd);
-    errno = saved_errno;
-    return written && rename(state->next_path, state->path) == 0 && sync_directory(state->path);
-}
-
-static bool store(struct state *state, uint64_t mark)
-{
-    struct text text = TEXT_INIT;
-    add_all(&text, state, mark);
-    bool stored = replace(state, text.bytes, text.length);
-    if (!stored) {
-        log_provoked(
-            "%s: cannot be written: %s", state->path ? state->path : "state", strerror(errno));
-    }
-    text_deinit(&text);
-    return stored;
+    uint64_t mark = next + NUMBERS_AHEAD;
+    state->wanted_mark = mark < state->mark ? state->mark : mark;
+    return true;
 }
 
 bool state_reserve_numbers(struct state *state, uint64_t next)
 {
-    if (next > MOST_NUMBER - NUMBERS_AHEAD) {
-        log_error("%s: there are no numbers left", state->path ? state->path : "state");
-        return false;
-    }
-    uint64_t mark = next + NUMBERS_AHEAD;
-    if (mark < state->mark) {
-        mark = state->mark;
-    }
-    if (!store(state, mark)) {
-        return false;
-    }
-    state->mark = mark;
-    return true;
+    return state_want_numbers(state, next) && state_store(state) == STORED;
 }
 
 void state_give_back_numbers(struct state *state, uint64_t next)
 {
-    if (next < state->mark && store(state, next)) {
-        state->mark = next;
+    if (next < state->mark) {
+        state->wanted_mark = next;
     }
 }
 
-bool state_can_store(struct state *state, size_t more_bytes)
-{
-    enum { FRAME_BYTES = 256 }; /* everything but the changes */
-    int fd = open_next(state);
-    if (fd < 0) {
-        return false;
-    }
-    size_t most =
-        strlen(state->changes) + strlen(state->fleet_changes) + more_bytes + FRAME_BYTES;
-    int error;
-    do {
-        error = posix_fallocate(fd, 0, (off_t)most);
-    } while (error == EINTR);
-    close(fd);
-    if (error != 0) {
-        unlink(state->next_path);
-    }
-    errno = error;
-    return error == 0;
-}
+/* ---- changes ---- */
 
 static void replace_text(char **textp, const char *bytes, size_t length)
 {
@@ -359,18 +279,81 @@ static void replace_text(char **textp, const char *bytes, size_t length)
     *textp = copy;
 }
 
-bool state_store_changes(struct state *state, const char *changes, size_t length)
+void state_set_changes(struct state *state, const char *changes, size_t length)
 {
     replace_text(&state->changes, changes, length);
-    return store(state, state->mark);
 }
 
-bool state_store_fleet_changes(struct state *state, const char *changes, size_t length)
+bool state_set_fleet_changes(struct state *state, const char *changes, size_t length)
 {
     if (length > STATE_FLEET_BYTES) {
         log_provoked("%s: the databases' changes are too many", state->path ? state->path : "state");
         return false;
     }
     replace_text(&state->fleet_changes, changes, length);
-    return store(state, state->mark);
+    return true;
+}
+
+/* ---- images ---- */
+
+size_t state_most_bytes(const struct state *state)
+{
+    enum { FRAME_BYTES = 256 }; /* everything but the changes */
+    return strlen(state->changes) + strlen(state->fleet_changes) + FRAME_BYTES;
+}
+
+void state_image_init(struct state_image *image, const struct state *state)
+{
+    *image = (struct state_image){.text = TEXT_INIT, .mark = state->wanted_mark};
+    add_all(&image->text, state);
+}
+
+void state_image_deinit(struct state_image *image)
+{
+    text_deinit(&image->text);
+}
+
+enum stored state_image_store(struct state_image *image, const struct state *state, int *errorp)
+{
+    if (!state->path) {
+        *errorp = ENOENT;
+        return STORED_NOT;
+    }
+    add_check(&image->text);
+    return state_file_replace(
+        state->path, state->next_path, image->text.bytes, image->text.length, errorp);
+}
+
+static void log_not_stored(const struct state *state, enum stored stored, int error)
+{
+    const char *path = state->path ? state->path : "state";
+    if (stored == STORED_NOT) {
+        log_provoked("%s: cannot be written: %s", path, strerror(error));
+    } else if (stored == STORED_UNSYNCED) {
+        log_provoked("%s: written, but its directory cannot be synced, and a power failure may bring "
+                     "the old one back: %s", path, strerror(error));
+    }
+}
+
+/* A mark that may be lost in a crash is none. */
+void state_image_settle(
+    const struct state_image *image, struct state *state, enum stored stored, int error)
+{
+    log_not_stored(state, stored, error);
+    if (stored == STORED) {
+        state->mark = image->mark;
+    } else if (state->wanted_mark == image->mark) {
+        state->wanted_mark = state->mark;
+    }
+}
+
+enum stored state_store(struct state *state)
+{
+    struct state_image image;
+    int error;
+    state_image_init(&image, state);
+    enum stored stored = state_image_store(&image, state, &error);
+    state_image_settle(&image, state, stored, error);
+    state_image_deinit(&image);
+    return stored;
 }

@@ -42,7 +42,15 @@ static enum state_found reload(void)
 
 static bool store(const char *changes)
 {
-    return state_store_changes(&state, changes, strlen(changes));
+    state_set_changes(&state, changes, strlen(changes));
+    return state_store(&state) == STORED;
+}
+
+/* For changes that are so much longer. */
+static bool make_room(size_t more_bytes)
+{
+    errno = state_file_make_room(state.next_path, state_most_bytes(&state) + more_bytes);
+    return errno == 0;
 }
 
 /* ---- there and back ---- */
@@ -81,7 +89,8 @@ Test(state, numbers_and_changes)
 
 static bool store_fleet(const char *changes)
 {
-    return state_store_fleet_changes(&state, changes, strlen(changes));
+    return state_set_fleet_changes(&state, changes, strlen(changes)) &&
+        state_store(&state) == STORED;
 }
 
 /* The host's changes and the databases' do not touch each other. */
@@ -127,6 +136,48 @@ Test(state, the_mark_only_grows)
     cr_expect_eq(state.mark, mark);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_eq(state.mark, mark);
+    cr_assert(state_reserve_numbers(&state, mark));
+    cr_expect_gt(state.mark, mark);
+    state_deinit(&state);
+}
+
+/* So that nobody has to wait for them. */
+Test(state, more_numbers_are_wanted_at_half)
+{
+    const uint64_t first = 1000, block = UINT64_C(1) << 24;
+    reload();
+    cr_assert(state_reserve_numbers(&state, first));
+    cr_expect(state_has_numbers(&state, first + block - 1));
+    cr_expect_not(state_has_numbers(&state, first + block));
+    cr_expect_not(state_is_short_of_numbers(&state, first + block / 2 - 1));
+    uint64_t half = first + block / 2;
+    cr_expect(state_is_short_of_numbers(&state, half));
+    cr_assert(state_want_numbers(&state, half));
+    cr_expect_not(state_is_short_of_numbers(&state, half)); /* they are on their way */
+    cr_expect_not(state_has_numbers(&state, first + block)); /* but not there */
+    cr_assert(store("drain\n")); /* whatever else is stored */
+    cr_expect(state_has_numbers(&state, first + block));
+    cr_expect_not(state_has_numbers(&state, half + block));
+    cr_expect_not(state_is_short_of_numbers(&state, half + block / 2 - 1));
+    state_deinit(&state);
+}
+
+/* Nothing is given out that a crash could bring back. */
+Test(state, numbers_that_may_be_lost)
+{
+    static const enum stored bad[] = {STORED_NOT, STORED_UNSYNCED};
+    reload();
+    cr_assert(state_reserve_numbers(&state, 1000));
+    uint64_t mark = state.mark;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct state_image image;
+        cr_assert(state_want_numbers(&state, mark));
+        state_image_init(&image, &state);
+        state_image_settle(&image, &state, bad[i], EIO);
+        state_image_deinit(&image);
+        cr_expect_eq(state.mark, mark);
+        cr_expect(state_is_short_of_numbers(&state, mark)); /* they can be asked for again */
+    }
     cr_assert(state_reserve_numbers(&state, mark));
     cr_expect_gt(state.mark, mark);
     state_deinit(&state);
@@ -186,12 +237,12 @@ Test(state, directories_are_made)
 Test(state, what_was_made_ready_goes)
 {
     reload();
-    cr_assert(state_can_store(&state, 100000));
+    cr_assert(make_room(100000));
     cr_expect_geq(scratch_size("state/run-berth.sock.state.new"), 100000);
     cr_assert(store("drain\n"));
     cr_expect_lt(scratch_size(file), 1000);
     cr_expect_eq(access("state/run-berth.sock.state.new", F_OK), -1);
-    cr_assert(state_can_store(&state, 10));
+    cr_assert(make_room(10));
     state_deinit(&state);
     cr_expect_eq(access("state/run-berth.sock.state.new", F_OK), -1);
     cr_expect_eq(reload(), STATE_READ);
@@ -376,7 +427,7 @@ Test(state, no_directory_can_be_made)
     cr_expect_eq(reload(), STATE_DAMAGED);
     cr_expect_not(state_reserve_numbers(&state, 7));
     cr_expect_eq(state.mark, 0);
-    cr_expect_not(state_can_store(&state, 10));
+    cr_expect_not(make_room(10));
     cr_expect_not(store("drain\n"));
     cr_assert_eq(unlink("state"), 0);
     cr_expect(state_reserve_numbers(&state, 7));
@@ -394,12 +445,13 @@ Test(state, limited_file_size)
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 4096;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    cr_expect(state_can_store(&state, 3000));
-    cr_expect_not(state_can_store(&state, 5000));
+    cr_expect(make_room(3000));
+    cr_expect_not(make_room(5000));
     cr_expect_eq(errno, EFBIG);
     char *long_one = malloc(6000);
     memset(long_one, 'x', 6000);
-    cr_expect_not(state_store_changes(&state, long_one, 6000));
+    state_set_changes(&state, long_one, 6000);
+    cr_expect_eq(state_store(&state), STORED_NOT);
     free(long_one);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "");
@@ -418,7 +470,7 @@ Test(state, full_disk)
     }
     reload();
     cr_assert(state_reserve_numbers(&state, 1000));
-    cr_assert(state_can_store(&state, 20000));
+    cr_assert(make_room(20000));
     int fd = open("state/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     do {
         cr_assert_eq(fstatfs(fd, &status), 0);
@@ -427,8 +479,9 @@ Test(state, full_disk)
     for (size_t i = 0; i < 20000; i++) {
         lines[i] = "drain\n"[i % 6];
     }
-    cr_assert(state_store_changes(&state, lines, 19998));
-    cr_expect_not(state_can_store(&state, 1000)); /* both would have to fit */
+    state_set_changes(&state, lines, 19998);
+    cr_assert_eq(state_store(&state), STORED);
+    cr_expect_not(make_room(1000)); /* both would have to fit */
     cr_expect_eq(errno, ENOSPC);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_eq(strlen(state.changes), 19998);

@@ -1,0 +1,333 @@
+#include "daemon/storing.h"
+
+#include "core/memory.h"
+#include "daemon/answer.h"
+#include "daemon/clock.h"
+#include "daemon/log.h"
+#include "daemon/parked.h"
+#include "daemon/request_log.h"
+#include "daemon/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PATIENCE_AT_THE_END_MS = 5000, /* less than a service manager's, which would kill */
+    NUMBERS_PER_REQUEST = 64, /* more ids or tokens than one request can use up */
+};
+
+#define NUMBERS_AGAIN NANOSECONDS_PER_SECOND
+
+/* ---- requests that are held back ---- */
+
+struct held_request {
+    TAILQ_ENTRY(held_request) link;
+    struct held_requests *list;
+    struct conn *conn;
+    char *line; /* as it was sent; owned */
+    struct request_log *log; /* NULL: it is not logged; owned */
+    uint64_t room; /* the number of its request for room */
+    const char *when_late;
+};
+
+static void held_free(struct conn *conn, void *state)
+{
+    struct held_request *held = state;
+    (void)conn;
+    TAILQ_REMOVE(held->list, held, link);
+    request_log_free(held->log);
+    free(held->line);
+    free(held);
+}
+
+/* Not carried out. */
+static void refuse_held(struct held_request *held, const char *why)
+{
+    answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, why);
+    request_log_end(held->log, ": refused");
+    held->log = NULL;
+    parked_end(held->conn);
+}
+
+static void held_late(struct conn *conn)
+{
+    struct held_request *held = parked_state(conn);
+    refuse_held(held, held->when_late);
+}
+
+static struct held_request *hold_back(
+    struct call *call, struct held_requests *list, const char *when_late)
+{
+    static const struct parked_ops ops = {
+        .late = held_late, .free = held_free, .outlives_peer = true};
+    struct held_request *held = memory_new(sizeof *held);
+    *held = (struct held_request){
+        .list = list,
+        .conn = call->conn,
+        .line = memory_string(call->line),
+        .log = request_log_new(call),
+        .when_late = when_late,
+    };
+    TAILQ_INSERT_TAIL(list, held, link);
+    parked_begin(call->conn, &ops, held);
+    call->is_logged_later = true;
+    return held;
+}
+
+/* Each in its turn: who comes too late for what there is, is held back once more. */
+static void carry_out_again(struct held_requests *list)
+{
+    struct held_request *held;
+    while ((held = TAILQ_FIRST(list))) {
+        struct conn *conn = held->conn;
+        conn_again(conn, held->line);
+        held->line = NULL;
+        parked_end(conn);
+    }
+}
+
+/* ---- room ---- */
+
+bool storing_has_room(struct call *call)
+{
+    struct storing *storing = &call->server->storing;
+    if (state_writer_has_room(&storing->writer)) {
+        return true;
+    }
+    struct held_request *held = hold_back(call, &storing->for_room,
+        "not changed: the disk of the state directory does not answer");
+    held->room = state_writer_request_room(&storing->writer);
+    return false;
+}
+
+static void refuse_room(struct server *server, uint64_t request, int error)
+{
+    struct held_request *held;
+    char why[512];
+    const char *path = server->state.path ? server->state.path : "there is no state directory";
+    snprintf(why, sizeof why, "not changed: %s: %s", path, strerror(error));
+    while ((held = TAILQ_FIRST(&server->storing.for_room)) && held->room <= request) {
+        refuse_held(held, why);
+    }
+}
+
+static void on_room(void *context, uint64_t request, int error)
+{
+    struct server *server = context;
+    if (error == 0) {
+        carry_out_again(&server->storing.for_room);
+    } else {
+        refuse_room(server, request, error);
+    }
+    if (!server->stopping) {
+        server_end_turn(server);
+    }
+}
+
+/* ---- changes that were made ---- */
+
+struct made_change {
+    TAILQ_ENTRY(made_change) link;
+    struct conn *conn; /* NULL: gone, or answered */
+    void (*answer)(struct conn *conn);
+    struct request_log *log; /* owned */
+    uint64_t change; /* its number */
+};
+
+static const char *const logged[N_STORED] = {
+    [STORED] = "",
+    [STORED_UNSYNCED] = ": in force, but a power failure may undo it",
+    [STORED_UNKNOWN] = ": in force, and perhaps stored",
+    [STORED_NOT] = ": in force, but not stored",
+};
+
+static const char *const answered[N_STORED] = {
+    [STORED_UNSYNCED] =
+        "in force and written, but its directory cannot be synced, and a power failure may undo it",
+    [STORED_UNKNOWN] = "in force, and perhaps stored",
+    [STORED_NOT] = "in force, but it could not be stored, and may be over when berthd is started anew",
+};
+
+/* Who asked has gone, or has waited long enough: the log still says what becomes of it. */
+static void made_let_go(struct conn *conn, void *state)
+{
+    struct made_change *made = state;
+    (void)conn;
+    made->conn = NULL;
+}
+
+static void made_late(struct conn *conn)
+{
+    answer_error_saying(conn_answers(conn), CODE_NO_SPACE,
+        "in force, but not stored yet: the disk does not answer; the log says how that ends");
+    parked_end(conn);
+}
+
+void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
+{
+    static const struct parked_ops ops = {
+        .late = made_late, .free = made_let_go, .holds_events = true};
+    struct storing *storing = &call->server->storing;
+    struct made_change *made = memory_new(sizeof *made);
+    *made = (struct made_change){
+        .conn = call->conn,
+        .answer = answer,
+        .log = request_log_new(call),
+        .change = storing->runtime_change,
+    };
+    TAILQ_INSERT_TAIL(&storing->made, made, link);
+    parked_begin(call->conn, &ops, made);
+    call->is_logged_later = true;
+}
+
+static void answer_made(struct made_change *made, enum stored stored)
+{
+    struct conn *conn = made->conn;
+    if (conn && stored == STORED) {
+        made->answer(conn);
+    } else if (conn) {
+        answer_error_saying(conn_answers(conn), CODE_NO_SPACE, answered[stored]);
+    }
+    if (conn) {
+        parked_end(conn);
+    }
+}
+
+static void settle_made(struct storing *storing, uint64_t up_to, enum stored stored)
+{
+    struct made_change *made;
+    while ((made = TAILQ_FIRST(&storing->made)) && made->change <= up_to) {
+        answer_made(made, stored);
+        request_log_end(made->log, logged[stored]);
+        TAILQ_REMOVE(&storing->made, made, link);
+        free(made);
+    }
+}
+
+/* ---- numbers ---- */
+
+static uint64_t numbers_needed(const struct server *server)
+{
+    return core_next_number(server->core) + NUMBERS_PER_REQUEST;
+}
+
+/* Where none could be stored at the start, that is no reason to refuse: recovery.c has said so. */
+bool storing_numbers_are_left(const struct server *server)
+{
+    return !server->state_works || state_has_numbers(&server->state, numbers_needed(server));
+}
+
+bool storing_has_numbers(struct call *call)
+{
+    struct storing *storing = &call->server->storing;
+    bool has_just_failed = call->now < storing->numbers_again_at;
+    if (storing_numbers_are_left(call->server) || has_just_failed) { /* the ledger refuses it */
+        return true;
+    }
+    hold_back(call, &storing->for_numbers, "numbers for leases cannot be stored: the disk of the "
+                                           "state directory does not answer");
+    return false;
+}
+
+/* So early that nobody has to wait for them. */
+static void ask_for_numbers(struct server *server)
+{
+    struct storing *storing = &server->storing;
+    uint64_t next = numbers_needed(server);
+    if (state_is_short_of_numbers(&server->state, next) &&
+        (storing->numbers_again_at == 0 || clock_now() >= storing->numbers_again_at) &&
+        state_want_numbers(&server->state, next)) {
+        state_writer_change(&storing->writer);
+    }
+}
+
+static void settle_numbers(struct server *server, enum stored stored)
+{
+    struct storing *storing = &server->storing;
+    storing->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
+    if (storing_numbers_are_left(server) || stored != STORED) {
+        carry_out_again(&storing->for_numbers);
+    }
+}
+
+/* ---- what has been stored ---- */
+
+void storing_note_changes(struct server *server)
+{
+    server->storing.runtime_change = state_writer_change(&server->storing.writer);
+}
+
+void storing_note_fleet_changes(struct server *server)
+{
+    server->storing.fleet_change = state_writer_change(&server->storing.writer);
+}
+
+/* Whether the newest one is among them; else what comes next decides. */
+static bool is_within(uint64_t change, uint64_t from, uint64_t to)
+{
+    return change > from && change <= to;
+}
+
+static void log_changes_not_stored(const struct storing *storing, uint64_t from, uint64_t to)
+{
+    if (is_within(storing->runtime_change, from, to)) {
+        log_error("runtime changes could not be stored: they are in force, but may not outlive this "
+                  "berthd");
+    }
+    if (is_within(storing->fleet_change, from, to)) {
+        log_error("operators' changes of the fleet could not be stored: should Redis lose them, "
+                  "this berthd may not know them any more");
+    }
+}
+
+static void on_written(void *context, uint64_t from, uint64_t to, enum stored stored)
+{
+    struct server *server = context;
+    struct storing *storing = &server->storing;
+    if (stored == STORED_NOT) {
+        log_changes_not_stored(storing, from, to);
+    }
+    settle_made(storing, to, stored);
+    if (!server->stopping) {
+        settle_numbers(server, stored);
+        server_end_turn(server);
+    }
+}
+
+/* ---- life ---- */
+
+void storing_end_turn(struct server *server)
+{
+    if (server->state_works && !server->stopping) {
+        ask_for_numbers(server);
+    }
+    state_writer_begin(&server->storing.writer);
+}
+
+bool storing_end(struct server *server, uint64_t next)
+{
+    struct storing *storing = &server->storing;
+    if (next != 0) {
+        state_give_back_numbers(&server->state, next);
+        state_writer_change(&storing->writer);
+    }
+    return state_writer_end(&storing->writer, PATIENCE_AT_THE_END_MS);
+}
+
+void storing_init(struct server *server)
+{
+    static const struct state_writer_events events = {
+        .on_room = on_room, .on_written = on_written};
+    struct storing *storing = &server->storing;
+    *storing = (struct storing){0};
+    TAILQ_INIT(&storing->for_room);
+    TAILQ_INIT(&storing->for_numbers);
+    TAILQ_INIT(&storing->made);
+    state_writer_init(&storing->writer, &server->loop, &server->state, &events, server);
+}
+
+void storing_deinit(struct server *server)
+{
+    state_writer_deinit(&server->storing.writer);
+}

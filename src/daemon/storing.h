@@ -1,0 +1,59 @@
+/* storing.h - requests that wait for the disk of the state directory: the loop never does.
+ *
+ * An operator's change is made once there is room for it on disk, and answered once it is there. Of
+ * what could not be stored after all, the answer and the log say the same: it stays in force.
+ * A lease is asked for once there are numbers for it; those are stored so far ahead that they run out
+ * only if the disk does not answer for very long. */
+#ifndef BERTH_DAEMON_STORING_H
+#define BERTH_DAEMON_STORING_H
+
+#include "daemon/command.h"
+#include "daemon/state_writer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct server;
+struct held_request;
+struct made_change;
+
+TAILQ_HEAD(held_requests, held_request);
+TAILQ_HEAD(made_changes, made_change);
+
+struct storing {
+    struct state_writer writer;
+    struct held_requests for_room, for_numbers; /* in the order in which they came */
+    struct made_changes made; /* those that are not on disk yet, the oldest first */
+    uint64_t runtime_change, fleet_change; /* the newest of each kind */
+    nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
+};
+
+void storing_init(struct server *server);
+/* When the loop is no more. */
+void storing_deinit(struct server *server);
+
+/* What a request needs before it does anything. False: it is held back, and carried out once more
+ * when there is some; it returns without an answer. */
+bool storing_has_room(struct call *call);
+bool storing_has_numbers(struct call *call);
+
+/* Whether there are numbers for one more request. */
+bool storing_numbers_are_left(const struct server *server);
+
+/* The request has just made the newest of the runtime changes, and is answered when that is on disk: by
+ * `answer` if it is. */
+void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
+
+/* Runtime changes, or those of databases, are others now. Soon they are stored, or it is logged that
+ * they could not be. */
+void storing_note_changes(struct server *server);
+void storing_note_fleet_changes(struct server *server);
+
+/* At the end of a turn. */
+void storing_end_turn(struct server *server);
+/* The end of the run: what has changed is stored, and that no number from `next` on was given out
+ * (0: numbers are of no use). False: the disk does not answer, and a thread is still waiting for it. */
+bool storing_end(struct server *server, uint64_t next);
+
+#endif

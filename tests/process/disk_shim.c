@@ -1,0 +1,96 @@
+/* disk_shim.c - LD_PRELOAD: a disk that answers when a test likes, and what it likes, to who writes
+ * the file in the state directory.
+ *
+ * While there is a FIFO in $BERTH_DISK named after an operation ("fsync", "fsync-directory", "rename" or
+ * "posix_fallocate"), that opens and reads it to its end first. A number in it is the errno with which
+ * the operation fails, instead of being done. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* The errno, or 0. */
+static int wait_at_gate(const char *operation)
+{
+    char path[PATH_MAX], text[16] = "";
+    size_t length = 0;
+    const char *directory = getenv("BERTH_DISK");
+    if (!directory) {
+        return 0;
+    }
+    snprintf(path, sizeof path, "%s/%s", directory, operation);
+    int gate = open(path, O_RDONLY | O_CLOEXEC);
+    if (gate < 0) {
+        return 0;
+    }
+    ssize_t n;
+    while ((n = read(gate, text + length, sizeof text - 1 - length)) > 0) {
+        length += (size_t)n;
+    }
+    close(gate);
+    return atoi(text);
+}
+
+static int is_state(const char *path)
+{
+    size_t length = strlen(path);
+    static const char suffix[] = ".state.new";
+    return length >= sizeof suffix - 1 && strcmp(path + length - (sizeof suffix - 1), suffix) == 0;
+}
+
+static int is_state_fd(int fd)
+{
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return is_state(path);
+}
+
+int fsync(int fd)
+{
+    struct stat status;
+    int (*real)(int);
+    *(void **)&real = dlsym(RTLD_NEXT, "fsync");
+    int is_directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+    int error = wait_at_gate(is_directory ? "fsync-directory" : "fsync");
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *);
+    *(void **)&real = dlsym(RTLD_NEXT, "rename");
+    int error = is_state(from) ? wait_at_gate("rename") : 0;
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return real(from, to);
+}
+
+int posix_fallocate(int fd, off_t offset, off_t n)
+{
+    int (*real)(int, off_t, off_t);
+    *(void **)&real = dlsym(RTLD_NEXT, "posix_fallocate");
+    int error = is_state_fd(fd) ? wait_at_gate("posix_fallocate") : 0;
+    return error != 0 ? error : real(fd, offset, n);
+}
+
+int posix_fallocate64(int fd, off64_t offset, off64_t n)
+{
+    int (*real)(int, off64_t, off64_t);
+    *(void **)&real = dlsym(RTLD_NEXT, "posix_fallocate64");
+    int error = is_state_fd(fd) ? wait_at_gate("posix_fallocate") : 0;
+    return error != 0 ? error : real(fd, offset, n);
+}

@@ -1,0 +1,574 @@
+"""A disk that does not answer, or fails, where the state file is: nobody waits for it but who has changed
+something, and what the answer says of the change, the log says, and the next start shows."""
+
+import errno
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import code, held, is_quiet, refused, status, waits
+from fleet_help import clock, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import client_of, gets, up
+from gate import Gate, with_shim
+from lines import DEADLINE
+from lost_help import asked_until
+
+CONFIGURATION = """grace = 0.05s
+[lock a]
+[lock b]
+[semaphore s]
+limit = 4
+"""
+
+WRITE, RENAME, BEHIND, ROOM = "fsync", "rename", "fsync-directory", "posix_fallocate"
+
+
+class Shut:
+    """A gate of the disk, from the begin of a block to its end."""
+
+    def __init__(self, path):
+        self.gate, self.at_gate, self.error = Gate(path), None, 0
+
+    def wait(self):
+        """Somebody has come, and is kept there."""
+        if self.at_gate is None:
+            self.at_gate = self.gate.wait_for_somebody()
+
+    def let_one_go(self, error=0):
+        """And nobody else: it stays shut. With an error he has failed."""
+        self.wait()
+        self.gate.path.unlink()
+        self.gate.shut()
+        self.open(error)
+
+    def open(self, error=0):
+        if error:
+            os.write(self.at_gate, str(error).encode())
+        os.close(self.at_gate)
+        self.at_gate = None
+
+    def fails(self, error):
+        """As the block ends."""
+        self.error = error
+
+    def __enter__(self):
+        self.gate.shut()
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.wait()
+        self.gate.path.unlink()
+        if self.at_gate is not None:
+            self.open(self.error)
+
+
+class Disk:
+    def __init__(self, path):
+        path.mkdir()
+        self.path = path
+
+    def shut(self, operation):
+        return Shut(self.path / operation)
+
+
+@pytest.fixture
+def disk(directory):
+    return Disk(directory / "disk")
+
+
+@pytest.fixture
+def daemon(directory, disk, sanitizer_reports):
+    daemon = Berthd(directory, CONFIGURATION, before=with_shim("disk_shim.so", BERTH_DISK=disk.path))
+    yield daemon
+    for client in daemon.clients:
+        client.close()
+    daemon.stop()
+
+
+def said(daemon):
+    return daemon.log.read_text()
+
+
+def wait_until(is_so, *what):
+    end = time.monotonic() + DEADLINE
+    while not is_so():
+        assert time.monotonic() < end, what
+        os.sched_yield()
+
+
+def has_answer(client):
+    return bool(select.select([client.socket], [], [], 0)[0])
+
+
+def asks(daemon, line):
+    """An operator who has sent that, and it has been looked at."""
+    client = daemon.client()
+    client.send(f"{line}\n")
+    assert is_quiet(daemon.client())
+    return client
+
+
+def shown(daemon, name):
+    return status(daemon.client(), name).resources[name]
+
+
+def paused(daemon, name):
+    return "paused" in shown(daemon, name)
+
+
+def stored(daemon):
+    path, = daemon.state.glob("*.state")
+    return path.read_text()
+
+
+def logged(daemon, request):
+    """What the log says has become of it, each time."""
+    return re.findall(rf"{re.escape(request)}: asked by uid \d+, pid \d+(.*)$", said(daemon), re.M)
+
+
+def restart(daemon):
+    daemon.kill()
+    daemon.start()
+
+
+# ---- who has nothing to do with it ----
+
+
+@pytest.mark.parametrize("where", [ROOM, WRITE, BEHIND])
+def test_everybody_else_goes_on_while_the_disk_does_not_answer(daemon, disk, where):
+    client, waiter = daemon.client(), daemon.client()
+    lease = held(client, "acquire b ttl=1h")
+    waiting = waits(waiter, "acquire b")
+    with disk.shut(where) as gate:
+        operator = asks(daemon, "pause a")
+        gate.wait()
+        assert client.request(f"renew {lease} ttl=1h").startswith("ok")
+        assert client.request(f"release {lease}") == "ok"
+        assert waiter.line().startswith(f"* granted {waiting} ")
+        held(client, "acquire s:3")
+        assert shown(daemon, "s")["in_use"] == "3"
+        assert not has_answer(operator)
+    assert operator.line() == "ok"
+    assert refused(client, "acquire a wait=0") == "paused"
+
+
+# ---- what is answered is stored ----
+
+
+def test_a_change_is_answered_when_it_is_stored(daemon, disk):
+    for where in WRITE, RENAME, BEHIND:
+        with disk.shut(where) as gate:
+            operator = asks(daemon, "pause a")
+            gate.wait()
+            assert paused(daemon, "a")  # it is in force
+            assert not has_answer(operator) and not logged(daemon, "pause a")
+            assert ("pause a" in stored(daemon)) == (where == BEHIND)
+        assert operator.line() == "ok"
+        assert "pause a" in stored(daemon) and logged(daemon, "pause a") == [""]
+        restart(daemon)
+        assert paused(daemon, "a")
+        assert daemon.client().request("resume a") == "ok"
+        daemon.log.write_text("")
+
+
+@pytest.mark.parametrize("where, is_there", [(WRITE, False), (BEHIND, True)])
+def test_killed_while_it_is_stored(daemon, disk, where, is_there):
+    with disk.shut(where) as gate:
+        asks(daemon, "pause a")
+        gate.wait()
+        daemon.kill()
+    daemon.start()
+    assert paused(daemon, "a") == is_there
+    assert daemon.client().request("pause b") == "ok"  # over what was left there
+    restart(daemon)
+    assert paused(daemon, "a") == is_there and paused(daemon, "b")
+
+
+def test_the_later_change_is_the_one_that_lasts(daemon, disk):
+    """Two who change the same thing while a third's change is being stored."""
+    with disk.shut(WRITE) as gate:
+        first = asks(daemon, "limit s 1")
+        gate.wait()
+        second, third = asks(daemon, "limit s 2"), asks(daemon, "limit s 3")
+        assert shown(daemon, "s")["limit"] == "1"
+        gate.let_one_go()
+        assert first.line() == "ok"
+        gate.wait()  # both in one
+        assert shown(daemon, "s")["limit"] == "3"
+        assert not has_answer(second) and not has_answer(third)
+    assert second.line() == third.line() == "ok"
+    assert is_quiet(second) and is_quiet(third)
+    restart(daemon)
+    assert shown(daemon, "s")["limit"] == "3"
+
+
+def test_what_comes_behind_waits(daemon, disk):
+    """One answer for each request, in their order; what the change brings about follows its answer."""
+    holder, client = daemon.client(), daemon.client()
+    lease = held(holder, "acquire s:4")
+    waiting = waits(client, "acquire s")
+    with disk.shut(WRITE) as gate:
+        client.send("limit s 5\nstatus s\npause b\nping\n")
+        gate.wait()
+        assert shown(daemon, "s")["in_use"] == "5"
+        assert not has_answer(client)
+    assert client.line() == "ok"
+    assert client.line().startswith(f"* granted {waiting} ")
+    assert client.rest_of_lines()[1].startswith("resource s ")
+    assert client.line() == client.line() == "ok"
+    assert holder.request(f"release {lease}") == "ok"
+
+
+def test_a_drain_is_answered_when_it_is_stored(daemon, disk):
+    lease = held(daemon.client(), "acquire a ttl=1h")
+    with disk.shut(WRITE) as gate:
+        operator = asks(daemon, "drain wait=1")
+        gate.wait()
+        assert status(daemon.client()).draining == 1
+        assert daemon.client().request(f"release {lease}") == "ok"
+        assert not has_answer(operator)
+    assert operator.line() == "ok held=0"
+    assert operator.line() == "* drained"
+    with disk.shut(WRITE) as gate:
+        other = asks(daemon, "undrain")
+        gate.wait()
+        assert not has_answer(other)
+    assert other.line() == "ok"
+    restart(daemon)
+    assert status(daemon.client()).draining == 0
+
+
+def test_a_drain_that_is_over_before_it_is_stored(daemon, disk):
+    held(daemon.client(), "acquire a ttl=1h")
+    with disk.shut(WRITE) as gate:
+        first = asks(daemon, "drain wait=1")
+        gate.wait()
+        second = asks(daemon, "undrain")
+        gate.let_one_go()
+        assert first.line() == "ok held=1"
+        gate.wait()
+        assert first.line() == "* undrained"
+        third = asks(daemon, "drain wait=1")
+        gate.let_one_go()
+        assert second.line() == "ok"
+    assert third.line() == "ok held=1"
+    assert is_quiet(first) and is_quiet(third)
+
+
+# ---- what could not be stored ----
+
+
+@pytest.mark.parametrize("request_line", ["pause a", "limit s 7", "reserve s 1", "drain", "drain wait=1"])
+@pytest.mark.parametrize("where", [WRITE, RENAME])
+def test_what_is_not_stored_is_said_to_be_in_force(daemon, disk, request_line, where):
+    before = daemon.client().lines("status")
+    with disk.shut(where) as gate:
+        operator = asks(daemon, request_line)
+        gate.fails(errno.EIO)
+    answer = operator.line()
+    assert code(answer) == "no-space" and "in%20force,%20but%20it%20could%20not%20be%20stored" in answer
+    assert is_quiet(operator)
+    assert daemon.client().lines("status") != before
+    assert logged(daemon, request_line.split(" wait")[0]) == [": in force, but not stored"]
+    assert "cannot be written: Input/output error" in said(daemon)
+    restart(daemon)
+    assert daemon.client().lines("status") == before
+    assert daemon.client().request(request_line).startswith("ok")
+
+
+def test_an_undrain_that_is_not_stored(daemon, disk):
+    assert daemon.client().request("drain") == "ok held=0"
+    with disk.shut(WRITE) as gate:
+        operator = asks(daemon, "undrain")
+        gate.fails(errno.EIO)
+    assert code(operator.line()) == "no-space"
+    assert status(daemon.client()).draining == 0
+    assert logged(daemon, "undrain") == [": in force, but not stored"]
+    restart(daemon)
+    assert status(daemon.client()).draining == 1
+
+
+def test_what_was_not_stored_is_stored_with_the_next_change(daemon, disk):
+    with disk.shut(WRITE) as gate:
+        operator = asks(daemon, "pause a")
+        gate.fails(errno.ENOSPC)
+    assert code(operator.line()) == "no-space"
+    assert daemon.client().request("pause b") == "ok"
+    restart(daemon)
+    assert paused(daemon, "a") and paused(daemon, "b")
+
+
+def test_in_place_but_perhaps_not_for_ever(daemon, disk):
+    """Only the directory could not be synced: a restart finds it, a power failure may not."""
+    with disk.shut(BEHIND) as gate:
+        operator = asks(daemon, "pause a")
+        gate.fails(errno.EIO)
+    answer = operator.line()
+    assert code(answer) == "no-space" and "power%20failure" in answer
+    assert logged(daemon, "pause a") == [": in force, but a power failure may undo it"]
+    assert "runtime changes could not be stored" not in said(daemon)
+    restart(daemon)
+    assert paused(daemon, "a")
+
+
+def test_without_room_nothing_is_changed(daemon, disk):
+    with disk.shut(ROOM) as gate:
+        first, second = asks(daemon, "pause a"), asks(daemon, "drain")
+        gate.wait()
+        gate.fails(errno.ENOSPC)
+    assert "not%20changed" in first.line()
+    assert second.line() == "ok held=0"  # for that there was room
+    assert not paused(daemon, "a")
+    assert logged(daemon, "pause a") == [": refused"]
+
+
+# ---- a disk that does not answer ----
+
+
+def test_an_operator_is_told_that_nothing_is_changed(daemon, disk):
+    """berthctl waits for 5 s."""
+    with disk.shut(ROOM) as gate:
+        operator = asks(daemon, "pause a")
+        gate.wait()
+        answer = operator.line()
+        assert code(answer) == "no-space" and "not%20changed" in answer
+        assert is_quiet(operator)
+        assert logged(daemon, "pause a") == [": refused"]
+    assert operator.request("pause b") == "ok"
+    assert paused(daemon, "b") and not paused(daemon, "a")
+
+
+@pytest.mark.parametrize("error, outcome", [(0, ""), (errno.EIO, ": in force, but not stored")])
+def test_an_operator_is_told_that_it_is_not_stored_yet(daemon, disk, error, outcome):
+    with disk.shut(WRITE) as gate:
+        operator = asks(daemon, "pause a")
+        gate.wait()
+        answer = operator.line()
+        assert code(answer) == "no-space" and "in%20force,%20but%20not%20stored%20yet" in answer
+        assert paused(daemon, "a") and not logged(daemon, "pause a")
+        gate.fails(error)
+    wait_until(lambda: logged(daemon, "pause a") == [outcome])
+    assert is_quiet(operator)
+    restart(daemon)
+    assert paused(daemon, "a") == (not error)
+
+
+def test_patience_is_for_both(daemon, disk):
+    """Room comes late, and then it is not stored: the answer comes before berthctl gives up all the same."""
+    began = time.monotonic()
+    with disk.shut(WRITE) as write:
+        with disk.shut(ROOM) as room:
+            operator = asks(daemon, "pause a")
+            room.wait()
+            assert not select.select([operator.socket], [], [], 2)[0]
+        write.wait()
+        assert "in%20force" in operator.line()
+        assert time.monotonic() - began < 5
+
+
+# ---- who goes away ----
+
+
+@pytest.mark.parametrize("where", [ROOM, WRITE])
+@pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
+def test_who_hangs_up_has_asked_nevertheless(daemon, disk, where, before):
+    """With answers that were not read, the kernel tells of an error rather than of an end."""
+    with disk.shut(where) as gate:
+        operator = asks(daemon, before + "pause a")
+        gate.wait()
+        operator.close()
+        assert is_quiet(daemon.client())
+    wait_until(lambda: logged(daemon, "pause a") == [""])
+    restart(daemon)
+    assert paused(daemon, "a")
+
+
+@pytest.mark.parametrize("where", [ROOM, WRITE])
+def test_who_says_no_more_is_answered(daemon, disk, where):
+    with disk.shut(where) as gate:
+        operator = asks(daemon, "pause a")
+        gate.wait()
+        operator.socket.shutdown(socket.SHUT_WR)
+        assert is_quiet(daemon.client())
+    assert operator.line() == "ok"
+    assert operator.line() == ""
+    assert paused(daemon, "a")
+
+
+# ---- the end ----
+
+
+def test_the_end_waits_for_what_is_being_stored(daemon, disk):
+    with disk.shut(WRITE) as gate:
+        operator = asks(daemon, "pause a")
+        gate.wait()
+        late = asks(daemon, "pause b")
+        daemon.signal(signal.SIGTERM)
+        assert operator.line() == late.line() == ""
+        assert daemon.process.poll() is None
+    daemon.stop()
+    assert logged(daemon, "pause a") == [""] and not logged(daemon, "pause b")
+    daemon.start()
+    assert paused(daemon, "a") and not paused(daemon, "b")
+
+
+def test_the_end_stores_what_is_not_stored_yet(daemon, disk):
+    """Made while another was being stored, and not begun when the end came."""
+    with disk.shut(WRITE) as gate:
+        asks(daemon, "pause a")
+        gate.wait()
+        daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 5"))
+        assert daemon.client().request("reload") == "ok"
+        daemon.signal(signal.SIGTERM)
+        gate.fails(errno.EIO)
+    daemon.stop()
+    assert logged(daemon, "pause a") == [": in force, but not stored"]
+    assert "pause a" in stored(daemon)  # it was, after all
+
+
+def test_the_end_does_not_wait_for_ever(daemon, disk):
+    with disk.shut(WRITE) as gate:
+        asks(daemon, "pause a")
+        gate.wait()
+        daemon.stop()
+    assert logged(daemon, "pause a") == [": in force, and perhaps stored"]
+    assert "not waiting for a disk that does not answer" in said(daemon)
+    daemon.start()
+    assert daemon.client().request("pause b") == "ok"
+
+
+# ---- reloads ----
+
+
+def test_a_reload_does_not_wait(daemon, disk):
+    """And who comes after it finds what it has defined."""
+    with disk.shut(WRITE) as gate:
+        first = asks(daemon, "pause a")
+        gate.wait()
+        gone, kept = asks(daemon, "pause b"), asks(daemon, "limit s 2")
+        daemon.configure("[lock a]\n[semaphore s]\nlimit = 9\n")
+        assert daemon.client().request("reload") == "ok"
+        assert "reloaded" in said(daemon)
+    assert first.line() == "ok"
+    assert code(gone.line()) == "unknown"
+    assert kept.line() == "ok"
+    restart(daemon)
+    assert paused(daemon, "a") and shown(daemon, "s")["limit"] == "2"
+
+
+def test_a_reload_that_could_not_store_what_has_changed_says_so(daemon, disk):
+    with disk.shut(WRITE) as gate:
+        daemon.configure(CONFIGURATION)
+        assert daemon.client().request("reload") == "ok"
+        gate.fails(errno.EIO)
+    wait_until(lambda: "runtime changes could not be stored" in said(daemon))
+
+
+# ---- numbers ----
+
+
+def passes(gates):
+    """A thread that lets one go at each, in turn: a start stores its numbers on its way."""
+    def work():
+        for gate in gates:
+            gate.let_one_go()
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def used_up(daemon, write, behind):
+    """Started so that numbers are wanted at once: those of a lease in the journal are far above what is
+    stored. They are being stored now, and the disk does not answer."""
+    daemon.stop()
+    path, = daemon.state.glob("*.state")
+    future = 10**12 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
+    path.write_text(re.sub(r"^numbers \d+$", f"numbers {future}", path.read_text(), flags=re.M))
+    daemon.start()
+    asked_until(daemon, lambda now: now.grace is None)
+    lease = held(daemon.client(), "acquire a ttl=1h")
+    daemon.kill()
+    shutil.rmtree(daemon.state)
+    write.gate.shut()
+    behind.gate.shut()
+    passing = passes([write, behind])
+    daemon.start()
+    passing.join()
+    asked_until(daemon, lambda now: now.grace is None)
+    write.wait()
+    return lease
+
+
+def test_who_needs_numbers_waits_until_they_are_stored(daemon, disk):
+    write, behind = disk.shut(WRITE), disk.shut(BEHIND)
+    lease = used_up(daemon, write, behind)
+    behind.gate.path.unlink()
+    client, other = daemon.client(), daemon.client()
+    client.send("acquire b\nping\n")
+    other.send("acquire s wait=0\n")
+    assert daemon.client().request(f"release {lease}") == "ok"
+    assert status(daemon.client()).held == 0
+    assert not has_answer(client) and not has_answer(other)
+    write.__exit__(None)
+    assert client.line().startswith("ok ") and client.line() == "ok"
+    token = int(other.line().split(",")[1])
+    assert token < int(re.search(r"^numbers (\d+)$", stored(daemon), re.M)[1])
+    assert status(daemon.client()).held == 2
+
+
+def test_without_numbers_nothing_is_granted(daemon, disk):
+    write, behind = disk.shut(WRITE), disk.shut(BEHIND)
+    used_up(daemon, write, behind)
+    behind.gate.path.unlink()
+    client = daemon.client()
+    client.send("acquire b\n")
+    assert is_quiet(daemon.client())
+    write.fails(errno.EIO)
+    write.__exit__(None)
+    assert code(client.line()) == "no-space"
+    assert "cannot be written: Input/output error" in said(daemon)
+    # After a while they are stored again.
+    wait_until(lambda: client.request("acquire b wait=0").startswith("ok "))
+
+
+def test_who_waits_for_numbers_for_long_is_refused(daemon, disk):
+    write, behind = disk.shut(WRITE), disk.shut(BEHIND)
+    used_up(daemon, write, behind)
+    behind.gate.path.unlink()
+    client = daemon.client()
+    assert refused(client, "acquire b") == "no-space"
+    assert is_quiet(client)
+    write.__exit__(None)
+    wait_until(lambda: client.request("acquire b wait=0").startswith("ok "))
+
+
+# ---- the fleet ----
+
+
+@needs_redis
+def test_the_fleet_does_not_wait(directory, disk, redis_server, sanitizer_reports):
+    """A change of the fleet is its database's; on this host's disk it is a copy."""
+    text = redis_section(redis_server.url) + "[semaphore etl]\nlimit = 2\nscope = fleet\n[lock here]\n"
+    daemon = Berthd(directory, text, before=with_shim("disk_shim.so", BERTH_DISK=disk.path))
+    up(redis_server, daemon)
+    client = client_of(daemon)
+    gets(client, "acquire etl")
+    with disk.shut(WRITE) as gate:
+        assert daemon.client().request("limit etl 5") == "ok"
+        gate.wait()
+        gets(client, "acquire etl")
+        gets(client, "acquire etl")
+        held(client, "acquire here")
+        gate.fails(errno.EIO)
+    wait_until(lambda: "operators' changes of the fleet could not be stored" in said(daemon))
+    client.close()
+    daemon.stop()
