@@ -195,6 +195,13 @@ static bool is_written_down(struct call *call, const struct lease *lease)
     return true;
 }
 
+static void refuse_kind(struct call *call, const struct lease *lease, const char *why)
+{
+    answer_error_saying(call->out, CODE_KIND,
+        lease->is_opaque ? "a later version of berthd has granted it, and this one can only end it"
+                         : why);
+}
+
 /* ---- renew ---- */
 
 static void answer_renewed(struct call *call, const struct lease *lease)
@@ -224,7 +231,7 @@ void command_renew(struct call *call)
     }
     enum outcome outcome = store->ops->renew(store, lease, ttl, call->now);
     if (outcome == OUTCOME_KIND) {
-        answer_error_saying(call->out, CODE_KIND, "the lease is not bound to time");
+        refuse_kind(call, lease, "the lease is not bound to time");
     } else if (outcome != OUTCOME_OK) {
         call_refuse(call, outcome_code(outcome), NULL);
     } else if (is_written_down(call, lease)) {
@@ -250,7 +257,7 @@ void command_bind(struct call *call)
     }
     enum outcome outcome = store->ops->bind(store, lease, &call->conn->client, binding, &process);
     if (outcome != OUTCOME_OK) {
-        answer_error_saying(call->out, CODE_KIND, "the lease is bound to time, or not yours alone");
+        refuse_kind(call, lease, "the lease is bound to time, or not yours alone");
         return;
     }
     job_forget(lease); /* the old one; a new watch is an effect */

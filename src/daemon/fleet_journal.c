@@ -23,6 +23,16 @@ bool fleet_is_tenure(const char *text, size_t length)
     return length > WORD_BYTES && memcmp(text, word, WORD_BYTES) == 0;
 }
 
+bool fleet_tenure_can_be_read(const char *text, size_t length)
+{
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] == '!' && text[i - 1] == ' ') {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The database whose name `text` begins with, a blank behind it; 0 if there is none. */
 static uint8_t find_database(const struct server *server, const char *text, size_t length)
 {

@@ -18,6 +18,8 @@ struct fleet_record {
 
 /* Whether a record of the journal is one of fleet_restore_tenure(). */
 bool fleet_is_tenure(const char *text, size_t length);
+/* Of such a record: a later version has not marked anything of it as not to be ignored. */
+bool fleet_tenure_can_be_read(const char *text, size_t length);
 
 /* Frees it, if it is of a database that is not in the file any more. */
 void fleet_forget_tenure(struct server *server, uint32_t record, const char *text, size_t length);

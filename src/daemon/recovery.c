@@ -55,14 +55,15 @@ static void find_record(void *context, uint32_t slot, const char *bytes, size_t 
     enum record_kind kind = record_kind(bytes, length);
     if (kind == RECORD_LEASE) {
         found.remembered = record_read(bytes, length);
-    } else if (fleet_is_tenure(bytes, length)) {
+    } else if (fleet_is_tenure(bytes, length) && fleet_tenure_can_be_read(bytes, length)) {
         found.tenure = memory_new(length + 1);
         memcpy(found.tenure, bytes, length);
     }
     if (found.remembered || found.tenure) {
         add_found(findings, found);
     } else {
-        findings->has_unreadable |= kind == RECORD_MUST_UNDERSTAND;
+        findings->has_unreadable |=
+            kind == RECORD_MUST_UNDERSTAND || fleet_is_tenure(bytes, length);
         findings->has_nonsense |= kind == RECORD_LEASE || kind == RECORD_NONSENSE;
     }
 }

@@ -57,6 +57,7 @@ struct session *session_free(struct session *session)
         }
         free(session->notice);
         free(session->cursor);
+        free(session->kept);
         free(session->host);
         free(session);
     }

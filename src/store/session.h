@@ -104,7 +104,7 @@ bool session_take_result(struct session *session, struct session_result *result)
 
 /* A line of text that session_restore_tenure() takes in after a restart: until when the leases are
  * good, the incarnation, the highest token and ticket seen. session_is_changed(): it has changed
- * since session_write() was called last. */
+ * since session_write() was called last. Words of a later version are written again as they were. */
 bool session_is_changed(const struct session *session);
 void session_write(struct session *session, struct text *out);
 bool session_restore_tenure(struct session *session, const char *text, size_t length,

@@ -65,6 +65,35 @@ void session_write(struct session *session, struct text *out)
     text_add_number_key(out, "event", session->newest_event);
     text_add_number_key(out, "place", hash_of_place(session->settings));
     text_add_key(out, "session", session->id);
+    text_add(out, session->kept ? session->kept : "");
+}
+
+static bool is_ours(const char *word)
+{
+    static const char *const keys[] = {"until", "ttl", "incarnation", "token", "ticket", "sequence",
+        "event", "place", "session"};
+    size_t length = strcspn(word, "=");
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        is_known |= strlen(keys[i]) == length && memcmp(keys[i], word, length) == 0;
+    }
+    return is_known;
+}
+
+static void keep_others(struct session *session, const char *text, size_t length)
+{
+    struct text kept = TEXT_INIT;
+    char *line = memory_new(length + 1), *rest = line, *word;
+    memcpy(line, length > 0 ? text : "", length);
+    while ((word = strsep(&rest, " "))) {
+        if (*word && !is_ours(word)) {
+            text_add(&kept, " ");
+            text_add(&kept, word);
+        }
+    }
+    free(line);
+    free(session->kept);
+    session->kept = kept.bytes;
 }
 
 /* The leases are known by it: what a host is called, or where its directories are, may change. */
@@ -116,6 +145,7 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     take_id(session, words_find(words, n_words, "session"));
     take_reached(session, words, n_words);
     free(line);
+    keep_others(session, text, length);
     if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
         return false;
     }

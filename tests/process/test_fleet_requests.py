@@ -13,6 +13,7 @@ import pytest
 
 from conftest import BUILD
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from journal_file import records, rewrite
 from lines import DEADLINE
 
 pytestmark = needs_redis
@@ -459,6 +460,45 @@ def test_what_a_damaged_journal_does_not_say(redis_server, host):
         assert job.wait(DEADLINE) in (-signal.SIGTERM, -signal.SIGKILL)
         assert time.monotonic() - now < 3  # they would be good for 5
         assert "does not say how long the leases of [redis default] are good" in host.log.read_text()
+
+
+def tenure(host):
+    record, = [record for record in records(host.journal) if record.startswith("database ")]
+    return record
+
+
+def add_to_tenure(host, words):
+    host.kill()
+    rewrite(host.journal,
+            lambda record: f"{record} {words}" if record.startswith("database ") else record)
+
+
+def test_what_a_later_version_says_of_a_database_is_kept(host):
+    """However often its record is written again, and as it was."""
+    with a_job() as job:
+        lease, _, _ = held(host.client(), f"a pid={job.pid}")
+        for _ in range(2):
+            before = tenure(host)
+            if "color=" not in before:
+                add_to_tenure(host, "color=red shape=round")
+                host.start()
+            end = time.monotonic() + DEADLINE
+            while tenure(host).split()[2] == before.split()[2]:  # until=
+                assert time.monotonic() < end, "it is not renewed"
+            assert tenure(host).endswith(" color=red shape=round")
+            host.kill()
+            host.start()
+        assert host.client().request(f"release {lease}") == "ok"
+
+
+def test_what_must_not_be_ignored_of_a_database(host):
+    """berthd does not start, and changes nothing."""
+    held(host.client(), "a")
+    add_to_tenure(host, "!color=red")
+    later = host.journal.read_bytes()
+    with pytest.raises(pytest.fail.Exception, match="a later version of berthd has written it"):
+        host.start()
+    assert host.journal.read_bytes() == later
 
 
 @pytest.mark.parametrize("is_held", [True, False])

@@ -95,6 +95,19 @@ def test_a_waiter_that_must_be_understood(berthd):
     assert not [record for record in records(daemon.journal) if record.startswith("waiting")]
 
 
+def test_a_later_version_s_lease_is_not_renewed(berthd):
+    """That would change a record that must stay as it is. Whoever renews it is told, and it ends with the
+    ttl that it has."""
+    daemon = berthd("[lock a]\n")
+    lease = held(daemon.client(), "acquire a ttl=6s")
+    client = changed(daemon, add("!color=red"))
+    for request in (f"renew {lease}", f"renew {lease} ttl=1h", f"bind {lease} pid={os.getpid()}"):
+        answer = client.request(request)
+        assert answer.startswith("error kind a%20later%20version%20of%20berthd%20"), answer
+    assert status(client).holders("a") == [lease]
+    asked_until(daemon, all_free)
+
+
 @pytest.mark.parametrize("record", ["promised id=34", "held id=34 uid=nobody", "held", "%"])
 def test_a_record_that_cannot_be_read(berthd, record):
     """It stays as it is. Only what a later version may have added leaves everything as it was."""

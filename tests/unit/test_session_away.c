@@ -484,6 +484,27 @@ Test(session_away, the_tenure_is_written_when_it_must_be)
     text_deinit(&out);
 }
 
+Test(session_away, what_a_later_version_says_is_written_again)
+{
+    static const char later[] = "until=0 color=red ttl=30000000000 incarnation=4 token=1 ticket=1"
+                                " session=0123456789abcdef shape=round,2 place=7 tokens=3";
+    static const char kept[] = " color=red shape=round,2 tokens=3";
+    struct effects effects = EFFECTS_INIT;
+    const char *line = later;
+    struct text written[2] = {TEXT_INIT, TEXT_INIT};
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert(session_restore_tenure(session, line, strlen(line), now, &effects));
+        session_write(session, &written[i]);
+        line = written[i].bytes;
+        cr_assert_str_eq(line + strlen(line) - strlen(kept), kept);
+    }
+    cr_assert_str_eq(written[0].bytes, written[1].bytes);
+    for (size_t i = 0; i < 2; i++) {
+        text_deinit(&written[i]);
+    }
+    effects_deinit(&effects);
+}
+
 Test(session_away, a_damaged_tenure_is_none)
 {
     static const char *const lines[] = {"", "until=5",
