@@ -71,7 +71,7 @@ static void begin_answer(struct conn *conn, struct status_request *request)
     nanoseconds now = clock_now();
     add_head(out, conn->server, now);
     add_databases(out, conn->server, request->wanted, now);
-    conn->snapshot = request->snapshot;
+    conn_begin_snapshot(conn, request->snapshot);
     request->snapshot = NULL;
 }
 
@@ -182,13 +182,7 @@ static void on_late(struct conn *conn)
 
 static bool user_keeps_enough(const struct conn *asker)
 {
-    const struct conn *conn;
-    int n = 0;
-    LIST_FOREACH (conn, &asker->server->conns, link) {
-        n += conn->client.uid == asker->client.uid && conn->snapshot &&
-            snapshot_has_views(conn->snapshot);
-    }
-    return n >= MOST_KEPT_BY_USER;
+    return asker->member.share->n_with_views >= MOST_KEPT_BY_USER;
 }
 
 static uint32_t databases_of(const struct server *server, const char *const names[], size_t n_names)

@@ -48,6 +48,22 @@ static void close_pipe(struct conn *conn)
     uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }
 
+void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot)
+{
+    conn->snapshot = snapshot;
+    conn->has_views = snapshot_has_views(snapshot);
+    conn->member.share->n_with_views += conn->has_views;
+}
+
+static void end_snapshot(struct conn *conn)
+{
+    if (conn->has_views) {
+        conn->member.share->n_with_views--;
+        conn->has_views = false;
+    }
+    conn->snapshot = snapshot_free(conn->snapshot);
+}
+
 void conn_close(struct conn *conn)
 {
     if (conn->closing) {
@@ -60,7 +76,7 @@ void conn_close(struct conn *conn)
         STAILQ_REMOVE(&server->dirty, conn, conn, dirty_link);
     }
     parked_close(conn);
-    conn->snapshot = snapshot_free(conn->snapshot);
+    end_snapshot(conn);
     server->store->ops->client_deinit(server->store, &conn->client, clock_now());
     server_carry_out(server);
     turns_end_work(&server->turns, conn->member.share, 0);
@@ -434,7 +450,7 @@ void conn_flush(struct conn *conn)
         }
         conn->has_turn = false;
         if (!snapshot_continue(conn->snapshot, &conn->output, conn->output.length + PIECE_BYTES)) {
-            conn->snapshot = snapshot_free(conn->snapshot);
+            end_snapshot(conn);
         }
         conn_send(conn);
         bool has_more = conn->snapshot || conn_pending(conn) > 0;

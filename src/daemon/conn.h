@@ -51,6 +51,7 @@ struct conn {
     bool is_watched; /* turns.c's: for going away while it is not read from */
     bool was_parked; /* and has had its answer, perhaps in this turn */
     bool wants_drained; /* sent "drain wait=1" */
+    bool has_views; /* .snapshot has; counted in its user's share */
 };
 
 LIST_HEAD(conn_list, conn);
@@ -58,6 +59,8 @@ STAILQ_HEAD(conn_queue, conn);
 
 /* Takes over `fd`, just accepted: a connection, or (false) refused and closed. */
 bool conn_accept(struct server *server, int fd);
+/* A long answer begins: `snapshot`, which is handed over, says the rest. */
+void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot);
 /* Reads no more of it: it closes when what has come is carried out, and the answers are sent. */
 void conn_end_input(struct conn *conn);
 /* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */

@@ -38,6 +38,7 @@ struct share {
     nanoseconds paid_until; /* of requests */
     nanoseconds came_until; /* the same of new members */
     uint64_t last_turn; /* the caller's: in which it had something */
+    uint32_t n_with_views; /* the caller's: members that hold on to what databases have said */
     struct share_members queue; /* have put something off; in order */
     TAILQ_ENTRY(share) ring_link;
     struct order_node rest; /* in shares.resting, by until when */
