@@ -78,8 +78,8 @@ static void check_holders(const struct resource *resource)
 {
     uint32_t held = 0;
     uint64_t token = 0;
-    const struct claim *claim;
-    TAILQ_FOREACH (claim, &resource->holders, link) {
+    const struct claim *claim = resource_first_holder(resource);
+    for (; claim; claim = claim_next_holder(claim)) {
         uint32_t count = 0;
         for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
             REQUIRE(unit->claim == claim && unit->resource == resource);
@@ -88,7 +88,8 @@ static void check_holders(const struct resource *resource)
         REQUIRE(count == claim->count && claim->lease->state == LEASE_HELD);
         REQUIRE(!claim->lease->waiting);
         REQUIRE(claim->token != 0 || resource_is_fleet(resource));
-        REQUIRE(claim->token >= token);
+        REQUIRE(claim->token >= token && claim->resource == resource);
+        REQUIRE(claim->node.major == claim->token && claim->node.minor == claim->lease->id);
         token = claim->token;
         held += count;
     }
@@ -168,10 +169,7 @@ static void check_usages(const struct resource *resource)
             claims += usage->n_claims;
         }
     }
-    const struct claim *claim;
-    TAILQ_FOREACH (claim, &resource->holders, link) {
-        claims--;
-    }
+    claims -= order_size(&resource->holders);
     REQUIRE(held == resource->n_in_state[UNIT_HELD] && claims == resource_waiting(resource));
 }
 

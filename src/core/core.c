@@ -73,7 +73,7 @@ static void claim_give_back(struct core *core, struct claim *claim, nanoseconds 
         unit_give_back(core, claim, unit, now);
     }
     claim->usage->units -= claim->count;
-    TAILQ_REMOVE(&resource->holders, claim, link);
+    order_remove(&resource->holders, &claim->node);
     queue_mark_dirty(core, resource);
 }
 

@@ -83,7 +83,7 @@ static bool is_same_sort(const struct resource *resource, const struct definitio
 
 static bool is_in_use(const struct resource *resource)
 {
-    return !TAILQ_EMPTY(&resource->holders) || resource_waiting(resource) > 0;
+    return !order_is_empty(&resource->holders) || resource_waiting(resource) > 0;
 }
 
 static const struct resource *find_kind_conflict(

@@ -63,8 +63,8 @@ static void claim_rekey(struct core *core, struct claim *claim)
 
 void identity_rekey(struct core *core, struct resource *resource)
 {
-    struct claim *claim;
-    TAILQ_FOREACH (claim, &resource->holders, link) {
+    struct claim *claim = resource_first_holder(resource);
+    for (; claim; claim = claim_next_holder(claim)) {
         claim_rekey(core, claim);
     }
     struct order *orders[N_STANDINGS] = {&resource->aside, &resource->queue, &resource->kept};

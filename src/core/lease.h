@@ -38,12 +38,10 @@ struct claim {
     struct usage *usage; /* what the lease's uid has of the resource */
     struct identity *identity; /* NULL without one */
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
-    TAILQ_ENTRY(claim) link; /* held: in resource.holders */
+    struct order_node node; /* held: in resource.holders */
     uint64_t token; /* held */
     uint32_t count;
 };
-
-TAILQ_HEAD(claim_list, claim);
 
 /* In which of its resource's sets a place is. */
 enum standing {
@@ -57,7 +55,7 @@ enum standing {
 struct place {
     struct claim *claim;
     struct order_node node; /* in the set that .standing names */
-    TAILQ_ENTRY(place) kept_link; /* STANDS_KEEPING: in usage.kept */
+    struct order_node kept_node; /* STANDS_KEEPING: in usage.kept */
     uint32_t overtaken; /* how often first-fit let somebody pass */
     uint8_t standing; /* enum standing; only place_put() writes it */
 };

@@ -21,7 +21,7 @@ static void place_remove(struct claim *claim)
     struct place *place = claim_place(claim);
     order_remove(set_of(claim->resource, place->standing), &place->node);
     if (place->standing == STANDS_KEEPING) {
-        TAILQ_REMOVE(&claim->usage->kept, place, kept_link);
+        order_remove(&claim->usage->kept, &place->kept_node);
     }
 }
 
@@ -50,7 +50,7 @@ void place_put(struct core *core, struct claim *claim, enum standing standing)
     place_insert(set_of(claim->resource, standing), &place->node, claim->lease,
         standing == STANDS_KEEPING ? claim->count : 0);
     if (standing == STANDS_KEEPING) {
-        TAILQ_INSERT_TAIL(&claim->usage->kept, place, kept_link);
+        place_insert(&claim->usage->kept, &place->kept_node, claim->lease, claim->count);
     }
     queue_mark_dirty(core, claim->resource);
 }

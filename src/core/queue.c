@@ -145,16 +145,11 @@ void queue_leave(struct core *core, struct lease *lease)
 
 void queue_place_holder(struct claim *claim)
 {
-    struct claim_list *holders = &claim->resource->holders;
-    struct claim *before;
-    TAILQ_REMOVE(holders, claim, link);
-    TAILQ_FOREACH_REVERSE (before, holders, claim_list, link) {
-        if (before->token < claim->token) {
-            TAILQ_INSERT_AFTER(holders, before, claim, link);
-            return;
-        }
+    struct order *holders = &claim->resource->holders;
+    if (order_contains(&claim->node)) {
+        order_remove(holders, &claim->node);
     }
-    TAILQ_INSERT_HEAD(holders, claim, link);
+    order_insert(holders, &claim->node, claim->token, claim->lease->id);
 }
 
 void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
@@ -169,7 +164,6 @@ void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
             claim->token = ++core->last_token;
         }
         claim->usage->units += claim->count;
-        TAILQ_INSERT_TAIL(&claim->resource->holders, claim, link);
         queue_place_holder(claim);
     }
     if (lease->database != 0) {

@@ -29,7 +29,7 @@ bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct e
 void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at);
 /* After anything that may let somebody go: grants until nobody can. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects);
-/* The claim's token has changed: holders stand in the order of their tokens. */
+/* The claim has its token, or another one: holders stand in the order of their tokens. */
 void queue_place_holder(struct claim *claim);
 
 /* After a resource's pause, limit or bounds have changed: sorts its waiters anew into active and

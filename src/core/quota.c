@@ -26,7 +26,6 @@ void usage_add_claim(struct resource *resource, struct claim *claim)
     if (!usage) {
         usage = memory_new(sizeof *usage);
         usage->uid = uid;
-        TAILQ_INIT(&usage->kept);
         TAILQ_INIT(&usage->lanes);
         table_insert(&resource->usages, &usage->by_uid, hash_number(uid));
     }
@@ -39,7 +38,7 @@ void usage_remove_claim(struct claim *claim)
     struct usage *usage = claim->usage;
     claim->usage = NULL;
     if (--usage->n_claims == 0) {
-        assert(usage->units == 0 && TAILQ_EMPTY(&usage->kept) && TAILQ_EMPTY(&usage->lanes));
+        assert(usage->units == 0 && order_is_empty(&usage->kept) && TAILQ_EMPTY(&usage->lanes));
         table_remove(&claim->resource->usages, &usage->by_uid);
         free(usage);
     }
@@ -71,12 +70,7 @@ bool quota_fits_beside(const struct claim *claim, uint32_t kept)
 uint32_t quota_kept_for_older(const struct claim *claim)
 {
     const struct order_node *node = &claim_place(claim)->node;
-    uint32_t units = 0;
-    const struct place *place;
-    TAILQ_FOREACH (place, &claim->usage->kept, kept_link) {
-        units += order_node_is_before(&place->node, node) ? place->claim->count : 0;
-    }
-    return units;
+    return order_sum_below(&claim->usage->kept, node->major, node->minor);
 }
 
 const struct claim *quota_misfit(const struct lease *lease)
@@ -251,11 +245,17 @@ struct lease *lane_next_to_enter(struct core *core)
 
 /* ---- changes ---- */
 
+/* Those of a lane want the same, and the later one has more before it that counts: if it fits, so do all
+ * before. */
 static void lane_look(struct core *core, struct lane *lane)
 {
-    struct order_node *node = order_first(&lane->keeping);
-    for (; node; node = order_next(node)) {
-        queue_look_at(core, container_of(node, struct waiting, lane_node)->lease);
+    struct order_node *node = order_last(&lane->keeping);
+    for (; node; node = order_previous(node)) {
+        struct lease *lease = container_of(node, struct waiting, lane_node)->lease;
+        if (quota_fits(lease)) {
+            break;
+        }
+        queue_look_at(core, lease);
     }
     for (size_t i = 0; i < lane->n_links; i++) {
         queue_mark_dirty(core, lane->links[i].resource);

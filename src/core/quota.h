@@ -19,7 +19,7 @@ struct usage {
     uint32_t uid;
     uint32_t units; /* held */
     uint32_t n_claims; /* held and waiting */
-    TAILQ_HEAD(, place) kept; /* the uid's that are STANDS_KEEPING there */
+    struct order kept; /* the uid's places that are STANDS_KEEPING there, weighted by their count */
     TAILQ_HEAD(, lane_link) lanes; /* of those that want some of it */
 };
 

@@ -136,7 +136,7 @@ static bool is_as_defined(const struct resource *resource)
 
 void registry_forget_if_idle(struct core *core, struct resource *resource)
 {
-    bool in_use = !TAILQ_EMPTY(&resource->holders) || resource_waiting(resource) > 0;
+    bool in_use = !order_is_empty(&resource->holders) || resource_waiting(resource) > 0;
     bool keeps_itself =
         resource->is_defined && !(resource->is_instance && is_as_defined(resource));
     if (!in_use && !keeps_itself) {

@@ -59,7 +59,7 @@ struct resource {
     struct order given; /* fleet scope: units that this host holds, by slot or their item's hash */
     uint64_t n_frees; /* clock of `select = lru`; serial number of given units */
 
-    struct claim_list holders; /* in the order of their grants */
+    struct order holders; /* claims by their tokens, and so in the order of their grants */
     struct order queue; /* places of those who wait for their turn, in order */
     struct order kept; /* places of those for whom their count is kept, in order; weighted by it */
     struct order aside; /* places of all others who wait, in order */
@@ -76,6 +76,12 @@ struct resource {
 };
 
 TAILQ_HEAD(resource_list, resource);
+
+/* NULL if nobody holds any of it. */
+struct claim *resource_first_holder(const struct resource *resource);
+/* The first with that token and lease, or behind these; NULL: none. */
+struct claim *resource_holder_from(const struct resource *resource, uint64_t token, uint64_t lease);
+struct claim *claim_next_holder(const struct claim *claim); /* NULL after the last */
 
 /* ---- figures ---- */
 

@@ -54,11 +54,11 @@ struct snapshot {
 
     unsigned n_holders; /* shown of this resource; with .lease */
     bool has_shown_lease; /* of this resource; with .lease */
-    /* Where it stands in the resource that is being shown: behind the holder with that token, or
+    /* Where it stands in the resource that is being shown: at the holder with that token and lease, or
      * behind the waiter with that key. */
     char name[NAME_BYTES + 1]; /* empty between two resources */
     enum part part;
-    uint64_t token;
+    uint64_t token, holder;
     uint64_t major, minor;
 };
 
@@ -352,7 +352,7 @@ static void begin(struct snapshot *snapshot, struct text *out, const struct reso
     strcpy(snapshot->name, resource->name);
     snapshot->part = PART_HOLDERS;
     snapshot->n_holders = 0;
-    snapshot->token = snapshot->major = snapshot->minor = 0;
+    snapshot->token = snapshot->holder = snapshot->major = snapshot->minor = 0;
 }
 
 /* Looking at an instance that nobody uses does not make it. */
@@ -400,11 +400,8 @@ static bool begin_next(struct snapshot *snapshot, struct text *out)
 static bool show_holders(struct snapshot *snapshot, const struct resource *resource,
     struct text *out, size_t enough, nanoseconds now)
 {
-    const struct claim *claim;
-    TAILQ_FOREACH (claim, &resource->holders, link) {
-        if (claim->token <= snapshot->token) {
-            continue;
-        }
+    const struct claim *claim = resource_holder_from(resource, snapshot->token, snapshot->holder);
+    for (; claim; claim = claim_next_holder(claim)) {
         if (snapshot->lease != 0 && snapshot->n_holders++ == FEW_HOLDERS) {
             break;
         }
@@ -413,6 +410,7 @@ static bool show_holders(struct snapshot *snapshot, const struct resource *resou
         }
         describe_holder(out, claim, snapshot->viewer, now);
         snapshot->token = claim->token;
+        snapshot->holder = claim->lease->id + 1;
     }
     return true;
 }

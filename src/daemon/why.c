@@ -24,7 +24,7 @@ struct refusal {
 static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 {
     const struct resource *resource = refusal->resource;
-    const struct claim *holder = TAILQ_FIRST(&resource->holders);
+    const struct claim *holder = resource_first_holder(resource);
     uint32_t reserved = resource->n_in_state[UNIT_RESERVED];
     uint32_t cooling = resource->n_in_state[UNIT_COOLING];
     int n = snprintf(out, size, "%u wanted, %u of %u in use", refusal->want->count,
@@ -41,7 +41,7 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
         const char *program = is_seen ? lease->program : NULL;
         const char *reason = is_seen ? lease->reason : NULL;
         n += snprintf(out + n, size - (size_t)n, ", %spid %d (%s%suid %u%s%s) for %llds",
-            TAILQ_NEXT(holder, link) ? "first by " : "by ", keeper_pid(lease), program ? program : "",
+            claim_next_holder(holder) ? "first by " : "by ", keeper_pid(lease), program ? program : "",
             program ? ", " : "", lease->uid, reason ? ", " : "", reason ? reason : "",
             (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND));
     }

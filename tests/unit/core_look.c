@@ -37,8 +37,8 @@ const char *lines(const char *name)
     const struct resource *resource = core_find_resource(world.core, name);
     cr_assert_not_null(resource);
     struct text text = text_new();
-    const struct claim *claim;
-    TAILQ_FOREACH (claim, &resource->holders, link) {
+    const struct claim *claim = resource_first_holder(resource);
+    for (; claim; claim = claim_next_holder(claim)) {
         say(&text, "%s ", lease_name(claim->lease));
     }
     say(&text, "| ");

@@ -1,35 +1,64 @@
-/* test_core_costs.c - ten times as much costs some ten times as much, not a hundred times. CPU time
- * is compared with CPU time of the same process, and generously: what is quadratic is far off. */
+/* test_core_costs.c - what operations cost, as a number of steps and not of seconds: the core that is
+ * linked here calls step() at each of its branches, so the same is counted on any machine, however
+ * much else it does. */
 #include "core/core.h"
 #include "core/memory.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { SMALL = 1000, LARGE = 10 * SMALL, AT_MOST = 40, TRIES = 5 };
+enum {
+    FEW = 2 * FIRST_FIT_WINDOW,
+    SMALL = 1000,
+    LARGE = 10 * SMALL,
+    ROUNDS = 50,
+    MANY_TIMES = 25, /* ten times as much costs at most: a logarithm more than ten times */
+    SAME = 4, /* with so many that wait it costs at most: some logarithms more than with few */
+};
 
 static struct core *core;
 static struct effects effects = EFFECTS_INIT;
+static uint64_t n_steps;
 
-static double cpu_seconds(void)
+void __sanitizer_cov_trace_pc(void);
+
+/* Called by what was compiled with -fsanitize-coverage=trace-pc. */
+void __sanitizer_cov_trace_pc(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    n_steps++;
 }
+
+static const struct user_bounds no_bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
+
+static void define(const struct definition definitions[], size_t n)
+{
+    const char *refused;
+    cr_assert_eq(core_define(core, definitions, n, &no_bounds, 0, &effects, &refused), OUTCOME_OK);
+    effects_clear(&effects);
+}
+
+static struct definition definition_of(const char *name, enum kind kind, uint32_t limit)
+{
+    return (struct definition){.name = (char *)(uintptr_t)name,
+        .kind = kind,
+        .limit = limit,
+        .selection = SELECT_FIRST,
+        .keep = 10 * NANOSECONDS_PER_SECOND,
+        .max_waiters = UNBOUNDED - 1,
+        .max_units_per_user = UNBOUNDED,
+        .max_overtakes = 1000000,
+        .max_hold = NEVER};
+}
+
+/* ---- a reload ---- */
 
 /* A pool of i0, i1 ...; the first `n_gone` of them are missing. */
 static struct definition pool_of(size_t n, size_t n_gone, bool is_reversed)
 {
-    struct definition pool = {.name = memory_string("g"),
-        .kind = KIND_POOL,
-        .selection = SELECT_FIRST,
-        .max_waiters = 9,
-        .max_units_per_user = UNBOUNDED,
-        .max_hold = NEVER,
-        .n_items = n - n_gone};
+    struct definition pool = definition_of("g", KIND_POOL, 0);
+    pool.name = memory_string(pool.name);
+    pool.n_items = n - n_gone;
     pool.items = memory_new(n * sizeof *pool.items);
     for (size_t i = 0; i < pool.n_items; i++) {
         char item[16];
@@ -39,42 +68,34 @@ static struct definition pool_of(size_t n, size_t n_gone, bool is_reversed)
     return pool;
 }
 
-/* What it costs to go from one file to the other. */
-static double reload(const struct definition *pool)
-{
-    const struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
-    const char *refused;
-    double start = cpu_seconds();
-    cr_assert_eq(core_define(core, pool, 1, &bounds, 0, &effects, &refused), OUTCOME_OK);
-    double cost = cpu_seconds() - start;
-    effects_clear(&effects);
-    return cost;
-}
-
-/* The least of some tries, there and back again. */
-static double cost_of_reload(size_t n, size_t n_gone, bool is_reversed)
+/* From one file to the other, and back. */
+static uint64_t cost_of_reload(size_t n, size_t n_gone, bool is_reversed)
 {
     struct definition before = pool_of(n, 0, false), after = pool_of(n, n_gone, is_reversed);
-    double least = 1e9;
     core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
-    reload(&before);
-    for (int i = 0; i < TRIES; i++) {
-        double cost = reload(&after) + reload(&before);
-        least = cost < least ? cost : least;
-    }
+    define(&before, 1);
+    uint64_t start = n_steps;
+    define(&after, 1);
+    define(&before, 1);
+    uint64_t cost = n_steps - start;
     core_check(core);
     core = core_free(core);
     definition_deinit(&before);
     definition_deinit(&after);
-    return least;
+    return cost;
+}
+
+static void expect_times(uint64_t few, uint64_t many, uint64_t most)
+{
+    cr_log_info("%ju steps, and %ju", (uintmax_t)few, (uintmax_t)many);
+    cr_assert(few > 0 && many < few * most, "%ju steps have become %ju", (uintmax_t)few,
+        (uintmax_t)many); /* or what comes next could take for ever */
 }
 
 static void expect_no_square(size_t n_gone_of_ten, bool is_reversed)
 {
-    double small = cost_of_reload(SMALL, SMALL * n_gone_of_ten / 10, is_reversed);
-    double large = cost_of_reload(LARGE, LARGE * n_gone_of_ten / 10, is_reversed);
-    cr_log_info("%g ms for %d items, %g ms for %d", small * 1e3, SMALL, large * 1e3, LARGE);
-    cr_expect_lt(large, small * AT_MOST, "%g s for %d items, %g s for %d", small, SMALL, large, LARGE);
+    expect_times(cost_of_reload(SMALL, SMALL * n_gone_of_ten / 10, is_reversed),
+        cost_of_reload(LARGE, LARGE * n_gone_of_ten / 10, is_reversed), MANY_TIMES);
 }
 
 Test(costs, items_reversed)
@@ -90,4 +111,286 @@ Test(costs, half_of_the_items_gone)
 Test(costs, half_of_the_items_gone_and_the_rest_reversed)
 {
     expect_no_square(5, true);
+}
+
+/* ---- a restart ---- */
+
+static void restore(uint64_t id, uint32_t slot)
+{
+    const struct remembered_unit unit = {.slot = slot};
+    const struct remembered remembered = {.id = id,
+        .is_held = true,
+        .binding = BOUND_PROCESS,
+        .process = {.pid = 1, .started = 1},
+        .until = NEVER,
+        .n_claims = 1,
+        .claims = {{.name = "s", .count = 1, .token = id, .units = &unit}}};
+    struct lease *lease;
+    cr_assert_eq(core_restore(core, &remembered, 0, &effects, &lease), OUTCOME_OK);
+    effects_clear(&effects);
+}
+
+/* The latest holder is found first: each stands before all that are there. */
+static uint64_t cost_of_restart(uint32_t n)
+{
+    const struct definition s = definition_of("s", KIND_SEMAPHORE, n);
+    core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    define(&s, 1);
+    uint64_t start = n_steps;
+    for (uint32_t i = n; i > 0; i--) {
+        restore(i, i - 1);
+    }
+    uint64_t cost = n_steps - start;
+    core_check(core);
+    core_abandon(core, 0, &effects);
+    effects_clear(&effects);
+    core = core_free(core);
+    return cost;
+}
+
+Test(costs, holders_found_in_any_order)
+{
+    expect_times(cost_of_restart(SMALL), cost_of_restart(LARGE), MANY_TIMES);
+}
+
+/* ---- a release and an acquire, while others wait ---- */
+
+struct scene {
+    struct definition definitions[2];
+    size_t n_definitions;
+    const char *wants[2]; /* of all; the second may be NULL */
+    uint32_t n_users;
+    bool has_identity;
+    bool is_kept; /* both are held at first; then the first comes free, one after the other */
+};
+
+static struct client *clients; /* of each user, and one more, who has all of a resource */
+
+static struct ask ask_of(const struct scene *scene, const char *holder)
+{
+    struct ask ask = {.n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .holder = holder};
+    for (size_t i = 0; i < ask.n_wants; i++) {
+        ask.wants[i] = (struct want){scene->wants[i], 1};
+    }
+    return ask;
+}
+
+/* Each has the user and the identity of its number. */
+static struct lease *acquire(const struct scene *scene, uint32_t number)
+{
+    char holder[16];
+    struct lease *lease;
+    const char *about;
+    snprintf(holder, sizeof holder, "h%u", number);
+    struct ask ask = ask_of(scene, scene->has_identity ? holder : NULL);
+    core_acquire(core, &clients[number % scene->n_users], &ask, 0, &effects, &lease, &about);
+    effects_clear(&effects);
+    cr_assert(lease);
+    return lease;
+}
+
+static void end_lease(struct lease *lease)
+{
+    core_end(core, lease, lease->client, 0, &effects);
+    effects_clear(&effects);
+}
+
+static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
+{
+    struct ask ask = {.n_wants = 1, .wants = {{scene->definitions[i].name, count}}};
+    struct lease *lease;
+    const char *about;
+    cr_assert_eq(core_acquire(core, &clients[scene->n_users], &ask, 0, &effects, &lease, &about),
+        OUTCOME_OK);
+    effects_clear(&effects);
+    return lease;
+}
+
+/* One that holds what all want; else the one that has just come. */
+static struct lease *one_to_end(const struct scene *scene, struct lease *newest)
+{
+    const struct resource *resource = core_find_resource(core, scene->wants[0]);
+    return scene->is_kept ? newest : resource->units[0]->claim->lease;
+}
+
+static void begin_scene(const struct scene *scene)
+{
+    clients = memory_new((scene->n_users + 1) * sizeof *clients);
+    core = core_new(&(const struct core_options){.first_id = 1, .first_token = 1});
+    define(scene->definitions, scene->n_definitions);
+    for (uint32_t i = 0; i <= scene->n_users; i++) {
+        core_client_init(core, &clients[i], i);
+    }
+}
+
+static void end_scene(const struct scene *scene)
+{
+    core_check(core);
+    core_drain(core, true, 0, &effects);
+    for (uint32_t i = 0; i <= scene->n_users; i++) {
+        core_client_deinit(core, &clients[i], 0, &effects);
+        effects_clear(&effects);
+    }
+    free(clients);
+    core = core_free(core);
+}
+
+/* How many steps until they stand where they stay. */
+static uint64_t all_come(const struct scene *scene, uint32_t n_waiters)
+{
+    struct lease **first = memory_new((n_waiters + 1) * sizeof *first);
+    if (scene->is_kept) {
+        hold(scene, 1, scene->definitions[1].limit);
+        hold(scene, 0, scene->definitions[0].limit - n_waiters);
+    }
+    for (uint32_t i = 0; scene->is_kept && i < n_waiters; i++) {
+        first[i] = hold(scene, 0, 1);
+    }
+    uint64_t start = n_steps;
+    for (uint32_t i = 0; i < n_waiters; i++) {
+        acquire(scene, i);
+    }
+    for (uint32_t i = 0; scene->is_kept && i < n_waiters; i++) {
+        end_lease(first[i]);
+    }
+    uint64_t cost = n_steps - start;
+    uint32_t n_kept = resource_kept(core_find_resource(core, scene->wants[0]));
+    cr_assert_eq(n_kept, scene->is_kept ? n_waiters : 0);
+    free(first);
+    return cost;
+}
+
+static uint64_t cost_of_coming(const struct scene *scene, uint32_t n_waiters)
+{
+    begin_scene(scene);
+    uint64_t cost = all_come(scene, n_waiters);
+    end_scene(scene);
+    return cost;
+}
+
+static uint64_t cost_of_pairs(const struct scene *scene, uint32_t n_waiters)
+{
+    uint64_t cost = 0;
+    begin_scene(scene);
+    all_come(scene, n_waiters);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint64_t start = n_steps;
+        struct lease *newest = acquire(scene, n_waiters + i);
+        end_lease(one_to_end(scene, newest));
+        cost += n_steps - start;
+    }
+    end_scene(scene);
+    return cost / ROUNDS;
+}
+
+static void expect_same(const struct scene *scene)
+{
+    expect_times(cost_of_coming(scene, FEW), cost_of_coming(scene, 10 * FEW), MANY_TIMES);
+    expect_times(cost_of_pairs(scene, FEW), cost_of_pairs(scene, LARGE), SAME);
+}
+
+static struct scene one_semaphore(void)
+{
+    return (struct scene){.definitions = {definition_of("s", KIND_SEMAPHORE, 4)},
+        .n_definitions = 1,
+        .wants = {"s"},
+        .n_users = 1};
+}
+
+static struct scene two_semaphores(void)
+{
+    return (struct scene){.definitions = {definition_of("s", KIND_SEMAPHORE, 4),
+                              definition_of("t", KIND_SEMAPHORE, 4)},
+        .n_definitions = 2,
+        .wants = {"s", "t"},
+        .n_users = 1};
+}
+
+/* All have stood for what is free now, and stand for the other one. */
+static struct scene all_keep(void)
+{
+    struct scene scene = two_semaphores();
+    scene.definitions[0].limit = 2 * LARGE;
+    scene.definitions[1].limit = 3 * LARGE;
+    scene.is_kept = true;
+    return scene;
+}
+
+Test(costs, one_resource)
+{
+    struct scene scene = one_semaphore();
+    expect_same(&scene);
+}
+
+Test(costs, first_fit)
+{
+    struct scene scene = one_semaphore();
+    scene.definitions[0].order = ORDER_FIRST_FIT;
+    expect_same(&scene);
+}
+
+Test(costs, one_users_quota)
+{
+    struct scene scene = one_semaphore();
+    scene.definitions[0].max_units_per_user = 2;
+    expect_same(&scene);
+}
+
+Test(costs, many_users_quotas)
+{
+    struct scene scene = one_semaphore();
+    scene.definitions[0].max_units_per_user = 2;
+    scene.n_users = 100;
+    expect_same(&scene);
+}
+
+Test(costs, several_resources)
+{
+    struct scene scene = two_semaphores();
+    expect_same(&scene);
+}
+
+Test(costs, several_resources_and_a_quota)
+{
+    struct scene scene = two_semaphores();
+    scene.definitions[1].max_units_per_user = 2;
+    expect_same(&scene);
+}
+
+Test(costs, identities)
+{
+    struct scene scene = one_semaphore();
+    scene.has_identity = true;
+    expect_same(&scene);
+}
+
+Test(costs, shared_identities)
+{
+    struct scene scene = one_semaphore();
+    scene.has_identity = true;
+    scene.definitions[0].identity_shared = true;
+    scene.n_users = 100;
+    expect_same(&scene);
+}
+
+Test(costs, many_for_whom_something_is_kept)
+{
+    struct scene scene = all_keep();
+    expect_same(&scene);
+}
+
+Test(costs, many_of_one_user_for_whom_something_is_kept)
+{
+    struct scene scene = all_keep();
+    scene.definitions[0].max_units_per_user = 2 * LARGE;
+    scene.definitions[1].max_units_per_user = 3 * LARGE;
+    expect_same(&scene);
+}
+
+Test(costs, many_of_other_users_for_whom_something_is_kept)
+{
+    struct scene scene = all_keep();
+    scene.definitions[0].max_units_per_user = 2 * LARGE;
+    scene.n_users = 100;
+    expect_same(&scene);
 }
