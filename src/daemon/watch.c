@@ -161,12 +161,24 @@ static int look(struct watch *watch)
     return is_gone ? 0 : error;
 }
 
-/* A part of them each time, so that thousands do not hold up the loop. */
+/* A part of them each time, so that thousands do not hold up the loop. It gets no smaller within a second: those
+ * at the end have their turn in time also when all before them are gone. */
+static uint32_t next_part(struct watches *watches)
+{
+    uint32_t part = (watches->n_looked_at + LOOKS_PER_SECOND - 1) / LOOKS_PER_SECOND;
+    if (watches->looks_left == 0) {
+        watches->looks_left = LOOKS_PER_SECOND;
+        watches->part = 0;
+    }
+    watches->looks_left--;
+    watches->part = part > watches->part ? part : watches->part;
+    return watches->part < watches->n_looked_at ? watches->part : watches->n_looked_at;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct watches *watches = container_of(timer, struct watches, timer);
-    uint32_t n = (watches->n_looked_at + LOOKS_PER_SECOND - 1) / LOOKS_PER_SECOND;
-    for (; n > 0; n--) {
+    for (uint32_t n = next_part(watches); n > 0; n--) {
         look(TAILQ_FIRST(&watches->looked_at));
     }
     struct watch *watch;

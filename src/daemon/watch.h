@@ -25,6 +25,8 @@ struct watches {
     struct watch_queue gone; /* that is known, but not told yet */
     struct watch_queue told;
     uint32_t n_pidfds, n_looked_at;
+    uint32_t looks_left; /* in this second */
+    uint32_t part; /* of those looked at: how many at a time, in this second */
     uint32_t most; /* pidfds; whoever sets it lower takes none away */
     int spares[2]; /* descriptors that are lent to a look at /proc when there are no others */
 };
