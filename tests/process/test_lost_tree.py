@@ -8,7 +8,7 @@ import pytest
 
 from daemon_help import held, refused, status
 from lost_help import all_free, asked_until, restart, sleeper
-from test_run_tree import APART, is_alive, pid_in, wait_for
+from test_run_tree import APART, is_alive, let_go, pid_in, wait_for
 
 TREE = "[lock a]\nkill-after = 200ms\n"
 
@@ -16,6 +16,8 @@ TREE = "[lock a]\nkill-after = 200ms\n"
 @contextlib.contextmanager
 def tree(berth, directory, daemon, script):
     """A job whose main process is the shell; what it leaves behind writes its pid. Killed at last."""
+    for name in ("born", "go"):
+        os.mkfifo(directory / name)
     process = berth.start("run", "--tree", "-S", str(daemon.socket), "a", "--", "sh", "-c", script)
     pid = pid_in(directory / "pid")
     try:
@@ -27,7 +29,7 @@ def tree(berth, directory, daemon, script):
         process.wait()
 
 
-LEFT_BEHIND = APART.format("echo $$ >pid; exec sleep 1000") + "while [ ! -s pid ]; do sleep .01; done;"
+LEFT_BEHIND = APART.format("echo $$ >pid; : >born; exec sleep 1000") + ": <born;"
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
@@ -36,11 +38,11 @@ def test_the_main_process_ends_while_berthd_is_away(berth, berthd, directory, ho
     running."""
     daemon = berthd("grace = 1ms\n" + TREE)
     with tree(berth, directory, daemon,
-              LEFT_BEHIND + "while [ ! -e go ]; do sleep .01; done") as (process, pid):
+              LEFT_BEHIND + ": <go") as (process, pid):
         lease, = status(daemon.client()).holders("a")
         os.kill(process.pid, signal.SIGSTOP)  # it cannot come back
         getattr(daemon, how)()
-        (directory / "go").touch()
+        let_go(directory / "go")
         wait_for(lambda: not main_lives(process.pid))
         daemon.start()
         client = daemon.client()
