@@ -418,17 +418,17 @@ def test_the_journal_is_lost(redis_server, host):
 def starts(host):
     """Whether it does; and what it says then."""
     said = host.log.stat().st_size
-    process = subprocess.Popen([BUILD / "berthd", "-c", host.config], stdin=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, env={**os.environ, "STATE_DIRECTORY": str(host.state)})
-    try:
-        _, err = process.communicate(timeout=3)
-        return False, err.decode()
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=DEADLINE)
-        return True, err.decode()
-    finally:
-        assert host.log.stat().st_size == said
+    reading, writing = os.pipe()
+    process = subprocess.Popen([BUILD / "berthd", "-c", host.config, "--ready-fd", str(writing)],
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[writing],
+                               env={**os.environ, "STATE_DIRECTORY": str(host.state)})
+    os.close(writing)
+    with open(reading, "rb") as ready:
+        has_started = ready.read(1) != b""  # nothing: it has ended
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=DEADLINE)
+    assert host.log.stat().st_size == said
+    return has_started, err.decode()
 
 
 def test_a_deadline_outlives_berthd(redis_server, host):
@@ -511,9 +511,11 @@ def test_its_database_is_gone_from_the_file(redis_server, host, is_held):
             lease, _, _ = held(host.client(), f"a pid={job.pid}")
         host.kill()
         if not is_held:  # the holder's record goes by itself only after a grace
+            redis_server.stop()  # nor does it grant what is freed
             host.start()
-            host.client().request("drop " + record_id(host, "held"))
+            assert host.client().request("drop " + record_id(host, "held")) == "ok"
             host.kill()
+            redis_server.cont()
         host.configure(sections(redis_server, name="other") +
                        RESOURCES.replace("scope = fleet", "scope = fleet\nredis = other"))
         started, said = starts(host)
