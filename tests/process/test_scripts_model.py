@@ -50,6 +50,7 @@ class Game:
             one.new_events()
         self.number = 0
         self.tickets = [0]
+        self.n_forgotten = 0
         self.heard = []  # KEYs of grants, in the order in which they were heard of
         self.listed = set()
         self.refresh()
@@ -267,12 +268,34 @@ class Game:
             items = tuple(one for one in resource.now_items() if one != item)
             return ("remove", name, item), lambda: setattr(resource, "changed_items", items)
 
+    def forget(self, member):
+        """Somebody's file has it still: it is defined again at once."""
+        name = self.chance.choice(list(self.model.resources))
+        reply = self.call(lambda **how: member.forget(name, **how))
+        if reply.word == "hello":
+            return self.hello(member)
+        users = [lease for lease in self.model.leases.values() if name in lease.names()]
+        if users:
+            assert reply.rest[0] == "in-use", (reply, users)
+            return
+        was_done = self.broken_off and reply.word == "refused" and reply.code == "unknown"
+        assert was_done or ok(reply).rest == [""]
+        assert name not in self.data.raw["definitions"]
+        self.n_forgotten += 1
+        resource = self.model.resources[name]
+        self.admin_reset(name, resource)[1]()
+        resource.rest.clear()
+        reply = self.call(lambda **how: member.call("hello", "define", name, 0, self.texts[name], **how))
+        assert ok(reply).rest[1] in (["stored", "same"] if self.broken_off else ["stored"])
+        self.phase(member)
+
     # ---- all of it
 
     def step(self):
         doing = self.chance.choices(
-            [self.acquire, self.release, self.renew, self.hello, self.tick, self.admin],
-            [30, 25, 20, 1, 20, 3])[0]
+            [self.acquire, self.release, self.renew, self.hello, self.tick, self.admin,
+             self.forget],
+            [30, 25, 20, 1, 20, 3, 2])[0]
         doing(self.chance.choice(self.members))
         if doing != self.tick:
             self.check()
@@ -294,7 +317,8 @@ class Game:
                 member.renew()
         # That of an acquire that was broken off and refused: see Data.check().
         self.world.must_be_empty(but=["identities"] if self.broken_off else [])
-        print(f"{self.number} acquired, {len(self.heard)} granted by event, {len(self.listed)} listed")
+        print(f"{self.number} acquired, {len(self.heard)} granted by event, {len(self.listed)} listed, "
+              f"{self.n_forgotten} forgotten")
 
 
 @pytest.mark.parametrize("broken_off", [0, 100], ids=["whole", "broken-off"])

@@ -7,7 +7,7 @@ import time
 
 from fleet_help import Host
 from lines import DEADLINE
-from torture_resources import LIMITS, TTL, host_file
+from torture_resources import LIMITS, TTL, has_old, host_file
 
 CHANGED = {"s": ["pause", "resume", "reset", "limit"], "l": ["pause", "resume", "reset"], "p": ["pause", "resume"]}
 # So late a job may still begin that was granted before a change: a message was lost, or its wrapper
@@ -24,6 +24,8 @@ class Changes:
         self.is_there = [True] * self.n_hosts
         self.told_at = [0.0] * self.n_hosts  # when an operator's change was last answered there
         self.bounds = {name: [(0.0, limit)] for name, limit in LIMITS.items()}  # from when on
+        self.forgetting = []  # berthctl, under way
+        self.n_forgotten = 0
         self.changes = []  # of operators, under way: (process, name, bound, host)
 
     # ---- what is allowed
@@ -69,6 +71,8 @@ class Changes:
         self.generation += 1
         for n, _ in enumerate(self.hosts):
             self.after(self.chance.random() * 3, self.new_file, n, self.generation)
+        for seconds in (4, 8) if not has_old(self.generation) else ():
+            self.after(seconds, self.definition_forgotten)
         return "a new generation"
 
     def new_file(self, n, generation):
@@ -84,6 +88,40 @@ class Changes:
             self.bounds[name].append((time.monotonic(), LIMITS[name]))
             while self.hosts[0].berthctl("reset", name).returncode != 0 and time.monotonic() < end:
                 os.sched_yield()
+
+    # ---- a definition that leaves the files, and the database
+
+    def definition_forgotten(self):
+        """Some files may have it still, and jobs use it: then it stays, or comes back."""
+        host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
+        if host is not None:
+            self.forgetting.append(self.hosts[host].berthctl.start(
+                "forget", "old", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            self.after(0.2, self.forget_is_answered)
+            return "forget old"
+
+    def forget_is_answered(self):
+        for process in list(self.forgetting):
+            if process.poll() is not None:
+                self.forgetting.remove(process)
+                self.n_forgotten += process.returncode == 0
+        if self.forgetting:
+            self.after(0.2, self.forget_is_answered)
+
+    def forget_for_good(self):
+        """Once it is in no file any more."""
+        self.generation += 2 if not has_old(self.generation) else 1
+        for n, _ in enumerate(self.hosts):
+            self.new_file(n, self.generation)
+        end = time.monotonic() + DEADLINE
+        while any("old" in host.berthctl("status").stdout.split() for host in self.hosts):
+            if time.monotonic() > end:
+                return self.complaints.append("the new file is not in force")
+        while (status := self.hosts[0].berthctl("forget", "old").returncode) not in (0, 78):
+            if time.monotonic() > end:
+                return self.complaints.append(f"forget old: status {status}")
+        if "old" in self.database.data()["definitions"]:
+            self.complaints.append("what was forgotten is there")
 
     # ---- hosts that come and go
 

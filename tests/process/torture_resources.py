@@ -35,9 +35,22 @@ scope = fleet
 limit = 4
 kill-after = 500ms
 """
+# In the files of every second generation alone.
+OLD = """
+[lock old]
+scope = fleet
+kill-after = 500ms
+"""
 # All jobs are one user's, and those of "one" have one identity.
-LIMITS = {"s": 4, "l": 1, "t/x": 2, "p": 2, "quota": 2, "rest": 1, "one": 1}
+LIMITS = {"s": 4, "l": 1, "t/x": 2, "p": 2, "quota": 2, "rest": 1, "one": 1, "old": 1}
+
+
+def has_old(generation):
+    return generation % 2 == 0
+
+
 def host_file(url, generation=0):
     """Each generation has another definition of "s", in which nothing differs that a job would see."""
     resources = RESOURCES.replace("limit = 4\n", f"limit = 4\nmax-waiters = {1000 + generation}\n", 1)
-    return redis_section(url, f"{TTL:g}s", failover_lag=f"{LAG:g}s", generation=generation) + resources
+    section = redis_section(url, f"{TTL:g}s", failover_lag=f"{LAG:g}s", generation=generation)
+    return section + resources + (OLD if has_old(generation) else "")

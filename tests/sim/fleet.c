@@ -229,14 +229,19 @@ static void run_to_the_end(struct fleet *fleet)
 
 /* ---- a run ---- */
 
-static void run(uint64_t seed, uint64_t *n_grants, uint64_t *n_events)
+struct figures {
+    uint64_t n_grants, n_events, n_forgotten;
+};
+
+static void run(uint64_t seed, struct figures *figures)
 {
     options.seed = seed;
     struct fleet *fleet = fleet_new(seed);
     run_until(fleet, fleet->now + options.length);
     run_to_the_end(fleet);
-    *n_grants += fleet->n_grants;
-    *n_events += fleet->n_events;
+    figures->n_grants += fleet->n_grants;
+    figures->n_events += fleet->n_events;
+    figures->n_forgotten += fleet->n_forgotten;
     fleet_free(fleet);
 }
 
@@ -257,17 +262,18 @@ int main(int argc, char **argv)
         .length = 300,
         .n_tap_seeds = 8,
         .can_trace = true};
-    uint64_t n_grants = 0, n_events = 0;
+    struct figures figures = {0};
     runs_parse(&runs, argc, argv);
     options.length = (nanoseconds)runs.length * SECOND;
     options.is_tap = runs.is_tap;
     options.is_traced = runs.is_traced;
     signal(SIGABRT, aborted);
     for (uint64_t i = 0; i < runs.n_seeds; i++) {
-        run(runs.seed + i, &n_grants, &n_events);
+        run(runs.seed + i, &figures);
     }
-    printf("%sseeds %ju ... %ju: %ju grants, %ju events\n", options.is_tap ? "ok 1 - " : "",
-        (uintmax_t)runs.seed, (uintmax_t)(runs.seed + runs.n_seeds - 1), (uintmax_t)n_grants,
-        (uintmax_t)n_events);
+    printf("%sseeds %ju ... %ju: %ju grants, %ju events, %ju definitions forgotten\n",
+        options.is_tap ? "ok 1 - " : "", (uintmax_t)runs.seed,
+        (uintmax_t)(runs.seed + runs.n_seeds - 1), (uintmax_t)figures.n_grants,
+        (uintmax_t)figures.n_events, (uintmax_t)figures.n_forgotten);
     return 0;
 }

@@ -14,8 +14,8 @@ enum {
     MAX_JOBS = 64, /* of a host */
     MOST_ASKED_FOR = 90, /* by all hosts, before one asks for more */
     MAX_PACKETS = 16384,
-    N_DEFINITIONS = 8,
-    N_NAMES = 9, /* of resources, instances of templates among them */
+    N_DEFINITIONS = 9,
+    N_NAMES = 10, /* of resources, instances of templates among them */
     N_USERS = 3,
     FIRST_CHANGED = 2, /* of the resources that operators change */
     N_CHANGED = 2,
@@ -125,7 +125,7 @@ struct server {
     nanoseconds noticed_at; /* the last time */
 };
 
-enum act_word { ACT_PAUSE, ACT_RESUME, ACT_LIMIT, ACT_RESET };
+enum act_word { ACT_PAUSE, ACT_RESUME, ACT_LIMIT, ACT_RESET, ACT_FORGET };
 
 /* What operators have made of one resource, as far as they have been told. */
 struct act {
@@ -150,6 +150,7 @@ struct fleet {
     struct server server;
     struct resp_reader *reader;
     nanoseconds ttl;
+    uint64_t n_forgotten; /* definitions, each of which all hosts have in their files */
     bool is_calm; /* no faults, no new requests any more */
     nanoseconds calm_since;
     bool has_faults, had_faults; /* at present; ever */
@@ -176,6 +177,10 @@ void resources_define(struct fleet *fleet);
 uint32_t resource_number(const char *name);
 /* No more units than that are ever granted. */
 uint32_t resource_most_units(uint32_t number);
+/* A definition that may leave the database at any time: no operator's change of it, and no rest, is looked at. */
+const char *resource_to_forget(struct fleet *fleet);
+/* Few want it, so that it can be forgotten. */
+bool resource_is_rare(uint32_t number);
 uint32_t unit_number(const struct unit *unit);
 bool resource_rests(uint32_t number);
 

@@ -41,6 +41,9 @@ static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
     ask->n_wants = random_n_wants(fleet);
     for (uint32_t i = 0; i < ask->n_wants; i++) {
         uint32_t number = (first + i) % N_NAMES;
+        if (resource_is_rare(number) && random_percent(&fleet->random, 90)) {
+            number = (first + (uint32_t)ask->n_wants) % N_NAMES;
+        }
         bool has_many = resource_most_units(number) > 1 && random_percent(&fleet->random, 20);
         ask->wants[i] = (struct want){.name = resource_names[number], .count = has_many ? 2 : 1};
         names |= UINT32_C(1) << number;

@@ -52,7 +52,7 @@ static void check(struct fleet *fleet, const struct act *act)
 static void ask(
     struct fleet *fleet, struct host *host, struct act *act, enum act_word word, uint32_t limit)
 {
-    static const char *const words[] = {"pause", "resume", "limit", "reset"};
+    static const char *const words[] = {"pause", "resume", "limit", "reset", "forget"};
     char number[12];
     snprintf(number, sizeof number, "%u", limit);
     const char *name = resource_names[number_of(fleet, act)];
@@ -66,6 +66,15 @@ static void ask(
     session_admin(host->session, act, 4, argv, fleet->now);
 }
 
+/* As if the host's file had it no more. The files of all have it, so it comes back at once. */
+static void forget(struct fleet *fleet, struct host *host)
+{
+    const char *name = resource_to_forget(fleet);
+    const char *argv[] = {"forget", name, ""};
+    trace(fleet, "%s: an operator: forget %s", host->name, name);
+    session_admin(host->session, NULL, 3, argv, fleet->now);
+}
+
 void operator_acts(struct fleet *fleet, struct host *host)
 {
     struct act *act = &fleet->acts[random_below(&fleet->random, N_CHANGED)];
@@ -74,7 +83,8 @@ void operator_acts(struct fleet *fleet, struct host *host)
         return;
     }
     if (!fleet->is_calm) {
-        ask(fleet, host, act, random_below(&fleet->random, 4),
+        forget(fleet, host);
+        ask(fleet, host, act, (enum act_word)random_below(&fleet->random, ACT_FORGET + 1),
             random_below(&fleet->random, MOST_CHANGED + 1));
     } else if (may_undo) {
         check(fleet, act);
@@ -94,6 +104,7 @@ static void is_done(struct fleet *fleet, struct act *act)
     case ACT_LIMIT:
         act->limit = act->asked_limit;
         break;
+    case ACT_FORGET: /* with what was changed */
     case ACT_RESET:
         act->is_paused = false;
         act->limit = UNBOUNDED;
@@ -111,6 +122,11 @@ void operator_hears(struct fleet *fleet, struct host *host)
         struct act *act = result.context;
         trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
             result.about);
+        fleet->n_forgotten += result.outcome == OUTCOME_OK && (!act || act->word == ACT_FORGET);
+        if (!act) {
+            text_deinit(&result.rows);
+            continue;
+        }
         act->is_asked = false;
         if (result.outcome == OUTCOME_OK) {
             is_done(fleet, act);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *const resource_names[N_NAMES] = {
-    "r0", "r1", "r2", "r3", "rest", "quota", "pool", "each/x", "each/y"};
+    "r0", "r1", "r2", "r3", "rest", "quota", "pool", "rare/x", "each/x", "each/y"};
 
 static const struct {
     const char *name;
@@ -19,8 +19,10 @@ static const struct {
     {"rest", 1, UNBOUNDED, COOLDOWN},
     {"quota", 4, 2, 0},
     {"pool", 0, UNBOUNDED, 0},
+    {"rare/*", 2, UNBOUNDED, 0},
     {"each/*", 2, UNBOUNDED, 0},
 };
+enum { RARE = 7 };
 
 static char *items[] = {"a", "b", "c"};
 enum { N_ITEMS = 3 };
@@ -65,6 +67,17 @@ uint32_t resource_most_units(uint32_t number)
 {
     uint32_t limit = number < N_DEFINITIONS - 1 ? table[number].limit : 2;
     return is_changed_by_operators(number) ? MOST_CHANGED : limit == 0 ? N_ITEMS : limit;
+}
+
+const char *resource_to_forget(struct fleet *fleet)
+{
+    uint32_t i = random_below(&fleet->random, N_DEFINITIONS);
+    return table[is_changed_by_operators(i) || table[i].cooldown > 0 ? RARE : i].name;
+}
+
+bool resource_is_rare(uint32_t number)
+{
+    return number == RARE;
 }
 
 uint32_t unit_number(const struct unit *unit)
