@@ -105,6 +105,11 @@ def test_what_is_in_use_stays(world, pair):
     assert refused("a") == ["in-use", "a 1"]
     assert b.acquire("4", of_t(1)).word == "granted"
     assert refused("t/*") == ["in-use", "t/1 1"]
+    big = {"big": definition(limit=2000, cooldown=5000)}
+    b.define(big)
+    used_once(b, ("big", 1500))
+    assert b.acquire("5", ("big", 70)).word == "granted"
+    assert refused("big") == ["in-use", "big 70"], "slots by blocks; those at rest are nobody's"
     assert refused("none") == ["unknown", "none"]
     assert refused("t/1") == ["unknown", "t/1"], "its template is what is defined"
 
@@ -150,8 +155,9 @@ def test_of_a_template_its_instances_go(world, pair):
 def test_a_call_does_a_bounded_part(world, pair):
     """Of many instances, changes and waiters."""
     a, b = pair
+    world.database.client.zadd(world.database.key["freed"], {"t/own x": 5000})
     for i in range(400):
-        world.database.client.zadd(world.database.key["freed"], {f"t/i{i} x": 3 * i, f"t/i{i} y": 3 * i + 1, f"t/own {i}": 3 * i + 2})
+        world.database.client.zadd(world.database.key["freed"], {f"t/i{i} x": 2 * i, f"t/i{i} y": 2 * i + 1})
         if i % 4 == 0:
             ok(a.admin("pause", f"t/i{i}", "", "why"))
         b.acquire(str(i), "b")

@@ -43,7 +43,7 @@ end
 -- ---- to a definition ----
 
 local MOST_SWEPT = 100 -- members that one call looks at
-local MOST_COUNTED = 1000 -- units of one name, for an operator to read
+local MOST_COUNTED = 1000 -- units, or blocks of them, for an operator to read
 local MOST_OWN = 300 -- names below a template that have a definition of their own, and are in use
 
 -- The definition leaves the database, with all that is kept under its name; of a template also what is kept of its
@@ -72,7 +72,8 @@ local function forget()
     local function note_use(name)
         local n, low_of_it, high_of_it = n_waiting(name), of_name(name)
         for _, member in ipairs(call('ZRANGEBYLEX', HELD, low_of_it, high_of_it, 'LIMIT', 0, MOST_COUNTED)) do
-            n = n + (match(member, '(%S+)$') == RESTING and 0 or 1)
+            local word, key = match(member, '^%S+ (%S+) (%S+)$')
+            n = n + (key == RESTING and 0 or size_of(resource_of(name), word))
         end
         used = format('%s %d', name, max(n, 1))
     end
@@ -149,10 +150,14 @@ local function forget()
     local function forget_uses(last)
         local found = call('ZRANGEBYSCORE', FREED, last ~= '' and '(' .. last or '-inf', '+inf', 'WITHSCORES',
             'LIMIT', 0, 4 * n_left)
+        local ours = {}
         for i = 1, #found, 2 do
             if is_ours(match(found[i], '^%S+')) then
-                call('ZREM', FREED, found[i])
+                ours[#ours + 1] = found[i]
             end
+        end
+        if #ours > 0 then
+            call('ZREM', FREED, unpack(ours))
         end
         n_left = n_left - floor(#found / 8)
         return n_left <= 0 and text_of(tonumber(found[#found])) or nil
