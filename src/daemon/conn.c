@@ -204,6 +204,7 @@ static void conn_set_reading(struct conn *conn, bool reading)
     conn->reading = reading;
     if (!reading) {
         uv_read_stop((uv_stream_t *)&conn->pipe);
+        turns_watch_gone(&conn->server->turns, conn);
     } else if (uv_read_start((uv_stream_t *)&conn->pipe, on_alloc, on_read) < 0) {
         conn_close(conn);
     }
@@ -481,8 +482,8 @@ void conn_gone(struct conn *conn)
     char byte;
     uv_os_fd_t fd;
     struct store *store = conn->server->store;
-    if (conn->closing || !conn_is_put_off(conn)) {
-        return; /* it is read from, and that tells as well */
+    if (conn->closing || conn->reading) {
+        return; /* reading tells as well */
     }
     bool has_more = conn_pending(conn) > 0 ||
         (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&

@@ -147,7 +147,7 @@ static void on_idle(uv_idle_t *idle)
 }
 
 /* Level and edge: what is already so when it is put off is told as well. */
-static void watch_gone(struct turns *turns, struct conn *conn)
+void turns_watch_gone(struct turns *turns, struct conn *conn)
 {
     uv_os_fd_t fd;
     struct epoll_event none = {.events = EPOLLET, .data.ptr = conn}; /* but EPOLLHUP, always told */
@@ -163,7 +163,7 @@ void turns_put_off(struct turns *turns, struct conn *conn)
 {
     shares_put_off(&turns->shares, &conn->member, turns_now(turns));
     schedule(turns);
-    watch_gone(turns, conn);
+    turns_watch_gone(turns, conn);
 }
 
 static void on_gone(uv_poll_t *poll, int status, int events)

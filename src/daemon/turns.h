@@ -48,6 +48,8 @@ bool turns_must_wait(const struct turns *turns, const struct share *share);
 /* Goes on by conn_continue(), one thing of one connection in each turn. If it goes away meanwhile,
  * conn_gone() is called. */
 void turns_put_off(struct turns *turns, struct conn *conn);
+/* While it is not read from: conn_gone() is called if it goes away. */
+void turns_watch_gone(struct turns *turns, struct conn *conn);
 /* UNBOUNDED: there is none. */
 void turns_set_rate(struct turns *turns, uint32_t per_second);
 

@@ -109,6 +109,23 @@ def test_a_patient_client_is_told(daemon, gate):
         os.sched_yield()
 
 
+def test_who_goes_away_meanwhile_holds_nothing(daemon, gate):
+    """Lines that wait for the reload's answer keep berthd from reading; the end is seen at once."""
+    first, client, other = daemon.client(), daemon.client(), daemon.client()
+    held(client, "acquire a")
+    assert other.request("acquire a").startswith("waiting ")
+    gate.shut()
+    asked(daemon, first, LOCKED + "[lock b]\n")
+    at_gate = gate.wait_for_somebody()
+    client.send("reload\nping\n")
+    client.close()
+    assert other.line().startswith("* granted ")
+    assert not select.select([first.socket], [], [], 0)[0]  # who has waited for longer does still
+    gate.path.unlink()
+    os.close(at_gate)
+    assert first.line() == "ok"
+
+
 @pytest.mark.parametrize("how", ["request", "hangup"])
 def test_it_does_not_hold_up_the_end(daemon, gate, how):
     gate.shut()
