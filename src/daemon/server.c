@@ -10,6 +10,7 @@
 #include "daemon/ledger.h"
 #include "daemon/log.h"
 #include "daemon/paths.h"
+#include "daemon/pool.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
 #include "daemon/tell.h"
@@ -426,6 +427,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     }
     uv_poll_init(&server->loop, &server->deadline_poll, server->deadline_fd);
     uv_poll_start(&server->deadline_poll, UV_READABLE, on_deadline);
+    pool_start(&server->loop);
     storing_init(server);
     settings_use(server, conf);
     group_signaller_init(&server->group_signaller, &server->loop);

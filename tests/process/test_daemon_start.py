@@ -363,6 +363,17 @@ def test_a_second_signal_changes_nothing(berthd):
     assert daemon.process.wait(DEADLINE) == 0
 
 
+def test_signals_without_end_change_nothing(berthd):
+    """Up to its last moment, when only its threads could still take one."""
+    daemon = berthd("[lock a]\n")
+    for _ in range(10):
+        assert daemon.client().request("pause a") == "ok"
+        while daemon.process.poll() is None:
+            daemon.signal(signal.SIGTERM)
+        assert daemon.process.returncode == 0
+        daemon.start()
+
+
 def test_a_successors_socket_is_left_alone(berthd, directory):
     """Somebody has removed ours and its lock, and started another one."""
     daemon = berthd("[lock a]\n")
