@@ -460,7 +460,8 @@ static void repeat(struct call *call, const struct ask *ask, struct lease *lease
     if (is_same_request(lease, ask)) {
         take_back(call, lease, call->server->store->ops->repeat);
     } else {
-        answer_error_saying(call->out, CODE_BAD_VALUE, "once: a request for something else has had it");
+        answer_error_saying(
+            call->out, CODE_BAD_VALUE, "once: a request for something else has had it");
     }
 }
 

@@ -159,8 +159,8 @@ struct session {
     bool is_resetting; /* the link is being given up: nothing more is sent */
     bool wants_reset; /* session_wants_reset() has not been asked yet */
     bool is_changed; /* see session.h */
-    char *kept; /* what a later version has written in its tenure besides, to be written again: words,
-                   each behind a space; or NULL; owned */
+    char *kept; /* what a later version has written in its tenure besides, to be written again:
+                   words, each behind a space; or NULL; owned */
     char why[200]; /* of DOWN, or of the reset */
     char trouble[160]; /* the last error of the server, until a renewal is good; or "" */
     char *notices[MAX_NOTICES]; /* owned */

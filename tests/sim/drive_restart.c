@@ -219,8 +219,9 @@ void do_repeat(struct simulation *simulation, const struct operation *operation)
     char text[16];
     const struct lease *lease = find_lease(simulation, operation->lease);
     const struct model_lease *expected = model_find_lease(simulation->model, operation->lease);
-    REQUIRE(core_find_once(simulation->core, expected->uid, once_text(text, expected->once)) == lease,
-        "lease %ju is not found by its once", expected->id);
+    const struct lease *found =
+        core_find_once(simulation->core, expected->uid, once_text(text, expected->once));
+    REQUIRE(found == lease, "lease %ju is not found by its once", expected->id);
     take_back(simulation, operation, core_repeat);
     model_repeat(simulation->model, operation->lease, operation->client, operation->now,
         &simulation->trace);

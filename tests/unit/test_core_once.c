@@ -1,5 +1,5 @@
-/* test_core_once.c - an acquire that comes once more: it is answered with the lease that it has made, for
- * as long as that lives, and whoever came last has it. */
+/* test_core_once.c - an acquire that comes once more: it is answered with the lease that it has made,
+ * for as long as that lives, and whoever came last has it. */
 #include "core_fixture.h"
 
 WORLD_SUITE(once);
