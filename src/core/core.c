@@ -142,7 +142,9 @@ void core_deny(struct core *core, struct lease *lease, enum outcome why, nanosec
 void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 {
     queue_pump(core, now, effects);
-    if (core->draining && core->n_held == 0 && !core->drain_reported) {
+    bool is_drained = core->draining && core->n_held == 0;
+    /* While leases may come back that nobody remembers, their jobs run. */
+    if (is_drained && !core->is_closed && !core->drain_reported) {
         core->drain_reported = true;
         effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
     }

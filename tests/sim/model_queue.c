@@ -290,7 +290,8 @@ void model_pump(struct model *model, nanoseconds now, struct trace *trace)
 void model_settle(struct model *model, nanoseconds now, struct trace *trace)
 {
     model_pump(model, now, trace);
-    if (model->draining && !model->drain_reported && model_n_held(model) == 0) {
+    bool is_drained = model->draining && !model->closed && model_n_held(model) == 0;
+    if (is_drained && !model->drain_reported) {
         model_next_event(trace, EFFECT_DRAINED);
         model->drain_reported = true;
     }

@@ -41,6 +41,30 @@ Test(drain, nothing_is_held)
     EXPECT(end_lease("ann", "A"), "ok");
 }
 
+/* In a closed grace a lease may come back that nobody remembers, and its job has never stopped. */
+Test(drain, not_before_all_are_back)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "s pid=7"), "ok s=0");
+    lose_record("A");
+    crash(false);
+    EXPECT(define("semaphore s limit=2"), "ok");
+    begin_grace(true, 10);
+    EXPECT(drain(true), "ok");
+    EXPECT(reclaim_unknown("ann", "A", "s:1:0:11 pid=7"), "ok s=0");
+    EXPECT(tick(10), "ok");
+    EXPECT(end_lease("ann", "A"), "ok; drained");
+}
+
+Test(drain, nobody_has_come_back)
+{
+    EXPECT(define("semaphore s limit=2"), "ok");
+    begin_grace(true, 10);
+    EXPECT(drain(true), "ok");
+    EXPECT(tick(9), "ok");
+    EXPECT(tick(10), "ok; drained");
+}
+
 /* Who only waits does not keep it from being drained. */
 Test(drain, waiters_do_not_count)
 {

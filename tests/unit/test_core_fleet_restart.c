@@ -338,8 +338,8 @@ Test(fleet_restart, a_drain_in_a_closed_grace)
     hold_two();
     lose_journal();
     EXPECT(acquire("di", "D", "s"), "pending");
-    EXPECT(drain(true), "ok; drained");
-    EXPECT(tick(10), "ok");
+    EXPECT(drain(true), "ok");
+    EXPECT(tick(10), "ok; drained");
     EXPECT(drain(false), "ok; D ask");
     EXPECT(drain(true), "ok; D give-back; drained");
     EXPECT(drain(false), "ok; D ask");
