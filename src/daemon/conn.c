@@ -485,7 +485,7 @@ void conn_gone(struct conn *conn)
     if (conn->closing || conn->reading) {
         return; /* reading tells as well */
     }
-    bool has_more = conn_pending(conn) > 0 ||
+    bool has_more = conn_pending(conn) > 0 || conn_must_stay(conn) ||
         (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&
             recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
     if (!has_more) {
