@@ -1,12 +1,17 @@
-/* clock_shim.c - LD_PRELOAD: a process whose gettimeofday() may be stepped, or stopped, while it runs.
+/* clock_shim.c - LD_PRELOAD: a process whose gettimeofday() may be stepped, or stopped, while it runs;
+ * and whose locale orders text as no two programs should rely on.
  *
  * $BERTH_CLOCK_FILE holds two int64 in the machine's byte order: microseconds that are added to what
  * the time really is; and, unless 0, the microseconds since 1970 that it is instead of that.
  * fleet_help.Clock writes it. Without the variable the time is what it is. Redis takes all its times
- * of day from here; its monotonic clock is left alone, as by a real step. */
+ * of day from here; its monotonic clock is left alone, as by a real step.
+ *
+ * With $BERTH_COLLATE strcoll() sees letters and digits first, without their case, as most locales do. */
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
@@ -48,4 +53,26 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone)
     now->tv_sec = (time_t)(microseconds / 1000000);
     now->tv_usec = (suseconds_t)(microseconds % 1000000);
     return 0;
+}
+
+static int next_letter(const char **textp)
+{
+    while (**textp && !isalnum((unsigned char)**textp)) {
+        (*textp)++;
+    }
+    return **textp ? tolower((unsigned char)*(*textp)++) : 0;
+}
+
+int strcoll(const char *a, const char *b)
+{
+    const char *left = a, *right = b;
+    int letter, other;
+    if (!getenv("BERTH_COLLATE")) {
+        return strcmp(a, b);
+    }
+    do {
+        letter = next_letter(&left);
+        other = next_letter(&right);
+    } while (letter == other && letter);
+    return letter == other ? strcmp(a, b) : letter - other;
 }

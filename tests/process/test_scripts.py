@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
 from scripts_help import Claim, World, breaks_off, definition, list_row, ok, redis
 
 pytestmark = needs_redis
@@ -1030,6 +1030,25 @@ def test_snapshot(world):
     ok(a.release("1"))
     rows = b.snapshot("a")
     assert rows[0][3:9] == ["2", "0", "0", "1", "2", "0"]
+
+
+def test_a_snapshot_goes_by_bytes(directory, clock, monkeypatch):
+    """Whatever the server's locale says of names."""
+    monkeypatch.setenv("BERTH_COLLATE", "yes")
+    server = RedisServer(directory, clock=clock)
+    try:
+        names = [f"{first}{middle}{i}" for i in range(20) for first in "aBcD" for middle in ("-", ".", "", "_")]
+        world = World(server, clock)
+        a, = world.several(1, {name: definition() for name in names})
+        assert not world.database.client.eval("return 'B' < 'a'", 0)
+        shown = [row[1] for row in a.snapshot() if row[0] == "resource"]
+        assert shown == sorted(names)
+        for name in names[::2]:
+            granted(a.acquire(name, name))
+        shown = [row[1] for row in a.snapshot() if row[0] == "resource"]
+        assert shown == sorted(names)
+    finally:
+        server.kill()
 
 
 def test_a_large_snapshot_comes_in_pages(world):

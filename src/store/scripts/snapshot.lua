@@ -139,42 +139,53 @@ end
 
 -- ---- which ----
 
--- One more than a page takes, so that it is seen whether there are more.
-local function add_names_of_set(names, set)
-    local name = time().next_name(set, cursor)
-    for _ = 0, MOST_NAMES do
-        if not name then
+-- Lua compares by the server's locale, sorted sets by bytes.
+local function is_before(a, b)
+    local i = 1
+    while a:byte(i) and a:byte(i) == b:byte(i) do
+        i = i + 1
+    end
+    return (a:byte(i) or -1) < (b:byte(i) or -1)
+end
+
+-- The first names behind the cursor, in order: one more than a page takes, so that it is seen whether
+-- there are more.
+local function names_to_describe()
+    local names, is_listed = {}, {}
+
+    local function add(name)
+        local n = #names
+        if is_listed[name] or not is_before(cursor, name)
+            or (n > MOST_NAMES and not is_before(name, names[n])) then
             return
         end
-        names[name] = true
-        name = time().next_name(set, name)
+        local at = n + 1
+        while at > 1 and is_before(name, names[at - 1]) do
+            at = at - 1
+        end
+        table.insert(names, at, name)
+        is_listed[name] = true
+        names[MOST_NAMES + 2] = nil
     end
-end
 
-local function add_names_of_hash(names, hash)
-    for _, name in ipairs(call('HKEYS', hash)) do
-        if name > cursor and string.sub(name, -2) ~= '/*' then
-            names[name] = true
+    for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+        local name, n_looked = time().next_name(set, cursor), 0
+        while name and n_looked <= MOST_NAMES do
+            add(name)
+            name, n_looked = time().next_name(set, name), n_looked + 1
         end
     end
-end
-
-local function names_to_describe()
-    local names, list = {}, {}
-    add_names_of_set(names, HELD)
-    add_names_of_set(names, QUEUE)
-    add_names_of_set(names, ASIDE)
-    add_names_of_hash(names, DEFINITIONS)
+    for _, name in ipairs(call('HKEYS', DEFINITIONS)) do
+        if not is_template(name) then
+            add(name)
+        end
+    end
     for _, name in ipairs(call('HKEYS', CHANGES)) do
-        if name > cursor and match(call('HGET', CHANGES, name), ' {}$') == nil then
-            names[name] = true
+        if not match(call('HGET', CHANGES, name), ' {}$') then
+            add(name)
         end
     end
-    for name in pairs(names) do
-        list[#list + 1] = name
-    end
-    table.sort(list)
-    return list
+    return names
 end
 
 local function describe_sessions()
