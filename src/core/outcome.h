@@ -36,6 +36,7 @@ enum outcome {
     OUTCOME_IMPOSSIBLE,
     OUTCOME_MIXED, /* resources of different scopes or databases */
     OUTCOME_DIFFERS, /* the fleet has another definition of it */
+    OUTCOME_TOO_MUCH, /* changed by operators: more than every host of the fleet keeps */
     OUTCOME_KIND,
     N_OUTCOMES
 };

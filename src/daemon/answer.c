@@ -38,6 +38,7 @@ static const enum code codes_of_outcomes[N_OUTCOMES] = {
     [OUTCOME_IMPOSSIBLE] = CODE_IMPOSSIBLE,
     [OUTCOME_MIXED] = CODE_MIXED,
     [OUTCOME_DIFFERS] = CODE_DIFFERS,
+    [OUTCOME_TOO_MUCH] = CODE_TOO_MUCH,
     [OUTCOME_KIND] = CODE_KIND,
 };
 

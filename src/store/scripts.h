@@ -29,6 +29,14 @@ struct script_source {
 };
 
 extern const struct script_source script_table[N_SCRIPTS];
+
+/* Of operators' changes in one database, as the scripts have them: bytes of one name's JSON, and names
+ * that are changed or were. */
+struct script_bounds {
+    size_t change_bytes, changes;
+};
+
+extern const struct script_bounds script_bounds;
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */
 extern const char *const script_key_words[N_SCRIPT_KEYS];
 

@@ -181,6 +181,7 @@ static const enum outcome outcome_by_code[N_CODES] = {
     [CODE_UNKNOWN] = OUTCOME_UNKNOWN,
     [CODE_IMPOSSIBLE] = OUTCOME_IMPOSSIBLE,
     [CODE_DIFFERS] = OUTCOME_DIFFERS,
+    [CODE_TOO_MUCH] = OUTCOME_TOO_MUCH,
     [CODE_KIND] = OUTCOME_KIND,
 };
 

@@ -66,7 +66,7 @@ void changes_deinit(struct session *session)
 static bool make_room(struct session *session)
 {
     struct known_change *change;
-    if (session->changes_by_name.n < MAX_CHANGES) {
+    if (session->changes_by_name.n < script_bounds.changes) {
         return true;
     }
     TAILQ_FOREACH (change, &session->changes, link) {
@@ -81,7 +81,8 @@ static bool make_room(struct session *session)
 static struct known_change *change_new(struct session *session, const char *name)
 {
     if (!make_room(session)) {
-        session_say(session, "%s: more than %d changes are not remembered", name, MAX_CHANGES);
+        session_say(session, "%s: more than %zu changes are not remembered", name,
+            script_bounds.changes);
         return NULL;
     }
     struct known_change *change = memory_new(sizeof *change);
@@ -94,7 +95,7 @@ static struct known_change *change_new(struct session *session, const char *name
 static bool is_json_line(const char *json)
 {
     size_t n = strlen(json);
-    return n >= 2 && n <= MAX_CHANGE_BYTES && json[0] == '{' && json[n - 1] == '}' &&
+    return n >= 2 && n <= script_bounds.change_bytes && json[0] == '{' && json[n - 1] == '}' &&
         !strchr(json, '\n');
 }
 

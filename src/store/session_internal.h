@@ -19,8 +19,6 @@
 enum {
     MAX_IN_FLIGHT = 256, /* more waits here: the server has enough to do */
     MAX_REQUESTS = 1000, /* of operators */
-    MAX_CHANGES = 10000,
-    MAX_CHANGE_BYTES = 65536,
     MAX_NOTICES = 16,
     MAX_HELLOS_AT_ONCE = 3, /* begun without one being ended; then not that fast */
 };

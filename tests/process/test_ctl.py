@@ -122,6 +122,8 @@ def test_socket_by_option_goes_first(berthctl, fake):
 @pytest.mark.parametrize("answer, status, text", [
     ("error unknown gpus:%20no\n", 78, "pause: gpus: no (unknown)"),
     ("error kind\n", 78, "pause: not for this kind of resource (kind)"),
+    ("error too-much\n", 78,
+     "pause: more changed by operators than every host of the fleet keeps (too-much)"),
     ("error bad-value x\n", 64, "pause: x (bad-value)"),
     ("error busy full\n", 69, "pause: full (busy)"),
     ("error novelty\n", 69, "pause: refused (novelty)"),

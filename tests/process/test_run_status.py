@@ -59,7 +59,7 @@ REFUSALS = [
     ("bad-value", 64), ("busy", 69), ("no-memory", 69), ("would-wait", 75), ("paused", 75),
     ("closed", 75), ("draining", 75), ("held", 75), ("ancestor", 75),
     ("queue-full", 75), ("quota", 75), ("cancelled", 75), ("forbidden", 77), ("not-holder", 77),
-    ("unknown", 78), ("impossible", 78), ("mixed", 78), ("kind", 78), ("config", 78),
+    ("unknown", 78), ("impossible", 78), ("mixed", 78), ("too-much", 78), ("kind", 78), ("config", 78),
     ("from-the-future", 69),
 ]
 

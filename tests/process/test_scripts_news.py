@@ -216,3 +216,34 @@ def test_so_many_are_remembered(world):
     assert 990 < len(world.data().raw["undone"]) <= 1000
     assert "t/x" in now and "t/1009" in now and "t/0" not in now
     assert floor > 0
+
+
+def test_no_more_than_every_host_keeps_of_one_name(world):
+    """The bytes of a change: it is refused, and all is as before."""
+    items = [f"item-{i:05}" for i in range(4000)]
+    a, = world.several(1, {"p": definition("pool", 0, items), "t/*": definition()})
+    ok(a.admin("remove", "p", items[0]))
+    newest, _, rows = a.follow()
+    for i in range(1, 2000):
+        reply = a.admin("remove", "p", items[i])
+        if reply.word == "refused":
+            break
+    assert reply.rest == ["too-much", "p"]
+    _, text = changes_in(a.follow()[2])["p"]
+    assert 65536 - 20 < len(text) <= 65536
+    assert len(a.acquire("all", ("p", 4000 - i)).units) == 4000 - i
+    ok(a.admin("reset", "p"))
+    ok(a.admin("remove", "p", items[0]))
+
+
+def test_no_more_than_every_host_keeps_of_all_names(world):
+    a, = world.several(1, {"t/*": definition(), "a": definition(), "b": definition()})
+    for at in range(0, 9000, 100):
+        a.tell(*((f"t/{i}", 4 * 10**15 + i, PAUSED) for i in range(at, at + 100)))
+    reply = a.admin("pause", "a", "", "")
+    assert (reply.word, *reply.rest) == ("refused", "too-much", "a")
+    assert a.acquire("1", "a").word == "granted"
+    ok(a.admin("limit", "t/8", "0"))  # is among them
+    ok(a.admin("reset", "t/7"))
+    ok(a.admin("pause", "a", "", ""))
+    assert a.admin("pause", "b", "", "").code == "too-much"

@@ -38,6 +38,7 @@ const char *const outcome_words[N_OUTCOMES] = {
     [OUTCOME_IMPOSSIBLE] = "impossible",
     [OUTCOME_MIXED] = "mixed",
     [OUTCOME_DIFFERS] = "differs",
+    [OUTCOME_TOO_MUCH] = "too-much",
     [OUTCOME_KIND] = "kind",
 };
 

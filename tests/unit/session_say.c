@@ -89,6 +89,7 @@ const char *outcome_word(enum outcome outcome)
         [OUTCOME_RELEASED] = "released",
         [OUTCOME_DEADLINE] = "deadline",
         [OUTCOME_DIFFERS] = "differs",
+        [OUTCOME_TOO_MUCH] = "too-much",
         [OUTCOME_HELD] = "held",
         [OUTCOME_UNKNOWN] = "unknown",
         [OUTCOME_DRAINING] = "draining",

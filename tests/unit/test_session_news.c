@@ -182,6 +182,25 @@ Test(session_news, changes_are_bounded)
     text_deinit(&lines);
 }
 
+/* What the scripts take is kept, and nothing longer. */
+Test(session_news, a_long_change_is_kept_if_the_scripts_take_it)
+{
+    enum { LONGEST = 65536 };
+    for (int more = 0; more < 2; more++) {
+        struct text line = TEXT_INIT;
+        text_add(&line, "s 4 {\"reason\":\"");
+        while (line.length < strlen("s 4 ") + LONGEST - 2 + (size_t)more) {
+            text_add(&line, "x");
+        }
+        text_add(&line, "\"}\n");
+        session = session_free(session);
+        world_session();
+        session_restore_changes(session, line.bytes, line.length);
+        cr_assert_eq(strlen(kept()), more ? 0 : line.length);
+        text_deinit(&line);
+    }
+}
+
 /* ---- a database that has lost them ---- */
 
 Test(session_news, what_it_lacks_is_told)

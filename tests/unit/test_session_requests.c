@@ -68,12 +68,16 @@ Test(session_requests, refusals)
 {
     go_up();
     ADMIN("limit", "p", "3");
+    ADMIN("add", "p", "d");
     ADMIN("drop", "0123/1");
     CALL("admin limit p 3");
+    CALL("admin add p d");
     CALL("admin drop 0123/1");
     answer("refused -1 0 kind p");
+    answer("refused -1 0 too-much p");
     answer("refused -1 0 unknown 0123/1");
     EXPECT(result(), "kind 'p' ");
+    EXPECT(result(), "too-much 'p' ");
     EXPECT(result(), "unknown '0123/1' ");
 }
 

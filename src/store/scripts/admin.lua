@@ -374,6 +374,22 @@ if code then
     return refused(code, about)
 end
 local json = to_json()
+
+-- More than every daemon keeps.
+local function is_too_much()
+    local _, stored_json = change_text(NAME)
+    if #json > MOST_CHANGE_BYTES then
+        return true
+    elseif json == '{}' or (stored_json or '{}') ~= '{}' then
+        return false
+    end
+    return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MOST_CHANGES
+end
+
+if is_too_much() then
+    resources[NAME] = nil -- it is as it was
+    return refused('too-much')
+end
 news().store_change(NAME, next_number(), json)
 news().tell()
 settle()

@@ -18,6 +18,9 @@ local PREFIX = string.sub(DB, 1, -3)
 
 local MOST_PURGED = 64 -- leases of dead sessions, in one call
 local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
+-- The next three are what every daemon keeps, too: see embed.
+local MOST_CHANGE_BYTES = 65536 -- of the JSON of what operators have changed of one name
+local MOST_CHANGES = 9000 -- names of which something is changed
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
 local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
 local MOST_FREED = 20000 -- items of pools, of which is known when they were used
