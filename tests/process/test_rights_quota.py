@@ -102,7 +102,6 @@ def lose_the_journal(daemon):
 
 @pytest.mark.parametrize("key, name, is_over", [
     ("max-leases-per-user = {}", "etl", "quota"),
-    ("max-instances-per-user = {}", "t/{}", "quota"),
     ("max-clients-per-user = 99", "few", "lost"),  # max-units-per-user
 ])
 def test_held_leases_that_the_daemon_has_forgotten(berthd, key, name, is_over):
@@ -112,21 +111,47 @@ def test_held_leases_that_the_daemon_has_forgotten(berthd, key, name, is_over):
     with contextlib.ExitStack() as stack:
         pid = stack.enter_context(sleeper(lambda: become(ANNA)))
         anna = stack.enter_context(living_as(daemon, ANNA))
-        names = [name.format(i) for i in range(3)]
-        leases = [held_with_proof(anna, f"acquire {one} pid={pid}") for one in names]
+        leases = [held_with_proof(anna, f"acquire {name} pid={pid}") for _ in range(3)]
         daemon.configure(f"grace = 1h\n{key.format(2)}\n{RESOURCES.format('')}")
         lose_the_journal(daemon)
         anna = stack.enter_context(living_as(daemon, ANNA))
         bert = stack.enter_context(living_as(daemon, BERT))
-        for i, (one, (lease, proof)) in enumerate(zip(names, leases)):
-            slot = 0 if "/" in one else i
-            line = f"reclaim {lease} {one}:1:{slot} pid={pid} {proof}"
+        for i, (lease, proof) in enumerate(leases):
+            line = f"reclaim {lease} {name}:1:{i} pid={pid} {proof}"
             if i < 2:
                 assert anna.request(line).startswith(f"ok {lease} ")
             else:
                 assert refused(anna, line) == is_over
-        assert refused(anna, f"acquire {names[2]} wait=0") in ("grace", is_over)
+        assert refused(anna, f"acquire {name} wait=0") in ("grace", is_over)
         assert refused(bert, "acquire etl wait=0") == "grace"
+
+
+def test_instances_that_the_daemon_has_forgotten(berthd):
+    """What is proven to be held runs, and has its instance back; a place in a queue and a new request are
+    within the bound."""
+    text = "grace = 1h\nmax-instances-per-user = {}\n[lock t/*]\n"
+    daemon = berthd(text.format(9))
+    with contextlib.ExitStack() as stack:
+        pid = stack.enter_context(sleeper(lambda: become(ANNA)))
+        anna = stack.enter_context(living_as(daemon, ANNA))
+        leases = [held_with_proof(anna, f"acquire t/{i} pid={pid}") for i in range(3)]
+        bert = stack.enter_context(living_as(daemon, BERT))
+        places = []
+        for name in ("t/x", "t/y"):
+            held(bert, f"acquire {name} ttl=1h")
+            words = anna.request(f"acquire {name} pid={pid}").split()
+            places.append(f"reclaim {words[1]} {name}:1 pid={pid} {words[-1]}")
+        daemon.configure(text.format(1))
+        lose_the_journal(daemon)
+        anna = stack.enter_context(living_as(daemon, ANNA))
+        for i, (lease, proof) in enumerate(leases):
+            line = f"reclaim {lease} t/{i}:1:0 pid={pid}"
+            assert refused(anna, line) == "lost", "nothing proves it"
+            assert anna.request(f"{line} {proof}").startswith(f"ok {lease} ")
+        assert anna.request(places[0]).startswith("waiting ")
+        assert refused(anna, places[1]) == "quota"
+        assert refused(anna, "acquire t/new wait=0") == "quota"
+        assert status(daemon.client()).held == 3
 
 
 def test_waiters_that_the_daemon_has_forgotten(berthd):
