@@ -158,10 +158,6 @@ void fleet_use_note(struct loading *loading)
         section_complain(loading, section->lines[KEY_order], key_table[KEY_order].word,
             "not in fleet scope yet: first-fit is for scope = host; a fleet's order is fifo");
     }
-    if (section->lines[KEY_keep] != 0) {
-        section_complain(loading, section->lines[KEY_keep], key_table[KEY_keep].word,
-            "not in fleet scope yet: there, all that a waiter wants is kept until it has it");
-    }
     if (key == KEY_redis && !section->database) {
         return; /* its value was refused */
     }

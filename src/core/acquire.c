@@ -130,22 +130,25 @@ uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size
     return held_by_ancestors(core, &lease->claims[i]).units;
 }
 
+const struct lease *core_fleet_above(
+    struct core *core, const struct lease *lease, const struct lease *below)
+{
+    const struct lease *above = below->parent ? core_find_lease(core, below->parent) : NULL;
+    bool counts = above && above->state == LEASE_HELD && above->uid == lease->uid &&
+        above->granted_at < lease->asked_at;
+    return counts ? above : NULL;
+}
+
 bool lease_ancestors_hold(
     struct core *core, const struct lease *lease, const struct resource *resource)
 {
-    uint64_t id = lease->parent;
-    for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
-        const struct lease *ancestor = core_find_lease(core, id);
-        if (!ancestor || ancestor->state != LEASE_HELD || ancestor->uid != lease->uid ||
-            ancestor->granted_at >= lease->asked_at) {
-            return false;
-        }
-        for (size_t k = 0; k < ancestor->n_claims; k++) {
-            if (ancestor->claims[k].resource == resource) {
+    const struct lease *above = lease;
+    for (int i = 0; i < MAX_ANCESTORS && (above = core_fleet_above(core, lease, above)); i++) {
+        for (size_t k = 0; k < above->n_claims; k++) {
+            if (above->claims[k].resource == resource) {
                 return true;
             }
         }
-        id = ancestor->parent;
     }
     return false;
 }

@@ -50,5 +50,9 @@ size_t core_fleet_n_waiting(const struct core *core, uint8_t database);
 
 /* Units of claim i's resource that the lease's ancestors hold. */
 uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i);
+/* The lease under which `below`, the lease itself or one of its ancestors, runs, if it is held, is
+ * of the lease's user and was granted before the lease was asked for; or NULL. */
+const struct lease *core_fleet_above(
+    struct core *core, const struct lease *lease, const struct lease *below);
 
 #endif

@@ -168,6 +168,16 @@ static void add_figures(struct text *out, const struct fleet_row *row)
     }
 }
 
+static void add_kept(struct text *out, const struct fleet_row *row)
+{
+    uint64_t kept, keeper;
+    if (fleet_number(row, RESOURCE_KEPT, FLEET_NUMBER_MOST, &kept) && kept > 0 &&
+        fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MOST, &keeper)) {
+        text_add_number_key(out, "kept", kept);
+        text_add_number_key(out, "keeper", keeper);
+    }
+}
+
 static void add_origin(
     struct text *out, const struct fleet_row *row, const struct fleet_scene *scene)
 {
@@ -197,6 +207,7 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     text_add_key(out, "scope", "fleet");
     text_add_key(out, "database", scene->database);
     add_figures(out, row);
+    add_kept(out, row);
     if (strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0) {
         const char *reason = fleet_field(row, RESOURCE_REASON);
         text_add_key(out, "paused", "1");
@@ -337,6 +348,21 @@ static void add_holder(
     add_who(out, row, HOLDER_HOST, own, scene);
 }
 
+/* What it lacks, if that is not its turn there; what is kept for it. */
+static void add_blocker(struct text *out, const struct fleet_row *row)
+{
+    const char *blocked = fleet_field(row, WAITER_BLOCKED);
+    const char *blocker = fleet_field(row, WAITER_BLOCKER);
+    uint64_t kept;
+    if (strcmp(blocked, "quota") == 0 || strcmp(blocked, "other") == 0) {
+        text_add_key(out, "blocked", blocked);
+        text_add_key(out, "blocker", name_is_valid(blocker) ? blocker : NULL);
+    }
+    if (fleet_number(row, WAITER_KEPT, FLEET_NUMBER_MOST, &kept) && kept > 0) {
+        text_add_number_key(out, "kept", kept);
+    }
+}
+
 static void add_waiter(
     struct text *out, const struct fleet_row *row, const struct fleet_scene *scene)
 {
@@ -354,6 +380,7 @@ static void add_waiter(
     if (own && lease_is_away(own)) {
         text_add_key(out, "away", "1");
     }
+    add_blocker(out, row);
     add_who(out, row, WAITER_HOST, own, scene);
 }
 

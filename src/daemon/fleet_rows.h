@@ -49,7 +49,9 @@ enum resource_field {
     RESOURCE_CHANGED,
     RESOURCE_ITEMS,
     RESOURCE_RESERVED,
-    N_RESOURCE_FIELDS
+    N_RESOURCE_FIELDS,
+    RESOURCE_KEPT = N_RESOURCE_FIELDS, /* these may be missing */
+    RESOURCE_KEEPER
 };
 
 /* Of holders and waiters. */
@@ -69,7 +71,10 @@ enum lease_field {
     N_HOLDER_FIELDS,
     WAITER_POSITION = HOLDER_TOKEN,
     WAITER_HOST,
-    N_WAITER_FIELDS
+    N_WAITER_FIELDS,
+    WAITER_KEPT = N_WAITER_FIELDS, /* these may be missing */
+    WAITER_BLOCKED,
+    WAITER_BLOCKER
 };
 
 enum { FLEET_NUMBER_MOST = INT32_MAX };

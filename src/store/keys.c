@@ -21,6 +21,9 @@ const char *const script_key_words[N_SCRIPT_KEYS] = {
     "freed",
     "news",
     "undone",
+    "kept",
+    "keeping",
+    "elsewhere",
 };
 
 static bool name(char out[SCRIPT_KEY_BYTES], const char *prefix, const char *word, const char *rest)

@@ -18,9 +18,9 @@ enum script {
 /* The layouts of the data that this version reads and writes; another one is refused. */
 enum { LAYOUT_FROM = 2, LAYOUT_TO = 2 };
 
-#define SCRIPT_KEYS_WORD "18" /* their number, as EVALSHA takes it */
+#define SCRIPT_KEYS_WORD "21" /* their number, as EVALSHA takes it */
 
-enum { N_SCRIPT_KEYS = 18, SCRIPT_KEY_BYTES = 96 };
+enum { N_SCRIPT_KEYS = 21, SCRIPT_KEY_BYTES = 96 };
 
 struct script_source {
     const char *name;

@@ -10,6 +10,8 @@
 
 #define NANOSECONDS_PER_MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 
+enum { MOST_ABOVE = 64 };
+
 /* ---- arguments ---- */
 
 void arguments_deinit(struct arguments *arguments)
@@ -205,6 +207,24 @@ static void add_asker(
     arguments_end_one(arguments);
 }
 
+/* UNITS of one resource that its ancestors hold; then which leases these are, as far as they are its
+ * user's and it asked under them. */
+static void ancestral_write(
+    struct text *out, struct core *core, const struct lease *lease, size_t i)
+{
+    char id[LEASE_ID_SIZE];
+    const char *separator = ":";
+    const struct lease *above = lease;
+    text_add_number(out, core_fleet_ancestral(core, lease, i));
+    for (int n = 0; n < MOST_ABOVE && (above = core_fleet_above(core, lease, above)); n++) {
+        if (above->database == lease->database) {
+            lease_id_format(id, above->id);
+            text_add_format(out, "%s%s", separator, id);
+            separator = ",";
+        }
+    }
+}
+
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset)
 {
@@ -218,7 +238,8 @@ void call_add_acquire(struct arguments *arguments, struct core *core, const stru
         arguments_add(arguments, claim->resource->definition->name);
         arguments_add_number(arguments, claim->count);
         arguments_add_number(arguments, own_limit(claim));
-        arguments_add_number(arguments, core_fleet_ancestral(core, lease, i));
+        ancestral_write(&arguments->bytes, core, lease, i);
+        arguments_end_one(arguments);
     }
 }
 
@@ -226,8 +247,9 @@ static void limits_write(struct text *out, struct core *core, const struct lease
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        text_add_format(out, "%s%s %u %u", i > 0 ? "|" : "", claim->resource->definition->name,
-            own_limit(claim), core_fleet_ancestral(core, lease, i));
+        text_add_format(out, "%s%s %u ", i > 0 ? "|" : "", claim->resource->definition->name,
+            own_limit(claim));
+        ancestral_write(out, core, lease, i);
     }
 }
 
@@ -254,10 +276,12 @@ void definition_write(struct text *out, const struct definition *definition)
 {
     bool is_pool = definition_is_pool(definition);
     uint32_t per_user = definition->max_units_per_user;
-    text_add_format(out, "{\"kind\":\"%s\",\"limit\":%u,\"select\":\"%s\",\"cooldown\":%lld,",
+    text_add_format(out, "{\"kind\":\"%s\",\"limit\":%u,\"select\":\"%s\",\"cooldown\":%lld,"
+        "\"keep\":%lld,",
         kind_words[definition->kind], is_pool ? 0 : definition->limit,
         selection_words[definition->selection],
-        (long long)(definition->cooldown / NANOSECONDS_PER_MILLISECOND));
+        (long long)(definition->cooldown / NANOSECONDS_PER_MILLISECOND),
+        (long long)(definition->keep / NANOSECONDS_PER_MILLISECOND));
     text_add_format(out, "\"max-waiters\":%u,\"max-units-per-user\":%u,\"shared\":%s,\"items\":[",
         definition->max_waiters, per_user == UNBOUNDED ? 0 : per_user,
         definition->identity_shared ? "true" : "false");

@@ -44,7 +44,8 @@ void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t
 /* argv and lengths are good from then on, until the next change. */
 void arguments_finish(struct arguments *arguments);
 
-/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N
+/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N;
+ * ANCESTRAL is UNITS[:ID,ID...], see doc/fleet.md.
  * `wall_offset` makes an instant one of the wall clock's. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);

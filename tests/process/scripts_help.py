@@ -9,7 +9,7 @@ from daemon_help import SOURCE
 from fleet_help import redis
 
 WORDS = ("db sessions session leases owned held users queue aside rest identities definitions changes "
-         "events dirty freed news undone").split()
+         "events dirty freed news undone kept keeping elsewhere").split()
 # What may remain when nobody holds or waits for anything.
 STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone"}
 
@@ -36,13 +36,15 @@ def breaks_off(after):
     return BREAKS_OFF % {"after": after, "writes": ", ".join(f"{word} = true" for word in WRITES)}
 
 
-# The packed records, each as {KEY, STATE, TICKET, {NAME, COUNT, TOKEN, UNIT...}...}.
+# The packed records, each as {KEY, STATE, TICKET, STATION, {NAME, COUNT, TOKEN, UNIT...}...}.
 LEASES = """
 local rows = {}
 local fields = redis.call('HGETALL', KEYS[1])
 for i = 1, #fields, 2 do
     local record = cmsgpack.unpack(fields[i + 1])
-    local row = {fields[i], record[1], string.format('%.0f', record[4])}
+    local road = record[10]
+    local station = road and record[1] == 'W' and record[9][road.station]
+    local row = {fields[i], record[1], string.format('%.0f', record[4]), station and station[1] or '-'}
     for _, claim in ipairs(record[9]) do
         local words = {claim[1], tostring(claim[2]), string.format('%.0f', claim[3])}
         for _, unit in ipairs(claim[7]) do
@@ -62,10 +64,10 @@ def source(name):
 
 
 def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,
-               user=0, shared=False):
+               user=0, shared=False, keep=10000):
     """As berthd writes it."""
     return json.dumps({
-        "kind": kind, "limit": limit, "select": select, "cooldown": cooldown,
+        "kind": kind, "limit": limit, "select": select, "cooldown": cooldown, "keep": keep,
         "max-waiters": max_waiters, "max-units-per-user": user, "shared": shared,
         "items": list(items)}, separators=(",", ":"))
 
@@ -236,9 +238,18 @@ class Data:
         self.queues = collections.defaultdict(list)  # key: names
         for member, _ in raw["queue"]:
             name, priority, ticket, key = member.split(" ")
-            if not self.is_stale(key, ticket):
+            if not self.is_stale(key, ticket) and self.leases[key]["station"] in ("-", name):
                 self.queued[name].append(key)
                 self.queues[key].append(name)
+        self.kept = collections.Counter()  # (name, key): units
+        for member, _ in raw["kept"]:
+            what, order = member.split(":", 1)
+            *name, power = what.split(" ")
+            if len(name) == 1:
+                self.kept[name[0], order.split(" ")[-1]] += 2 ** int(power)
+        self.elsewhere = collections.defaultdict(set)  # key: names
+        for member, _ in raw["elsewhere"]:
+            self.elsewhere[member.split(" ")[-1]].add(member.split(" ")[0])
         self.aside = collections.defaultdict(list)  # key: members
         for member, _ in raw["aside"]:
             *_, ticket, key = member.split(" ")
@@ -250,8 +261,8 @@ class Data:
         return key not in self.leases or self.leases[key]["ticket"] != int(ticket)
 
     @staticmethod
-    def lease(state, ticket, *claims):
-        return {"state": state, "ticket": int(ticket), "claims": [
+    def lease(state, ticket, station, *claims):
+        return {"state": state, "ticket": int(ticket), "station": station, "claims": [
             Claim(name, int(count), int(token), slots_of(units)) for name, count, token, *units in claims]}
 
     def holding(self):
@@ -279,11 +290,16 @@ class Data:
                     assert claim.units == (), (key, lease)
             names = [claim.name for claim in lease["claims"]]
             if lease["state"] == "W":
-                assert (sorted(self.queues[key]) == sorted(names)) != (len(self.aside[key]) == 1), (
+                assert len(self.queues[key]) + len(self.aside[key]) == 1, (
                     key, lease, self.queues[key], self.aside[key])
-                assert not (self.queues[key] and self.aside[key])
+                elsewhere = set(names) - {*self.queues[key], *(one.split(" ")[0] for one in self.aside[key])}
+                assert not settled or self.elsewhere[key] == elsewhere, (key, lease, self.elsewhere[key])
             else:
                 assert not self.queues[key] and not self.aside[key], (key, lease)
+        for name, key in self.kept:
+            assert not settled or key in self.leases and key in dict(self.raw["keeping"]), (name, key)
+            assert not settled or self.raw["db"]["keeps"]
+        assert not settled or {key for key in self.elsewhere} <= self.waiting()
         actual = {where: keys for where, keys in self.held.items() if keys != ["-"]}
         assert actual == expected
         assert set(self.queues) | set(self.aside) <= set(self.leases)

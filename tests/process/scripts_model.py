@@ -13,6 +13,7 @@ class Resource:
     cooldown: int = 0
     user: int = 0
     max_waiters: int = 1000
+    keep: int = 10000
     # an operator's
     changed_limit: int = None
     changed_items: tuple = None
@@ -63,10 +64,34 @@ class Lease:
     ticket: int = 0
     is_held: bool = False
     units: dict = dataclasses.field(default_factory=dict)  # name: tuple
+    above: tuple = ()  # keys of the leases under which it runs
+    # of who waits for several
+    road: list = dataclasses.field(default_factory=list)  # its claims, in the order in which it wants them
+    n_kept: int = 0  # the first so many of these are kept for it
+    station: tuple = None  # the claim where it stands; None: aside
+    ends: int = 0  # its patience
+    n_let_go: int = 0
+    n_forced: int = 0
+    is_fresh: bool = False  # back from aside: it chooses where it stands when it is first there
 
     @property
     def session(self):
         return self.key.split("/")[0]
+
+    @property
+    def order(self):
+        return -self.priority, self.ticket, self.key
+
+    @property
+    def is_for_several(self):
+        return len(self.claims) > 1
+
+    def kept(self, name):
+        return sum(count for of, count, _ in self.road[:self.n_kept] if of == name)
+
+    def stands_at(self):
+        claim = self.station if self.is_for_several else self.claims[0]
+        return claim and claim[0]
 
     def names(self):
         return [name for name, *_ in self.claims]
@@ -91,6 +116,9 @@ class Model:
                 self.drop(key)
         for resource in self.resources.values():
             resource.rest = {unit: until for unit, until in resource.rest.items() if until > clock}
+        for lease in self.waiting():
+            if lease.ends and lease.ends <= clock:
+                self.let_go(lease)
 
     def lives_on(self, session):
         self.expiry[session] = self.clock + self.ttl
@@ -100,39 +128,161 @@ class Model:
     def users_units(self, name, uid):
         return sum(self.leases[key].uid == uid for key in self.resources[name].held.values())
 
-    def is_aside(self, lease):
+    def is_shut_out(self, lease):
+        """By a pause or a limit: it could not go whatever was free."""
         for name, count, askers in lease.claims:
             resource = self.resources[name]
-            if len(lease.claims) > 1 and resource.is_blocked(askers):
+            if lease.is_for_several and resource.is_blocked(askers):
                 return True
-            if resource.user and count > resource.user - self.users_units(name, lease.uid):
+            if not resource.is_blocked(askers) and count > resource.limit_for(askers):
                 return True
         return False
 
-    def fits(self, lease):
-        return all(not self.resources[name].is_blocked(askers)
-                   and self.resources[name].available(askers) >= count
-                   for name, count, askers in lease.claims)
+    def is_aside(self, lease):
+        return self.is_shut_out(lease) or any(
+            self.resources[name].user
+            and count > self.resources[name].user - self.users_units(name, lease.uid)
+            for name, count, _ in lease.claims)
 
     def waiting(self):
         return sorted((lease for lease in self.leases.values() if not lease.is_held),
-                      key=lambda lease: (-lease.priority, lease.ticket, lease.key))
+                      key=lambda lease: lease.order)
+
+    def queue(self, name):
+        return [lease for lease in self.waiting()
+                if lease.stands_at() == name and not self.is_aside(lease)]
+
+    def kept_before(self, lease, name):
+        return sum(other.kept(name) for other in self.waiting() if other.order < lease.order)
+
+    def has(self, lease, claim):
+        name, count, askers = claim
+        resource = self.resources[name]
+        return (not resource.is_blocked(askers)
+                and all(lease.order <= other.order for other in self.queue(name))
+                and resource.available(askers) - self.kept_before(lease, name) >= count)
+
+    def has_all(self, lease):
+        return all(self.has(lease, claim) for claim in lease.claims)
+
+    # ---- for several: where it stands, and what is kept for it
+
+    def enter(self, lease):
+        """In line, or aside."""
+        if not lease.is_for_several:
+            return
+        if not lease.road:
+            limit = {name: self.resources[name].limit_for(askers) for name, _, askers in lease.claims}
+            lease.road = sorted(lease.claims, key=lambda claim: (
+                -claim[1] / limit[claim[0]] if limit[claim[0]] else float("-inf"), claim[0]))
+        lease.station = None if self.is_aside(lease) else self.first_to_stand_at(lease)
+
+    def first_to_stand_at(self, lease):
+        rest = lease.road[lease.n_kept:]
+        return next((claim for claim in rest if not self.has(lease, claim)), rest[0])
+
+    def sort(self):
+        """What is paused, limited or free again has put some aside, and calls others back."""
+        for lease in self.waiting():
+            if lease.station and self.is_shut_out(lease):
+                lease.station, lease.n_kept, lease.ends, lease.is_fresh = None, 0, 0, False
+        for lease in self.waiting():
+            if lease.is_for_several and not lease.station and not self.is_shut_out(lease):
+                lease.station, lease.is_fresh = lease.road[0], True
+
+    def lost(self, lease):
+        """The place on its road of the first that was kept for it, and was taken."""
+        return next((place for place, claim in enumerate(lease.road[:lease.n_kept])
+                     if not self.has(lease, claim)), None)
+
+    def gain(self, lease):
+        lease.road.remove(lease.station)
+        lease.road.insert(lease.n_kept, lease.station)
+        lease.n_kept += 1
+        if not lease.ends:
+            keep = min(self.resources[name].keep for name in lease.names())
+            lease.ends = self.clock + (keep << lease.n_let_go)
+        lease.station = self.first_to_stand_at(lease)
+
+    def fall(self, lease):
+        lease.n_kept = self.lost(lease)
+        lease.station = lease.road[lease.n_kept]
+
+    def let_go(self, lease, forced=False):
+        lease.ends = 0
+        if lease.n_kept:
+            lease.n_kept = 0
+            lease.road.remove(lease.station)
+            lease.road.insert(0, lease.station)
+            lease.n_let_go += not forced
+            lease.n_forced = lease.n_forced + 1 if forced else 0
+
+    def who_makes_way(self, lease, claims):
+        """The keepers who have to let go for a nested request; None if that is not enough."""
+        above = {name for key in lease.above if key in self.leases and self.leases[key].is_held
+                 and self.leases[key].uid == lease.uid for name in self.leases[key].names()}
+        yielding = []
+        for name, count, askers in claims:
+            resource = self.resources[name]
+            if resource.is_blocked(askers) or any(other.order < lease.order for other in self.queue(name)):
+                return None
+            n = resource.available(askers) - self.kept_before(lease, name)
+            for other in self.waiting():
+                if (n < count and other.order < lease.order and other.kept(name) and other.n_forced < 3
+                        and other.stands_at() in above):
+                    n += other.kept(name)
+                    yielding += [] if other in yielding else [other]
+            if n < count:
+                return None
+        return yielding
+
+    # ---- who goes
+
+    def choose(self, lease):
+        lease.station, lease.is_fresh = self.first_to_stand_at(lease), False
+
+    def step_of_waiter(self, lease, look):
+        if lease.is_fresh:
+            return lambda: self.choose(lease)
+        station = lease.station or lease.claims[0]
+        if not self.has(lease, station):
+            yielding = self.who_makes_way(lease, [station]) if lease.above else None
+            return yielding and (lambda: [self.let_go(other, True) for other in yielding])
+        if self.lost(lease) is not None:
+            return lambda: self.fall(lease)
+        if any(not self.has(lease, claim) for claim in lease.road[lease.n_kept:]):
+            return lambda: self.gain(lease)
+        return lambda: self.grant(lease, look)
+
+    def steps(self, look):
+        for name in self.resources:
+            for lease in self.queue(name)[:1]:
+                step = self.step_of_waiter(lease, look)
+                if step:
+                    yield lease.order, 0, step
+            for lease in [lease for lease in self.waiting() if lease.kept(name)][-1:]:
+                if not self.has(lease, next(claim for claim in lease.road if claim[0] == name)):
+                    yield lease.order, 1, lambda lease=lease: self.fall(lease)
 
     def settle(self, look):
-        """`look` is Redis' view of who holds what: {key: {name: units}}."""
-        taken = set()  # names that are spoken for
-        for lease in self.waiting():
-            if self.is_aside(lease):
-                continue
-            if taken.isdisjoint(lease.names()) and self.fits(lease):
-                self.hold(lease, look)
-                self.grants.append(lease.key)
-            else:
-                taken.update(lease.names())
+        """`look` is Redis' view of who holds what: {key: {name: units}}. The oldest who can do something
+        does it, then all are asked again."""
+        self.sort()
+        for _ in range(1000):
+            step = min(self.steps(look), default=None, key=lambda step: step[:2])
+            if not step:
+                return
+            step[2]()
+        raise AssertionError("it never ends")
+
+    def grant(self, lease, look):
+        self.hold(lease, look)
+        self.grants.append(lease.key)
 
     def hold(self, lease, look):
         assert lease.key in look, f"{lease} should be held by now"
         lease.is_held = True
+        lease.n_kept = lease.ends = 0
         lease.units = look[lease.key]
         for name, count, askers in lease.claims:
             resource, units = self.resources[name], lease.units[name]
@@ -185,18 +335,18 @@ class Model:
         return any(sum(name in other.names() for other in self.waiting())
                    >= self.resources[name].max_waiters for name in lease.names())
 
-    def is_first(self, lease):
-        order = (-lease.priority, lease.ticket)
-        return not any((-other.priority, other.ticket) < order and not self.is_aside(other)
-                       and set(other.names()) & set(lease.names()) for other in self.waiting())
-
     def acquire(self, lease, nowait, look):
         """What the answer must be: "granted", "waiting" or a code. Who waits is served after that, and
         may be this one."""
         code = self.why_never(lease)
         if code:
             return code
-        if self.is_first(lease) and not self.is_aside(lease) and self.fits(lease):
+        yielding = None
+        if not self.is_aside(lease) and not self.has_all(lease) and lease.above:
+            yielding = self.who_makes_way(lease, lease.claims)
+            for other in yielding or []:
+                self.let_go(other, True)
+        if not self.is_aside(lease) and self.has_all(lease):
             self.leases[lease.key] = lease
             self.hold(lease, look)
             return "granted"
@@ -204,5 +354,6 @@ class Model:
             return self.why_not_now(lease)
         if self.queue_is_full(lease):
             return "queue-full"
+        self.enter(lease)
         self.leases[lease.key] = lease
         return "waiting"

@@ -240,7 +240,69 @@ def lose(world, *members):
     members[0].define(DEFINITIONS)
 
 
-SCENES = [an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits, an_acquire_aside, an_acquire_of_an_instance, a_release,
+def a_keeper(world, a, b):
+    """b's 2 waits for all of `b`, and for `a`; its 3 is behind it there."""
+    a.acquire("1", ("a", 2))
+    a.acquire("2", ("b", 2))
+    b.acquire("2", "a", ("b", 2), "q", uid=1)
+    b.acquire("3", ("b", 2))
+
+
+def a_waiter_begins_to_keep(world, a, b):
+    a_keeper(world, a, b)
+    return lambda **how: a.release("2", **how)
+
+
+def a_keeper_loses_it(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    return lambda **how: a.acquire("3", ("b", 2), priority=5, **how)
+
+
+def the_end_of_patience(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    world.pass_time(8000, a, b)
+    world.tick(2001)
+    return lambda **how: a.renew(**how)
+
+
+def a_nested_request(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    return lambda **how: a.acquire("3", ("b", 2, None, "0:1"), **how)
+
+
+def a_keeper_is_put_aside(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    return lambda **how: a.admin("pause", "q", "", "why", **how)
+
+
+def a_keeper_goes(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    return lambda **how: a.release("1", **how)
+
+
+def a_waiter_changes_queues(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    ok(a.admin("pause", "b", "", "why"))
+    a.acquire("2", ("b", 2), priority=5)
+    return lambda **how: a.admin("resume", "b", **how)
+
+
+def a_keeper_leaves(world, a, b):
+    a_keeper(world, a, b)
+    ok(a.release("2"))
+    return lambda **how: b.release("2", **how)
+
+
+SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience, a_nested_request,
+          a_keeper_is_put_aside, a_keeper_goes, a_keeper_leaves, a_waiter_changes_queues,
+          an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits,
+          an_acquire_aside, an_acquire_of_an_instance, a_release,
           a_release_that_grants, a_release_of_a_waiter, a_release_into_rest,
           a_release_that_frees_a_quota, several_releases, the_end_of_a_rest, the_end_of_a_session,
           a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
@@ -260,6 +322,8 @@ def digest(data):
         "rest": sorted(where for where, keys in data.held.items() if keys == ["-"]),
         "identities": data.raw["identities"],
         "users": [member for member, _ in data.raw["users"]],
+        "kept": dict(data.kept),
+        "elsewhere": {key: sorted(names) for key, names in data.elsewhere.items() if names},
     }
 
 
@@ -331,7 +395,7 @@ def test_broken_off_anywhere(redis_server, clock, scene):
     assert after > 1
 
 
-@pytest.mark.parametrize("scene", [a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
+@pytest.mark.parametrize("scene", [a_keeper_goes, a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
                                    a_release_that_frees_a_quota],
                          ids=lambda scene: scene.__name__)
 def test_who_was_granted_hears_of_it(redis_server, clock, scene):

@@ -19,24 +19,30 @@ TTL = 20000
 
 def definitions(resources):
     return {name: definition(one.kind, one.limit, one.items, cooldown=one.cooldown, user=one.user,
-                             max_waiters=one.max_waiters)
+                             max_waiters=one.max_waiters, keep=one.keep)
             for name, one in resources.items()}
 
 
 def new_resources():
     return {
-        "a": Resource(limit=3), "b": Resource(limit=2), "c": Resource(limit=2, cooldown=1500),
+        "a": Resource(limit=3), "b": Resource(limit=2, keep=3000),
+        "c": Resource(limit=2, cooldown=1500, keep=5000),
         "q": Resource(limit=4, user=2), "m": Resource(limit=1, max_waiters=2),
         "p": Resource("pool", 0, ("x", "y", "z")), "z": Resource(limit=0),
         "w": Resource(limit=3000, user=2500),
     }
 
 
+def above_text(lease):
+    return "0" + (":" + ",".join(key.split("/")[1] for key in lease.above) if lease.above else "")
+
+
 def asked(lease, nowait):
     """Of one lease, in a call of acquire."""
     session, number = lease.key.split("/")
     return (number, int(nowait), lease.priority, 0, lease.uid, lease.uid, lease.holder, "pid=1",
-            len(lease.claims), *(word for claim in lease.claims for word in claim_words(claim)))
+            len(lease.claims), *(word for name, count, askers in lease.claims
+                                 for word in claim_words((name, count, askers, above_text(lease)))))
 
 
 class Game:
@@ -88,6 +94,10 @@ class Game:
         for name, resource in self.model.resources.items():
             in_order = [lease.key for lease in self.model.waiting() if lease.key in self.data.queued[name]]
             assert self.data.queued[name] == in_order
+            for lease in self.model.waiting() if not self.broken_off else []:
+                if lease.is_for_several:
+                    assert (lease.stands_at() == name) == (lease.key in in_order), (lease, name)
+                    assert lease.kept(name) == self.data.kept.get((name, lease.key), 0), (lease, name)
         for member in self.members:
             if member.session in self.model.expiry:
                 assert self.session_expiry(member) == self.model.expiry[member.session]
@@ -104,14 +114,18 @@ class Game:
             return ((self.chance.choice(["m", "z", "q", "q"]), 1, 100),)
         if self.chance.randrange(6) == 0:
             return (("w", self.chance.choice([1, 31, 33, 500, 1500, 2200]), self.chance.choice([10000, 2000])),)
-        names = self.chance.sample(["a", "b", "c", "p"], self.chance.choice([1, 1, 1, 2, 3]))
-        return tuple((name, self.chance.choice([1, 1, 1, 2, 3]), self.chance.choice([100, 100, 100, 2]))
-                     for name in names)
+        names = self.chance.sample(["a", "b", "c", "p"], self.chance.choice([1, 1, 2, 2, 3]))
+        return tuple((name, self.chance.choice([1, 1, 2] if name in "bc" else [1, 1, 2, 3]),
+                      self.chance.choice([100, 100, 100, 2])) for name in names)
 
     def new_lease(self, member):
         self.number += 1
-        return Lease(member.key(self.number), self.random_claims(), self.chance.choice([0, 0, 0, 5, -5]),
-                     self.chance.choice([1, 2]), self.chance.choice(["", "", "", "x", "y"]))
+        lease = Lease(member.key(self.number), self.random_claims(), self.chance.choice([0, 0, 0, 5, -5]),
+                      self.chance.choice([1, 2]), self.chance.choice(["", "", "", "x", "y"]))
+        held = [other.key for other in self.own(member, True) if other.uid == lease.uid]
+        if held and self.chance.randrange(3) == 0:  # it is nested
+            lease.above = tuple(self.chance.sample(held, min(len(held), 2)))
+        return lease
 
     def acquire(self, member):
         """One, or several in one call."""
@@ -184,7 +198,7 @@ class Game:
         self.phase(member)
         for lease in keeps:
             claims = [claim for claim in self.data.leases[lease.key]["claims"]]
-            limits = "|".join(f"{name} {askers} 0" for name, _, askers in lease.claims)
+            limits = "|".join(f"{name} {askers} {above_text(lease)}" for name, _, askers in lease.claims)
             row = list_row(lease.key.split("/")[1], "held" if lease.is_held else "waiting", claims,
                            lease.priority, lease.ticket, lease.uid, holder=lease.holder, limits=limits)
             reply = self.call(lambda **how: member.call("hello", "lease", *row, **how))
@@ -210,7 +224,7 @@ class Game:
     def admin(self, member):
         name = self.chance.choice(list(self.model.resources))
         resource = self.model.resources[name]
-        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "limit", "reserve", "add", "add", "remove"])
+        words = self.chance.choice(["pause", "resume", "resume", "resume", "reset", "reset", "limit", "reserve", "add", "add", "remove"])
         do = getattr(self, "admin_" + words)(name, resource)
         if do:
             line, apply = do
@@ -277,6 +291,7 @@ class Game:
         users = [lease for lease in self.model.leases.values() if name in lease.names()]
         if users:
             assert reply.rest[0] == "in-use", (reply, users)
+            self.model.settle(self.look)  # what time has freed
             return
         was_done = self.broken_off and reply.word == "refused" and reply.code == "unknown"
         assert was_done or ok(reply).rest == [""]
@@ -295,7 +310,7 @@ class Game:
         doing = self.chance.choices(
             [self.acquire, self.release, self.renew, self.hello, self.tick, self.admin,
              self.forget],
-            [30, 25, 20, 1, 20, 3, 2])[0]
+            [30, 20, 20, 1, 25, 4, 2])[0]
         doing(self.chance.choice(self.members))
         if doing != self.tick:
             self.check()

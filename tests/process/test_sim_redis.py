@@ -143,6 +143,7 @@ class Play:
             lambda: ["ZRANGE", self.key("scored"), choose([0, 1, -2, "x"]), choose([0, 1, -1, 999]),
                      *choose([[], ["WITHSCORES"]])],
             lambda: ["ZRANGEBYLEX", self.key("equal"), self.lex(), self.lex(), *self.limit()],
+            lambda: ["ZREVRANGEBYLEX", self.key("equal"), self.lex(), self.lex(), *self.limit()],
             lambda: ["ZRANGEBYSCORE", self.key("scored"), self.bound(), self.bound(), *self.limit()],
             lambda: ["ZRANGEBYSCORE", self.key("scored"), self.bound(), self.bound(), "WITHSCORES",
                      *self.limit()],

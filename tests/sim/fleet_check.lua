@@ -79,17 +79,81 @@ elseif call('ZCARD', key('owned')) ~= #leases then
     return 'there are not as many leases as are owned'
 end
 
-local stands = {} -- in a queue or aside, by lease
+local stands = {} -- in a queue or aside, by lease: in how many
 for _, set in ipairs({'queue', 'aside'}) do
     for _, member in ipairs(call('ZRANGE', key(set), 0, -1)) do
-        stands[string.match(member, '%S+$')] = true
+        local lease = string.match(member, '%S+$')
+        stands[lease] = (stands[lease] or 0) + 1
+    end
+end
+local elsewhere = {}
+for _, member in ipairs(call('ZRANGE', key('elsewhere'), 0, -1)) do
+    local lease = string.match(member, '%S+$')
+    elsewhere[lease] = (elsewhere[lease] or 0) + 1
+end
+local kept = {} -- "NAME LEASE": units
+for _, member in ipairs(call('ZRANGE', key('kept'), 0, -1)) do
+    local name, power, lease = string.match(member, '^(%S+) (%d+):%S+ %S+ (%S+)$')
+    if name then
+        kept[name .. ' ' .. lease] = (kept[name .. ' ' .. lease] or 0) + 2 ^ tonumber(power)
     end
 end
 for _, lease in ipairs(leases) do
-    local waits = load(lease)[1] == 'W'
-    if waits ~= (stands[lease] or false) then
-        return lease .. (waits and ' waits nowhere' or ' waits and does not')
+    local record = load(lease)
+    local waits, road = record[1] == 'W', record[10]
+    if waits ~= (stands[lease] == 1) or not waits and stands[lease] then
+        return lease .. (waits and ' does not wait in one place' or ' waits and does not')
+    elseif waits and #record[9] - 1 ~= (elsewhere[lease] or 0) then
+        return lease .. ' is not noted where else it wants something'
     end
-    stands[lease] = nil
+    for place, number in ipairs(waits and road and road.order or {}) do
+        local claim = record[9][number]
+        local where = claim[1] .. ' ' .. lease
+        if (kept[where] or 0) ~= (place <= road.kept and claim[2] or 0) then
+            return where .. ' is not kept as its record says'
+        end
+        kept[where] = nil
+    end
+    if waits and road and road.kept > 0 and not call('ZSCORE', key('keeping'), lease) then
+        return lease .. ' keeps for ever'
+    end
+    stands[lease], elsewhere[lease] = nil, nil
 end
-return next(stands) and next(stands) .. ' waits and is not there' or ''
+-- Nobody stands at the head of a queue who could go on, and nobody's patience is over: what could be done
+-- has been, unless work is left over for the next call.
+local names, patient = {}, call('ZCOUNT', key('keeping'), '-inf', record[1] or '-inf')
+if record[1] and not record[2] and call('SCARD', key('dirty')) == 0 then
+    for _, member in ipairs(call('ZRANGE', key('queue'), 0, -1)) do
+        local name, order, lease = string.match(member, '^(%S+) (%S+ %S+ (%S+))$')
+        names[name] = names[name] or {order = order, lease = lease}
+    end
+    if patient > 0 then
+        return 'patience is over, and something is kept'
+    end
+end
+local function definition_of(name)
+    local text = call('HGET', key('definitions'), name)
+        or call('HGET', key('definitions'), (string.gsub(name, '/.*', '/*')))
+    return cjson.decode(string.match(text, '{.*'))
+end
+for name, head in pairs(names) do
+    local rules, claim = definition_of(name), nil
+    local change = cjson.decode(string.match(call('HGET', key('changes'), name) or '{}', '{.*'))
+    for _, one in ipairs(load(head.lease)[9]) do
+        claim = one[1] == name and one or claim
+    end
+    local is_changed = change.limit and change['limit-base'] == rules.limit
+    local limit = rules.kind == 'pool' and #rules.items or is_changed and change.limit
+        or math.min(rules.limit, claim[5])
+    local free = limit - call('ZLEXCOUNT', key('held'), '[' .. name .. ' ', '(' .. name .. '!')
+    for power = 0, 20 do
+        local word = string.format('%s %02d:', name, power)
+        free = free - 2 ^ power * call('ZLEXCOUNT', key('kept'), '[' .. word, '(' .. word .. head.order)
+    end
+    if not change.paused and free >= claim[2] then
+        return head.lease .. ' could go on at ' .. name
+    end
+end
+
+local stray = next(stands) or next(elsewhere) or next(kept)
+return stray and stray .. ' waits and is not there' or ''

@@ -31,7 +31,7 @@ static nanoseconds random_wait(struct fleet *fleet)
 
 static uint32_t random_n_wants(struct fleet *fleet)
 {
-    return PICK(&fleet->random, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3);
+    return PICK(&fleet->random, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4);
 }
 
 /* Which resources, as bits. */
@@ -51,6 +51,14 @@ static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
     return names;
 }
 
+/* Some ask from within a job of theirs. */
+static uint64_t random_parent(struct fleet *fleet, const struct host *host, uint32_t uid)
+{
+    const struct job *job = &host->jobs[random_below(&fleet->random, MAX_JOBS)];
+    bool may = job->id != 0 && job->is_alive && job->uid == uid;
+    return may ? job->id : 0;
+}
+
 void jobs_ask(struct fleet *fleet, struct host *host)
 {
     static const char *const holders[] = {NULL, "x", "y", "z"};
@@ -63,6 +71,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
     ask.holder = holders[holder];
     ask.priority = random_percent(&fleet->random, 10) ? 5 : 0;
+    ask.parent = random_parent(fleet, host, uid);
     enum outcome outcome = core_acquire(
         host->core, &host->clients[uid - 1], &ask, fleet->now, &host->effects, &lease, &about);
     if (outcome != OUTCOME_PENDING) {

@@ -39,6 +39,7 @@ void resources_define(struct fleet *fleet)
             .items = is_pool ? items : NULL,
             .n_items = is_pool ? N_ITEMS : 0,
             .cooldown = table[i].cooldown,
+            .keep = chance(fleet, 2, 10) * SECOND,
             .max_hold = NEVER,
             .kill_after = fleet->ttl / 30,
             .on_lost = ON_LOST_KILL,

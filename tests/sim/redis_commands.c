@@ -475,6 +475,32 @@ COMMAND(zrangebylex)
     return list_range(redis, lua, argc, argv, name_range, NOT_A_NAME_RANGE);
 }
 
+/* KEY HIGH LOW [LIMIT SKIP MOST] */
+COMMAND(zrevrangebylex)
+{
+    struct value *value;
+    size_t first, end;
+    int64_t skip = 0, most = -1;
+    int n = 0;
+    if (argc != 4 && (argc != 7 || !is_word(argv[4], "LIMIT"))) {
+        return SYNTAX;
+    } else if (argc == 7 && (!parse_integer(argv[5], &skip) || !parse_integer(argv[6], &most))) {
+        return NOT_AN_INTEGER;
+    } else if (!find(redis, argv[1], VALUE_SORTED, &value)) {
+        return WRONG_TYPE;
+    } else if (!name_range(value, argv[3], argv[2], &first, &end)) {
+        return NOT_A_NAME_RANGE;
+    }
+    size_t left = end - first;
+    end -= skip < 0 || (size_t)skip > left ? left : (size_t)skip;
+    lua_newtable(lua);
+    for (size_t i = end; i-- > first && (most < 0 || n < most);) {
+        push_bytes(lua, value->by_score[i]->name);
+        lua_rawseti(lua, -2, ++n);
+    }
+    return NULL;
+}
+
 COMMAND(zrangebyscore)
 {
     return list_range(redis, lua, argc, argv, score_range, NOT_A_SCORE_RANGE);
@@ -587,6 +613,7 @@ const struct command redis_commands[] = {
     {"zrangebyscore", 4, 8, false, false, zrangebyscore},
     {"zrem", 3, MAX_WORDS, true, false, zrem},
     {"zremrangebyscore", 4, 4, true, false, zremrangebyscore},
+    {"zrevrangebylex", 4, 7, false, false, zrevrangebylex},
     {"zscore", 3, 3, false, false, zscore},
     {NULL, 0, 0, false, false, NULL},
 };

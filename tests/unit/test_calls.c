@@ -55,13 +55,15 @@ Test(calls, definitions)
         .items = items,
         .n_items = 2,
         .cooldown = 1500 * (NANOSECONDS_PER_SECOND / 1000),
+        .keep = 2500 * (NANOSECONDS_PER_SECOND / 1000),
         .max_waiters = 5,
         .max_units_per_user = 2,
         .identity_shared = true};
     struct text out = TEXT_INIT;
     definition_write(&out, &pool);
     cr_assert_str_eq(out.bytes,
-        "{\"kind\":\"pool\",\"limit\":0,\"select\":\"first\",\"cooldown\":1500,\"max-waiters\":5,"
+        "{\"kind\":\"pool\",\"limit\":0,\"select\":\"first\",\"cooldown\":1500,"
+        "\"keep\":2500,\"max-waiters\":5,"
         "\"max-units-per-user\":2,\"shared\":true,\"items\":[\"gpu0\",\"gpu1\"]}");
     pool.kind = KIND_LOCK;
     pool.limit = 1;
@@ -69,7 +71,8 @@ Test(calls, definitions)
     out.length = 0;
     definition_write(&out, &pool);
     cr_assert_str_eq(out.bytes,
-        "{\"kind\":\"lock\",\"limit\":1,\"select\":\"first\",\"cooldown\":1500,\"max-waiters\":5,"
+        "{\"kind\":\"lock\",\"limit\":1,\"select\":\"first\",\"cooldown\":1500,"
+        "\"keep\":2500,\"max-waiters\":5,"
         "\"max-units-per-user\":0,\"shared\":true,\"items\":[]}");
     text_deinit(&out);
 }

@@ -264,9 +264,7 @@ static const struct {
         "fleet's "
         "order is fifo"},
     {REDIS "[lock a]\nscope = fleet\norder = fifo\n", ""},
-    {REDIS "[lock a]\nkeep = 5s\nscope = fleet\n",
-        "t.conf:4: [lock a] keep: not in fleet scope yet: there, all that a waiter wants is kept "
-        "until it has it"},
+    {REDIS "[lock a]\nkeep = 5s\nscope = fleet\n", ""},
     /* all in one run */
     {"[lock a]\nscope = fleet\nredis = x\n[redis]\nurl = junk\n[lock b]\nkill-after = 12s\n"
      "scope = fleet\norder = first-fit\n[lock c]\nredis = default\n",

@@ -40,6 +40,19 @@ static void add_etl(void)
     ROW("waiter", "etl", ELSEWHERE "3f9m", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1");
 }
 
+/* Something is kept for one who waits for another resource. */
+static void add_kept(void)
+{
+    ROW("resource", "etl", "semaphore", "4", "1", "3", "2", "0", "0", "", "etl", "", "", "", "2",
+        "1");
+    ROW("waiter", "etl", ELSEWHERE "1", "13", "0", "7", "", "pid=78 at=1005", "2", "1", "db1", "2",
+        "other", "licence");
+    ROW("waiter", "etl", ELSEWHERE "2", "14", "0", "7", "", "pid=79 at=1005", "2", "2", "db1", "0",
+        "quota", "etl");
+    ROW("waiter", "etl", ELSEWHERE "3", "15", "0", "7", "", "pid=80 at=1005", "2", "3", "db1", "x",
+        "whatever", "a b");
+}
+
 /* ---- a world of one lease, which is this host's ---- */
 
 static struct core *core;
@@ -157,6 +170,20 @@ Test(fleet_rows, lines)
         " holder=job%2012 program=load reason=a%20b\n"
         "holder 1 units=3 token=91 bound=connection age=2000 pid=5 uid=1000 host=db2\n"
         "waiter " ELSEWHERE "3f9m position=1 wants=2 priority=-5 age=5000 pid=78 uid=7 host=db1\n");
+}
+
+Test(fleet_rows, what_is_kept)
+{
+    add_kept();
+    expect_lines(
+        "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=1 free=3 "
+        "waiting=2 kept=2 keeper=1\n"
+        "waiter " ELSEWHERE "1 position=1 wants=2 priority=0 blocked=other blocker=licence kept=2"
+        " age=5000 pid=78 uid=7 host=db1\n"
+        "waiter " ELSEWHERE "2 position=2 wants=2 priority=0 blocked=quota blocker=etl"
+        " age=5000 pid=79 uid=7 host=db1\n"
+        "waiter " ELSEWHERE "3 position=3 wants=2 priority=0"
+        " age=5000 pid=80 uid=7 host=db1\n");
 }
 
 Test(fleet_rows, pool)

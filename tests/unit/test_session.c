@@ -6,15 +6,15 @@ SESSION_SUITE(session);
 
 static const char definitions_told[] =
     "hello define"
-    " s 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,"
+    " s 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,\"keep\":0,"
     "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
-    " l 1 {\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\",\"cooldown\":0,"
+    " l 1 {\"kind\":\"lock\",\"limit\":1,\"select\":\"lru\",\"cooldown\":0,\"keep\":0,"
     "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
-    " p 1 {\"kind\":\"pool\",\"limit\":0,\"select\":\"lru\",\"cooldown\":0,"
+    " p 1 {\"kind\":\"pool\",\"limit\":0,\"select\":\"lru\",\"cooldown\":0,\"keep\":0,"
     "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[\"a\",\"b\"]}"
-    " t/* 1 {\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\",\"cooldown\":0,"
+    " t/* 1 {\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\",\"cooldown\":0,\"keep\":0,"
     "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
-    " warn 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,"
+    " warn 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,\"keep\":0,"
     "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}";
 
 /* ---- hello ---- */

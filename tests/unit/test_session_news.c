@@ -378,7 +378,7 @@ Test(session_news, a_definition_that_differs_may_not_be_used)
 
 static const char told[] =
     "hello define s %d {\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\","
-    "\"cooldown\":0,\"max-waiters\":1000,\"max-units-per-user\":0,"
+    "\"cooldown\":0,\"keep\":0,\"max-waiters\":1000,\"max-units-per-user\":0,"
     "\"shared\":false,\"items\":[]}";
 
 Test(session_news, a_reload_is_told)

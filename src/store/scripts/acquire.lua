@@ -15,9 +15,11 @@ local function parse_lease(at)
         shared = ARGV[at + 5], holder = ARGV[at + 6], info = ARGV[at + 7], claims = {}}
     local next_at = at + 9 + 5 * tonumber(ARGV[at + 8])
     for i = at + 9, next_at - 1, 5 do
+        local ancestral, above = match(ARGV[i + 4], '^(%d+):?(.*)$')
         lease.claims[#lease.claims + 1] = {name = ARGV[i], definition = ARGV[i + 1],
             count = tonumber(ARGV[i + 2]), limit = tonumber(ARGV[i + 3]),
-            ancestral = tonumber(ARGV[i + 4]), token = 0, units = {}}
+            ancestral = tonumber(ancestral), token = 0, units = {}}
+        lease.above = above ~= '' and above or nil
     end
     return lease, next_at
 end
@@ -29,8 +31,8 @@ end
 local function waiting(lease)
     local position = 0
     for _, claim in ipairs(lease.claims) do
-        local before = call('ZLEXCOUNT', QUEUE, '[' .. claim.name .. ' ',
-            '(' .. claim.name .. ' ' .. order_text(lease))
+        local low, high = '[' .. claim.name .. ' ', '(' .. claim.name .. ' ' .. order_text(lease)
+        local before = call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high)
         position = max(position, before + 1)
     end
     return 'waiting', text_of(lease.ticket), position
@@ -75,7 +77,7 @@ local function why_not_now(lease)
             return 'paused', claim.name
         elseif limit_of(resource, own_limit(claim)) == 0 then
             code, about = 'closed', claim.name
-        elseif code == 'would-wait' and claim.count > quota_left(resource, lease.uid) then
+        elseif code == 'would-wait' and claim.count > quota_left_for(lease, resource) then
             code, about = 'quota', claim.name
         end
     end
@@ -91,16 +93,19 @@ local function full_queue(lease)
     end
 end
 
--- Nobody who waits is before it.
-local function is_first(lease)
-    local order = order_text(lease)
+local function has_all(lease)
     for _, claim in ipairs(lease.claims) do
-        local head = head_of(claim.name)
-        if head and head < claim.name .. ' ' .. order then
+        if not has(lease, claim) then
             return false
         end
     end
     return true
+end
+
+-- Nobody who waits is in its way, or whoever is lets go.
+local function may_go(lease)
+    return not db.grace and not why_aside(lease)
+        and (has_all(lease) or db.keeps and roads().make_way(lease, lease.claims))
 end
 
 -- What an earlier call has made of it, if there was one.
@@ -117,7 +122,6 @@ local function wait(lease)
     call('ZADD', OWNED, session_of(ME).sid, lease.key)
     take_identities(lease)
     enter_queues(lease)
-    write_lease(lease)
     return waiting(lease)
 end
 
@@ -126,6 +130,8 @@ local function acquire(lease)
     if known then
         if known.state == 'H' then
             return granted(known)
+        elseif known.road then
+            roads().note_elsewhere(known) -- a script may have been broken off
         end
         return waiting(known)
     end
@@ -137,7 +143,10 @@ local function acquire(lease)
     else
         lease.ticket = next_number()
     end
-    if is_first(lease) and may_go(lease, true) == 'go' and choose_units(lease) then
+    if may_go(lease) and choose_units(lease) then
+        for _, claim in ipairs(db.keeps and lease.claims or {}) do
+            mark_dirty(claim.name) -- it may be before somebody for whom some was kept
+        end
         take_identities(lease)
         give_tokens(lease)
         hold_units(lease)

@@ -194,7 +194,7 @@ local function forget()
     -- own to tell.)
     local function is_idle()
         local n_own = 0
-        for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+        for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
             local member = call('ZRANGEBYLEX', set, low, high, 'LIMIT', 0, 1)[1]
             while member do
                 local name = match(member, '^%S+')
@@ -214,6 +214,7 @@ local function forget()
         find_holders,
         function(last) return find_waiters(QUEUE, last) end,
         function(last) return find_waiters(ASIDE, last) end,
+        function(last) return find_waiters(ELSEWHERE, last) end,
         end_rests,
         forget_uses,
         function(last) return remove_all(USERS, last) end,

@@ -12,7 +12,7 @@ local call = redis.call
 local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
 local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
 local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
-local NEWS, UNDONE = KEYS[17], KEYS[18]
+local NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
 local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
 local PREFIX = string.sub(DB, 1, -3)
 
@@ -22,13 +22,11 @@ local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
 local MOST_CHANGE_BYTES = 65536 -- of the JSON of what operators have changed of one name
 local MOST_CHANGES = 9000 -- names of which something is changed
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
-local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
-local MOST_FREED = 20000 -- items of pools, of which is known when they were used
 local MOST_WORDS = 1000 -- members, or members and their scores, in one command
 local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
-local MOST_SWEPT = 30 -- in one call, of what may have been left behind
 local CHANGED = ' !' -- behind a name in DIRTY
 local WALK = 'walk ' -- before a name in DB: how far the walk over those who wait for it has come
+local made = {} -- tables of functions, by whoever makes them: below
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
 local MOST_CREDIBLE = 2 ^ 52
@@ -73,7 +71,8 @@ local function read_database()
     micros = tonumber(time[2])
     wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
     local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
-        'lag', 'sequence', 'sweep', 'run')
+        'lag', 'sequence', 'sweep', 'run',
+        'keeps')
     if values[1] then
         db.layout, db.replid = tonumber(values[1]), values[2]
         db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
@@ -82,6 +81,7 @@ local function read_database()
         db.sequence = tonumber(values[9] or 0)
         db.sweep = values[10] or nil
         db.run = values[11]
+        db.keeps = values[12] -- or false: nothing is kept for anybody
     end
     db.info = call('INFO', 'replication')
     db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
@@ -103,7 +103,7 @@ local function next_number()
 end
 
 -- What of these is nobody's any more is taken away by the calls that follow: numbers of time().sweep().
-local SWEEP_LEASES, SWEEP_ITEMS = 1, 3
+local SWEEP_LEASES, SWEEP_ITEMS = 1, 4
 
 local function sweep_from(number)
     if not db.sweep or tonumber(match(db.sweep, '^%d')) >= number then
@@ -319,6 +319,7 @@ end
 
 -- Of pools, and of what is reserved.
 local function make_pools()
+    local MOST_FREED = 20000 -- items of pools, of which is known when they were used
     local function items_of(resource)
         if not resource.items then
             local change = resource.items_changed and resource.change or {}
@@ -434,11 +435,9 @@ local function make_pools()
         free_items = free_items, pick_items = pick_items, note_use = note_use, forget_idle_instance = forget_idle_instance}
 end
 
-local made_pools
-
 local function pools()
-    made_pools = made_pools or make_pools()
-    return made_pools
+    made.pools = made.pools or make_pools()
+    return made.pools
 end
 
 local function items_of(resource)
@@ -630,7 +629,7 @@ local function load_lease(key)
     if not record then
         return nil
     end
-    local state, incarnation, priority, ticket, uid, shared, holder, info, packed =
+    local state, incarnation, priority, ticket, uid, shared, holder, info, packed, road, above =
         unpack(cmsgpack.unpack(record))
     local claims = {}
     for i, claim in ipairs(packed) do
@@ -640,7 +639,7 @@ local function load_lease(key)
     local session, id = match(key, '^([^/]*)/(.*)$')
     return {key = key, session = session, id = id, state = state, incarnation = incarnation,
         priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
-        info = info, claims = claims}
+        info = info, claims = claims, road = road, above = above}
 end
 
 local function write_lease(lease)
@@ -650,7 +649,8 @@ local function write_lease(lease)
             claim.ancestral, claim.units}
     end
     call('HSET', LEASES, lease.key, cmsgpack.pack({lease.state, lease.incarnation, lease.priority,
-        lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed}))
+        lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed,
+        lease.road or false, lease.above or false}))
 end
 
 -- Whose they are is in the member, whether or not the resource says that they are shared now.
@@ -826,8 +826,12 @@ local function mark_if_waited_for(name)
 end
 
 local function n_waiting(name)
-    return call('ZLEXCOUNT', QUEUE, of_name(name)) + call('ZLEXCOUNT', ASIDE, of_name(name))
+    local low, high = of_name(name)
+    return call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ASIDE, low, high)
+        + call('ZLEXCOUNT', ELSEWHERE, low, high)
 end
+
+local turns, roads -- () -> what only those calls need in which somebody waits; below
 
 local function queue_members(lease) -- taken out by one command: all or none
     local members = {}
@@ -844,11 +848,14 @@ end
 
 local function leave_queues(lease)
     local order = order_text(lease)
-    call('ZREM', QUEUE, unpack(queue_members(lease)))
+    if #lease.claims > 1 then
+        roads().leave_road(lease)
+    end
     for _, claim in ipairs(lease.claims) do
         call('ZREM', ASIDE, claim.name .. ' b ' .. order,
             claim.name .. ' ' .. quota_reason(lease, claim) .. ' ' .. order)
     end
+    call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever comes upon it there mends the rest
 end
 
 local function n_units_of_user(name, uid)
@@ -860,37 +867,49 @@ local function quota_left(resource, uid) -- math.huge without one
     return most == 0 and math.huge or most - n_units_of_user(resource.name, uid)
 end
 
--- Why it cannot go for a reason that is not the queue's: "b" (another of its resources is paused
--- or closed) or "u…" (its user's quota), and where. Such a lease waits aside and delays nobody.
+-- The same for a request: what is kept for older ones of its user counts as well.
+local function quota_left_for(lease, resource)
+    local left = quota_left(resource, lease.uid)
+    if db.keeps and left < math.huge and lease.ticket > 0 then
+        left = left - roads().kept_before(lease, resource.name .. ' u' .. lease.uid .. ' ')
+    end
+    return left
+end
+
+-- Why it cannot go for a reason that is not the queue's: "b" (a resource is paused, closed, or
+-- limited to less than it wants) or "u…" (its user's quota), and where. Such a lease waits aside and
+-- delays nobody.
 local function why_aside(lease)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
         if not resource.definition then
             return nil
-        elseif #lease.claims > 1 and is_blocked(resource, own_limit(claim)) then
+        end
+        -- While a resource is paused or closed nobody can go there: those who want nothing else stay in line.
+        local limit = limit_of(resource, own_limit(claim))
+        local is_shut = resource.change.paused or limit == 0
+        if is_shut and #lease.claims > 1 or not is_shut and claim.count > limit then
             return 'b', claim.name
-        elseif claim.count > quota_left(resource, lease.uid) then
+        elseif claim.count > quota_left_for(lease, resource) then
             return quota_reason(lease, claim), claim.name
         end
     end
 end
 
--- Into them, or aside: then what it is there.
-local function enter_queues(lease)
+-- Into the queue, or aside: then what it is there. Writes the lease down.
+local function enter_queues(lease, is_back)
     local why, name = why_aside(lease)
-    local order = order_text(lease)
-    if why then
-        local member = name .. ' ' .. why .. ' ' .. order
-        call('ZADD', ASIDE, 0, member)
-        return member
+    if #lease.claims > 1 then
+        return roads().enter_road(lease, why, name, is_back)
     end
-    local members = {}
-    for _, claim in ipairs(lease.claims) do
-        mark_dirty(claim.name)
-        members[#members + 1] = 0
-        members[#members + 1] = claim.name .. ' ' .. order
+    name = lease.claims[1].name
+    local member = name .. (why and ' ' .. why .. ' ' or ' ') .. order_text(lease)
+    if not why then
+        mark_dirty(name)
     end
-    call('ZADD', QUEUE, unpack(members)) -- all at once
+    call('ZADD', why and ASIDE or QUEUE, 0, member)
+    write_lease(lease)
+    return why and member
 end
 
 -- ---- news: what is stored for all, numbered in the order in which it was ----
@@ -902,6 +921,7 @@ local function newest_news() -- 0: there is none
 end
 
 local function make_news()
+    local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
     local function note(what)
         call('ZADD', NEWS, next_number(), what)
     end
@@ -972,14 +992,10 @@ local function make_news()
         forget_undone = forget_undone, store_change = store_change}
 end
 
-local made_news
-
 local function news()
-    made_news = made_news or make_news()
-    return made_news
+    made.news = made.news or make_news()
+    return made.news
 end
-
-local turns -- () -> what only those calls need in which somebody waits; below
 
 -- ---- to take and to free ----
 
@@ -1064,6 +1080,8 @@ local function drop_lease(lease)
     end
     if lease.state == 'W' then
         leave_queues(lease)
+    elseif #lease.claims > 1 then
+        roads().leave_road(lease) -- its grant may have been broken off
     end
     for _, claim in ipairs(lease.claims) do
         free_claim(lease, claim)
@@ -1073,29 +1091,21 @@ local function drop_lease(lease)
     call('ZREM', OWNED, lease.key)
 end
 
--- ---- who goes next ----
+-- ---- who goes next: doc/ordering.md ----
 
--- "go"; or "stay"; or "aside" and why and where. `first` means: nobody is before it anywhere.
-local function may_go(lease, is_first)
-    if db.grace then
-        return 'stay'
+-- Is there enough of it, beside what is kept for those before it, and does nobody stand before it?
+local function has(lease, claim, is_head)
+    local resource = resource_of(claim.name)
+    local head = not is_head and head_of(claim.name)
+    if head and head < claim.name .. ' ' .. order_text(lease)
+        or not resource.definition or is_blocked(resource, own_limit(claim)) or held_up_by(resource) then
+        return false
     end
-    local why, name = why_aside(lease)
-    if why then
-        return 'aside', why, name
+    local n = n_available(resource, own_limit(claim))
+    if db.keeps and n >= claim.count then
+        n = n - roads().kept_before(lease, claim.name .. ' ')
     end
-    local order = order_text(lease)
-    for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name)
-        if not resource.definition or is_blocked(resource, own_limit(claim))
-            or held_up_by(resource)
-            or n_available(resource, own_limit(claim)) < claim.count then
-            return 'stay'
-        elseif not is_first and #lease.claims > 1 and head_of(claim.name) ~= claim.name .. ' ' .. order then
-            return 'stay'
-        end
-    end
-    return 'go'
+    return n >= claim.count
 end
 
 local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
@@ -1104,22 +1114,469 @@ local function next_name(set, name) -- the first after `name` ("": of all) in a 
     return member and match(member, '^(%S+)')
 end
 
-local function make_turns()
-    -- It stands in the queues, and should not: those behind it may go.
+-- What only those calls need in which somebody waits for several, or something is kept.
+local function make_roads()
+    local MOST_DOUBLINGS = 40
+    local MOST_FORCED = 3 -- nested requests that a waiter lets pass until its patience ends by itself
+    local DEFAULT_KEEP = 10000 -- ms
+
+    -- ---- what is kept ----
+    --
+    -- A count is kept as its powers of two, each a member for the resource and one for its user there:
+    -- so what is kept before a place takes a few ZLEXCOUNTs, however many keep. The lease's record
+    -- decides; a member that a broken-off script has left goes when its lease is next looked at, or
+    -- when its patience ends.
+
+    local function kept_members(lease, claims)
+        local members, order = {}, order_text(lease)
+        for _, claim in ipairs(claims) do
+            local left, power = claim.count, 0
+            while left > 0 do
+                if left % 2 == 1 then
+                    members[#members + 1] = format('%s %02d:%s', claim.name, power, order)
+                    members[#members + 1] = format('%s u%s %02d:%s', claim.name, lease.uid, power, order)
+                end
+                left, power = floor(left / 2), power + 1
+            end
+        end
+        return members
+    end
+
+    -- The powers of two of which something is kept: "NAME PP" or "NAME uUID PP".
+    local function each_power(prefix, visit)
+        local from = '[' .. prefix
+        while true do
+            local member = call('ZRANGEBYLEX', KEPT, from, '(' .. prefix .. ':', 'LIMIT', 0, 1)[1]
+            if not member then
+                return
+            end
+            local power = string.sub(member, 1, #prefix + 2)
+            visit(power)
+            from = '(' .. power .. ';'
+        end
+    end
+
+    -- How many units are kept for those before it, under "NAME " or "NAME uUID ".
+    local function kept_before(lease, prefix)
+        local n, order = 0, order_text(lease)
+        each_power(prefix, function(power)
+            n = n + 2 ^ tonumber(string.sub(power, -2))
+                * call('ZLEXCOUNT', KEPT, '[' .. power .. ':', '(' .. power .. ':' .. order)
+        end)
+        return n
+    end
+
+    -- How many units are kept there, and the place in line of the first for whom.
+    local function all_kept(name)
+        local n, first = 0, nil
+        each_power(name .. ' ', function(power)
+            local low, high = '[' .. power .. ':', '(' .. power .. ';'
+            local order = string.sub(call('ZRANGEBYLEX', KEPT, low, high, 'LIMIT', 0, 1)[1], #power + 2)
+            n = n + 2 ^ tonumber(string.sub(power, -2)) * call('ZLEXCOUNT', KEPT, low, high)
+            if not first or order < first then
+                first = order
+            end
+        end)
+        return n, first
+    end
+
+    -- The member of the last one for whom something is kept there.
+    local function last_kept(name)
+        local last, last_order
+        each_power(name .. ' ', function(power)
+            local member = call('ZREVRANGEBYLEX', KEPT, '(' .. power .. ';', '[' .. power .. ':', 'LIMIT', 0, 1)[1]
+            local order = string.sub(member, #power + 2)
+            if not last or order > last_order then
+                last, last_order = member, order
+            end
+        end)
+        return last
+    end
+
+    -- ---- the road of a request for several ----
+    --
+    -- `order`: the numbers of its claims; the first `kept` of these are kept for it; `station`: the
+    -- claim where it stands, negative where it stands aside; `ends`: its patience, on the session clock (0: it does not run);
+    -- `let_go`: how often it has ended; `forced`: how often a nested request has ended it since;
+    -- `is_fresh`: it stands for the first, and has to choose when it is the first there.
+
+    local function new_road(lease)
+        local order = {}
+        local function part(i)
+            local claim = lease.claims[i]
+            local resource = resource_of(claim.name)
+            return claim.count / (resource.definition and limit_of(resource, own_limit(claim)) or 1)
+        end
+        for i = 1, #lease.claims do
+            order[i] = i
+        end
+        table.sort(order, function(a, b)
+            local part_a, part_b = part(a), part(b)
+            if part_a ~= part_b then
+                return part_a > part_b
+            end
+            return lease.claims[a].name < lease.claims[b].name
+        end)
+        return {order = order, kept = 0, station = 0, ends = 0, let_go = 0, forced = 0, is_fresh = true}
+    end
+
+    local function station_of(lease)
+        return lease.claims[lease.road.station]
+    end
+
+    local function claim_on(lease, name)
+        for i, claim in ipairs(lease.claims) do
+            if claim.name == name then
+                return claim, i
+            end
+        end
+    end
+
+    local function place_of(road, number)
+        for place, one in ipairs(road.order) do
+            if one == number then
+                return place
+            end
+        end
+    end
+
+    local function keeps(lease, claim) -- says its record
+        local _, number = claim_on(lease, claim.name)
+        return lease.state == 'W' and lease.road and lease.road.station > 0 and place_of(lease.road, number) <= lease.road.kept
+    end
+
+    local function move_on_road(road, number, to)
+        table.remove(road.order, place_of(road, number))
+        table.insert(road.order, to, number)
+    end
+
+    -- The first place on the road, from one to another, of which it has not enough.
+    local function first_without(lease, from, to)
+        for place = from, to do
+            if not has(lease, lease.claims[lease.road.order[place]]) then
+                return place
+            end
+        end
+    end
+
+    local function choose_station(lease)
+        local road = lease.road
+        return road.order[first_without(lease, road.kept + 1, #road.order) or road.kept + 1]
+    end
+
+    -- What it wants and does not stand for: so who looks at a resource finds it.
+    local function note_elsewhere(lease)
+        local members, order = {}, order_text(lease)
+        for i, claim in ipairs(lease.claims) do
+            if i ~= math.abs(lease.road.station) then
+                members[#members + 1] = 0
+                members[#members + 1] = claim.name .. ' ' .. order
+            end
+        end
+        call('ZADD', ELSEWHERE, unpack(members))
+    end
+
+    -- It is in no other queue than its record says.
+    local function leave_other_queues(lease)
+        local here, others = math.abs(lease.road.station), queue_members(lease)
+        local member = table.remove(others, here)
+        note_elsewhere(lease)
+        call('ZREM', ELSEWHERE, member)
+        if lease.road.station < 0 then
+            others[#others + 1] = member
+        end
+        call('ZREM', QUEUE, unpack(others))
+    end
+
+    -- It stands there and nowhere else, and is written down. (If that is broken off it is in more than
+    -- one queue, and leaves the others when it comes to the head of one.)
+    local function stand(lease, number, is_fresh)
+        local road = lease.road
+        mark_dirty(lease.claims[number].name)
+        if road.station > 0 then
+            mark_dirty(station_of(lease).name)
+        end
+        road.station, road.is_fresh = number, is_fresh or false
+        call('ZADD', QUEUE, 0, lease.claims[number].name .. ' ' .. order_text(lease))
+        write_lease(lease)
+        leave_other_queues(lease)
+    end
+
+    local function mark_all_dirty(lease)
+        for _, claim in ipairs(lease.claims) do
+            mark_dirty(claim.name)
+        end
+    end
+
+    -- Its user's later requests may have what was kept for it.
+    local function wake_users(lease, claims)
+        for _, claim in ipairs(claims) do
+            local resource = resource_of(claim.name)
+            if resource.definition and resource.definition['max-units-per-user'] > 0 then
+                turns().wake_user(resource, lease.uid)
+            end
+        end
+    end
+
+    -- Only the first `n` of what is kept still is. The record is written next, then what the claims
+    -- that are returned had is free.
+    local function keep_only(lease, n)
+        local freed, road = {}, lease.road
+        for place = n + 1, road.kept do
+            freed[#freed + 1] = lease.claims[road.order[place]]
+        end
+        road.kept = n
+        return freed
+    end
+
+    local function free_kept(lease, freed)
+        if #freed > 0 then
+            call('ZREM', KEPT, unpack(kept_members(lease, freed)))
+            wake_users(lease, freed)
+        end
+    end
+
+    -- ms that what is kept for it stays kept.
+    local function patience(lease)
+        local shortest = math.huge
+        for _, claim in ipairs(lease.claims) do
+            local rules = resource_of(claim.name).definition
+            shortest = min(shortest, rules and rules.keep or DEFAULT_KEEP)
+        end
+        return min(max(shortest, 1) * 2 ^ lease.road.let_go, MOST_CREDIBLE / 2)
+    end
+
+    local function gain(lease)
+        local road = lease.road
+        local claim = station_of(lease)
+        if not db.keeps then
+            db.keeps = '1'
+            call('HSET', DB, 'keeps', '1')
+        end
+        if road.ends == 0 then
+            road.ends = db.clock + patience(lease)
+            db.has_gained = true
+        end
+        call('ZADD', KEEPING, text_of(road.ends), lease.key)
+        local members = {}
+        for _, member in ipairs(kept_members(lease, {claim})) do
+            members[#members + 1] = 0
+            members[#members + 1] = member
+        end
+        mark_dirty(claim.name)
+        call('ZADD', KEPT, unpack(members))
+        move_on_road(road, road.station, road.kept + 1)
+        road.kept = road.kept + 1
+        stand(lease, choose_station(lease))
+    end
+
+    -- What was kept at that place of its road has been taken: it stands there again.
+    local function fall(lease, place)
+        mark_all_dirty(lease)
+        local freed = keep_only(lease, place - 1)
+        stand(lease, lease.road.order[place])
+        free_kept(lease, freed)
+    end
+
+    local function let_go(lease, is_forced)
+        local road = lease.road
+        mark_all_dirty(lease)
+        local freed = keep_only(lease, 0)
+        if road.station > 0 then
+            move_on_road(road, road.station, 1)
+        end
+        road.ends = 0
+        if is_forced then
+            road.forced = road.forced + 1
+        else
+            road.forced, road.let_go = 0, min(road.let_go + 1, MOST_DOUBLINGS)
+        end
+        write_lease(lease)
+        free_kept(lease, freed)
+        call('ZREM', KEEPING, lease.key)
+    end
+
     local function step_aside(lease, why, name)
-        local order = order_text(lease)
+        local order, road = order_text(lease), lease.road
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         for _, claim in ipairs(lease.claims) do
             mark_if_waited_for(claim.name)
         end
-        call('ZREM', QUEUE, unpack(queue_members(lease)))
+        local _, number = claim_on(lease, name)
+        local freed = keep_only(lease, 0)
+        road.station, road.ends, road.is_quota = -number, 0, why ~= 'b'
+        write_lease(lease)
+        free_kept(lease, freed)
+        if db.keeps then
+            call('ZREM', KEEPING, lease.key)
+        end
+        leave_other_queues(lease)
     end
 
-    -- Back from aside: into the queues, or aside for another reason.
+    -- In a grace, and while others come back from aside as well, it cannot know what it will lack.
+    local function enter_road(lease, why, name, is_back)
+        lease.road = lease.road or new_road(lease)
+        if not why then
+            local is_fresh = is_back or db.grace ~= nil
+            stand(lease, is_fresh and lease.road.order[1] or choose_station(lease), is_fresh)
+            return nil
+        end
+        local member = name .. ' ' .. why .. ' ' .. order_text(lease)
+        local _, number = claim_on(lease, name)
+        lease.road.station, lease.road.is_quota = -number, why ~= 'b'
+        call('ZADD', ASIDE, 0, member)
+        write_lease(lease)
+        leave_other_queues(lease)
+        return member
+    end
+
+    -- It is in the queue no more, or never was.
+    local function leave_road(lease)
+        call('ZREM', ELSEWHERE, unpack(queue_members(lease)))
+        if db.keeps then
+            call('ZREM', KEPT, unpack(kept_members(lease, lease.claims)))
+            call('ZREM', KEEPING, lease.key)
+        end
+    end
+
+    -- ---- nested requests ----
+
+    -- What the leases under which it runs hold: their units come back only after it.
+    local function names_above(lease)
+        local names = {}
+        for _, id in ipairs(split(lease.above, ',')) do
+            local above = load_lease(lease.session .. '/' .. id)
+            if above and above.state == 'H' and above.uid == lease.uid then
+                for _, claim in ipairs(above.claims) do
+                    names[claim.name] = true
+                end
+            end
+        end
+        return names
+    end
+
+    -- Those before it, oldest first, for whom some of that is kept while they wait for what its
+    -- ancestors hold.
+    local function keepers_to_yield(lease, name, names)
+        local keepers, seen, n = {}, {}, 0
+        each_power(name .. ' ', function(power)
+            local members = call('ZRANGEBYLEX', KEPT, '[' .. power .. ':',
+                '(' .. power .. ':' .. order_text(lease), 'LIMIT', 0, max(MOST_WALKED - n, 0))
+            n = n + #members
+            for _, member in ipairs(members) do
+                local key = match(member, '(%S+)$')
+                local keeper = not seen[key] and load_lease(key)
+                local claim = keeper and claim_on(keeper, name)
+                if claim and keeps(keeper, claim) and keeper.road.forced < MOST_FORCED
+                    and names[station_of(keeper).name] then
+                    keepers[#keepers + 1] = {lease = keeper, count = claim.count}
+                end
+                seen[key] = true
+            end
+        end)
+        table.sort(keepers, function(a, b)
+            return order_text(a.lease) < order_text(b.lease)
+        end)
+        return keepers
+    end
+
+    -- Who has to let go of these claims, as far as it takes; nil if that is not enough for all of them.
+    local function who_makes_way(lease, claims)
+        if not lease.above or not db.keeps then
+            return nil
+        end
+        local names, yielding, is_in = names_above(lease), {}, {}
+        for _, claim in ipairs(claims) do
+            local resource = resource_of(claim.name)
+            local head = head_of(claim.name)
+            if not resource.definition or is_blocked(resource, own_limit(claim)) or held_up_by(resource)
+                or head and head < claim.name .. ' ' .. order_text(lease) then
+                return nil
+            end
+            local n = n_available(resource, own_limit(claim)) - kept_before(lease, claim.name .. ' ')
+            for _, keeper in ipairs(n < claim.count and keepers_to_yield(lease, claim.name, names) or {}) do
+                if n < claim.count then
+                    n = n + keeper.count
+                    yielding[#yielding + 1] = not is_in[keeper.lease.key] and keeper.lease or nil
+                    is_in[keeper.lease.key] = true
+                end
+            end
+            if n < claim.count then
+                return nil
+            end
+        end
+        return yielding
+    end
+
+    -- Whether there is enough of all that it wants now.
+    local function make_way(lease, claims)
+        local yielding = who_makes_way(lease, claims)
+        for _, keeper in ipairs(yielding or {}) do
+            let_go(keeper, true)
+        end
+        return yielding ~= nil
+    end
+
+    -- Nothing is kept for it: what is left of that, as a script was broken off, goes.
+    local function forget_kept(lease, key)
+        if lease then
+            mark_all_dirty(lease)
+            call('ZREM', KEPT, unpack(kept_members(lease, lease.claims)))
+        end
+        if lease and lease.road and lease.road.ends > 0 then
+            lease.road.ends = 0
+            write_lease(lease)
+        end
+        call('ZREM', KEEPING, key)
+    end
+
+    -- At most so many whose patience is over let go.
+    local function end_patience()
+        for _, key in ipairs(call('ZRANGEBYSCORE', KEEPING, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
+            local lease = load_lease(key)
+            local road = lease and lease.state == 'W' and lease.road
+            if road and road.ends > db.clock then -- a script was broken off
+                call('ZADD', KEEPING, text_of(road.ends), key)
+            elseif road and road.kept > 0 then
+                let_go(lease)
+            else
+                forget_kept(lease, key)
+            end
+        end
+    end
+
+    return {kept_before = kept_before, all_kept = all_kept, last_kept = last_kept,
+        kept_members = kept_members, new_road = new_road, station_of = station_of,
+        claim_on = claim_on, keeps = keeps, first_without = first_without,
+        choose_station = choose_station, note_elsewhere = note_elsewhere,
+        leave_other_queues = leave_other_queues, stand = stand, mark_all_dirty = mark_all_dirty,
+        gain = gain, fall = fall, step_aside = step_aside, enter_road = enter_road,
+        leave_road = leave_road, who_makes_way = who_makes_way, make_way = make_way,
+        end_patience = end_patience}
+end
+
+function roads()
+    made.roads = made.roads or make_roads()
+    return made.roads
+end
+
+local function make_turns()
+    -- It stands in line, and should not: those behind it may go.
+    local function step_aside(lease, why, name)
+        if lease.road then
+            return roads().step_aside(lease, why, name)
+        end
+        local order = order_text(lease)
+        call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
+        mark_if_waited_for(name)
+        call('ZREM', QUEUE, name .. ' ' .. order)
+    end
+
+    -- Back from aside: into line, or aside for another reason.
     local function step_back(member)
         local lease = load_lease(match(member, '(%S+)$'))
-        local is_waiting = lease and lease.state == 'W'
-        if not is_waiting or enter_queues(lease) ~= member then
+        local is_aside = lease and lease.state == 'W' and (not lease.road or lease.road.station < 0)
+        if not is_aside or enter_queues(lease, true) ~= member then
             call('ZREM', ASIDE, member)
         end
     end
@@ -1157,10 +1614,12 @@ local function make_turns()
         mark_changed(resource.name) -- there may be more of them
     end
 
-    -- The resource is blocked: who also wants something else must not hold that up.
+    -- What it wants may have been paused or limited: it lets go of the rest.
     local function put_aside_blocked(member)
         local lease = load_lease(match(member, '(%S+)$'))
-        if lease and #lease.claims > 1 then
+        if not lease then
+            call('ZREM', ELSEWHERE, member)
+        elseif lease.state == 'W' and not (lease.road and lease.road.station < 0) then
             local why, where = why_aside(lease)
             if why then
                 step_aside(lease, why, where)
@@ -1203,17 +1662,21 @@ local function make_turns()
     end
 
     local function hold_up(name, last)
-        local resource = resource_of(name)
-        if resource.definition and is_blocked(resource) then
-            return walk(QUEUE, name, last, put_aside_blocked)
-        end
+        return walk(QUEUE, name, last, put_aside_blocked)
     end
 
-    -- What a definition's name stands for has changed, by two walks: who stands in the queues, and who
-    -- stands aside.
+    local function hold_up_elsewhere(name, last)
+        return walk(ELSEWHERE, name, last, put_aside_blocked)
+    end
+
+    -- What a definition's name stands for has changed, by three walks: who stands in its queue, who
+    -- wants it and stands elsewhere, and who stands aside.
     local walks = {
         {of = hold_up, of_template = function(name, last)
             return walk_instances(QUEUE, name, last, mark_changed)
+        end},
+        {of = hold_up_elsewhere, of_template = function(name, last)
+            return walk_instances(ELSEWHERE, name, last, mark_changed)
         end},
         {of = wake_aside, of_template = function(name, last)
             return walk_instances(ASIDE, name, last, mark_changed)
@@ -1241,20 +1704,15 @@ local function make_turns()
         emit(lease.session, format('granted %s %.0f %s', lease.id, lease.ticket, claims_text(lease)))
     end
 
+    -- Its units are chosen.
     local function grant_waiter(lease)
-        if not choose_units(lease) then
-            return false
-        end
-        for _, claim in ipairs(lease.claims) do
-            if #lease.claims > 1 then
-                mark_dirty(claim.name)
-            end
+        if #lease.claims > 1 then
+            roads().mark_all_dirty(lease)
         end
         give_tokens(lease)
         hold_units(lease)
         tell_granted(lease)
         leave_queues(lease)
-        return true
     end
 
     -- A script was broken off before the lease had its units: it waits again.
@@ -1268,93 +1726,217 @@ local function make_turns()
         write_lease(lease)
     end
 
-    -- The head of a queue: whether to look at the next one.
-    local function serve(name, member)
+    -- ---- one step of one lease ----
+
+    -- Who is at the head of a queue, or nil if that was something which a broken-off script has left.
+    local function waiter_at(name, member)
         local lease = load_lease(match(member, '(%S+)$'))
         if not lease or member ~= name .. ' ' .. order_text(lease) then -- broken off as it began
             call('ZREM', QUEUE, member)
-            return true
+            return nil
         elseif lease.state == 'H' and has_its_units(lease) then -- a script was broken off
             tell_granted(lease)
             leave_queues(lease)
-            return true
+            return nil
         elseif lease.state == 'H' then
             take_grant_back(lease)
         end
-        local verdict, why, where = may_go(lease, false)
-        if verdict == 'aside' then
-            step_aside(lease, why, where)
-            return true
+        if #lease.claims > 1 then
+            local _, number = roads().claim_on(lease, name)
+            if not lease.road then -- an older berthd has made it stand in every queue
+                lease.road = roads().new_road(lease)
+                lease.road.station = number
+            elseif lease.road.station ~= number then
+                roads().leave_other_queues(lease)
+                return nil
+            end
         end
-        return verdict == 'go' and grant_waiter(lease)
+        return lease
     end
 
-    local n_served = 0
+    -- What the head of a queue can do, and what that needs; nil: nothing.
+    local function step_of_waiter(lease)
+        local why, where = why_aside(lease)
+        if why then
+            return function()
+                step_aside(lease, why, where)
+            end
+        end
+        local road = lease.road
+        if road and road.is_fresh then
+            return function()
+                roads().stand(lease, roads().choose_station(lease))
+            end
+        end
+        local claim = road and roads().station_of(lease) or lease.claims[1]
+        if not has(lease, claim, true) then
+            return roads().who_makes_way(lease, {claim}) and function()
+                roads().make_way(lease, {claim})
+            end
+        end
+        local lost = road and roads().first_without(lease, 1, road.kept)
+        if lost then
+            return function()
+                roads().fall(lease, lost)
+            end
+        elseif road and roads().first_without(lease, road.kept + 1, #road.order) then
+            return function()
+                roads().gain(lease)
+            end
+        end
+        return choose_units(lease) and function()
+            grant_waiter(lease)
+        end
+    end
 
-    local function pump(name)
+    -- The last one for whom some of it is kept, if it is there no more.
+    local function step_of_keeper(name)
+        local member = db.keeps and roads().last_kept(name)
+        local lease = member and load_lease(match(member, '(%S+)$'))
+        local claim = lease and roads().claim_on(lease, name)
+        if not member then
+            return nil
+        elseif not claim or not roads().keeps(lease, claim) then -- a script was broken off
+            return function()
+                call('ZREM', KEPT, member, unpack(claim and roads().kept_members(lease, {claim}) or {}))
+            end, ''
+        elseif not has(lease, claim) then
+            return function()
+                roads().fall(lease, roads().first_without(lease, 1, lease.road.kept))
+            end, order_text(lease)
+        end
+    end
+
+    local n_served, n_steps = 0, 0
+
+    -- The next step of those who stand or keep there: {take, order, name, at}; nil: there is none.
+    local function next_step(name)
         local change = held_up_by(resource_of(name))
         if change then
             if n_walked < MOST_WALKED then
                 mark_dirty(change .. CHANGED) -- first
             end
-            return false
+            return {is_for_later = true}
         end
-        while n_served < MOST_SERVED do
-            local member = head_of(name)
-            if not member or not serve(name, member) then
-                return true
+        local step, member = nil, head_of(name)
+        while member do
+            if n_served >= MOST_SERVED then
+                return {is_for_later = true}
+            end
+            local lease = waiter_at(name, member)
+            local take = lease and step_of_waiter(lease)
+            if lease then
+                step = take and {take = take, order = order_text(lease), name = name, at = n_steps,
+                    is_local = not lease.road and not lease.above}
+                break
             end
             n_served = n_served + 1
+            member = head_of(name)
         end
-        return false
+        local take, order = step_of_keeper(name)
+        if take and (not step or order < step.order) then
+            step = {take = take, order = order, name = name, at = n_steps}
+        end
+        return step
     end
 
     -- Whether that is done.
-    local function serve_name(name)
+    local function put_in_force(name)
         local changed = match(name, '^(%S+)' .. CHANGED)
-        if not changed then
-            return pump(name)
-        elseif n_walked >= MOST_WALKED then
+        if n_walked >= MOST_WALKED then
             return false
         end
         n_walked = n_walked + 1
         if not put_change_in_force(changed) then
             return false
-        elseif not pump(changed) then
-            mark_dirty(changed)
         end
+        mark_dirty(changed)
         return true
     end
 
-    local function serve_dirty()
-        for _, name in ipairs(call('SRANDMEMBER', DIRTY, MOST_SERVED)) do
-            if not dirty[name] then
-                dirty[name] = true
-                dirty[#dirty + 1] = name
-            end
+    local steps = {} -- by name: what can be done there
+
+    local function look_again(name)
+        if not dirty[name] then
+            dirty[name] = true
+            dirty[#dirty + 1] = name
         end
+    end
+
+    -- All that became dirty. What is done with is in `done`, but for what somebody can do.
+    local function look_at_dirty(done)
         while #dirty > 0 do
             local name = table.remove(dirty, 1)
             dirty[name] = nil -- it may become so again
-            if serve_name(name) and not dirty[name] then
-                call('SREM', DIRTY, name)
+            if string.find(name, CHANGED, 1, true) then
+                if put_in_force(name) and not dirty[name] then
+                    call('SREM', DIRTY, name)
+                end
+            else
+                steps[name] = next_step(name)
+                done[name] = true
             end
+        end
+    end
+
+    local function oldest_step()
+        local oldest
+        for _, step in pairs(steps) do
+            if not step.is_for_later and (not oldest or step.order < oldest.order) then
+                oldest = step
+            end
+        end
+        return oldest
+    end
+
+    -- The oldest who can do something does it, then all whom that concerns are asked again: so what
+    -- comes of it does not depend on which queue is looked at first.
+    local function serve_dirty()
+        local done = {}
+        for _, name in ipairs(call('SRANDMEMBER', DIRTY, MOST_SERVED)) do
+            look_again(name)
+        end
+        look_at_dirty(done)
+        local step = oldest_step()
+        while step and n_served < MOST_SERVED do
+            steps[step.name] = nil
+            if step.is_local or step.at == n_steps then
+                n_served, n_steps = n_served + 1, n_steps + 1
+                step.take()
+            end
+            look_again(step.name)
+            look_at_dirty(done)
+            step = oldest_step()
+        end
+        local names = {}
+        for name in pairs(done) do
+            if not steps[name] then
+                names[#names + 1] = name
+            end
+        end
+        if #names > 0 then
+            call('SREM', DIRTY, unpack(names))
         end
     end
 
     return {wake_user = wake_user, serve_dirty = serve_dirty}
 end
 
-local made_turns
-
 function turns()
-    made_turns = made_turns or make_turns()
-    return made_turns
+    made.turns = made.turns or make_turns()
+    return made.turns
 end
 
 -- ---- what time brings ----
 
+-- The first of a set, and its score; math.huge if it is empty.
+local function first_of(set)
+    local found = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    return found[1], tonumber(found[2] or math.huge)
+end
+
 local function make_time()
+    local MOST_SWEPT = 30 -- in one call, of what may have been left behind
     local function now_run()
         return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
     end
@@ -1434,6 +2016,19 @@ local function make_time()
         end
     end
 
+    -- When the next one's patience is over.
+    local function end_patience()
+        local keeper, ends = first_of(KEEPING)
+        if not keeper then
+            call('HDEL', DB, 'keeps')
+            db.keeps = false
+        elseif ends <= db.clock then
+            roads().end_patience()
+            keeper, ends = first_of(KEEPING)
+        end
+        return ends
+    end
+
     local function is_over(member) -- of a lease
         return call('HEXISTS', LEASES, match(member, '(%S+)$')) == 0
     end
@@ -1447,6 +2042,7 @@ local function make_time()
     local sweeps = {
         {set = IDENTITIES, is_left = is_over},
         {set = ASIDE, is_left = is_over},
+        {set = ELSEWHERE, is_left = is_over},
         {set = FREED, is_left = is_out_of_service, is_by_score = true},
     }
 
@@ -1494,14 +2090,12 @@ local function make_time()
     end
 
     return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
-        end_rests = end_rests, sweep = sweep, next_name = next_name}
+        end_rests = end_rests, end_patience = end_patience, sweep = sweep, next_name = next_name}
 end
 
-local made_time
-
 local function time()
-    made_time = made_time or make_time()
-    return made_time
+    made.time = made.time or make_time()
+    return made.time
 end
 
 -- The end of every call: all queues that may move.
@@ -1510,12 +2104,6 @@ local function settle()
         return
     end
     turns().serve_dirty()
-end
-
--- The first of a set, and its score; math.huge if it is empty.
-local function first_of(set)
-    local found = call('ZRANGE', set, 0, 0, 'WITHSCORES')
-    return found[1], tonumber(found[2] or math.huge)
 end
 
 local function is_ours(member) -- a place in a queue
@@ -1542,7 +2130,16 @@ local function due()
     if rest_at < at then
         at, first = rest_at, head_of(match(resting, '^(%S+)')) or first
     end
-    return at < math.huge and is_ours(first) and max(floor(at - db.clock) + 1, 1) or -1
+    if not is_ours(first) then
+        at = math.huge
+    end
+    if db.keeps then -- whose call it was that something is kept for it is told as well: it may not know
+        local keeper, ends = first_of(KEEPING)
+        if keeper and (db.has_gained or match(keeper, '^[^/]*') == ME) then
+            at = min(at, ends)
+        end
+    end
+    return at < math.huge and max(floor(at - db.clock) + 1, 1) or -1
 end
 
 -- ---- the frame of a call ----
@@ -1613,7 +2210,8 @@ local function catch_up()
         if db.sweep then
             time().sweep()
         end
-        db.first_expiry, db.has_left = expiry, min(expiry, rest) <= db.clock
+        local patience = db.keeps and time().end_patience() or math.huge
+        db.first_expiry, db.has_left = expiry, min(expiry, rest, patience) <= db.clock
     end
 end
 

@@ -92,7 +92,7 @@ local function is_in_use(definition)
         return n_taken(definition) + n_waiting(definition) > 0
     end
     local prefix, n = string.sub(definition, 1, -2), 0
-    for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+    for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
         n = n + call('ZLEXCOUNT', set, '[' .. prefix, '(' .. prefix .. '\255')
     end
     return n > 0
@@ -228,10 +228,11 @@ local function parse_claims(claims_text, limits_text)
     local claims, limits = split(claims_text, '|'), split(limits_text, '|')
     for i, text in ipairs(claims) do
         local name, count, token, units = match(text, '^(%S+) (%d+) (%d+) (%S+)$')
-        local definition, limit, ancestral = match(limits[i], '^(%S+) (%d+) (%d+)$')
+        local definition, limit, ancestral, above = match(limits[i], '^(%S+) (%d+) (%d+):?(%S*)$')
         claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
             units = units == '-' and {} or split(units, ','), definition = definition,
             limit = tonumber(limit), ancestral = tonumber(ancestral)}
+        claims.above = above ~= '' and above or nil
     end
     return claims
 end
@@ -346,7 +347,6 @@ local function wait_again(lease)
     call('ZADD', OWNED, session_of(ME).sid, lease.key)
     take_identities(lease)
     enter_queues(lease)
-    write_lease(lease)
     return 'waiting'
 end
 
@@ -390,8 +390,12 @@ local function list_one(lease, said)
         stored.incarnation = INCARNATION
         if stored.state == 'W' and #lease.claims == #stored.claims then
             take_limits(stored, lease)
+            stored.above = lease.above
         end
         write_lease(stored)
+        if stored.state == 'W' and stored.road then
+            roads().note_elsewhere(stored) -- a script may have been broken off
+        end
         return stored.state == 'H' and 'held' or 'waiting', stored
     elseif said == 'waiting' then
         if stored then -- perhaps it was granted: old data may say so of units that others have by now
@@ -412,6 +416,7 @@ local function list()
             ticket = tonumber(ARGV[i + 3]), uid = ARGV[i + 4], shared = ARGV[i + 5],
             holder = ARGV[i + 6], info = ARGV[i + 7],
             claims = parse_claims(ARGV[i + 8], ARGV[i + 9])}
+        lease.above = lease.claims.above
         local word, now = list_one(lease, ARGV[i + 1])
         rows[#rows + 1] = lease.id
         rows[#rows + 1] = word

@@ -64,6 +64,11 @@ local function n_cooling(resource)
     return n
 end
 
+local function n_in_line_before(name, order)
+    local low, high = '[' .. name .. ' ', '(' .. name .. ' ' .. order
+    return call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high)
+end
+
 local function describe_resource(name)
     local resource = resource_of(name)
     local rules = resource.definition
@@ -71,11 +76,16 @@ local function describe_resource(name)
         return false
     end
     local cooling = n_cooling(resource)
+    local n_kept, first_kept = 0, nil
+    if db.keeps then
+        n_kept, first_kept = roads().all_kept(name)
+    end
     local free = is_blocked(resource) and 0 or max(n_available(resource), 0)
     add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, free,
         n_waiting(name), cooling, resource.change.paused and 1 or 0, resource.change.reason or '',
         resource.definition_name, changed_word(resource),
-        resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource)})
+        resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
+        n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0})
     return true
 end
 
@@ -94,47 +104,81 @@ local function describe_waiter(name, member, position)
     local lease = load_lease(match(member, '(%S+)$'))
     local claim = lease and claim_of(lease, name)
     if claim then
-        describe_lease('waiter', name, lease, claim.count, position, host_of(lease))
+        local reason = match(member, '^%S+ ([bu]%S*) ') or ''
+        local road = lease.road
+        local n_kept = road and roads().keeps(lease, claim) and claim.count or 0
+        local first, blocked = road and lease.claims[math.abs(road.station)] or claim, '' -- what it lacks
+        if road and road.station < 0 and road.is_quota or match(reason, '^u') then
+            blocked = 'quota'
+        elseif first ~= claim or reason ~= '' then
+            blocked = 'other'
+        end
+        describe_lease('waiter', name, lease, claim.count,
+            position or n_in_line_before(name, order_text(lease)) + 1, host_of(lease), n_kept,
+            blocked, blocked ~= '' and first.name or '')
     end
 end
 
--- What there is of a resource, in the order of the pages: who has it, who waits, who stands aside.
+-- What there is of a resource, in the order of the pages: who has it, who stands in its queue, who
+-- wants it and stands elsewhere, who stands aside.
 local parts = {
     {set = HELD, describe = describe_holder},
-    {set = QUEUE, describe = describe_waiter},
-    {set = ASIDE, describe = describe_waiter, is_after = QUEUE},
+    {set = QUEUE, describe = describe_waiter, is_in_line = true},
+    {set = ELSEWHERE, describe = describe_waiter, is_in_line = true},
+    {set = ASIDE, describe = describe_waiter, is_behind = true},
 }
 
 -- From the place in that part on; where to go on with the next page, if it is full.
 local function describe_part(name, number, from)
     local part = parts[number]
     local low, high = of_name(name)
-    local before = part.is_after and call('ZLEXCOUNT', part.is_after, low, high) or 0
+    local before = part.is_behind
+        and call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high) or 0
     local members = call('ZRANGEBYLEX', part.set, low, high, 'LIMIT', from, MOST_ROWS)
     for i, member in ipairs(members) do
-        part.describe(name, member, before + from + i)
+        part.describe(name, member, not part.is_in_line and before + from + i)
     end
     return #members == MOST_ROWS and from + MOST_ROWS
 end
 
+-- Those who wait, by their places, as far as they are in one page.
+local function sort_waiters(first)
+    local POSITION = 10 -- in a waiter's row
+    local waiters = {unpack(rows, first)}
+    table.sort(waiters, function(a, b)
+        return tonumber(a[POSITION]) < tonumber(b[POSITION])
+    end)
+    for i, row in ipairs(waiters) do
+        rows[first + i - 1] = row
+    end
+end
+
 -- The cursor behind what fits; nil if all of it did.
 local function describe(name, first_part, from)
+    local FIRST_OF_WAITERS = 2 -- of the parts
     if first_part == 0 then
         if not describe_resource(name) then
             return nil
         end
         first_part = 1
     end
+    local first_waiter = #rows + 1
     for number = first_part, #parts do
+        if number <= FIRST_OF_WAITERS then
+            first_waiter = #rows + 1
+        end
         if #rows >= MOST_ROWS then
+            sort_waiters(first_waiter)
             return format('%s %d %d', name, number, from)
         end
         local next_from = describe_part(name, number, from)
         if next_from then
+            sort_waiters(number < FIRST_OF_WAITERS and #rows + 1 or first_waiter)
             return format('%s %d %d', name, number, next_from)
         end
         from = 0
     end
+    sort_waiters(first_waiter)
 end
 
 -- ---- which ----
@@ -168,7 +212,7 @@ local function names_to_describe()
         names[MOST_NAMES + 2] = nil
     end
 
-    for _, set in ipairs({HELD, QUEUE, ASIDE}) do
+    for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
         local name, n_looked = time().next_name(set, cursor), 0
         while name and n_looked <= MOST_NAMES do
             add(name)

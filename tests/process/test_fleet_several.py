@@ -1,0 +1,89 @@
+"""Requests for several resources over two hosts: what is kept for them, and what status says of it."""
+
+import pytest
+
+from conftest import read_line
+from daemon_help import event, status
+from fleet_help import DEADLINE, clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets, queues
+
+pytestmark = needs_redis
+
+CONFIG = """
+[semaphore etl]
+scope = fleet
+limit = 9
+[semaphore db]
+scope = fleet
+limit = 4
+keep = 1h
+[lock licence]
+scope = fleet
+keep = 2s
+"""
+
+
+@pytest.fixture
+def pair(redis_server, hosts):
+    return fleet(redis_server, hosts, text=CONFIG)
+
+
+def shown(client, name):
+    return status(client, name).resources[name]
+
+
+def test_it_delays_nobody_elsewhere(pair):
+    one, two = map(client_of, pair)
+    gets(one, "acquire licence")
+    queues(one, "acquire db:2 licence")
+    gets(two, "acquire db:4")
+    waiter = shown(two, "db")["waiters"][0]
+    assert (waiter["blocked"], waiter["blocker"], waiter.get("kept")) == ("other", "licence", None)
+    assert "blocked" not in shown(two, "licence")["waiters"][0]
+
+
+def keeper(pair):
+    """One host's request has got the licence that it has waited for, and waits for db."""
+    one, two = map(client_of, pair)
+    first = gets(one, "acquire licence")
+    holds = gets(one, "acquire db:4")
+    queues(two, "acquire db:2 licence")
+    assert one.request(f"release {first}") == "ok"
+    return one, two, holds
+
+
+def test_what_it_has_waited_for_is_kept_for_a_while(pair):
+    one, two, _ = keeper(pair)
+    resource = shown(one, "licence")
+    assert (resource["free"], resource["kept"], resource["keeper"]) == ("1", "1", "1")
+    waiter = resource["waiters"][0]
+    assert (waiter["blocked"], waiter["blocker"], waiter["kept"]) == ("other", "db", "1")
+    behind = client_of(pair[0])
+    next_one = queues(behind, "acquire licence")
+    assert event(behind)[:2] == ("granted", next_one)  # the shorter of both, 2 s
+    assert "kept" not in shown(two, "licence")
+    assert shown(two, "licence")["waiters"][0]["blocker"] == "db"
+
+
+def test_what_berth_says(pair, berth):
+    keeper(pair)
+    process = berth.start("run", "-S", pair[0].socket, "licence", "--", "true")
+    line = read_line(process.stderr)
+    assert line.startswith("berth: waiting for licence (1 kept for #1): place 2 in the queue"), line
+    assert process.wait(DEADLINE) == 0
+
+
+def test_a_nested_request_does_not_wait_for_who_waits_for_it(pair):
+    one, two, holds = keeper(pair)
+    nested = client_of(pair[0])
+    gets(nested, f"acquire licence parent={holds} wait=0")
+    assert "kept" not in shown(one, "licence")
+
+
+def test_a_place_is_kept_over_a_restart(pair):
+    """The waiter's daemon comes back: it lists what it has, and nothing has moved."""
+    one, two, holds = keeper(pair)
+    before = shown(one, "licence")
+    pair[1].stop()
+    pair[1].start()
+    assert shown(one, "licence")["keeper"] == before["keeper"] == "1"

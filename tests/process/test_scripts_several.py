@@ -1,0 +1,404 @@
+"""Requests for several resources: where each stands, what is kept for it, and for how long
+(doc/ordering.md). The scripts on a real Redis; time passes only when a test says so."""
+
+import pytest
+
+from fleet_help import clock, needs_redis, redis_server  # fixtures among them
+from scripts_help import Claim, World, definition, list_row, ok
+
+pytestmark = needs_redis
+
+T = 30000
+KEEP = 4000
+
+
+@pytest.fixture
+def world(redis_server, clock):
+    return World(redis_server, clock)
+
+
+def two(world, **more):
+    """Two daemons; `db` has 4, of `licence` there is one."""
+    return world.several(2, {"db": definition(limit=4, keep=KEEP), "licence": definition(keep=60000), **more})
+
+
+def kept(world, name):
+    """By the id of each lease for which some of it is kept."""
+    return {key.split("/")[1]: n for (of, key), n in world.check().kept.items() if of == name}
+
+
+def stands(world, lease):
+    """In whose queue; or, aside, for what and why."""
+    data = world.check()
+    key, = [key for key in data.waiting() if key.endswith(f"/{lease}")]
+    return data.queues[key] or [" ".join(member.split(" ")[:2]) for member in data.aside[key]]
+
+
+def word(member, *args, **options):
+    return member.acquire(*args, **options).word
+
+
+# ---- what stays free
+
+def test_what_a_waiter_has_enough_of_goes_to_others(world):
+    a, b = two(world)
+    a.acquire("held", "licence")
+    assert a.acquire("several", ("db", 4), "licence").position == 1
+    assert stands(world, "several") == ["licence"]
+    for i in range(4):
+        assert b.acquire(str(i), "db").word == "granted"
+    assert b.acquire("4", "db").position == 2
+
+
+def test_it_stands_for_the_largest_part_of_what_it_lacks(world):
+    a, b = two(world, big=definition(limit=10))
+    a.acquire("all", ("db", 4), "licence", ("big", 10))
+    a.acquire("first", ("db", 1), ("big", 4))
+    a.acquire("second", "db", "licence", ("big", 9))
+    a.acquire("third", ("db", 2), ("big", 5))
+    assert [stands(world, name) for name in ("first", "second", "third")] == [["big"], ["licence"], ["big"]]
+
+
+def test_what_has_come_is_kept_while_it_stands_for_the_next(world):
+    a, b = two(world)
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence")
+    assert stands(world, "several") == ["licence"]
+    ok(a.release("held"))
+    assert stands(world, "several") == ["db"] and kept(world, "licence") == {"several": 1}
+    assert word(b, "later", "licence") == "waiting"
+    assert b.acquire("no", "licence", nowait=True).code == "would-wait"
+    ok(a.release("all"))
+    assert list(a.granted()) == ["several"]
+    assert kept(world, "licence") == {} and not b.granted()
+    ok(a.release("several"))
+    assert list(b.granted()) == ["later"]
+    ok(b.release("later"))
+    world.must_be_empty()
+
+
+# ---- in order
+
+def test_an_older_or_more_important_one_takes_what_is_kept(world):
+    a, b = two(world)
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence")
+    ok(a.release("held"))
+    assert kept(world, "licence") == {"several": 1}
+    assert word(b, "boss", "licence", priority=5) == "granted"
+    assert stands(world, "several") == ["licence"] and kept(world, "licence") == {}
+    ok(a.release("all"))
+    assert not a.granted()
+    ok(b.release("boss"))
+    assert list(a.granted()) == ["several"]
+
+
+def test_two_keepers_do_not_wait_for_each_other(world):
+    a, b = two(world, x=definition(), y=definition())
+    a.acquire("x", "x")
+    a.acquire("y", "y")
+    a.acquire("first", "x", "y")
+    b.acquire("second", "y", "x")
+    ok(a.release("x", "y"))
+    assert list(a.granted()) == ["first"]
+    ok(a.release("first"))
+    assert list(b.granted()) == ["second"]
+
+
+# ---- for bounded time
+
+def test_patience_ends(world):
+    a, b = two(world)
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence")
+    ok(a.release("held"))
+    assert word(b, "later", "licence") == "waiting"
+    world.pass_time(KEEP - 1000, a, b)
+    assert kept(world, "licence") == {"several": 1} and not b.granted()
+    world.pass_time(1000, a, b)
+    assert kept(world, "licence") == {} and stands(world, "several") == ["db"]
+    assert list(b.granted()) == ["later"]
+
+
+def test_it_begins_with_what_it_was_missing(world):
+    a, b = two(world)
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence")
+    ok(a.release("held"))
+    world.pass_time(KEEP, a, b)
+    b.acquire("held", "licence")
+    ok(a.release("all"))
+    assert stands(world, "several") == ["licence"] and kept(world, "db") == {"several": 3}
+    assert word(b, "1", "db") == "granted" and word(b, "2", "db") == "waiting"
+    world.pass_time(2 * KEEP - 1000, a, b)
+    assert kept(world, "db") == {"several": 3}
+    world.pass_time(1000, a, b)
+    assert kept(world, "db") == {} and list(b.granted()) == ["2"]
+    ok(b.release("held"))
+    assert stands(world, "several") == ["db"] or list(a.granted()) == ["several"]
+
+
+def test_the_daemon_of_whoever_keeps_is_called_in_time(world):
+    a, b = two(world)
+    a.acquire("held", "licence")
+    b.acquire("all", ("db", 4))
+    b.acquire("several", ("db", 3), "licence")
+    assert 0 < ok(a.release("held")).due <= KEEP + 1  # who has brought that about
+    assert 0 < ok(b.renew()).due <= KEEP + 1  # whose it is
+    c = world.member(hello=True)
+    assert ok(c.renew()).due == -1
+    world.tick(3000)
+    assert ok(b.renew()).due <= KEEP - 3000 + 1
+    world.tick(1000)
+    ok(a.renew())
+    assert kept(world, "licence") == {}
+
+
+def saturated(world, order):
+    """Two who ask for `db` again and again, and one for `licence`; somebody wants both."""
+    a, b = world.several(2, {"db": definition(limit=2, keep=KEEP), "licence": definition(keep=KEEP)})
+    n = 0
+
+    def again(name):
+        nonlocal n
+        n += 1
+        b.acquire(f"{name}{n}", name)
+
+    running = []
+    for name in ("db", "db", "licence"):
+        again(name)
+    a.acquire("both", ("db", 2), "licence")
+    for i in range(120):
+        again(order[i % len(order)])
+        data = world.check()
+        held = sorted(key.split("/")[1] for key in data.holding())
+        if "both" in held:
+            return i
+        ok(b.release(held[i % len(held)]))
+        world.pass_time(700, a, b)
+    raise AssertionError("it starves")
+
+
+@pytest.mark.parametrize("order", [("db", "db", "licence"), ("licence", "db"), ("db",) * 7 + ("licence",)])
+def test_nobody_starves(world, order):
+    assert saturated(world, order) < 100
+
+
+def attacked(world, mine, wanted):
+    """Somebody fills what is his and asks for that and what others need: when others get that."""
+    a, b = world.several(2, {"etl": definition(keep=KEEP), "market/*": definition(limit=2, keep=KEEP)})
+    of_mine = (mine, 1, None, None, "market/*")
+    a.acquire("fills", (mine, 2, None, None, "market/*"), uid=7)
+    b.acquire("0", wanted)
+    a.acquire("attack", wanted, of_mine, uid=7)
+    granted = []
+    for i in range(1, 60):
+        b.acquire(str(i), wanted)
+        held = [key.split("/")[1] for key in world.check().holding() if "fills" not in key]
+        if held:
+            ok(b.release(*held))
+            granted.append(i)
+        world.pass_time(500, a, b)
+    return granted
+
+
+@pytest.mark.parametrize("mine", ["market/a", "market/z"])  # the name is smaller, or larger, than etl
+def test_who_can_never_go_stops_nobody(world, mine):
+    granted = attacked(world, mine, "etl")
+    assert len(granted) > 40
+    assert max(b - a for a, b in zip(granted, granted[1:])) * 500 <= KEEP + 1000
+
+
+# ---- who is aside keeps nothing
+
+def keeper(world, **more):
+    """One for whom a licence is kept while it waits for db."""
+    a, b = two(world, **more)
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence", uid=7)
+    ok(a.release("held"))
+    assert kept(world, "licence") == {"several": 1}
+    return a, b
+
+
+@pytest.mark.parametrize("change, back", [
+    (("pause", "db", "", "why"), ("resume", "db")), (("pause", "licence", "", "why"), ("resume", "licence")),
+    (("limit", "db", "2"), ("reset", "db")), (("limit", "db", "0"), ("limit", "db", "3"))])
+def test_who_is_aside_keeps_nothing(world, change, back):
+    a, b = keeper(world)
+    ok(b.admin(*change))
+    assert kept(world, "licence") == {} and stands(world, "several") == [f"{change[1]} b"]
+    if change[1] == "db":
+        assert word(b, "later", "licence") == "granted"
+        ok(b.release("later"))
+    ok(b.admin(*back))
+    ok(a.release("all"))
+    assert list(a.granted()) == ["several"]
+
+
+def test_who_wants_more_than_the_limit_holds_up_nobody(world):
+    a, b = two(world)
+    a.acquire("all", ("db", 4))
+    a.acquire("large", ("db", 4))
+    a.acquire("small", "db")
+    ok(b.admin("limit", "db", "2"))
+    ok(a.release("all"))
+    assert list(a.granted()) == ["small"]
+    ok(b.admin("reset", "db"))
+    ok(a.release("small"))
+    assert list(a.granted()) == ["large"]
+
+
+def test_what_is_kept_counts_in_the_quota(world):
+    a, b = world.several(2, {"q": definition(limit=9, user=2), "db": definition(limit=4, keep=KEEP)})
+    a.acquire("q", ("q", 2), uid=7)
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("q", 1), ("db", 4), uid=7)
+    ok(a.release("q"))
+    assert stands(world, "several") == ["db"]
+    a.acquire("held", ("q", 8))
+    a.acquire("more", ("q", 2), ("db", 4), uid=7, priority=-1)
+    ok(a.release("held"))
+    assert word(b, "q", ("q", 2), uid=7) == "granted"  # nothing of q is kept: it was not missing
+    ok(b.release("q"))
+
+
+def test_a_quota_s_own_later_request_waits_for_what_is_kept(world):
+    a, b = world.several(2, {"q": definition(limit=2, user=2), "db": definition(limit=4, keep=KEEP)})
+    a.acquire("q", ("q", 2), uid=8)
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("q", 2), ("db", 3), uid=7)
+    assert stands(world, "several") == ["q"]
+    ok(a.release("q"))
+    assert kept(world, "q") == {"several": 2}
+    ok(b.admin("limit", "q", "9"))
+    assert b.acquire("no", "q", uid=7, nowait=True).code == "quota"
+    assert word(b, "later", "q", uid=7) == "waiting"
+    assert stands(world, "later") == ["q u7:0000001"]
+    assert word(b, "other", "q", uid=8) == "granted"
+    world.pass_time(KEEP, a, b)
+    assert list(b.granted()) == ["later"]
+
+
+# ---- nested
+
+def nested(world, **options):
+    """One keeps a licence while it waits for db, which a job holds that asks for a licence."""
+    a, b = keeper(world)
+    return b.acquire("nested", ("licence", 1, None, "0:all"), **options), a.acquire(
+        "inner", ("licence", 1, None, "0:all"), **options)
+
+
+def test_a_nested_request_does_not_wait_for_who_waits_for_it(world):
+    elsewhere, here = nested(world, uid=1000, nowait=True)
+    assert elsewhere.word == "refused"  # "all" is another host's
+    assert here.word == "granted"
+    assert kept(world, "licence") == {} and stands(world, "several") == ["db"]
+
+
+def test_nobody_goes_before_others_by_naming_somebody_else_s_lease(world):
+    a, b = keeper(world)
+    assert a.acquire("inner", ("licence", 1, None, "0:all"), uid=7, nowait=True).code == "would-wait"
+    assert kept(world, "licence") == {"several": 1}
+
+
+def test_nobody_yields_for_nothing(world):
+    a, b = keeper(world, other=definition())
+    b.acquire("other", "other")
+    reply = a.acquire("inner", ("licence", 1, None, "0:all"), ("other", 1, None, "0:all"), nowait=True)
+    assert reply.code == "would-wait"
+    assert kept(world, "licence") == {"several": 1}
+
+
+def test_who_has_yielded_three_times_does_not_until_its_patience_ends(world):
+    """Each time what it stands for is held by the one that asks for what it keeps."""
+    a, b = keeper(world)
+    holder = "all"
+    for i, wanted in enumerate([("licence", 1), ("db", 4), ("licence", 1), ("db", 4)]):
+        inner = a.acquire(f"inner{i}", (*wanted, None, f"0:{holder}"), nowait=True)
+        assert inner.word == ("granted" if i < 3 else "refused")
+        if i < 3:
+            assert kept(world, wanted[0]) == {}
+            ok(a.release(holder))  # it goes on to what the nested one has
+            assert kept(world, "db" if i % 2 == 0 else "licence") == {"several": 3 if i % 2 == 0 else 1}
+            holder = f"inner{i}"
+    world.pass_time(KEEP, a, b)
+    assert kept(world, "db") == {}
+    assert a.acquire("inner4", ("db", 4, None, f"0:{holder}"), nowait=True).word == "granted"
+
+
+# ---- what comes back
+
+def test_after_a_loss_each_chooses_its_place_again(world):
+    a, b = two(world)
+    db = a.acquire("all", ("db", 4))
+    licence = a.acquire("held", "licence")
+    a.acquire("several", ("db", 3), "licence")
+    world.database.client.delete(*world.database.keys)
+    texts = {"db": definition(limit=4, keep=KEEP), "licence": definition(keep=KEEP)}
+    for one in (a, b):
+        ok(one.begin())
+    a.define(texts)
+    waiting = list_row("several", "waiting", [Claim("db", 3, 0, ()), Claim("licence", 1, 0, ())], ticket=9)
+    a.lists(waiting, list_row("held", "held", licence.claims), list_row("all", "held", db.claims))
+    for one in (a, b):
+        one.end()
+    world.end_grace(a, b)
+    assert stands(world, "several") == ["licence"] and kept(world, "db") == {}
+    ok(a.release("held"))
+    assert kept(world, "licence") == {"several": 1}
+    ok(a.release("all"))
+    assert list(a.granted()) == ["several"]
+
+
+AS_BEFORE = """
+local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
+record[10], record[11] = nil, nil
+redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))
+for _, claim in ipairs(record[9]) do
+    redis.call('ZADD', KEYS[2], 0, string.format('%s %05d %016.0f %s', claim[1], 50000, record[4], ARGV[1]))
+end
+redis.call('DEL', KEYS[3])
+"""
+
+
+def test_who_stands_in_every_queue_leaves_all_but_one(world):
+    """An older berthd has put it there."""
+    a, b = two(world)
+    a.acquire("held", "licence")
+    a.acquire("several", ("db", 2), "licence")
+    key = world.database.key
+    world.database.client.eval(AS_BEFORE, 3, key["leases"], key["queue"], key["elsewhere"], a.key("several"))
+    assert word(b, "1", "db", priority=-1) == "waiting"
+    assert list(b.granted()) == ["1"] and stands(world, "several") == ["licence"]
+    ok(a.release("held"))
+    assert list(a.granted()) == ["several"]
+    ok(a.release("several"))
+    ok(b.release("1"))
+    world.must_be_empty()
+
+
+# ---- what is shown
+
+def rows(world, member, kind, name):
+    return [row for row in member.snapshot() if row[0] == kind and row[1] == name]
+
+
+def test_the_snapshot_says_what_is_kept_and_what_is_missing(world):
+    a, b = keeper(world)
+    b.acquire("later", "licence", priority=-1)
+    several, later = rows(world, a, "waiter", "licence")
+    assert (several[2], several[9], several[11:]) == (a.key("several"), "1", ["1", "other", "db"])
+    assert (later[2], later[9], later[11:]) == (b.key("later"), "2", ["0", "", ""])
+    assert rows(world, a, "waiter", "db")[0][11:] == ["0", "", ""]
+    resource, = rows(world, a, "resource", "licence")
+    assert resource[14:] == ["1", "1"] and resource[6] == "2"
+    assert rows(world, a, "resource", "db")[0][14:] == ["0", "0"]
+    ok(b.admin("pause", "db", "", "why"))
+    assert {tuple(row[11:]) for name in ("db", "licence") for row in rows(world, a, "waiter", name)
+            if row[2] == a.key("several")} == {("0", "other", "db")}
