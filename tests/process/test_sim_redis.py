@@ -156,7 +156,7 @@ class Play:
 
     def line(self):
         command = self.command()
-        if command[0] == "HKEYS" and command[1][0] == "h":
+        if command[0] == "HKEYS":  # of any key: whichever has become a hash
             return f"try_unordered({','.join(map(literal, command))})"
         if command[0] == "SRANDMEMBER" and command[1:] == ["s", 100]:
             return f"try_unordered({','.join(map(literal, command))})"
