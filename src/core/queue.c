@@ -284,6 +284,7 @@ static struct lease *next_to_look_at(struct core *core)
         resource->is_dirty = false;
         look_at_queue(core, resource);
         look_at_keepers(core, resource);
+        quota_look_at_nested(core, resource);
         registry_forget_if_idle(core, resource);
     }
     struct order_node *first = order_first(&core->agenda);
@@ -301,15 +302,15 @@ static void go_on(struct core *core, struct lease *lease, nanoseconds now, struc
     }
 }
 
-/* Aside, unless those yield to it who keep what it lacks. */
-static void leave_by_quota(
+/* It does not fit in its user's quota, unless those yield to it who keep what it lacks. */
+static bool go_before_keepers(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    if (lease->parent != 0 && queue_try(core, lease, now, effects)) {
+    bool goes = lease->parent != 0 && queue_try(core, lease, now, effects);
+    if (goes) {
         effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
-    } else {
-        set_aside(core, lease, false);
     }
+    return goes;
 }
 
 /* One step of one lease. It may take more: what changes by it is looked at again. */
@@ -317,11 +318,17 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
 {
     struct claim *station = lease_station(lease), *lost = keep_lost(lease);
     bool is_its_turn = !station || claim_is_its_turn(station);
-    if (lease->waiting->aside || !(is_its_turn || lease_keeps(lease))) {
+    if (lease->waiting->aside) {
+        go_before_keepers(core, lease, now, effects);
+        return;
+    }
+    if (!(is_its_turn || lease_keeps(lease))) {
         return;
     }
     if (!quota_fits(lease)) {
-        leave_by_quota(core, lease, now, effects);
+        if (!go_before_keepers(core, lease, now, effects)) {
+            set_aside(core, lease, false);
+        }
     } else if (lost) {
         keep_fall(core, lease, lost);
     } else if (!station) {

@@ -125,8 +125,23 @@ static struct lane *lane_new(const struct lease *lease)
     return lane;
 }
 
+/* Nested or not, where its resources know of it. */
+static void lane_set_nested(struct lane *lane, bool is_nested)
+{
+    for (size_t i = 0; is_nested != lane->is_nested && i < lane->n_links; i++) {
+        struct lane_link *link = &lane->links[i];
+        if (is_nested) {
+            TAILQ_INSERT_TAIL(&link->resource->nested, link, nested_link);
+        } else {
+            TAILQ_REMOVE(&link->resource->nested, link, nested_link);
+        }
+    }
+    lane->is_nested = is_nested;
+}
+
 static void lane_free(struct core *core, struct lane *lane)
 {
+    lane_set_nested(lane, false);
     for (size_t i = 0; i < lane->n_links; i++) {
         TAILQ_REMOVE(&lane->links[i].usage->lanes, &lane->links[i], link);
     }
@@ -236,11 +251,27 @@ struct lease *lane_next_to_enter(struct core *core)
         TAILQ_REMOVE(&core->stale_lanes, lane, stale_link);
         lane->is_stale = false;
         struct lease *next = lane_next(lane);
-        if (next && quota_fits(next)) {
+        bool fits = next && quota_fits(next);
+        lane_set_nested(lane, next && !fits && next->parent != 0);
+        if (fits) {
             return next;
+        }
+        if (lane->is_nested) {
+            queue_look_at(core, next);
         }
     }
     return NULL;
+}
+
+void quota_look_at_nested(struct core *core, const struct resource *resource)
+{
+    const struct lane_link *link;
+    TAILQ_FOREACH (link, &resource->nested, nested_link) {
+        struct lease *next = lane_next(link->lane);
+        if (next) {
+            queue_look_at(core, next);
+        }
+    }
 }
 
 /* ---- changes ---- */

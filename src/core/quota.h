@@ -26,6 +26,7 @@ struct usage {
 /* One resource of a lane. */
 struct lane_link {
     TAILQ_ENTRY(lane_link) link; /* in usage.lanes */
+    TAILQ_ENTRY(lane_link) nested_link; /* in resource.nested, if the lane .is_nested */
     struct lane *lane;
     struct usage *usage;
     struct resource *resource;
@@ -39,6 +40,7 @@ struct lane {
     struct order keeping; /* the others that are not aside */
     size_t n_leases;
     bool is_stale;
+    bool is_nested; /* the first that is outside is nested, when the lane was last looked at */
     uint8_t n_links;
     struct lane_link links[]; /* in the order asked */
 };
@@ -75,7 +77,10 @@ void lane_leave(struct core *core, struct lease *lease);
 void lane_update(struct core *core, struct lease *lease, bool is_blocked);
 /* It is aside by a quota, and no other of its lane comes before it. */
 bool lane_is_next(const struct lease *lease);
-/* A lease that is to be let in now; NULL when there is none left. */
+/* A lease that is to be let in now; NULL when there is none left. The nested ones that are not are put
+ * on the agenda: others may make way for them. */
 struct lease *lane_next_to_enter(struct core *core);
+/* The resource has changed: the same for nested requests that are aside by a quota. One of each lane. */
+void quota_look_at_nested(struct core *core, const struct resource *resource);
 
 #endif

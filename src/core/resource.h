@@ -64,6 +64,7 @@ struct resource {
     struct order kept; /* places of those for whom their count is kept, in order; weighted by it */
     struct order aside; /* places of all others who wait, in order */
     struct table usages; /* struct usage by uid */
+    TAILQ_HEAD(, lane_link) nested; /* of lanes that a nested request may go from though it is aside */
 
     uint32_t runtime_limit; /* UNBOUNDED: the definition's */
     char *pause_reason;

@@ -269,7 +269,10 @@ static bool step(struct model *model, nanoseconds now, struct trace *trace)
     model_sort(model);
     for (size_t i = 0; i < model->n_waiters; i++) {
         struct model_lease *lease = model->waiters[i];
-        if (model_may_go(model, lease) || model_may_go_all_the_same(model, lease)) {
+        bool goes_from_aside =
+            lease->aside && lease->parent != 0 && model_may_go_at_once(model, lease);
+        if (goes_from_aside || model_may_go(model, lease) ||
+            model_may_go_all_the_same(model, lease)) {
             grant_next(model, lease, now, trace);
             return true;
         }

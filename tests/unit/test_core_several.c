@@ -334,6 +334,46 @@ Test(several, makes_way_for_a_nested_waiter_in_the_quota)
     EXPECT(end_lease("hal", "H"), "ok; K granted e=0 lic=0");
 }
 
+/* X is what sets N aside. Later it is what is kept for K alone, who waits for P, above N. */
+static void begin_with_nested_aside(void)
+{
+    EXPECT(define("semaphore e limit=4 max-units-per-user=2", "semaphore lic limit=10"), "ok");
+    EXPECT(acquire("hal", "P", "lic:10"), "ok lic=0,1,2,3,4,5,6,7,8,9");
+    EXPECT(acquire("hal", "X", "e"), "ok e=0");
+    EXPECT(acquire("bob", "Y", "e:2"), "ok e=1,2");
+    EXPECT(acquire("zoe", "Z", "e"), "ok e=3");
+    EXPECT(acquire("hal", "K", "e lic"), "waiting");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("hal", "N", "e:2 parent=P"), "waiting");
+    EXPECT(lines("e"), "X Y Z | K | N");
+}
+
+static void end_with_nested_granted(void)
+{
+    EXPECT(lines("e"), "Y N | | K");
+    EXPECT(end_lease("hal", "N"), "ok");
+    EXPECT(end_lease("hal", "P"), "ok; K granted e=0 lic=0");
+}
+
+Test(several, makes_way_for_a_nested_request_that_is_aside)
+{
+    begin_with_nested_aside();
+    EXPECT(end_lease("zoe", "Z"), "ok");
+    EXPECT(lines("e"), "X Y | | N | K");
+    EXPECT(end_lease("hal", "X"), "ok; N granted e=0,3");
+    end_with_nested_granted();
+}
+
+/* The quota stays as it is when N may go: somebody else gives back what N lacks. */
+Test(several, makes_way_for_a_nested_request_that_is_aside_when_units_come)
+{
+    begin_with_nested_aside();
+    EXPECT(end_lease("hal", "X"), "ok");
+    EXPECT(lines("e"), "Y Z | | N | K");
+    EXPECT(end_lease("zoe", "Z"), "ok; N granted e=0,3");
+    end_with_nested_granted();
+}
+
 /* Nobody lets go in vain: N lacks c as well. */
 Test(several, nobody_makes_way_for_a_request_that_is_refused)
 {
