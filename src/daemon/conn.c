@@ -252,6 +252,12 @@ static size_t conn_pending(const struct conn *conn)
     return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
 }
 
+/* The beginning of a line is none. */
+static bool conn_has_line(const struct conn *conn)
+{
+    return conn->again || linebuf_has_line(&conn->input);
+}
+
 /* False: there is no line that was held back. */
 static bool conn_carry_out_again(struct conn *conn)
 {
@@ -283,14 +289,18 @@ static bool conn_carry_out_next(struct conn *conn)
 }
 
 /* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
+static bool conn_may_take_line(const struct conn *conn)
+{
+    return !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
+        !conn_is_behind(conn);
+}
+
 static void conn_take_lines(struct conn *conn)
 {
     struct turns *turns = &conn->server->turns;
     bool was_parked = conn->was_parked;
     conn->was_parked = false;
-    for (unsigned n = 1; !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
-         !conn_is_behind(conn);
-         n++) {
+    for (unsigned n = 1; conn_may_take_line(conn); n++) {
         bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
         if ((has_had_share && turns_is_long(turns)) ||
             (conn_pending(conn) > 0 && conn_is_too_fast(conn))) {
@@ -305,6 +315,35 @@ static void conn_take_lines(struct conn *conn)
     }
 }
 
+/* The same when nobody reads the answers. */
+static void conn_take_unheard(struct conn *conn)
+{
+    while (!conn->closing && conn_has_line(conn)) {
+        end_snapshot(conn);
+        text_deinit(&conn->output);
+        if (!conn_may_take_line(conn)) {
+            return;
+        }
+        conn_take_lines(conn);
+        if (conn_has_line(conn) && conn->snapshot && turns_is_long(&conn->server->turns)) {
+            conn_put_off(conn);
+        }
+    }
+}
+
+/* What is held back, and each line behind it, is carried out although the peer has gone. */
+static bool conn_must_stay(const struct conn *conn)
+{
+    return conn_has_line(conn) || parked_outlives_peer(conn);
+}
+
+static void conn_end_leases(struct conn *conn)
+{
+    struct store *store = conn->server->store;
+    store->ops->client_end_leases(store, &conn->client, clock_now());
+    server_carry_out(conn->server);
+}
+
 /* Whether lines that have arrived still wait to be carried out. */
 static bool conn_has_lines_left(const struct conn *conn)
 {
@@ -316,13 +355,11 @@ static bool conn_has_lines_left(const struct conn *conn)
  * with the connection. */
 void conn_end_input(struct conn *conn)
 {
-    struct store *store = conn->server->store;
     conn->input_ended = true;
     conn_set_reading(conn, false);
     conn_mark_dirty(conn);
     if (!conn_has_lines_left(conn)) {
-        store->ops->client_end_leases(store, &conn->client, clock_now());
-        server_carry_out(conn->server);
+        conn_end_leases(conn);
     }
 }
 
@@ -362,7 +399,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         conn_close(conn);
     } else if (n == UV_EOF) {
         conn_end_input(conn);
-    } else if (n < 0 && parked_outlives_peer(conn)) {
+    } else if (n < 0 && conn_must_stay(conn)) {
         conn->is_deaf = true;
         conn_end_input(conn);
     } else if (n < 0) {
@@ -412,28 +449,25 @@ static void conn_hear_out(struct conn *conn)
         n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n > 0) {
             conn_feed(conn, bytes, (size_t)n);
-            conn_take_lines(conn);
+            conn_take_unheard(conn);
             conn_keep_input(conn);
         }
     }
 }
 
-/* A request that is held back comes first. */
-static bool conn_must_stay(const struct conn *conn)
-{
-    return conn->again || parked_outlives_peer(conn);
-}
-
+/* What keeps it calls conn_flush() when it is over: an answer, its turn, or libuv with its bytes. */
 static void conn_end_deaf(struct conn *conn)
 {
-    if (conn->again) {
-        conn_take_lines(conn);
-    }
+    conn_take_unheard(conn);
     if (!conn_must_stay(conn)) {
         conn_hear_out(conn);
     }
     if (!conn_must_stay(conn)) {
         conn_close(conn);
+    } else if (!conn->closing) {
+        conn->stalled_since = 0;
+        conn_set_reading(conn, false);
+        conn_end_leases(conn);
     }
 }
 
@@ -481,7 +515,6 @@ void conn_gone(struct conn *conn)
 {
     char byte;
     uv_os_fd_t fd;
-    struct store *store = conn->server->store;
     if (conn->closing || conn->reading) {
         return; /* reading tells as well */
     }
@@ -492,8 +525,7 @@ void conn_gone(struct conn *conn)
         conn_close(conn);
         return;
     }
-    store->ops->client_end_leases(store, &conn->client, clock_now());
-    server_carry_out(conn->server);
+    conn_end_leases(conn);
 }
 
 /* ---- accepting ---- */

@@ -18,6 +18,12 @@ size_t linebuf_pending(const struct linebuf *buffer)
     return buffer->end - buffer->start;
 }
 
+bool linebuf_has_line(const struct linebuf *buffer)
+{
+    size_t unscanned = buffer->end - buffer->scanned;
+    return unscanned > 0 && memchr(buffer->bytes + buffer->scanned, '\n', unscanned);
+}
+
 bool linebuf_feed(struct linebuf *buffer, char *bytes, size_t n)
 {
     size_t pending = linebuf_pending(buffer);

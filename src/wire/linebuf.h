@@ -41,4 +41,7 @@ bool linebuf_keep(struct linebuf *buffer);
 /* Bytes not taken yet. */
 size_t linebuf_pending(const struct linebuf *buffer);
 
+/* Whether the end of a line is among them. */
+bool linebuf_has_line(const struct linebuf *buffer);
+
 #endif

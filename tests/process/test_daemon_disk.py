@@ -392,6 +392,24 @@ def test_who_hangs_up_has_asked_nevertheless(daemon, disk, where, before):
     assert paused(daemon, "a")
 
 
+@pytest.mark.parametrize("where, error, outcome", [
+    (ROOM, 0, ""), (ROOM, errno.ENOSPC, ": refused"), (WRITE, 0, ""), (WRITE, errno.EIO, ": in force, but not stored")])
+@pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
+def test_who_hangs_up_has_asked_for_what_stands_behind_too(daemon, disk, where, error, outcome, before):
+    """But not for half a line. Of the rest, nobody reads the answers."""
+    with disk.shut(where) as gate:
+        operator = daemon.client()
+        operator.send(before + "pause a\nstatus\npause b\nstatus\nlimit s 3\nlimit s 2")
+        gate.wait()
+        operator.close()
+        assert is_quiet(daemon.client())
+        gate.fails(error)
+    wait_until(lambda: logged(daemon, "limit s 3") == [""])
+    assert logged(daemon, "pause a") == [outcome] and logged(daemon, "pause b") == [""]
+    restart(daemon)
+    assert paused(daemon, "b") and shown(daemon, "s")["limit"] == "3"
+
+
 @pytest.mark.parametrize("where", [ROOM, WRITE])
 def test_who_says_no_more_is_answered(daemon, disk, where):
     with disk.shut(where) as gate:

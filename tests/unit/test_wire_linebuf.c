@@ -236,9 +236,13 @@ Test(linebuf, lines_not_taken_are_kept)
     cr_assert(linebuf_keep(&buffer));
     memset(first, '#', sizeof first);
     cr_expect_eq(linebuf_pending(&buffer), 6);
-    cr_assert(linebuf_feed(&buffer, second, sizeof second - 1));
+    cr_expect(linebuf_has_line(&buffer));
     cr_assert_eq(linebuf_next(&buffer, &line, &length), LINE_OK);
     cr_expect_str_eq(line, "two");
+    cr_expect_not(linebuf_has_line(&buffer));
+    cr_expect_eq(linebuf_pending(&buffer), 2);
+    cr_assert(linebuf_feed(&buffer, second, sizeof second - 1));
+    cr_expect(linebuf_has_line(&buffer));
     cr_assert_eq(linebuf_next(&buffer, &line, &length), LINE_OK);
     cr_expect_str_eq(line, "three");
     cr_expect_eq(length, 5);
