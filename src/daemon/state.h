@@ -2,8 +2,8 @@
  * the numbers given out, the boot it was written in, and the runtime changes as lines of text whose
  * meaning is changes.h's; those of databases, which all begin with "fleet ", are fleet_journal.h's.
  *
- * This is what the file says. state_file.h writes it: at the start and at the end on the loop, else
- * for state_writer.h in libuv's thread pool. */
+ * This is what the file says. state_file.h writes it: at the start on the loop, else for
+ * state_writer.h in other threads. */
 #ifndef BERTH_DAEMON_STATE_H
 #define BERTH_DAEMON_STATE_H
 

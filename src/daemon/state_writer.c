@@ -9,11 +9,10 @@
 
 enum { CHANGE_BYTES = LINE_BYTES }; /* more than one request can add */
 
-/* ---- in the pool ---- */
+/* ---- in the pool, or in the thread of the last write ---- */
 
-static void on_work(uv_work_t *work)
+static void do_job(struct state_writer *writer)
 {
-    struct state_writer *writer = container_of(work, struct state_writer, work);
     const struct state *state = writer->state;
     if (writer->job == STATE_JOB_WRITE) {
         writer->stored = state_image_store(&writer->image, state, &writer->error);
@@ -25,6 +24,16 @@ static void on_work(uv_work_t *work)
     writer->is_done = true;
     uv_cond_signal(&writer->done_cond);
     uv_mutex_unlock(&writer->mutex);
+}
+
+static void on_work(uv_work_t *work)
+{
+    do_job(container_of(work, struct state_writer, work));
+}
+
+static void on_last_write(void *argument)
+{
+    do_job(argument);
 }
 
 /* ---- on the loop ---- */
@@ -133,10 +142,9 @@ void state_writer_init(struct state_writer *writer, uv_loop_t *loop, struct stat
     }
 }
 
-/* Whether the job is over; it may not have begun. */
-static bool wait_for_job(struct state_writer *writer, unsigned patience_ms)
+/* Whether the job is over by `end`, in uv_hrtime(); it may not have begun. */
+static bool wait_for_job(struct state_writer *writer, uint64_t end)
 {
-    uint64_t end = uv_hrtime() + patience_ms * UINT64_C(1000000);
     uv_mutex_lock(&writer->mutex);
     for (uint64_t now = uv_hrtime(); !writer->is_done && now < end; now = uv_hrtime()) {
         uv_cond_timedwait(&writer->done_cond, &writer->mutex, end - now);
@@ -168,28 +176,41 @@ static void give_up(struct state_writer *writer)
     }
 }
 
-static void write_rest(struct state_writer *writer)
+/* Not in the pool, whose threads may all be waiting for a name service. Without another thread the
+ * disk is waited for without a bound: a change that was answered is worth more. */
+static bool write_rest(struct state_writer *writer, uint64_t end)
 {
-    if (writer->changed > writer->imaged) {
-        take_image(writer);
-        writer->stored = state_image_store(&writer->image, writer->state, &writer->error);
-        settle_write(writer);
+    if (writer->changed == writer->imaged) {
+        return true;
     }
+    take_image(writer);
+    writer->job = STATE_JOB_WRITE;
+    writer->is_done = false;
+    if (uv_thread_create(&writer->last, on_last_write, writer) < 0) {
+        do_job(writer);
+    } else if (!wait_for_job(writer, end)) {
+        give_up(writer);
+        return false;
+    } else {
+        uv_thread_join(&writer->last);
+    }
+    settle(writer);
+    return true;
 }
 
 bool state_writer_end(struct state_writer *writer, unsigned patience_ms)
 {
+    uint64_t end = uv_hrtime() + patience_ms * UINT64_C(1000000);
     writer->is_ended = true;
     if (writer->job != STATE_JOB_NONE && uv_cancel((uv_req_t *)&writer->work) == 0) {
         cancel(writer);
-    } else if (writer->job != STATE_JOB_NONE && !wait_for_job(writer, patience_ms)) {
+    } else if (writer->job != STATE_JOB_NONE && !wait_for_job(writer, end)) {
         give_up(writer);
         return false;
     } else if (writer->job != STATE_JOB_NONE) {
         settle(writer);
     }
-    write_rest(writer);
-    return true;
+    return write_rest(writer, end);
 }
 
 void state_writer_deinit(struct state_writer *writer)

@@ -48,6 +48,7 @@ struct state_writer {
     uv_mutex_t mutex;
     uv_cond_t done_cond;
     bool is_done;
+    uv_thread_t last; /* writes what is left at the end */
 };
 
 void state_writer_init(struct state_writer *writer, uv_loop_t *loop, struct state *state,
@@ -64,7 +65,8 @@ bool state_writer_has_room(const struct state_writer *writer);
 /* At the end of a turn: begins what there is to do, unless something is under way. */
 void state_writer_begin(struct state_writer *writer);
 
-/* The end: waits for what is under way for up to `patience_ms`, then writes what is not on disk yet.
+/* The end: waits for what is under way, then writes what is not on disk yet, all within `patience_ms`.
+ * Only thread-directed faults may be unblocked: a thread of its own writes, and inherits the mask.
  * False: the disk has not answered (on_written() says STORED_UNKNOWN), and the thread that waits for
  * it is not to be waited for. */
 bool state_writer_end(struct state_writer *writer, unsigned patience_ms);

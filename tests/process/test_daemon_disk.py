@@ -464,6 +464,17 @@ def test_the_end_does_not_wait_for_ever(daemon, disk):
     assert daemon.client().request("pause b") == "ok"
 
 
+def test_the_end_of_an_idle_berthd_does_not_wait_for_ever(daemon, disk):
+    """It stores which numbers it has not used."""
+    with disk.shut(WRITE) as gate:
+        daemon.signal(signal.SIGTERM)
+        gate.wait()
+        daemon.stop()
+    assert "not waiting for a disk that does not answer" in said(daemon)
+    daemon.start()
+    assert daemon.client().request("pause b") == "ok"
+
+
 # ---- reloads ----
 
 

@@ -285,6 +285,22 @@ Test(state_writer, the_end_does_not_wait_for_ever)
     writer.imaged = writer.changed;
 }
 
+Test(state_writer, the_end_does_not_wait_for_ever_for_what_it_writes)
+{
+    is_shut = true;
+    uint64_t last = change("drain\n");
+    cr_expect_not(state_writer_end(&writer, 20));
+    wait_for_the_job();
+    cr_expect_eq(told.n_writes, 1);
+    cr_expect_eq(told.to, last);
+    cr_expect_eq(told.stored, STORED_UNKNOWN);
+    let_it_go();
+    cr_expect_eq(uv_thread_join(&writer.last), 0);
+    expect_on_disk("drain\n");
+    state_image_deinit(&writer.image);
+    writer.job = STATE_JOB_NONE; /* for end() */
+}
+
 /* While all threads of the pool do something else, as waiting for a name service. */
 static uv_sem_t busy;
 
@@ -304,7 +320,7 @@ Test(state_writer, the_end_does_what_has_not_begun)
     }
     uint64_t last = change("drain\n");
     state_writer_begin(&writer);
-    cr_expect(state_writer_end(&writer, 0));
+    cr_expect(state_writer_end(&writer, 60000));
     cr_expect_eq(told.to, last);
     cr_expect_eq(told.stored, STORED);
     cr_expect_eq(told.n_writes, 1);
