@@ -31,12 +31,16 @@ struct held_request {
     const char *when_late;
 };
 
+/* With its line it is neither refused nor carried out again: the connection was closed. */
 static void held_free(struct conn *conn, void *state)
 {
     struct held_request *held = state;
-    (void)conn;
     TAILQ_REMOVE(held->list, held, link);
-    request_log_free(held->log);
+    if (held->line) {
+        request_log_end(held->log, conn->server->stopping ? ": refused, berthd ends" : ": refused");
+    } else {
+        request_log_free(held->log);
+    }
     free(held->line);
     free(held);
 }
@@ -46,7 +50,7 @@ static void refuse_held(struct held_request *held, const char *why)
 {
     answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, why);
     request_log_end(held->log, ": refused");
-    held->log = NULL;
+    held->log = NULL; /* held_free() has nothing to say */
     parked_end(held->conn);
 }
 

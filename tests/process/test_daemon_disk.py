@@ -434,7 +434,7 @@ def test_the_end_waits_for_what_is_being_stored(daemon, disk):
         assert operator.line() == late.line() == ""
         assert daemon.process.poll() is None
     daemon.stop()
-    assert logged(daemon, "pause a") == [""] and not logged(daemon, "pause b")
+    assert logged(daemon, "pause a") == [""] and logged(daemon, "pause b") == [": refused, berthd ends"]
     daemon.start()
     assert paused(daemon, "a") and not paused(daemon, "b")
 
