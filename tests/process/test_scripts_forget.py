@@ -178,6 +178,51 @@ def test_a_call_does_a_bounded_part(world, pair):
     ok(b.release(*(str(i) for i in range(100))))
 
 
+def begin_to_forget(world, member, host):
+    """As far as to where it has removed some of `freed`: more than one call does. The next cursor."""
+    for i in range(900):
+        world.database.client.zadd(world.database.key["freed"], {f"t/i{i} x": i})
+    for i in (1, 2):
+        used_once(host, of_t(i))
+    world.pass_time(6000, member, host)
+    cursor = ""
+    while "t/i0" in names_in(world, "freed"):
+        cursor = ok(member.admin("forget", "t/*", cursor)).rest[0]
+    assert "t/i899" in names_in(world, "freed")
+    return cursor
+
+
+def test_who_comes_meanwhile_loses_nothing(world, pair):
+    """Between two calls a host that still has the definition acquires."""
+    a, b = pair
+    cursor = begin_to_forget(world, a, b)
+    assert b.acquire("1", of_t(1)).word == "granted"
+    ok(a.admin("pause", "t/1", "", "why"))
+    before = world.data().raw
+    reply = a.admin("forget", "t/*", cursor)
+    assert reply.word == "refused" and reply.rest == ["in-use", "t/1 1"]
+    after = world.data().raw
+    for word in KEPT + ("changes",):
+        assert after[word] == before[word], word
+    world.check()
+    ok(b.release("1"))
+    ok(a.forget("t/*"))
+    world.check()
+
+
+def test_who_came_and_went_meanwhile_rests(world, pair):
+    """That is nobody's: it ends, and nothing is left."""
+    a, b = pair
+    cursor = begin_to_forget(world, a, b)
+    used_once(b, of_t(1))
+    assert "t/1" in names_in(world, "rest")
+    while cursor:
+        cursor = ok(a.admin("forget", "t/*", cursor)).rest[0]
+    for word in KEPT:
+        assert not {"t/1", "t/*"} & names_in(world, word), word
+    world.check()
+
+
 def test_an_old_host_brings_no_change_back(world, pair):
     a, b = pair
     ok(a.admin("pause", "a", "", ""))

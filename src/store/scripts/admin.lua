@@ -190,24 +190,26 @@ local function forget()
         end
     end
 
-    -- Whether anybody has come meanwhile, of all names in one call. (nil: too many have definitions of their
-    -- own to tell.)
+    -- Whether nobody has come since the first steps, of all names in one call; and whether anything rests
+    -- again. (Nor can it be said if too many have definitions of their own, or rest.)
     local function is_idle()
-        local n_own = 0
+        local n_seen, rests = 0, false
         for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
             local member = call('ZRANGEBYLEX', set, low, high, 'LIMIT', 0, 1)[1]
             while member do
-                local name = match(member, '^%S+')
-                n_own = n_own + 1
-                if is_ours(name) then
-                    return false, name
-                elseif n_own > MOST_OWN then
-                    return nil, name
+                local name, key = match(member, '^%S+'), match(member, '(%S+)$')
+                local is_rest = is_ours(name) and key == RESTING
+                n_seen = n_seen + 1
+                if n_seen > MOST_OWN or (is_ours(name) and not is_rest) then
+                    note_use(name)
+                    return false
                 end
-                member = call('ZRANGEBYLEX', set, '(' .. name .. '!', high, 'LIMIT', 0, 1)[1]
+                rests = rests or is_rest
+                local from = is_rest and '(' .. member or '(' .. name .. '!'
+                member = call('ZRANGEBYLEX', set, from, high, 'LIMIT', 0, 1)[1]
             end
         end
-        return true
+        return true, rests
     end
 
     local steps = {
@@ -221,6 +223,7 @@ local function forget()
         function(last) return remove_all(IDENTITIES, last) end,
         undo_changes,
     }
+    local LOOKS = 5 -- the last step that only looks, and ends rests; those behind it remove things
 
     if db.grace then
         return refused('grace')
@@ -229,7 +232,20 @@ local function forget()
     end
     local step, last = match(WORD, '^(%d+) ?(.*)$')
     step, last = tonumber(step or 1), last or ''
-    while step <= #steps do
+    local is_checked = false
+    while step <= #steps or not is_checked do
+        if step > LOOKS and not is_checked then
+            local idle, rests = is_idle()
+            if not idle then
+                return refused('in-use', used)
+            elseif rests then
+                step, last = LOOKS, ''
+            end
+            is_checked = not rests
+        end
+        if step > #steps then
+            break
+        end
         last = steps[step](last)
         if used then
             return refused('in-use', used)
@@ -240,11 +256,6 @@ local function forget()
             settle()
             return answer('ok', format('%d %s', step, last))
         end
-    end
-    local idle, name = is_idle()
-    if not idle then
-        note_use(name)
-        return refused('in-use', used)
     end
     news().forget_undone()
     news().note('d ' .. NAME)
