@@ -211,9 +211,12 @@ static void settle_made(struct storing *storing, uint64_t up_to, enum stored sto
 
 /* ---- numbers ---- */
 
+/* Who waits takes tokens later, when nobody can be held back any more: they are left for that. */
 static uint64_t numbers_needed(const struct server *server)
 {
-    return core_next_number(server->core) + NUMBERS_PER_REQUEST;
+    uint64_t n_waiting = core_n_waiting(server->core);
+    return core_next_number(server->core) + NUMBERS_PER_REQUEST +
+        n_waiting * MAX_RESOURCES_PER_LEASE;
 }
 
 /* Where none could be stored at the start, that is no reason to refuse: recovery.c has said so. */

@@ -554,6 +554,58 @@ def test_who_needs_numbers_waits_until_they_are_stored(daemon, disk):
     assert status(daemon.client()).held == 2
 
 
+NUMBERS_AHEAD = 2**24 # that a start stores
+
+
+def nearly_used_up(daemon, write, behind, left):
+    """Started so that about so many numbers are left below what is stored, while more are being stored and
+    the disk does not answer: those of a lease in the journal are that much smaller."""
+    def set_numbers(number):
+        daemon.stop()
+        path, = daemon.state.glob("*.state")
+        path.write_text(re.sub(r"^numbers \d+$", f"numbers {number}", path.read_text(), flags=re.M))
+
+    future = 10**12 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
+    set_numbers(future + NUMBERS_AHEAD)
+    daemon.start()
+    asked_until(daemon, lambda now: now.grace is None)
+    lease = held(daemon.client(), "acquire a ttl=1h")
+    daemon.kill()
+    path, = daemon.state.glob("*.state")
+    path.write_text(re.sub(r"^numbers \d+$", f"numbers {future + left}", path.read_text(), flags=re.M))
+    write.gate.shut()
+    behind.gate.shut()
+    passing = passes([write, behind])
+    daemon.start()
+    passing.join()
+    asked_until(daemon, lambda now: now.grace is None)
+    write.wait()
+    return lease
+
+
+def test_numbers_are_left_for_those_who_wait(daemon, disk):
+    """They are granted while the disk does not answer, and by tokens below what is stored."""
+    write, behind = disk.shut(WRITE), disk.shut(BEHIND)
+    lease = nearly_used_up(daemon, write, behind, 400)
+    waiters = []
+    while not waiters or waiters[-1].line().startswith("waiting "):
+        assert len(waiters) < 400
+        waiters.append(daemon.client())
+        waiters[-1].send("acquire a b\n")
+        assert is_quiet(daemon.client())
+        if not has_answer(waiters[-1]):
+            break
+    waiters.pop()
+    assert len(waiters) > 5
+    stored_numbers = int(re.search(r"^numbers (\d+)$", stored(daemon), re.M)[1])
+    assert daemon.client().request(f"release {lease}") == "ok"
+    for waiter in waiters:
+        tokens = [int(word.split(",")[1]) for word in waiter.line().split() if word.startswith("slot=")]
+        assert len(tokens) == 2 and max(tokens) < stored_numbers
+        waiter.close()
+    behind.gate.path.unlink()
+
+
 def test_without_numbers_nothing_is_granted(daemon, disk):
     write, behind = disk.shut(WRITE), disk.shut(BEHIND)
     used_up(daemon, write, behind)
