@@ -1786,7 +1786,7 @@ local function make_turns()
         end
         return choose_units(lease) and function()
             grant_waiter(lease)
-        end
+        end or nil -- they lie too scattered for a line
     end
 
     -- The last one for whom some of it is kept, if it is there no more.
