@@ -140,6 +140,7 @@ class Play:
             lambda: ["ZCARD", self.key("scored")],
             lambda: ["ZCOUNT", self.key("scored"), self.bound(), self.bound()],
             lambda: ["ZLEXCOUNT", self.key("equal"), self.lex(), self.lex()],
+            lambda: ["ZMSCORE", self.key("scored"), *self.names()],
             lambda: ["ZRANGE", self.key("scored"), choose([0, 1, -2, "x"]), choose([0, 1, -1, 999]),
                      *choose([[], ["WITHSCORES"]])],
             lambda: ["ZRANGEBYLEX", self.key("equal"), self.lex(), self.lex(), *self.limit()],

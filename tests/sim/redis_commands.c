@@ -547,6 +547,25 @@ COMMAND(zscore)
     return NULL;
 }
 
+COMMAND(zmscore)
+{
+    struct value *value;
+    if (!find(redis, argv[1], VALUE_SORTED, &value)) {
+        return WRONG_TYPE;
+    }
+    lua_createtable(lua, (int)argc - 2, 0);
+    for (size_t i = 2; i < argc; i++) {
+        const struct member *member = value ? value_find(value, argv[i]) : NULL;
+        if (member) {
+            push_score(lua, member->score);
+        } else {
+            push_nil(lua);
+        }
+        lua_rawseti(lua, -2, (int)i - 1);
+    }
+    return NULL;
+}
+
 /* ---- the server's own ---- */
 
 COMMAND(info)
@@ -608,6 +627,7 @@ const struct command redis_commands[] = {
     {"zcard", 2, 2, false, false, zcard},
     {"zcount", 4, 4, false, false, zcount},
     {"zlexcount", 4, 4, false, false, zlexcount},
+    {"zmscore", 3, MAX_WORDS, false, false, zmscore},
     {"zrange", 4, 5, false, false, zrange},
     {"zrangebylex", 4, 7, false, false, zrangebylex},
     {"zrangebyscore", 4, 8, false, false, zrangebyscore},

@@ -279,6 +279,8 @@ if not resource.definition then
 end
 local change = resource.change
 
+local MOST_ITEMS = 1000 -- in service, of a pool
+
 local function has_item(items, item)
     for i, other in ipairs(items or {}) do
         if other == item then
@@ -296,9 +298,9 @@ local function exists(item)
 end
 
 local function begin_items_change()
-    if change['items-base'] ~= resource.items_text then
+    if not resource.items_changed then
         change.added, change.removed = nil, nil
-        change['items-base'] = resource.items_text
+        change['items-base'] = items_text(resource.definition)
     end
     change.added, change.removed = change.added or {}, change.removed or {}
 end
@@ -321,6 +323,8 @@ function operations.add()
         return 'kind'
     elseif has_item(items_of(resource), WORD) then
         return
+    elseif #items_of(resource) >= MOST_ITEMS then
+        return 'impossible'
     end
     begin_items_change()
     if has_item(resource.definition.items, WORD) then

@@ -22,6 +22,7 @@ local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
 local MOST_CHANGE_BYTES = 65536 -- of the JSON of what operators have changed of one name
 local MOST_CHANGES = 9000 -- names of which something is changed
 local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
+local MOST_WORK = 1500 -- what else a call does; each part is one or two commands
 local MOST_WORDS = 1000 -- members, or members and their scores, in one command
 local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
 local CHANGED = ' !' -- behind a name in DIRTY
@@ -34,6 +35,10 @@ local MOST_EVENTS_EVER = 10 ^ 11 -- of a session: they are in order as 12 digits
 -- A grace raises the sequence by more than the calls of a renewal period, so that nobody else is ahead
 -- of the one who has noticed.
 local SEQUENCE_MARGIN = 2 ^ 24
+
+-- What may be much in one call is counted as it is done: members written, places looked at. When there
+-- is enough of it, the rest is left to the next call.
+local n_work = 0
 
 local function text_of(number) -- below 2^53, exactly
     return format('%.0f', number)
@@ -202,6 +207,10 @@ end
 
 local resources = {} -- of this call, by name
 
+local function items_text(definition)
+    return table.concat(definition.items or {}, ',')
+end
+
 -- What is in force: a change of the limit or the items is over when the file says something else
 -- than it did then.
 local function resource_of(name)
@@ -214,9 +223,8 @@ local function resource_of(name)
         if rules then
             local change = resource.change
             resource.is_pool = rules.kind == 'pool'
-            resource.items_text = table.concat(rules.items or {}, ',')
             resource.limit_changed = change.limit and change['limit-base'] == rules.limit
-            resource.items_changed = change['items-base'] == resource.items_text
+            resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
             resource.has_reserved = next(resource.reserved) ~= nil
         end
@@ -321,8 +329,10 @@ end
 local function make_pools()
     local MOST_FREED = 20000 -- items of pools, of which is known when they were used
     local function items_of(resource)
-        if not resource.items then
-            local change = resource.items_changed and resource.change or {}
+        if not resource.items_changed then
+            return resource.definition.items
+        elseif not resource.items then
+            local change = resource.change
             local removed = change.removed or {}
             local items = {}
             for _, item in ipairs(resource.definition.items) do
@@ -358,33 +368,30 @@ local function make_pools()
         return n
     end
 
-    -- Each item is its own limit: those that were removed and are held keep no others back.
-    local function free_items(resource)
-        local taken, free = {}, {}
-        for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
-            taken[match(member, '^%S+ (%S+) ')] = true
-        end
-        for _, item in ipairs(items_of(resource)) do
-            if not taken[item] and not resource.reserved[item] then
-                free[#free + 1] = item
+    -- The item that has been free for longest is the first; before all, in the file's order, those that
+    -- were never used.
+    local function in_order_of_use(resource, items)
+        local ordered, numbers, item_of = {}, {}, {}
+        for i = 1, #items, MOST_WORDS do
+            local members, last = {}, min(i + MOST_WORDS - 1, #items)
+            for k = i, last do
+                members[#members + 1] = resource.name .. ' ' .. items[k]
+            end
+            for k, score in ipairs(call('ZMSCORE', FREED, unpack(members))) do
+                local number = tonumber(score or nil)
+                if number then
+                    numbers[#numbers + 1] = number
+                    item_of[number] = items[i + k - 1]
+                else
+                    ordered[#ordered + 1] = items[i + k - 1]
+                end
             end
         end
-        return free
-    end
-
-    -- The item that has been free for longest first; never used before that, in the file's order.
-    local function order_by_use(resource, items)
-        local used, place = {}, {}
-        for i, item in ipairs(items) do
-            used[item] = tonumber(call('ZSCORE', FREED, resource.name .. ' ' .. item) or 0)
-            place[item] = i
+        table.sort(numbers)
+        for _, number in ipairs(numbers) do
+            ordered[#ordered + 1] = item_of[number]
         end
-        table.sort(items, function(a, b)
-            if used[a] ~= used[b] then
-                return used[a] < used[b]
-            end
-            return place[a] < place[b]
-        end)
+        return ordered
     end
 
     local function shuffle(items)
@@ -393,26 +400,70 @@ local function make_pools()
             local k = math.random(i)
             items[i], items[k] = items[k], items[i]
         end
+        return items
+    end
+
+    local orders = {lru = in_order_of_use, random = function(_, items) return shuffle(items) end}
+
+    -- Each item is its own limit: those that were removed and are held keep no others back. In the order
+    -- in which they are given, from `resource.next_free` on; good until one is freed.
+    local function free_items(resource)
+        if not resource.free then
+            local taken, free, items = {}, {}, items_of(resource)
+            for _, member in ipairs(call('ZRANGEBYLEX', HELD, of_name(resource.name))) do
+                taken[match(member, '^%S+ (%S+) ')] = true
+            end
+            for _, item in ipairs(items) do
+                if not taken[item] and not resource.reserved[item] then
+                    free[#free + 1] = item
+                end
+            end
+            local order = orders[resource.definition.select]
+            resource.free, resource.next_free = order and order(resource, free) or free, 1
+            n_work = n_work + #items / 2 -- few commands
+        end
+        return resource.free
+    end
+
+    local function n_free(resource)
+        return #free_items(resource) - resource.next_free + 1
     end
 
     local function pick_items(resource, count)
         local free = free_items(resource)
-        if #free < count then
-            return nil
-        elseif resource.definition.select == 'lru' then
-            order_by_use(resource, free)
-        elseif resource.definition.select == 'random' then
-            shuffle(free)
-        end
-        return {unpack(free, 1, count)}
+        local last = resource.next_free + count - 1
+        return last <= #free and {unpack(free, resource.next_free, last)} or nil
     end
 
-    local function note_use(resource, unit) -- of a pool, for select = lru
-        if resource.definition and resource.definition.select == 'lru' and is_in_service(resource, unit) then
-            call('ZADD', FREED, call('HINCRBY', DB, 'freed', 1), resource.name .. ' ' .. unit)
-            if call('ZCARD', FREED) > MOST_FREED then -- as if never used, so it is first again
-                call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, 1)))
+    local function note_taken(resource, items)
+        for _, item in ipairs(items) do
+            if not resource.free or resource.free[resource.next_free] ~= item then
+                resource.free = nil -- others than those that were picked
+                return
             end
+            resource.next_free = resource.next_free + 1
+        end
+    end
+
+    local function note_freed(resource, items) -- for select = lru
+        local words = {}
+        resource.free = nil
+        if #items == 0 or not resource.definition or resource.definition.select ~= 'lru' then
+            return
+        end
+        local number = call('HINCRBY', DB, 'freed', #items) - #items
+        for i, item in ipairs(items) do
+            if is_in_service(resource, item) then
+                words[#words + 1] = number + i
+                words[#words + 1] = resource.name .. ' ' .. item
+            end
+        end
+        for i = 1, #words, MOST_WORDS do
+            call('ZADD', FREED, unpack(words, i, min(i + MOST_WORDS - 1, #words)))
+        end
+        local n_over = call('ZCARD', FREED) - MOST_FREED
+        if n_over > 0 then -- as if never used, so it is first again
+            call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, min(n_over, MOST_WORDS))))
         end
     end
 
@@ -431,8 +482,9 @@ local function make_pools()
         end
     end
 
-    return {items_of = items_of, is_in_service = is_in_service, n_reserved_and_free = n_reserved_and_free,
-        free_items = free_items, pick_items = pick_items, note_use = note_use, forget_idle_instance = forget_idle_instance}
+    return {items_of = items_of, is_in_service = is_in_service,
+        n_reserved_and_free = n_reserved_and_free, n_free = n_free, pick_items = pick_items,
+        note_taken = note_taken, note_freed = note_freed, forget_idle_instance = forget_idle_instance}
 end
 
 local function pools()
@@ -475,7 +527,7 @@ end
 
 local function n_available(resource, askers)
     if resource.is_pool then
-        return #pools().free_items(resource)
+        return pools().n_free(resource)
     end
     local limit = limit_of(resource, askers)
     local n = limit - n_taken(resource.name)
@@ -487,121 +539,130 @@ end
 
 -- ---- free slots ----
 
-local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
-local MOST_LOOKED = 4000 -- parts of a resource, in one search
+local pick_slots
 
--- How many slots of that range are taken, by blocks that are all in it.
-local function n_taken_by(blocks, name, first, length)
-    local n = 0
-    for _, block in ipairs(blocks) do
-        if block.size <= length then
-            local low = name .. ' ' .. block.mark
-            n = n + block.size * call('ZLEXCOUNT', HELD, format('[%s%07d', low, first),
-                format('(%s%07d', low, first + length))
-        end
-    end
-    return n
-end
+do -- its helpers take none of the 200 locals that a script may have
+    local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
+    local MOST_LOOKED = 4000 -- parts of a resource, in one search
 
--- Calls back with runs of free slots, from the lowest, until that answers true. Aligned ranges are
--- halved: one that is all taken or all free is looked at once, and a block is never in two. With a
--- `grain`, a power of two, it finds only whole ranges of that size.
-local function find_free(name, limit, grain, take)
-    local size, n_free, blocks, n_looked = 1, nil, {}, 0
-    while size < limit do
-        size = size * 2
-    end
-    n_free = size
-    for _, block in ipairs(BLOCKS) do -- a larger one begins at 0, and has all
-        local n = n_taken_by({block}, name, 0, max(size, block.size))
-        n_free = n_free - n
-        blocks[#blocks + 1] = n > 0 and block or nil
-    end
-    local function look(first, length, n)
-        if first >= limit or n < grain then
-            return false
-        elseif n >= length then
-            return take(first, min(first + length, limit) - 1)
-        elseif n_looked == MOST_LOOKED then
-            return true
-        end
-        n_looked = n_looked + 1
-        local half = length / 2
-        local n_left = max(half - n_taken_by(blocks, name, first, half), 0)
-        return look(first, half, n_left) or look(first + half, half, n - n_left)
-    end
-    look(0, size, n_free)
-end
-
-local function reserved_slots(resource)
-    if not resource.reserved_slots then
-        local slots = {}
-        for slot in pairs(resource.reserved) do
-            slots[#slots + 1] = tonumber(slot)
-        end
-        table.sort(slots)
-        resource.reserved_slots = slots
-    end
-    return resource.reserved_slots
-end
-
--- Calls back with what is left of each run that find_free() finds.
-local function find_unreserved(resource, limit, grain, take)
-    if not resource.has_reserved then
-        return find_free(resource.name, limit, grain, take)
-    end
-    local reserved, next_reserved = reserved_slots(resource), 1
-    find_free(resource.name, limit, grain, function(first, last)
-        while reserved[next_reserved] and reserved[next_reserved] <= last do
-            local slot = reserved[next_reserved]
-            next_reserved = next_reserved + 1
-            if slot >= first then
-                if slot > first and take(first, slot - 1) then
-                    return true
-                end
-                first = slot + 1
+    -- How many slots of that range are taken, by blocks that are all in it.
+    local function n_taken_by(blocks, name, first, length)
+        local n = 0
+        for _, block in ipairs(blocks) do
+            if block.size <= length then
+                local low = name .. ' ' .. block.mark
+                n = n + block.size * call('ZLEXCOUNT', HELD, format('[%s%07d', low, first),
+                    format('(%s%07d', low, first + length))
             end
         end
-        return first <= last and take(first, last)
-    end)
-end
-
--- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered.
-local function collect_slots(resource, count, limit, grain, room)
-    local runs, lacks = {}, count
-    find_unreserved(resource, limit, grain, function(first, last)
-        local run = runs[#runs]
-        last = min(last, first + lacks - 1)
-        if run and run[2] == first - 1 then
-            room = room - (run[1] == run[2] and 1 or 0)
-            run[2] = last
-        else
-            room = room - (first == last and 1 or 2)
-            runs[#runs + 1] = {first, last}
-        end
-        lacks = lacks - (last - first + 1)
-        return lacks == 0 or room < 0
-    end)
-    return lacks == 0 and room >= 0 and runs or nil
-end
-
--- The lowest ones; where those lie too scattered for a line, the lowest of longer runs.
-local function pick_slots(resource, count, askers, n_claims)
-    local limit = limit_of(resource, askers)
-    local room = 2 * floor(MOST_ROOM / 2 / n_claims)
-    local runs = collect_slots(resource, count, limit, 1, room)
-    if not runs and count > room then
-        local grain = 1
-        while grain * room < 2 * count do
-            grain = grain * 2
-        end
-        runs = collect_slots(resource, count, limit, grain, room)
+        return n
     end
-    local units = runs
-    for i, run in ipairs(runs or {}) do
-        units[i] = run[1] == run[2] and tostring(run[1]) or format('%d-%d', run[1], run[2])
+
+    -- Calls back with runs of free slots, from the lowest, until that answers true. Aligned ranges are
+    -- halved: one that is all taken or all free is looked at once, and a block is never in two. With a
+    -- `grain`, a power of two, it finds only whole ranges of that size.
+    local function find_free(name, limit, grain, take)
+        local size, n_free, blocks, n_looked = 1, nil, {}, 0
+        while size < limit do
+            size = size * 2
+        end
+        n_free = size
+        for _, block in ipairs(BLOCKS) do -- a larger one begins at 0, and has all
+            local n = n_taken_by({block}, name, 0, max(size, block.size))
+            n_free = n_free - n
+            blocks[#blocks + 1] = n > 0 and block or nil
+        end
+        local function look(first, length, n)
+            if first >= limit or n < grain then
+                return false
+            elseif n >= length then
+                return take(first, min(first + length, limit) - 1)
+            elseif n_looked == MOST_LOOKED then
+                return true
+            end
+            n_looked = n_looked + 1
+            n_work = n_work + 1
+            local half = length / 2
+            local n_left = max(half - n_taken_by(blocks, name, first, half), 0)
+            return look(first, half, n_left) or look(first + half, half, n - n_left)
+        end
+        look(0, size, n_free)
     end
-    return units
+
+    local function reserved_slots(resource)
+        if not resource.reserved_slots then
+            local slots = {}
+            for slot in pairs(resource.reserved) do
+                slots[#slots + 1] = tonumber(slot)
+            end
+            table.sort(slots)
+            resource.reserved_slots = slots
+        end
+        return resource.reserved_slots
+    end
+
+    -- Calls back with what is left of each run that find_free() finds.
+    local function find_unreserved(resource, limit, grain, take)
+        if not resource.has_reserved then
+            return find_free(resource.name, limit, grain, take)
+        end
+        local reserved, next_reserved = reserved_slots(resource), 1
+        find_free(resource.name, limit, grain, function(first, last)
+            while reserved[next_reserved] and reserved[next_reserved] <= last do
+                local slot = reserved[next_reserved]
+                next_reserved = next_reserved + 1
+                if slot >= first then
+                    if slot > first and take(first, slot - 1) then
+                        return true
+                    end
+                    first = slot + 1
+                end
+            end
+            return first <= last and take(first, last)
+        end)
+    end
+
+    -- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered.
+    local function collect_slots(resource, count, limit, grain, room)
+        local runs, lacks = {}, count
+        find_unreserved(resource, limit, grain, function(first, last)
+            local run = runs[#runs]
+            last = min(last, first + lacks - 1)
+            if run and run[2] == first - 1 then
+                room = room - (run[1] == run[2] and 1 or 0)
+                run[2] = last
+            else
+                room = room - (first == last and 1 or 2)
+                runs[#runs + 1] = {first, last}
+            end
+            lacks = lacks - (last - first + 1)
+            return lacks == 0 or room < 0
+        end)
+        return lacks == 0 and room >= 0 and runs or nil
+    end
+
+    -- The lowest ones; where those lie too scattered for a line, the lowest of longer runs.
+    function pick_slots(resource, count, askers, n_claims)
+        local limit = limit_of(resource, askers)
+        local room = 2 * floor(MOST_ROOM / 2 / n_claims)
+        local below = limit -- that one are the lowest
+        if limit > 64 then
+            below = min(limit, n_taken(resource.name) + #reserved_slots(resource) + count)
+        end
+        local runs = collect_slots(resource, count, below, 1, room)
+        if not runs and count > room then
+            local grain = 1
+            while grain * room < 2 * count do
+                grain = grain * 2
+            end
+            runs = collect_slots(resource, count, limit, grain, room)
+        end
+        local units = runs
+        for i, run in ipairs(runs or {}) do
+            units[i] = run[1] == run[2] and tostring(run[1]) or format('%d-%d', run[1], run[2])
+        end
+        return units
+    end
 end
 
 local function pick_units(claim, n_claims)
@@ -726,6 +787,7 @@ end
 
 local function add_all(set, score, members)
     local words = {}
+    n_work = n_work + #members
     for i, member in ipairs(members) do
         words[#words + 1] = score
         words[#words + 1] = member
@@ -737,6 +799,7 @@ local function add_all(set, score, members)
 end
 
 local function remove_all(set, members)
+    n_work = n_work + #members
     for i = 1, #members, MOST_WORDS do
         call('ZREM', set, unpack(members, i, min(i + MOST_WORDS - 1, #members)))
     end
@@ -1007,6 +1070,9 @@ local function hold_units(lease)
             members[#members + 1] = member
         end
         local resource = resource_of(claim.name)
+        if resource.is_pool then
+            pools().note_taken(resource, claim.units)
+        end
         if resource.definition and resource.definition['max-units-per-user'] > 0 then
             mark_if_waited_for(claim.name) -- another request of that user may not fit any more
         end
@@ -1038,6 +1104,7 @@ end
 
 local function free_units(lease, claim, resource)
     local members, users, resting = {}, {}, {}
+    n_work = n_work + 2
     for _, word in ipairs(words_of(resource, claim.units)) do
         local member = claim.name .. ' ' .. word .. ' ' .. lease.key
         if call('ZSCORE', HELD, member) then -- somebody else may have it by now
@@ -1056,8 +1123,11 @@ local function free_units(lease, claim, resource)
         add_all(HELD, 0, resting)
     end
     remove_all(HELD, members)
-    for i = 1, resource.is_pool and #members or 0 do
-        pools().note_use(resource, match(members[i], '^%S+ (%S+)'))
+    if resource.is_pool then
+        for i, member in ipairs(members) do
+            members[i] = match(member, '^%S+ (%S+)')
+        end
+        pools().note_freed(resource, members)
     end
 end
 
@@ -1820,7 +1890,7 @@ local function make_turns()
         end
         local step, member = nil, head_of(name)
         while member do
-            if n_served >= MOST_SERVED then
+            if n_served >= MOST_SERVED or n_work >= MOST_WORK then
                 return {is_for_later = true}
             end
             local lease = waiter_at(name, member)
@@ -1981,7 +2051,9 @@ local function make_time()
         local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
         for _, key in ipairs(keys) do
             local lease = load_lease(key)
-            if lease then
+            if n_work >= MOST_WORK then
+                return most -- and perhaps more
+            elseif lease then
                 drop_lease(lease)
             else
                 forget_unbegun(key)

@@ -438,13 +438,15 @@ local function end_listing()
         local lease = load_lease(key)
         if lease and lease.incarnation == INCARNATION then
             n_kept = n_kept + 1
+        elseif n_work >= MOST_WORK then
+            break
         elseif lease then
             drop_lease(lease)
         else
             forget_unbegun(key)
         end
     end
-    local is_done = #keys < MOST_ENDED
+    local is_done = #keys < MOST_ENDED and n_work < MOST_WORK
     if is_done then
         session.listing = '0'
         write_session(session)
