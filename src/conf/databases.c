@@ -158,6 +158,10 @@ void fleet_use_note(struct loading *loading)
         section_complain(loading, section->lines[KEY_order], key_table[KEY_order].word,
             "not in fleet scope yet: first-fit is for scope = host; a fleet's order is fifo");
     }
+    if (definition->n_items > MAX_FLEET_ITEMS) {
+        section_complain(loading, section->lines[KEY_items], key_table[KEY_items].word,
+            "has more than 1000 items, the most that a pool in fleet scope can have");
+    }
     if (key == KEY_redis && !section->database) {
         return; /* its value was refused */
     }

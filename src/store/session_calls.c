@@ -46,6 +46,16 @@ struct flight *flight_new(enum call_kind kind, size_t n_entries)
     return call;
 }
 
+bool flight_takes(struct flight *call, struct entry *entry, size_t most)
+{
+    if (call->n == most || (call->n > 0 && call->weight + entry->weight > MOST_WEIGHT)) {
+        return false;
+    }
+    call->weight += entry->weight;
+    call->entries[call->n++] = entry;
+    return true;
+}
+
 struct arguments *flight_arguments(struct session *session)
 {
     struct arguments *arguments = &session->arguments;

@@ -1,6 +1,8 @@
 /* session_entries.c - what the session remembers of each lease: one list for each state. */
 #include "store/session_internal.h"
 
+#include "core/ranges.h"
+
 #include <stdlib.h>
 
 bool lease_has_place(const struct lease *lease)
@@ -59,8 +61,23 @@ struct entry *entry_find(const struct session *session, uint64_t id)
     return NULL;
 }
 
+/* How much a database has to do for it: each claim, its scattered slots, all items of its pool. */
+static uint32_t weigh(const struct lease *lease)
+{
+    uint32_t weight = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        uint32_t most = slots_most_words(claim->count, 1);
+        weight += resource_is_pool(claim->resource)
+            ? 1 + (uint32_t)claim->resource->definition->n_items / 16
+            : 1 + most / 8;
+    }
+    return weight;
+}
+
 void entry_attach(struct entry *entry, struct lease *lease)
 {
+    entry->weight = weigh(lease);
     entry->lease = lease;
     lease->entry = entry;
 }

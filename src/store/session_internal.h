@@ -53,6 +53,7 @@ struct entry {
     struct lease *lease; /* NULL: it has ended, or must not be granted at present */
     uint64_t id;
     uint64_t serial; /* in the order of session_ask() */
+    uint32_t weight; /* of its last lease */
     uint64_t after; /* LATER: the renewal has a larger tag */
     uint64_t ticket; /* GIFT */
     char *claims; /* GIFT; owned */
@@ -90,6 +91,7 @@ struct flight {
     nanoseconds sent_at;
     enum call_kind kind;
     struct inquiry *request; /* CALL_ADMIN, CALL_SNAPSHOT */
+    uint32_t weight; /* of its entries */
     size_t n;
     struct entry *entries[];
 };
@@ -269,6 +271,8 @@ bool session_is_away(const struct session *session);
 /* ---- session_calls.c: what is in flight ---- */
 
 struct flight *flight_new(enum call_kind kind, size_t n_entries);
+/* Adds an entry, unless they become more than `most` or too much work for one call. */
+bool flight_takes(struct flight *call, struct entry *entry, size_t most);
 /* Clears session->arguments but for what every call begins with; the rest is the caller's. */
 struct arguments *flight_arguments(struct session *session);
 /* With session->arguments. */

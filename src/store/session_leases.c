@@ -78,9 +78,9 @@ static struct flight *release_some(struct session *session)
     struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(CALL_RELEASE, CHUNK);
     struct entry *entry;
-    while (call->n < CHUNK && (entry = TAILQ_FIRST(&session->entries[ENTRY_ENDING]))) {
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_ENDING])) &&
+        flight_takes(call, entry, CHUNK)) {
         call_add_id(arguments, entry->id);
-        call->entries[call->n++] = entry;
         entry_move(session, entry, ENTRY_RELEASING);
     }
     return call;
@@ -92,9 +92,9 @@ static struct flight *acquire_some(struct session *session)
     struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(CALL_ACQUIRE, MOST_ASKED);
     struct entry *entry;
-    while (call->n < MOST_ASKED && (entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT])) &&
+        flight_takes(call, entry, MOST_ASKED)) {
         call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
-        call->entries[call->n++] = entry;
         entry->is_there = true;
         entry_move(session, entry, ENTRY_ASKED);
     }

@@ -66,9 +66,9 @@ static struct flight *list_some(struct session *session)
     struct arguments *arguments = hello_arguments(session, "lease");
     struct flight *call = flight_new(CALL_LIST, CHUNK);
     struct entry *entry;
-    while (call->n < CHUNK && (entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED]))) {
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED])) &&
+        flight_takes(call, entry, CHUNK)) {
         call_add_listed(arguments, session->core, entry->lease, session->wall_offset);
-        call->entries[call->n++] = entry;
         entry_move(session, entry, ENTRY_LISTING);
     }
     return call;

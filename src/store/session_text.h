@@ -14,6 +14,7 @@ enum {
     MOST_ASKED = 32, /* leases that one call asks for */
     MOST_DEFINED = 25, /* definitions that one call tells */
     CHUNK = 100, /* things listed or released by one call */
+    MOST_WEIGHT = 100, /* of the leases of one call, unless it is one alone */
     CALL_HEAD = 4, /* arguments that every script takes first */
 };
 

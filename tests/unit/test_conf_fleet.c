@@ -1,6 +1,7 @@
 /* [redis] sections, and resources of scope = fleet: what arrives, what does not fit, and what only
  * a restart changes. */
 #include "conf_help.h"
+#include "wire/textbuf.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -284,6 +285,23 @@ Test(conf_fleet, resources)
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
         expect_errors(uses[i].text, uses[i].expected);
     }
+}
+
+Test(conf_fleet, items)
+{
+    struct text text = TEXT_INIT;
+    for (int n = 1000; n <= 1001; n++) {
+        text.length = 0;
+        text_add(&text, REDIS "[pool p]\nscope = fleet\nitems =");
+        for (int i = 0; i < n; i++) {
+            text_add_format(&text, "%s%d", i % 500 == 499 ? "\n " : " ", i);
+        }
+        text_add(&text, "\n");
+        expect_errors(text.bytes, n == 1000 ? ""
+                                            : "t.conf:5: [pool p] items: has more than 1000 items, "
+                                              "the most that a pool in fleet scope can have");
+    }
+    text_deinit(&text);
 }
 
 /* ---- times ---- */

@@ -209,6 +209,29 @@ Test(session, many_are_asked_for_in_few_calls_and_in_order)
     NO_CALL();
 }
 
+/* Up to a weight: one claim of 400 slots is 51, of 16 384 no more than one of 448. */
+Test(session, heavy_ones_are_asked_for_in_more_calls)
+{
+    redefine(100000, 1000, 2);
+    go_up();
+    ask("A", "s:400");
+    ask("B", "s:16384");
+    ask("C", "s:300 warn:2");
+    ask("D", "s");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 400 100000 0");
+    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 16384 100000 0"
+         " $C 0 0 0 7 7 '' i 2 s s 300 100000 0 warn warn 2 3 0"
+         " $D 0 0 0 7 7 '' i 1 s s 1 100000 0");
+    NO_CALL();
+    answer("ok -1 0 waiting '1' 1");
+    answer("ok -1 0 waiting '2' 1 waiting '3' 1 waiting '4' 1");
+    end("A");
+    end("B");
+    CALL("release $A");
+    CALL("release $B");
+    NO_CALL();
+}
+
 Test(session, releases_are_batched)
 {
     char name[8], expected[2048] = "release";
