@@ -160,7 +160,7 @@ void fleet_use_note(struct loading *loading)
     }
     if (definition->n_items > MAX_FLEET_ITEMS) {
         section_complain(loading, section->lines[KEY_items], key_table[KEY_items].word,
-            "has more than 1000 items, the most that a pool in fleet scope can have");
+            "has more than 5000 items, the most that a pool in fleet scope can have");
     }
     if (key == KEY_redis && !section->database) {
         return; /* its value was refused */

@@ -17,7 +17,7 @@ typedef int64_t nanoseconds;
 enum {
     MAX_RESOURCES_PER_LEASE = 16,
     MAX_LIMIT = 1000000, /* units of one resource */
-    MAX_FLEET_ITEMS = 1000, /* of a pool in fleet scope: its database looks at all of them in a call */
+    MAX_FLEET_ITEMS = 5000, /* of a pool in fleet scope: its database looks at all of them in a call */
     MAX_UNITS = 16384, /* of one lease */
     MAX_RANGES = 224, /* of one lease's slots: a grant has to fit on a line */
     MAX_SLOTS = 10 * MAX_LIMIT, /* slots have smaller numbers */

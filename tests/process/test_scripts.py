@@ -1061,8 +1061,8 @@ def test_a_large_snapshot_comes_in_pages(world):
     assert len([row for row in rows if row[0] == "holder"]) == 500
 
 
-def test_a_pool_has_at_most_1000_items(world):
-    a, = world.several(1, {"p": definition("pool", 0, [f"i{i}" for i in range(999)])})
+def test_a_pool_has_at_most_5000_items(world):
+    a, = world.several(1, {"p": definition("pool", 0, [f"i{i}" for i in range(4999)])})
     ok(a.admin("add", "p", "x"))
     refused(a.admin("add", "p", "y"), "impossible")
     ok(a.admin("remove", "p", "i7"))

@@ -290,15 +290,15 @@ Test(conf_fleet, resources)
 Test(conf_fleet, items)
 {
     struct text text = TEXT_INIT;
-    for (int n = 1000; n <= 1001; n++) {
+    for (int n = 5000; n <= 5001; n++) {
         text.length = 0;
         text_add(&text, REDIS "[pool p]\nscope = fleet\nitems =");
         for (int i = 0; i < n; i++) {
             text_add_format(&text, "%s%d", i % 500 == 499 ? "\n " : " ", i);
         }
         text_add(&text, "\n");
-        expect_errors(text.bytes, n == 1000 ? ""
-                                            : "t.conf:5: [pool p] items: has more than 1000 items, "
+        expect_errors(text.bytes, n == 5000 ? ""
+                                            : "t.conf:5: [pool p] items: has more than 5000 items, "
                                               "the most that a pool in fleet scope can have");
     }
     text_deinit(&text);

@@ -279,7 +279,7 @@ if not resource.definition then
 end
 local change = resource.change
 
-local MOST_ITEMS = 1000 -- in service, of a pool
+local MOST_ITEMS = 5000 -- in service, of a pool
 
 local function has_item(items, item)
     for i, other in ipairs(items or {}) do
