@@ -800,6 +800,27 @@ def test_old_data_do_not_let_a_waiter_go(world, directory):
     assert claim.token > later.claims[0].token > first.claims[0].token
 
 
+def test_what_was_granted_before_a_grace_goes_to_nobody_who_does_not_know_it(world):
+    """Also if its daemon begins in the grace, and lists what it has after it: others may have had the unit
+    with a larger token, of which old data know nothing."""
+    a, b = world.several(2, {"a": definition()})
+    first = granted(a.acquire("1", "a"))
+    ticket = waits(b.acquire("1", "a"), 1).ticket
+    ok(a.release("1"))
+    world.becomes_another_server()
+    assert a.renew().word == "hello"
+    a.hello()
+    ok(b.begin(token=first.claims[0].token + 1000))
+    while ok(a.renew()).grace:
+        world.tick(4000)
+        b.renew()
+    listed = b.lists(list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=ticket))
+    assert listed["1"][:2] == ("waiting", ticket)
+    b.end()
+    claim, = b.granted()["1"]
+    assert claim.token > first.claims[0].token + 1000
+
+
 @pytest.mark.parametrize("first", ["old", "new"])
 def test_of_two_who_have_a_unit_the_later_one(world, first):
     a, b = world.several(2, {"a": definition(limit=3)})

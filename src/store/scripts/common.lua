@@ -2031,7 +2031,7 @@ local function make_time()
         db.grace = db.clock + db.ttl + db.lag
         db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
         call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
-            'replid', db.now_replid, 'run', now_run(), 'sequence', text_of(db.sequence))
+            'replid', db.now_replid, 'run', now_run(), 'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
         call('PUBLISH', PREFIX .. 'all', 'hello ' .. call('ZCARD', SESSIONS))
     end
 

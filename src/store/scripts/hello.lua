@@ -385,8 +385,21 @@ end
 -- What becomes of one that the caller says it has: the word, and the lease as it is stored now.
 local function list_one(lease, said)
     local stored = load_lease(lease.key)
+
+    -- Its daemon knows nothing of the grant. One from before the last grace may be old data, with a
+    -- token that others have overtaken.
+    local function is_grant_of_now()
+        local before = tonumber(call('HGET', DB, 'before') or 0)
+        for _, claim in ipairs(stored.claims) do
+            if claim.token <= before then
+                return false
+            end
+        end
+        return not db.grace
+    end
+
     if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
-        or said == 'waiting' and not (db.grace and stored.state == 'H')) then
+        or said == 'waiting' and (stored.state == 'W' or is_grant_of_now())) then
         stored.incarnation = INCARNATION
         if stored.state == 'W' and #lease.claims == #stored.claims then
             take_limits(stored, lease)
