@@ -402,3 +402,162 @@ def test_the_snapshot_says_what_is_kept_and_what_is_missing(world):
     ok(b.admin("pause", "db", "", "why"))
     assert {tuple(row[11:]) for name in ("db", "licence") for row in rows(world, a, "waiter", name)
             if row[2] == a.key("several")} == {("0", "other", "db")}
+
+
+# ---- what lies too scattered
+
+def scattered(world, **more):
+    """All of 1000 by single leases, of which every second one has ended."""
+    a, b = world.several(2, {"big": definition(limit=1000), "s": definition(keep=KEEP), **more})
+    for i in range(1000):
+        a.acquire(f"h{i}", "big")
+    return a, b
+
+
+def release_every_second(a, first):
+    for i in range(0, 1000, 100):
+        ok(a.release(*[f"h{k}" for k in range(i + first, i + 100, 2)]))
+
+
+def test_who_waits_for_scattered_slots_stops_no_call(world):
+    a, b = scattered(world)
+    assert word(b, "wide", ("big", 460)) == "waiting"
+    release_every_second(a, 0)
+    ok(b.renew())
+    assert word(a, "other", "s") == "granted"
+    assert stands(world, "wide") == ["big"]
+    release_every_second(a, 1)
+    assert list(b.granted()) == ["wide"]
+
+
+def test_who_has_enough_but_scattered_stands_for_that(world):
+    a, b = scattered(world)
+    release_every_second(a, 0)
+    b.acquire("holds", "s")
+    b.acquire("several", ("big", 300), "s")
+    assert stands(world, "several") == ["s"]
+    b.acquire("later", "s")
+    ok(b.release("holds"))
+    assert stands(world, "several") == ["big"] and kept(world, "s") == {"several": 1}
+    world.pass_time(KEEP, a, b)
+    assert list(b.granted()) == ["later"]
+    ok(b.release("later"))
+    release_every_second(a, 1)
+    assert list(b.granted()) == ["several"]
+
+
+def test_what_is_kept_and_too_scattered_is_not_kept(world):
+    a, b = scattered(world)
+    b.acquire("holds", "s")
+    b.acquire("several", ("big", 300), "s")
+    b.acquire("waits", "s", priority=-1)
+    assert stands(world, "several") == ["s"]
+    ok(b.release("holds"))
+    assert kept(world, "s") == {"several": 1} and stands(world, "several") == ["big"]
+    world.pass_time(KEEP, a, b)
+    release_every_second(a, 0)
+    assert kept(world, "big") == {"several": 300} and stands(world, "several") == ["s"]
+    ok(b.release("waits"))
+    assert kept(world, "big") == {} and stands(world, "several") == ["big"]
+    release_every_second(a, 1)
+    assert list(b.granted()) == ["waits", "several"]
+
+
+# ---- a quota has room for others
+
+def with_quota(world, user, limit_of_c=1):
+    return world.several(2, {"q": definition(limit=20, user=user, keep=60000),
+                             "c": definition(limit=limit_of_c, keep=60000)})
+
+
+def fill(member, *counts):
+    """By users of their own: f0, f1..."""
+    for i, count in enumerate(counts):
+        assert member.acquire(f"f{i}", ("q", count), uid=100 + i).word == "granted"
+
+
+def test_who_fits_beside_what_is_kept_comes_back(world):
+    a, b = with_quota(world, 4)
+    fill(b, 4, 4, 4, 4, 2)
+    a.acquire("old", ("q", 2), uid=7)
+    a.acquire("keeper", ("q", 2), "c", uid=7)
+    b.acquire("holds", "c")
+    ok(b.release("f4"))
+    assert kept(world, "q") == {"keeper": 2}
+    assert word(a, "three", ("q", 3), uid=7) == "waiting"
+    assert word(a, "two", ("q", 2), uid=7) == "waiting"
+    ok(b.release("f0", "f1"))
+    ok(a.release("old"))
+    assert list(a.granted()) == ["two"]
+    assert stands(world, "three") == ["q u7:0000003"]
+
+
+@pytest.mark.parametrize("limit_of_c", [1, 40])  # it begins with c, or with q
+def test_who_goes_to_stand_elsewhere_takes_nothing_of_the_quota(world, limit_of_c):
+    a, b = with_quota(world, 2, limit_of_c)
+    b.acquire("holds", ("c", limit_of_c))
+    a.acquire("old", ("q", 2), uid=7)
+    a.acquire("several", ("q", 2), "c", uid=7)
+    a.acquire("single", ("q", 2), uid=7)
+    ok(a.release("old"))
+    assert stands(world, "several") == ["c"]
+    assert list(a.granted()) == ["single"]
+
+
+@pytest.mark.parametrize("paused_before", [True, False])
+def test_who_goes_aside_elsewhere_takes_nothing_of_the_quota(world, paused_before):
+    a, b = with_quota(world, 2)
+    fill(b, *[2] * 9)
+    a.acquire("old", ("q", 2), uid=7)
+    a.acquire("several", ("q", 2), "c", uid=7)
+    a.acquire("single", ("q", 2), uid=7)
+    b.acquire("other", ("q", 2), uid=9, priority=5)
+    if paused_before:
+        ok(b.admin("pause", "c", "", "why"))
+    ok(a.release("old"))
+    if not paused_before:
+        assert stands(world, "several") == ["q"]
+        ok(b.admin("pause", "c", "", "why"))
+    assert stands(world, "several") == ["c b"]
+    ok(b.release("other"))
+    assert list(a.granted()) == ["single"]
+
+
+def test_who_loses_the_rest_takes_nothing_of_the_quota(world):
+    """It stood for q, and falls back to what it had kept."""
+    a, b = with_quota(world, 2)
+    fill(b, *[2] * 10)
+    b.acquire("holds", "c")
+    a.acquire("several", ("q", 2), "c", uid=7)
+    ok(b.release("holds"))
+    assert stands(world, "several") == ["q"] and kept(world, "c") == {"several": 1}
+    a.acquire("single", ("q", 2), uid=7, priority=-1)
+    b.acquire("boss", "c", priority=5)
+    assert stands(world, "several") == ["c"]
+    ok(b.release("f0"))
+    assert list(a.granted()) == ["single"]
+
+
+def test_a_smaller_request_goes_when_the_larger_one_fits_no_more(world):
+    a, b = with_quota(world, 4)
+    fill(b, 4, 4, 4, 4)
+    a.acquire("old", ("q", 4), uid=7)
+    a.acquire("three", ("q", 3), uid=7)
+    a.acquire("two", ("q", 2), uid=7)
+    ok(b.admin("limit", "q", "18"))
+    ok(a.release("old"))
+    assert stands(world, "three") == ["q"] and stands(world, "two") == ["q u7:0000002"]
+    assert word(a, "boss", ("q", 2), uid=7, priority=5) == "granted"
+    assert stands(world, "three") == ["q u7:0000003"] and stands(world, "two") == ["q"]
+
+
+def test_who_goes_aside_for_what_is_kept_wakes_himself_once(world):
+    """He is among those of his user who may fit."""
+    a, b = with_quota(world, 4, 40)
+    fill(b, 4, 4, 4, 4, 4)
+    b.acquire("holds", ("c", 40))
+    a.acquire("keeper", ("q", 2), "c", uid=7)
+    a.acquire("three", ("q", 3), "c", uid=7)
+    assert stands(world, "keeper") == stands(world, "three") == ["q"]
+    ok(b.release("f0"))
+    assert kept(world, "q") == {"keeper": 2} and stands(world, "three") == ["q u7:0000003"]

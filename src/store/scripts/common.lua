@@ -1084,12 +1084,15 @@ local function hold_units(lease)
     count_units(lease)
 end
 
--- Chooses the units of each claim; false if they are not there.
+-- Chooses the units of each claim; nil, and the number of a claim, if that one's are not there, or too scattered.
 local function choose_units(lease)
-    for _, claim in ipairs(lease.claims) do
+    for i, claim in ipairs(lease.claims) do
         local units = pick_units(claim, #lease.claims)
         if not units then
-            return false
+            for _, other in ipairs(lease.claims) do
+                other.units = {}
+            end
+            return nil, i
         end
         claim.units = units
     end
@@ -1346,16 +1349,36 @@ local function make_roads()
         call('ZADD', ELSEWHERE, unpack(members))
     end
 
-    -- It is in no other queue than its record says.
+    -- Its user's later requests may have what it does not take, or is not kept for it any more.
+    local function wake_users(lease, claims)
+        for _, claim in ipairs(claims) do
+            local resource = resource_of(claim.name)
+            if resource.definition and resource.definition['max-units-per-user'] > 0 then
+                turns().wake_user(resource, lease.uid)
+            end
+        end
+    end
+
+    -- It is in no other queue than its record says. What it stood for and has not got, others of its user may
+    -- have.
     local function leave_other_queues(lease)
         local here, others = math.abs(lease.road.station), queue_members(lease)
+        local left = {}
+        for i, claim in ipairs(lease.claims) do
+            local rules = resource_of(claim.name).definition
+            local stays = i == lease.road.station or keeps(lease, claim)
+            if not stays and rules and rules['max-units-per-user'] > 0 and call('ZSCORE', QUEUE, others[i]) then
+                left[#left + 1] = claim
+            end
+        end
         local member = table.remove(others, here)
         note_elsewhere(lease)
         call('ZREM', ELSEWHERE, member)
         if lease.road.station < 0 then
             others[#others + 1] = member
         end
-        call('ZREM', QUEUE, unpack(others))
+        wake_users(lease, left)
+        call('ZREM', QUEUE, unpack(others)) -- last: whoever comes upon it there does this again
     end
 
     -- It stands there and nowhere else, and is written down. (If that is broken off it is in more than
@@ -1375,16 +1398,6 @@ local function make_roads()
     local function mark_all_dirty(lease)
         for _, claim in ipairs(lease.claims) do
             mark_dirty(claim.name)
-        end
-    end
-
-    -- Its user's later requests may have what was kept for it.
-    local function wake_users(lease, claims)
-        for _, claim in ipairs(claims) do
-            local resource = resource_of(claim.name)
-            if resource.definition and resource.definition['max-units-per-user'] > 0 then
-                turns().wake_user(resource, lease.uid)
-            end
         end
     end
 
@@ -1416,7 +1429,8 @@ local function make_roads()
         return min(max(shortest, 1) * 2 ^ lease.road.let_go, MOST_CREDIBLE / 2)
     end
 
-    local function gain(lease)
+    -- It keeps what it stands for, and goes on to that claim, or to the first that it lacks.
+    local function gain(lease, to)
         local road = lease.road
         local claim = station_of(lease)
         if not db.keeps then
@@ -1437,7 +1451,7 @@ local function make_roads()
         call('ZADD', KEPT, unpack(members))
         move_on_road(road, road.station, road.kept + 1)
         road.kept = road.kept + 1
-        stand(lease, choose_station(lease))
+        stand(lease, to or choose_station(lease))
     end
 
     -- What was kept at that place of its road has been taken: it stands there again.
@@ -1446,6 +1460,22 @@ local function make_roads()
         local freed = keep_only(lease, place - 1)
         stand(lease, lease.road.order[place])
         free_kept(lease, freed)
+    end
+
+    -- There is enough of all, but too scattered of one: that is what it lacks.
+    local function step_to_scattered(lease, number)
+        local road = lease.road
+        local place = place_of(road, number)
+        if number == road.station then
+            return nil
+        elseif place <= road.kept then
+            return function()
+                fall(lease, place)
+            end
+        end
+        return function()
+            gain(lease, number)
+        end
     end
 
     local function let_go(lease, is_forced)
@@ -1620,7 +1650,7 @@ local function make_roads()
         claim_on = claim_on, keeps = keeps, first_without = first_without,
         choose_station = choose_station, note_elsewhere = note_elsewhere,
         leave_other_queues = leave_other_queues, stand = stand, mark_all_dirty = mark_all_dirty,
-        gain = gain, fall = fall, step_aside = step_aside, enter_road = enter_road,
+        gain = gain, fall = fall, step_to_scattered = step_to_scattered, step_aside = step_aside, enter_road = enter_road,
         leave_road = leave_road, who_makes_way = who_makes_way, make_way = make_way,
         end_patience = end_patience}
 end
@@ -1631,7 +1661,10 @@ function roads()
 end
 
 local function make_turns()
-    -- It stands in line, and should not: those behind it may go.
+    local wake_user
+
+    -- It stands in line, and should not: those behind it may go, and its user's others of which there is
+    -- enough in his quota.
     local function step_aside(lease, why, name)
         if lease.road then
             return roads().step_aside(lease, why, name)
@@ -1639,21 +1672,27 @@ local function make_turns()
         local order = order_text(lease)
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         mark_if_waited_for(name)
-        call('ZREM', QUEUE, name .. ' ' .. order)
+        wake_user(resource_of(name), lease.uid)
+        call('ZREM', QUEUE, name .. ' ' .. order) -- last: should this be broken off, it is done again
     end
 
-    -- Back from aside: into line, or aside for another reason.
+    -- Back from aside: into line, or aside for another reason. Whether it stays as it is.
     local function step_back(member)
         local lease = load_lease(match(member, '(%S+)$'))
         local is_aside = lease and lease.state == 'W' and (not lease.road or lease.road.station < 0)
-        if not is_aside or enter_queues(lease, true) ~= member then
-            call('ZREM', ASIDE, member)
+        if is_aside and enter_queues(lease, true) == member then
+            return true
         end
+        call('ZREM', ASIDE, member)
+        return false
     end
 
     -- The oldest of a user's requests that stand aside there and want no more than that; its count.
     local function oldest_aside(name, uid, most)
         local prefix, oldest, order, count = name .. ' u' .. uid .. ':', nil, nil, nil
+        if most < 1 then
+            return nil
+        end
         local from = '[' .. prefix
         for _ = 1, MOST_WALKED do -- each is one of another count
             local member = call('ZRANGEBYLEX', ASIDE, from,
@@ -1667,21 +1706,39 @@ local function make_turns()
             end
             from = '(' .. prefix .. its_count .. '!'
         end
-        return oldest, count
+        return oldest, count, order
     end
 
-    -- The user has fewer units than before: those of his requests that fit now, in order.
-    local function wake_user(resource, uid)
+    -- Those of a user's requests that fit now, in order; whether there may be more. Who goes to stand
+    -- elsewhere takes nothing here.
+    local function wake_fitting(resource, uid)
         local left = quota_left(resource, uid)
         for _ = 1, MOST_WALKED do
-            local member, count = oldest_aside(resource.name, uid, left)
+            local member, count, order = oldest_aside(resource.name, uid, left)
             if not member then
-                return
+                return false
+            elseif step_back(member) then -- for what is kept for older ones: no less is kept for those behind it
+                left = min(left, count - 1)
+            elseif call('ZSCORE', QUEUE, resource.name .. ' ' .. order) then
+                left = left - count
             end
-            step_back(member)
-            left = left - count
         end
-        mark_changed(resource.name) -- there may be more of them
+        return true
+    end
+
+    local waking = {} -- "NAME UID": whose leaving a queue wakes others is woken himself
+
+    -- The user has fewer units there than before, or something else does not count any more.
+    function wake_user(resource, uid)
+        local rules, what = resource.definition, resource.name .. ' ' .. uid
+        if waking[what] or not rules or rules['max-units-per-user'] == 0 then
+            return
+        end
+        waking[what] = true
+        if wake_fitting(resource, uid) then
+            mark_changed(resource.name)
+        end
+        waking[what] = nil
     end
 
     -- What it wants may have been paused or limited: it lets go of the rest.
@@ -1854,7 +1911,11 @@ local function make_turns()
                 roads().gain(lease)
             end
         end
-        return choose_units(lease) and function()
+        local is_chosen, scattered = choose_units(lease)
+        if not is_chosen then
+            return road and roads().step_to_scattered(lease, scattered) or nil
+        end
+        return function()
             grant_waiter(lease)
         end or nil -- they lie too scattered for a line
     end
@@ -1897,7 +1958,7 @@ local function make_turns()
             local take = lease and step_of_waiter(lease)
             if lease then
                 step = take and {take = take, order = order_text(lease), name = name, at = n_steps,
-                    is_local = not lease.road and not lease.above}
+                    is_local = not lease.road and not lease.above} or nil
                 break
             end
             n_served = n_served + 1
