@@ -28,9 +28,11 @@ for variable in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS",
                  "LISTEN_FDNAMES", "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"):
     os.environ.pop(variable, None)
 
-# A shell that runs us in the background (in_parts) has them ignored, and so would all programs here.
+# A shell that runs us in the background (in_parts), or nohup, has them ignored, and so would all
+# programs here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 PROGRAMS = (
     "berthd", "berth", "berthctl", "tests/process/witness_job", "tests/process/alloc_shim.so",
