@@ -293,12 +293,57 @@ def a_waiter_changes_queues(world, a, b):
     return lambda **how: a.admin("resume", "b", **how)
 
 
+def a_keeper_with_a_quota(world, a, b):
+    """b's 2 has some of q kept, in whose quota its 3 finds no room, and waits for `n`."""
+    for i in range(2):
+        a.acquire(str(i), ("q", 2), uid=i + 5)
+    a.acquire("2", ("n", 200))
+    b.acquire("2", ("q", 2), "n", uid=1)
+    ok(a.release("0"))
+    b.acquire("3", "q", uid=1)
+
+
+def the_end_of_patience_with_a_quota(world, a, b):
+    a_keeper_with_a_quota(world, a, b)
+    ok(a.release("1"))
+    world.pass_time(9000, a, b)
+    world.tick(1001)
+    return lambda **how: a.renew(**how)
+
+
+def a_keeper_with_a_quota_loses_it(world, a, b):
+    a_keeper_with_a_quota(world, a, b)
+    return lambda **how: a.acquire("3", ("q", 2), priority=5, uid=7, **how)
+
+
+def a_keeper_with_a_quota_is_put_aside(world, a, b):
+    a_keeper_with_a_quota(world, a, b)
+    ok(a.release("1"))
+    return lambda **how: a.admin("pause", "n", "", "why", **how)
+
+
+def a_keeper_with_a_quota_falls(world, a, b):
+    """It loses what it has had kept before."""
+    a.acquire("1", ("a", 2))
+    b.acquire("2", ("a", 2), ("q", 2), "n", uid=1)
+    a.acquire("2", ("q", 2), uid=5)
+    a.acquire("4", ("q", 2), uid=6)
+    a.acquire("3", ("n", 200))
+    ok(a.release("1"))
+    ok(a.release("2"))
+    b.acquire("3", "q", uid=1)
+    ok(a.release("4"))
+    return lambda **how: a.acquire("5", "a", priority=5, **how)
+
+
 def a_keeper_leaves(world, a, b):
     a_keeper(world, a, b)
     ok(a.release("2"))
     return lambda **how: b.release("2", **how)
 
 
+QUOTA_SCENES = [the_end_of_patience_with_a_quota, a_keeper_with_a_quota_loses_it,
+                a_keeper_with_a_quota_is_put_aside, a_keeper_with_a_quota_falls]
 SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience, a_nested_request,
           a_keeper_is_put_aside, a_keeper_goes, a_keeper_leaves, a_waiter_changes_queues,
           an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits,
@@ -418,7 +463,30 @@ def test_who_was_granted_hears_of_it(redis_server, clock, scene):
         after += 1
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+@pytest.mark.parametrize("scene", QUOTA_SCENES, ids=lambda scene: scene.__name__)
+def test_who_has_room_in_the_quota_is_woken(redis_server, clock, scene):
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, DEFINITIONS)
+        call = scene(world, a, b)
+        assert world.data().aside[b.key("3")]
+        try:
+            call(before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            call()
+        for _ in range(2):
+            b.renew()
+            a.renew()
+        assert not world.data().aside[b.key("3")], f"broken off after {after} writes"
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
+        after += 1
+    assert after > 1
+
+
+@pytest.mark.parametrize("scene", SCENES + QUOTA_SCENES, ids=lambda scene: scene.__name__)
 def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
     """Its daemon may have died at once."""
     after, was_broken = 0, True

@@ -285,3 +285,12 @@ def test_broken_off_anywhere(redis_server, clock, name):
         after = 0 if after is None else after + 1
         assert after < 200
     assert after > 8
+
+
+def test_what_was_kept_goes_too(world, pair):
+    """As a script has left it that was broken off."""
+    a, b = pair
+    order = "00:50000 0000000000000001 0000000000000001/1"
+    world.database.client.zadd(world.database.key["kept"], {f"a {order}": 0, f"a u7 {order}": 0, f"b {order}": 0})
+    assert ok(a.forget("a"))
+    assert [member for member, _ in world.data().raw["kept"]] == [f"b {order}"]

@@ -561,3 +561,86 @@ def test_who_goes_aside_for_what_is_kept_wakes_himself_once(world):
     assert stands(world, "keeper") == stands(world, "three") == ["q"]
     ok(b.release("f0"))
     assert kept(world, "q") == {"keeper": 2} and stands(world, "three") == ["q u7:0000003"]
+
+
+# ---- what a nested request is asked again for
+
+def test_a_nested_request_is_asked_when_a_keeper_comes_to_wait_for_its_ancestor(world):
+    a, b = world.several(2, {name: definition(keep=60000) for name in "acx"})
+    for name in "acx":
+        a.acquire(f"holds-{name}", name)
+    b.acquire("keeper", "a", "c", "x")
+    ok(a.release("holds-a"))
+    assert stands(world, "keeper") == ["c"] and kept(world, "a") == {"keeper": 1}
+    assert word(a, "nested", ("a", 1, None, "0:holds-x")) == "waiting"
+    ok(a.release("holds-c"))
+    assert list(a.granted()) == ["nested"]
+
+
+def test_nobody_yields_for_what_is_too_scattered(world):
+    a, b = scattered(world, x=definition(limit=2))
+    release_every_second(a, 0)
+    ok(a.release("h1"))
+    a.acquire("parent", ("x", 2))
+    b.acquire("keeper", ("s", 1), "x")
+    assert stands(world, "keeper") == ["x"]
+    a.acquire("holds", "s")
+    b.acquire("second", "s", ("x", 2), priority=1)
+    ok(a.release("holds"))
+    assert kept(world, "s") == {"second": 1}
+    reply = a.acquire("inner", ("big", 300, None, "0:parent"), ("s", 1, None, "0:parent"), nowait=True)
+    assert reply.code == "would-wait"
+    assert kept(world, "s") == {"second": 1}
+
+
+# ---- bounds
+
+def test_no_patience_is_longer_than_a_daemon_believes(world):
+    a, b = world.several(2, {"a": definition(keep=86400000), "c": definition(keep=86400000)})
+    a.acquire("holds-a", "a")
+    b.acquire("keeper", "a", "c")
+    a.acquire("holds-c", "c")
+    world.database.client.eval(PATIENT, 1, world.database.key["leases"], b.key("keeper"))
+    assert 0 < ok(a.release("holds-a")).due <= 86400000
+    assert kept(world, "a") == {"keeper": 1}
+    assert 0 < ok(b.renew()).due <= 86400000
+
+
+PATIENT = """
+local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], ARGV[1]))
+record[10].let_go = 14
+redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))
+"""
+
+
+# ---- while a walk is under way
+
+def test_a_walk_takes_nothing_from_whom_it_is_kept_for(world):
+    a, b = world.several(2, {"A": definition(limit=4, keep=60000), "B": definition(limit=4, keep=60000),
+                             "C": definition(keep=60000)})
+    a.acquire("holds-A", ("A", 4))
+    b.acquire("keeper", ("A", 2), ("B", 3), "C", uid=7)
+    a.acquire("holds-C", "C")
+    a.acquire("holds-B", ("B", 4))
+    ok(a.release("holds-A"))
+    ok(b.admin("limit", "A", "3"))
+    for i in range(80):
+        b.acquire(f"w{i}", ("A", 4), priority=-1)
+    assert kept(world, "A") == {"keeper": 2} and stands(world, "keeper") == ["C"]
+    b.admin("limit", "A", "5")
+    ok(a.release("holds-C"))
+    for _ in range(20):
+        ok(a.renew())
+    assert kept(world, "A") == {"keeper": 2} and kept(world, "C") == {"keeper": 1}
+
+
+def test_a_definition_of_an_older_berthd_is_the_same(world):
+    """It has no `keep`."""
+    a, b = two(world)
+    text = definition(limit=4)
+    older = text.replace('"keep":10000,', "")
+    assert older != text
+    world.database.client.hset(world.database.key["definitions"], "db", f"0 {older}")
+    assert a.define({"db": text})["db"] == ("same", text)
+    assert a.define({"db": definition(limit=4, keep=KEEP)})["db"] == ("differs", text)
+    assert word(b, "1", ("db", 4)) == "granted"

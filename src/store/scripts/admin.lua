@@ -220,6 +220,7 @@ local function forget()
         end_rests,
         forget_uses,
         function(last) return remove_all(USERS, last) end,
+        function(last) return remove_all(KEPT, last) end,
         function(last) return remove_all(IDENTITIES, last) end,
         undo_changes,
     }

@@ -166,12 +166,17 @@ end
 -- ---- definitions and operators' changes ----
 
 local definitions = {} -- of this call, by name
+local DEFAULT_KEEP = 10000 -- ms
 
 local function definition_of(name)
     if definitions[name] == nil then
         local text = call('HGET', DEFINITIONS, name)
         local generation, json = match(text or '', '^(%d+) (.*)$')
         definitions[name] = json and cjson.decode(json) or false
+        if json and not definitions[name].keep then -- an older berthd has stored it
+            definitions[name].keep = DEFAULT_KEEP
+            json = string.gsub(json, '("cooldown":%d+)', '%1,"keep":' .. DEFAULT_KEEP, 1)
+        end
         if json then
             definitions[name].generation = tonumber(generation)
             definitions[name].json = json
@@ -1191,7 +1196,6 @@ end
 local function make_roads()
     local MOST_DOUBLINGS = 40
     local MOST_FORCED = 3 -- nested requests that a waiter lets pass until its patience ends by itself
-    local DEFAULT_KEEP = 10000 -- ms
 
     -- ---- what is kept ----
     --
@@ -1200,13 +1204,15 @@ local function make_roads()
     -- decides; a member that a broken-off script has left goes when its lease is next looked at, or
     -- when its patience ends.
 
-    local function kept_members(lease, claims)
+    local function kept_members(lease, claims, but_of_user)
         local members, order = {}, order_text(lease)
         for _, claim in ipairs(claims) do
             local left, power = claim.count, 0
             while left > 0 do
                 if left % 2 == 1 then
-                    members[#members + 1] = format('%s %02d:%s', claim.name, power, order)
+                    if not but_of_user then
+                        members[#members + 1] = format('%s %02d:%s', claim.name, power, order)
+                    end
                     members[#members + 1] = format('%s u%s %02d:%s', claim.name, lease.uid, power, order)
                 end
                 left, power = floor(left / 2), power + 1
@@ -1323,6 +1329,20 @@ local function make_roads()
         table.insert(road.order, to, number)
     end
 
+    -- The place of what it has lost of all that is kept for it; 0: nobody knows yet, as a walk is under way.
+    local function lost_place(lease)
+        local road = lease.road
+        for place = 1, road.kept do
+            local claim = lease.claims[road.order[place]]
+            if held_up_by(resource_of(claim.name)) then
+                mark_dirty(held_up_by(resource_of(claim.name)) .. CHANGED)
+                return 0
+            elseif not has(lease, claim) then
+                return place
+            end
+        end
+    end
+
     -- The first place on the road, from one to another, of which it has not enough.
     local function first_without(lease, from, to)
         for place = from, to do
@@ -1412,10 +1432,12 @@ local function make_roads()
         return freed
     end
 
+    -- The resource's members go last: should this be broken off, they are found, and it is done again.
     local function free_kept(lease, freed)
         if #freed > 0 then
-            call('ZREM', KEPT, unpack(kept_members(lease, freed)))
+            call('ZREM', KEPT, unpack(kept_members(lease, freed, true)))
             wake_users(lease, freed)
+            call('ZREM', KEPT, unpack(kept_members(lease, freed)))
         end
     end
 
@@ -1451,6 +1473,9 @@ local function make_roads()
         call('ZADD', KEPT, unpack(members))
         move_on_road(road, road.station, road.kept + 1)
         road.kept = road.kept + 1
+        for place = 1, road.kept do -- it waits for something else now: it may make way
+            mark_if_waited_for(lease.claims[road.order[place]].name)
+        end
         stand(lease, to or choose_station(lease))
     end
 
@@ -1500,7 +1525,7 @@ local function make_roads()
         local order, road = order_text(lease), lease.road
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         for _, claim in ipairs(lease.claims) do
-            mark_if_waited_for(claim.name)
+            (road.kept > 0 and mark_dirty or mark_if_waited_for)(claim.name)
         end
         local _, number = claim_on(lease, name)
         local freed = keep_only(lease, 0)
@@ -1601,7 +1626,7 @@ local function make_roads()
                     is_in[keeper.lease.key] = true
                 end
             end
-            if n < claim.count then
+            if n < claim.count or not pick_units(claim, #lease.claims) then
                 return nil
             end
         end
@@ -1621,7 +1646,7 @@ local function make_roads()
     local function forget_kept(lease, key)
         if lease then
             mark_all_dirty(lease)
-            call('ZREM', KEPT, unpack(kept_members(lease, lease.claims)))
+            free_kept(lease, lease.claims)
         end
         if lease and lease.road and lease.road.ends > 0 then
             lease.road.ends = 0
@@ -1646,8 +1671,8 @@ local function make_roads()
     end
 
     return {kept_before = kept_before, all_kept = all_kept, last_kept = last_kept,
-        kept_members = kept_members, new_road = new_road, station_of = station_of,
-        claim_on = claim_on, keeps = keeps, first_without = first_without,
+        free_kept = free_kept, new_road = new_road, station_of = station_of,
+        claim_on = claim_on, keeps = keeps, lost_place = lost_place, first_without = first_without,
         choose_station = choose_station, note_elsewhere = note_elsewhere,
         leave_other_queues = leave_other_queues, stand = stand, mark_all_dirty = mark_all_dirty,
         gain = gain, fall = fall, step_to_scattered = step_to_scattered, step_aside = step_aside, enter_road = enter_road,
@@ -1881,6 +1906,8 @@ local function make_turns()
         return lease
     end
 
+    local LATER = {} -- instead of a step: it is known when a walk is over
+
     -- What the head of a queue can do, and what that needs; nil: nothing.
     local function step_of_waiter(lease)
         local why, where = why_aside(lease)
@@ -1901,8 +1928,10 @@ local function make_turns()
                 roads().make_way(lease, {claim})
             end
         end
-        local lost = road and roads().first_without(lease, 1, road.kept)
-        if lost then
+        local lost = road and roads().lost_place(lease)
+        if lost == 0 then
+            return LATER
+        elseif lost then
             return function()
                 roads().fall(lease, lost)
             end
@@ -1917,7 +1946,7 @@ local function make_turns()
         end
         return function()
             grant_waiter(lease)
-        end or nil -- they lie too scattered for a line
+        end
     end
 
     -- The last one for whom some of it is kept, if it is there no more.
@@ -1929,11 +1958,13 @@ local function make_turns()
             return nil
         elseif not claim or not roads().keeps(lease, claim) then -- a script was broken off
             return function()
-                call('ZREM', KEPT, member, unpack(claim and roads().kept_members(lease, {claim}) or {}))
+                roads().free_kept(lease, {claim})
+                call('ZREM', KEPT, member)
             end, ''
         elseif not has(lease, claim) then
-            return function()
-                roads().fall(lease, roads().first_without(lease, 1, lease.road.kept))
+            local lost = roads().lost_place(lease)
+            return lost == 0 and LATER or function()
+                roads().fall(lease, lost)
             end, order_text(lease)
         end
     end
@@ -1965,7 +1996,9 @@ local function make_turns()
             member = head_of(name)
         end
         local take, order = step_of_keeper(name)
-        if take and (not step or order < step.order) then
+        if take == LATER or step and step.take == LATER then
+            return {is_for_later = true}
+        elseif take and (not step or order < step.order) then
             step = {take = take, order = order, name = name, at = n_steps}
         end
         return step
@@ -2243,6 +2276,8 @@ local function is_ours(member) -- a place in a queue
     return member and match(member, ' ([^ /]+)/[^ ]*$') == ME
 end
 
+local MOST_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
+
 -- ms until a call is needed although nobody wants anything; 0: at once, as this one has left work;
 -- -1: none is, or another daemon sees to it. That is the one of the first waiter: all others would
 -- only find that it is done.
@@ -2272,7 +2307,7 @@ local function due()
             at = min(at, ends)
         end
     end
-    return at < math.huge and max(floor(at - db.clock) + 1, 1) or -1
+    return at < math.huge and min(max(floor(at - db.clock) + 1, 1), MOST_DUE) or -1
 end
 
 -- ---- the frame of a call ----
