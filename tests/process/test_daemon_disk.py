@@ -643,6 +643,8 @@ def test_the_fleet_does_not_wait(directory, disk, redis_server, sanitizer_report
     up(redis_server, daemon)
     client = client_of(daemon)
     gets(client, "acquire etl")
+    for change in ("pause here", "resume here"):  # stored with all that the start has left to store
+        assert daemon.client().request(change) == "ok"
     with disk.shut(WRITE) as gate:
         assert daemon.client().request("limit etl 5") == "ok"
         gate.wait()
