@@ -1090,3 +1090,12 @@ def test_a_pool_has_at_most_5000_items(world):
     ok(a.admin("add", "p", "y"))
     refused(a.admin("add", "p", "i7"), "impossible")
     ok(a.admin("add", "p", "y"))
+
+
+def test_an_item_that_was_reserved_is_no_slot(world):
+    a, = world.several(1, {"x": definition("pool", 0, ("A", "B"))})
+    ok(a.admin("reserve", "x", "A"))
+    a.define({"x": definition(limit=1)}, generation=1)
+    granted(a.acquire("1", "x"), "0")
+    waits(a.acquire("2", "x"), 1)
+    ok(a.renew())

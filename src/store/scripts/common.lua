@@ -366,7 +366,8 @@ local function make_pools()
     local function n_reserved_and_free(resource, limit) -- of slots
         local n = 0
         for slot in pairs(resource.reserved) do
-            if tonumber(slot) < limit and not is_slot_taken(resource.name, tonumber(slot)) then
+            local number = tonumber(slot) -- nil: an item, reserved when it was a pool
+            if number and number < limit and not is_slot_taken(resource.name, number) then
                 n = n + 1
             end
         end
