@@ -1099,3 +1099,11 @@ def test_an_item_that_was_reserved_is_no_slot(world):
     granted(a.acquire("1", "x"), "0")
     waits(a.acquire("2", "x"), 1)
     ok(a.renew())
+
+
+def test_a_lock_has_one_holder_whatever_the_limit_was_of_the_semaphore(world):
+    a, = world.several(1, {"x": definition(limit=1)})
+    ok(a.admin("limit", "x", "3"))
+    a.define({"x": definition("lock", 1)}, generation=1)
+    granted(a.acquire("1", "x"))
+    waits(a.acquire("2", "x"), 1)

@@ -229,6 +229,7 @@ local function resource_of(name)
             local change = resource.change
             resource.is_pool = rules.kind == 'pool'
             resource.limit_changed = change.limit and change['limit-base'] == rules.limit
+                and (rules.kind ~= 'lock' or change.limit <= 1) -- it was a semaphore then
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
             resource.has_reserved = next(resource.reserved) ~= nil
