@@ -1,5 +1,5 @@
 /* ctl.c - berthctl: what operators ask of berthd. The command line and its tables; the rest is in
- * ctl_call (asking) and ctl_show (showing). Doc: DESIGN.md 3. */
+ * ctl_call (asking) and ctl_show (showing). Doc: berthctl(1). */
 #include "client/ctl_show.h"
 #include "client/descriptors.h"
 #include "client/status.h"

@@ -1,5 +1,5 @@
 /* status.h - exit statuses that berth gives by itself, or treats in a way of its own; all others
- * are rows of code_table (wire/protocol.h). Doc: DESIGN.md 3. */
+ * are rows of code_table (wire/protocol.h). Doc: berth(1). */
 #ifndef BERTH_CLIENT_STATUS_H
 #define BERTH_CLIENT_STATUS_H
 

@@ -227,7 +227,8 @@ static nanoseconds two_renewals(nanoseconds ttl)
     return 2 * timing_renewal(ttl);
 }
 
-/* K of DESIGN.md 8. */
+/* The longest that a job may take to stop: kill_after and the daemon's margin. 0 where it is only
+ * warned. */
 static nanoseconds stop_time(const struct definition *definition)
 {
     return definition->on_lost == ON_LOST_WARN

@@ -2,7 +2,7 @@
  * logging. Every operation takes `now`, appends to a list of effects, and leaves the next instant
  * at which something is due in core_next_deadline().
  *
- * Guarantees kept here (DESIGN.md 2): never over the limit, in order, all or nothing, bounded per
+ * Guarantees kept here: never over the limit, in order, all or nothing, bounded per
  * uid, tokens only grow.
  *
  * Order: every queue has the same order, (bigger priority, smaller ticket). doc/ordering.md says who

@@ -5,7 +5,7 @@
  * EFFECT_GIVE_BACK say what the database must be told, and the functions here what it has said.
  * Their units are those that this host holds, whatever the limit.
  *
- * All leases of a database are good until the same instant (DESIGN.md 8: one session). One whose
+ * All leases of a database are good until the same instant (its one session there). One whose
  * job must be stopped by then begins to be stopped early enough for that: its budget K before. */
 #ifndef BERTH_CORE_FLEET_H
 #define BERTH_CORE_FLEET_H

@@ -1,7 +1,7 @@
 /* term.c - leases whose time is limited (max-hold, ttl), and how a lease is taken away: the job is
  * stopped first, so that nobody else gets its units while it runs.
  *
- * Two killers (DESIGN.md 8): a client that is there has kill_after, and half the margin that the
+ * Two killers: a client that is there has kill_after, and half the margin that the
  * deadline leaves, before SIGKILL comes from us; without a client we do all of it. */
 #include "core/internal.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* timing.h - DESIGN.md 8's times, each in one place: until when what a database has granted is good,
+/* timing.h - the times of doc/fleet.md, each in one place: until when what a database has granted is good,
  * and how long before that a job must be told. T is the database's ttl. */
 #ifndef BERTH_CORE_TIMING_H
 #define BERTH_CORE_TIMING_H

@@ -49,7 +49,7 @@ struct lease *some_lease(void)
     return found;
 }
 
-/* What DESIGN.md says: kill-after and a third of it, at least a second. */
+/* What doc/fleet.md says: kill-after and a third of it, at least a second. */
 static nanoseconds budget_of(const struct lease *lease)
 {
     nanoseconds third = lease->kill_after / 3;

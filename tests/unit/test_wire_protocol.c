@@ -93,7 +93,7 @@ Test(tables, codes)
     cr_expect_eq(code_find("from-the-future"), CODE_NONE);
 }
 
-/* DESIGN.md 3, the table of exit statuses. */
+/* The exit statuses of berth(1). */
 Test(tables, exit_statuses)
 {
     static const struct {

@@ -1,5 +1,5 @@
 -- common.lua - what every script begins with: the database's record and its clock, leases, units,
--- queues, events. doc/fleet.md has the keys and the calls; DESIGN.md 8 the reasons.
+-- queues, events. doc/fleet.md has the keys, the calls and the reasons.
 --
 -- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees
 -- something is written before what takes it; a name is in DIRTY before its queue may have to move;
