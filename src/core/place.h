@@ -9,7 +9,7 @@
 /* Into that order. The weight counts in order_sum_below() alone. */
 void place_insert(
     struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight);
-/* A lease begins to wait: aside for now. */
+/* A lease that begins to wait stands aside until place_put(). */
 void place_enter(struct claim *claim);
 /* It waits no more, wherever it stood. */
 void place_leave(struct core *core, struct claim *claim);

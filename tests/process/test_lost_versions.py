@@ -96,8 +96,8 @@ def test_a_waiter_that_must_be_understood(berthd):
 
 
 def test_a_later_version_s_lease_is_not_renewed(berthd):
-    """That would change a record that must stay as it is. Whoever renews it is told, and it ends with the
-    ttl that it has."""
+    """Its record must stay as it is. The renewal is refused, and the lease ends with the ttl that it
+    has."""
     daemon = berthd("[lock a]\n")
     lease = held(daemon.client(), "acquire a ttl=6s")
     client = changed(daemon, add("!color=red"))

@@ -63,7 +63,7 @@ static bool stands_at(struct model_lease *lease, const struct model_resource *re
     return lease->station >= 0 && lease->claims[lease->station].resource == resource;
 }
 
-/* Nobody who stands before it there keeps it from going. */
+/* No waiter before it in that queue bars its way. */
 bool model_is_its_turn(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {

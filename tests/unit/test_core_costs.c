@@ -130,7 +130,7 @@ static void restore(uint64_t id, uint32_t slot)
     effects_clear(&effects);
 }
 
-/* The latest holder is found first: each stands before all that are there. */
+/* Restores the newest holder first, so that each one goes to the front of the order. */
 static uint64_t cost_of_restart(uint32_t n)
 {
     const struct definition s = definition_of("s", KIND_SEMAPHORE, n);

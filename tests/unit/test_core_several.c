@@ -216,7 +216,8 @@ Test(several, two_who_keep)
     EXPECT(end_lease("kim", "K"), "ok; L granted a=0 b=0,1");
 }
 
-/* Who fills what is his own, and asks for that and for what all want, stops nobody. */
+/* A user fills a resource of their own and asks for it together with one that all want: nobody else
+ * waits for that. */
 Test(several, one_that_can_never_go)
 {
     EXPECT(define("lock deploy", "semaphore me limit=5"), "ok");
