@@ -150,7 +150,7 @@ static const char *const answered[N_STORED] = {
     [STORED_UNSYNCED] =
         "in force and written, but its directory cannot be synced, and a power failure may undo it",
     [STORED_UNKNOWN] = "in force, and perhaps stored",
-    [STORED_NOT] = "in force, but it could not be stored, and may be over when berthd is started anew",
+    [STORED_NOT] = "in force, but it could not be stored, and may be lost when berthd restarts",
 };
 
 /* Who asked has gone, or has waited long enough: the log still says what becomes of it. */
