@@ -153,6 +153,44 @@ def test_a_lease_waits_until_its_slots_fit_on_a_line(world):
     world.check()
 
 
+def takes_all_but(world, name, limit, free):
+    """As if each unit, and each block of them, were at rest."""
+    words, first = [], 0
+    for slot in (*sorted(free), limit):
+        while first < slot:
+            mark, size = next((mark, size) for mark, size in (("=", 1024), ("<", 32), ("", 1))
+                              if first % size == 0 and first + size <= slot)
+            words.append(f"{name} {mark}{first:07} -")
+            first += size
+        first += 1
+    for i in range(0, len(words), 5000):
+        world.database.client.zadd(world.database.key["held"], dict.fromkeys(words[i:i + 5000], 0))
+
+
+def far_apart(n):
+    """So many of 10^6 slots, each in another part of 2048."""
+    return [i * 10**6 // n + i * i % 1999 for i in range(n)]
+
+
+@pytest.mark.parametrize("n_reserved", [0, 40])
+def test_all_that_fit_on_a_line_are_found_among_the_most_that_a_limit_allows(world, n_reserved):
+    a, = world.several(1, {"x": definition(limit=10**6)})
+    free = far_apart(2 * MOST_RANGES + n_reserved)
+    reserved = free[5:5 + n_reserved]
+    takes_all_but(world, "x", 10**6, free)
+    for slot in reserved:
+        ok(a.admin("reserve", "x", slot, "why"))
+    units = a.acquire("1", ("x", 2 * MOST_RANGES)).units
+    assert set(map(int, units)) == {*free} - {*reserved}
+
+
+def test_longer_runs_behind_many_places_too_small_for_them(world):
+    a, = world.several(1, {"x": definition(limit=10**6)})
+    takes_all_but(world, "x", 80000, range(0, 80000, 2))
+    units = a.acquire("1", ("x", 500)).units
+    assert units_text(units).count(",") < MOST_RANGES and int(units[0]) >= 80000
+
+
 # ---- what is listed ----
 
 def test_blocks_are_put_back(world):

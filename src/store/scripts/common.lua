@@ -550,13 +550,18 @@ local pick_slots
 
 do -- its helpers take none of the 200 locals that a script may have
     local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
-    local MOST_LOOKED = 4000 -- parts of a resource, in one search
+    -- Ranges, in one search: enough for the lowest slots of 2^20. It halves those that are partly free: 511 at
+    -- most of more than 2048 slots, and of each of the 11 sizes below one for each word that there is room
+    -- for, two for the run that is too much, and one at the limit: 511 + 11 * 451.
+    local MOST_LOOKED = 5500
+    local LOOKED_FOR_RESERVED = 20 -- more for each reserved slot, one of each size: it takes no room
+    local MOST_COARSE = 2048 -- so many ranges of one size, and all larger ones, fit into a search
 
     -- How many slots of that range are taken, by blocks that are all in it.
     local function n_taken_by(blocks, name, first, length)
         local n = 0
         for _, block in ipairs(blocks) do
-            if block.size <= length then
+            if block.size <= length and n < length then
                 local low = name .. ' ' .. block.mark
                 n = n + block.size * call('ZLEXCOUNT', HELD, format('[%s%07d', low, first),
                     format('(%s%07d', low, first + length))
@@ -567,8 +572,8 @@ do -- its helpers take none of the 200 locals that a script may have
 
     -- Calls back with runs of free slots, from the lowest, until that answers true. Aligned ranges are
     -- halved: one that is all taken or all free is looked at once, and a block is never in two. With a
-    -- `grain`, a power of two, it finds only whole ranges of that size.
-    local function find_free(name, limit, grain, take)
+    -- `grain`, a power of two, it finds only whole ranges of that size. Whether it ended before the last.
+    local function find_free(name, limit, grain, most_looked, take)
         local size, n_free, blocks, n_looked = 1, nil, {}, 0
         while size < limit do
             size = size * 2
@@ -584,7 +589,7 @@ do -- its helpers take none of the 200 locals that a script may have
                 return false
             elseif n >= length then
                 return take(first, min(first + length, limit) - 1)
-            elseif n_looked == MOST_LOOKED then
+            elseif n_looked == most_looked then
                 return true
             end
             n_looked = n_looked + 1
@@ -593,7 +598,7 @@ do -- its helpers take none of the 200 locals that a script may have
             local n_left = max(half - n_taken_by(blocks, name, first, half), 0)
             return look(first, half, n_left) or look(first + half, half, n - n_left)
         end
-        look(0, size, n_free)
+        return look(0, size, n_free)
     end
 
     local function reserved_slots(resource)
@@ -611,10 +616,11 @@ do -- its helpers take none of the 200 locals that a script may have
     -- Calls back with what is left of each run that find_free() finds.
     local function find_unreserved(resource, limit, grain, take)
         if not resource.has_reserved then
-            return find_free(resource.name, limit, grain, take)
+            return find_free(resource.name, limit, grain, MOST_LOOKED, take)
         end
         local reserved, next_reserved = reserved_slots(resource), 1
-        find_free(resource.name, limit, grain, function(first, last)
+        local most_looked = MOST_LOOKED + LOOKED_FOR_RESERVED * #reserved
+        return find_free(resource.name, limit, grain, most_looked, function(first, last)
             while reserved[next_reserved] and reserved[next_reserved] <= last do
                 local slot = reserved[next_reserved]
                 next_reserved = next_reserved + 1
@@ -629,10 +635,11 @@ do -- its helpers take none of the 200 locals that a script may have
         end)
     end
 
-    -- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered.
+    -- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered, and
+    -- whether they may be where it has not looked.
     local function collect_slots(resource, count, limit, grain, room)
         local runs, lacks = {}, count
-        find_unreserved(resource, limit, grain, function(first, last)
+        local was_ended = find_unreserved(resource, limit, grain, function(first, last)
             local run = runs[#runs]
             last = min(last, first + lacks - 1)
             if run and run[2] == first - 1 then
@@ -645,7 +652,7 @@ do -- its helpers take none of the 200 locals that a script may have
             lacks = lacks - (last - first + 1)
             return lacks == 0 or room < 0
         end)
-        return lacks == 0 and room >= 0 and runs or nil
+        return lacks == 0 and room >= 0 and runs or nil, was_ended and room >= 0
     end
 
     -- The lowest ones; where those lie too scattered for a line, the lowest of longer runs.
@@ -662,7 +669,14 @@ do -- its helpers take none of the 200 locals that a script may have
             while grain * room < 2 * count do
                 grain = grain * 2
             end
-            runs = collect_slots(resource, count, limit, grain, room)
+            local has_more
+            runs, has_more = collect_slots(resource, count, limit, grain, room)
+            if not runs and has_more then
+                while grain * MOST_COARSE < limit do
+                    grain = grain * 2
+                end
+                runs = collect_slots(resource, count, limit, grain, room)
+            end
         end
         local units = runs
         for i, run in ipairs(runs or {}) do
