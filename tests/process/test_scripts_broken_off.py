@@ -39,6 +39,12 @@ def an_acquire_aside(world, a, b):
     return lambda **how: a.acquire("1", "q", uid=1, holder="h", **how)
 
 
+def an_acquire_behind_another(world, a, b):
+    b.acquire("1", ("b", 2))
+    b.acquire("2", "b")
+    return lambda **how: a.acquire("1", "b", **how)
+
+
 def an_acquire_of_an_instance(world, a, b):
     return lambda **how: a.acquire("1", t(1), **how)
 
@@ -89,6 +95,14 @@ def a_release_that_frees_a_quota(world, a, b):
     b.acquire("1", "q", uid=1)
     b.acquire("2", "q", uid=1)
     b.acquire("3", "q", "p", uid=1)
+    return lambda **how: a.release("1", **how)
+
+
+def a_release_that_calls_one_for_several_back(world, a, b):
+    a.acquire("1", ("q", 2), uid=1)
+    a.acquire("2", ("a", 2))
+    b.acquire("2", "a")
+    b.acquire("1", "a", ("q", 2), "b", uid=1)
     return lambda **how: a.release("1", **how)
 
 
@@ -349,7 +363,7 @@ SCENES = [a_waiter_begins_to_keep, a_keeper_loses_it, the_end_of_patience, a_nes
           an_acquire, an_acquire_of_many, a_release_of_many, a_listing_that_wins_many, an_acquire_that_waits,
           an_acquire_aside, an_acquire_of_an_instance, a_release,
           a_release_that_grants, a_release_of_a_waiter, a_release_into_rest,
-          a_release_that_frees_a_quota, several_releases, the_end_of_a_rest, the_end_of_a_session,
+          a_release_that_frees_a_quota, a_release_that_calls_one_for_several_back, several_releases, the_end_of_a_rest, the_end_of_a_session,
           a_pause, a_resume, a_larger_limit, a_definition, an_event, an_acknowledgement, a_begin,
           the_end_of_a_listing, a_listing_after_a_loss, a_listing_that_wins, a_listing_that_wins_what_rests,
           the_end_of_a_grace, the_beginning_of_a_grace]
@@ -480,6 +494,113 @@ def test_who_has_room_in_the_quota_is_woken(redis_server, clock, scene):
             b.renew()
             a.renew()
         assert not world.data().aside[b.key("3")], f"broken off after {after} writes"
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
+        after += 1
+    assert after > 1
+
+
+def the_end_of_its_patience(world, a, b):
+    world.pass_time(7000, a, b)
+
+
+def a_pause_of_what_it_has(world, a, b):
+    ok(a.admin("pause", "a", "", "why"))
+
+
+@pytest.mark.parametrize("ends", [the_end_of_its_patience, a_pause_of_what_it_has], ids=lambda ends: ends.__name__)
+def test_what_a_fall_left_is_kept_no_longer_than_the_rest(redis_server, clock, ends):
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, {name: definition(limit=2) for name in "abcd"})
+        for i, name in enumerate("abcd"):
+            a.acquire(str(i), (name, 2))
+        b.acquire("1", ("a", 2), ("b", 2), "c", "d")
+        ok(a.release("0"))
+        world.tick(4000)
+        b.acquire("2", "c", "d")  # some of c is kept for it, too
+        ok(a.release("1"))
+        ok(a.release("2"))
+        assert {name for name, key in world.data().kept if key == b.key("1")} == {*"abc"}
+        try:
+            a.acquire("4", ("b", 2), priority=5, before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            a.acquire("4", ("b", 2), priority=5)
+        ends(world, a, b)
+        assert {key for _, key in world.data().kept} == {b.key("2")}, f"broken off after {after} writes"
+        world.check()
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
+        after += 1
+    assert after > 1
+
+
+@pytest.mark.parametrize("scene", [an_acquire_that_waits, an_acquire_aside, an_acquire_behind_another],
+                         ids=lambda scene: scene.__name__)
+def test_its_own_traces_refuse_nobody(redis_server, clock, scene):
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, {name: definition(limit=2, user=2, max_waiters=2 if name == "b" else 1)
+                                 for name in "abq"})
+        call = scene(world, a, b)
+        try:
+            call(before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            assert call().word == "waiting", f"broken off after {after} writes"
+        raw = world.check().raw
+        assert sum(a.key("1") in member for word in ("queue", "aside") for member, _ in raw[word]) == 1
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
+        after += 1
+    assert after > 1
+
+
+def test_a_listing_broken_off_leaves_no_second_place(redis_server, clock):
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, DEFINITIONS)
+        b.acquire("1", ("a", 2))
+        b.acquire("2", "a")
+        row = list_row("1", "waiting", [Claim("a", 1, 0, ())])
+        try:
+            a.call("hello", "lease", *row, before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            a.lists(row)
+        queue = [member for member, _ in world.check().raw["queue"] if a.key("1") in member]
+        assert len(queue) == 1, f"broken off after {after} writes"
+        empty(world, a, b)
+        world.database.client.delete(*world.database.keys)
+        after += 1
+    assert after > 1
+
+
+def test_a_grant_taken_back_frees_items_that_were_counted_before(redis_server, clock):
+    """Too many to be taken by one command."""
+    definitions = {"p": definition("pool", 0, [f"i{i}" for i in range(600)]), "a": definition(limit=20)}
+    after, was_broken = 0, True
+    while was_broken:
+        world = World(redis_server, clock, f"b{after}")
+        a, b = world.several(2, definitions)
+        a.acquire("0", ("p", 600))
+        a.acquire("1", ("a", 20))
+        b.acquire("1", ("p", 600))
+        try:
+            a.release("0", before=breaks_off(after))
+            was_broken = False
+        except redis.ResponseError:
+            pass
+        a.lists(list_row("2", "waiting", [Claim("a", 1, 0, ()), Claim("p", 50, 0, ())], priority=5))
+        a.release("0")
+        b.renew()
+        data = world.data()
+        was_first = ("p", a.key("2")) in data.kept  # the one that was listed
+        assert was_first or b.key("1") in data.holding(), f"broken off after {after} writes"
         empty(world, a, b)
         world.database.client.delete(*world.database.keys)
         after += 1

@@ -149,9 +149,8 @@ class Game:
             self.tickets.append(lease.ticket)
         expected = self.model.acquire(lease, nowait, self.look)
         got = first if word == "refused" else word
-        if self.broken_off and word == "refused" and expected != "granted":
-            # What was broken off may have left members in a queue, or taken an identity for another
-            # one of the same call.
+        if self.broken_off and word == "refused" and first == "held" and expected != "granted":
+            # What was broken off may have taken an identity for another one of the same call.
             self.model.leases.pop(lease.key, None)
         else:
             assert got == expected, (lease, word, first, second, expected)

@@ -134,6 +134,8 @@ local function acquire(lease)
             roads().note_elsewhere(known) -- a script may have been broken off
         end
         return waiting(known)
+    elseif call('ZSCORE', OWNED, lease.key) then
+        turns().leave_unbegun(lease)
     end
     local code, about = why_never(lease)
     if code then

@@ -1522,7 +1522,7 @@ local function make_roads()
     local function let_go(lease, is_forced)
         local road = lease.road
         mark_all_dirty(lease)
-        local freed = keep_only(lease, 0)
+        keep_only(lease, 0)
         if road.station > 0 then
             move_on_road(road, road.station, 1)
         end
@@ -1533,7 +1533,7 @@ local function make_roads()
             road.forced, road.let_go = 0, min(road.let_go + 1, MOST_DOUBLINGS)
         end
         write_lease(lease)
-        free_kept(lease, freed)
+        free_kept(lease, lease.claims) -- what its record does not say a broken-off script has left
         call('ZREM', KEEPING, lease.key)
     end
 
@@ -1544,11 +1544,11 @@ local function make_roads()
             (road.kept > 0 and mark_dirty or mark_if_waited_for)(claim.name)
         end
         local _, number = claim_on(lease, name)
-        local freed = keep_only(lease, 0)
+        keep_only(lease, 0)
         road.station, road.ends, road.is_quota = -number, 0, why ~= 'b'
         write_lease(lease)
-        free_kept(lease, freed)
-        if db.keeps then
+        if db.keeps and call('ZSCORE', KEEPING, lease.key) then
+            free_kept(lease, lease.claims)
             call('ZREM', KEEPING, lease.key)
         end
         leave_other_queues(lease)
@@ -1723,9 +1723,30 @@ local function make_turns()
         local is_aside = lease and lease.state == 'W' and (not lease.road or lease.road.station < 0)
         if is_aside and enter_queues(lease, true) == member then
             return true
+        elseif lease and lease.state == 'W' and lease.road and not is_aside then -- it was broken off as it came back
+            roads().leave_other_queues(lease)
         end
         call('ZREM', ASIDE, member)
         return false
+    end
+
+    -- It was broken off before it had a record, and begins again with another ticket: its first place goes.
+    -- That is among the last of its priority.
+    local function leave_unbegun(lease)
+        local most = floor(MOST_WORDS / #lease.claims)
+        for _, claim in ipairs(lease.claims) do
+            local function leave(set, why)
+                local low, high = of_name(claim.name .. why .. format(' %05d', 50000 - lease.priority))
+                for _, member in ipairs(call('ZREVRANGEBYLEX', set, high, low, 'LIMIT', 0, most)) do
+                    if match(member, '(%S+)$') == lease.key then
+                        call('ZREM', set, member)
+                    end
+                end
+            end
+            leave(QUEUE, '')
+            leave(ASIDE, ' b')
+            leave(ASIDE, ' ' .. quota_reason(lease, claim))
+        end
     end
 
     -- The oldest of a user's requests that stand aside there and want no more than that; its count.
@@ -1888,6 +1909,7 @@ local function make_turns()
         for _, claim in ipairs(lease.claims) do
             remove_all(USERS, user_members(lease, claim))
             remove_all(HELD, held_members(lease, claim))
+            resource_of(claim.name).free = nil
             claim.units, claim.token = {}, 0
         end
         lease.state = 'W'
@@ -2099,7 +2121,7 @@ local function make_turns()
         end
     end
 
-    return {wake_user = wake_user, serve_dirty = serve_dirty}
+    return {leave_unbegun = leave_unbegun, wake_user = wake_user, serve_dirty = serve_dirty}
 end
 
 function turns()

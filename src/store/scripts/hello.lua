@@ -344,7 +344,9 @@ local function wait_again(lease)
     else
         lease.ticket = next_number()
     end
-    call('ZADD', OWNED, session_of(ME).sid, lease.key)
+    if call('ZADD', OWNED, session_of(ME).sid, lease.key) == 0 then
+        turns().leave_unbegun(lease)
+    end
     take_identities(lease)
     enter_queues(lease)
     return 'waiting'
