@@ -8,7 +8,7 @@ import pytest
 
 from daemon_help import status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from test_fleet_requests import end_grace, held
+from test_fleet_requests import end_grace, held, listed, until
 
 pytestmark = needs_redis
 
@@ -65,6 +65,7 @@ def test_many_slots_outlive_daemon_and_database(redis_server, host):
         host.kill()
         redis_server.do("FLUSHALL")
         host.start()
+        until(lambda: len(listed(redis_server)) == 2)  # what is listed only after the grace is lost
         end_grace(redis_server)
         last = host.client()
         assert slots(held(last, "mem:2")[2]) == ["5001-5002"]
