@@ -23,7 +23,7 @@ import pytest
 redis = pytest.importorskip("redis", reason="needs python3-redis")
 
 from conftest import BUILD, Berthd, Program  # noqa: E402
-from lines import DEADLINE  # noqa: E402
+from lines import DEADLINE, look_again  # noqa: E402
 from lost_help import stop_process  # noqa: E402
 
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
@@ -197,7 +197,7 @@ class RedisServer:
             if is_so(info):
                 return info
             assert time.monotonic() < end, info
-            os.sched_yield()
+            look_again()
 
     def wait_for_replica_link(self):
         self.ask_until("replication", lambda info: info.get("master_link_status") == "up")

@@ -17,7 +17,7 @@ import time
 
 from daemon_help import keys
 from fleet_help import Clock, Host, RedisServer, Way, redis
-from lines import DEADLINE, Client
+from lines import DEADLINE, Client, look_again
 from scripts_help import Database, past_the_first_grace
 from torture_changes import Changes
 from torture_resources import LAG, LIMITS, TTL, host_file
@@ -486,7 +486,7 @@ class Torture(Changes):
             if time.monotonic() > end:
                 self.complaints.append(f"left in Redis: {left}; held and waiting: {held}")
                 return
-            os.sched_yield()
+            look_again()
 
     def verdict(self):
         """What is wrong, as lines; none if all is well."""

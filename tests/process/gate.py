@@ -7,7 +7,7 @@ import time
 
 from conftest import BUILD
 from daemon_help import SANITIZED
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 
 
 class Gate:
@@ -26,11 +26,12 @@ class Gate:
             with contextlib.suppress(OSError):  # nobody reads yet
                 return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
             assert time.monotonic() < end
-            os.sched_yield()
+            look_again()
 
-    def open(self):
-        """For who stands there, and all others."""
+    def open(self, after=0):
+        """For whoever waits there, and all others; the first has waited for so many seconds then."""
         first = self.wait_for_somebody()
+        time.sleep(after)
         self.path.unlink()
         os.close(first)
 

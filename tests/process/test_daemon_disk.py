@@ -18,7 +18,7 @@ from daemon_help import code, held, is_quiet, refused, status, waits
 from fleet_help import clock, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import client_of, gets, up
 from gate import Gate, with_shim
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 from lost_help import asked_until
 
 CONFIGURATION = """grace = 0.05s
@@ -102,7 +102,7 @@ def wait_until(is_so, *what):
     end = time.monotonic() + DEADLINE
     while not is_so():
         assert time.monotonic() < end, what
-        os.sched_yield()
+        look_again()
 
 
 def has_answer(client):

@@ -12,7 +12,7 @@ import pytest
 from conftest import Berthd
 from daemon_help import code, held, is_quiet, refused, status
 from gate import Gate, with_shim
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 
 LOCKED = "[lock a]\nallow-users = root\n"
 
@@ -106,7 +106,7 @@ def test_a_patient_client_is_told(daemon, gate):
     end = time.monotonic() + DEADLINE
     while "reloaded" not in daemon.log.read_text():
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
 
 
 def test_who_goes_away_meanwhile_holds_nothing(daemon, gate):
@@ -143,7 +143,7 @@ def test_a_start_says_that_it_has_waited(daemon, gate):
     daemon.stop()
     daemon.configure(LOCKED)
     gate.shut()
-    opener = threading.Timer(1.1, gate.open)  # longer than what is not worth a word
+    opener = threading.Thread(target=gate.open, args=(1.1,))  # a shorter wait is not worth a word
     opener.start()
     daemon.start()
     opener.join()

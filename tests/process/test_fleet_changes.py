@@ -1,14 +1,13 @@
 """Operators' changes survive hosts that come and go, and a Redis that forgets; what was taken back does
 not come again."""
 
-import os
 import time
 
 import pytest
 
 from fleet_help import clock, hosts, needs_redis, redis_server  # fixtures among them
 from fleet_ops_help import asks, client_of, fleet, up
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
 
@@ -29,7 +28,7 @@ def keeps(host, text, is_there=True):
     end = time.monotonic() + DEADLINE
     while (text.encode() in b"".join(path.read_bytes() for path in host.state.glob("*.state"))) != is_there:
         assert time.monotonic() < end, (host.name, text)
-        os.sched_yield()
+        look_again()
 
 
 def forgets_all(server, *hosts):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
-from lines import DEADLINE, Client
+from lines import DEADLINE, Client, look_again
 
 pytestmark = needs_redis
 
@@ -31,7 +31,7 @@ def until(is_so, what, timeout=DEADLINE):
         if value:
             return value
         assert time.monotonic() < end, what
-        os.sched_yield()
+        look_again()
 
 
 def end_grace(server):

@@ -14,7 +14,7 @@ import pytest
 from conftest import BUILD
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from journal_file import records, rewrite
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
 
@@ -45,7 +45,7 @@ def end_grace(server):
     end = time.monotonic() + DEADLINE
     while not server.do("HEXISTS", "{berth}:db", "grace"):
         assert time.monotonic() < end, "no daemon has come"
-        os.sched_yield()
+        look_again()
     server.do("HSET", "{berth}:db", "grace", "1")
 
 
@@ -250,7 +250,7 @@ def ask_until_it_is_back(client, name):
     line = request(client, f"acquire {name}")
     while line.startswith("error down "):
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
         line = request(client, f"acquire {name}")
     assert line.startswith("pending "), line
     return event(client)
@@ -313,7 +313,7 @@ def until(is_so):
     end = time.monotonic() + DEADLINE
     while not is_so():
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
 
 
 def listed(server):
@@ -542,7 +542,7 @@ def test_operators_changes_outlive_the_data(redis_server, host):
     state = lambda: b"".join(path.read_bytes() for path in host.state.glob("*.state"))  # noqa: E731
     while b"\nfleet default a " not in state():
         assert time.monotonic() < end, state()
-        os.sched_yield()
+        look_again()
     host.stop()
     redis_server.do("FLUSHALL")
     host.start()

@@ -2,7 +2,6 @@
 nothing granted twice, and everybody keeps his place."""
 
 import contextlib
-import os
 import subprocess
 import time
 
@@ -10,7 +9,7 @@ import pytest
 
 from fleet_help import (  # fixtures among them
     clock, hosts, needs_redis, redis_section, redis_server, ways)
-from lines import DEADLINE, Client
+from lines import DEADLINE, Client, look_again
 from lost_help import witness  # fixtures among them
 from scripts_help import Data, Database, past_the_first_grace
 
@@ -64,7 +63,7 @@ class Fleet:
         end = time.monotonic() + DEADLINE
         while not is_so():
             assert time.monotonic() < end
-            os.sched_yield()
+            look_again()
 
     def sessions(self):
         """{session: incarnation}"""

@@ -486,7 +486,7 @@ def test_a_reply_without_an_end(fake, probe):
 
 
 def test_a_heartbeat(fake, probe):
-    link = probe(fake.where, "timeout=100")
+    link = probe(fake.where, "timeout=500")
     _, messages = fake.both()
     link.expect("ready")
     for _ in range(2):

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import read_line
 from daemon_help import connect_as, held, needs_root, refused, stopped
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 from lost_help import asked_until, living_as
 
 pytestmark = needs_root
@@ -47,7 +47,7 @@ def running(script):
         end = time.monotonic() + DEADLINE
         while real_uid(process.pid) != OWNER:
             assert time.monotonic() < end
-            os.sched_yield()
+            look_again()
         yield process
     finally:
         process.kill()
@@ -93,7 +93,7 @@ def crowd(as_root):
         root = Process(pid)
         try:
             while real_uid(pid) != 0:
-                os.sched_yield()
+                look_again()
             assert os.getpgid(pid) == job.pid
             yield job, root
         finally:
@@ -106,7 +106,7 @@ def becomes_root(job):
     end = time.monotonic() + DEADLINE
     while real_uid(job.pid) != 0:
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
 
 
 def left(daemon, job, number):
@@ -180,7 +180,7 @@ def acquired_and_withdrawn(daemon, job):
     end = time.monotonic() + DEADLINE
     while f"process {job.pid}: neither it" not in daemon.log.read_text():
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
     assert job.poll() is None
     return lease
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conftest import read_line
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 
 REPORT = [sys.executable, "-S", str(pathlib.Path(__file__).with_name("report_signals.py"))]
 
@@ -205,7 +205,7 @@ def wait_for_state(pid, states):
     end = time.monotonic() + DEADLINE
     while state_of(pid) not in states:
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
 
 
 def test_a_stop_stops_the_job_and_berth(berth, fake):

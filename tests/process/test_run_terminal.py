@@ -15,7 +15,7 @@ import time
 import pytest
 
 from conftest import DEADLINE, read_line
-from lines import LineSocket
+from lines import LineSocket, look_again
 
 HERE = pathlib.Path(__file__).parent
 SHELL = [sys.executable, "-S", str(HERE / "mini_shell.py")]
@@ -82,7 +82,7 @@ def wait_until_stopped(pid):
     end = time.monotonic() + DEADLINE
     while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "T":
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
 
 
 def test_the_job_is_in_the_foreground(shell, fake):

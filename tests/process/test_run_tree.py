@@ -8,7 +8,7 @@ import time
 import pytest
 
 from conftest import read_line
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 
 # Descendants that nobody above waits for: {} is in a session, and so in a group, of its own.
 APART = "setsid sh -c '{}' </dev/null >out 2>&1 & "
@@ -33,7 +33,7 @@ def wait_for(condition):
     end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end
-        os.sched_yield()
+        look_again()
 
 
 def wait_for_main(words):

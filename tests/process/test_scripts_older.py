@@ -2,13 +2,12 @@
 Whoever has had an answer or an event that they know nothing of begins a grace, before anything is done."""
 
 import contextlib
-import os
 import time
 
 import pytest
 
 from fleet_help import RedisServer, clock, needs_redis, redis_server  # fixtures among them
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 from scripts_help import Claim, World, definition, list_row, ok
 
 pytestmark = needs_redis
@@ -217,7 +216,7 @@ def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
         end = time.monotonic() + DEADLINE
         while replication_id(first) == ids[-1]:
             assert time.monotonic() < end
-            os.sched_yield()
+            look_again()
         assert len({*ids, replication_id(first)}) == 3
         assert ok(a.renew()).grace == 0
         assert number(world, "epoch") == epoch

@@ -1,12 +1,11 @@
 """Operators, new files, and hosts that come and go, while a fleet is tortured."""
 
-import os
 import signal
 import subprocess
 import time
 
 from fleet_help import Host
-from lines import DEADLINE
+from lines import DEADLINE, look_again
 from torture_resources import LIMITS, TTL, has_old, host_file
 
 CHANGED = {"s": ["pause", "resume", "reset", "limit"], "l": ["pause", "resume", "reset"], "p": ["pause", "resume"]}
@@ -87,7 +86,7 @@ class Changes:
         for name in CHANGED:
             self.bounds[name].append((time.monotonic(), LIMITS[name]))
             while self.hosts[0].berthctl("reset", name).returncode != 0 and time.monotonic() < end:
-                os.sched_yield()
+                look_again()
 
     # ---- a definition that leaves the files, and the database
 
