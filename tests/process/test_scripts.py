@@ -1007,7 +1007,7 @@ def test_the_end_of_a_large_host_is_done_in_parts(world):
         calls += 1
         assert calls < 1000
     slowest = max(entry["duration"] for entry in client.slowlog_get(10000))
-    assert calls > 20
+    assert calls > 10000 // 65  # leases of dead sessions, in one call
     print(f"{calls} calls, the slowest {slowest} us")
     assert slowest < 50000  # microseconds; 3000 where nothing else runs
     world.must_be_empty()
