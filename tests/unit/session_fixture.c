@@ -303,3 +303,10 @@ void restart_without_journal(void)
     write_down();
     come_back(false);
 }
+
+void restart_without_state(void)
+{
+    write_down();
+    stored.length = 0;
+    come_back(true);
+}

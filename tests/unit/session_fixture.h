@@ -98,8 +98,9 @@ const struct definition *definition(const char *name);
 
 /* As it is written down; a session that is new, with that and the same leases. */
 void restart(void);
-/* The same, with another url in the file; with what is in the state directory alone. */
+/* The same: with another url in the file; with the state directory alone; with the journal alone. */
 void restart_elsewhere(void);
 void restart_without_journal(void);
+void restart_without_state(void);
 
 #endif

@@ -196,6 +196,16 @@ Test(session_events, the_state_directory_says_it_if_the_journal_is_lost)
     EXPECT(last_reached, reached(0));
 }
 
+Test(session_events, the_journal_says_it_if_the_state_directory_is_lost)
+{
+    go_up();
+    hold("A", "s", "4711 0");
+    restart_without_state();
+    connect_link();
+    next_call();
+    EXPECT(last_reached, reached(0));
+}
+
 Test(session_events, another_database_has_got_nowhere_yet)
 {
     go_up();
