@@ -338,7 +338,7 @@ def test_waits_end_in_the_order_of_their_deadlines(daemon, client):
 
 def test_a_freed_unit_rests(berthd):
     """Then the next one gets it, without anybody asking."""
-    client = berthd("[lock a]\ncooldown = 50ms\n").client()
+    client = berthd("[lock a]\ncooldown = 1s\n").client()
     lease = held(client, "acquire a")
     waiting = waits(client, "acquire a")
     assert client.request(f"release {lease}") == "ok"
