@@ -47,10 +47,10 @@ def test_first_configuration(make, directory):
     text = path.read_text()
     assert check(path) == ""
     sections = [line for line in text.splitlines() if line.startswith("[")]
-    assert sections == ["[daemon]"]
+    assert sections == ["[daemon]", "[lock adhoc/*]"]
     # What is commented out is right, too.
     path.write_text(text.replace("\n;", "\n"))
-    assert path.read_text().count("\n[") == 1 + text.count("\n;[") > 4
+    assert path.read_text().count("\n[") == len(sections) + text.count("\n;[") > 4
     assert check(path) == ""
 
 
