@@ -16,7 +16,7 @@ static inline nanoseconds timing_renewal(nanoseconds ttl)
 }
 
 /* From when a renewal was sent until its leases are lost. Of T, as both clocks may be slewed by a
- * twelfth; and a margin (FACTS.md F). */
+ * twelfth; and a margin (doc/fleet.md, Times). */
 static inline nanoseconds timing_good_for(nanoseconds ttl)
 {
     return ttl / 100 * 84 - NANOSECONDS_PER_SECOND / 4;

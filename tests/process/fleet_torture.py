@@ -368,7 +368,7 @@ class Torture(Changes):
         return "redis rolled back"
 
     def clock_stepped(self):
-        """Not so often that one ttl sees three of them (FACTS.md K)."""
+        """Not so often that one ttl sees three of them (doc/fleet.md, "Several clock steps")."""
         if time.monotonic() - self.last_step > TTL:
             self.last_step = time.monotonic()
             step = self.chance.choice([3, -3, 26, -26, 120, -120])
