@@ -215,7 +215,7 @@ static enum asking_result ask(struct asking *asking, nanoseconds now)
 
 static enum asking_result is_nonsense(struct asking *asking, nanoseconds now)
 {
-    static const char reason[] = "what listens there does not speak Berth's protocol";
+    static const char reason[] = "the server there does not speak Berth's protocol";
     if (asking->state == ASKING_ASKED && !asking->was_queued) {
         outage_set(&asking->outage, false, reason);
         return is_down(asking, now);

@@ -31,9 +31,9 @@ static int print_help(void)
            "  berth renew LEASE | NAME --holder ID [--ttl DURATION]\n"
            "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
            "\n"
-           "Runs a job under a lease of berthd, or takes a lease for somebody else. Each of them\n"
+           "Runs a job under a lease of berthd, or takes a lease for another process. Each command\n"
            "has a --help.\n"
-           "What is held and waited for: berthctl status. More: man berth\n");
+           "berthctl status shows what is held and waited for. More: man berth\n");
     return 0;
 }
 

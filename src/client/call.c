@@ -11,7 +11,7 @@ static int take_answer(struct answer *answer)
         return 0;
     }
     if (answer->kind != ANSWER_ERROR) {
-        message("what listens there does not speak Berth's protocol");
+        message("the server there does not speak Berth's protocol");
         return STATUS_DOWN;
     }
     message("%s", why(answer));

@@ -54,7 +54,7 @@ int call_nonsense(const struct call *call)
 {
     struct text path = TEXT_INIT;
     text_add_escaped(&path, call->endpoint.path);
-    complain("what listens at %s does not speak this protocol", path.bytes);
+    complain("the server at %s does not speak this protocol", path.bytes);
     text_deinit(&path);
     return STATUS_DOWN;
 }

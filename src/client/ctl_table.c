@@ -362,7 +362,7 @@ static void print_databases(const struct status *status, struct text *out)
         if (database->differing > 0) {
             text_add_repeated(out, ' ', INDENT);
             text_add_format(out,
-                "differing: %llu definitions of this host's file are not the fleet's\n",
+                "differing: %llu definitions of this host's file differ from the fleet's\n",
                 (unsigned long long)database->differing);
         }
     }
@@ -406,15 +406,18 @@ void table_print(const struct status *status, const struct table_style *style, s
         grid_fit(&leases, style->width);
     }
     if (status->draining) {
-        text_add_format(out, "draining: nothing is granted on this host; %llu held\n",
+        text_add_format(out, "draining: this host grants nothing; %llu held\n",
             (unsigned long long)status->held);
     }
     if (status->grace.is_given) {
-        text_add(out, "grace: berthd was started anew, and waits ");
+        text_add(out, "grace: berthd has restarted, and waits ");
         text_add_age(out, status->grace.number);
-        text_add(out, " more for the clients that it had before\n");
+        text_add(out, " more for its earlier clients\n");
     }
     grid_print_titles(&resources, out);
+    if (status->n_resources == 0) {
+        text_add(out, "no resource is defined, and no template is in use\n");
+    }
     size_t row = 0;
     for (size_t i = 0; i < status->n_resources; i++) {
         grid_print_row(&resources, i, out);

@@ -22,7 +22,7 @@ static bool take_wanted(struct options *options, const char *word)
         return false;
     }
     if (colon && !number_parse(colon + 1, UINT64_MAX, &count)) {
-        message("%s: what follows the colon is not a number of units", word);
+        message("%s: the text after the colon is not a number of units", word);
         return false;
     }
     if (options->n_wanted == OPTIONS_MAX_RESOURCES) {
@@ -76,7 +76,7 @@ static bool acquire_take_words(struct options *options, char **words, int n, int
         return false;
     }
     if (options->pid == 0 && options->ttl == NEVER) {
-        message("how long is the lease to last? Say --pid $$ (as long as the script that says it), "
+        message("how long should the lease last? Use --pid $$ (as long as the calling script), "
                 "or --ttl DURATION");
         return false;
     }
@@ -129,7 +129,7 @@ const struct grammar grammar_run = {
     .more_help =
         "COMMAND finds BERTH_LEASE, BERTH_SOCKET, BERTH_NAME, BERTH_TOKEN, BERTH_SLOT or "
         "BERTH_ITEM,\n"
-        "and BERTH_COUNT in its environment; with several NAMEs these are the first one's, and\n"
+        "and BERTH_COUNT in its environment; with several NAMEs these are those of the first, and\n"
         "BERTH_1_NAME, BERTH_1_TOKEN, ... BERTH_2_NAME, ... are in the order given.\n"
         "\n"
         "The exit status is COMMAND's own, or 64 usage, 69 berthd not reachable, 75 not acquired,\n"
@@ -140,17 +140,17 @@ const struct grammar grammar_run = {
 const struct grammar grammar_acquire = {
     .in = IN_ACQUIRE,
     .usage = "berth acquire [OPTION]... --pid PID | --ttl DURATION NAME[:COUNT]...",
-    .summary = "Takes units of every NAME for somebody else, and prints what berth run gives its "
+    .summary = "Takes units of every NAME for another process, and prints what berth run gives its "
                "COMMAND.",
     .take_words = acquire_take_words,
     .more_help =
-        "What is printed are assignments for a shell, or for systemd's EnvironmentFile=:\n"
+        "It prints assignments for a shell, or for systemd's EnvironmentFile=:\n"
         "  found=$(berth acquire --pid $$ NAME) && eval \"$found\" && echo \"$BERTH_LEASE\"\n"
-        "With --json it is one object: version, lease, socket, and resources, a list of objects "
+        "With --json: one object with version, lease, socket, and resources, a list of objects "
         "with\n"
         "name, token, count, and units, a list of slots (numbers) or items (strings).\n"
         "\n"
-        "The exit status is 0, or 64 usage, 69 berthd not reachable, or the lease given back "
+        "The exit status is 0, or 64 usage, 69 berthd not reachable, or lease given back "
         "because\n"
         "it could not be printed or berthd cannot see PID, 75 not acquired, 77 not permitted,\n"
         "78 unknown or impossible.\n",
@@ -159,7 +159,7 @@ const struct grammar grammar_acquire = {
 const struct grammar grammar_release = {
     .in = IN_RELEASE,
     .usage = "berth release LEASE | NAME --holder ID | NAME --item ITEM",
-    .summary = "Gives a lease back before its job has ended. What is free already is no error.",
+    .summary = "Gives a lease back before its job has ended. If it is free already, that is fine.",
     .take_words = release_take_words,
     .more_help = "",
 };
@@ -168,7 +168,7 @@ const struct grammar grammar_renew = {
     .in = IN_RENEW,
     .usage = "berth renew LEASE | NAME --holder ID [--ttl DURATION]",
     .summary =
-        "Lets the time of a lease begin anew; of one without a time, tells whether it is held.",
+        "Restarts the time of a lease; for one without a time, checks whether it is held.",
     .take_words = renew_take_words,
     .more_help =
         "The exit status is 0, or 1 if the lease is lost, 64 usage, 69 berthd not reachable,\n"

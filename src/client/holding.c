@@ -44,7 +44,7 @@ static void stop_job(struct holding *holding, const char *reason)
     bool is_new = stopping->state == STOPPING_NOT;
     stopping_begin(stopping);
     if (is_new) {
-        message(stopping->state == STOPPING_NOT ? "%s; the job goes on" : "stopping the job: %s",
+        message(stopping->state == STOPPING_NOT ? "%s; the job runs on" : "stopping the job: %s",
             reason);
     }
 }
@@ -80,7 +80,7 @@ static void send_line(struct holding *holding, const struct request_line *line)
 
 /* ---- having it back ---- */
 
-static const char not_known[] = "berthd does not know it any more";
+static const char not_known[] = "berthd no longer knows it";
 
 static void say(const struct holding *holding, const char *what)
 {
@@ -197,7 +197,7 @@ static void take_lost(struct holding *holding, struct answer *answer, nanosecond
     }
     lease_is_gone(holding);
     if (!holding->options->quiet && holding->stopping.state == STOPPING_NOT) {
-        message("lost the lease: %s; the job goes on", why(answer));
+        message("lost the lease: %s; the job runs on", why(answer));
     }
 }
 
@@ -269,7 +269,7 @@ static void read_lines(struct holding *holding, bool readable, nanoseconds now)
     take_lines(holding, now);
     if (!is_open && is_connected(holding)) {
         if (holding->state == HOLDING_CONNECTED) {
-            say(holding, "lost berthd; trying again while the job goes on");
+            say(holding, "lost berthd; trying again while the job runs on");
         }
         try_again_later(holding, now);
     }

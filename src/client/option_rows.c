@@ -65,7 +65,7 @@ static const char *set_pid(struct options *options, const char *argument)
         return "not a process id";
     }
     options->pid = (pid_t)pid;
-    return pid == 1 ? "process 1 never ends, and neither would the lease" : NULL;
+    return pid == 1 ? "process 1 never ends, so the lease would not either" : NULL;
 }
 
 static const char *set_ttl(struct options *options, const char *argument)
@@ -125,7 +125,7 @@ static const char *set_export(struct options *options, const char *argument)
     static const char bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     options->export = argument;
     if (strncmp(argument, "BERTH_", 6) == 0) {
-        return "not for a name that berth sets itself";
+        return "berth itself sets this name";
     }
     bool valid = strspn(argument, bytes) == strlen(argument) && argument[0] != '\0' &&
         strchr("0123456789", argument[0]) == NULL;
@@ -175,24 +175,24 @@ const struct option_row option_rows[] = {
     {LETTER_PID, IN_ACQUIRE, "pid", "PID", set_pid,
         "the lease lasts as long as this process; in a script: $$"},
     {LETTER_TTL, IN_ACQUIRE, "ttl", "DURATION", set_ttl,
-        "the lease lasts so long, or until renewed"},
+        "the lease lasts this long, unless renewed"},
     {LETTER_TTL, IN_RENEW, "ttl", "DURATION", set_ttl, "how long from now (as before)"},
     {'n', IN_BOTH, "nonblock", NULL, set_nonblock, "don't wait"},
     {'w', IN_BOTH, "timeout", "DURATION", set_timeout,
-        "wait at most so long; 0 is -n (default: for ever)"},
+        "wait at most this long; 0 is -n (default: for ever)"},
     {'E', IN_BOTH, "conflict-exit-code", "N", set_conflict_status,
         "status for \"not acquired\" (75)"},
     {'p', IN_BOTH, "priority", "N", set_priority, "bigger first (0)"},
     {LETTER_HOLDER, IN_BOTH, "holder", "ID", set_holder,
         "identity; one identity holds a resource once"},
     {LETTER_HOLDER, IN_RELEASE | IN_RENEW, "holder", "ID", set_holder,
-        "what this identity holds of NAME"},
+        "the lease that this identity holds on NAME"},
     {LETTER_ITEM, IN_RELEASE, "item", "ITEM", set_item,
-        "whatever holds this item, or slot, of NAME"},
+        "the lease that holds this item, or slot, of NAME"},
     {LETTER_REASON, IN_BOTH, "reason", "TEXT", set_reason, "shown in status"},
-    {'s', IN_BOTH, "signal", "SIG", set_signal, "what the job is asked to stop with (TERM)"},
+    {'s', IN_BOTH, "signal", "SIG", set_signal, "the signal that asks the job to stop (TERM)"},
     {'k', IN_BOTH, "kill-after", "DURATION", set_kill_after,
-        "how long after that it is killed; at most the resource's"},
+        "how long after that to kill it; at most the resource's"},
     {LETTER_ON_LOST, IN_BOTH, "on-lost", "kill|term|warn", set_on_lost,
         "what to do when the lease is lost; at least the resource's"},
     {LETTER_IF_DOWN, IN_RUN, "if-down", "fail|wait|run", set_if_down,
@@ -208,10 +208,10 @@ const struct option_row option_rows[] = {
     {LETTER_TREE, IN_RUN, "tree", NULL, set_tree, "last until all descendants of COMMAND are gone"},
     {LETTER_JSON, IN_ACQUIRE, "json", NULL, set_json, "print JSON, not variables"},
     {'S', IN_ALL, "socket", "PATH|user", set_socket,
-        "berthd's socket; \"user\" is that of your own"},
-    {'q', IN_BOTH, "quiet", NULL, set_quiet, "say nothing about waiting and being busy"},
-    {'v', IN_BOTH, "verbose", NULL, set_verbose, "say what was granted"},
-    {'v', IN_RENEW, "verbose", NULL, set_verbose, "say how long is left"},
+        "berthd's socket; \"user\": your own berthd's"},
+    {'q', IN_BOTH, "quiet", NULL, set_quiet, "print nothing about waiting and being busy"},
+    {'v', IN_BOTH, "verbose", NULL, set_verbose, "print what was granted"},
+    {'v', IN_RENEW, "verbose", NULL, set_verbose, "print how long is left"},
     {'h', IN_ALL, "help", NULL, set_help, "this text"},
     {0},
 };

@@ -43,17 +43,17 @@ static void end_resource(struct waiting *waiting)
     if (!waiting->resource.name[0]) {
         return;
     }
-    append(waiting->line, sizeof waiting->line, "%s%s", waiting->line[0] ? ", " : "",
+    const char *others = waiting->resource.n_holders > 1 ? ", and others" : "";
+    append(waiting->line, sizeof waiting->line, "%s%s", waiting->line[0] ? "; " : "",
         waiting->resource.name);
     if (waiting->resource.state) {
-        append(waiting->line, sizeof waiting->line, " (%s)", waiting->resource.state);
+        append(waiting->line, sizeof waiting->line, ": %s", waiting->resource.state);
     } else if (waiting->resource.limit > 1) {
-        append(waiting->line, sizeof waiting->line, " (%llu of %llu held%s%s)",
+        append(waiting->line, sizeof waiting->line, ": %llu of %llu held%s%s",
             (unsigned long long)waiting->resource.in_use,
-            (unsigned long long)waiting->resource.limit,
-            waiting->resource.has_holder ? ", first " : "", waiting->resource.held);
-    } else if (waiting->resource.has_holder) {
-        append(waiting->line, sizeof waiting->line, " (held %s)", waiting->resource.held);
+            (unsigned long long)waiting->resource.limit, waiting->resource.held, others);
+    } else if (waiting->resource.n_holders > 0) {
+        append(waiting->line, sizeof waiting->line, ": held%s", waiting->resource.held);
     }
     if (waiting->resource.kept > 0 && waiting->resource.keeper < waiting->resource.position) {
         append(waiting->line, sizeof waiting->line, " (%llu kept for #%llu)",
@@ -67,8 +67,7 @@ static void end_resource(struct waiting *waiting)
 static void take_host(struct waiting *waiting, const struct answer *answer)
 {
     if (number_of(answer, "draining")) {
-        snprintf(
-            waiting->why, sizeof waiting->why, "; this host grants nothing at present (drain)");
+        snprintf(waiting->why, sizeof waiting->why, "; this host is being drained");
     }
 }
 
@@ -88,7 +87,7 @@ static void take_grace(struct waiting *waiting, const struct answer *answer)
     const char *database = value_of(answer, "database");
     if (database && waiting->grace > 0 && strcmp(database, waiting->grace_of) == 0) {
         snprintf(waiting->why, sizeof waiting->why,
-            "; its database is new, or has lost its data, and grants nothing for %llus",
+            "; its database is new or has lost its data, and grants nothing for %llus",
             (unsigned long long)(waiting->grace + 999) / 1000);
     }
 }
@@ -120,25 +119,25 @@ static void take_holder(struct waiting *waiting, const struct answer *answer)
 {
     char *out = waiting->resource.held;
     size_t size = sizeof waiting->resource.held;
-    if (waiting->resource.has_holder) {
+    if (waiting->resource.n_holders++ > 0) {
         return; /* in host scope the first has held it for longest */
     }
-    waiting->resource.has_holder = true;
     char *holder = value_of(answer, "holder");
     char *program = value_of(answer, "program");
     char *host = value_of(answer, "host");
-    append(out, size, "by ");
+    append(out, size, " by ");
     if (holder) {
         append(out, size, "%s, ", message_clean(holder));
     }
     append(out, size, "pid %llu", (unsigned long long)number_of(answer, "pid"));
-    if (program) {
-        append(out, size, " %s", message_clean(program));
-    }
     if (host) {
         append(out, size, " on %s", message_clean(host));
     }
-    append(out, size, ", uid %llu, for ", (unsigned long long)number_of(answer, "uid"));
+    append(out, size, " (");
+    if (program) {
+        append(out, size, "%s, ", message_clean(program));
+    }
+    append(out, size, "uid %llu) for ", (unsigned long long)number_of(answer, "uid"));
     append_age(out, size, number_of(answer, "age"));
 }
 
@@ -147,11 +146,9 @@ static void take_blocker(struct waiting *waiting, const struct answer *answer)
     const char *blocked = value_of(answer, "blocked");
     char *blocker = value_of(answer, "blocker");
     if (blocked && strcmp(blocked, "quota") == 0) {
-        snprintf(
-            waiting->why, sizeof waiting->why, "; you have as much of it as one user may have");
+        snprintf(waiting->why, sizeof waiting->why, "; you hold as many units as one user may");
     } else if (blocked && blocker) {
-        snprintf(
-            waiting->why, sizeof waiting->why, "; missing is %s", message_clean(blocker));
+        snprintf(waiting->why, sizeof waiting->why, "; lacks %s", message_clean(blocker));
     }
 }
 
@@ -192,7 +189,7 @@ bool waiting_take(struct waiting *waiting, const struct answer *answer)
     }
     end_resource(waiting);
     if (waiting->position > 0) {
-        message("waiting for %s: place %llu in the queue%s", waiting->line,
+        message("waiting for %s; place %llu in the queue%s", waiting->line,
             (unsigned long long)waiting->position, waiting->why);
     } else {
         message("waiting for %s%s", waiting->line, waiting->why); /* its place is not known yet */

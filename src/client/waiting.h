@@ -20,12 +20,12 @@ struct waiting {
     /* The resource being read. */
     struct {
         char name[NAME_BYTES + 1];
-        char held[256]; /* who, in words */
+        char held[256]; /* by whom, in words */
         const char *state; /* paused, closed, ..., or NULL */
         uint64_t limit, in_use;
         uint64_t kept, keeper; /* units for older ones, and the place of the first of those */
         uint64_t position; /* our own */
-        bool has_holder;
+        unsigned n_holders; /* that the answer names */
     } resource;
     char line[1024];
 };

@@ -107,7 +107,7 @@ static void check_url(struct loading *loading, struct database *database)
     }
     if (database->url.user && !database->url.password && !database->password_file) {
         section_complain(loading, line, key_table[KEY_url].word,
-            "has a user, but there is no password, nor a password-file");
+            "has a user, but neither a password nor a password-file");
     }
     if (database->url.password && database->password_file) {
         section_complain(loading, loading->section.lines[KEY_password_file],

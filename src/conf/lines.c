@@ -125,7 +125,7 @@ static bool check_words(struct reader *reader)
         size_t n = strcspn(word, " \t");
         if (*word == '#') {
             refuse_line(reader);
-            reader_complain(reader, "a comment behind a value begins with \" ;\", not with \"#\"");
+            reader_complain(reader, "a comment after a value begins with \" ;\", not with \"#\"");
             return false;
         }
         if (n > WORD_BYTES) {
@@ -153,10 +153,10 @@ static void take_header(struct reader *reader, bool is_indented)
     }
     section_open(reader->loading, reader->number, end ? inside : NULL);
     if (!end) {
-        reader_complain(reader, "the section's name has no \"]\" after it");
+        reader_complain(reader, "no \"]\" follows the section's name");
     } else if (end[1] != '\0') {
         section_complain(reader->loading, reader->number, NULL,
-            "\"%.*s%s\" stands behind the section's name; it belongs on a line of its own",
+            "\"%.*s%s\" follows the section's name; put it on a line of its own",
             QUOTE(skip_blanks(end + 1)));
     }
     if (is_indented) {
@@ -226,7 +226,7 @@ static bool next_line(struct reader *reader)
     reader->text = skip_blanks(line);
     if (has_zero) {
         refuse_line(reader);
-        reader_complain(reader, "there is a zero byte");
+        reader_complain(reader, "contains a zero byte");
     } else if (reader->text[0] != '\0') {
         take_text(reader, reader->text > line);
     }

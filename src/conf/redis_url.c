@@ -35,8 +35,8 @@ static bool has_controls(const char *text)
 static const char *take_text(char *text, char **textp)
 {
     if (!percent_decode(text)) {
-        return "a % in it is not followed by two hexadecimal digits (%00 is none either; a % "
-               "itself is written %25)";
+        return "a % in it is not followed by two hexadecimal digits other than 00 (write a % "
+               "itself as %25)";
     }
     if (has_controls(text)) {
         return "it encodes a control character";
@@ -55,7 +55,7 @@ static const char *take_user(char **textp, struct redis_url *url)
     *at = '\0';
     *textp = at + 1;
     if (strchr(user, '@')) {
-        return "an @ in the user or password is written %40";
+        return "write an @ in the user or password as %40";
     }
     char *colon = strchr(user, ':');
     const char *wrong = NULL;
@@ -116,20 +116,20 @@ static const char *take_bracketed_host(char *text, struct redis_host *host)
     }
     *end = '\0';
     if (!take_ipv6(text + 1, host)) {
-        return "what stands in brackets is not an IPv6 address";
+        return "the text in brackets is not an IPv6 address";
     }
     if (end[1] == '\0') {
         return NULL;
     }
     return end[1] == ':' ? take_port(end + 2, host)
-                         : "behind an IPv6 address stands :PORT or nothing";
+                         : "only :PORT may follow an IPv6 address";
 }
 
 static const char *take_named_host(char *text, struct redis_host *host)
 {
     char *colon = strchr(text, ':');
     if (colon && strchr(colon + 1, ':')) {
-        return "it has too many colons; an IPv6 address stands in brackets: [::1]:6379";
+        return "it has too many colons; write an IPv6 address in brackets: [::1]:6379";
     }
     if (colon) {
         *colon = '\0';
@@ -198,8 +198,8 @@ static const char *parse_unix(char *text, struct redis_url *url)
     const char *wrong = NULL;
     text[before] = '\0';
     if (before > 0 && text[before - 1] != '@') {
-        wrong = "an absolute path is expected, so there are three slashes: unix:///PATH (a / in a "
-                "user or password is written %2F)";
+        wrong = "an absolute path is expected, with three slashes: unix:///PATH (write a / in a "
+                "user or password as %2F)";
     } else if (path[0] == '\0') {
         wrong = "there is no path";
     } else {
@@ -209,7 +209,7 @@ static const char *parse_unix(char *text, struct redis_url *url)
         *query = '\0';
         wrong = strncmp(query + 1, "db=", 3) == 0
             ? take_db(query + 4, url)
-            : "behind the path stands ?db=N or nothing (a ? of the path is written %3F)";
+            : "only ?db=N may follow the path (write a ? of the path as %3F)";
     }
     if (!wrong) {
         wrong = take_path(path, url);
@@ -239,8 +239,8 @@ static const char *refuse_tls(char *text, struct redis_url *url)
 {
     (void)text;
     (void)url;
-    return "berthd does not speak TLS (rediss://): let stunnel listen on a Unix socket and lead to "
-           "that Redis, and give the socket here: unix:///PATH";
+    return "berthd does not speak TLS (rediss://): let stunnel forward a Unix socket to that Redis, "
+           "and give the socket here: unix:///PATH";
 }
 
 static const struct {

@@ -103,7 +103,7 @@ void section_complain_of_repetition(struct loading *loading, struct place first,
 {
     const struct section *section = &loading->section;
     FILE *out = complaint_begin(&loading->complaints, section->place, section->label, NULL);
-    fprintf(out, "%s is there twice, first in ", what);
+    fprintf(out, "%s appears twice, first in ", what);
     print_place(loading, first, out);
     complaint_end(&loading->complaints);
 }
@@ -238,7 +238,7 @@ void section_key(struct loading *loading, uint32_t line, const char *word, const
     struct section *section = &loading->section;
     end_value(section);
     if (section->state == SECTION_NONE) {
-        section_complain(loading, line, word, "stands before the first section");
+        section_complain(loading, line, word, "precedes the first section");
     }
     if (section->state != SECTION_OPEN) {
         return;
@@ -251,7 +251,7 @@ void section_key(struct loading *loading, uint32_t line, const char *word, const
     uint32_t *linep = &section->lines[key - key_table];
     if (*linep != 0) {
         section_complain(
-            loading, line, word, "is there twice, first in line %lu", (unsigned long)*linep);
+            loading, line, word, "appears twice, first in line %lu", (unsigned long)*linep);
         return;
     }
     *linep = line;
@@ -328,7 +328,7 @@ static void check_order(struct loading *loading)
     uint32_t line = section->lines[KEY_max_overtakes];
     if (line != 0 && definition->order != ORDER_FIRST_FIT) {
         section_complain(loading, line, key_table[KEY_max_overtakes].word,
-            "is only for order = first-fit; under fifo nobody is passed");
+            "is only for order = first-fit; fifo lets no request pass");
     }
 }
 

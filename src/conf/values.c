@@ -225,7 +225,7 @@ static bool parse_url(const struct value *value, const char *word)
 {
     char **textp = target(value);
     if (value->word_line == value->place.line) {
-        value_complain(value, "has a blank in it; in a user, password or path it is written %20");
+        value_complain(value, "contains a blank; in a user, password or path write %20");
         return true;
     }
     char *joined = NULL;
@@ -257,7 +257,7 @@ static bool parse_secret(const struct value *value, const char *word)
     if (is_credential ? !parse_any_path(value, word) : !parse_path(value, word)) {
         FILE *out =
             complaint_begin(value->complaints, value->place, value->section, value->key->word);
-        fputs("this is not ", out);
+        fputs("not ", out);
         value->key->type->describe(value->key, out);
         complaint_end(value->complaints);
     }
@@ -318,7 +318,7 @@ static bool parse_item(const struct value *value, const char *word)
     const struct known *first = known_find(value->items, word);
     if (first) {
         complain(value->complaints, value->place, value->section, value->key->word,
-            "\"%s\" is there twice, first in line %lu", word, (unsigned long)first->place.line);
+            "\"%s\" appears twice, first in line %lu", word, (unsigned long)first->place.line);
         return true;
     }
     known_add(value->items, word, value->place);
@@ -414,7 +414,7 @@ static void refuse_count(const struct value *value, size_t max)
         fprintf(out, "has more than %zu words", max);
     } else {
         fputs(value->place.line == value->first_line ? "has more than one word; it takes "
-                                                     : "is no list that could go on on an "
+                                                     : "is no list that could continue on an "
                                                        "indented line; it takes ",
             out);
         value->key->type->describe(value->key, out);

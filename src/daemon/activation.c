@@ -82,7 +82,7 @@ bool activation_take(struct inherited *inherited)
         return n == 0;
     }
     if (n > 1) {
-        log_error("%d sockets were handed over: %s", n, wanted);
+        log_error("%d sockets were passed: %s", n, wanted);
         return false;
     }
     inherited->fd = MANAGER_FIRST_FD;
@@ -91,7 +91,7 @@ bool activation_take(struct inherited *inherited)
         wrong = strerror(errno);
     }
     if (wrong) {
-        log_error("what was handed over is %s: %s", wrong, wanted);
+        log_error("the socket passed is %s: %s", wrong, wanted);
     }
     return !wrong;
 }

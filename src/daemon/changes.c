@@ -263,7 +263,7 @@ static void apply_line(struct store *store, struct core *core, char *text, nanos
         return;
     }
     if (!parse_line(&line, text) || !parse_change(&line, &change)) {
-        log_warning("a runtime change is left out: it makes no sense");
+        log_warning("skipping a runtime change that makes no sense");
         return;
     }
     const char *word = line.words[0], *name = line.words[1];
@@ -271,9 +271,9 @@ static void apply_line(struct store *store, struct core *core, char *text, nanos
     snprintf(about.resources, sizeof about.resources, "%s", name);
     if (is_overruled(&line, core_find_definition(core, name))) {
         log_about(LOG_LEVEL_INFO, &about,
-            "%s: the file has changed: what was changed by `%s` at runtime is over", name, word);
+            "%s: the file has changed: this ends the runtime change by `%s`", name, word);
     } else if (store->ops->change(store, name, &change, now) != OUTCOME_OK) {
-        log_about(LOG_LEVEL_WARNING, &about, "%s: `%s` can not be made again", name, word);
+        log_about(LOG_LEVEL_WARNING, &about, "%s: `%s` cannot be made again", name, word);
     }
 }
 

@@ -190,7 +190,7 @@ void command_run(struct conn *conn, char *line, size_t length)
         .out = conn_answers(conn),
     };
     if (!seat_is_for(conn, request.command)) {
-        answer_error_saying(call.out, CODE_BUSY, "too many connections: what is left is for operators' requests");
+        answer_error_saying(call.out, CODE_BUSY, "too many connections: the rest are for operators' requests");
         conn_end_input(conn);
         return;
     }

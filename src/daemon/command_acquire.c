@@ -461,7 +461,7 @@ static void repeat(struct call *call, const struct ask *ask, struct lease *lease
         take_back(call, lease, call->server->store->ops->repeat);
     } else {
         answer_error_saying(
-            call->out, CODE_BAD_VALUE, "once: a request for something else has had it");
+            call->out, CODE_BAD_VALUE, "once: already used for another request");
     }
 }
 
@@ -540,7 +540,7 @@ static bool was_given(struct call *call, struct remembered *said)
         !state->is_old_secret || (proof && proof_read(proof, state->secret, said));
     bool is_fleet = database_of(call, said->claims[0].name) != 0;
     if (!is_good) {
-        answer_error_saying(call->out, CODE_LOST, "berthd does not know it, and has no proof of it");
+        answer_error_saying(call->out, CODE_LOST, "berthd does not know it and has no proof of it");
     }
     for (size_t i = 0; is_fleet && i < said->n_claims; i++) {
         said->claims[i].token = 0;

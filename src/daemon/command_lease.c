@@ -177,7 +177,7 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
         : NULL;
     if (!lease && !answered && resource && resource->definition->database != 0) {
         answer_error_saying(call->out, CODE_NOT_HOLDER,
-            "nobody on this host has it by that identity; a lease is renewed where it was acquired");
+            "no lease of this host has that identity; renew a lease on the host where it was acquired");
     } else if (!lease && !answered) {
         call_refuse(call, CODE_LOST, NULL);
     }
@@ -257,7 +257,7 @@ void command_bind(struct call *call)
     }
     enum outcome outcome = store->ops->bind(store, lease, &call->conn->client, binding, &process);
     if (outcome != OUTCOME_OK) {
-        refuse_kind(call, lease, "the lease is bound to time, or not yours alone");
+        refuse_kind(call, lease, "the lease is bound to time or not yours alone");
         return;
     }
     job_forget(lease); /* the old one; a new watch is an effect */

@@ -19,8 +19,8 @@
 /* What "kind" means for each change. */
 static const char *const kind_texts[N_CHANGES] = {
     [CHANGE_LIMIT] = "a lock's limit is 1 or 0, a pool's is its items: add, remove, reserve",
-    [CHANGE_ADD] = "a slot is added by ending its reservation; more of them, by limit",
-    [CHANGE_REMOVE] = "only a pool's items are removed; a semaphore has a limit",
+    [CHANGE_ADD] = "add ends the reservation of a slot; limit adds more slots",
+    [CHANGE_REMOVE] = "only a pool has items to remove; a semaphore has a limit",
 };
 
 static void refuse_kind(struct text *out, const char *name, enum change_kind kind)

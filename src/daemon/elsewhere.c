@@ -40,7 +40,7 @@ void elsewhere_answer(struct conn *conn, uint8_t database, const struct session_
 
 void elsewhere_answer_late(struct conn *conn, uint8_t database)
 {
-    answer_of_database(conn, database, "no answer in time: it may have been done");
+    answer_of_database(conn, database, "no answer in time: the request may have been carried out");
 }
 
 /* ---- revoke, drop ---- */

@@ -180,7 +180,7 @@ static void log_grace(struct member *member)
     const struct log_about about = about_member(member, "grace");
     if (is_in_grace) {
         log_about(LOG_LEVEL_WARNING, &about,
-            "database %s: it is new, or has lost its data: nothing new is granted for %lld ms",
+            "database %s: it is new or has lost its data: nothing new is granted for %lld ms",
             about.database, (long long)(view.grace_until - clock_now()) / 1000000);
     } else {
         log_about(LOG_LEVEL_INFO, &about, "database %s: its grace is over", about.database);

@@ -72,7 +72,7 @@ void fleet_restore_tenure(
     }
     if (!session_restore_tenure(fleet_session(server, database), line,
             length - (size_t)(line - text), now, &server->store->effects)) {
-        log_error("[redis %s]: what the journal says of it makes no sense",
+        log_error("[redis %s]: its record in the journal makes no sense",
             fleet_database(server, database)->name);
     }
     record_of(server, database)->record = record;

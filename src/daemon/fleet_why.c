@@ -30,7 +30,7 @@ static const struct {
     [OUTCOME_DOWN] = {"cannot be reached", true},
     [OUTCOME_DEADLINE] = {"could not be reached in time", true},
     [OUTCOME_GRACE] =
-        {"is new, or has lost what it knew: only who had a lease before may have one yet", false},
+        {"is new or has lost its data: only earlier leases can be reclaimed yet", false},
     [OUTCOME_LOST] = {"has given it up", false},
     [OUTCOME_DIFFERS] = {"has another definition of it: make the files equal, or raise `generation`"
                          " of its section in the newer one",

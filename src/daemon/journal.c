@@ -61,7 +61,7 @@ static void distrust_if_cut(struct journal *journal)
 {
     bool was_cut = journal->map.was_cut || !file_is_whole(journal->fd, &journal->header);
     if (was_cut && !journal->was_cut) {
-        log_error("%s: somebody has cut it", journal->path);
+        log_error("%s: somebody has truncated it", journal->path);
         journal->was_cut = true;
         journal->header.is_complete = 0;
         file_write_header(journal->fd, &journal->header);
@@ -229,7 +229,7 @@ void journal_erase(struct journal *journal, uint32_t slot)
     if (write_extent(journal, slot, &extent)) {
         push_free(journal, slot);
     } else {
-        log_provoked("%s: a record that is over stays: %m", journal->path);
+        log_provoked("%s: a finished record stays: %m", journal->path);
     }
 }
 

@@ -108,7 +108,7 @@ void lease_log_signal(const struct server *server, const struct lease *lease, in
     const struct log_about about =
         about_of(signal == SIGKILL ? "killed" : "stopped", server, lease);
     log_provoked_about(LOG_LEVEL_INFO, &about,
-        "lease %s (%s) is to be given up (%s): %s to process %d", about.lease,
+        "lease %s (%s) must be given up (%s): %s to process %d", about.lease,
         about_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
         strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
@@ -135,6 +135,6 @@ void lease_log_not_taken_over(const struct remembered *remembered, const char *w
     char what[WHAT_SIZE];
     struct log_about about = {.event = "refused"};
     about_remembered(&about, remembered);
-    log_about(LOG_LEVEL_WARNING, &about, "lease %s (%s) is not taken over: %s", about.lease,
+    log_about(LOG_LEVEL_WARNING, &about, "lease %s (%s) is not restored: %s", about.lease,
         about_what(what, sizeof what, &about), why);
 }

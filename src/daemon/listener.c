@@ -64,7 +64,7 @@ static bool clear_stale_socket(const char *path, const struct sockaddr_un *addre
         return false;
     }
     if (!S_ISSOCK(status.st_mode)) {
-        log_error("%s: is there, and is not a socket; not touched", path);
+        log_error("%s: exists but is not a socket; left alone", path);
         return false;
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -74,11 +74,11 @@ static bool clear_stale_socket(const char *path, const struct sockaddr_un *addre
         close(fd);
     }
     if (!refused) {
-        log_error("%s: some other process serves it; not touched", path);
+        log_error("%s: another process serves it; left alone", path);
         return false;
     }
     if (unlink(path) < 0) {
-        log_error("%s: stale, and cannot be removed: %s", path, strerror(errno));
+        log_error("%s: stale, but cannot be removed: %s", path, strerror(errno));
         return false;
     }
     return true;
@@ -126,7 +126,7 @@ bool listener_adopt(struct listener *listener, const struct inherited *inherited
     listener->path = memory_string(inherited->path);
     struct stat status;
     if (stat(listener->path, &status) < 0 || !S_ISSOCK(status.st_mode)) {
-        log_error("%s: is not there any more, and clients cannot find us: restart its socket unit "
+        log_error("%s: no longer exists, so clients cannot find us: restart its socket unit "
                   "(berthd.socket), with this service stopped",
             listener->path);
     }

@@ -139,7 +139,7 @@ static bool may_be_said(const struct log_about *about)
     if (suppressed > 0 && uid == LOG_BUDGET_NOBODY) {
         log_warning("%u more such messages suppressed", suppressed);
     } else if (suppressed > 0) {
-        log_warning("%u more messages that uid %u has provoked suppressed", suppressed, uid);
+        log_warning("%u more messages provoked by uid %u suppressed", suppressed, uid);
     }
     return may_be;
 }

@@ -32,7 +32,7 @@ static const char usage[] =
     "\n"
     "  -c, --config FILE   the configuration; else " SYSCONFDIR "/berth/berth.conf, or for an\n"
     "                      ordinary user $XDG_CONFIG_HOME/berth/berth.conf\n"
-    "      --check         only see whether the configuration is right\n"
+    "      --check         only check the configuration\n"
     "      --ready-fd N    write a line to descriptor N when clients can connect\n"
     "  -v, --verbose       log more\n"
     "  -h, --help\n"
@@ -190,7 +190,7 @@ static bool take_socket(
         return false;
     }
     if (inherited->fd >= 0 && inherited->fd == options->ready_fd) {
-        log_error("--ready-fd %d: that is the socket that was handed over", options->ready_fd);
+        log_error("--ready-fd %d: that is the socket passed by the service manager", options->ready_fd);
         return false;
     }
     if (inherited->fd >= 0) {

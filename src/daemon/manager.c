@@ -24,7 +24,7 @@ int manager_sockets(void)
 {
     int n = sd_listen_fds(0);
     if (n < 0) {
-        log_error("what was handed over by LISTEN_FDS cannot be used: %s", strerror(-n));
+        log_error("cannot use the sockets passed in LISTEN_FDS: %s", strerror(-n));
     }
     return n;
 }
@@ -107,7 +107,7 @@ int manager_sockets(void)
         (pid_t)number != getpid()) {
         return 0;
     }
-    log_error("a socket was handed over (LISTEN_FDS), but this berthd is built without libsystemd");
+    log_error("a socket was passed (LISTEN_FDS), but this berthd is built without libsystemd");
     return -1;
 }
 
@@ -115,8 +115,8 @@ bool manager_is_there(void)
 {
     if (getenv("NOTIFY_SOCKET")) {
         log_warning(
-            "NOTIFY_SOCKET is set, but this berthd is built without libsystemd: nobody hears "
-            "that it is ready");
+            "NOTIFY_SOCKET is set, but this berthd is built without libsystemd and cannot "
+            "report that it is ready");
     }
     return false;
 }

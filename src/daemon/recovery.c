@@ -172,7 +172,7 @@ static struct lease *restore_of_fleet(
     if (*conflictp) {
         say_no_database(server, remembered);
     } else {
-        lease_log_not_taken_over(remembered, "its database is not in the file any more");
+        lease_log_not_taken_over(remembered, "its database is no longer in the file");
     }
     return NULL;
 }
@@ -209,7 +209,7 @@ static bool restore(struct server *server, const struct found *found, nanosecond
         stays = restore_rest(server, found, now);
     } else if (remembered->is_opaque && !remembered->is_held) {
         stays = true;
-        lease_log_not_taken_over(remembered, "a later version of berthd has put it in line");
+        lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
     } else {
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
             server, remembered, now, &is_conflict);
@@ -297,8 +297,8 @@ static void begin_grace(struct server *server, bool closed, nanoseconds now)
     nanoseconds grace = server->conf->grace;
     core_begin_grace(server->core, closed, now + grace);
     if (closed) {
-        log_warning("the journal was lost or damaged: for %lld ms only those who had a lease "
-                    "before may have one",
+        log_warning("the journal was lost or damaged: for %lld ms only earlier leases can be "
+                    "reclaimed",
             (long long)grace / 1000000);
     }
 }
@@ -367,7 +367,7 @@ bool recovery_run(struct server *server, const char *socket_path)
     ledger_note_complete(server);
     size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
     if (n_held + n_waiting > 0) {
-        log_info("leases taken over: %zu held, %zu waiting", n_held, n_waiting);
+        log_info("leases restored: %zu held, %zu waiting", n_held, n_waiting);
     }
     return true;
 }

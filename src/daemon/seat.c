@@ -70,7 +70,7 @@ const char *seat_take(const struct seat *seat, struct conn *conn, int fd, const 
     const struct log_about about = about_peer(peer);
     if (!share_join(shares, &conn->member, peer->uid, clock_now())) {
         log_provoked_about(LOG_LEVEL_WARNING, &about,
-            "uid %u makes too many connections a second: refused", peer->uid);
+            "uid %u makes too many connections per second: refused", peer->uid);
         return "too%20many%20new%20connections%20of%20this%20user";
     }
     if (!take_client(seat, conn, fd, peer)) {

@@ -118,7 +118,7 @@ static bool lacks_databases(
         if (!has_database(loaded, name) && core_fleet_has_holders(server->core, (uint8_t)(i + 1))) {
             char section[NAME_BYTES + sizeof "redis "];
             snprintf(section, sizeof section, "redis %s", name);
-            add_conflict(errors, loaded, section, "has leases, and cannot go before they are over");
+            add_conflict(errors, loaded, section, "has leases and cannot go before they are over");
             lacks = true;
         }
     }
@@ -169,7 +169,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     }
     if (conf && !settings_define(server, conf, &refused)) {
         add_conflict(found, conf, refused,
-            "is in use, and cannot become another kind of resource meanwhile");
+            "is in use and cannot become another kind of resource meanwhile");
         conf = conf_free(conf);
     }
     for (size_t i = 0; i < found->n; i++) {

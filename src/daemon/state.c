@@ -201,7 +201,7 @@ void state_load(struct state *state, const char *socket_path)
     };
     read_boot_id(state);
     if (!path_in_state_directory(socket_path, ".state", path, sizeof path)) {
-        log_error("there is no place for a state directory");
+        log_error("there is no directory for the state");
         return;
     }
     state->path = memory_string(path);
@@ -249,7 +249,7 @@ bool state_is_short_of_numbers(const struct state *state, uint64_t next)
 bool state_want_numbers(struct state *state, uint64_t next)
 {
     if (next > MOST_NUMBER - NUMBERS_AHEAD) {
-        log_provoked("%s: there are no numbers left", state->path ? state->path : "state");
+        log_provoked("%s: no numbers are left", state->path ? state->path : "state");
         return false;
     }
     uint64_t mark = next + NUMBERS_AHEAD;

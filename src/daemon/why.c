@@ -27,23 +27,24 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
     const struct claim *holder = resource_first_holder(resource);
     uint32_t reserved = resource->n_in_state[UNIT_RESERVED];
     uint32_t cooling = resource->n_in_state[UNIT_COOLING];
-    int n = snprintf(out, size, "%u wanted, %u of %u in use", refusal->want->count,
+    int n = snprintf(out, size, "%u wanted, %u of %u held", refusal->want->count,
         resource_in_use(resource), resource_limit(resource));
-    if (reserved > 0 && (size_t)n < size) {
-        n += snprintf(out + n, size - (size_t)n, ", %u reserved", reserved);
-    }
-    if (cooling > 0 && (size_t)n < size) {
-        n += snprintf(out + n, size - (size_t)n, ", %u cooling down", cooling);
-    }
     if (holder && (size_t)n < size) {
         const struct lease *lease = holder->lease;
         bool is_seen = viewer_sees(refusal->viewer, lease);
         const char *program = is_seen ? lease->program : NULL;
         const char *reason = is_seen ? lease->reason : NULL;
-        n += snprintf(out + n, size - (size_t)n, ", %spid %d (%s%suid %u%s%s) for %llds",
-            claim_next_holder(holder) ? "first by " : "by ", keeper_pid(lease), program ? program : "",
-            program ? ", " : "", lease->uid, reason ? ", " : "", reason ? reason : "",
-            (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND));
+        n += snprintf(out + n, size - (size_t)n, " by pid %d (%s%suid %u%s%s) for %llds%s",
+            keeper_pid(lease), program ? program : "", program ? ", " : "", lease->uid,
+            reason ? ", " : "", reason ? reason : "",
+            (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND),
+            claim_next_holder(holder) ? ", and others" : "");
+    }
+    if (reserved > 0 && (size_t)n < size) {
+        n += snprintf(out + n, size - (size_t)n, "; %u reserved", reserved);
+    }
+    if (cooling > 0 && (size_t)n < size) {
+        n += snprintf(out + n, size - (size_t)n, "; %u cooling down", cooling);
     }
     return (size_t)n;
 }
@@ -73,7 +74,7 @@ static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 
 static size_t why_held(char *out, size_t size, const struct refusal *refusal)
 {
-    int n = snprintf(out, size, "the identity %s has it already", refusal->ask->holder);
+    int n = snprintf(out, size, "the identity %s already has it", refusal->ask->holder);
     const struct lease *lease = refusal->same_identity;
     if (lease && (size_t)n < size) {
         snprintf(out + n, size - (size_t)n, " (pid %d, %s)", keeper_pid(lease),
@@ -138,7 +139,7 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
         return say_bound(
             out, size, instances, "instances of templates", KEY_max_instances_per_user);
     } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
-        return (size_t)snprintf(out, size, "there are %u of %s, as many as there may be (%s)",
+        return (size_t)snprintf(out, size, "there are %u instances of %s, as many as it may have (%s)",
             definition->max_instances, definition->name, key_table[KEY_max_instances].word);
     } else if (!would_wait) {
         return say_bound(

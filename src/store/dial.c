@@ -94,7 +94,7 @@ static void on_connect_timer(void *context)
 static void on_early_reply(void *context, const struct resp *reply)
 {
     (void)reply;
-    on_broken(context, "cannot connect: it speaks before it is asked");
+    on_broken(context, "cannot connect: the server speaks first");
 }
 
 static const struct stream_events connecting = {

@@ -191,7 +191,7 @@ static void on_commands_reply(void *context, const struct resp *reply)
     if (link->state == LINK_UP) {
         link_take_reply(link, reply);
     } else if (link->messages) {
-        link_fail(link, "a reply that nobody has asked for", false);
+        link_fail(link, "an unexpected reply", false);
     } else if (ready_take(link, link->commands, reply)) {
         commands_are_ready(link);
     }

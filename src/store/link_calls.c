@@ -116,7 +116,7 @@ void link_take_reply(struct link *link, const struct resp *reply)
 {
     struct call *call = calls_take(&link->calls);
     if (!call) {
-        link_fail(link, "a reply that nobody has asked for", false);
+        link_fail(link, "an unexpected reply", false);
         return;
     }
     if (call->is_load) {

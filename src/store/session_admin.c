@@ -123,7 +123,7 @@ static void fail_all_in(struct session *session, struct inquiry_list *list, cons
 
 void requests_fail(struct session *session, const char *why)
 {
-    fail_all_in(session, &session->asked, "the answer did not come: it may have been done");
+    fail_all_in(session, &session->asked, "the answer did not come: the request may have been carried out");
     fail_all_in(session, &session->requests, why);
 }
 

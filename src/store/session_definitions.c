@@ -177,10 +177,10 @@ static const struct {
     {"stored", VERDICT_SAME, NULL},
     {"newer", VERDICT_NEWER, "the fleet has a newer definition"},
     {"limit", VERDICT_LIMIT,
-        "the fleet has another limit, the smaller one holds here until `generation` says which "
+        "the fleet has another limit; the smaller one holds here until `generation` says which "
         "file is newer"},
     {"differs", VERDICT_DIFFERS,
-        "the fleet has another definition, requests are refused until `generation` says which file "
+        "the fleet has another definition; requests are refused until `generation` says which file "
         "is newer"},
 };
 

@@ -33,7 +33,7 @@ static void take_grant(struct session *session, struct entry *entry, uint64_t ti
     const char *wrong = claims_read(&session->claims, text, lease);
     if (!wrong &&
         !core_fleet_granted(session->core, lease, ticket, session->claims.list, now, effects)) {
-        wrong = "a grant that cannot be true";
+        wrong = "an impossible grant";
     }
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);

@@ -15,7 +15,7 @@ static void shorten_stop(struct session *session, struct lease *lease, struct ef
         lease->kill_after = session->ttl / 4;
         effects_change(effects, lease);
         session_say(session,
-            "kill-after is cut to %lld ms: its ttl is %lld ms, whatever the file says",
+            "kill-after is cut to %lld ms, because its ttl is %lld ms",
             (long long)(lease->kill_after / 1000000), (long long)(session->ttl / 1000000));
     }
 }

@@ -152,7 +152,7 @@ void hello_has_failed(struct session *session, struct flight *call, const struct
 static void take_ttl(struct session *session, nanoseconds ttl)
 {
     if (ttl != session->settings->ttl && ttl != session->told_ttl) {
-        session_say(session, "its ttl is %lld ms, not that of the file: it is in use by others",
+        session_say(session, "its ttl is %lld ms, not the file's: other hosts use it",
             (long long)(ttl / NANOSECONDS_PER_MILLISECOND));
     }
     session->ttl = session->told_ttl = ttl;

@@ -207,7 +207,7 @@ static void stream_take_replies(struct stream *stream)
         stream->events->on_reply(stream->context, reply);
     }
     if (next == RESP_NONSENSE) {
-        stream_break(stream, "connection given up: what came is not RESP, or far too much");
+        stream_break(stream, "closing the connection: the answer is not RESP, or far too long");
     }
 }
 

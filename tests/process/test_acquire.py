@@ -38,10 +38,10 @@ def test_help(berth):
 
 
 @pytest.mark.parametrize("args, message", [
-    (["r"], "how long is the lease to last? Say --pid $$ (as long as the script that says it), "
+    (["r"], "how long should the lease last? Use --pid $$ (as long as the calling script), "
             "or --ttl DURATION"),
     (["--pid", "2", "--ttl", "1", "r"], "--pid and --ttl exclude each other"),
-    (["--pid", "1", "r"], "--pid=1: process 1 never ends, and neither would the lease"),
+    (["--pid", "1", "r"], "--pid=1: process 1 never ends, so the lease would not either"),
     (["--pid", "0", "r"], "--pid=0: not a process id"),
     (["--pid", "x", "r"], "--pid=x: not a process id"),
     (["--pid", "99999999999", "r"], "--pid=99999999999: not a process id"),

@@ -61,7 +61,7 @@ def test_a_place_in_the_queue(berth, fake):
     peer.send("ok draining=0 held=1 waiting=3\nresource r limit=4 in_use=4\n"
               "waiter 1 position=2\nend\n")
     assert read_line(process.stderr) == (
-        "berth: waiting for r (4 of 4 held): place 2 in the queue")
+        "berth: waiting for r: 4 of 4 held; place 2 in the queue")
     peer.send("* granted 1 slot=r,5,0\n")
     assert process.wait(DEADLINE) == 0
 
@@ -338,7 +338,7 @@ def test_warn(berth, fake):
                           terms="kill_after=300ms on_lost=warn")
     peer.send(deadline(0.1)[0] + "\n")
     assert error_of(process, 6) == (
-        "berth: the lease could not be kept alive (deadline); the job goes on\n")
+        "berth: the lease could not be kept alive (deadline); the job runs on\n")
 
 
 def test_a_lease_that_is_over_before_the_job_begins(berth, fake, directory):

@@ -123,7 +123,7 @@ def test_socket_by_option_goes_first(berthctl, fake):
     ("error unknown gpus:%20no\n", 78, "pause: gpus: no (unknown)"),
     ("error kind\n", 78, "pause: not for this kind of resource (kind)"),
     ("error too-much\n", 78,
-     "pause: more changed by operators than every host of the fleet keeps (too-much)"),
+     "pause: more operators' changes than each host of the fleet keeps (too-much)"),
     ("error bad-value x\n", 64, "pause: x (bad-value)"),
     ("error busy full\n", 69, "pause: full (busy)"),
     ("error novelty\n", 69, "pause: refused (novelty)"),
@@ -158,7 +158,7 @@ def test_refusals(berthctl, fake, answer, status, text):
 def test_nonsense(berthctl, fake, command, answer):
     _, status, out, err = served(berthctl, fake, command, answer=answer)
     assert (status, out) == (69, "")
-    assert err == f"berthctl: what listens at {fake.path} does not speak this protocol\n"
+    assert err == f"berthctl: the server at {fake.path} does not speak this protocol\n"
 
 
 def test_a_full_daemon_that_does_not_read(berthctl, fake):
@@ -473,7 +473,7 @@ def test_drain(daemon, berthctl, ok, status):
     assert ok("drain") == "draining, 1 held\n"
     assert status()["draining"]
     assert ok("status").splitlines()[0] == (
-        "draining: nothing is granted on this host; 1 held")
+        "draining: this host grants nothing; 1 held")
     process = berthctl.start("drain", "--wait", text=True)
     assert read_line(process.stderr).startswith("berthctl: draining, waiting until 1 held lease ")
     assert client.request("release " + lease) == "ok"

@@ -230,7 +230,7 @@ def test_refusals_and_ends_cost_nothing(berthd, line):
     ("max-leases-per-user = 1", ["l"], "s", "s: one user may have 1 leases, held and waiting (max-leases-per-user)"),
     ("max-waiters-per-user = 0", ["l"], "l", "l: one user may have 0 waiting requests (max-waiters-per-user)"),
     ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instances of templates (max-instances-per-user)"),
-    ("", ["t/a", "t/b"], "t/c", "t/c: there are 2 of t/*, as many as there may be (max-instances)"),
+    ("", ["t/a", "t/b"], "t/c", "t/c: there are 2 instances of t/*, as many as it may have (max-instances)"),
     ("", ["few:2"], "few wait=0", "few: one user may have 2 units of it (max-units-per-user)"),
 ])
 def test_the_bound_is_named(berthd, bound, before, asks, says):

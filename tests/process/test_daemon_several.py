@@ -75,7 +75,7 @@ def test_what_berth_says(daemon, client, berth):
     assert client.request(f"release {licence}") == "ok"
     process = berth.start("run", "-S", daemon.socket, "licence", "--", "true")
     line = read_line(process.stderr)
-    assert line.startswith("berth: waiting for licence (1 kept for #1): place 2 in the queue"), line
+    assert line.startswith("berth: waiting for licence (1 kept for #1); place 2 in the queue"), line
     assert process.wait(DEADLINE) == 0
 
 
@@ -83,7 +83,7 @@ def test_what_berth_says_of_what_is_missing(daemon, client, berth):
     held(client, "acquire licence")
     process = berth.start("run", "-S", daemon.socket, "db:2", "licence", "--", "true")
     line = read_line(process.stderr)
-    assert line.endswith("place 1 in the queue; missing is licence"), line
+    assert line.endswith("place 1 in the queue; lacks licence"), line
     client.close()
     assert process.wait(DEADLINE) == 0
 

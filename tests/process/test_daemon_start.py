@@ -119,7 +119,7 @@ def test_what_is_no_socket_is_never_unlinked(directory, kind):
     before = os.lstat(path)
     status, said = run("-c", configuration(directory))
     assert status == 69
-    assert said == f"berthd: {path}: is there, and is not a socket; not touched\n"
+    assert said == f"berthd: {path}: exists but is not a socket; left alone\n"
     assert os.lstat(path).st_ino == before.st_ino and os.lstat(path).st_mode == before.st_mode
     assert target.exists() == (kind == "symlink")
 
@@ -138,7 +138,7 @@ def test_another_programs_live_socket_is_never_unlinked(directory, backlog):
             break
     status, said = run("-c", configuration(directory))
     assert status == 69
-    assert said == f"berthd: {directory / 's'}: some other process serves it; not touched\n"
+    assert said == f"berthd: {directory / 's'}: another process serves it; left alone\n"
     for sock in waiting:
         sock.close()
     theirs.listen()

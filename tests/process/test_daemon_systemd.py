@@ -242,7 +242,7 @@ def test_its_path_is_gone(manager):
     service.listen()
     service.socket.unlink()
     service.start()
-    assert f"{service.socket}: is not there any more" in service.log.read_text()
+    assert f"{service.socket}: no longer exists" in service.log.read_text()
 
 
 def test_clients_queue_while_nobody_serves(manager):
@@ -315,7 +315,7 @@ def test_one_by_hand_and_one_activated(manager, directory):
     service.stop()
     # Nobody serves it, but it listens: not a stale one.
     second = subprocess.run(by_hand, capture_output=True, text=True, timeout=DEADLINE)
-    assert second.returncode == 69 and "some other process serves it" in second.stderr
+    assert second.returncode == 69 and "another process serves it" in second.stderr
     listening.close()
     with subprocess.Popen(by_hand, stderr=subprocess.PIPE, text=True) as first:
         try:
@@ -372,7 +372,7 @@ def test_two_sockets_are_refused(manager, directory):
     first = service.listen()
     service.hand_over(first, service.listen(directory / "t"))
     code, log, _ = service.fails()
-    assert code == 78 and "2 sockets were handed over" in log
+    assert code == 78 and "2 sockets were passed" in log
 
 
 def test_sockets_of_another_process(manager):

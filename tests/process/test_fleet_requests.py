@@ -222,8 +222,8 @@ def test_grace_of_a_new_database(redis_server, hosts):
     line = event(client)
     assert line.startswith(f"* denied {lease} grace "), line
     assert text_of(line) == (
-        f"a: the database `default` (unix:{redis_server.socket}) is new, or has lost what it knew: "
-        "only who had a lease before may have one yet")
+        f"a: the database `default` (unix:{redis_server.socket}) is new or has lost its data: "
+        "only earlier leases can be reclaimed yet")
 
 
 def test_down(redis_server, host):
@@ -527,7 +527,7 @@ def test_its_database_is_gone_from_the_file(redis_server, host, is_held):
             answer = host.client().request(f"reclaim {lease} a:1:0")
             assert answer.startswith(f"ok {lease} "), answer
         else:
-            assert f"lease {lease} (a) is not taken over: its database is not in the file" in said, said
+            assert f"lease {lease} (a) is not restored: its database is not in the file" in said, said
 
 
 def record_id(host, state):

@@ -241,7 +241,7 @@ def test_who_waits_is_told_the_host(pair):
     gets(client_of(a), "acquire door program=etl")
     process = b.berth.start("run", "door", "--", "true")
     line = read_line(process.stderr)
-    assert re.fullmatch(r"berth: waiting for door \(held by pid \d+ etl on \S+, uid 0, for \d+s\): "
+    assert re.fullmatch(r"berth: waiting for door: held by pid \d+ on \S+ \(etl, uid 0\) for \d+s; "
                         r"place 1 in the queue", line)
 
 

@@ -125,7 +125,7 @@ def test_still_held_until_it_is_gone(berthd, job):
 
 
 def test_dropped(berthd, job):
-    """Only the unit is free: the job goes on."""
+    """Only the unit is free: the job runs on."""
     daemon = berthd(CONFIGURATION)
     one = job("b", script=f"{WAITS}; exit 7")
     assert operator(daemon, "drop") == "ok"

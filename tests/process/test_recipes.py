@@ -194,7 +194,7 @@ def test_drain(shell, daemon):
     lease = job.line().split()[1]
     update = shell.start(RECIPES["drain"])
     asked_until(daemon, lambda now: now.draining)
-    assert shell.run("berth run -n heavy -- true")[2].startswith("berth: this host grants nothing at present")
+    assert shell.run("berth run -n heavy -- true")[2].startswith("berth: this host is being drained")
     waiting = shell.start("berth run heavy -- echo runs")
     asked_until(daemon, holders_and_waiters("heavy", 0, 1))
     assert job.request(f"release {lease}") == "ok"

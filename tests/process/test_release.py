@@ -24,10 +24,10 @@ def test_what_it_sends(berth, fake, args, line):
 
 @pytest.mark.parametrize("answer, status, text", [
     ("error not-holder not%20you\n", 77, "not you (not-holder)"),
-    ("error forbidden\n", 77, "no right to do that (forbidden)"),
+    ("error forbidden\n", 77, "not permitted (forbidden)"),
     ("error unknown x\n", 78, "x (unknown)"),
     ("error novelty x\n", 69, "x (novelty)"),
-    ("what?\n", 69, "what listens there does not speak Berth's protocol"),
+    ("what?\n", 69, "the server there does not speak Berth's protocol"),
     ("\x01\n", 69, "no answer from berthd"),
     ("", 69, "no answer from berthd"),
     ("x" * 5000 + "\n", 69, "no answer from berthd"),

@@ -34,7 +34,7 @@ def test_how_long_is_left(berth, fake, answer, said):
 
 @pytest.mark.parametrize("answer, status, text", [
     ("error lost it%20is%20over", 1, "it is over (lost)"),
-    ("error forbidden", 77, "no right to do that (forbidden)"),
+    ("error forbidden", 77, "not permitted (forbidden)"),
     ("error unknown", 78, "no such resource or item (unknown)"),
     ("error kind", 78, "not for this kind of resource (kind)"),
     ("error no-space x", 69, "x (no-space)"),

@@ -66,7 +66,7 @@ def test_of_several_resources_none_may_deny(berthd):
 def test_berth_says_77(berthd, berth):
     daemon = berthd(f"[lock a]\ndeny-users = {ANNA}\n")
     done = berth("run", "a", "--", "true", preexec_fn=lambda: os.setuid(ANNA))
-    assert done.returncode == 77 and "a: no right to do that (forbidden)" in done.stderr
+    assert done.returncode == 77 and "a: not permitted (forbidden)" in done.stderr
     assert berth("run", "a", "--", "true", preexec_fn=lambda: os.setuid(BERT)).returncode == 0
     assert status(daemon.client()).held == 0
 

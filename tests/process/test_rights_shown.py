@@ -134,7 +134,7 @@ def test_refusals(berthd):
     request = "acquire shut wait=0"
     told_to_bert = urllib.parse.unquote(connect_as(daemon, BERT).request(request))
     assert not secrets_in(told_to_bert)
-    assert re.search(rf", by pid \d+ \(uid {ANNA}\) for \d+s$", told_to_bert), told_to_bert
+    assert re.search(rf"2 of 2 held by pid \d+ \(uid {ANNA}\) for \d+s$", told_to_bert), told_to_bert
     for who in (ANNA, CLEO, 0):
         answer = connect_as(daemon, who).request(request)
         assert secrets_in(answer) == {"theirprogram", "theirreason"}

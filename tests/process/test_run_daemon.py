@@ -176,7 +176,7 @@ def test_reloaded_away(berth, berthd):
 
 
 def test_released_by_somebody(berth, berthd):
-    """On purpose: the job goes on."""
+    """On purpose: the job runs on."""
     berthd(CONFIGURATION)
     first, lease = hold(berth, "deploy")
     assert berth("release", lease).returncode == 0
@@ -217,8 +217,8 @@ def test_who_holds_it(berth, berthd):
     pid = read_line(process.stdout)
     second = wait_in_queue(berth, "deploy")
     line = read_line(second.stderr)
-    assert line.startswith(f"berth: waiting for deploy (held by pid {pid} sh, uid {os.getuid()}, ")
-    assert line.endswith("): place 1 in the queue")
+    assert line.startswith(f"berth: waiting for deploy: held by pid {pid} (sh, uid {os.getuid()}) for ")
+    assert line.endswith("; place 1 in the queue")
     let_go(process)
     assert read_line(second.stdout).startswith("runs ")
     let_go(second)

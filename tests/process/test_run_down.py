@@ -278,7 +278,7 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
     peer = again.queue("waiting 1 position=1")
     assert peer.line() == "status lease=1"
     peer.send("ok\nresource r limit=1\nwaiter 1 position=1\nend\n")
-    assert read_line(process.stderr) == "berth: waiting for r: place 1 in the queue"  # it is over
+    assert read_line(process.stderr) == "berth: waiting for r; place 1 in the queue"  # it is over
     peer.send("* granted 1 slot=r,1,0\n")
     out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out, err) == (0, b"ran\n", b"")
@@ -343,7 +343,7 @@ def test_the_job_goes_on_without_the_lease(berth, fake):
     process, peer = running(berth, fake)
     peer.send("* lost 2 released of%20no%20concern\n* lost 1 released by%20an%20admin%0A\n")
     assert read_line(process.stderr) == (
-        "berth: lost the lease: by an admin? (released); the job goes on")
+        "berth: lost the lease: by an admin? (released); the job runs on")
     process.stdin.close()
     process.stdin = None
     assert error_of(process, 6) == ""

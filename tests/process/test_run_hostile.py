@@ -33,7 +33,7 @@ def test_nonsense(berth, fake, directory, answer):
     except BrokenPipeError:
         pass
     assert process.wait(DEADLINE) == 69
-    assert process.stderr.read() == b"berth: what listens there does not speak Berth's protocol\n"
+    assert process.stderr.read() == b"berth: the server there does not speak Berth's protocol\n"
     assert not (directory / "ran").exists()
 
 

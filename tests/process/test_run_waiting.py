@@ -13,7 +13,7 @@ STATUS = {
         "resource r kind=lock scope=host limit=1 in_use=1 free=0 waiting=3",
         "holder 1 units=0 token=1 pid=812 uid=1000 age=192999 program=make",
         "waiter 3k position=2 wants=1 pid=5 uid=0 age=1000 priority=0",
-        "end"], "r (held by pid 812 make, uid 1000, for 3m12s): place 2 in the queue"),
+        "end"], "r: held by pid 812 (make, uid 1000) for 3m12s; place 2 in the queue"),
     "a semaphore": ([
         "ok draining=0 held=1 waiting=3",
         "resource r kind=semaphore scope=host limit=4 in_use=3 free=1 waiting=3 novelty=1",
@@ -21,7 +21,7 @@ STATUS = {
         "holder 2 units=3 token=1 pid=813 uid=1000 age=5",
         "waiter 3k position=1 wants=2 pid=5 uid=0 age=1000 priority=0",
         "novelty x=y",
-        "end"], "r (3 of 4 held, first by ?[2Jme, pid 812 a b, uid 1000, for 0s): "
+        "end"], "r: 3 of 4 held by ?[2Jme, pid 812 (a b, uid 1000) for 0s, and others; "
                 "place 1 in the queue"),
     "several, paused and closed": ([
         "ok draining=0 held=1 waiting=3",
@@ -31,12 +31,12 @@ STATUS = {
         "waiter 3k position=7 wants=1 pid=5 uid=0 age=1000 priority=0",
         "resource u kind=lock scope=host limit=1 in_use=0 free=1 waiting=1",
         "waiter zz position=9 wants=1 pid=5 uid=0 age=1000 priority=0",
-        "end"], "r (paused), s/t (closed), u: place 7 in the queue"),
+        "end"], "r: paused; s/t: closed; u; place 7 in the queue"),
     "nonsense": ([
         "ok", "resource", "holder", "waiter", "holder 1 age=x pid= uid", "waiter 3k position=-1",
         "resource " + "n" * 3000 + " limit=18446744073709551616",
         "holder 1 age=99999999999999 program=" + "p" * 3000, "end"],
-        "n" * 128 + " (closed)"),
+        "n" * 128 + ": closed"),
 }
 
 

@@ -61,7 +61,7 @@ def test_told_about_others(berth, fake, event):
     process, peer = start(berth, fake, REPORT)
     peer.send(event + "\n")
     peer.send("* lost 1 released\n")
-    assert read_line(process.stderr).endswith("(released); the job goes on")
+    assert read_line(process.stderr).endswith("(released); the job runs on")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
 
@@ -69,11 +69,11 @@ def test_told_about_others(berth, fake, event):
 @pytest.mark.parametrize("code", ["released", "dropped", "revoked", "max-hold"])
 @pytest.mark.parametrize("quiet", [[], ["-q"]])
 def test_freed_on_purpose(berth, fake, code, quiet):
-    """By release, drop, or under on-lost = warn: the job goes on, and nothing is released."""
+    """By release, drop, or under on-lost = warn: the job runs on, and nothing is released."""
     process, peer = start(berth, fake, REPORT, *quiet)
     peer.send(f"* lost 1 {code} x\n")
     if not quiet:
-        assert read_line(process.stderr) == f"berth: lost the lease: x ({code}); the job goes on"
+        assert read_line(process.stderr) == f"berth: lost the lease: x ({code}); the job runs on"
     assert peer.ended()
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
@@ -222,7 +222,7 @@ def test_warn_only_warns(berth, fake):
     process, peer = start(berth, fake, REPORT, terms="kill_after=100ms on_lost=warn")
     peer.send(f"* deadline 1 {boottime(0.2)} stop={boottime(0.1)}\n")
     assert read_line(process.stderr) == (
-        "berth: the time of its lease is over (deadline); the job goes on")
+        "berth: the time of its lease is over (deadline); the job runs on")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
     assert process.stdout.read() == b"SIGTERM\n"

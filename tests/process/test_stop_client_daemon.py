@@ -136,7 +136,7 @@ def test_only_warned(berth, berthd, name, code):
         [lease] = holder_of(daemon, name)
         assert daemon.client().request(f"revoke {lease}") == "ok"
     line = read_line(process.stderr)
-    assert line.startswith("berth: ") and line.endswith(f"({code}); the job goes on")
+    assert line.startswith("berth: ") and line.endswith(f"({code}); the job runs on")
     assert is_free(berth, name) or code == "max-hold"
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
@@ -149,7 +149,7 @@ def test_dropped(berth, berthd):
     assert daemon.client().request(f"drop {lease}") == "ok"
     line = read_line(process.stderr)
     assert line.startswith("berth: lost the lease: ")
-    assert line.endswith("(dropped); the job goes on")
+    assert line.endswith("(dropped); the job runs on")
     assert is_free(berth, "deploy")
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""

@@ -231,7 +231,7 @@ Test(holding, warn)
     step(holding, D + S);
     cr_expect_not(is_stopping(holding));
     cr_expect_str_eq(stage_said(stage),
-        "berth: the lease could not be kept alive (deadline); the job goes on\n");
+        "berth: the lease could not be kept alive (deadline); the job runs on\n");
 }
 
 Test(holding, term)

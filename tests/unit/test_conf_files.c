@@ -154,7 +154,7 @@ Test(conf_files, only_the_main_file_has_a_daemon_section)
         "one:5: [lock a] limit: \"2\" is not a number from 0 to 1");
     expect_errors("[daemon]\ninclude = t.conf\n[lock x]\n",
         "t.conf:1: [daemon]: only the main file, t.conf, may have this section\n"
-        "t.conf:3: [lock x]: this name is there twice, first in t.conf:3");
+        "t.conf:3: [lock x]: this name appears twice, first in t.conf:3");
 }
 
 Test(conf_files, errors_and_repetitions_over_several_files)
@@ -164,12 +164,12 @@ Test(conf_files, errors_and_repetitions_over_several_files)
     write_text("x.d/2.conf", "\n[semaphore b]\n[lock c]\n[lock c]\n  3\n");
     expect_errors("[lock a]\nlimit = 7\n[daemon]\ninclude = x.d\n",
         "t.conf:2: [lock a] limit: \"7\" is not a number from 0 to 1\n"
-        "x.d/1.conf:1: limit: stands before the first section\n"
-        "x.d/1.conf:2: [lock a]: this name is there twice, first in t.conf:1\n"
-        "x.d/2.conf:2: [semaphore b]: this name is there twice, first in x.d/1.conf:4\n"
+        "x.d/1.conf:1: limit: precedes the first section\n"
+        "x.d/1.conf:2: [lock a]: this name appears twice, first in t.conf:1\n"
+        "x.d/2.conf:2: [semaphore b]: this name appears twice, first in x.d/1.conf:4\n"
         "x.d/2.conf:2: [semaphore b] limit: is missing (how many units may be held at once; 0 = "
         "closed)\n"
-        "x.d/2.conf:4: [lock c]: this name is there twice, first in line 3\n"
+        "x.d/2.conf:4: [lock c]: this name appears twice, first in line 3\n"
         "x.d/2.conf:5: [lock c]: an indented line continues the value of the key above it, but "
         "there is none");
 }

@@ -95,7 +95,7 @@ Test(conf_fleet, a_quarter_of_the_ttl_is_left_for_killing)
 #define NAME_RULE                                                                                  \
     "not a good name: 1 to 128 bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or digit"
 #define URL_FORM "it takes a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER"
-#define SECRET_FORM "this is not an absolute path of at most 140 bytes, or credential:NAME"
+#define SECRET_FORM "not an absolute path of at most 140 bytes, or credential:NAME"
 
 static const struct {
     const char *text, *expected;
@@ -105,19 +105,19 @@ static const struct {
     {"[redis a/*]\n", "t.conf:1: [redis a/*]: " NAME_RULE},
     {"[redis a b]\nurl = redis://h\n", "t.conf:1: [redis a b]: has more than one name"},
     {REDIS "[redis default]\nurl = redis://g\n",
-        "t.conf:3: [redis default]: this database is there twice, first in line 1"},
-    {REDIS REDIS, "t.conf:3: [redis]: this database is there twice, first in line 1"},
+        "t.conf:3: [redis default]: this database appears twice, first in line 1"},
+    {REDIS REDIS, "t.conf:3: [redis]: this database appears twice, first in line 1"},
     {"[redys]\n",
         "t.conf:1: [redys]: unknown kind of section (did you mean redis?); there are "
         "[daemon], [redis NAME], [semaphore NAME], [lock NAME] and [pool NAME]"},
     {"[redis]\nttl = 7s\n",
         "t.conf:1: [redis] url: is missing (redis://HOST:PORT/DB, unix:///PATH or "
-        "sentinel://HOST,HOST,HOST/MASTER; may go on on indented lines)"},
+        "sentinel://HOST,HOST,HOST/MASTER; may continue on indented lines)"},
     {"[redis]\nurl =\n", "t.conf:2: [redis] url: has no value; " URL_FORM},
     {"[redis]\nulr = redis://:secret@h\n", "t.conf:2: [redis] ulr: unknown key; did you mean url?"},
     {"[redis]\nurl = rediss://:secret@h\n",
-        "t.conf:2: [redis] url: berthd does not speak TLS (rediss://): let stunnel listen on a "
-        "Unix socket and lead to that Redis, and give the socket here: unix:///PATH"},
+        "t.conf:2: [redis] url: berthd does not speak TLS (rediss://): let stunnel forward a "
+        "Unix socket to that Redis, and give the socket here: unix:///PATH"},
     {REDIS "limit = 1\n",
         "t.conf:3: [redis] limit: is not for this kind of section; it belongs in [semaphore] or "
         "[lock]"},
@@ -133,7 +133,7 @@ static const struct {
     {REDIS "[redis b]\nurl = redis://h\nprefix = b\n", ""},
     /* passwords */
     {"[redis]\nurl = redis://u@h\n",
-        "t.conf:2: [redis] url: has a user, but there is no password, nor a password-file"},
+        "t.conf:2: [redis] url: has a user, but neither a password nor a password-file"},
     {"[redis]\nurl = redis://u@h\npassword-file = /x\n", ""},
     {"[redis]\nurl = redis://:secret@h\npassword-file = /x\n",
         "t.conf:3: [redis] password-file: the url has a password already"},

@@ -24,14 +24,14 @@ static const struct {
 } cases[] = {
     /* sections */
     {"[lock a] junk\n",
-        "t.conf:1: [lock a]: \"junk\" stands behind the section's name; it belongs "
-        "on a line of its own"},
+        "t.conf:1: [lock a]: \"junk\" follows the section's name; put it on a line "
+        "of its own"},
     {"[lock a];junk\n",
-        "t.conf:1: [lock a]: \";junk\" stands behind the section's name; it "
-        "belongs on a line of its own"},
+        "t.conf:1: [lock a]: \";junk\" follows the section's name; put it on a "
+        "line of its own"},
     {"[lock a] ; fine\n", ""},
     {"[ lock\t a ]\n", ""},
-    {"[lock a]\n[lock b\nlimit = 7\n", "t.conf:2: the section's name has no \"]\" after it"},
+    {"[lock a]\n[lock b\nlimit = 7\n", "t.conf:2: no \"]\" follows the section's name"},
     {"\n[]\n", "t.conf:2: the section has no kind and name"},
     {"[  ]\nx = 1\n", "t.conf:1: [  ]: the section has no kind and name"},
     {"[lock]\n", "t.conf:1: [lock]: has no name; a section is called [lock NAME]"},
@@ -42,11 +42,11 @@ static const struct {
     {"[Lock x]\n", "t.conf:1: [Lock x]: unknown kind of section (did you mean lock?); " KINDS},
     {"[queue x]\n", "t.conf:1: [queue x]: unknown kind of section; " KINDS},
     {" [lock a]\nlimit = 1\n", "t.conf:1: [lock a]: a section begins at the start of its line"},
-    {"[lock a]\n[lock a]\n", "t.conf:2: [lock a]: this name is there twice, first in line 1"},
+    {"[lock a]\n[lock a]\n", "t.conf:2: [lock a]: this name appears twice, first in line 1"},
     {"[lock a]\n\n[pool a]\nitems = x\n",
-        "t.conf:3: [pool a]: this name is there twice, first in line 1"},
+        "t.conf:3: [pool a]: this name appears twice, first in line 1"},
     {"[lock a]\n[lock a/*]\n[lock a/b]\n", ""},
-    {"[daemon]\n\n[daemon]\n", "t.conf:3: [daemon]: this section is there twice, first in line 1"},
+    {"[daemon]\n\n[daemon]\n", "t.conf:3: [daemon]: this section appears twice, first in line 1"},
     {"[lock a*]\n", "t.conf:1: [lock a*]: " NAME_RULE},
     {"[lock *]\n", "t.conf:1: [lock *]: " NAME_RULE},
     {"[lock -a]\n", "t.conf:1: [lock -a]: " NAME_RULE},
@@ -55,7 +55,7 @@ static const struct {
     {"[lock a/*/*]\n", "t.conf:1: [lock a/*/*]: " NAME_RULE},
     {"[lock \xc3\xa4]\n", "t.conf:1: [lock \xc3\xa4]: " NAME_RULE},
     /* keys */
-    {"limit = 1\n  2\n[lock a]\n", "t.conf:1: limit: stands before the first section"},
+    {"limit = 1\n  2\n[lock a]\n", "t.conf:1: limit: precedes the first section"},
     {"[lock a]\n= 1\n", "t.conf:2: [lock a]: there is no key before the \"=\""},
     {"[lock a]\nlimit\n", "t.conf:2: [lock a]: \"limit\" has no \"=\"; a line is KEY = VALUE"},
     {"[lock a]\nlimit 1\n  1\n",
@@ -69,7 +69,7 @@ static const struct {
     {"[lock a]\nlimit = 1 0\n",
         "t.conf:2: [lock a] limit: has more than one word; it takes a number from 0 to 1"},
     {"[lock a]\nlimit = 1\n\n\nlimit = 1\n",
-        "t.conf:5: [lock a] limit: is there twice, first in line 2"},
+        "t.conf:5: [lock a] limit: appears twice, first in line 2"},
     {"[lock a]\nlimti = 1\n", "t.conf:2: [lock a] limti: unknown key; did you mean limit?"},
     {"[lock a]\nMax_Waiters = 1\n",
         "t.conf:2: [lock a] Max_Waiters: unknown key; did you mean max-waiters?"},
@@ -87,7 +87,7 @@ static const struct {
         "once; 0 = closed)"},
     {"[pool a]\nselect = lru\n",
         "t.conf:1: [pool a] items: is missing (names of the units; a list "
-        "may go on on indented lines)"},
+        "may continue on indented lines)"},
     {"[semaphore a]\nlimt = 1\n", "t.conf:2: [semaphore a] limt: unknown key; did you mean limit?"},
     {"[semaphore a]\nlimit 4\n",
         "t.conf:2: [semaphore a]: \"limit 4\" has no \"=\"; a line is KEY = VALUE"},
@@ -99,7 +99,7 @@ static const struct {
         "t.conf:2: [lock a] k" EUROS EUROS EUROS EUROS EUROS "\xe2\x82\xac...: unknown key"},
     /* indented lines */
     {"  limit = 1\n",
-        "t.conf:1: " INDENTED_KEY "\nt.conf:1: limit: stands before the first section"},
+        "t.conf:1: " INDENTED_KEY "\nt.conf:1: limit: precedes the first section"},
     {"  4\n", "t.conf:1: " NOTHING_ABOVE},
     {"[lock a]\n  1\n", "t.conf:2: [lock a]: " NOTHING_ABOVE},
     {"[lock a]\n limit = 1\n\tcooldown = 0\n",
@@ -107,7 +107,7 @@ static const struct {
     {"[pool a]\nitems = one\n  y=two\n",
         "t.conf:3: [pool a]: " INDENTED_KEY "\nt.conf:3: [pool a] y: unknown key"},
     {"[lock a]\nlimit = 1\n  0\n",
-        "t.conf:3: [lock a] limit: is no list that could go on on an "
+        "t.conf:3: [lock a] limit: is no list that could continue on an "
         "indented line; it takes a number from 0 to 1"},
     {"[lock a]\n[lock b]\n  1\n", "t.conf:3: [lock b]: " NOTHING_ABOVE},
     {"[lock a]\nlimit = 1\n[lock b]\n  1\n", "t.conf:4: [lock b]: " NOTHING_ABOVE},
@@ -118,7 +118,7 @@ static const struct {
     /* comments */
     {"# \xff\n; \x01\n  # x\n  ; = x\n[lock a] ; \xfe\n;limit = 7\nlimit = 1 ;;; x ; y\n", ""},
     {"[lock a]\nlimit = 1 # one\n",
-        "t.conf:2: [lock a]: a comment behind a value begins with \" ;\", not with \"#\""},
+        "t.conf:2: [lock a]: a comment after a value begins with \" ;\", not with \"#\""},
     {"[lock a]\nlimit = 1;one\n",
         "t.conf:2: [lock a] limit: \"1;one\" is not a number from 0 to 1"},
     {"[lock a]\nlimit ; = 1\n",
@@ -173,9 +173,9 @@ Test(conf_lines, all_errors_of_a_run_are_told_in_the_order_of_the_lines)
         "t.conf:4: [daemon] socket: \"x\" is not an absolute path of at most 107 bytes\n"
         "t.conf:5: [daemon] max-clients: \"0\" is not a number from 1 to 1000000, or unbounded\n"
         "t.conf:6: [daemon]: \"junk\" has no \"=\"; a line is KEY = VALUE\n"
-        "t.conf:8: [pool p] items: \"x\" is there twice, first in line 8\n"
-        "t.conf:9: [pool p] items: \"x\" is there twice, first in line 8\n"
-        "t.conf:10: [lock a]: this name is there twice, first in line 1\n"
+        "t.conf:8: [pool p] items: \"x\" appears twice, first in line 8\n"
+        "t.conf:9: [pool p] items: \"x\" appears twice, first in line 8\n"
+        "t.conf:10: [lock a]: this name appears twice, first in line 1\n"
         "t.conf:11: [lock a] order: \"lifo\" is not fifo or first-fit");
 }
 
@@ -195,12 +195,12 @@ Test(conf_lines, zero_bytes_are_errors_wherever_they_are)
     static const char in_header[] = "[lock a]\nlimit = 1\n[lock b\0]\nlimit = 7\n";
     static const char at_the_end[] = "[lock a]\nlimit = 1\n\0";
     expect_one_error_in_bytes(
-        in_value, sizeof in_value - 1, "t.conf:2: [semaphore a]: there is a zero byte");
+        in_value, sizeof in_value - 1, "t.conf:2: [semaphore a]: contains a zero byte");
     expect_one_error_in_bytes(
-        in_comment, sizeof in_comment - 1, "t.conf:2: [lock a]: there is a zero byte");
-    expect_one_error_in_bytes(in_header, sizeof in_header - 1, "t.conf:3: there is a zero byte");
+        in_comment, sizeof in_comment - 1, "t.conf:2: [lock a]: contains a zero byte");
+    expect_one_error_in_bytes(in_header, sizeof in_header - 1, "t.conf:3: contains a zero byte");
     expect_one_error_in_bytes(
-        at_the_end, sizeof at_the_end - 1, "t.conf:3: [lock a]: there is a zero byte");
+        at_the_end, sizeof at_the_end - 1, "t.conf:3: [lock a]: contains a zero byte");
 }
 
 /* ---- long lines ---- */

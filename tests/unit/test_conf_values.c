@@ -451,11 +451,11 @@ Test(conf_values, pools_may_have_items_of_the_same_name)
 Test(conf_values, keys_that_do_not_go_together)
 {
     expect_errors("[lock a]\nmax-overtakes = 3\n",
-        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; under fifo nobody is "
-        "passed");
+        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; fifo lets no "
+        "request pass");
     expect_errors("[lock a]\nmax-overtakes = 3\norder = fifo\n",
-        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; under fifo nobody is "
-        "passed");
+        "t.conf:2: [lock a] max-overtakes: is only for order = first-fit; fifo lets no "
+        "request pass");
     expect_errors("[lock a]\nmax-overtakes = 3\norder = first-fit\n", "");
     expect_errors("[lock a]\nmax-instances = 3\n",
         "t.conf:2: [lock a] max-instances: is for templates only, whose names end in /*");

@@ -461,8 +461,9 @@ Test(table, draining_host)
 {
     static const char *const lines[] = {"ok draining=1 held=2 waiting=0", "end"};
     expect_table(lines, N(lines), &(struct table_style){0},
-        "draining: nothing is granted on this host; 2 held\n"
-        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n");
+        "draining: this host grants nothing; 2 held\n"
+        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "no resource is defined, and no template is in use\n");
 }
 
 /* Several hosts, one of which is this. */
@@ -494,7 +495,7 @@ Test(table, fleet)
         "DATABASE  STATE  TTL  GOOD FOR  GRACE  REDIS   SERVER\n"
         "default   up     30s       24s    41s  7.0.15  10.0.0.7:6379\n"
         "  warning: no min-replicas\\x1b[2J\n"
-        "  differing: 2 definitions of this host's file are not the fleet's\n"
+        "  differing: 2 definitions of this host's file differ from the fleet's\n"
         "b         down    6s\n"
         "  why: refused\\x0aroot\n");
 }
@@ -515,7 +516,7 @@ static const char *const lives[] = {
 Test(table, how_leases_end)
 {
     expect_table(lives, N(lives), &(struct table_style){0},
-        "grace: berthd was started anew, and waits 8s more for the clients that it had before\n"
+        "grace: berthd has restarted, and waits 8s more for its earlier clients\n"
         "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "a     semaphore      4     4     0     1\n"
         "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                      LEASE\n"

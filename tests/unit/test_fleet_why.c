@@ -50,7 +50,7 @@ Test(fleet_why, what_is_wrong)
     EXPECT(said(&url, "no answer", NULL, OUTCOME_DEADLINE),
         "the database `big` (ada:6379) could not be reached in time: no answer");
     EXPECT(said(&url, "no answer", "gpus", OUTCOME_WOULD_WAIT), "gpus: not free now");
-    EXPECT(said(&url, "x", NULL, OUTCOME_CANCELLED), "taken out of the queue by somebody");
+    EXPECT(said(&url, "x", NULL, OUTCOME_CANCELLED), "removed from the queue");
     cr_expect(strstr(said(&url, "x", "gpus", OUTCOME_DIFFERS),
         "gpus: the database `big` (ada:6379) has another"));
 }
@@ -115,7 +115,7 @@ Test(fleet_why, events)
         "* deadline 34 1060000000000 stop=1058000000000\n");
     EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_DEADLINE),
         "* expired 34 deadline it%20could%20not%20be%20kept%20alive%20in%20its%20database\n");
-    EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_LOST), "* expired 34 lost that%20lease%20is%20over\n");
+    EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_LOST), "* expired 34 lost the%20lease%20is%20over\n");
     EXPECT(line_of(EFFECT_STOP, "A", OUTCOME_REVOKED),
         "* revoked 34 revoked an%20operator%20has%20revoked%20it\n");
 }

@@ -83,21 +83,21 @@ Test(redis_url, what_it_says)
 
 #define SCHEME "it begins with redis://, unix:// or sentinel://"
 #define TLS                                                                                        \
-    "berthd does not speak TLS (rediss://): let stunnel listen on a Unix socket and lead to that " \
-    "Redis, and give the socket here: unix:///PATH"
+    "berthd does not speak TLS (rediss://): let stunnel forward a Unix socket to that Redis, "    \
+    "and give the socket here: unix:///PATH"
 #define ESCAPE                                                                                     \
-    "a % in it is not followed by two hexadecimal digits (%00 is none either; a % itself is "      \
-    "written %25)"
+    "a % in it is not followed by two hexadecimal digits other than 00 (write a % itself as "      \
+    "%25)"
 #define PORT "a port is a number from 1 to 65535"
 #define DB "the database is a number, from 0"
 #define HOST "a host is not a name or an address"
 #define NO_HOST "a host has no name"
-#define BRACKETS "what stands in brackets is not an IPv6 address"
-#define AT "an @ in the user or password is written %40"
+#define BRACKETS "the text in brackets is not an IPv6 address"
+#define AT "write an @ in the user or password as %40"
 #define SLASHES                                                                                    \
-    "an absolute path is expected, so there are three slashes: unix:///PATH (a / in a user or "    \
-    "password is written %2F)"
-#define QUERY "behind the path stands ?db=N or nothing (a ? of the path is written %3F)"
+    "an absolute path is expected, with three slashes: unix:///PATH (write a / in a user or "    \
+    "password as %2F)"
+#define QUERY "only ?db=N may follow the path (write a ? of the path as %3F)"
 #define CONTROL "it encodes a control character"
 
 static const struct {
@@ -143,9 +143,9 @@ static const struct {
     {"redis://u:%0a@h", CONTROL},
     {"redis://u%7f:x@h", CONTROL},
     {"redis://h\n", "it has a control character"},
-    {"redis://::1", "it has too many colons; an IPv6 address stands in brackets: [::1]:6379"},
+    {"redis://::1", "it has too many colons; write an IPv6 address in brackets: [::1]:6379"},
     {"redis://[::1", "an IPv6 address has no ] after it"},
-    {"redis://[::1]7", "behind an IPv6 address stands :PORT or nothing"},
+    {"redis://[::1]7", "only :PORT may follow an IPv6 address"},
     {"redis://[::1]:", PORT},
     {"redis://[]", BRACKETS},
     {"redis://[h]", BRACKETS},

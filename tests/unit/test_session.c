@@ -73,12 +73,12 @@ Test(session, uses_the_ttl_of_the_database)
 {
     connect_link();
     say_hello("20000 '0' 1");
-    NOTICE("its ttl is 20000 ms, not that of the file: it is in use by others");
+    NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
     EXPECT(good_for(), "16.550"); /* 0.84 * 20 s - 250 ms */
     restart(); /* it remembers the ttl, but each berthd's log says it */
     connect_link();
     say_hello("20000 '0' 0");
-    NOTICE("its ttl is 20000 ms, not that of the file: it is in use by others");
+    NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
 }
 
 Test(session, asks_for_nothing_before_it_is_up)

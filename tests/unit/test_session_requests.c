@@ -109,7 +109,7 @@ Test(session_requests, down)
     CALL("admin pause s");
     ADMIN("resume", "s");
     break_link("gone");
-    EXPECT(result(), "down 'the answer did not come: it may have been done' ");
+    EXPECT(result(), "down 'the answer did not come: the request may have been carried out' ");
     EXPECT(result(), "down 'gone' ");
 }
 
