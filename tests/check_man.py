@@ -3,7 +3,7 @@ file and journal field that the programs have, and no others; and they render wi
 
 What the programs have is taken from their tables (print_tables), from what they print as --help, and
 from the sources where there is no table. The pages are read as they are written, in scdoc; only
-berth-protocol(7), which is made from doc/protocol.md, is read as it is shown.
+berth-protocol(7) and berth-recipes(7), which are made from documents, are read as they are shown.
 
 usage: check_man.py SRCDIR BUILDDIR"""
 
@@ -16,7 +16,9 @@ import sys
 import tempfile
 
 srcdir, builddir = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berthd.8"]
+PAGES = ["berth.1", "berthctl.1", "berth.conf.5", "berth-protocol.7", "berth-recipes.7", "berthd.8"]
+# These are made from a document.
+DOCUMENTS = {"berth-protocol.7": "doc/protocol.md", "berth-recipes.7": "doc/recipes.md"}
 PROGRAMS = {"berth": "berth.1", "berthctl": "berthctl.1", "berthd": "berthd.8"}
 failures = []
 
@@ -185,11 +187,13 @@ def check_options_of_berthd():
 def check_options_elsewhere():
     """Options that are named anywhere are somebody's."""
     known = {program: {word for _, word in options_of_page(page)} for program, page in PROGRAMS.items()}
-    for page, text in source.items():
+    documents = {name: (srcdir / name).read_text() for name in ("README.md", "doc/recipes.md", "doc/fleet.md")}
+    for page, text in {**source, **documents}.items():
         for word in re.findall(r"\*(--[a-z-]+)\*", text):
             require(any(word in words for words in known.values()) or word == "--",
                     f"{page}: there is no {word}")
-        typed = re.findall(r"\*([^*\n]+)\*", text) + "\n".join(text.split("```")[1::2]).splitlines()
+        typed = re.findall(r"\*([^*\n]+)\*" if page in source else r"`([^`\n]+)`", text)
+        typed += "\n".join(text.split("```")[1::2]).splitlines()
         for line in typed:
             for program, words in re.findall(r"\b(berth|berthctl|berthd) ([^|&;]*)", line):
                 for word in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", words.split(" -- ")[0]):
@@ -436,6 +440,18 @@ def check_rendering():
             require(f"{name}.{number}" in PAGES, f"{page}: there is no {name}({number})")
 
 
+def check_documents():
+    """What is made from a document has its headings and all that is fenced, as written."""
+    for page, document in DOCUMENTS.items():
+        text = shown(page, 200).stdout
+        markdown = (srcdir / document).read_text()
+        for block in found("fenced", re.findall(r"^```\w*\n(.*?)^```$", markdown, re.M | re.S)):
+            for line in block.splitlines():
+                require(line.expandtabs().strip() in text.expandtabs(), f"{page}: not as written: {line}")
+        for heading in found("headings", re.findall(r"^## (.*)$", markdown, re.M)):
+            require(re.search(rf"^{re.escape(heading.upper())}$", text, re.M), f"{page}: no {heading}")
+
+
 def check_protocol():
     """What is made from doc/protocol.md has all of it: check_docs.py says that this is complete."""
     text = shown("berth-protocol.7", 200).stdout
@@ -448,10 +464,6 @@ def check_protocol():
         require(f" {word} {meaning} {status} " in f"{words} ", f"berth-protocol.7: code {word}")
     for word, in rows("event"):
         require(re.search(rf"^ +\* {word}\b", text, re.M), f"berth-protocol.7: no event {word}")
-    markdown = (srcdir / "doc/protocol.md").read_text()
-    for block in found("clients", re.findall(r"^```\w*\n(.*?)^```$", markdown, re.M | re.S)):
-        for line in block.splitlines():
-            require(line.strip() in text, f"berth-protocol.7: not as written: {line}")
 
 
 check_options_of_berth()
@@ -471,6 +483,7 @@ check_files()
 check_units()
 check_journal()
 check_rendering()
+check_documents()
 check_protocol()
 for failure in failures:
     print(f"check_man: {failure}", file=sys.stderr)

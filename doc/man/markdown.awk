@@ -1,7 +1,7 @@
-# doc/protocol.md -> scdoc, in place of the line @PROTOCOL@ of the page that is named second, so that
-# the protocol is written down once. Knows the Markdown that is used there and no other: headings,
+# awk -v srcdir=DIR -f markdown.awk PAGE: replaces a line such as @doc/protocol.md@ of a page by that document, turned
+# from Markdown into scdoc. Knows the Markdown of doc/protocol.md and doc/recipes.md and no other: headings,
 # paragraphs, lists of one level, tables, fenced blocks, `code`, **strong**, *emphasis* and [links](to).
-# A paragraph below a <!-- comment --> is left out.
+# A <!-- mark: name --> is for the tests and left out; with any other <!-- comment -->, so is the paragraph below it.
 
 # ---- text ----
 
@@ -102,13 +102,14 @@ function end_table(    row, column, widest)
 
 function take_row(line,    cells, i)
 {
-    sub(/^\| */, "", line)
+    sub(/^\|/, "", line)
     sub(/ *\|$/, "", line)
-    if (line ~ /^-+ /) {
+    if (line ~ /^ -+ /) {
         return
     }
     n_rows++
     n_columns = split(line, cells, / \| /)
+    sub(/^ */, "", cells[1])
     for (i = 1; i <= n_columns; i++) {
         cell[n_rows, i] = cells[i]
         if (n_rows == 1 || length(cells[i]) > longest[i]) {
@@ -119,6 +120,9 @@ function take_row(line,    cells, i)
 
 function convert(line)
 {
+    if (line ~ /^<!-- [a-z]+: [a-z0-9._@\/-]+ -->$/) {
+        return
+    }
     is_left_out = line ~ /^<!--/ || (is_left_out && line != "")
     if (is_left_out) {
         return
@@ -157,18 +161,12 @@ function convert(line)
     }
 }
 
-# ---- the two files ----
+# ---- the page ----
 
-FNR == 1 {
-    n_files++
-}
-n_files == 1 {
-    protocol[++n_lines] = $0
-    next
-}
-$0 == "@PROTOCOL@" {
-    for (i = 1; i <= n_lines; i++) {
-        convert(protocol[i])
+/^@doc\/[a-z]+\.md@$/ {
+    path = srcdir "/" substr($0, 2, length($0) - 2)
+    while ((getline line <path) > 0) {
+        convert(line)
     }
     end_table()
     end_list()
