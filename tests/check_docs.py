@@ -1,7 +1,8 @@
 """Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
 and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; each
-line of README.md's "What happens when …" names tests that exist; and doc/fleet.md has the keys,
-scripts, rights and times that the code has. `berthd --check` accepts what is marked as checked.
+guarantee of doc/guarantees.md names tests that exist, and has mutations; doc/fleet.md has the keys,
+scripts, rights and times that the code has. `berthd --check` accepts what is marked as checked. The
+README is short, links lead somewhere, and nothing cites a document that is not in the repository.
 
 usage: check_docs.py SRCDIR PRINT_TABLES BERTHD"""
 
@@ -16,6 +17,7 @@ tables = subprocess.run([sys.argv[2]], capture_output=True, text=True, check=Tru
 protocol = (srcdir / "doc/protocol.md").read_text()
 sample = (srcdir / "conf/berth.conf").read_text()
 readme = (srcdir / "README.md").read_text()
+guarantees = (srcdir / "doc/guarantees.md").read_text()
 fleet = (srcdir / "doc/fleet.md").read_text()
 scripts = {path.stem: path.read_text() for path in (srcdir / "src/store/scripts").glob("*.lua")}
 failures = []
@@ -92,18 +94,72 @@ def check_sample():
         require((section, key) in coded, f"berth.conf: [{section}] has no key {key}")
 
 
-def check_promises():
-    """Each line of "What happens when …" names tests, and there are such tests."""
-    section = re.search(r"^## What happens when …\n(.*?)(?=^## )", readme, re.M | re.S)
-    lines = re.findall(r"^\| (.*) \|$", section.group(1) if section else "", re.M)[2:]
-    require(lines, "README.md: no table of what happens when")
+# ---- README.md, and what documents refer to ----
+
+# What a reader takes in at once.
+README_LINES, README_COLUMNS, README_WORDS = 120, 80, 900
+N_GUARANTEES = 10
+
+
+def check_readme():
+    lines = readme.splitlines()
+    require(len(lines) <= README_LINES, f"README.md: {len(lines)} lines, at most {README_LINES}")
+    require(len(readme.split()) <= README_WORDS, f"README.md: {len(readme.split())} words, at most {README_WORDS}")
+    for number, line in enumerate(lines, 1):
+        require(len(line) <= README_COLUMNS, f"README.md:{number}: more than {README_COLUMNS} columns")
+    numbered = re.findall(r"^(\d+)\. \*\*(.*?)\*\*", readme, re.M)
+    titles = re.findall(r"^## (\d+)\. (.*)$", guarantees, re.M)
+    require(numbered == titles, f"README.md: guarantees {numbered}, guarantees.md has {titles}")
+
+
+def check_guarantees():
+    """Each row names tests, and there are such tests; each guarantee has rows and mutations."""
+    sections = re.findall(r"^## (\d+)\. [^\n]*\n(.*?)(?=^## )", guarantees, re.M | re.S)
+    numbers = [str(i) for i in range(1, N_GUARANTEES + 1)]
+    require([number for number, _ in sections] == numbers, "guarantees.md: not numbered from 1 to 10")
     tests = {name for path in (srcdir / "tests").glob("*/test_*.py")
              for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.M)}
-    for line in lines:
-        named = re.findall(r"`(test_\w+)`", line.rsplit(" | ", 1)[1])
-        require(named, f"README.md: no test is named for: {line}")
-        for name in named:
-            require(name in tests, f"README.md: there is no {name}")
+    cited = {number for path in (srcdir / "tests/broken").glob("*.mutations")
+             for line in re.findall(r"^guarantee: (.*)$", path.read_text(), re.M)
+             for number in re.findall(r"\b(\d+)\. ", line)}
+    require(cited == set(numbers), f"tests/broken: guarantees {sorted(cited)}, guarantees.md has {numbers}")
+    for number, text in sections:
+        rows = re.findall(r"^\| (.*) \|$", text, re.M)[2:]
+        require(rows, f"guarantees.md: {number}: no table of what happens")
+        for row in rows:
+            named = re.findall(r"`(test_\w+)`", row.rsplit(" | ", 1)[1])
+            require(named, f"guarantees.md: no test is named for: {row}")
+            for name in named:
+                require(name in tests, f"guarantees.md: there is no {name}")
+
+
+def anchors(text):
+    """As they are made from headings: lower case, without punctuation, dashes for spaces."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links():
+    documents = [*srcdir.glob("*.md"), *(srcdir / "doc").glob("*.md"), srcdir / "bench/README.md"]
+    for document in documents:
+        text = document.read_text()
+        for target in re.findall(r"\]\((?!\w+:)([^)\s]+)\)", text):
+            path, _, anchor = target.partition("#")
+            file = document.parent / path if path else document
+            require(file.exists(), f"{document.name}: no {target}")
+            if anchor and file.exists():
+                require(anchor in anchors(file.read_text()), f"{document.name}: no {target}")
+
+
+def check_citations():
+    """Documents that are named anywhere are in the repository."""
+    ours = {path.name for path in srcdir.glob("**/*.md")}
+    for folder in ("src", "tests", "bench", "scripts", "doc", "conf", "debian", "systemd", "completions"):
+        for path in (srcdir / folder).rglob("*"):
+            if path.suffix in (".o", ".a", ".pyc", ".log", ".trs") or not path.is_file():
+                continue
+            for name in re.findall(r"\b([A-Za-z][\w-]*\.md)\b", path.read_text(errors="replace")):
+                require(name in ours, f"{path.relative_to(srcdir)}: cites {name}")
 
 
 # ---- the fleet ----
@@ -166,9 +222,8 @@ def check_times():
 
 def check_checked():
     """The configurations that are marked as checked."""
-    blocks = [block for text in (fleet, readme)
-              for block in re.findall(r"^<!-- checked -->\n```ini\n(.*?)^```$", text, re.M | re.S)]
-    require(len(blocks) >= 2, "README.md and fleet.md: no configuration is marked as checked")
+    blocks = re.findall(r"^<!-- checked -->\n```ini\n(.*?)^```$", fleet, re.M | re.S)
+    require(blocks, "fleet.md: no configuration is marked as checked")
     for block in blocks:
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(block)
@@ -178,7 +233,10 @@ def check_checked():
             require(done.returncode == 0, f"a configuration is refused: {done.stderr}{block}")
 
 
-check_promises()
+check_readme()
+check_guarantees()
+check_links()
+check_citations()
 check_commands()
 check_codes()
 check_events()

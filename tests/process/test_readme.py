@@ -1,63 +1,93 @@
-"""The recipes of README.md, pasted: each runs as it stands there, with the file that is there."""
+"""README.md, as a reader follows it: with the configuration that is installed, its commands do and
+print what stands there. (tests/systemd does it with the package.)"""
 
+import os
 import re
+import signal
 import subprocess
 
 import pytest
 
-from documents import SOURCE, blocks
+from conftest import read_line
+from documents import SOURCE
 from lines import DEADLINE
-from recipes import JOB, shell_for
+from lost_help import asked_until
+from readme import HOLD, OWN, OWN_SECTION, POOL, RECIPES, SHOW, STATUS, WAIT, WAITING, without_particulars
+from recipes import JOB, holders_and_waiters, shell_for
 
-CONFIGURATION = re.search(
-    r"^```ini\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S).group(1)
-RECIPES = blocks("README.md", "recipe")
+INSTALLED = (SOURCE / "conf/default.conf").read_text().split("[daemon]\n")[1]
 
 
 @pytest.fixture
-def shell(berthd):
-    with shell_for(berthd(CONFIGURATION)) as shell:
+def shell(berthd, directory):
+    (directory / "conf.d").mkdir()
+    (directory / "conf.d/db.conf").write_text(OWN_SECTION)
+    (directory / "conf.d/gpus.conf").write_text(POOL)
+    with shell_for(berthd(INSTALLED)) as shell:
         yield shell
 
 
-def test_there_are_six():
-    """tcp is for a host with systemd: tests/systemd."""
-    assert sorted(RECIPES) == sorted("cron xargs gpus deploy two tcp".split())
+def last_line(text):
+    return text.splitlines()[-1]
 
+
+# ---- sixty seconds
+
+def test_sixty_seconds(shell):
+    """The lock, the line of the second one that waits, the table of both, and the end."""
+    first = shell.start(HOLD)
+    asked_until(shell.daemon, holders_and_waiters("adhoc/report", 1, 0))
+    second = shell.start(WAIT)
+    assert without_particulars(read_line(second.stderr.buffer.raw)) == without_particulars(WAITING)
+    status, table, err = shell.run(SHOW)
+    assert (status, err) == (0, "")
+    assert without_particulars(table) == without_particulars(STATUS)
+    holder, = asked_until(shell.daemon, lambda now: True).resources["adhoc/report"]["holders"]
+    os.kill(int(holder["pid"]), signal.SIGTERM)
+    assert shell.end(first)[0] == 128 + signal.SIGTERM  # as the shell says it
+    assert shell.end(second) == (0, "my turn\n", "")
+
+
+def test_a_limit_of_one_s_own(shell):
+    assert len(OWN_SECTION.splitlines()) == 3
+    limit = int(re.search(r"^limit = (\d+)$", OWN_SECTION, re.M).group(1))
+    assert shell.run(last_line(OWN)) == (0, "one of two\n", "")
+    assert limit == 2
+
+
+# ---- recipes
 
 def test_cron(shell):
-    command = re.fullmatch(r"\*/5 \* \* \* \* (.*)\n", RECIPES["cron"]).group(1)
     (shell.path / "data").mkdir()
-    shell.client.send("acquire backup\n")
+    shell.client.send("acquire adhoc/backup\n")
     lease = shell.client.line().split()[1]
-    assert shell.run(command) == (0, "", "")
+    assert shell.run(RECIPES["cron"]) == (0, "", "")
     assert not (shell.path / "backup.tar.gz").exists()
     shell.client.send(f"release {lease}\n")
     assert shell.client.line() == "ok"
-    assert shell.run(command) == (0, "", "")
+    assert shell.run(RECIPES["cron"]) == (0, "", "")
     assert (shell.path / "backup.tar.gz").exists()
 
 
 def test_xargs(shell):
-    (shell.path / "logs").mkdir()
     for i in range(40):
-        (shell.path / f"logs/{i}.log").write_text(str(i) * 1000)
-    gzip = subprocess.check_output(["sh", "-c", "command -v gzip"], text=True).strip()
-    shell.program("bin/gzip", f'{JOB}exec {gzip} "$@"\n')
+        (shell.path / f"{i}.csv").write_text(str(i))
+    shell.program("load.sh", JOB)
     process = shell.start(RECIPES["xargs"])
-    shell.run_all({"all": 40}, 4)
+    shell.run_all({"all": 40}, 2)
     _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err
-    assert len(list((shell.path / "logs").glob("*.log.gz"))) == 40
 
 
 def test_gpus(shell):
-    status, out, err = shell.run(RECIPES["gpus"])
-    assert status == 0, err
-    lines = sorted(out.splitlines())
-    assert [line.rsplit(" ", 1)[0] for line in lines] == [
-        f"training {model} on GPU" for model in ("large", "medium", "small")]
-    assert {line.rsplit(" ", 1)[1] for line in lines} <= {"0", "1"}
+    shell.program("train.sh", '#!/bin/sh\necho "GPU $CUDA_VISIBLE_DEVICES"\nread -r go <gate.$CUDA_VISIBLE_DEVICES\n')
+    for item in "01":
+        os.mkfifo(shell.path / f"gate.{item}")
+    jobs = [shell.start(RECIPES["gpus"]) for _ in range(2)]
+    assert {read_line(job.stdout.buffer.raw) for job in jobs} == {"GPU 0", "GPU 1"}
+    for item in "01":
+        (shell.path / f"gate.{item}").write_text("go\n")
+    assert [shell.end(job)[0] for job in jobs] == [0, 0]
 
 
 def test_deploy(shell):
@@ -66,7 +96,7 @@ def test_deploy(shell):
     pid, _ = shell.next_job()
     status, _, err = shell.run(RECIPES["deploy"])
     assert status == 75
-    assert "deploy" in err
+    assert "adhoc/deploy" in err and "release-1.2" in err
     shell.let_go(pid)
     assert first.wait(DEADLINE) == 0
     first.communicate()
@@ -75,4 +105,4 @@ def test_deploy(shell):
 def test_two(shell):
     shell.program("report.sh", '#!/bin/sh\nenv | grep "^BERTH_[12]_NAME" | sort\n')
     status, out, err = shell.run(RECIPES["two"])
-    assert (status, out) == (0, "BERTH_1_NAME=db\nBERTH_2_NAME=licence\n"), err
+    assert (status, out) == (0, "BERTH_1_NAME=db\nBERTH_2_NAME=adhoc/licence\n"), err

@@ -1,11 +1,12 @@
-"""The recipes of doc/recipes.md, and of README.md, that need a host with systemd and the package: units, containers, a user's
-own daemon. As they stand there, under the names that they say."""
+"""The recipes of doc/recipes.md, of doc/fleet.md and of README.md that need a host with systemd and the package: units,
+containers, a user's own daemon. As they stand there, under the names that they say."""
 
 import pytest
 
 from conftest import Job, leases, read_line, status
 from documents import blocks
 from machine import DEADLINE
+from readme import HOLD, OWN, OWN_FILE, SHOW, STATUS, WAIT, WAITING, without_particulars
 
 DOCUMENT = "doc/recipes.md"
 RECIPES = blocks(DOCUMENT, "recipe")
@@ -114,6 +115,34 @@ def test_verify_is_silent(recipes, unit, of):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+# ---- README.md
+
+def test_a_name_needs_neither_root_nor_a_file(machine):
+    """With the file that the package has installed: two ordinary users, and the lines of README.md."""
+    environ = {**ENVIRON, "LC_ALL": "C.UTF-8"}
+    first = machine.start("sh", "-c", HOLD, user="alice", env=environ)
+    machine.wait(lambda: leases(machine, "adhoc/report"), "the first one holds it")
+    second = machine.start("sh", "-c", f"{WAIT.strip()} 2>&1", user="bob", env=environ)
+    assert without_particulars(read_line(second.stdout)) == without_particulars(WAITING)
+    assert without_particulars(machine.run("sh", "-c", SHOW, user="bob", env=environ)) == without_particulars(STATUS)
+    holder, = leases(machine, "adhoc/report").values()
+    machine.kill("TERM", holder)
+    first.wait(DEADLINE)
+    assert read_line(second.stdout) == "my turn\n"
+    assert second.wait(DEADLINE) == 0
+
+
+def test_a_limit_of_one_s_own(recipes):
+    try:
+        assert recipes.run("sh", "-c", OWN, env=ENVIRON).splitlines()[-1] == "one of two"
+        assert status(recipes, "db")["limit"] == 2
+    finally:
+        recipes.run("rm", OWN_FILE)
+        recipes.systemctl("reload", "berthd.service")
+
+
+# ---- doc/recipes.md
+
 def messages(machine, unit):
     machine.run("journalctl", "--sync")
     return machine.run("journalctl", "-q", "-o", "cat", "-u", unit).splitlines()
@@ -215,8 +244,8 @@ def test_a_user_s_own(recipes):
 
 
 def test_tcp(recipes):
-    """README.md's: the network is open, and the password is handed over."""
-    recipes.run("sh", "-c", blocks("README.md", "recipe")["tcp"], env=ENVIRON)
+    """The network is open, and the password is handed over."""
+    recipes.run("sh", "-c", blocks("doc/fleet.md", "recipe")["tcp"], env=ENVIRON)
     try:
         assert recipes.property("berthd.service", "RestrictAddressFamilies") == "AF_INET AF_INET6 AF_UNIX"
         assert recipes.property("berthd.service", "PrivateNetwork") == "no"
