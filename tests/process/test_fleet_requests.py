@@ -527,7 +527,7 @@ def test_its_database_is_gone_from_the_file(redis_server, host, is_held):
             answer = host.client().request(f"reclaim {lease} a:1:0")
             assert answer.startswith(f"ok {lease} "), answer
         else:
-            assert f"lease {lease} (a) is not restored: its database is not in the file" in said, said
+            assert f"lease {lease} (a) is not restored: its database is no longer in the file" in said, said
 
 
 def record_id(host, state):
