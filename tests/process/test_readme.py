@@ -36,7 +36,9 @@ def last_line(text):
 def test_sixty_seconds(shell):
     """The lock, the line of the second one that waits, the table of both, and the end."""
     first = shell.start(HOLD)
-    asked_until(shell.daemon, holders_and_waiters("adhoc/report", 1, 0))
+    is_held = holders_and_waiters("adhoc/report", 1, 0)
+    asked_until(shell.daemon, lambda now: is_held(now) or first.poll() is not None)
+    assert first.poll() is None, first.communicate()
     second = shell.start(WAIT)
     assert without_particulars(read_line(second.stderr.buffer.raw)) == without_particulars(WAITING)
     status, table, err = shell.run(SHOW)
