@@ -94,7 +94,7 @@ static bool take_lease(struct options *options, char **words, int n, const char 
     }
     bool by_name = options->holder || options->item;
     if (by_name ? !name_is_valid(words[0]) : !lease_id_parse(words[0], &id)) {
-        message(by_name ? "%s: not a resource's name" : "%s: not a lease; for a NAME say %s",
+        message(by_name ? "%s: not a resource's name" : "%s: not a lease; for a NAME use %s",
             words[0], hint);
         return false;
     }

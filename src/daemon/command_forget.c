@@ -95,7 +95,7 @@ static void answer_in_use(struct text *out, const char *about)
 static void answer_grace(struct conn *conn, const struct forgetting *forgetting)
 {
     char why[512];
-    snprintf(why, sizeof why, "database %s is in its grace: who has %s may not have said so yet",
+    snprintf(why, sizeof why, "database %s is in its grace: holders of %s may not have reported yet",
         fleet_name_of(conn->server, forgetting->database), forgetting->name);
     answer_error_saying(conn_answers(conn), CODE_GRACE, why);
 }

@@ -32,7 +32,7 @@ static const struct {
     [OUTCOME_GRACE] =
         {"is new or has lost its data: only earlier leases can be reclaimed yet", false},
     [OUTCOME_LOST] = {"has given it up", false},
-    [OUTCOME_DIFFERS] = {"has another definition of it: make the files equal, or raise `generation`"
+    [OUTCOME_DIFFERS] = {"has another definition: make the files equal, or raise `generation`"
                          " of its section in the newer one",
         false},
 };

@@ -136,10 +136,10 @@ static bool install(struct journal *journal)
 static void complain(struct journal *journal)
 {
     if (!journal->has_complained) {
-        log_error("%s: cannot be made: %m; no lease can be given out", journal->path);
+        log_error("cannot create %s: %m; no lease can be granted", journal->path);
         journal->has_complained = true;
     } else {
-        log_provoked("%s: still cannot be made: %m", journal->path);
+        log_provoked("still cannot create %s: %m", journal->path);
     }
 }
 

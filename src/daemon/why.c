@@ -143,7 +143,7 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
             definition->max_instances, definition->name, key_table[KEY_max_instances].word);
     } else if (!would_wait) {
         return say_bound(
-            out, size, definition->max_units_per_user, "units of it", KEY_max_units_per_user);
+            out, size, definition->max_units_per_user, "units of this resource", KEY_max_units_per_user);
     }
     return say_bound(out, size, waiters, "waiting requests", KEY_max_waiters_per_user);
 }

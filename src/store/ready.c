@@ -81,7 +81,7 @@ static bool check_same_server(struct ready *ready, size_t index, const struct re
         return false;
     }
     return strcmp(ready->guard.run_id, ready->run_id) == 0 ||
-        fail(ready, "the two connections lead to different servers");
+        fail(ready, "the two connections reach different servers");
 }
 
 /* ---- SCRIPT LOAD ---- */

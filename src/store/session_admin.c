@@ -259,7 +259,7 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
     }
     for (size_t i = 1; i < answer->n; i++) {
         if (!add_row(rows, &answer->fields[i])) {
-            return "a row that is none";
+            return "a malformed row";
         }
     }
     struct inquiry *request = take_request(session, call);

@@ -135,7 +135,7 @@ void session_message(struct session *session, const char *text, size_t length, n
     } else if (news_message(session, copy, now)) {
         ; /* fetched in its time */
     } else if (message_read(copy, &number, &event) != NULL) {
-        session_say(session, "a message that is none: %.200s", copy);
+        session_say(session, "a malformed message: %.200s", copy);
     } else if (session->state == SESSION_UP && number == session->last_event + 1) {
         take_in_order(session, number, event, now, effects);
     } else if (session->state != SESSION_UP || number > session->last_event) {

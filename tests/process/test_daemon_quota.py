@@ -231,7 +231,7 @@ def test_refusals_and_ends_cost_nothing(berthd, line):
     ("max-waiters-per-user = 0", ["l"], "l", "l: one user may have 0 waiting requests (max-waiters-per-user)"),
     ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instances of templates (max-instances-per-user)"),
     ("", ["t/a", "t/b"], "t/c", "t/c: there are 2 instances of t/*, as many as it may have (max-instances)"),
-    ("", ["few:2"], "few wait=0", "few: one user may have 2 units of it (max-units-per-user)"),
+    ("", ["few:2"], "few wait=0", "few: one user may have 2 units of this resource (max-units-per-user)"),
 ])
 def test_the_bound_is_named(berthd, bound, before, asks, says):
     daemon = berthd(f"{bound}\n[lock l]\n[semaphore s]\nlimit = 5\n[semaphore t/*]\nlimit = 1\nmax-instances = 2\n"

@@ -138,7 +138,7 @@ def test_in_a_grace(redis_server, pair):
     clock = int(redis_server.do("HGET", "{berth}:db", "clock"))
     redis_server.do("HSET", "{berth}:db", "grace", clock + 60000)
     assert code(answer := client_of(a).request("forget old")) == "grace"
-    assert "may%20not%20have%20said%20so%20yet" in answer
+    assert "may%20not%20have%20reported%20yet" in answer
 
 
 def test_its_database_is_down(redis_server, pair):

@@ -339,7 +339,7 @@ def test_two_servers_behind_one_name(fake, probe):
     fake.commands()
     fake.messages_before = fake.accept()
     fake.messages_before.ready(("INFO", 1), run_id="b" * 40)
-    assert link.expect("down", 0).endswith("the two connections lead to different servers")
+    assert link.expect("down", 0).endswith("the two connections reach different servers")
     fake.both()
     link.expect("ready")
 

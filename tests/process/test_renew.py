@@ -50,7 +50,7 @@ def test_what_it_is_told(berth, fake, answer, status, text):
 @pytest.mark.parametrize("args, message", [
     ([], "no LEASE or NAME"),
     (["1", "2"], "more than one LEASE or NAME"),
-    (["deploy"], "deploy: not a lease; for a NAME say --holder ID"),
+    (["deploy"], "deploy: not a lease; for a NAME use --holder ID"),
     (["/", "--holder", "me"], "/: not a resource's name"),
     (["1", "--ttl", "0"], "--ttl=0: not a duration like 30s or 1.5h"),
     (["1", "--item", "x"], "no such option: --item"),
