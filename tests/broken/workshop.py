@@ -27,7 +27,8 @@ class Workshop:
     def __init__(self, directory):
         self.source = directory
         self.build = directory / "build"
-        self.broken = set()  # paths
+        self.originals = {}  # path: text, of what was ever broken
+        self.broken = set()  # paths, now
         # What a test leaves running becomes our child, and its time counts.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
@@ -65,7 +66,7 @@ class Workshop:
         """Mends what is broken now. None: mends alone."""
         paths = set(mutation.paths) if mutation else set()
         for path in paths | self.broken:
-            text = (TOP / path).read_text()
+            text = self.originals.setdefault(path, (self.source / path).read_text())
             (self.source / path).write_text(mutation.carried_out(path, text) if path in paths else text)
         self.broken = paths
 
