@@ -18,6 +18,7 @@ from mutations import TOP
 # Neither optimized nor hardened: what is built is run a few times.
 CONFIGURE = ("--enable-tests", "--disable-hardening", "CFLAGS=-O0")
 MAKE = ("make", "-rRs", "-C", "build")
+DEADLINE = "10"  # of process tests, in seconds: what a mutation keeps from happening is waited for no longer
 PR_SET_CHILD_SUBREAPER = 36
 
 Done = collections.namedtuple("Done", "status output seconds")  # status: None if its time was up
@@ -81,9 +82,9 @@ class Workshop:
         """Nothing of it is left behind. At the end of its time it may clean up for 5 seconds."""
         began = time.monotonic()
         environment = {
-            **os.environ, "BERTH_BUILD_DIR": str(self.build), "BERTH_SOURCE_DIR": str(self.source),
-            "BERTH_TREE_DIR": str(TOP / "build"), "PYTHONHASHSEED": "0",
-            "PYTHONPYCACHEPREFIX": str(self.source / "pycache")}
+            "BERTH_DEADLINE": DEADLINE, **os.environ,
+            "BERTH_BUILD_DIR": str(self.build), "BERTH_SOURCE_DIR": str(self.source), "BERTH_TREE_DIR": str(TOP / "build"),
+            "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(self.source / "pycache")}
         output = self.source / "output"
         with open(output, "wb") as file:
             child = subprocess.Popen(
