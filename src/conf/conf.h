@@ -4,7 +4,7 @@
 #ifndef BERTH_CONF_CONF_H
 #define BERTH_CONF_CONF_H
 
-#include "conf/database.h"
+#include "conf/redis_url.h"
 #include "core/definition.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* redis_url.c - the text of a [redis] section's url -> where that is. Pure. What is wrong is said
  * in words of our own alone, for the text may hold a password. */
-#include "conf/database.h"
+#include "conf/redis_url.h"
 
 #include "core/memory.h"
 #include "wire/text.h"

@@ -2,7 +2,7 @@
 #ifndef BERTH_DAEMON_FLEET_NAMES_H
 #define BERTH_DAEMON_FLEET_NAMES_H
 
-#include "conf/database.h"
+#include "core/database.h"
 #include "core/outcome.h"
 
 #include <stddef.h>

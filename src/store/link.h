@@ -7,7 +7,7 @@
 #ifndef BERTH_STORE_LINK_H
 #define BERTH_STORE_LINK_H
 
-#include "conf/database.h"
+#include "conf/redis_url.h"
 #include "core/types.h"
 #include "store/resp.h"
 #include "store/scripts.h"

@@ -3,7 +3,7 @@
 #ifndef BERTH_STORE_SENTINEL_H
 #define BERTH_STORE_SENTINEL_H
 
-#include "conf/database.h"
+#include "conf/redis_url.h"
 #include "core/types.h"
 
 #include <uv.h>

@@ -7,7 +7,7 @@
 #ifndef BERTH_STORE_SESSION_H
 #define BERTH_STORE_SESSION_H
 
-#include "conf/database.h"
+#include "core/database.h"
 #include "core/core.h"
 #include "store/resp.h"
 #include "store/scripts.h"

@@ -1,6 +1,6 @@
 /* fuzz_redis_url.c - any bytes as the url of a [redis] section: either all that a link needs, or
  * what is wrong. With clang: -fsanitize=fuzzer,address,undefined instead of replay.c. */
-#include "conf/database.h"
+#include "conf/redis_url.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What a url of [redis] says, and what is wrong with one that says nothing. */
-#include "conf/database.h"
+#include "conf/redis_url.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* database.h - one [redis NAME] section: a Redis that grants the leases of fleet-scope resources. */
-#ifndef BERTH_CONF_DATABASE_H
-#define BERTH_CONF_DATABASE_H
+/* database.h - what the operator wrote in one [redis NAME] section: a Redis that grants the leases of
+ * fleet-scope resources. Read-only for all but conf/, which makes it. */
+#ifndef BERTH_CORE_DATABASE_H
+#define BERTH_CORE_DATABASE_H
 
 #include "core/types.h"
 
@@ -17,9 +18,7 @@ struct redis_host {
     uint16_t port;
 };
 
-/* redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]  unix://[USER[:PASSWORD]@]/PATH[?db=N]
- * sentinel://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/MASTER[/DB]]
- * Percent-encoding in user, password, path and master name. */
+/* The parts of a url (conf/redis_url.h). */
 struct redis_url {
     enum redis_scheme scheme;
     struct redis_host hosts[MAX_SENTINELS]; /* TCP: one */
@@ -29,10 +28,6 @@ struct redis_url {
     char *user, *password; /* or NULL */
     uint32_t db;
 };
-
-/* NULL, or what is wrong (static text). redis_url_deinit() in any case. */
-const char *redis_url_parse(const char *text, struct redis_url *url);
-void redis_url_deinit(struct redis_url *url);
 
 struct database {
     char *name; /* "default" for [redis] */
