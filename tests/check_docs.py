@@ -187,7 +187,7 @@ def check_scripts():
     table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
     coded = {"begin", *re.findall(r"(\w+)(?:'\])? = ", table)}
     require(phases == coded, f"fleet.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
-    layouts = re.search(r"LAYOUT_FROM = (\d+), LAYOUT_TO = (\d+)", (srcdir / "src/store/scripts.h").read_text())
+    layouts = re.search(r"LAYOUT_FROM = (\d+), LAYOUT_TO = (\d+)", (srcdir / "src/store/script.h").read_text())
     require("knows layouts {} to {}".format(*layouts.groups()) in fleet, "fleet.md: other layouts")
 
 

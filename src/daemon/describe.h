@@ -5,7 +5,7 @@
 
 #include "core/core.h"
 #include "daemon/viewer.h"
-#include "store/link.h"
+#include "store/link_info.h"
 #include "store/session.h"
 #include "wire/textbuf.h"
 

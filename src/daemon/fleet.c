@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "daemon/server.h"
 #include "store/link.h"
+#include "store/scripts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -373,6 +374,7 @@ static void member_init(
         .core = server->core,
         .database = database,
         .settings = settings,
+        .bounds = &script_bounds,
         .id = id,
         .host = host,
         .seed = seed,

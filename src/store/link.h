@@ -9,18 +9,13 @@
 
 #include "conf/redis_url.h"
 #include "core/types.h"
+#include "store/link_info.h"
 #include "store/resp.h"
 #include "store/scripts.h"
 
 #include <uv.h>
 
 struct link;
-
-/* What the server says of itself (INFO). */
-struct link_info {
-    char run_id[64], version[32], address[160];
-    char warning[256]; /* a set-up that is not safe, to be said and shown; or "" */
-};
 
 struct link_events {
     /* Both connections are ready, nothing has been sent yet. */

@@ -35,6 +35,7 @@ struct session *session_new(const struct session_options *options)
     session->host = memory_string(options->host);
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
+    session->bounds = options->bounds;
     session->ttl = options->settings->ttl;
     session->grace_until = session->due_at = session->hello_at = NEVER;
     session->give_up_at = session->follow_at = NEVER;
@@ -260,7 +261,7 @@ void session_tick(struct session *session, nanoseconds now, struct effects *effe
     const struct flight *oldest = TAILQ_FIRST(&session->in_flight);
     if (oldest && now - oldest->sent_at >= longest_answer(session)) {
         session_reset(session, "no answer to %s for %lld ms",
-            script_table[flight_script(oldest)].name,
+            script_words[flight_script(oldest)],
             (long long)(longest_answer(session) / (NANOSECONDS_PER_SECOND / 1000)));
     }
 }

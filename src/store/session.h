@@ -9,8 +9,8 @@
 
 #include "core/database.h"
 #include "core/core.h"
-#include "store/resp.h"
-#include "store/scripts.h"
+#include "store/resp_value.h"
+#include "store/script.h"
 #include "wire/textbuf.h"
 
 struct session;
@@ -23,6 +23,7 @@ struct session_options {
     const struct database *settings; /* must outlive the session */
     const char *id; /* SESSION_ID_SIZE - 1 hex digits; copied */
     const char *host; /* copied */
+    const struct script_bounds *bounds; /* must outlive the session */
     uint64_t seed; /* of jitter */
     nanoseconds
         wall_offset; /* of the wall clock from CLOCK_BOOTTIME: for what operators are shown */

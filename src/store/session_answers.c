@@ -160,35 +160,43 @@ enum error_class error_classify(const char *text)
     return ERROR_REFUSES;
 }
 
-static const enum outcome outcome_by_code[N_CODES] = {
-    [CODE_NO_SPACE] = OUTCOME_NO_SPACE,
-    [CODE_DOWN] = OUTCOME_DOWN,
-    [CODE_WOULD_WAIT] = OUTCOME_WOULD_WAIT,
-    [CODE_TIMEOUT] = OUTCOME_TIMEOUT,
-    [CODE_PAUSED] = OUTCOME_PAUSED,
-    [CODE_CLOSED] = OUTCOME_CLOSED,
-    [CODE_DRAINING] = OUTCOME_DRAINING,
-    [CODE_HELD] = OUTCOME_HELD,
-    [CODE_ANCESTOR] = OUTCOME_ANCESTOR,
-    [CODE_QUEUE_FULL] = OUTCOME_QUEUE_FULL,
-    [CODE_QUOTA] = OUTCOME_QUOTA,
-    [CODE_IN_USE] = OUTCOME_IN_USE,
-    [CODE_GRACE] = OUTCOME_GRACE,
-    [CODE_CANCELLED] = OUTCOME_CANCELLED,
-    [CODE_LOST] = OUTCOME_LOST,
-    [CODE_FORBIDDEN] = OUTCOME_FORBIDDEN,
-    [CODE_NOT_HOLDER] = OUTCOME_NOT_HOLDER,
-    [CODE_UNKNOWN] = OUTCOME_UNKNOWN,
-    [CODE_IMPOSSIBLE] = OUTCOME_IMPOSSIBLE,
-    [CODE_DIFFERS] = OUTCOME_DIFFERS,
-    [CODE_TOO_MUCH] = OUTCOME_TOO_MUCH,
-    [CODE_KIND] = OUTCOME_KIND,
+/* The scripts refuse in words of wire/codes.def. */
+static const struct {
+    const char *word;
+    enum outcome outcome;
+} refusals[] = {
+    {"no-space", OUTCOME_NO_SPACE},
+    {"down", OUTCOME_DOWN},
+    {"would-wait", OUTCOME_WOULD_WAIT},
+    {"timeout", OUTCOME_TIMEOUT},
+    {"paused", OUTCOME_PAUSED},
+    {"closed", OUTCOME_CLOSED},
+    {"draining", OUTCOME_DRAINING},
+    {"held", OUTCOME_HELD},
+    {"ancestor", OUTCOME_ANCESTOR},
+    {"queue-full", OUTCOME_QUEUE_FULL},
+    {"quota", OUTCOME_QUOTA},
+    {"in-use", OUTCOME_IN_USE},
+    {"grace", OUTCOME_GRACE},
+    {"cancelled", OUTCOME_CANCELLED},
+    {"lost", OUTCOME_LOST},
+    {"forbidden", OUTCOME_FORBIDDEN},
+    {"not-holder", OUTCOME_NOT_HOLDER},
+    {"unknown", OUTCOME_UNKNOWN},
+    {"impossible", OUTCOME_IMPOSSIBLE},
+    {"differs", OUTCOME_DIFFERS},
+    {"too-much", OUTCOME_TOO_MUCH},
+    {"kind", OUTCOME_KIND},
 };
 
 enum outcome refusal_outcome(const char *word)
 {
-    enum outcome outcome = outcome_by_code[code_find(word)];
-    return outcome == OUTCOME_OK ? OUTCOME_DOWN : outcome;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        if (strcmp(refusals[i].word, word) == 0) {
+            return refusals[i].outcome;
+        }
+    }
+    return OUTCOME_DOWN;
 }
 
 /* ---- claims ---- */

@@ -139,7 +139,7 @@ static const char *is_error(struct session *session, struct flight *call,
     if (error_classify(answer->text) == ERROR_RESET) {
         return answer->text;
     }
-    session_say(session, "%s: %s", script_table[flight_script(call)].name, answer->text);
+    session_say(session, "%s: %s", script_words[flight_script(call)], answer->text);
     snprintf(session->trouble, sizeof session->trouble, "%.*s", (int)sizeof session->trouble - 1,
         answer->text);
     kind_table[call->kind].failed(session, call, answer, now, effects);
@@ -201,7 +201,7 @@ void session_reply(struct session *session, uint64_t tag, const struct resp *rep
         wrong = answer_table[answer.kind](session, call, &answer, now, effects);
     }
     if (wrong) {
-        session_reset(session, "%s: %s", script_table[flight_script(call)].name, wrong);
+        session_reset(session, "%s: %s", script_words[flight_script(call)], wrong);
     }
     free(call);
 }

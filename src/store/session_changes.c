@@ -66,7 +66,7 @@ void changes_deinit(struct session *session)
 static bool make_room(struct session *session)
 {
     struct known_change *change;
-    if (session->changes_by_name.n < script_bounds.changes) {
+    if (session->changes_by_name.n < session->bounds->changes) {
         return true;
     }
     TAILQ_FOREACH (change, &session->changes, link) {
@@ -82,7 +82,7 @@ static struct known_change *change_new(struct session *session, const char *name
 {
     if (!make_room(session)) {
         session_say(session, "%s: more than %zu changes are not remembered", name,
-            script_bounds.changes);
+            session->bounds->changes);
         return NULL;
     }
     struct known_change *change = memory_new(sizeof *change);
@@ -92,10 +92,10 @@ static struct known_change *change_new(struct session *session, const char *name
     return change;
 }
 
-static bool is_json_line(const char *json)
+static bool is_json_line(const struct session *session, const char *json)
 {
     size_t n = strlen(json);
-    return n >= 2 && n <= script_bounds.change_bytes && json[0] == '{' && json[n - 1] == '}' &&
+    return n >= 2 && n <= session->bounds->change_bytes && json[0] == '{' && json[n - 1] == '}' &&
         !strchr(json, '\n');
 }
 
@@ -104,7 +104,7 @@ static void keep(
     struct session *session, const char *name, uint64_t version, const char *json, bool is_untold)
 {
     struct known_change *change = change_find(session, name);
-    if ((change && change->version > version) || !name_is_valid(name) || !is_json_line(json)) {
+    if ((change && change->version > version) || !name_is_valid(name) || !is_json_line(session, json)) {
         return;
     }
     if (!change && !(change = change_new(session, name))) {

@@ -147,6 +147,7 @@ enum listing_step { STEP_BEGIN, STEP_NEWS, STEP_LIST, STEP_END };
 struct session {
     struct core *core;
     const struct database *settings;
+    const struct script_bounds *bounds;
     char *host;
     char id[SESSION_ID_SIZE];
     uint64_t random;

@@ -7,7 +7,7 @@
 #define BERTH_STORE_SESSION_TEXT_H
 
 #include "core/core.h"
-#include "store/resp.h"
+#include "store/resp_value.h"
 #include "wire/textbuf.h"
 
 enum {

@@ -245,6 +245,7 @@ static void start_session(struct fleet *fleet, struct host *host)
     struct session_options options = {.core = host->core,
         .database = 1,
         .settings = &host->settings,
+        .bounds = &script_bounds,
         .id = host->name,
         .host = host->name,
         .seed = random_next(&fleet->random)};

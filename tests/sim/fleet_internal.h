@@ -6,6 +6,7 @@
 #include "core/fleet.h"
 #include "random.h"
 #include "redis.h"
+#include "store/resp.h"
 #include "store/session.h"
 
 enum {

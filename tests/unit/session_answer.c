@@ -47,7 +47,7 @@ const char *next_call(void)
     cr_assert(call.argc >= CALL_HEAD);
     cr_assert_str_eq(call.argv[0], "2-2");
     cr_assert_str_eq(call.argv[2], id_of_session);
-    text_add(&out, script_table[call.script].name);
+    text_add(&out, script_words[call.script]);
     /* The last one of a renewal is of the news, and has tests of its own. */
     size_t n_shown = call.argc - (call.script == SCRIPT_RENEW);
     for (size_t i = CALL_HEAD; i < n_shown; i++) {

@@ -1,4 +1,5 @@
 #include "session_world.h"
+#include "store/scripts.h"
 
 enum { N_DEFINITIONS = 5 };
 
@@ -53,6 +54,7 @@ static struct session *make_session(void)
     struct session_options options = {.core = core,
         .database = 1,
         .settings = &settings,
+        .bounds = &script_bounds,
         .id = id_of_session,
         .host = "this host",
         .seed = 1,
