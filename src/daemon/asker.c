@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "daemon/conn.h"
+#include "daemon/keeper.h"
 
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ void asker_init_peer(
         .fd = fd,
         .admins = admins,
         .credentials = {.uid = uid},
-        .viewer = {.uid = uid, .context = asker, .administers = administers},
+        .viewer = {.uid = uid, .context = asker, .administers = administers, .pid_of = keeper_pid},
     };
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "daemon/answer.h"
-#include "daemon/keeper.h"
 #include "wire/text.h"
 
 #include <string.h>
@@ -184,7 +183,7 @@ void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
 
 static void add_who(struct text *out, const struct lease *lease, const struct viewer *viewer)
 {
-    text_add_number_key(out, "pid", (uint64_t)keeper_pid(lease));
+    text_add_number_key(out, "pid", (uint64_t)viewer->pid_of(lease));
     text_add_number_key(out, "uid", lease->uid);
     if (viewer_sees(viewer, lease)) {
         text_add_key(out, "holder", lease->holder);

@@ -1,5 +1,4 @@
-/* describe.h - a resource, a holder, a waiter, a database as the lines of `status`. Pure, but
- * for what keeper.h looks at. */
+/* describe.h - a resource, a holder, a waiter, a database as the lines of `status`. Pure. */
 #ifndef BERTH_DAEMON_DESCRIBE_H
 #define BERTH_DAEMON_DESCRIBE_H
 

@@ -1,7 +1,6 @@
 #include "daemon/fleet_lines.h"
 
 #include "daemon/describe.h"
-#include "daemon/keeper.h"
 #include "store/session.h"
 #include "wire/text.h"
 
@@ -312,7 +311,7 @@ static void add_who(struct text *out, const struct fleet_row *row, enum lease_fi
     uint64_t uid;
     add_age(out, info, own, scene);
     text_add_number_key(
-        out, "pid", own ? (uint64_t)keeper_pid(own) : info_number(info, "pid", INT32_MAX));
+        out, "pid", own ? (uint64_t)scene->viewer->pid_of(own) : info_number(info, "pid", INT32_MAX));
     if (fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
         text_add_number_key(out, "uid", uid);
     }

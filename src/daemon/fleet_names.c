@@ -2,6 +2,7 @@
 
 #include "daemon/answer.h"
 #include "daemon/fleet.h"
+#include "daemon/fleet_why.h"
 
 #include <stdio.h>
 #include <string.h>

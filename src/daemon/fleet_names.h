@@ -2,7 +2,6 @@
 #ifndef BERTH_DAEMON_FLEET_NAMES_H
 #define BERTH_DAEMON_FLEET_NAMES_H
 
-#include "core/database.h"
 #include "core/outcome.h"
 
 #include <stddef.h>
@@ -15,16 +14,8 @@ const char *fleet_name_of(const struct server *server, uint8_t database);
 /* 0: there is none of that name. */
 uint8_t fleet_find(const struct server *server, const char *name);
 
-/* Where it is, without a password: "unix:/PATH", "HOST:PORT", "MASTER by sentinel HOST:PORT". At
- * most `size` bytes. Pure. */
-void database_place(char *out, size_t size, const struct database *database);
-
 /* Why a request for `name` of that database is refused, or a lease of it is over (`name` as it has
  * it there; NULL: none). */
 void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
     const char *name, enum outcome why);
-/* The same, when it is known what there is to say of the database (`trouble`, or ""). Pure. */
-void fleet_why_of(char *out, size_t size, const struct database *database, const char *trouble,
-    const char *name, enum outcome why);
-
 #endif

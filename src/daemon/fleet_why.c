@@ -1,6 +1,6 @@
-/* fleet_why.c - what a database has to do with a refusal, in words. */
+#include "daemon/fleet_why.h"
+
 #include "daemon/answer.h"
-#include "daemon/fleet_names.h"
 
 #include <stdio.h>
 

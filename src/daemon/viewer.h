@@ -11,6 +11,8 @@ struct viewer {
     void *context;
     /* Of the resource with these rights; NULL: of the daemon. */
     bool (*administers)(void *context, const struct rights *rights);
+    /* The process by which a lease of this host is shown. */
+    int32_t (*pid_of)(const struct lease *lease);
 };
 
 /* All is shown of his own leases. Of others, if each of its resources that hides it is one that he

@@ -1,8 +1,6 @@
 #include "daemon/why.h"
 
-#include "conf/keys.h"
 #include "daemon/answer.h"
-#include "daemon/keeper.h"
 #include "wire/text.h"
 
 #include <stdio.h>
@@ -35,7 +33,7 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
         const char *program = is_seen ? lease->program : NULL;
         const char *reason = is_seen ? lease->reason : NULL;
         n += snprintf(out + n, size - (size_t)n, " by pid %d (%s%suid %u%s%s) for %llds%s",
-            keeper_pid(lease), program ? program : "", program ? ", " : "", lease->uid,
+            refusal->viewer->pid_of(lease), program ? program : "", program ? ", " : "", lease->uid,
             reason ? ", " : "", reason ? reason : "",
             (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND),
             claim_next_holder(holder) ? ", and others" : "");
@@ -77,7 +75,7 @@ static size_t why_held(char *out, size_t size, const struct refusal *refusal)
     int n = snprintf(out, size, "the identity %s already has it", refusal->ask->holder);
     const struct lease *lease = refusal->same_identity;
     if (lease && (size_t)n < size) {
-        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", keeper_pid(lease),
+        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", refusal->viewer->pid_of(lease),
             lease->state == LEASE_HELD ? "held" : "waiting");
     }
     return (size_t)n;
@@ -115,10 +113,10 @@ static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
               first, scope_of(a));
 }
 
-static size_t say_bound(char *out, size_t size, uint32_t bound, const char *what, enum key_id key)
+static size_t say_bound(char *out, size_t size, uint32_t bound, const char *what, const char *key)
 {
     return (size_t)snprintf(
-        out, size, "one user may have %u %s (%s)", bound, what, key_table[key].word);
+        out, size, "one user may have %u %s (%s)", bound, what, key);
 }
 
 /* The core says that it is too much, and nothing has changed since: of what, can be seen. */
@@ -134,18 +132,18 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
     bool would_wait = refusal->ask->wait != 0 || !definition ||
         definition->database != 0; /* until that answers */
     if (leases != UNBOUNDED) {
-        return say_bound(out, size, leases, "leases, held and waiting", KEY_max_leases_per_user);
+        return say_bound(out, size, leases, "leases, held and waiting", "max-leases-per-user");
     } else if (is_instance && instances != UNBOUNDED) {
         return say_bound(
-            out, size, instances, "instances of templates", KEY_max_instances_per_user);
+            out, size, instances, "instances of templates", "max-instances-per-user");
     } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
         return (size_t)snprintf(out, size, "there are %u instances of %s, as many as it may have (%s)",
-            definition->max_instances, definition->name, key_table[KEY_max_instances].word);
+            definition->max_instances, definition->name, "max-instances");
     } else if (!would_wait) {
         return say_bound(
-            out, size, definition->max_units_per_user, "units of this resource", KEY_max_units_per_user);
+            out, size, definition->max_units_per_user, "units of this resource", "max-units-per-user");
     }
-    return say_bound(out, size, waiters, "waiting requests", KEY_max_waiters_per_user);
+    return say_bound(out, size, waiters, "waiting requests", "max-waiters-per-user");
 }
 
 /* Those that can say more than their code does. */

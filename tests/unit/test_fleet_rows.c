@@ -2,6 +2,7 @@
  * whatever else other hosts may have written harms neither the line nor who reads it. */
 #include "daemon/fleet_lines.h"
 #include "daemon/fleet_rows.h"
+#include "daemon/keeper.h"
 #include "wire/protocol.h"
 #include "wire/text.h"
 
@@ -100,7 +101,8 @@ static bool administers(void *context, const struct rights *rights)
     return rights && rights == administered;
 }
 
-static const struct viewer viewer = {.uid = 77, .administers = administers};
+static const struct viewer viewer = {
+    .uid = 77, .administers = administers, .pid_of = keeper_pid};
 
 static struct fleet_scene scene(void)
 {

@@ -2,7 +2,8 @@
  */
 #include "core_fixture.h"
 #include "daemon/answer.h"
-#include "daemon/fleet_names.h"
+#include "daemon/fleet_why.h"
+#include "daemon/keeper.h"
 #include "daemon/why.h"
 #include "wire/text.h"
 
@@ -75,7 +76,7 @@ static const char *mixed(const char *first, const char *second)
 {
     static char out[512];
     const struct ask ask = {.wants = {{first, 1}, {second, 1}}, .n_wants = 2};
-    const struct viewer viewer = {.uid = 7};
+    const struct viewer viewer = {.uid = 7, .pid_of = keeper_pid};
     why_refused(out, sizeof out, the_core(), &ask, &viewer, OUTCOME_MIXED, second, 0);
     return out;
 }
