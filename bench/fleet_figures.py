@@ -137,14 +137,14 @@ def handover(bench):
 
 def renew_mark(server):
     """What a call of renew.lua can be told by: its hash, which Redis has from berthd."""
-    scripts = os.path.join(HERE, os.pardir, "src", "store", "scripts")
+    scripts = os.path.join(HERE, os.pardir, "src", "redis", "scripts")
     text = b""
     for name in ("common.lua", "renew.lua"):
         with open(os.path.join(scripts, name), "rb") as file:
             text += file.read()
     mark = hashlib.sha1(text).hexdigest()
     if not server.client.script_exists(mark)[0]:
-        raise Trouble("berthd has other scripts than src/store/scripts")
+        raise Trouble("berthd has other scripts than src/redis/scripts")
     return mark
 
 

@@ -4,7 +4,7 @@
 #ifndef BERTH_BENCH_REDIS_H
 #define BERTH_BENCH_REDIS_H
 
-#include "store/scripts.h"
+#include "redis/scripts.h"
 
 #include <stddef.h>
 

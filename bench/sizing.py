@@ -46,7 +46,7 @@ class Simulation:
     def load(self, name):
         text = ""
         for part in ("common", name):
-            path = os.path.join(HERE, os.pardir, "src", "store", "scripts", part + ".lua")
+            path = os.path.join(HERE, os.pardir, "src", "redis", "scripts", part + ".lua")
             with open(path, encoding="utf-8") as file:
                 text += file.read()
         return self.client.script_load(text)

@@ -19,7 +19,7 @@ sample = (srcdir / "conf/berth.conf").read_text()
 readme = (srcdir / "README.md").read_text()
 guarantees = (srcdir / "doc/guarantees.md").read_text()
 fleet = (srcdir / "doc/fleet.md").read_text()
-scripts = {path.stem: path.read_text() for path in (srcdir / "src/store/scripts").glob("*.lua")}
+scripts = {path.stem: path.read_text() for path in (srcdir / "src/redis/scripts").glob("*.lua")}
 failures = []
 
 
@@ -172,7 +172,7 @@ def table_after(mark):
 
 
 def check_keys():
-    source = (srcdir / "src/store/keys.c").read_text()
+    source = (srcdir / "src/redis/key_names.c").read_text()
     coded = re.findall(r'"(\w+)"', source.split("script_key_words")[1].split("};")[0])
     documented = [row[0].strip("`") for row in table_after("## Keys")]
     require(coded and documented == coded, f"fleet.md: keys {documented}, code has {coded}")
@@ -187,7 +187,7 @@ def check_scripts():
     table = re.search(r"^local phases = \{(.*?)\}$", scripts["hello"], re.M).group(1)
     coded = {"begin", *re.findall(r"(\w+)(?:'\])? = ", table)}
     require(phases == coded, f"fleet.md: phases of hello {sorted(phases)}, code has {sorted(coded)}")
-    layouts = re.search(r"LAYOUT_FROM = (\d+), LAYOUT_TO = (\d+)", (srcdir / "src/store/script.h").read_text())
+    layouts = re.search(r"LAYOUT_FROM = (\d+), LAYOUT_TO = (\d+)", (srcdir / "src/fleet/script.h").read_text())
     require("knows layouts {} to {}".format(*layouts.groups()) in fleet, "fleet.md: other layouts")
 
 
@@ -197,7 +197,7 @@ def check_rights():
     documented = set(re.findall(r"\+(\S+)", line))
     given = {word for text in scripts.values() for word in re.findall(r"call\('([A-Z]+)'", text)}
     for name in ("ready", "link_calls", "link_messages"):
-        text = (srcdir / f"src/store/{name}.c").read_text()
+        text = (srcdir / f"src/redis/{name}.c").read_text()
         given |= set(re.findall(r'= "([A-Z]+)"|put\(link, 0, "([A-Z]+)"|\{"([A-Z]+)"\}', text))
     words = {word for item in given for word in ([item] if isinstance(item, str) else item) if word}
     words = {"script|load" if word == "SCRIPT" else word.lower() for word in words - {"AUTH", "LOAD"}}

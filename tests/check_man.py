@@ -116,7 +116,7 @@ def options_of_page(page, title="OPTIONS"):
 
 
 def check_options_of_berth():
-    program = code["src/client/berth.c"]
+    program = code["src/berth/berth.c"]
     subcommands = found("berth's subcommands", re.findall(r'^    \{"(\w+)", &grammar_', program, re.M))
     taken = {}
     for subcommand in subcommands:
@@ -152,7 +152,7 @@ def check_options_of_berthctl():
     require_same("berthctl.1: COMMANDS", page, usages)
     options = options_of_page("berthctl.1")
     words = {word[2:] for _, word in options}
-    require_same("berthctl.1: OPTIONS", words, long_options(code["src/client/ctl.c"]))
+    require_same("berthctl.1: OPTIONS", words, long_options(code["src/berthctl/berthctl.c"]))
     require_same("berthctl.1: who takes them", {word: by for (_, word), (_, by) in options.items() if by},
                  takers)
     by_help = options_of_help(text)
@@ -162,17 +162,17 @@ def check_options_of_berthctl():
 
 def check_status_of_berthctl():
     """Columns and states of the table, and keys of the JSON."""
-    table = code["src/client/ctl_table.c"]
+    table = code["src/berthctl/status_table.c"]
     text = section("berthctl.1", "STATUS")
     columns = found("columns", set(re.findall(r'\.title = "(.*?)"', table)))
     require_same("berthctl.1: STATUS", set(re.findall(r"\*([A-Z]+(?: [A-Z]+)?)\*", text)), columns - {"DATABASE"})
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
     blocks = section("berthctl.1", "JSON").split("```")
-    coded = set(re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"', code["src/client/ctl_json.c"]))
+    coded = set(re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"', code["src/berthctl/json.c"]))
     require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])), found("JSON", coded))
-    states = set(re.findall(r'return "([a-z]+)";', code["src/client/ctl_json.c"])) | set(
-        re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/client/ctl_json.c"])[0])
+    states = set(re.findall(r'return "([a-z]+)";', code["src/berthctl/json.c"])) | set(
+        re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/berthctl/json.c"])[0])
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
 
 
@@ -290,10 +290,10 @@ def statuses(page):
 def check_statuses():
     berth = statuses("berth.1")
     coded = found("berth's statuses", {int(number) for number in re.findall(
-        r"^    STATUS_\w+ = (\d+),", code["src/client/status.h"], re.M)})
+        r"^    STATUS_\w+ = (\d+),", code["src/client/exit_status.h"], re.M)})
     require_same("berth.1: EXIT STATUS", set(berth), coded | {0})
     for word, status, _ in rows("code"):
-        require(int(status) in coded, f"client/status.h: no {status}")
+        require(int(status) in coded, f"client/exit_status.h: no {status}")
         where = {number for number, text in berth.items() if f"*{word}*" in text}
         require(where == {int(status)}, f"berth.1: EXIT STATUS: {word} is in {where}, not in {status}")
     for subcommand in ("run", "acquire", "renew"):
@@ -323,10 +323,13 @@ READ_BY_FUNCTION = {
 }
 
 
+CLIENTS = ("src/client/", "src/berth/", "src/berthctl/")
+
+
 def variables_read(program):
     """Those of getenv() and of directory_of_environment() whose name is in the program: clients share a library."""
     binary = (builddir / program).read_bytes()
-    own = [text for path, text in code.items() if path.startswith("src/client/") != (program == "berthd")]
+    own = [text for path, text in code.items() if path.startswith(CLIENTS) != (program == "berthd")]
     names = {name for text in own for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}
@@ -347,7 +350,7 @@ def check_environment():
     for program, page in PROGRAMS.items():
         text = section(page, "ENVIRONMENT").split("These are set for")[0]
         require_same(f"{page}: ENVIRONMENT", variables_of_page(text), found(program, variables_read(program)))
-    setter = code["src/client/environment.c"]
+    setter = code["src/berth/environment.c"]
     coded = {f"BERTH_{name}" for name in found("BERTH_", re.findall(r'"(?:%s)+([A-Z]+)=', setter) + [
         name for pair in re.findall(r'pool \? "([A-Z]+)" : "([A-Z]+)"', setter) for name in pair])}
     text = section("berth.1", "ENVIRONMENT").split("These are set for")[-1]
@@ -364,14 +367,14 @@ def signals(text):
 
 def check_signals():
     require_same("berth.1: SIGNALS", signals(section("berth.1", "SIGNALS")),
-                 found("signals", signals(code["src/client/signals.c"])))
-    coded = signals(code["src/daemon/server.c"]) | signals(code["src/daemon/journal_map.c"])
+                 found("signals", signals(code["src/berth/signals.c"])))
+    coded = signals(code["src/daemon/server.c"]) | signals(code["src/journal/journal_map.c"])
     require_same("berthd.8: SIGNALS", signals(section("berthd.8", "SIGNALS")),
                  found("signals", coded) | {"SIGKILL", "SIGCONT"})
 
 
 def check_files():
-    text = "".join(code[path] for path in code if path.startswith("src/daemon/"))
+    text = "".join(code[path] for path in code if not path.startswith(CLIENTS))
     socket = re.search(r'CONF_DEFAULT_SOCKET "(.*)"', code["src/conf/conf.h"]).group(1)
     require(f'ENDPOINT_DEFAULT "{socket}"' in code["src/client/endpoint.h"], "endpoint.h: another socket")
     beside = re.findall(r'path_at_runtime\([^;"]*"(\.\w+)"|/%s(\.lock)"', text)
@@ -394,7 +397,7 @@ def check_units():
 
 def check_journal():
     """Fields of the journal that berthd writes, and the words of BERTH_EVENT."""
-    daemon = "".join(text for path, text in code.items() if path.startswith("src/daemon/"))
+    daemon = "".join(text for path, text in code.items() if not path.startswith(CLIENTS))
     fields = set(re.findall(r'"(BERTH_[A-Z_]+)[="]', daemon))
     text, events = section("berthd.8", "JOURNAL").split("The words of _BERTH\\_EVENT_:")
     require_same("berthd.8: JOURNAL", variables_of_page(text), found("fields", fields))

@@ -3,7 +3,7 @@
 #ifndef BERTH_CLIENT_ALARM_H
 #define BERTH_CLIENT_ALARM_H
 
-#include "client/clock.h"
+#include "base/clock.h"
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
 #ifndef BERTH_CLIENT_ANSWER_H
 #define BERTH_CLIENT_ANSWER_H
 
+#include "base/words.h"
 #include "wire/protocol.h"
-#include "wire/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>

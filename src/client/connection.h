@@ -4,7 +4,7 @@
 #ifndef BERTH_CLIENT_CONNECTION_H
 #define BERTH_CLIENT_CONNECTION_H
 
-#include "client/clock.h"
+#include "base/clock.h"
 #include "client/endpoint.h"
 #include "wire/linebuf.h"
 #include "wire/protocol.h"

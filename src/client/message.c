@@ -1,6 +1,6 @@
 #include "client/message.h"
 
-#include "wire/text.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <stdarg.h>

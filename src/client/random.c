@@ -1,6 +1,6 @@
 #include "client/random.h"
 
-#include "client/clock.h"
+#include "base/clock.h"
 
 #include <sys/random.h>
 #include <unistd.h>

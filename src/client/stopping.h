@@ -4,7 +4,7 @@
 #ifndef BERTH_CLIENT_STOPPING_H
 #define BERTH_CLIENT_STOPPING_H
 
-#include "client/clock.h"
+#include "base/clock.h"
 #include "client/on_lost.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "conf/complaints.h"
 
+#include "base/memory.h"
 #include "conf/grow.h"
-#include "core/memory.h"
 
 #include <errno.h>
 #include <stdarg.h>

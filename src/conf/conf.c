@@ -1,8 +1,8 @@
 #include "conf/conf.h"
 
+#include "base/memory.h"
 #include "conf/conf_internal.h"
 #include "conf/files.h"
-#include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

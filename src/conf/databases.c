@@ -1,11 +1,11 @@
 #include "conf/databases.h"
 
+#include "base/memory.h"
+#include "base/words.h"
 #include "conf/grow.h"
 #include "conf/nearest.h"
 #include "conf/sections.h"
-#include "core/memory.h"
 #include "core/timing.h"
-#include "wire/text.h"
 
 #include <stdlib.h>
 #include <string.h>

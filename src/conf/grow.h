@@ -2,7 +2,7 @@
 #ifndef BERTH_CONF_GROW_H
 #define BERTH_CONF_GROW_H
 
-#include "core/memory.h"
+#include "base/memory.h"
 
 /* Room for one more than `n` elements, if so far it was only ever asked for with 0 ... n-1. */
 static inline void *array_grow(void *array, size_t n, size_t size)

@@ -1,6 +1,6 @@
 #include "conf/known.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef BERTH_CONF_KNOWN_H
 #define BERTH_CONF_KNOWN_H
 
+#include "base/table.h"
 #include "conf/complaints.h"
-#include "core/table.h"
 
 struct known {
     struct table_node node;

@@ -1,7 +1,7 @@
 #include "conf/names.h"
 
-#include "core/memory.h"
-#include "wire/text.h"
+#include "base/memory.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <grp.h>

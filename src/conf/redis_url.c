@@ -2,8 +2,8 @@
  * in words of our own alone, for the text may hold a password. */
 #include "conf/redis_url.h"
 
-#include "core/memory.h"
-#include "wire/text.h"
+#include "base/memory.h"
+#include "base/words.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

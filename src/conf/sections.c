@@ -1,9 +1,9 @@
 #include "conf/sections.h"
 
+#include "base/memory.h"
+#include "base/words.h"
 #include "conf/grow.h"
 #include "conf/nearest.h"
-#include "core/memory.h"
-#include "wire/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

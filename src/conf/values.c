@@ -1,9 +1,9 @@
 #include "conf/values.h"
 
+#include "base/memory.h"
+#include "base/words.h"
 #include "conf/databases.h"
 #include "conf/grow.h"
-#include "core/memory.h"
-#include "wire/text.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "core/account.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef BERTH_CORE_ACCOUNT_H
 #define BERTH_CORE_ACCOUNT_H
 
+#include "base/table.h"
 #include "core/definition.h"
-#include "core/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* acquire.c - from an ask to a granted or waiting lease, or to the reason why not. */
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 #include "core/queue.h"
 #include "core/ranges.h"
 

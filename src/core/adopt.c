@@ -1,7 +1,7 @@
 /* adopt.c - units that a lease had before, or that its database gives it: these and no others,
  * whatever the definitions say by now. */
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* check.c - core_check(): derived figures against the sets they are derived from. */
+#include "base/memory.h"
 #include "core/internal.h"
 #include "core/keep.h"
-#include "core/memory.h"
 #include "core/queue.h"
 
 #include <stdlib.h>

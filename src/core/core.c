@@ -1,8 +1,8 @@
 #include "core/core.h"
 
+#include "base/memory.h"
 #include "core/internal.h"
 #include "core/keep.h"
-#include "core/memory.h"
 #include "core/queue.h"
 
 #include <assert.h>

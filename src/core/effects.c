@@ -1,7 +1,7 @@
 #include "core/effects.h"
 
+#include "base/memory.h"
 #include "core/lease.h"
-#include "core/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * The answers come from outside: one that cannot be true changes nothing. */
 #include "core/fleet.h"
 
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 #include "core/queue.h"
 
 #include <assert.h>

@@ -156,7 +156,7 @@ enum outcome fleet_begin(
 /* Whether anything is granted at present has changed: asks for those that wait, or takes it back. */
 void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects);
 
-/* ---- away.c: leases without a client ---- */
+/* ---- detached.c: leases without a client ---- */
 
 /* Whom an effect on the lease is for; NULL if nobody is there. */
 static inline struct client *lease_real_client(const struct lease *lease)

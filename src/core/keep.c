@@ -1,7 +1,7 @@
 #include "core/keep.h"
 
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 #include "core/place.h"
 #include "core/ranges.h"
 

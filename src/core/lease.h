@@ -2,9 +2,9 @@
 #ifndef BERTH_CORE_LEASE_H
 #define BERTH_CORE_LEASE_H
 
+#include "base/order.h"
+#include "base/table.h"
 #include "core/account.h"
-#include "core/order.h"
-#include "core/table.h"
 #include "core/types.h"
 
 #include <sys/queue.h>

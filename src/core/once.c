@@ -1,7 +1,7 @@
 /* once.c - requests that come once more. A client that has not seen the answer repeats its acquire
  * with the same `once`, and has the same lease, whatever its first connection does meanwhile. */
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* operator.c - what the operator changes at runtime: limit, items, reservations, pause. */
-#include "core/operator.h"
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
+#include "core/operator.h"
 #include "core/queue.h"
 
 #include <stdlib.h>

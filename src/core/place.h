@@ -3,8 +3,8 @@
 #ifndef BERTH_CORE_PLACE_H
 #define BERTH_CORE_PLACE_H
 
+#include "base/memory.h"
 #include "core/core.h"
-#include "core/memory.h"
 
 /* Into that order. The weight counts in order_sum_below() alone. */
 void place_insert(

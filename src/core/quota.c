@@ -1,8 +1,8 @@
 #include "core/quota.h"
 
+#include "base/memory.h"
 #include "core/internal.h"
 #include "core/keep.h"
-#include "core/memory.h"
 #include "core/place.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "core/ranges.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

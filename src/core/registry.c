@@ -1,5 +1,5 @@
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
 #ifndef BERTH_CORE_RESOURCE_H
 #define BERTH_CORE_RESOURCE_H
 
+#include "base/order.h"
+#include "base/table.h"
 #include "core/account.h"
 #include "core/definition.h"
 #include "core/lease.h"
-#include "core/order.h"
-#include "core/table.h"
 
 #include <sys/queue.h>
 

@@ -1,7 +1,7 @@
 /* restore.c - leases made again: from what was written down of them, or (the record being lost)
  * from what their client says, which is checked like an acquire. */
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 #include "core/queue.h"
 
 #include <string.h>

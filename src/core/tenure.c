@@ -1,8 +1,8 @@
 /* tenure.c - until when the leases of a database are good, and what is done in time about those
  * that could not be kept alive there. All of one database are good until the same instant, so that
  * a renewal costs the same whatever their number. */
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 
 #include <assert.h>
 

@@ -3,8 +3,8 @@
  *
  * Two killers: a client that is there has kill_after, and half the margin that the
  * deadline leaves, before SIGKILL comes from us; without a client we do all of it. */
+#include "base/memory.h"
 #include "core/internal.h"
-#include "core/memory.h"
 #include "core/timing.h"
 
 #include <stdlib.h>
@@ -12,11 +12,6 @@
 enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15 }; /* everywhere (POSIX, kill(1)) */
 
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
-
-static nanoseconds earlier(nanoseconds a, nanoseconds b)
-{
-    return a < b ? a : b;
-}
 
 /* Spans come from clients and files: no sum overflows. */
 static nanoseconds after(nanoseconds instant, nanoseconds span)

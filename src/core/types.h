@@ -1,18 +1,14 @@
-/* types.h - the few types and bounds that every part of the core shares. */
+/* types.h - the few types and bounds that every part of the core shares. The core never reads a
+ * clock: time comes in as an argument. */
 #ifndef BERTH_CORE_TYPES_H
 #define BERTH_CORE_TYPES_H
+
+#include "base/time.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Instants on the caller's clock (CLOCK_BOOTTIME in the daemon) and spans of it.
- * The core never reads a clock: time comes in as an argument. */
-typedef int64_t nanoseconds;
-
-#define NEVER INT64_MAX
-#define NANOSECONDS_PER_SECOND INT64_C(1000000000)
 
 enum {
     MAX_RESOURCES_PER_LEASE = 16,

@@ -1,8 +1,8 @@
 #include "daemon/activation.h"
 
-#include "daemon/log.h"
 #include "daemon/manager.h"
-#include "daemon/paths.h"
+#include "journal/paths.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "daemon/asker.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "daemon/conn.h"
 #include "daemon/keeper.h"
 

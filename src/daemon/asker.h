@@ -3,9 +3,9 @@
 #ifndef BERTH_DAEMON_ASKER_H
 #define BERTH_DAEMON_ASKER_H
 
+#include "core/rights.h"
 #include "daemon/peer.h"
-#include "daemon/rights.h"
-#include "daemon/viewer.h"
+#include "status/viewer.h"
 
 struct conn;
 

@@ -1,9 +1,9 @@
 #include "daemon/changes.h"
 
-#include "core/memory.h"
-#include "daemon/log.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "log/log.h"
 #include "wire/protocol.h"
-#include "wire/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef BERTH_DAEMON_CHANGES_H
 #define BERTH_DAEMON_CHANGES_H
 
-#include "store/store.h"
-#include "wire/textbuf.h"
+#include "base/text.h"
+#include "daemon/store.h"
 
 /* Adds one line for each change in force. */
 void changes_describe(struct text *out, const struct core *core);

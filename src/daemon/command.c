@@ -1,13 +1,13 @@
 #include "daemon/command.h"
 
-#include "daemon/answer.h"
+#include "base/clock.h"
+#include "base/words.h"
 #include "daemon/asker.h"
-#include "daemon/clock.h"
 #include "daemon/lease_log.h"
 #include "daemon/request_log.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
 
 #include <assert.h>
 #include <stdlib.h>

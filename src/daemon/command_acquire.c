@@ -1,19 +1,19 @@
 /* command_acquire.c - how one comes to a lease: acquire, and reclaim after a connection was lost. */
-#include "core/memory.h"
-#include "daemon/answer.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/units.h"
 #include "daemon/asker.h"
 #include "daemon/command.h"
-#include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
-#include "daemon/proof.h"
 #include "daemon/server.h"
 #include "daemon/storing.h"
-#include "daemon/units.h"
-#include "daemon/why.h"
-#include "wire/text.h"
+#include "journal/proof.h"
+#include "status/answer_lines.h"
+#include "status/why.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -295,7 +295,7 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
     text_add(call->out, words[outcome]);
     answer_lease_id(call->out, lease);
     if (is_held) {
-        answer_units(call->out, lease);
+        units_write(call->out, lease);
         answer_stop_rules(call->out, lease);
     } else if (outcome == OUTCOME_WAITING) {
         text_add_number_key(call->out, "position", largest_position(lease));

@@ -1,15 +1,15 @@
 /* command_forget.c - `forget`: a definition that no file has any more leaves its database. command.c has
  * checked the right. */
+#include "base/memory.h"
+#include "base/words.h"
 #include "conf/conf.h"
-#include "core/memory.h"
-#include "daemon/answer.h"
 #include "daemon/command.h"
-#include "daemon/elsewhere.h"
-#include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
+#include "daemon/remote.h"
 #include "daemon/server.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void forgetting_free(struct conn *conn, void *state)
 static void forgetting_late(struct conn *conn)
 {
     const struct forgetting *forgetting = parked_state(conn);
-    elsewhere_answer_late(conn, forgetting->database);
+    remote_answer_late(conn, forgetting->database);
     parked_end(conn);
 }
 
@@ -111,7 +111,7 @@ static void forgetting_done(struct conn *conn, struct session_result *result)
     } else if (result->outcome == OUTCOME_GRACE) {
         answer_grace(conn, forgetting);
     } else {
-        elsewhere_answer(conn, forgetting->database, result);
+        remote_answer(conn, forgetting->database, result);
     }
     parked_end(conn);
 }

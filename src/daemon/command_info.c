@@ -1,11 +1,11 @@
 /* command_info.c - requests that only look: hello, ping, version. */
 #include "config.h"
 
-#include "core/memory.h"
-#include "daemon/answer.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/command.h"
 #include "daemon/server.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
 /* command_lease.c - requests about a lease that is there: release, cancel, renew, bind, revoke,
  * drop. */
-#include "daemon/answer.h"
+#include "base/words.h"
 #include "daemon/command.h"
-#include "daemon/elsewhere.h"
 #include "daemon/job.h"
-#include "daemon/ledger.h"
 #include "daemon/lease_log.h"
+#include "daemon/ledger.h"
+#include "daemon/remote.h"
 #include "daemon/server.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void release_by_identity(struct call *call, struct resource *resource, co
         ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
         : NULL;
     if (!lease && may_be_elsewhere(call)) {
-        elsewhere_release(call);
+        remote_release(call);
     } else if (!lease && resource && resource_in_use(resource) > 0) {
         call_refuse(call, CODE_NOT_HOLDER, resource->name);
     } else {
@@ -84,7 +84,7 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
     bool is_held_here = unit && unit->claim;
     if (!is_held_here && may_be_elsewhere(call)) {
-        elsewhere_release(call);
+        remote_release(call);
         return;
     }
     if (!resource) {
@@ -156,7 +156,7 @@ void command_cancel(struct call *call)
 static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
-    if (!lease_id_parse(call->request->arguments[0], &id) && !elsewhere_is_here(call, &id)) {
+    if (!lease_id_parse(call->request->arguments[0], &id) && !remote_is_here(call, &id)) {
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
         return NULL;
     }
@@ -275,8 +275,8 @@ void command_bind(struct call *call)
 static void take_away(struct call *call, void (*operation)(struct call *call, struct lease *lease))
 {
     uint64_t id;
-    if (strchr(call->request->arguments[0], '/') && !elsewhere_is_here(call, &id)) {
-        elsewhere_take_away(call);
+    if (strchr(call->request->arguments[0], '/') && !remote_is_here(call, &id)) {
+        remote_take_away(call);
         return;
     }
     struct lease *lease = find_by_id(call);

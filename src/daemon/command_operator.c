@@ -1,16 +1,16 @@
 /* command_operator.c - requests of operators: changes at runtime, drain, reload. Rights have been
  * checked by command.c. */
-#include "core/memory.h"
-#include "daemon/answer.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/command.h"
-#include "daemon/elsewhere.h"
-#include "daemon/fleet.h"
-#include "daemon/log.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
+#include "daemon/remote.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
 #include "daemon/storing.h"
-#include "wire/text.h"
+#include "log/log.h"
+#include "status/answer_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void fleet_change_done(struct conn *conn, struct session_result *result)
     if (result && result->outcome == OUTCOME_KIND) {
         refuse_kind(out, change->name, change->kind);
     } else if (result) {
-        elsewhere_answer(conn, change->database, result);
+        remote_answer(conn, change->database, result);
     }
     parked_end(conn);
 }
@@ -62,7 +62,7 @@ static void fleet_change_done(struct conn *conn, struct session_result *result)
 static void fleet_change_late(struct conn *conn)
 {
     const struct fleet_change *change = parked_state(conn);
-    elsewhere_answer_late(conn, change->database);
+    remote_answer_late(conn, change->database);
     parked_end(conn);
 }
 

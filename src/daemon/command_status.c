@@ -1,15 +1,15 @@
 /* command_status.c - `status`: first the databases are asked that it is about, then the answer is
  * made, of what they have said and of what this host knows. */
-#include "core/memory.h"
-#include "daemon/answer.h"
-#include "daemon/clock.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/command.h"
-#include "daemon/describe.h"
-#include "daemon/fleet.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "daemon/snapshot.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
+#include "status/describe.h"
 
 #include <stdlib.h>
 #include <string.h>

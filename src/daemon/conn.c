@@ -1,15 +1,15 @@
 #include "daemon/conn.h"
 
-#include "core/memory.h"
-#include "daemon/about.h"
-#include "daemon/clock.h"
+#include "base/clock.h"
+#include "base/memory.h"
 #include "daemon/command.h"
-#include "daemon/log.h"
+#include "daemon/log_subject.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
 #include "daemon/snapshot.h"
+#include "log/log.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -431,7 +431,7 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
         conn->taken_then = conn_taken(conn);
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
         struct log_about about = {.event = "limit"};
-        about_asker(&about, conn);
+        log_subject_asker(&about, conn);
         log_provoked_about(LOG_LEVEL_WARNING, &about,
             "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);

@@ -3,10 +3,10 @@
 #ifndef BERTH_DAEMON_CONN_H
 #define BERTH_DAEMON_CONN_H
 
+#include "base/text.h"
 #include "core/client.h"
-#include "daemon/share.h"
+#include "daemon/fair_queue.h"
 #include "wire/linebuf.h"
-#include "wire/textbuf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ struct conn {
     bool is_dirty;
     bool is_operators; /* has a place that is kept for operators' requests: seat.h */
     bool has_turn; /* what was put off may go on: one line, or one piece of a long answer */
-    bool is_watched; /* turns.c's: for going away while it is not read from */
+    bool is_watched; /* scheduler.c's: for going away while it is not read from */
     bool was_parked; /* and has had its answer, perhaps in this turn */
     bool wants_drained; /* sent "drain wait=1" */
     bool has_views; /* .snapshot has; counted in its user's share */

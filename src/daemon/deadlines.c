@@ -1,9 +1,9 @@
-/* deadlines.c - a database was reached: all who hold something of it are told how long that is good
- * for. */
+#include "daemon/deadlines.h"
+
+#include "base/memory.h"
 #include "core/fleet.h"
-#include "core/memory.h"
-#include "daemon/answer.h"
 #include "daemon/server.h"
+#include "status/answer_lines.h"
 
 static void tell_deadline(struct lease *lease, void *context)
 {
@@ -14,7 +14,7 @@ static void tell_deadline(struct lease *lease, void *context)
     }
 }
 
-void answer_deadlines_of(struct server *server, uint8_t database)
+void deadlines_tell(struct server *server, uint8_t database)
 {
     core_fleet_for_each_holder(server->core, database, tell_deadline, NULL);
 }

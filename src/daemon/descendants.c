@@ -1,8 +1,8 @@
 #include "daemon/descendants.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/process.h"
-#include "wire/text.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "daemon/fleet_journal.h"
 
-#include "daemon/fleet.h"
-#include "daemon/log.h"
+#include "base/words.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 #include "daemon/storing.h"
-#include "wire/text.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <string.h>

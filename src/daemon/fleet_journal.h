@@ -1,6 +1,6 @@
 /* fleet_journal.h - what outlives the daemon of its databases: each one's tenure (until when its
  * leases are good, the incarnation, the highest numbers seen) in the journal, and operators'
- * changes in the state directory. What the lines say is store/session.h's. Restoring: fleet.h. */
+ * changes in the state directory. What the lines say is fleet/session.h's. Restoring: fleet_sessions.h. */
 #ifndef BERTH_DAEMON_FLEET_JOURNAL_H
 #define BERTH_DAEMON_FLEET_JOURNAL_H
 

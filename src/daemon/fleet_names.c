@@ -1,8 +1,8 @@
 #include "daemon/fleet_names.h"
 
-#include "daemon/answer.h"
-#include "daemon/fleet.h"
-#include "daemon/fleet_why.h"
+#include "daemon/fleet_sessions.h"
+#include "status/answer_lines.h"
+#include "status/fleet_why.h"
 
 #include <stdio.h>
 #include <string.h>

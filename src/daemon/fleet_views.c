@@ -1,8 +1,8 @@
 #include "daemon/fleet_views.h"
 
-#include "core/memory.h"
-#include "daemon/clock.h"
-#include "daemon/fleet.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define BERTH_DAEMON_FLEET_VIEWS_H
 
 #include "core/types.h"
-#include "daemon/fleet_rows.h"
+#include "status/fleet_rows.h"
 
 #include <sys/queue.h>
 

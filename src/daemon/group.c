@@ -1,10 +1,10 @@
 #include "daemon/group.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/descendants.h"
-#include "daemon/log.h"
 #include "daemon/process.h"
-#include "wire/text.h"
+#include "log/log.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -1,13 +1,13 @@
 #include "daemon/job.h"
 
-#include "core/memory.h"
-#include "daemon/answer.h"
-#include "daemon/clock.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/lease_log.h"
 #include "daemon/process.h"
 #include "daemon/server.h"
 #include "daemon/watch.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
 
 #include <errno.h>
 #include <signal.h>

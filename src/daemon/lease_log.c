@@ -1,10 +1,10 @@
 #include "daemon/lease_log.h"
 
-#include "daemon/about.h"
-#include "daemon/answer.h"
 #include "daemon/conn.h"
-#include "daemon/log.h"
+#include "daemon/log_subject.h"
 #include "daemon/server.h"
+#include "log/log.h"
+#include "status/answer_lines.h"
 #include "wire/protocol.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ static struct log_about about_of(
     const char *event, const struct server *server, const struct lease *lease)
 {
     struct log_about about = {.event = event};
-    about_lease(&about, server, lease);
+    log_subject_lease(&about, server, lease);
     return about;
 }
 
@@ -37,7 +37,7 @@ static void say(
     char what[WHAT_SIZE];
     const struct log_about about = about_of(event, server, lease);
     log_about(LOG_LEVEL_DEBUG, &about, "lease %s (%s) of uid %u, pid %d %s", about.lease,
-        about_what(what, sizeof what, &about), about.holder.uid, (int)about.holder.pid, text);
+        log_subject_what(what, sizeof what, &about), about.holder.uid, (int)about.holder.pid, text);
 }
 
 void lease_log_place(const struct server *server, const struct lease *lease)
@@ -59,8 +59,8 @@ void lease_log_refused(const struct call *call, enum code code, const char *abou
         return;
     }
     struct log_about about = {.event = "refused"};
-    about_asker(&about, call->conn);
-    about_resource(&about, about_text);
+    log_subject_asker(&about, call->conn);
+    log_subject_resource(&about, about_text);
     log_about(LOG_LEVEL_DEBUG, &about, "%s%s%s: refused (%s) to uid %u, pid %d",
         command_table[call->request->command].word, about_text ? " " : "",
         about_text ? about_text : "", code_table[code].word, about.asker.uid, (int)about.asker.pid);
@@ -73,7 +73,7 @@ static void log_lost(const struct server *server, const struct lease *lease, enu
     char what[WHAT_SIZE];
     const struct log_about about = about_of("lost", server, lease);
     log_provoked_about(LOG_LEVEL_WARNING, &about, "lease %s (%s, process %d) is lost: %s",
-        about.lease, about_what(what, sizeof what, &about), (int)lease->pid,
+        about.lease, log_subject_what(what, sizeof what, &about), (int)lease->pid,
         code_table[outcome_code(why)].meaning);
 }
 
@@ -83,7 +83,7 @@ static void log_max_hold(const struct server *server, const struct lease *lease)
     const struct log_about about = about_of("max-hold", server, lease);
     log_provoked_about(LOG_LEVEL_INFO, &about,
         "lease %s (%s, process %d) was held for as long as max-hold allows", about.lease,
-        about_what(what, sizeof what, &about), (int)lease->pid);
+        log_subject_what(what, sizeof what, &about), (int)lease->pid);
 }
 
 void lease_log_over(const struct server *server, const struct effect *effect)
@@ -109,7 +109,7 @@ void lease_log_signal(const struct server *server, const struct lease *lease, in
         about_of(signal == SIGKILL ? "killed" : "stopped", server, lease);
     log_provoked_about(LOG_LEVEL_INFO, &about,
         "lease %s (%s) must be given up (%s): %s to process %d", about.lease,
-        about_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
+        log_subject_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
         strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
         log_provoked_about(LOG_LEVEL_WARNING, &about, "lease %s: cannot signal process %d: %s",
@@ -121,12 +121,12 @@ void lease_log_taken(const struct call *call, const struct lease *lease, const c
 {
     char what[WHAT_SIZE];
     struct log_about about = about_of(event, call->server, lease);
-    about_asker(&about, call->conn);
+    log_subject_asker(&about, call->conn);
     bool is_own = about.asker.uid == lease->uid && lease->uid != 0; /* no operator */
     (is_own ? log_provoked_about : log_about)(LOG_LEVEL_INFO, &about,
         "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
         command_table[call->request->command].word, about.lease,
-        about_what(what, sizeof what, &about), lease->state == LEASE_HELD ? "held" : "wanted",
+        log_subject_what(what, sizeof what, &about), lease->state == LEASE_HELD ? "held" : "wanted",
         (int)lease->pid, lease->uid, about.asker.uid, (int)about.asker.pid);
 }
 
@@ -134,7 +134,7 @@ void lease_log_not_taken_over(const struct remembered *remembered, const char *w
 {
     char what[WHAT_SIZE];
     struct log_about about = {.event = "refused"};
-    about_remembered(&about, remembered);
+    log_subject_remembered(&about, remembered);
     log_about(LOG_LEVEL_WARNING, &about, "lease %s (%s) is not restored: %s", about.lease,
-        about_what(what, sizeof what, &about), why);
+        log_subject_what(what, sizeof what, &about), why);
 }

@@ -1,13 +1,13 @@
 #include "daemon/ledger.h"
 
-#include "core/memory.h"
-#include "daemon/clock.h"
+#include "base/clock.h"
+#include "base/memory.h"
 #include "daemon/fleet_names.h"
-#include "daemon/journal.h"
-#include "daemon/log.h"
-#include "daemon/record.h"
 #include "daemon/server.h"
 #include "daemon/storing.h"
+#include "journal/journal.h"
+#include "journal/record.h"
+#include "log/log.h"
 #include "wire/protocol.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 #include "daemon/listener.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "daemon/activation.h"
-#include "daemon/log.h"
-#include "daemon/paths.h"
+#include "journal/paths.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /* main.c - berthd: command line, start, run, tear down. */
 #include "config.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "conf/conf.h"
-#include "core/memory.h"
 #include "daemon/activation.h"
-#include "daemon/clock.h"
-#include "daemon/log.h"
 #include "daemon/manager.h"
 #include "daemon/server.h"
-#include "wire/text.h"
+#include "log/log.h"
 
 #include <fcntl.h>
 #include <getopt.h>

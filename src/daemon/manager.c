@@ -1,7 +1,7 @@
 #include "daemon/manager.h"
 
 #include "config.h"
-#include "daemon/log_fields.h"
+#include "log/log_fields.h"
 
 #include <stdlib.h>
 
@@ -94,7 +94,7 @@ void manager_not_started(const char *why)
 
 #else
 
-#include "wire/text.h"
+#include "base/words.h"
 
 #include <unistd.h>
 

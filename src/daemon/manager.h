@@ -8,7 +8,7 @@
 #define BERTH_DAEMON_MANAGER_H
 
 #include "core/types.h"
-#include "daemon/log.h"
+#include "log/log.h"
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 #include "daemon/notify.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
 #include "core/core.h"
-#include "core/memory.h"
-#include "daemon/clock.h"
-#include "daemon/fleet.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/manager.h"
 #include "daemon/server.h"
 

@@ -1,7 +1,7 @@
 #include "daemon/parked.h"
 
-#include "core/memory.h"
-#include "daemon/fleet.h"
+#include "base/memory.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "daemon/peer.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "daemon/process.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "daemon/process_text.h"
 
 #include <errno.h>

@@ -1,21 +1,21 @@
 #include "daemon/recovery.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "core/fleet.h"
-#include "core/memory.h"
-#include "daemon/about.h"
-#include "daemon/answer.h"
 #include "daemon/changes.h"
-#include "daemon/clock.h"
-#include "daemon/fleet.h"
 #include "daemon/fleet_names.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
-#include "daemon/log.h"
-#include "daemon/paths.h"
+#include "daemon/log_subject.h"
 #include "daemon/process.h"
-#include "daemon/record.h"
 #include "daemon/server.h"
-#include "wire/text.h"
+#include "journal/paths.h"
+#include "journal/record.h"
+#include "log/log.h"
+#include "status/answer_lines.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -124,7 +124,7 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
 static void say_kind_conflict(const struct server *server, const struct remembered *remembered)
 {
     struct log_about about = {.event = "refused"};
-    about_remembered(&about, remembered);
+    log_subject_remembered(&about, remembered);
     log_about(LOG_LEVEL_ERROR, &about,
         "%s: %s is in use (by process %d), and cannot become another kind of resource "
               "meanwhile: start with the old file, or when it is free",
@@ -134,7 +134,7 @@ static void say_kind_conflict(const struct server *server, const struct remember
 static void say_no_database(const struct server *server, const struct remembered *remembered)
 {
     struct log_about about = {.event = "refused", .database = record_database(remembered)};
-    about_remembered(&about, remembered);
+    log_subject_remembered(&about, remembered);
     log_about(LOG_LEVEL_ERROR, &about,
         "%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
               "more: start with the old file, or when it is free",

@@ -1,11 +1,11 @@
 #include "daemon/reload.h"
 
-#include "core/memory.h"
-#include "daemon/answer.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "daemon/request_log.h"
 
-#include "core/memory.h"
-#include "daemon/about.h"
+#include "base/memory.h"
 #include "daemon/fleet_names.h"
-#include "daemon/log.h"
+#include "daemon/log_subject.h"
 #include "daemon/server.h"
+#include "log/log.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct request_log {
 static void about_definition(const struct call *call, struct log_about *about, const char *name)
 {
     const struct definition *definition = core_find_definition(call->server->core, name);
-    about_resource(about, name);
+    log_subject_resource(about, name);
     about->database = fleet_name_of(call->server, definition ? definition->database : 0);
 }
 
@@ -29,7 +29,7 @@ struct request_log *request_log_new(const struct call *call)
     }
     struct request_log *log = memory_new(sizeof *log);
     log->about.event = row->word;
-    about_asker(&log->about, call->conn);
+    log_subject_asker(&log->about, call->conn);
     if (request->n_arguments > 0) {
         about_definition(call, &log->about, request->arguments[0]);
     }

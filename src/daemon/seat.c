@@ -1,9 +1,9 @@
 #include "daemon/seat.h"
 
+#include "base/clock.h"
 #include "daemon/asker.h"
-#include "daemon/clock.h"
-#include "daemon/log.h"
 #include "daemon/server.h"
+#include "log/log.h"
 
 /* Those that take or keep a lease. All others are short, and berthctl's. */
 static const bool is_for_jobs[N_COMMANDS] = {

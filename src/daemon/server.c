@@ -1,21 +1,21 @@
 #include "daemon/server.h"
 
-#include "core/memory.h"
+#include "base/clock.h"
+#include "base/memory.h"
 #include "daemon/activation.h"
-#include "daemon/answer.h"
-#include "daemon/clock.h"
-#include "daemon/fleet.h"
+#include "daemon/client_events.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
-#include "daemon/log.h"
-#include "daemon/paths.h"
+#include "daemon/local.h"
 #include "daemon/pool.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
-#include "daemon/tell.h"
-#include "store/link.h"
-#include "store/local.h"
+#include "journal/paths.h"
+#include "log/log.h"
+#include "redis/link.h"
+#include "status/answer_lines.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -59,13 +59,13 @@ static void tell_granted(struct server *server, const struct effect *effect)
     struct lease *lease = effect->lease;
     if (!lease->is_unwritten) {
         lease_log_place(server, lease);
-        tell_client(server, effect);
+        client_events_tell(server, effect);
         return;
     }
     struct effect denied = *effect;
     denied.kind = EFFECT_DENIED;
     denied.why = OUTCOME_NO_SPACE;
-    tell_client(server, &denied);
+    client_events_tell(server, &denied);
     if (lease->state != LEASE_ENDED) {
         server->store->ops->end(server->store, lease, lease->client, clock_now());
     }
@@ -101,13 +101,13 @@ void server_carry_out(struct server *server)
 {
     static void (*const carry_out[])(struct server *server, const struct effect *effect) = {
         [EFFECT_GRANTED] = tell_granted,
-        [EFFECT_DENIED] = tell_over,
-        [EFFECT_LOST] = tell_over,
-        [EFFECT_STOP] = tell_over,
+        [EFFECT_DENIED] = client_events_over,
+        [EFFECT_LOST] = client_events_over,
+        [EFFECT_STOP] = client_events_over,
         [EFFECT_WATCH] = watch_job,
         [EFFECT_UNWATCH] = forget_job,
         [EFFECT_SIGNAL] = signal_job,
-        [EFFECT_PLACE] = tell_place,
+        [EFFECT_PLACE] = client_events_place,
         [EFFECT_ASK] = fleet_carry_out,
         [EFFECT_GIVE_BACK] = fleet_carry_out,
         [EFFECT_DRAINED] = tell_drained,

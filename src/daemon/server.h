@@ -4,20 +4,20 @@
 #define BERTH_DAEMON_SERVER_H
 
 #include "conf/conf.h"
+#include "core/rights.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_views.h"
 #include "daemon/group.h"
-#include "daemon/journal.h"
 #include "daemon/listener.h"
 #include "daemon/notify.h"
 #include "daemon/reload.h"
-#include "daemon/rights.h"
-#include "daemon/state.h"
+#include "daemon/scheduler.h"
+#include "daemon/store.h"
 #include "daemon/storing.h"
-#include "daemon/turns.h"
 #include "daemon/watch.h"
-#include "store/store.h"
+#include "journal/journal.h"
+#include "journal/state.h"
 #include "wire/protocol.h"
 
 #include <stdbool.h>

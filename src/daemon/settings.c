@@ -1,15 +1,15 @@
 #include "daemon/settings.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
 #include "core/fleet.h"
-#include "core/memory.h"
 #include "daemon/asker.h"
 #include "daemon/changes.h"
-#include "daemon/clock.h"
-#include "daemon/fleet.h"
-#include "daemon/log.h"
-#include "daemon/redefined.h"
+#include "daemon/definition_diff.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/seat.h"
 #include "daemon/storing.h"
+#include "log/log.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -160,9 +160,9 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
 {
     const char *refused = NULL;
     const struct log_about about = {.event = "reload"};
-    struct redefined redefined = REDEFINED_INIT;
+    struct definition_diff diff = DEFINITION_DIFF_INIT;
     if (conf) {
-        redefined_compare(&redefined, server->core, conf->definitions, conf->n_definitions);
+        definition_diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
     }
     if (conf && lacks_databases(server, conf, found)) {
         conf = conf_free(conf);
@@ -178,7 +178,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     if (!conf) {
         log_about(LOG_LEVEL_ERROR, &about, "%s: not reloaded: nothing has changed",
             server->conf->path);
-        redefined_deinit(&redefined);
+        definition_diff_deinit(&diff);
         return false;
     }
     warn_of_fixed_changes(server, conf);
@@ -186,10 +186,10 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
     fleet_define(server);
-    redefined_add_gone(
-        &redefined, server->core, before->definitions, before->n_definitions);
-    redefined_log(&redefined);
-    redefined_deinit(&redefined);
+    definition_diff_add_gone(
+        &diff, server->core, before->definitions, before->n_definitions);
+    definition_diff_log(&diff);
+    definition_diff_deinit(&diff);
     conf_free(before);
     settings_note_changes(server);
     log_about(LOG_LEVEL_INFO, &about, "%s: reloaded, definitions: %zu", conf->path,

@@ -1,13 +1,13 @@
 #include "daemon/snapshot.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
 #include "core/fleet.h"
-#include "core/memory.h"
 #include "daemon/asker.h"
-#include "daemon/clock.h"
-#include "daemon/fleet.h"
+#include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 #include "wire/protocol.h"
-#include "wire/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,11 +6,11 @@
 #ifndef BERTH_DAEMON_SNAPSHOT_H
 #define BERTH_DAEMON_SNAPSHOT_H
 
+#include "base/text.h"
 #include "core/core.h"
-#include "daemon/describe.h"
-#include "daemon/fleet_lines.h"
 #include "daemon/fleet_views.h"
-#include "wire/textbuf.h"
+#include "status/describe.h"
+#include "status/fleet_lines.h"
 
 struct conn;
 struct snapshot;

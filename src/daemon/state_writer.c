@@ -1,6 +1,6 @@
 #include "daemon/state_writer.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "wire/protocol.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 #ifndef BERTH_DAEMON_STATE_WRITER_H
 #define BERTH_DAEMON_STATE_WRITER_H
 
-#include "daemon/state.h"
+#include "journal/state.h"
 
 #include <stdbool.h>
 #include <uv.h>

@@ -1,12 +1,12 @@
 #include "daemon/storing.h"
 
-#include "core/memory.h"
-#include "daemon/answer.h"
-#include "daemon/clock.h"
-#include "daemon/log.h"
+#include "base/clock.h"
+#include "base/memory.h"
 #include "daemon/parked.h"
 #include "daemon/request_log.h"
 #include "daemon/server.h"
+#include "log/log.h"
+#include "status/answer_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

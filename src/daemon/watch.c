@@ -1,8 +1,8 @@
 #include "daemon/watch.h"
 
-#include "core/memory.h"
-#include "daemon/log.h"
+#include "base/memory.h"
 #include "daemon/process.h"
+#include "log/log.h"
 
 #include <assert.h>
 #include <errno.h>

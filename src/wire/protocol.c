@@ -1,6 +1,6 @@
 #include "wire/protocol.h"
 
-#include "wire/text.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -27,13 +27,13 @@ const struct command_row command_table[N_COMMANDS] = {
 
 const char *const request_key_words[N_REQUEST_KEYS] = {
 #define REQUEST_KEY(word, most) [KEY_INDEX_##word] = #word,
-#include "wire/keys.def"
+#include "wire/request_keys.def"
 #undef REQUEST_KEY
 };
 
 static const size_t request_key_most_bytes[N_REQUEST_KEYS] = {
 #define REQUEST_KEY(word, most) [KEY_INDEX_##word] = most,
-#include "wire/keys.def"
+#include "wire/request_keys.def"
 #undef REQUEST_KEY
 };
 

@@ -55,7 +55,7 @@ enum event event_find(const char *word);
 
 enum request_key {
 #define REQUEST_KEY(word, most) KEY_INDEX_##word,
-#include "wire/keys.def"
+#include "wire/request_keys.def"
 #undef REQUEST_KEY
     N_REQUEST_KEYS
 };

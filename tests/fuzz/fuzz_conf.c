@@ -1,7 +1,7 @@
 /* fuzz_conf.c - any bytes as a configuration: either a good object, or messages that a terminal
  * can show. With clang: -fsanitize=fuzzer,address,undefined instead of replay.c. */
+#include "base/words.h"
 #include "conf/conf_internal.h"
-#include "wire/text.h"
 
 #include <fcntl.h>
 #include <stdio.h>

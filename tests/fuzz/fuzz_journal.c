@@ -3,9 +3,9 @@
  * The input is a program that makes the file, so that checksums stop nobody: see build(). Whatever
  * the file is, opening it must not crash; what is visited is a record; and afterwards there is a
  * journal that works and finds again what it has. */
-#include "daemon/checksum.h"
-#include "daemon/journal.h"
-#include "daemon/log.h"
+#include "journal/checksum.h"
+#include "journal/journal.h"
+#include "log/log.h"
 
 #include <fcntl.h>
 #include <stdint.h>

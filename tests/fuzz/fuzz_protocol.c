@@ -4,9 +4,9 @@
  * The first two bytes of the input say how it is split; the rest is what a peer sends. Whatever
  * the split, the same lines must come out; a request that was parsed must keep its row's promises,
  * and what is decoded must encode again. */
+#include "base/words.h"
 #include "wire/linebuf.h"
 #include "wire/protocol.h"
-#include "wire/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>

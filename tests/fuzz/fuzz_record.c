@@ -2,10 +2,10 @@
  *
  * What is read must keep remembered.h's promises. It is then made a lease again in a core, as after
  * a restart; what is written of that lease must read as the same. There is one database, `default`. */
+#include "base/words.h"
 #include "core/core.h"
-#include "daemon/record.h"
-#include "daemon/units.h"
-#include "wire/text.h"
+#include "core/units.h"
+#include "journal/record.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* fuzz_resp.c - any bytes as what a Redis says, in any pieces (the first byte says how large):
  * replies that can be looked at, and the same ones however they are cut up. With clang:
  * -fsanitize=fuzzer,address,undefined instead of replay.c. */
-#include "store/resp.h"
+#include "redis/resp.h"
 
 #include <stdlib.h>
 

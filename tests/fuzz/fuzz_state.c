@@ -3,11 +3,11 @@
  * The first byte says whether the file gets the last line that makes it whole. It must be read
  * without a crash, and stored again; the changes are made in a core, and what that describes must
  * be made and described in the same words by another. */
-#include "core/table.h"
+#include "base/table.h"
 #include "daemon/changes.h"
-#include "daemon/log.h"
-#include "daemon/state.h"
-#include "store/local.h"
+#include "daemon/local.h"
+#include "journal/state.h"
+#include "log/log.h"
 
 #include <fcntl.h>
 #include <stdint.h>

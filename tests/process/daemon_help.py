@@ -221,7 +221,7 @@ def table_rows(path, macro):
 
 
 def sizes():
-    text = (SOURCE / "src/wire/text.h").read_text()
+    text = (SOURCE / "src/base/words.h").read_text()
     return {name: int(value) for name, value in re.findall(r"(\w+_(?:BYTES|SIZE)) = (\d+)", text)}
 
 
@@ -238,4 +238,4 @@ class Command:
 
 COMMANDS = [Command(*row[:5]) for row in table_rows("src/wire/commands.def", "COMMAND")]
 KEY_BYTES = {word: sizes().get(most) or int(most)
-             for word, most in table_rows("src/wire/keys.def", "REQUEST_KEY")}
+             for word, most in table_rows("src/wire/request_keys.def", "REQUEST_KEY")}

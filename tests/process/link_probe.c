@@ -6,8 +6,8 @@
  *   stdin:   call SCRIPT TAG [ARG]...   reset   close
  *   stdout:  ready RUN_ID ADDRESS WARNING   down 0|1 WHY   message TEXT   reply TAG REPLY
  *            closed */
-#include "core/memory.h"
-#include "store/link.h"
+#include "base/memory.h"
+#include "redis/link.h"
 #include "wire/linebuf.h"
 
 #include <signal.h>

@@ -59,7 +59,7 @@ return rows
 
 
 def source(name):
-    scripts = SOURCE / "src/store/scripts"
+    scripts = SOURCE / "src/redis/scripts"
     return (scripts / "common.lua").read_text() + (scripts / f"{name}.lua").read_text()
 
 

@@ -4,10 +4,10 @@
 #define BERTH_TESTS_SIM_FLEET_INTERNAL_H
 
 #include "core/fleet.h"
+#include "fleet/session.h"
 #include "random.h"
 #include "redis.h"
-#include "store/resp.h"
-#include "store/session.h"
+#include "redis/resp.h"
 
 enum {
     MOST_HOSTS = 30,

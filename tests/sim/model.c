@@ -410,11 +410,6 @@ static struct model_lease *next_to_let_go(const struct model *model)
     return first;
 }
 
-static nanoseconds earlier(nanoseconds a, nanoseconds b)
-{
-    return a < b ? a : b;
-}
-
 nanoseconds model_next_deadline(const struct model *model)
 {
     const struct model_unit *unit = next_cooling(model);

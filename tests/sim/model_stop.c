@@ -6,11 +6,6 @@
 
 /* ---- figures ---- */
 
-static nanoseconds earlier(nanoseconds a, nanoseconds b)
-{
-    return a < b ? a : b;
-}
-
 static nanoseconds after(nanoseconds instant, nanoseconds span)
 {
     return span == NEVER ? NEVER : instant + span;

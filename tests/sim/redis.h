@@ -4,11 +4,11 @@
 #ifndef BERTH_TESTS_SIM_REDIS_H
 #define BERTH_TESTS_SIM_REDIS_H
 
+#include "base/text.h"
 #include "random.h"
+#include "redis/key_names.h"
+#include "redis/scripts.h"
 #include "redis_data.h"
-#include "store/keys.h"
-#include "store/scripts.h"
-#include "wire/textbuf.h"
 
 #include <stdint.h>
 

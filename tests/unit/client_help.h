@@ -1,10 +1,10 @@
 /* client_help.h - a berthd that the test plays, for what berth does with its answers and with time
- * (client/asking.h, holding.h): real sockets, the test's clock. */
+ * (berth/acquisition.h, holding.h): real sockets, the test's clock. */
 #ifndef BERTH_TESTS_CLIENT_HELP_H
 #define BERTH_TESTS_CLIENT_HELP_H
 
-#include "client/asking.h"
-#include "client/holding.h"
+#include "berth/acquisition.h"
+#include "berth/held_lease.h"
 
 #define S NANOSECONDS_PER_SECOND
 #define MS NANOSECONDS_PER_MILLISECOND

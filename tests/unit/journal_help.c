@@ -1,6 +1,6 @@
 #include "journal_help.h"
 
-#include "daemon/log.h"
+#include "log/log.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_JOURNAL_HELP_H
 #define BERTH_TESTS_JOURNAL_HELP_H
 
-#include "daemon/journal.h"
+#include "journal/journal.h"
 #include "scratch.h"
 
 enum { MOST_RECORDS = 2000, N_FILLED = 10 };

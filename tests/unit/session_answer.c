@@ -1,9 +1,9 @@
 /* session_answer.c - the link, and the database at its other end. */
 #include "session_world.h"
 
-#include "core/memory.h"
-#include "store/session_text.h"
-#include "wire/text.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "fleet/session_text.h"
 
 enum { MAX_ELEMENTS = 2048 };
 

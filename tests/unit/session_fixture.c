@@ -1,5 +1,5 @@
+#include "redis/scripts.h"
 #include "session_world.h"
-#include "store/scripts.h"
 
 enum { N_DEFINITIONS = 5 };
 

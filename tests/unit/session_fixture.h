@@ -6,7 +6,7 @@
 #define BERTH_TESTS_SESSION_FIXTURE_H
 
 #include "core/fleet.h"
-#include "store/session.h"
+#include "fleet/session.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

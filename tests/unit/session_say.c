@@ -1,9 +1,9 @@
 /* session_say.c - what happens, as text. */
 #include "session_world.h"
 
-#include "core/memory.h"
-#include "store/session_text.h"
-#include "wire/text.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "fleet/session_text.h"
 
 enum { N_TEXTS = 16 };
 

@@ -1,7 +1,7 @@
 /* test_calls.c - the texts of the calls: what is sent, what is believed of what comes back. */
-#include "core/memory.h"
-#include "store/session_text.h"
-#include "wire/text.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "fleet/session_text.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

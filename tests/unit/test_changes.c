@@ -1,9 +1,9 @@
 /* test_changes.c - runtime changes, described as lines and made again in another core. */
-#include "core/memory.h"
+#include "base/memory.h"
 #include "core_text.h"
 #include "daemon/changes.h"
-#include "daemon/log.h"
-#include "store/local.h"
+#include "daemon/local.h"
+#include "log/log.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* test_client_lines.c - what berth sends (client/request.h), reads (client/answer.h, grant.h) and
- * prints (client/assignments.h), as text; and when it tries again (client/backoff.h). */
+/* test_client_lines.c - what berth sends (berth/request.h), reads (client/answer.h, grant.h) and
+ * prints (berth/assignments.h), as text; and when it tries again (berth/backoff.h). */
+#include "berth/assignments.h"
+#include "berth/backoff.h"
+#include "berth/grant.h"
+#include "berth/request.h"
+#include "berth/signal_words.h"
 #include "client/answer.h"
-#include "client/assignments.h"
-#include "client/backoff.h"
-#include "client/grant.h"
-#include "client/request.h"
-#include "client/signal_words.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* [redis] sections, and resources of scope = fleet: what arrives, what does not fit, and what only
  * a restart changes. */
+#include "base/text.h"
 #include "conf_help.h"
-#include "wire/textbuf.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* test_core_costs.c - what operations cost, as a number of steps and not of seconds: the core that is
  * linked here calls step() at each of its branches, so the same is counted on any machine, however
  * much else it does. */
+#include "base/memory.h"
 #include "core/core.h"
-#include "core/memory.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

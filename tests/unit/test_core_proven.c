@@ -2,8 +2,8 @@
  * whoever was given a unit last has it, unless that is more than the limits and bounds of now allow
  * beside what those have who are not in its way. */
 #include "../sim/random.h"
+#include "base/memory.h"
 #include "core/core.h"
-#include "core/memory.h"
 #include "seed.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* test_core_ranges.c - many slots of scattered ones: granted exactly if the longest free ranges
  * have them, and then in as few. */
+#include "base/memory.h"
 #include "core/core.h"
-#include "core/memory.h"
 
 #include "../sim/random.h"
 

@@ -1,10 +1,10 @@
 /* test_fleet_rows.c - rows of a database as lines of `status`: what is right is shown as it is, and
  * whatever else other hosts may have written harms neither the line nor who reads it. */
-#include "daemon/fleet_lines.h"
-#include "daemon/fleet_rows.h"
+#include "base/words.h"
 #include "daemon/keeper.h"
+#include "status/fleet_lines.h"
+#include "status/fleet_rows.h"
 #include "wire/protocol.h"
-#include "wire/text.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

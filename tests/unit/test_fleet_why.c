@@ -1,11 +1,11 @@
 /* test_fleet_why.c - what clients are told of a lease that a database grants, and of the database.
  */
+#include "base/words.h"
 #include "core_fixture.h"
-#include "daemon/answer.h"
-#include "daemon/fleet_why.h"
 #include "daemon/keeper.h"
-#include "daemon/why.h"
-#include "wire/text.h"
+#include "status/answer_lines.h"
+#include "status/fleet_why.h"
+#include "status/why.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Which servers may keep leases, by what they say of themselves. */
-#include "store/guard.h"
+#include "redis/guard.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

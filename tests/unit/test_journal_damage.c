@@ -1,6 +1,6 @@
 /* test_journal_damage.c - whatever a journal's file has become, it is noticed, and each record that
  * can be read is right. */
-#include "daemon/journal_file.h"
+#include "journal/journal_file.h"
 #include "journal_help.h"
 #include "seed.h"
 

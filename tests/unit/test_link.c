@@ -1,11 +1,11 @@
 /* The small parts of a link: names, pauses, passwords, whom to ask first, what was sent. */
+#include "redis/backoff.h"
+#include "redis/calls.h"
+#include "redis/key_names.h"
+#include "redis/say.h"
+#include "redis/secret.h"
+#include "redis/sentinel.h"
 #include "scratch.h"
-#include "store/backoff.h"
-#include "store/calls.h"
-#include "store/keys.h"
-#include "store/say.h"
-#include "store/secret.h"
-#include "store/sentinel.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* test_log_budget.c - what one user may provoke in the log. */
-#include "daemon/log_budget.h"
+#include "log/log_budget.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* A message of the log as fields of the journal. */
-#include "daemon/log_fields.h"
+#include "log/log_fields.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ Test(log_fields, bounded)
     for (const char *c = all; (c = strstr(c, "[BERTH_RESOURCE=")); c++) {
         n_resources++;
     }
-    cr_assert_eq(n_resources, MAX_RESOURCES_PER_LEASE);
+    cr_assert_eq(n_resources, LOG_RESOURCES);
     filled(LOG_LEVEL_INFO, text, &about);
     cr_assert_leq(fields.length, sizeof fields.bytes);
 }

@@ -1,5 +1,5 @@
 /* test_order.c - the ordered set against a sorted array: keys, ties, ranks, first, removal. */
-#include "core/order.h"
+#include "base/order.h"
 #include "seed.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* test_paths.c - where berthd keeps what survives it, by socket and environment. */
-#include "daemon/paths.h"
+#include "journal/paths.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

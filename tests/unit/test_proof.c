@@ -1,7 +1,7 @@
 /* test_proof.c - SipHash by its authors' vectors, and that a proof is one of what was given and of
  * nothing else. */
 #include "core_fixture.h"
-#include "daemon/proof.h"
+#include "journal/proof.h"
 
 #include <stdio.h>
 #include <string.h>

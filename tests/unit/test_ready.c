@@ -1,5 +1,5 @@
 /* What a new connection is asked before it is used, and what its answers must be. */
-#include "store/ready.h"
+#include "redis/ready.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* test_record.c - what is written down of a lease is what is read again, and nothing else is. */
+#include "base/words.h"
+#include "core/units.h"
 #include "core_fixture.h"
-#include "daemon/answer.h"
-#include "daemon/journal.h"
-#include "daemon/record.h"
-#include "daemon/units.h"
-#include "wire/text.h"
+#include "journal/journal.h"
+#include "journal/record.h"
+#include "status/answer_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

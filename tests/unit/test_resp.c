@@ -1,6 +1,6 @@
 /* What Redis says and is told, as values: whatever comes, nothing but a reply, more, or nonsense.
  */
-#include "store/resp.h"
+#include "redis/resp.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

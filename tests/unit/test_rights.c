@@ -1,8 +1,8 @@
 /* test_rights.c - who may do what: every way to have a right, and none besides. */
-#include "daemon/rights.h"
+#include "core/rights.h"
 
 #include "core/resource.h"
-#include "daemon/viewer.h"
+#include "status/viewer.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

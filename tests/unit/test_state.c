@@ -1,9 +1,9 @@
 /* test_state.c - the file in the state directory: what was stored is read again, and whatever else
  * is there stops nobody. */
-#include "core/memory.h"
-#include "core/table.h"
-#include "daemon/log.h"
-#include "daemon/state.h"
+#include "base/memory.h"
+#include "base/table.h"
+#include "journal/state.h"
+#include "log/log.h"
 #include "scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,8 +1,8 @@
 /* test_state_writer.c - the state file is written in the thread pool: one job at a time, what comes
  * meanwhile is in the next, and the end waits for it. The disk is ours: fsync() and posix_fallocate() do
  * what a test wants. */
-#include "daemon/log.h"
 #include "daemon/state_writer.h"
+#include "log/log.h"
 #include "scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* test_table.c - the hash table: equal hashes, growing, shrinking. */
-#include "core/table.h"
+#include "base/table.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

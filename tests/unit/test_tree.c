@@ -1,7 +1,7 @@
 /* test_tree.c - what it costs to stop a job of many processes: looks at /proc and at processes, and the
  * steps in between, instead of seconds. There is no job here: /proc, getpgid() and kill() are the
  * test's own. */
-#include "client/tree.h"
+#include "berth/tree.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* test_units.c - lists of units, taken apart: good ones exactly, all others refused. */
-#include "daemon/units.h"
+#include "core/units.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

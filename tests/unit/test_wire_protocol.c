@@ -1,7 +1,7 @@
 /* test_wire_protocol.c - the tables of requests, keys, codes and events, and request_parse(). What
  * doc/protocol.md says stands here once more, by hand, so that a change of either is noticed. */
+#include "base/words.h"
 #include "wire/protocol.h"
-#include "wire/text.h"
 
 #include <criterion/criterion.h>
 #include <ctype.h>

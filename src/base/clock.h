@@ -1,0 +1,16 @@
+/* clock.h - the one clock: CLOCK_BOOTTIME, which goes on during suspend and never steps. */
+#ifndef BERTH_BASE_CLOCK_H
+#define BERTH_BASE_CLOCK_H
+
+#include "base/time.h"
+
+#include <time.h>
+
+static inline nanoseconds clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+#endif

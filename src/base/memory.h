@@ -1,0 +1,16 @@
+/* memory.h - allocation that cannot fail: a daemon that is restarted without anybody noticing may
+ * end when there is no memory, and everything that peers can make it allocate is bounded. */
+#ifndef BERTH_BASE_MEMORY_H
+#define BERTH_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed. */
+void *memory_new(size_t size);
+void *memory_resize(void *memory, size_t n, size_t size);
+char *memory_string(const char *string); /* NULL stays NULL */
+
+#define container_of(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+
+#endif

@@ -1,0 +1,217 @@
+#include "base/order.h"
+
+#include "base/table.h"
+
+#include <assert.h>
+
+static bool key_is_less(uint64_t major, uint64_t minor, const struct order_node *node)
+{
+    return major != node->major ? major < node->major : minor < node->minor;
+}
+
+/* The heap order of the treap. */
+static bool outranks(const struct order_node *a, const struct order_node *b)
+{
+    uint64_t hash_a = hash_number(a->major ^ hash_number(a->minor));
+    uint64_t hash_b = hash_number(b->major ^ hash_number(b->minor));
+    return hash_a > hash_b;
+}
+
+static uint32_t size_of(const struct order_node *node)
+{
+    return node ? node->size : 0;
+}
+
+static uint32_t sum_of(const struct order_node *node)
+{
+    return node ? node->sum : 0;
+}
+
+static uint32_t weight_of(const struct order_node *node)
+{
+    return node->sum - sum_of(node->left) - sum_of(node->right);
+}
+
+static void node_update(struct order_node *node, uint32_t weight)
+{
+    node->size = 1 + size_of(node->left) + size_of(node->right);
+    node->sum = weight + sum_of(node->left) + sum_of(node->right);
+}
+
+static struct order_node **link_to(struct order *order, struct order_node *node)
+{
+    if (!node->parent) {
+        return &order->root;
+    }
+    return node->parent->left == node ? &node->parent->left : &node->parent->right;
+}
+
+/* Lifts `node` above its parent; the order of keys stays. */
+static void rotate_up(struct order *order, struct order_node *node)
+{
+    struct order_node *parent = node->parent;
+    struct order_node *moved;
+    uint32_t weight = weight_of(node), parent_weight = weight_of(parent);
+    *link_to(order, parent) = node;
+    if (parent->left == node) {
+        moved = node->right;
+        parent->left = moved;
+        node->right = parent;
+    } else {
+        moved = node->left;
+        parent->right = moved;
+        node->left = parent;
+    }
+    if (moved) {
+        moved->parent = parent;
+    }
+    node->parent = parent->parent;
+    parent->parent = node;
+    node_update(parent, parent_weight);
+    node_update(node, weight);
+}
+
+void order_insert_weighted(struct order *order, struct order_node *node, uint64_t major,
+    uint64_t minor, uint32_t weight)
+{
+    assert(!order_contains(node));
+    *node = (struct order_node){.major = major, .minor = minor, .size = 1, .sum = weight};
+    struct order_node **linkp = &order->root;
+    while (*linkp) {
+        node->parent = *linkp;
+        node->parent->size++;
+        node->parent->sum += weight;
+        linkp = key_is_less(major, minor, *linkp) ? &(*linkp)->left : &(*linkp)->right;
+    }
+    *linkp = node;
+    if (!order->first || key_is_less(major, minor, order->first)) {
+        order->first = node;
+    }
+    while (node->parent && outranks(node, node->parent)) {
+        rotate_up(order, node);
+    }
+}
+
+void order_insert(struct order *order, struct order_node *node, uint64_t major, uint64_t minor)
+{
+    order_insert_weighted(order, node, major, minor, 0);
+}
+
+void order_remove(struct order *order, struct order_node *node)
+{
+    assert(order_contains(node));
+    uint32_t weight = weight_of(node);
+    if (order->first == node) {
+        order->first = order_next(node);
+    }
+    while (node->left && node->right) {
+        rotate_up(order, outranks(node->left, node->right) ? node->left : node->right);
+    }
+    struct order_node *child = node->left ? node->left : node->right;
+    *link_to(order, node) = child;
+    if (child) {
+        child->parent = node->parent;
+    }
+    for (struct order_node *above = node->parent; above; above = above->parent) {
+        above->size--;
+        above->sum -= weight;
+    }
+    *node = (struct order_node){0};
+}
+
+struct order_node *order_next(const struct order_node *node)
+{
+    if (node->right) {
+        struct order_node *next = node->right;
+        while (next->left) {
+            next = next->left;
+        }
+        return next;
+    }
+    while (node->parent && node->parent->right == node) {
+        node = node->parent;
+    }
+    return node->parent;
+}
+
+struct order_node *order_last(const struct order *order)
+{
+    struct order_node *last = order->root;
+    while (last && last->right) {
+        last = last->right;
+    }
+    return last;
+}
+
+struct order_node *order_previous(const struct order_node *node)
+{
+    if (node->left) {
+        struct order_node *previous = node->left;
+        while (previous->right) {
+            previous = previous->right;
+        }
+        return previous;
+    }
+    while (node->parent && node->parent->left == node) {
+        node = node->parent;
+    }
+    return node->parent;
+}
+
+uint32_t order_rank(const struct order_node *node)
+{
+    uint32_t rank = size_of(node->left);
+    for (; node->parent; node = node->parent) {
+        if (node->parent->right == node) {
+            rank += 1 + size_of(node->parent->left);
+        }
+    }
+    return rank;
+}
+
+static bool node_is_below(const struct order_node *node, uint64_t major, uint64_t minor)
+{
+    return node->major != major ? node->major < major : node->minor < minor;
+}
+
+uint32_t order_count_below(const struct order *order, uint64_t major, uint64_t minor)
+{
+    uint32_t below = 0;
+    const struct order_node *node = order->root;
+    while (node) {
+        bool is_below = node_is_below(node, major, minor);
+        below += is_below ? 1 + size_of(node->left) : 0;
+        node = is_below ? node->right : node->left;
+    }
+    return below;
+}
+
+uint32_t order_sum_below(const struct order *order, uint64_t major, uint64_t minor)
+{
+    uint32_t below = 0;
+    const struct order_node *node = order->root;
+    while (node) {
+        bool is_below = node_is_below(node, major, minor);
+        below += is_below ? node->sum - sum_of(node->right) : 0;
+        node = is_below ? node->right : node->left;
+    }
+    return below;
+}
+
+struct order_node *order_at(const struct order *order, uint32_t rank)
+{
+    assert(rank < order_size(order));
+    struct order_node *node = order->root;
+    for (;;) {
+        uint32_t left = size_of(node->left);
+        if (rank == left) {
+            return node;
+        }
+        if (rank < left) {
+            node = node->left;
+        } else {
+            rank -= left + 1;
+            node = node->right;
+        }
+    }
+}

@@ -1,0 +1,101 @@
+#include "base/table.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { FEWEST_BUCKETS = 8 };
+
+void table_deinit(struct table *table)
+{
+    assert(table->n == 0);
+    free(table->buckets);
+    *table = (struct table)TABLE_INIT;
+}
+
+static struct table_node **table_bucket(const struct table *table, uint64_t hash)
+{
+    return &table->buckets[hash & (table->n_buckets - 1)];
+}
+
+static void table_rehash(struct table *table, size_t n_buckets)
+{
+    struct table old = *table;
+    table->n_buckets = n_buckets;
+    table->buckets = n_buckets == 0 ? NULL : memory_new(n_buckets * sizeof *table->buckets);
+    for (size_t i = 0; i < old.n_buckets; i++) {
+        struct table_node *node = old.buckets[i];
+        while (node) {
+            struct table_node *next = node->next;
+            struct table_node **bucket = table_bucket(table, node->hash);
+            node->next = *bucket;
+            *bucket = node;
+            node = next;
+        }
+    }
+    free(old.buckets);
+}
+
+void table_insert(struct table *table, struct table_node *node, uint64_t hash)
+{
+    if (table->n == table->n_buckets) {
+        table_rehash(table, table->n_buckets == 0 ? FEWEST_BUCKETS : table->n_buckets * 2);
+    }
+    struct table_node **bucket = table_bucket(table, hash);
+    *node = (struct table_node){.next = *bucket, .hash = hash};
+    *bucket = node;
+    table->n++;
+}
+
+void table_remove(struct table *table, struct table_node *node)
+{
+    struct table_node **linkp = table_bucket(table, node->hash);
+    while (*linkp != node) {
+        assert(*linkp);
+        linkp = &(*linkp)->next;
+    }
+    *linkp = node->next;
+    node->next = NULL;
+    table->n--;
+    if (table->n < table->n_buckets / 8 && table->n_buckets > FEWEST_BUCKETS) {
+        table_rehash(table, table->n_buckets / 4);
+    }
+}
+
+static struct table_node *skip_others(struct table_node *node, uint64_t hash)
+{
+    while (node && node->hash != hash) {
+        node = node->next;
+    }
+    return node;
+}
+
+struct table_node *table_find(const struct table *table, uint64_t hash)
+{
+    return table->n == 0 ? NULL : skip_others(*table_bucket(table, hash), hash);
+}
+
+struct table_node *table_find_next(const struct table_node *node)
+{
+    return skip_others(node->next, node->hash);
+}
+
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
+uint64_t hash_number(uint64_t number)
+{
+    number += UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+    return number ^ number >> 31;
+}
+
+/* FNV-1a, seeded and finished so that its low bits are good. */
+uint64_t hash_string(const char *string, uint64_t seed)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (; *string; string++) {
+        hash = (hash ^ (unsigned char)*string) * UINT64_C(0x100000001b3);
+    }
+    return hash_number(hash);
+}

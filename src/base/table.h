@@ -1,0 +1,32 @@
+/* table.h - an intrusive hash table with chaining. It grows and shrinks with its use. */
+#ifndef BERTH_BASE_TABLE_H
+#define BERTH_BASE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct table_node {
+    struct table_node *next;
+    uint64_t hash;
+};
+
+struct table {
+    struct table_node **buckets;
+    size_t n_buckets; /* 0 or a power of 2 */
+    size_t n;
+};
+
+#define TABLE_INIT {0}
+
+void table_deinit(struct table *table); /* asserts emptiness */
+void table_insert(struct table *table, struct table_node *node, uint64_t hash);
+void table_remove(struct table *table, struct table_node *node);
+/* Nodes with this hash: pass the result back for the next one. The caller compares keys. */
+struct table_node *table_find(const struct table *table, uint64_t hash);
+struct table_node *table_find_next(const struct table_node *node);
+
+uint64_t hash_number(uint64_t number);
+uint64_t hash_string(const char *string, uint64_t seed);
+
+#endif

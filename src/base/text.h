@@ -1,0 +1,39 @@
+/* text.h - text that grows: answers of the daemon, pages of berthctl. Memory that cannot be had
+ * ends the program. Pure. */
+#ifndef BERTH_BASE_TEXT_H
+#define BERTH_BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *bytes; /* owned; NULL until something, even "", was added; then with a final NUL */
+    size_t length, size;
+};
+
+#define TEXT_INIT                                                                                  \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void text_deinit(struct text *text);
+/* Hands the string over to the caller, who frees it; never NULL. */
+char *text_take(struct text *text);
+
+void text_add(struct text *text, const char *string);
+/* `bytes` may be NULL if n is 0. */
+void text_add_bytes(struct text *text, const char *bytes, size_t n);
+void text_add_repeated(struct text *text, char byte, size_t n);
+void text_add_number(struct text *text, uint64_t number);
+__attribute__((format(printf, 2, 3))) void text_add_format(
+    struct text *text, const char *format, ...);
+
+/* ---- words of the protocol ---- */
+
+/* Percent-encoded. */
+void text_add_encoded(struct text *text, const char *string);
+/* " key=value", encoded; nothing if the value is NULL. */
+void text_add_key(struct text *text, const char *key, const char *value);
+void text_add_number_key(struct text *text, const char *key, uint64_t number);
+
+#endif

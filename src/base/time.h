@@ -1,0 +1,24 @@
+/* time.h - instants and spans. Nobody here reads a clock (clock.h does). */
+#ifndef BERTH_BASE_TIME_H
+#define BERTH_BASE_TIME_H
+
+#include <stdint.h>
+
+/* Instants on the caller's clock (CLOCK_BOOTTIME in the programs) and spans of it. */
+typedef int64_t nanoseconds;
+
+#define NEVER INT64_MAX
+#define NANOSECONDS_PER_SECOND INT64_C(1000000000)
+#define NANOSECONDS_PER_MILLISECOND INT64_C(1000000)
+
+static inline nanoseconds earlier(nanoseconds a, nanoseconds b)
+{
+    return a < b ? a : b;
+}
+
+static inline nanoseconds later(nanoseconds a, nanoseconds b)
+{
+    return a > b ? a : b;
+}
+
+#endif

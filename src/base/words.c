@@ -1,0 +1,294 @@
+#include "base/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name_byte(char c)
+{
+    return is_alnum(c) || (c != '\0' && strchr("._/@+-", c));
+}
+
+static bool is_dots(const char *part, size_t n)
+{
+    return (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.');
+}
+
+/* `n` bytes without a template's star. */
+static bool name_bytes_are_valid(const char *name, size_t n)
+{
+    if (n < 1 || n > NAME_BYTES || !is_alnum(name[0])) {
+        return false;
+    }
+    size_t part = 0;
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && name[i] != '/') {
+            if (!is_name_byte(name[i])) {
+                return false;
+            }
+            continue;
+        }
+        if (i == part || is_dots(name + part, i - part)) {
+            return false;
+        }
+        part = i + 1;
+    }
+    return true;
+}
+
+bool name_is_valid(const char *name)
+{
+    return name_bytes_are_valid(name, strlen(name));
+}
+
+bool template_name_is_valid(const char *name)
+{
+    size_t n = strlen(name);
+    return n >= 3 && n <= NAME_BYTES && name[n - 1] == '*' && name[n - 2] == '/' &&
+        name_bytes_are_valid(name, n - 2);
+}
+
+bool item_is_valid(const char *item)
+{
+    size_t n = 0;
+    while (is_alnum(item[n]) || (item[n] != '\0' && strchr("._/:@+-", item[n]))) {
+        n++;
+    }
+    return item[n] == '\0' && n >= 1 && n <= ITEM_BYTES;
+}
+
+bool number_parse(const char *text, uint64_t max, uint64_t *valuep)
+{
+    if (!is_digit(text[0]) || (text[0] == '0' && text[1] != '\0')) {
+        return false;
+    }
+    uint64_t value = 0;
+    for (; *text; text++) {
+        if (!is_digit(*text)) {
+            return false;
+        }
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (value > (max - digit) / 10 || digit > max) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *valuep = value;
+    return true;
+}
+
+bool range_parse(
+    const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp)
+{
+    char copy[48];
+    if (length >= sizeof copy) {
+        return false;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *dash = strchr(copy, '-');
+    if (dash) {
+        *dash = '\0';
+    }
+    if (!number_parse(copy, max, firstp)) {
+        return false;
+    }
+    *lastp = *firstp;
+    return !dash || (number_parse(dash + 1, max, lastp) && *lastp > *firstp);
+}
+
+bool signed_number_parse(const char *text, int64_t max, int64_t *valuep)
+{
+    bool negative = text[0] == '-';
+    uint64_t magnitude;
+    if (!number_parse(text + negative, (uint64_t)max, &magnitude)) {
+        return false;
+    }
+    *valuep = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    return true;
+}
+
+/* Bigger first. The plain number's "" comes last so that formatting never chooses it. */
+static const struct {
+    const char *suffix;
+    int64_t nanoseconds;
+} duration_units[] = {
+    {"d", INT64_C(86400) * 1000000000},
+    {"h", INT64_C(3600) * 1000000000},
+    {"m", INT64_C(60) * 1000000000},
+    {"s", INT64_C(1000000000)},
+    {"ms", INT64_C(1000000)},
+    {"", INT64_C(1000000000)},
+};
+
+enum {
+    N_DURATION_UNITS = sizeof duration_units / sizeof duration_units[0],
+    MAX_DURATION_SECONDS = 10 * 365 * 86400,
+};
+
+bool duration_parse(const char *text, int64_t *nanosecondsp)
+{
+    uint64_t whole = 0;
+    size_t i = 0;
+    if (!is_digit(text[0])) {
+        return false;
+    }
+    for (; is_digit(text[i]); i++) {
+        whole = whole * 10 + (uint64_t)(text[i] - '0');
+        if (whole > (uint64_t)MAX_DURATION_SECONDS * 1000) {
+            return false;
+        }
+    }
+    const char *fraction = NULL;
+    if (text[i] == '.') {
+        fraction = &text[++i];
+        if (!is_digit(*fraction)) {
+            return false;
+        }
+        while (is_digit(text[i])) {
+            i++;
+        }
+    }
+    for (size_t u = 0; u < N_DURATION_UNITS; u++) {
+        if (strcmp(text + i, duration_units[u].suffix) != 0) {
+            continue;
+        }
+        int64_t unit = duration_units[u].nanoseconds;
+        int64_t max = MAX_DURATION_SECONDS * INT64_C(1000000000);
+        if ((int64_t)whole > max / unit) {
+            return false;
+        }
+        int64_t value = (int64_t)whole * unit;
+        for (int64_t place = unit / 10; fraction && is_digit(*fraction); fraction++, place /= 10) {
+            value += (*fraction - '0') * place;
+        }
+        if (value > max) {
+            return false;
+        }
+        *nanosecondsp = value;
+        return true;
+    }
+    return false;
+}
+
+size_t duration_format(char *out, size_t size, int64_t nanoseconds)
+{
+    int64_t milliseconds = nanoseconds / 1000000;
+    size_t u = 0;
+    while (u < N_DURATION_UNITS - 2 &&
+        (milliseconds == 0 || milliseconds % (duration_units[u].nanoseconds / 1000000) != 0)) {
+        u++;
+    }
+    if (milliseconds == 0) {
+        return (size_t)snprintf(out, size, "0s");
+    }
+    return (size_t)snprintf(out, size, "%lld%s",
+        (long long)(milliseconds / (duration_units[u].nanoseconds / 1000000)),
+        duration_units[u].suffix);
+}
+
+size_t percent_encode(char *out, size_t size, const char *text)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t n = 0;
+    if (size > 0) {
+        out[0] = '\0';
+    }
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool plain = c >= '!' && c <= '~' && c != '%';
+        size_t need = plain ? 1 : 3;
+        if (n + need < size) {
+            if (plain) {
+                out[n] = (char)c;
+            } else {
+                out[n] = '%';
+                out[n + 1] = hex[c >> 4];
+                out[n + 2] = hex[c & 15];
+            }
+            out[n + need] = '\0';
+        } else if (n < size) {
+            size = n + 1; /* nothing shorter may follow what did not fit */
+        }
+        n += need;
+    }
+    return n;
+}
+
+static int hex_value(char c)
+{
+    if (is_digit(c)) {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool percent_decode(char *text)
+{
+    char *out = strchr(text, '%');
+    if (!out) {
+        return true;
+    }
+    for (const char *in = out; *in; in++) {
+        if (*in != '%') {
+            *out++ = *in;
+            continue;
+        }
+        int high = hex_value(in[1]);
+        int low = high < 0 ? -1 : hex_value(in[2]);
+        if (low < 0 || (high == 0 && low == 0)) {
+            return false;
+        }
+        *out++ = (char)(high << 4 | low);
+        in += 2;
+    }
+    *out = '\0';
+    return true;
+}
+
+/* Crockford's base 32: no i, l, o or u. https://www.crockford.com/base32.html */
+static const char base32[] = "0123456789abcdefghjkmnpqrstvwxyz";
+
+void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id)
+{
+    char reversed[LEASE_ID_SIZE];
+    size_t n = 0;
+    do {
+        reversed[n++] = base32[id & 31];
+        id >>= 5;
+    } while (id != 0);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = reversed[n - 1 - i];
+    }
+    out[n] = '\0';
+}
+
+bool lease_id_parse(const char *text, uint64_t *idp)
+{
+    uint64_t id = 0;
+    size_t n = strlen(text);
+    if (n < 1 || n >= LEASE_ID_SIZE || (n > 1 && text[0] == '0')) {
+        return false;
+    }
+    for (; *text; text++) {
+        const char *digit = strchr(base32, *text);
+        if (!digit || id >> 59 != 0) {
+            return false;
+        }
+        id = id << 5 | (uint64_t)(digit - base32);
+    }
+    *idp = id;
+    return true;
+}

@@ -1,0 +1,56 @@
+/* words.h - the small languages of the protocol and the configuration: names, numbers, durations,
+ * percent-encoding, lease ids. Pure; nothing here allocates or keeps state.
+ *
+ * Formatting functions write at most `size` bytes including the final NUL and return the length
+ * that was needed, as snprintf does. */
+#ifndef BERTH_BASE_WORDS_H
+#define BERTH_BASE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    NAME_BYTES = 128, /* resource names */
+    ITEM_BYTES = 64, /* pool items */
+    HOLDER_BYTES = 128, /* identities */
+    REASON_BYTES = 256,
+    PROGRAM_BYTES = 64,
+    ONCE_BYTES = 32,
+    PROOF_BYTES = 336, /* a hash of 16 digits, and 20 bytes for the token of each of 16 resources */
+    LEASE_ID_SIZE = 14, /* 13 digits of base 32 and a NUL */
+};
+
+/* [A-Za-z0-9._/@+-]{1,128}, beginning with a letter or digit, no empty, "." or ".." parts. */
+bool name_is_valid(const char *name);
+/* As a name whose last part is a star: the name of a template. */
+bool template_name_is_valid(const char *name);
+/* [A-Za-z0-9._/:@+-]{1,64} */
+bool item_is_valid(const char *item);
+
+/* Strict decimals: no sign, blank, or leading zero. False if malformed or above max. */
+bool number_parse(const char *text, uint64_t max, uint64_t *valuep);
+/* The same with an optional minus; the magnitude at most `max`. */
+bool signed_number_parse(const char *text, int64_t max, int64_t *valuep);
+
+/* "7", or "3-7" with the smaller one first: `length` bytes of two such numbers, or of one that is
+ * both. */
+bool range_parse(
+    const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp);
+
+/* "250ms", "30s", "1.5h", "10" (seconds), at most 10 years, into nanoseconds. */
+bool duration_parse(const char *text, int64_t *nanosecondsp);
+/* The largest unit that keeps the value whole: "90s", "2h", "250ms". Nanoseconds below a
+ * millisecond are dropped. */
+size_t duration_format(char *out, size_t size, int64_t nanoseconds);
+
+/* Writes `text` with every byte outside [!-~], and %, as %XX. */
+size_t percent_encode(char *out, size_t size, const char *text);
+/* In place. False for a bad escape or an encoded zero byte (text is then unspecified). */
+bool percent_decode(char *text);
+
+/* Lease ids are numbers inside and words of base 32 (Crockford's digits, lower case) outside. */
+void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);
+bool lease_id_parse(const char *text, uint64_t *idp);
+
+#endif

@@ -1,0 +1,71 @@
+/* acquisition.h - from nothing to a lease: connects, asks, waits in the queue, and does it over when
+ * the connection breaks, keeping the place. Knows neither the job nor signals.
+ *
+ * Whoever runs the loop calls asking_step() when the connection is readable or
+ * asking_deadline() has come; nothing here blocks. */
+#ifndef BERTH_BERTH_ACQUISITION_H
+#define BERTH_BERTH_ACQUISITION_H
+
+#include "base/clock.h"
+#include "berth/backoff.h"
+#include "berth/grant.h"
+#include "berth/options.h"
+#include "berth/outage.h"
+#include "berth/request.h"
+#include "berth/wait_message.h"
+#include "client/answer.h"
+#include "client/connection.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum asking_state {
+    ASKING_APART, /* no connection; the next try is at asking.retry_at */
+    ASKING_ASKED, /* no reply yet */
+    ASKING_PENDING, /* berthd asks a database: no place in a queue yet */
+    ASKING_QUEUED,
+};
+
+enum asking_result {
+    ASKING_GOES_ON,
+    ASKING_GRANTED, /* asking.grant */
+    ASKING_UNLEASED, /* berthd is down, and the job is to run all the same */
+    ASKING_REFUSED, /* asking.status is the exit status; why has been said */
+};
+
+struct asking {
+    const struct options *options;
+    const struct endpoint *endpoint;
+    struct wish wish;
+
+    enum asking_state state;
+    struct connection *connection;
+    nanoseconds started_at;
+    nanoseconds wait_until; /* NEVER, or when -w is over */
+    nanoseconds down_at; /* from then on who does not answer counts as down; NEVER: does already */
+    nanoseconds opened_at; /* the last connection; 0: there was none */
+    nanoseconds retry_at;
+    struct outage outage; /* of what is to be tried again at retry_at */
+    struct backoff backoff;
+    bool was_queued; /* then --if-down does not hold any more */
+    bool is_fleet; /* a database has been asked */
+    struct waiting waiting; /* has the id of the lease that waits, or "" */
+
+    struct grant grant;
+    int status;
+};
+
+/* All pointers must stay. `pid` as of struct wish. `now` is when berth was started. */
+void asking_init(struct asking *asking, const struct options *options,
+    const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now);
+
+enum asking_result asking_step(struct asking *asking, bool readable, nanoseconds now);
+
+/* Nobody wants it any more. What is bound to a process or to time would outlive the connection, if
+ * it is granted in this very moment. */
+void asking_give_up(struct asking *asking);
+
+/* NEVER if only the connection can bring news. */
+nanoseconds asking_deadline(const struct asking *asking);
+
+#endif

@@ -1,0 +1,16 @@
+/* assignments.h - what `berth acquire` prints. Pure but for the stream. */
+#ifndef BERTH_BERTH_ASSIGNMENTS_H
+#define BERTH_BERTH_ASSIGNMENTS_H
+
+#include "berth/environment.h"
+#include "berth/grant.h"
+
+#include <stdio.h>
+
+/* NAME=value lines that a shell and systemd's EnvironmentFile= read alike. */
+void assignments_print(FILE *out, const struct environment *environment);
+
+/* One JSON object on one line; doc: `berth acquire --help`. */
+void assignments_print_json(FILE *out, const struct grant *grant, const char *socket);
+
+#endif

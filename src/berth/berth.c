@@ -1,0 +1,77 @@
+/* berth.c - the program `berth`: finds the subcommand. */
+#include "config.h"
+
+#include "berth/options.h"
+#include "berth/subcommands.h"
+#include "client/descriptors.h"
+#include "client/exit_status.h"
+#include "client/message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *word;
+    const struct grammar *grammar;
+    int (*run)(const struct options *options);
+} commands[] = {
+    {"run", &grammar_run, command_run},
+    {"acquire", &grammar_acquire, command_acquire},
+    {"renew", &grammar_renew, command_renew},
+    {"release", &grammar_release, command_release},
+};
+
+enum { N_COMMANDS_HERE = sizeof commands / sizeof commands[0] };
+
+static int print_help(void)
+{
+    printf("Usage:\n"
+           "  berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...\n"
+           "  berth acquire [OPTION]... --pid PID | --ttl DURATION NAME[:COUNT]...\n"
+           "  berth renew LEASE | NAME --holder ID [--ttl DURATION]\n"
+           "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
+           "\n"
+           "Runs a job under a lease of berthd, or takes a lease for another process. Each command\n"
+           "has a --help.\n"
+           "berthctl status shows what is held and waited for. More: man berth\n");
+    return 0;
+}
+
+static int print_version(void)
+{
+    printf("berth %s\n", PACKAGE_VERSION);
+    return 0;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    static struct options options;
+    if (!options_parse(&options, command->grammar, argc, argv)) {
+        return STATUS_USAGE;
+    }
+    if (options.help) {
+        options_print_help(command->grammar);
+        return 0;
+    }
+    return command->run(&options);
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    descriptors_fill_standard();
+    for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
+        if (strcmp(word, commands[i].word) == 0) {
+            return run_command(&commands[i], argc - 1, argv + 1);
+        }
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return print_help();
+    }
+    if (strcmp(word, "--version") == 0) {
+        return print_version();
+    }
+    message(
+        argc > 1 ? "no such command: %s; see berth --help" : "no command; see berth --help", word);
+    return STATUS_USAGE;
+}

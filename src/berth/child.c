@@ -1,0 +1,186 @@
+#include "berth/child.h"
+
+#include "client/exit_status.h"
+#include "client/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What goes through the pipe: the number of bytes in the block, then the block. */
+
+static bool read_all(int fd, void *out, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t now = read(fd, (char *)out + done, n - done);
+        if (now == 0 || (now < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += now > 0 ? (size_t)now : 0;
+    }
+    return true;
+}
+
+static void write_all(int fd, const void *in, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t now = write(fd, (const char *)in + done, n - done);
+        if (now < 0 && errno != EINTR) {
+            return; /* EPIPE: the child has died */
+        }
+        done += now > 0 ? (size_t)now : 0;
+    }
+}
+
+int child_execute(char **argv)
+{
+    execvp(argv[0], argv);
+    int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+    message("%s: %s", argv[0], strerror(errno));
+    return status;
+}
+
+static _Noreturn void child_main(int go, char **argv, const struct signals *signals)
+{
+    static struct environment environment;
+    setpgid(0, 0);
+    signals_restore(signals);
+    if (!environment_prepare()) {
+        message("cannot start a job: %s", strerror(errno));
+        _exit(STATUS_CANNOT_EXECUTE);
+    }
+    if (!read_all(go, &environment.n, sizeof environment.n) ||
+        environment.n > sizeof environment.bytes ||
+        !read_all(go, environment.bytes, environment.n)) {
+        _exit(0); /* berth has gone, or does not want us */
+    }
+    environment_enter(&environment);
+    _exit(child_execute(argv));
+}
+
+bool child_fork(struct child *child, char **argv, const struct signals *signals)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return false;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]); /* else it would keep itself waiting */
+        child_main(ends[0], argv, signals);
+    }
+    int saved_errno = errno;
+    close(ends[0]);
+    if (pid < 0) {
+        close(ends[1]);
+        errno = saved_errno;
+        return false;
+    }
+    setpgid(pid, pid); /* both do it: neither knows who comes first */
+    child->pid = pid;
+    child->go = ends[1];
+    return true;
+}
+
+void child_start(struct child *child, const struct environment *environment)
+{
+    enum { PIPE_BYTES = 65536 };
+    size_t n = environment->n + sizeof environment->n;
+    if (n > PIPE_BYTES) {
+        /* All of it must fit, or we would wait for a child that somebody has stopped. */
+        fcntl(child->go, F_SETPIPE_SZ, (int)n);
+    }
+    /* The block follows its length in memory. */
+    _Static_assert(offsetof(struct environment, bytes) == sizeof environment->n, "no padding");
+    write_all(child->go, environment, n);
+    close(child->go);
+    child->go = -1;
+}
+
+void child_discard(struct child *child)
+{
+    if (child->pid == 0 || child->is_reaped) {
+        return;
+    }
+    close(child->go);
+    kill(child->pid, SIGKILL); /* it would go by itself, but not if somebody has stopped it */
+    waitpid(child->pid, NULL, 0);
+    *child = (struct child){.go = -1};
+}
+
+static void signal_group(const struct child *child, int signal)
+{
+    /* The group is gone if the job has left it. Once it is gone and the child is reaped, its
+     * number may be another's: but only after the numbers have gone all the way round. */
+    if (child->pid > 0 && kill(-child->pid, signal) != 0 && errno == ESRCH && !child->is_reaped) {
+        kill(child->pid, signal);
+    }
+}
+
+void child_signal(const struct child *child, int signal)
+{
+    signal_group(child, signal);
+    if (child->tree && child->is_reaped) {
+        tree_signal(child->tree, child->pid, signal);
+    }
+}
+
+void child_stop(const struct child *child, int signal, bool only_new)
+{
+    if (!only_new) {
+        /* What has lost its parents ends as our child: nobody else might reap it. */
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        signal_group(child, signal);
+        signal_group(child, SIGCONT);
+    }
+    if (child->tree) {
+        tree_stop(child->tree, child->pid, signal, only_new);
+    }
+}
+
+bool child_is_stuck(const struct child *child)
+{
+    char path[64], line[256];
+    bool is_stuck = false;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)child->pid);
+    FILE *file = child->is_reaped ? NULL : fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        is_stuck |= strncmp(line, "State:\tD", 8) == 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return is_stuck;
+}
+
+bool child_has_group(const struct child *child)
+{
+    return child->pid > 0 && (kill(-child->pid, 0) == 0 || errno != ESRCH);
+}
+
+/* Whose changes are ours to see. As the init of a container: those of all who have lost their
+ * parents, as nobody else reaps them. */
+static pid_t whom_to_wait_for(const struct child *child)
+{
+    if (child->tree || getpid() == 1) {
+        return -1;
+    }
+    return child->is_reaped ? -child->pid : child->pid;
+}
+
+enum child_change child_look(struct child *child, int *statusp)
+{
+    pid_t pid;
+    while ((pid = waitpid(whom_to_wait_for(child), statusp, WNOHANG | WUNTRACED)) > 0) {
+        if (pid == child->pid) {
+            child->is_reaped = !WIFSTOPPED(*statusp);
+            return child->is_reaped ? CHILD_ENDED : CHILD_STOPPED;
+        }
+    }
+    child->is_alone = pid < 0 || (child->tree && !tree_has_members(child->tree));
+    return CHILD_AS_BEFORE;
+}

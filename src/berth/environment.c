@@ -1,0 +1,161 @@
+#include "berth/environment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char prefix[] = "BERTH_";
+
+enum {
+    VARIABLES_OF_A_RESOURCE = 4,
+    /* Of the first resource twice, LEASE, SOCKET, and the exported one. */
+    MAX_VARIABLES = (1 + MAX_ARGUMENTS) * VARIABLES_OF_A_RESOURCE + 3,
+};
+
+/* One past the end means that something did not fit. */
+static void __attribute__((format(printf, 2, 3)))
+environment_add(struct environment *environment, const char *format, ...)
+{
+    size_t left = sizeof environment->bytes - environment->n;
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(environment->bytes + environment->n, left, format, arguments);
+    va_end(arguments);
+    environment->n += n >= 0 && (size_t)n < left ? (size_t)n : left;
+}
+
+static void environment_end_string(struct environment *environment)
+{
+    environment_add(environment, "%c", '\0');
+}
+
+struct joining {
+    struct environment *environment;
+    char separator;
+    bool first;
+};
+
+static void join_unit(void *context, const char *unit, size_t length)
+{
+    struct joining *joining = context;
+    if (!joining->first) {
+        environment_add(joining->environment, "%c", joining->separator);
+    }
+    joining->first = false;
+    environment_add(joining->environment, "%.*s", (int)length, unit);
+}
+
+/* NAME=units, already begun with "NAME=". */
+static void environment_add_units(
+    struct environment *environment, const struct granted *granted, char separator)
+{
+    if (granted->pool || granted->count <= ENVIRONMENT_MAX_SLOTS) {
+        struct joining joining = {environment, separator, true};
+        granted_for_each_unit(granted, join_unit, &joining);
+    } else {
+        size_t start = environment->n;
+        environment_add(environment, "%s", granted->units);
+        for (size_t i = start; i < environment->n; i++) {
+            if (environment->bytes[i] == ',') {
+                environment->bytes[i] = separator;
+            }
+        }
+    }
+    environment_end_string(environment);
+}
+
+/* `number` is "" or "1_", "2_", ... */
+static void environment_add_granted(
+    struct environment *environment, const struct granted *granted, const char *number)
+{
+    environment_add(environment, "%s%sNAME=%s%c", prefix, number, granted->name, '\0');
+    environment_add(environment, "%s%sTOKEN=%s%c", prefix, number, granted->token, '\0');
+    environment_add(
+        environment, "%s%sCOUNT=%lu%c", prefix, number, (unsigned long)granted->count, '\0');
+    environment_add(environment, "%s%s%s=", prefix, number, granted->pool ? "ITEM" : "SLOT");
+    environment_add_units(environment, granted, ' ');
+}
+
+/* Whose units --export is for: the only pool's, as its items mean something outside; else the first
+ * resource's. */
+static const struct granted *exported(const struct grant *grant)
+{
+    const struct granted *pool = NULL;
+    size_t n_pools = 0;
+    for (size_t i = 0; i < grant->n; i++) {
+        if (grant->granted[i].pool) {
+            pool = &grant->granted[i];
+            n_pools++;
+        }
+    }
+    return n_pools == 1 ? pool : &grant->granted[0];
+}
+
+bool environment_fill(struct environment *environment, const struct grant *grant,
+    const struct options *options, const char *socket)
+{
+    environment->n = 0;
+    environment_add(environment, "%sLEASE=%s%c", prefix, grant->lease, '\0');
+    environment_add(environment, "%sSOCKET=%s%c", prefix, socket, '\0');
+    /* With several resources the plain names are the first one's. */
+    environment_add_granted(environment, &grant->granted[0], "");
+    for (size_t i = 0; grant->n > 1 && i < grant->n; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu_", i + 1);
+        environment_add_granted(environment, &grant->granted[i], number);
+    }
+    if (options->export) {
+        environment_add(environment, "%s=", options->export);
+        environment_add_units(environment, exported(grant), ',');
+    }
+    return environment->n < sizeof environment->bytes;
+}
+
+static size_t n_variables; /* in environ, once it is ours */
+
+static bool is_ours(const char *variable)
+{
+    return strncmp(variable, prefix, sizeof prefix - 1) == 0;
+}
+
+bool environment_prepare(void)
+{
+    size_t n_inherited = 0;
+    while (environ[n_inherited]) {
+        n_inherited++;
+    }
+    char **roomy = malloc((n_inherited + MAX_VARIABLES + 1) * sizeof *roomy);
+    if (!roomy) {
+        return false;
+    }
+    for (size_t i = 0; i < n_inherited; i++) {
+        if (!is_ours(environ[i])) {
+            roomy[n_variables++] = environ[i];
+        }
+    }
+    roomy[n_variables] = NULL;
+    environ = roomy;
+    return true;
+}
+
+static void environment_put(char *variable)
+{
+    size_t name_length = strcspn(variable, "=") + 1;
+    for (size_t i = 0; i < n_variables; i++) {
+        if (strncmp(environ[i], variable, name_length) == 0) {
+            environ[i] = variable;
+            return;
+        }
+    }
+    environ[n_variables++] = variable;
+    environ[n_variables] = NULL;
+}
+
+void environment_enter(struct environment *environment)
+{
+    for (size_t i = 0; i < environment->n; i += strlen(environment->bytes + i) + 1) {
+        environment_put(environment->bytes + i);
+    }
+}

@@ -1,0 +1,62 @@
+/* options.h - the command lines of berth, as tables: parsing and help come from the same rows
+ * (grammar.h). */
+#ifndef BERTH_BERTH_OPTIONS_H
+#define BERTH_BERTH_OPTIONS_H
+
+#include "base/clock.h"
+#include "client/on_lost.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { OPTIONS_MAX_RESOURCES = 16 };
+
+enum if_down {
+    IF_DOWN_FAIL,
+    IF_DOWN_WAIT, /* until berthd is there */
+    IF_DOWN_RUN, /* without a lease */
+};
+
+struct wanted {
+    const char *name; /* not NUL-terminated: it may be followed by ":COUNT" */
+    int name_length;
+    uint32_t count;
+};
+
+/* Strings belong to argv. NULL: not given. */
+struct options {
+    struct wanted wanted[OPTIONS_MAX_RESOURCES];
+    size_t n_wanted;
+    char **command; /* run: the job's argv */
+    const char *lease; /* release, renew: LEASE or NAME */
+    pid_t pid; /* acquire; 0: not given */
+    nanoseconds ttl; /* a span; NEVER: not given */
+
+    nanoseconds wait; /* a span; 0 = do not wait, NEVER = for ever */
+    nanoseconds down_after; /* a span */
+    int conflict_status; /* -E; -1: not given */
+    int priority;
+    int signal; /* 0: not given */
+    nanoseconds kill_after; /* a span; NEVER: not given */
+    enum on_lost on_lost;
+    enum if_down if_down;
+    const char *holder, *reason, *item, *export, *socket;
+    bool no_fork, tree, json;
+    bool quiet, verbose;
+    bool help;
+};
+
+/* One subcommand's. */
+struct grammar;
+extern const struct grammar grammar_run, grammar_acquire, grammar_release, grammar_renew;
+
+/* Takes argv[0] for the subcommand's word. False: it was not right, and why has been said. With
+ * options->help nothing else is filled in. */
+bool options_parse(struct options *options, const struct grammar *grammar, int argc, char **argv);
+
+/* On stdout. */
+void options_print_help(const struct grammar *grammar);
+
+#endif

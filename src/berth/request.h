@@ -1,0 +1,54 @@
+/* request.h - the lines that berth sends. Pure. */
+#ifndef BERTH_BERTH_REQUEST_H
+#define BERTH_BERTH_REQUEST_H
+
+#include "base/clock.h"
+#include "berth/grant.h"
+#include "berth/options.h"
+#include "wire/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* One line, LF included. */
+struct request_line {
+    char text[LINE_BYTES + 1];
+    size_t length;
+};
+
+/* What is said in every acquire and reclaim of one lease. Strings belong to others. */
+struct wish {
+    const struct options *options;
+    const char *parent; /* $BERTH_LEASE or NULL; sent if it can be a lease */
+    pid_t pid; /* what the lease is to be bound to; 0: to options->ttl */
+    pid_t wrapper; /* who keeps it when that has ended; 0: nobody */
+    uint64_t once; /* no other wish has it: berthd knows a repeated acquire by it */
+    char proof[PROOF_BYTES + 1]; /* that came with the lease; "": none yet */
+};
+
+/* From an answer that says of a lease that it is granted or waits. */
+void wish_take_proof(struct wish *wish, const struct answer *answer);
+
+/* `wait` is what is left of options->wait. False if the line would be too long. */
+bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait);
+
+/* For a lease that waits. Fits; if need be, without what only people read. */
+void request_reclaim_waiting(
+    struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait);
+
+/* For a lease that is held. Fits; if need be, without what only people read. */
+void request_reclaim_held(
+    struct request_line *line, const struct wish *wish, const struct grant *grant);
+
+/* Gives up what was asked for, granted or not. */
+void request_cancel(struct request_line *line, const struct wish *wish);
+void request_release_lease(struct request_line *line, const char *lease);
+void request_status(struct request_line *line, const char *lease);
+
+/* `berth release` and `berth renew` as their options say. False if the line would be too long. */
+bool request_release(struct request_line *line, const struct options *options);
+bool request_renew(struct request_line *line, const struct options *options);
+
+#endif

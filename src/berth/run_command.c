@@ -1,0 +1,282 @@
+/* run_command.c - `berth run`: one loop that joins the lease, the job, the signals and the clock. */
+#include "berth/acquire_loop.h"
+#include "berth/child.h"
+#include "berth/environment.h"
+#include "berth/explain.h"
+#include "berth/held_lease.h"
+#include "berth/subcommands.h"
+#include "berth/terminal.h"
+#include "client/exit_status.h"
+#include "client/message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct run {
+    const struct options *options;
+    struct acquiring acquiring; /* until the job runs; its connection stays */
+    struct child child;
+    struct tree tree; /* with --tree */
+    struct terminal terminal;
+    struct holding holding; /* from then on */
+    bool job_runs;
+
+    bool is_over;
+    int status; /* the exit status; or, */
+    int signal; /* if not 0, what berth dies by, */
+    bool signal_to_group; /* with all of its process group */
+};
+
+static void run_over(struct run *run, int status)
+{
+    run->is_over = true;
+    run->status = status;
+}
+
+/* ---- the job's end ---- */
+
+static void job_has_ended(struct run *run, int status)
+{
+    bool had_terminal = run->terminal.is_given;
+    terminal_take_back(&run->terminal);
+    if (!WIFSIGNALED(status)) {
+        run->status = WEXITSTATUS(status);
+        return;
+    }
+    run->status = STATUS_SIGNAL + WTERMSIG(status);
+    run->signal = WTERMSIG(status);
+    /* What the terminal sent to the job alone was meant for all: ^C must also end the script or
+     * the make above us. */
+    run->signal_to_group = had_terminal && (run->signal == SIGINT || run->signal == SIGQUIT);
+}
+
+static int stop_signal(const struct run *run)
+{
+    return run->options->signal != 0 ? run->options->signal : SIGTERM;
+}
+
+/* Those that have lost their parents are our children now. */
+static void look_at_tree(struct run *run)
+{
+    if (!run->child.tree || !run->job_runs) {
+        return;
+    }
+    if (run->holding.stopping.state == STOPPING_ASKED) {
+        child_stop(&run->child, stop_signal(run), true);
+    }
+    if (run->child.is_reaped) {
+        holding_main_is_gone(&run->holding);
+    }
+}
+
+static void look_at_job(struct run *run)
+{
+    int status;
+    enum child_change change;
+    while ((change = child_look(&run->child, &status)) != CHILD_AS_BEFORE) {
+        if (change == CHILD_ENDED) {
+            job_has_ended(run, status);
+        } else if (run->job_runs) {
+            terminal_job_stopped(&run->terminal, &run->child, WSTOPSIG(status));
+        }
+    }
+    look_at_tree(run);
+}
+
+static enum job_left what_is_left(const struct run *run)
+{
+    if (!run->child.is_reaped || (run->child.tree && !run->child.is_alone)) {
+        return JOB_LEFT;
+    }
+    /* Unless the job is being stopped, it is over with its main process. */
+    bool asks_group = run->holding.stopping.state != STOPPING_NOT;
+    return asks_group && child_has_group(&run->child) ? JOB_GROUP_LEFT : JOB_GONE;
+}
+
+/* Whether the job is over, or what is next in stopping it. */
+static void see_to_end(struct run *run)
+{
+    struct stopping *stopping = &run->holding.stopping;
+    enum job_left left = what_is_left(run);
+    switch (stopping_step(stopping, left, clock_now())) {
+    case STOPPING_NOTHING:
+        run->is_over = stopping->state == STOPPING_NOT && left == JOB_GONE;
+        break;
+    case STOPPING_ASK:
+        child_stop(&run->child, stop_signal(run), false);
+        break;
+    case STOPPING_KILL:
+        child_stop(&run->child, SIGKILL, false);
+        break;
+    case STOPPING_OVER:
+        run_over(run, STATUS_STOPPED);
+        run->signal = 0;
+        break;
+    }
+}
+
+/* ---- signals ---- */
+
+static void take_signal(struct run *run, int signal)
+{
+    if (signal == SIGCHLD) {
+        look_at_job(run);
+    } else if (signal == SIGCONT) {
+        terminal_continue(&run->terminal, &run->child);
+    } else if (signal == SIGTSTP) {
+        terminal_ask_stop(&run->terminal, &run->child, clock_now());
+    } else if (signal_is_forwarded(signal)) {
+        child_signal(&run->child, signal);
+    }
+}
+
+static void take_signals(struct run *run)
+{
+    int signal;
+    while ((signal = signals_next(&run->acquiring.signals)) != 0) {
+        take_signal(run, signal);
+    }
+}
+
+/* ---- while the job runs ---- */
+
+static void run_turn(struct run *run)
+{
+    enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
+    nanoseconds stop_at = terminal_deadline(&run->terminal);
+    int alarm = alarm_set(&run->acquiring.alarm, earlier(holding_deadline(&run->holding), stop_at));
+    struct pollfd polled[N_POLLED] = {
+        [SIGNALS] = {.fd = run->acquiring.signals.fd, .events = POLLIN},
+        [CONNECTION] = {.fd = run->acquiring.connection.fd, .events = POLLIN},
+        [ALARM] = {.fd = alarm, .events = POLLIN},
+    };
+    poll(polled, N_POLLED, -1);
+    bool is_late = clock_now() >= stop_at;
+    if (polled[SIGNALS].revents) {
+        take_signals(run);
+    }
+    if (is_late && terminal_deadline(&run->terminal) == stop_at) {
+        terminal_is_due(&run->terminal, &run->child);
+    }
+    if (polled[SIGNALS].revents || is_late) {
+        /* We may have been stopped for hours: why the job has ended meanwhile comes first. */
+        poll(&polled[CONNECTION], 1, 0);
+    }
+    holding_step(&run->holding, polled[CONNECTION].revents != 0, clock_now());
+    see_to_end(run);
+}
+
+static void run_job(struct run *run, const struct environment *environment)
+{
+    /* What came with the grant: after a suspend the lease may be over already, and somebody else may
+     * have what it gave. */
+    holding_step(&run->holding, false, clock_now());
+    if (run->holding.stopping.state != STOPPING_NOT) {
+        child_discard(&run->child);
+        run_over(run, STATUS_STOPPED);
+        holding_release(&run->holding);
+        return;
+    }
+    run->job_runs = true;
+    terminal_give(&run->terminal, &run->child); /* first: it may read at once */
+    child_start(&run->child, environment);
+    while (!run->is_over) {
+        run_turn(run);
+    }
+    holding_release(&run->holding);
+}
+
+static void run_leased(struct run *run)
+{
+    static struct environment environment; /* large */
+    char socket_path[PATH_MAX];
+    const struct grant *grant = &run->acquiring.asking.grant;
+
+    endpoint_absolute(&run->acquiring.endpoint, socket_path);
+    if (!environment_fill(&environment, grant, run->options, socket_path)) {
+        message("the lease does not fit into the environment");
+        run_over(run, STATUS_CANNOT_EXECUTE);
+        return;
+    }
+    if (run->options->verbose) {
+        say_granted(grant);
+    }
+    if (run->options->verbose && grant->is_bound_to_connection) {
+        message("berthd cannot see this process: if this berth is killed, the lease ends");
+    }
+    holding_init(&run->holding, &run->acquiring.asking);
+    run_job(run, &environment);
+}
+
+static void run_unleased(struct run *run)
+{
+    static struct environment nothing;
+    holding_init_nothing(&run->holding);
+    run_job(run, &nothing);
+}
+
+/* ---- before ---- */
+
+static bool run_init(struct run *run, const struct options *options)
+{
+    nanoseconds now = clock_now();
+    *run = (struct run){.options = options, .child.go = -1};
+    if (!acquiring_init(&run->acquiring, options)) {
+        run->status = run->acquiring.status;
+        return false;
+    }
+    if (options->tree) {
+        run->child.tree = &run->tree;
+    }
+    if ((options->tree && !tree_init(&run->tree)) ||
+        !child_fork(&run->child, options->command, &run->acquiring.signals)) {
+        message("cannot start a job: %s", strerror(errno));
+        run->status = STATUS_CANNOT_EXECUTE;
+        return false;
+    }
+    terminal_init(&run->terminal);
+    acquiring_begin(&run->acquiring, options, run->child.pid, now);
+    return true;
+}
+
+static void run_whole(struct run *run)
+{
+    while (!run->is_over) {
+        switch (acquiring_wait(&run->acquiring)) {
+        case ACQUIRING_GRANTED:
+            run_leased(run);
+            break;
+        case ACQUIRING_UNLEASED:
+            run_unleased(run);
+            break;
+        case ACQUIRING_OVER:
+            run_over(run, run->acquiring.status);
+            run->signal = run->acquiring.signal;
+            break;
+        case ACQUIRING_CHILD: /* the child has been killed before it became the job */
+            look_at_job(run);
+            run->is_over = run->child.is_reaped;
+            break;
+        }
+    }
+}
+
+int command_run(const struct options *options)
+{
+    static struct run run; /* large */
+    if (options->no_fork) {
+        return command_run_in_place(options);
+    }
+    if (run_init(&run, options)) {
+        run_whole(&run);
+    }
+    acquiring_end(&run.acquiring);
+    child_discard(&run.child);
+    if (run.signal != 0) {
+        signal_die(run.signal, run.signal_to_group);
+    }
+    return run.status;
+}

@@ -1,0 +1,184 @@
+#include "berthctl/ctl_call.h"
+
+#include "base/words.h"
+#include "client/exit_status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PATIENCE_SECONDS = 5, /* for any answer */
+    RETRY_MILLISECONDS = 20, /* while the daemon's queue of connections is full */
+};
+
+void complain(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *line;
+    if (vasprintf(&line, format, arguments) >= 0) {
+        fprintf(stderr, "berthctl: %s\n", line);
+        free(line);
+    }
+    va_end(arguments);
+}
+
+/* ---- connection ---- */
+
+static bool call_open(struct call *call)
+{
+    int error;
+    call->deadline = clock_now() + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
+    while ((error = connection_open(&call->connection, &call->endpoint)) == EAGAIN &&
+        clock_now() < call->deadline) {
+        struct timespec pause = {.tv_nsec = RETRY_MILLISECONDS * NANOSECONDS_PER_MILLISECOND};
+        nanosleep(&pause, NULL); /* connect() of a full queue cannot be waited for by poll() */
+    }
+    if (error == 0) {
+        return true;
+    }
+    char why[512];
+    struct text escaped = TEXT_INIT;
+    connection_explain(&call->endpoint, error, why, sizeof why);
+    text_add_escaped(&escaped, why);
+    complain("%s", escaped.bytes);
+    text_deinit(&escaped);
+    call->exit_status = STATUS_DOWN;
+    return false;
+}
+
+int call_nonsense(const struct call *call)
+{
+    struct text path = TEXT_INIT;
+    text_add_escaped(&path, call->endpoint.path);
+    complain("the server at %s does not speak this protocol", path.bytes);
+    text_deinit(&path);
+    return STATUS_DOWN;
+}
+
+char *call_line(struct call *call)
+{
+    char *line;
+    switch (connection_wait_line(&call->connection, &line, call->deadline)) {
+    case CONNECTION_LINE:
+        return line;
+    case CONNECTION_GARBAGE:
+        call->exit_status = call_nonsense(call);
+        return NULL;
+    case CONNECTION_MORE:
+        break;
+    }
+    if (clock_now() < call->deadline) {
+        complain("berthd has closed the connection");
+    } else {
+        complain("berthd has not answered for %d seconds", PATIENCE_SECONDS);
+    }
+    call->exit_status = STATUS_DOWN;
+    return NULL;
+}
+
+void call_end(struct call *call)
+{
+    connection_close(&call->connection);
+}
+
+/* ---- answers ---- */
+
+static const char *const who_may[] = {
+    [RIGHT_OWNER] = "the lease's own user, root, the daemon's user, and admin-users and"
+                    " admin-groups of the resource or of [daemon]",
+    [RIGHT_RESOURCE_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of the"
+                             " resource or of [daemon]",
+    [RIGHT_DAEMON_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of [daemon]",
+};
+
+/* Several lines: each error of the configuration has one. */
+static void add_lines(struct text *out, char *lines)
+{
+    for (char *line; (line = strsep(&lines, "\n")) != NULL;) {
+        if (line[0] != '\0') {
+            text_add(out, "\n  ");
+            text_add_escaped(out, line);
+        }
+    }
+}
+
+/* `word` and `why` are the CODE and TEXT of an `error` line. */
+static void call_refused(struct call *call, const char *word, char *why)
+{
+    enum code code = code_find(word);
+    const struct code_row *row = &code_table[code];
+    struct text said = TEXT_INIT;
+    text_add_format(&said, "%s: ", call->request.word);
+    if (code == CODE_CONFIG && why) {
+        text_add(&said, row->meaning);
+        text_add(&said, ", nothing has changed:");
+        add_lines(&said, why);
+    } else {
+        text_add_escaped(&said, why ? why : code != CODE_NONE ? row->meaning : "refused");
+        text_add(&said, " (");
+        text_add_escaped(&said, word);
+        text_add(&said, ")");
+    }
+    if (code == CODE_FORBIDDEN && call->right < sizeof who_may / sizeof who_may[0] &&
+        who_may[call->right]) {
+        text_add_format(&said, "; only %s may", who_may[call->right]);
+    }
+    complain("%s", said.bytes);
+    text_deinit(&said);
+    call->exit_status = code != CODE_NONE ? row->exit_status : STATUS_DOWN;
+}
+
+/* `error CODE TEXT`: takes the line apart. */
+static bool call_take_error(struct call *call, char *line)
+{
+    char *words[MAX_WORDS];
+    size_t n = words_split(line, words, MAX_WORDS);
+    if (n < 2 || strcmp(words[0], "error") != 0 || (n > 2 && !percent_decode(words[2]))) {
+        return false;
+    }
+    call_refused(call, words[1], n > 2 ? words[2] : NULL);
+    return true;
+}
+
+static bool starts_with_word(const char *line, const char *word)
+{
+    size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\0');
+}
+
+static bool call_send(struct call *call)
+{
+    struct text line = TEXT_INIT;
+    bool fits = request_print(&call->request, &line);
+    if (fits) {
+        /* A daemon that is full says so and closes: that it cannot be written to is no news. */
+        connection_send(&call->connection, line.bytes, line.length);
+    } else {
+        complain("%s: too much for one request", call->request.word);
+        call->exit_status = STATUS_USAGE;
+    }
+    text_deinit(&line);
+    return fits;
+}
+
+char *call_answer(struct call *call)
+{
+    char *line;
+    if (!call_open(call) || !call_send(call)) {
+        return NULL;
+    }
+    do {
+        line = call_line(call);
+    } while (line && starts_with_word(line, "*"));
+    if (line && !starts_with_word(line, "ok")) {
+        if (!call_take_error(call, line)) {
+            call->exit_status = call_nonsense(call);
+        }
+        return NULL;
+    }
+    return line;
+}

@@ -1,0 +1,45 @@
+/* grid.h - aligned columns of text. Pure.
+ *
+ * All cells are added first, so that rows printed far from each other line up. */
+#ifndef BERTH_BERTHCTL_GRID_H
+#define BERTH_BERTHCTL_GRID_H
+
+#include "berthctl/printable.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MAX_COLUMNS = 16 };
+
+struct column {
+    const char *title;
+    bool is_right; /* aligned */
+    bool is_optional; /* left out if all its cells are empty */
+    size_t least; /* columns of the terminal that may remain when it is cut; 0: never cut */
+};
+
+struct grid {
+    const struct column *columns;
+    size_t n_columns;
+    size_t indent;
+    size_t widths[MAX_COLUMNS]; /* of the longest cell */
+    bool used[MAX_COLUMNS]; /* has a cell that is not empty */
+    char **cells; /* owned, escaped, row by row */
+    size_t n_cells, size;
+};
+
+void grid_init(struct grid *grid, const struct column *columns, size_t n_columns, size_t indent);
+void grid_deinit(struct grid *grid);
+
+/* The next cell, from left to right; takes what is in `cell`. */
+void grid_add(struct grid *grid, struct text *cell);
+
+/* Once all cells are there: cuts the widest of the columns that may be cut, until lines are at
+ * most `most` columns long or nothing more can be cut. */
+void grid_fit(struct grid *grid, size_t most);
+
+size_t grid_n_rows(const struct grid *grid);
+void grid_print_titles(const struct grid *grid, struct text *out);
+void grid_print_row(const struct grid *grid, size_t row, struct text *out);
+
+#endif

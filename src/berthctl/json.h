@@ -1,0 +1,69 @@
+/* json.h - what `berthctl status --json` prints. Pure.
+ *
+ * One object on one line of ASCII. Keys are always there and never change their meaning within a
+ * version; later ones may be added.
+ *
+ *   {"version": 1,
+ *    "draining": false,              nothing is granted on this host
+ *    "resources": [{
+ *      "name": "gpus",
+ *      "kind": "pool",               or "semaphore", "lock"
+ *      "scope": "host",              or "fleet"
+ *      "database": null,             of fleet scope: its name
+ *      "database_state": null,       "down", ...: why the figures are those of this host alone
+ *      "limit": 4, "in_use": 3, "free": 1, "cooling": 0,               units
+ *      "waiting": 1,                                                   requests
+ *      "paused": true, "pause_reason": "driver upgrade",               or null
+ *      "changed": ["limit", "items"],                                  at runtime
+ *      "template": null,             of an instance: "market/" and a star
+ *      "removed": false,             from the file; goes when nobody holds it
+ *      "items": [{"name": "gpu0", "state": "held", "reason": null}],
+ *                                    of a pool: all; else the slots (numbers) that are reserved.
+ *                                    state: what becomes of it: "draining" (goes when given back),
+ *                                    "reserved" (perhaps still held; reason: why), "held", or
+ *                                    "idle" (free, or cooling)
+ *      "items_cut": false,           the daemon had no room for all of them
+ *      "holders": [{
+ *        "lease": "3f9k",            of another host: "0123456789abcdef/3f9k"
+ *        "units": ["gpu0"],          slots are numbers, items strings
+ *        "units_cut": false,
+ *        "token": "1042",            a string: it may exceed the 2^53 of other languages' numbers
+ *        "pid": 4711, "uid": 1000,
+ *        "user": "alice",            or null: that uid has no name here
+ *        "host": null,               in fleet scope: whose it is
+ *        "program": "train", "reason": null, "holder": "job-12",       or null
+ *        "age_ms": 123456}],         since it was granted
+ *      "waiters": [{
+ *        "lease": "3f9m",
+ *        "position": 1,              1 is the head
+ *        "wants": 2,                 units
+ *        "pid": 4712, "uid": 1000, "user": "alice",
+ *        "host": null, "program": null, "reason": null, "holder": null,
+ *        "priority": 0,
+ *        "blocked": null,            "quota", "other": who is passed over, and why
+ *        "age_ms": 1234}]            since it was asked for
+ *    }],
+ *    "databases": [{               of fleet scope
+ *      "name": "default",
+ *      "state": "up",              or "listing" (connecting), "down", "replaced" (another daemon
+ *                                  has this one's identity)
+ *      "why": null,                it is not up
+ *      "server": "10.0.0.7:6379", "redis_version": "7.0.15",         null: never connected
+ *      "warning": null,            its set-up is not safe
+ *      "ttl_ms": 30000,
+ *      "grace_ms": null,           so long nothing new is granted
+ *      "good_ms": 24950,           so long leases are good if nothing more is heard
+ *      "incarnation": 3,
+ *      "differing": 0,             definitions of this host's file that are not the fleet's
+ *      "calls": 1042}]}            sent to it since berthd was started
+ *
+ * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
+#ifndef BERTH_BERTHCTL_JSON_H
+#define BERTH_BERTHCTL_JSON_H
+
+#include "berthctl/printable.h"
+#include "berthctl/status.h"
+
+void json_print(const struct status *status, struct text *out);
+
+#endif

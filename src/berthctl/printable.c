@@ -1,0 +1,185 @@
+#include "berthctl/printable.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+void *memory_resized(void *memory, size_t n, size_t size)
+{
+    void *resized = n > SIZE_MAX / size ? NULL : realloc(memory, n * size);
+    if (!resized) {
+        abort();
+    }
+    return resized;
+}
+
+/* The length of the well-formed character at `bytes`, or 0. RFC 3629: nothing overlong, no
+ * surrogates, nothing above U+10FFFF. */
+static size_t utf8_decode(const char *bytes, uint32_t *characterp)
+{
+    static const struct {
+        uint8_t mask, lead;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+    uint8_t first = (uint8_t)bytes[0];
+    size_t more = 0;
+    while (more < 4 && (first & forms[more].mask) != forms[more].lead) {
+        more++;
+    }
+    if (more == 4) {
+        return 0;
+    }
+    uint32_t character = first & (uint8_t)~forms[more].mask;
+    for (size_t i = 1; i <= more; i++) {
+        uint8_t byte = (uint8_t)bytes[i]; /* the final NUL is no continuation */
+        if ((byte & 0xc0) != 0x80) {
+            return 0;
+        }
+        character = character << 6 | (byte & 0x3f);
+    }
+    if (character < forms[more].least || character > 0x10ffff ||
+        (character >= 0xd800 && character <= 0xdfff)) {
+        return 0;
+    }
+    *characterp = character;
+    return more + 1;
+}
+
+/* Printable for the C library, but unseen (Unicode's Default_Ignorable_Code_Point), or able to make
+ * the text around them read differently: overrides of direction, separators of lines. */
+static const struct {
+    uint32_t first, last;
+} deceptive[] = {
+    {0xad, 0xad},
+    {0x34f, 0x34f},
+    {0x61c, 0x61c},
+    {0x115f, 0x1160},
+    {0x17b4, 0x17b5},
+    {0x180b, 0x180f},
+    {0x200b, 0x200f},
+    {0x2028, 0x202e},
+    {0x2060, 0x206f},
+    {0x3164, 0x3164},
+    {0xfe00, 0xfe0f},
+    {0xfeff, 0xfeff},
+    {0xffa0, 0xffa0},
+    {0xfff0, 0xfffb},
+    {0x1bca0, 0x1bca3},
+    {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+};
+
+static bool is_printable(uint32_t character)
+{
+    for (size_t i = 0; i < sizeof deceptive / sizeof deceptive[0]; i++) {
+        if (character >= deceptive[i].first && character <= deceptive[i].last) {
+            return false;
+        }
+    }
+    return wcwidth((wchar_t)character) >= 0;
+}
+
+static void text_add_hex(struct text *text, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        text_add_format(text, "\\x%02x", (uint8_t)bytes[i]);
+    }
+}
+
+void text_add_escaped(struct text *text, const char *untrusted)
+{
+    text_add(text, "");
+    while (*untrusted) {
+        uint32_t character;
+        size_t n = utf8_decode(untrusted, &character);
+        if (n == 0 || !is_printable(character)) {
+            n = n == 0 ? 1 : n;
+            text_add_hex(text, untrusted, n);
+        } else if (character == '\\') {
+            text_add(text, "\\\\");
+        } else {
+            text_add_bytes(text, untrusted, n);
+        }
+        untrusted += n;
+    }
+}
+
+void text_add_valid(struct text *text, const char *untrusted)
+{
+    text_add(text, "");
+    while (*untrusted) {
+        uint32_t character;
+        size_t n = utf8_decode(untrusted, &character);
+        if (n == 0) {
+            n = 1;
+            text_add_hex(text, untrusted, n);
+        } else {
+            text_add_bytes(text, untrusted, n);
+        }
+        untrusted += n;
+    }
+}
+
+void text_add_age(struct text *text, uint64_t milliseconds)
+{
+    uint64_t seconds = milliseconds / 1000;
+    static const struct {
+        uint64_t seconds;
+        char unit, smaller;
+    } units[] = {{86400, 'd', 'h'}, {3600, 'h', 'm'}, {60, 'm', 's'}};
+    static const uint64_t parts[] = {3600, 60, 1};
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (seconds >= units[i].seconds) {
+            text_add_format(text, "%llu%c%02llu%c", (unsigned long long)(seconds / units[i].seconds),
+                units[i].unit, (unsigned long long)(seconds % units[i].seconds / parts[i]),
+                units[i].smaller);
+            return;
+        }
+    }
+    text_add_format(text, "%llus", (unsigned long long)seconds);
+}
+
+/* The bytes of the character at `escaped`, which is not at its end, and its columns. */
+static size_t character_bytes(const char *escaped, size_t *widthp)
+{
+    uint32_t character;
+    size_t n = utf8_decode(escaped, &character);
+    int width = n == 0 ? -1 : wcwidth((wchar_t)character);
+    *widthp = width < 0 ? 1 : (size_t)width;
+    return n == 0 ? 1 : n;
+}
+
+size_t text_width(const char *escaped)
+{
+    size_t sum = 0;
+    for (size_t width; *escaped; sum += width) {
+        escaped += character_bytes(escaped, &width);
+    }
+    return sum;
+}
+
+void text_add_cut(struct text *text, const char *escaped, size_t width)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    if (text_width(escaped) <= width) {
+        text_add(text, escaped);
+        return;
+    }
+    size_t room = width - 1;
+    while (*escaped) {
+        size_t columns;
+        size_t n = character_bytes(escaped, &columns);
+        if (columns > room) {
+            break;
+        }
+        text_add_bytes(text, escaped, n);
+        escaped += n;
+        room -= columns;
+    }
+    text_add(text, wcwidth(L'\u2026') == 1 ? ellipsis : ">");
+    text_add_repeated(text, ' ', room); /* a wide character did not fit */
+}

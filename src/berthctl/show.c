@@ -1,0 +1,178 @@
+#include "berthctl/show.h"
+
+#include "base/words.h"
+#include "berthctl/json.h"
+#include "berthctl/status.h"
+#include "berthctl/status_table.h"
+#include "berthctl/users.h"
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    USUAL_WIDTH = 80, /* of a terminal that does not say */
+    MOST_LEASES = 20, /* of each resource on a terminal, if no resource was named */
+};
+
+/* Frees the text. */
+static int print(struct text *text)
+{
+    fwrite(text->bytes, 1, text->length, stdout);
+    text_deinit(text);
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return EXIT_SUCCESS;
+    }
+    complain("cannot write the answer: %m");
+    return EXIT_FAILURE;
+}
+
+int show_nothing(struct call *call, char *answer)
+{
+    (void)call;
+    (void)answer;
+    return EXIT_SUCCESS;
+}
+
+int show_ok(struct call *call, char *answer)
+{
+    (void)call;
+    (void)answer;
+    struct text out = TEXT_INIT;
+    text_add(&out, "ok\n");
+    return print(&out);
+}
+
+/* The number after key= in an answer of one line. */
+static bool answer_number(char *const words[], size_t n, const char *key, uint64_t *numberp)
+{
+    const char *value = words_find(words, n, key);
+    return value && number_parse(value, INT64_MAX, numberp);
+}
+
+int show_version(struct call *call, char *answer)
+{
+    char *words[MAX_WORDS];
+    size_t n = words_split(answer, words, MAX_WORDS);
+    char *version = words_find(words, n, "version");
+    uint64_t protocol, pid, uptime;
+    if (!version || !percent_decode(version) || !answer_number(words, n, "proto", &protocol) ||
+        !answer_number(words, n, "pid", &pid) || !answer_number(words, n, "uptime", &uptime)) {
+        return call_nonsense(call);
+    }
+    struct text out = TEXT_INIT;
+    text_add(&out, "berthctl " PACKAGE_VERSION "\nberthd ");
+    text_add_escaped(&out, version);
+    text_add_format(&out, " (protocol %llu, pid %llu, up ", (unsigned long long)protocol,
+        (unsigned long long)pid);
+    text_add_age(&out, uptime);
+    text_add(&out, ")\n");
+    return print(&out);
+}
+
+/* Waits for `* drained`. False: it will not come, and why has been said. */
+static bool wait_drained(struct call *call)
+{
+    char *line;
+    call->deadline = NEVER;
+    while ((line = call_line(call)) && strcmp(line, "* drained") != 0) {
+        if (strcmp(line, "* undrained") == 0) {
+            complain("somebody has ended the drain");
+            call->exit_status = code_table[CODE_CANCELLED].exit_status;
+            return false;
+        }
+    }
+    return line;
+}
+
+int show_drain(struct call *call, char *answer)
+{
+    char *words[MAX_WORDS];
+    uint64_t held;
+    size_t n = words_split(answer, words, MAX_WORDS);
+    if (!answer_number(words, n, "held", &held)) {
+        return call_nonsense(call);
+    }
+    struct text out = TEXT_INIT;
+    if (call->request.wait) {
+        if (held > 0) {
+            complain("draining, waiting until %llu held %s been given back",
+                (unsigned long long)held, held == 1 ? "lease has" : "leases have");
+            if (!wait_drained(call)) {
+                return call->exit_status;
+            }
+        }
+        text_add(&out, "drained\n");
+    } else {
+        text_add_format(&out, "draining, %llu held\n", (unsigned long long)held);
+    }
+    return print(&out);
+}
+
+/* ---- status ---- */
+
+/* All its lines. False: why has been said. */
+static bool read_status(struct call *call, const char *line, struct status *status)
+{
+    for (; line; line = call_line(call)) {
+        switch (status_take(status, line)) {
+        case ANSWER_MORE:
+            continue;
+        case ANSWER_END:
+            users_fill_in(status);
+            return true;
+        case ANSWER_MALFORMED:
+            call->exit_status = call_nonsense(call);
+            return false;
+        }
+    }
+    return false;
+}
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO)) {
+        return 0;
+    }
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : USUAL_WIDTH;
+}
+
+int show_status(struct call *call, char *answer)
+{
+    struct status status = STATUS_INIT;
+    struct text out = TEXT_INIT;
+    int exit_status = EXIT_SUCCESS;
+    if (read_status(call, answer, &status)) {
+        size_t width = terminal_width();
+        struct table_style style = {
+            .width = width,
+            .most_leases = width > 0 && call->request.n_arguments == 0 ? MOST_LEASES : 0,
+        };
+        table_print(&status, &style, &out);
+        exit_status = print(&out);
+    } else {
+        exit_status = call->exit_status;
+    }
+    status_deinit(&status);
+    return exit_status;
+}
+
+int show_status_json(struct call *call, char *answer)
+{
+    struct status status = STATUS_INIT;
+    struct text out = TEXT_INIT;
+    int exit_status = EXIT_SUCCESS;
+    if (read_status(call, answer, &status)) {
+        json_print(&status, &out);
+        exit_status = print(&out);
+    } else {
+        exit_status = call->exit_status;
+    }
+    status_deinit(&status);
+    return exit_status;
+}

@@ -1,0 +1,350 @@
+#include "berthctl/status.h"
+
+#include "base/words.h"
+#include "berthctl/printable.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- keys ---- */
+
+enum field_type {
+    FIELD_TEXT,
+    FIELD_NUMBER,
+    FIELD_OPTIONAL,
+    FIELD_SIGNED,
+    FIELD_FLAG,
+    FIELD_WORDS,
+};
+
+/* Where the value of a key goes. */
+struct field {
+    const char *key;
+    enum field_type type;
+    size_t offset;
+};
+
+#define RESOURCE(key, type, member)                                                                \
+    {                                                                                              \
+        key, type, offsetof(struct status_resource, member)                                        \
+    }
+#define LEASE(key, type, member)                                                                   \
+    {                                                                                              \
+        key, type, offsetof(struct status_lease, member)                                           \
+    }
+#define DATABASE(key, type, member)                                                                \
+    {                                                                                              \
+        key, type, offsetof(struct status_database, member)                                        \
+    }
+#define STATUS(key, type, member)                                                                  \
+    {                                                                                              \
+        key, type, offsetof(struct status, member)                                                 \
+    }
+
+static const struct field status_fields[] = {
+    STATUS("draining", FIELD_FLAG, draining),
+    STATUS("held", FIELD_NUMBER, held),
+    STATUS("waiting", FIELD_NUMBER, waiting),
+    STATUS("grace", FIELD_OPTIONAL, grace),
+    {0},
+};
+
+static const struct field resource_fields[] = {
+    RESOURCE("kind", FIELD_TEXT, kind),
+    RESOURCE("scope", FIELD_TEXT, scope),
+    RESOURCE("database", FIELD_TEXT, database),
+    RESOURCE("database_state", FIELD_TEXT, database_state),
+    RESOURCE("limit", FIELD_NUMBER, limit),
+    RESOURCE("in_use", FIELD_NUMBER, in_use),
+    RESOURCE("free", FIELD_NUMBER, free),
+    RESOURCE("waiting", FIELD_NUMBER, waiting),
+    RESOURCE("cooling", FIELD_NUMBER, cooling),
+    RESOURCE("kept", FIELD_NUMBER, kept),
+    RESOURCE("keeper", FIELD_OPTIONAL, keeper),
+    RESOURCE("paused", FIELD_FLAG, paused),
+    RESOURCE("reason", FIELD_TEXT, reason),
+    RESOURCE("changed", FIELD_WORDS, changed),
+    RESOURCE("template", FIELD_TEXT, template),
+    RESOURCE("removed", FIELD_FLAG, removed),
+    RESOURCE("items", FIELD_WORDS, items),
+    RESOURCE("reserved", FIELD_WORDS, reserved),
+    RESOURCE("draining", FIELD_WORDS, draining),
+    {0},
+};
+
+static const struct field lease_fields[] = {
+    LEASE("units", FIELD_WORDS, units),
+    LEASE("token", FIELD_NUMBER, token),
+    LEASE("position", FIELD_NUMBER, position),
+    LEASE("wants", FIELD_NUMBER, wants),
+    LEASE("priority", FIELD_SIGNED, priority),
+    LEASE("blocked", FIELD_TEXT, blocked),
+    LEASE("blocker", FIELD_TEXT, blocker),
+    LEASE("kept", FIELD_NUMBER, kept),
+    LEASE("pid", FIELD_NUMBER, pid),
+    LEASE("uid", FIELD_NUMBER, uid),
+    LEASE("age", FIELD_NUMBER, age),
+    LEASE("bound", FIELD_TEXT, bound),
+    LEASE("away", FIELD_FLAG, away),
+    LEASE("left", FIELD_OPTIONAL, left),
+    LEASE("stopping", FIELD_TEXT, stopping),
+    LEASE("host", FIELD_TEXT, host),
+    LEASE("holder", FIELD_TEXT, holder),
+    LEASE("reason", FIELD_TEXT, reason),
+    LEASE("program", FIELD_TEXT, program),
+    {0},
+};
+
+static const struct field database_fields[] = {
+    DATABASE("state", FIELD_TEXT, state),
+    DATABASE("why", FIELD_TEXT, why),
+    DATABASE("server", FIELD_TEXT, server),
+    DATABASE("version", FIELD_TEXT, version),
+    DATABASE("warning", FIELD_TEXT, warning),
+    DATABASE("ttl", FIELD_NUMBER, ttl),
+    DATABASE("grace", FIELD_OPTIONAL, grace),
+    DATABASE("good", FIELD_OPTIONAL, good),
+    DATABASE("incarnation", FIELD_NUMBER, incarnation),
+    DATABASE("differing", FIELD_NUMBER, differing),
+    DATABASE("calls", FIELD_NUMBER, calls),
+    {0},
+};
+
+static void words_parse(struct words *words, char *value)
+{
+    for (char *word; (word = strsep(&value, ",")) != NULL;) {
+        if (strcmp(word, "...") == 0 && !value) {
+            words->is_cut = true;
+        } else if (word[0] != '\0') {
+            words->list = memory_resized(words->list, words->n + 1, sizeof words->list[0]);
+            words->list[words->n++] = word;
+        }
+    }
+}
+
+static bool flag_parse(const char *value, bool *flagp)
+{
+    *flagp = strcmp(value, "1") == 0;
+    return *flagp || strcmp(value, "0") == 0;
+}
+
+static bool optional_parse(const char *value, struct optional *optional)
+{
+    optional->is_given = true;
+    return number_parse(value, INT64_MAX, &optional->number);
+}
+
+static bool field_take(const struct field *field, char *value, char *record)
+{
+    void *member = record + field->offset;
+    switch (field->type) {
+    case FIELD_TEXT:
+        *(const char **)member = value;
+        return percent_decode(value);
+    case FIELD_NUMBER:
+        return number_parse(value, INT64_MAX, member);
+    case FIELD_OPTIONAL:
+        return optional_parse(value, member);
+    case FIELD_SIGNED:
+        return signed_number_parse(value, INT64_MAX, member);
+    case FIELD_FLAG:
+        return flag_parse(value, member);
+    case FIELD_WORDS:
+        words_parse(member, value);
+        return true;
+    }
+    return false;
+}
+
+/* Puts the values of the known keys among `words` into `record`. */
+static bool fields_take(const struct field *fields, char *const words[], size_t n, void *record)
+{
+    for (const struct field *field = fields; field->key; field++) {
+        char *value = words_find(words, n, field->key);
+        if (value && !field_take(field, value, record)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- lines ---- */
+
+/* A new element, all zero, at the end of an array that doubles. */
+static void *array_add(void **listp, size_t *np, size_t *sizep, size_t element)
+{
+    if (*np == *sizep) {
+        *sizep = *sizep ? *sizep * 2 : 8;
+        *listp = memory_resized(*listp, *sizep, element);
+    }
+    return memset((char *)*listp + (*np)++ * element, 0, element);
+}
+
+/* The reasons come as one key for each: reserve=ITEM,REASON. */
+static bool resource_take_reserves(struct status_resource *resource, char *const words[], size_t n)
+{
+    static const char key[] = "reserve=";
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(words[i], key, strlen(key)) != 0) {
+            continue;
+        }
+        char *reason = words[i] + strlen(key);
+        char *item = strsep(&reason, ",");
+        if (!reason || !percent_decode(reason)) {
+            return false;
+        }
+        resource->reserves = memory_resized(
+            resource->reserves, resource->n_reserves + 1, sizeof resource->reserves[0]);
+        resource->reserves[resource->n_reserves++] =
+            (struct status_reserve){.item = item, .reason = reason};
+    }
+    return true;
+}
+
+/* `line` is a copy of its own, handed over. */
+static bool resource_take(struct status *status, char *line, char *const words[], size_t n)
+{
+    void *list = status->resources;
+    struct status_resource *resource =
+        array_add(&list, &status->n_resources, &status->size, sizeof *resource);
+    status->resources = list;
+    resource->line = line;
+    if (n < 2) {
+        return false;
+    }
+    resource->name = words[1];
+    return fields_take(resource_fields, words + 2, n - 2, resource) &&
+        resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
+}
+
+static bool lease_take(struct status_leases *leases, char *line, char *const words[], size_t n)
+{
+    void *list = leases->list;
+    struct status_lease *lease = array_add(&list, &leases->n, &leases->size, sizeof *lease);
+    leases->list = list;
+    lease->line = line;
+    if (n < 2) {
+        return false;
+    }
+    lease->id = words[1];
+    return fields_take(lease_fields, words + 2, n - 2, lease);
+}
+
+static bool database_take(struct status *status, char *line, char *const words[], size_t n)
+{
+    void *list = status->databases;
+    struct status_database *database =
+        array_add(&list, &status->n_databases, &status->databases_size, sizeof *database);
+    status->databases = list;
+    database->line = line;
+    if (n < 2 || !percent_decode(words[1])) {
+        return false;
+    }
+    database->name = words[1];
+    return fields_take(database_fields, words + 2, n - 2, database) && database->state;
+}
+
+static bool status_take_words(struct status *status, char *line, char *const words[], size_t n)
+{
+    bool is_holder = strcmp(words[0], "holder") == 0;
+    if (strcmp(words[0], "resource") == 0) {
+        return resource_take(status, line, words, n);
+    }
+    if (strcmp(words[0], "database") == 0) {
+        return database_take(status, line, words, n);
+    }
+    if (is_holder || strcmp(words[0], "waiter") == 0) {
+        if (status->n_resources == 0) {
+            free(line);
+            return false;
+        }
+        struct status_resource *resource = &status->resources[status->n_resources - 1];
+        return lease_take(is_holder ? &resource->holders : &resource->waiters, line, words, n);
+    }
+    free(line);
+    return true;
+}
+
+enum answer_result status_take(struct status *status, const char *line)
+{
+    char *words[MAX_WORDS];
+    size_t size = strlen(line) + 1;
+    char *copy = memcpy(memory_resized(NULL, size, 1), line, size);
+    size_t n = words_split(copy, words, MAX_WORDS);
+    if (n > 0 && status->begun && strcmp(words[0], "end") != 0) {
+        return status_take_words(status, copy, words, n) ? ANSWER_MORE : ANSWER_MALFORMED;
+    }
+    enum answer_result result = ANSWER_MALFORMED;
+    if (n > 0 && status->begun) {
+        result = ANSWER_END;
+    } else if (n > 0 && strcmp(words[0], "ok") == 0) {
+        status->begun = true;
+        result = fields_take(status_fields, words + 1, n - 1, status) ? ANSWER_MORE : result;
+    }
+    free(copy);
+    return result;
+}
+
+static void leases_deinit(struct status_leases *leases)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        free(leases->list[i].units.list);
+        free(leases->list[i].line);
+    }
+    free(leases->list);
+}
+
+void status_deinit(struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        struct status_resource *resource = &status->resources[i];
+        leases_deinit(&resource->holders);
+        leases_deinit(&resource->waiters);
+        free(resource->changed.list);
+        free(resource->items.list);
+        free(resource->reserved.list);
+        free(resource->draining.list);
+        free(resource->reserves);
+        free(resource->line);
+    }
+    for (size_t i = 0; i < status->n_databases; i++) {
+        free(status->databases[i].line);
+    }
+    free(status->databases);
+    free(status->resources);
+    *status = (struct status)STATUS_INIT;
+}
+
+/* ---- looking ---- */
+
+bool status_is_pool(const struct status_resource *resource)
+{
+    return strcmp(resource->kind, "pool") == 0;
+}
+
+bool words_contain(const struct words *words, const char *word)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        if (strcmp(words->list[i], word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *status_reserve_reason(const struct status_resource *resource, const char *item)
+{
+    for (size_t i = 0; i < resource->n_reserves; i++) {
+        if (strcmp(resource->reserves[i].item, item) == 0) {
+            return resource->reserves[i].reason;
+        }
+    }
+    return NULL;
+}
+
+bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp)
+{
+    enum { MOST = 1000000 };
+    return range_parse(word, strlen(word), MOST, firstp, lastp);
+}

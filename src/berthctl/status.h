@@ -1,0 +1,117 @@
+/* status.h - the answer to `status`, line by line, as structs. Pure.
+ *
+ * Doc: doc/protocol.md, status. Keys and lines that are not known are ignored; of known keys that
+ * are missing the value is 0 or NULL. Strings are decoded, but not escaped. */
+#ifndef BERTH_BERTHCTL_STATUS_H
+#define BERTH_BERTHCTL_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list that was separated by commas. */
+struct words {
+    char **list;
+    size_t n;
+    bool is_cut; /* the daemon had no room for all of them */
+};
+
+struct optional {
+    bool is_given;
+    uint64_t number;
+};
+
+/* A holder or a waiter. */
+struct status_lease {
+    char *line; /* what all strings point into */
+    const char *id;
+    struct words units; /* of a holder: items, or slots and ranges of slots, "3-7" */
+    uint64_t token; /* of a holder */
+    const char *bound, *stopping; /* of a holder */
+    struct optional left; /* milliseconds, of a holder whose time is limited */
+    uint64_t position, wants; /* of a waiter */
+    int64_t priority; /* of a waiter */
+    const char *blocked, *blocker; /* of a waiter; the blocker is a resource */
+    uint64_t kept; /* for a waiter */
+    uint64_t pid, uid;
+    uint64_t age; /* milliseconds */
+    bool away; /* no connection belongs to it */
+    const char *host; /* in fleet scope */
+    const char *holder, *reason, *program;
+    const char *user; /* the name of uid; whoever fills it in owns it */
+};
+
+struct status_leases {
+    struct status_lease *list;
+    size_t n, size;
+};
+
+struct status_reserve {
+    const char *item, *reason;
+};
+
+struct status_resource {
+    char *line; /* what all strings point into */
+    const char *name, *kind, *scope, *template;
+    const char *database; /* fleet scope: its name */
+    const char *database_state; /* it has not been asked, and why: figures are this host's alone */
+    uint64_t limit, in_use, free, waiting, cooling; /* units; waiting: leases */
+    uint64_t kept; /* of those that are free */
+    struct optional keeper; /* the place of the first for whom */
+    bool paused, removed;
+    const char *reason; /* of the pause */
+    struct words changed;
+    struct words items, reserved, draining; /* of semaphores: slots and ranges of slots */
+    struct status_reserve *reserves; /* those with a reason */
+    size_t n_reserves;
+    struct status_leases holders, waiters;
+};
+
+/* A Redis that grants what is of fleet scope. */
+struct status_database {
+    char *line; /* what all strings point into */
+    const char *name, *state;
+    const char *why; /* it is not up */
+    const char *server, *version; /* NULL: never connected */
+    const char *warning;
+    uint64_t ttl; /* milliseconds */
+    struct optional grace; /* milliseconds */
+    struct optional good; /* milliseconds for which what is held there is good */
+    uint64_t incarnation, differing, calls;
+};
+
+struct status {
+    bool begun; /* the `ok` line has been taken */
+    bool draining;
+    uint64_t held, waiting; /* leases on this host */
+    struct optional grace; /* milliseconds */
+    struct status_resource *resources;
+    size_t n_resources, size;
+    struct status_database *databases;
+    size_t n_databases, databases_size;
+};
+
+#define STATUS_INIT                                                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void status_deinit(struct status *status);
+
+enum answer_result {
+    ANSWER_MORE,
+    ANSWER_END,
+    ANSWER_MALFORMED, /* no daemon says that */
+};
+
+/* The lines after one another, the `ok` line first. Copies what it keeps. */
+enum answer_result status_take(struct status *status, const char *line);
+
+bool status_is_pool(const struct status_resource *resource);
+bool words_contain(const struct words *words, const char *word);
+/* Why an item or slot is reserved, or NULL. */
+const char *status_reserve_reason(const struct status_resource *resource, const char *item);
+/* "3-7" or "3". False if it is neither, or more than any resource has. */
+bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp);
+
+#endif

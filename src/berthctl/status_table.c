@@ -1,0 +1,431 @@
+#include "berthctl/status_table.h"
+
+#include "berthctl/grid.h"
+
+#include <string.h>
+
+enum {
+    INDENT = 2, /* of what belongs to a resource */
+};
+
+/* ---- resources ---- */
+
+static const struct column resource_columns[] = {
+    {.title = "NAME"},
+    {.title = "KIND"},
+    {.title = "SCOPE", .is_optional = true},
+    {.title = "LIMIT", .is_right = true},
+    {.title = "USED", .is_right = true},
+    {.title = "FREE", .is_right = true},
+    {.title = "WAIT", .is_right = true},
+    {.title = "STATE"},
+};
+
+enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
+
+static void add_string(struct grid *grid, const char *string)
+{
+    struct text cell = TEXT_INIT;
+    text_add_escaped(&cell, string ? string : "");
+    grid_add(grid, &cell);
+}
+
+static void add_number(struct grid *grid, uint64_t number)
+{
+    struct text cell = TEXT_INIT;
+    text_add_format(&cell, "%llu", (unsigned long long)number);
+    grid_add(grid, &cell);
+}
+
+/* Its database grants nothing new yet. */
+static bool is_in_grace(const struct status *status, const struct status_resource *resource)
+{
+    for (size_t i = 0; i < status->n_databases && resource->database; i++) {
+        const struct status_database *database = &status->databases[i];
+        if (strcmp(database->name, resource->database) == 0) {
+            return database->grace.is_given;
+        }
+    }
+    return false;
+}
+
+/* Everything that an operator would not expect of a resource that works: a word each, so that it
+ * need not be cut; the details are below the line. */
+static void add_state(
+    struct grid *grid, const struct status *status, const struct status_resource *resource)
+{
+    const struct {
+        bool holds;
+        const char *word;
+    } states[] = {
+        {resource->removed, "removed"},
+        {resource->paused, "paused"},
+        {resource->limit == 0, "closed"},
+        {is_in_grace(status, resource), "grace"},
+        {resource->in_use > resource->limit, "over limit"},
+        {resource->reserved.n > 0, "reserved"},
+        {resource->draining.n > 0, "draining"},
+        {resource->cooling > 0, "cooling"},
+        {resource->changed.n > 0, "changed"},
+    };
+    struct text cell = TEXT_INIT;
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (states[i].holds) {
+            text_add(&cell, cell.length > 0 ? ", " : "");
+            text_add(&cell, states[i].word);
+        }
+    }
+    if (resource->database_state) {
+        text_add(&cell, cell.length > 0 ? ", database " : "database ");
+        text_add_escaped(&cell, resource->database_state);
+    }
+    grid_add(grid, &cell);
+}
+
+static void add_resource(struct grid *grid, const struct status *status,
+    const struct status_resource *resource, bool with_scope)
+{
+    add_string(grid, resource->name);
+    add_string(grid, resource->kind);
+    add_string(grid, with_scope ? resource->scope : NULL);
+    add_number(grid, resource->limit);
+    add_number(grid, resource->in_use);
+    add_number(grid, resource->free);
+    add_number(grid, resource->waiting);
+    add_state(grid, status, resource);
+}
+
+/* ---- notes below a resource ---- */
+
+static void print_note(struct text *out, const char *title, const char *rest)
+{
+    text_add_repeated(out, ' ', INDENT);
+    text_add_format(out, "%s: %s\n", title, rest);
+}
+
+static void print_escaped_note(struct text *out, const char *title, const char *untrusted)
+{
+    if (untrusted) {
+        struct text escaped = TEXT_INIT;
+        text_add_escaped(&escaped, untrusted);
+        print_note(out, title, escaped.bytes);
+        text_deinit(&escaped);
+    }
+}
+
+static void add_listed(struct text *list, const char *word)
+{
+    text_add(list, list->length > 0 ? ", " : "");
+    text_add_escaped(list, word);
+}
+
+static void print_words(struct text *out, const char *title, const struct words *words)
+{
+    struct text list = TEXT_INIT;
+    for (size_t i = 0; i < words->n; i++) {
+        add_listed(&list, words->list[i]);
+    }
+    if (words->n > 0) {
+        text_add(&list, words->is_cut ? ", ..." : "");
+        print_note(out, title, list.bytes);
+    }
+    text_deinit(&list);
+}
+
+/* "gpu3, gpu0 (broken fan)": those without a reason first. */
+static void print_reserved(struct text *out, const struct status_resource *resource)
+{
+    const struct words *reserved = &resource->reserved;
+    struct text list = TEXT_INIT;
+    for (size_t i = 0; i < reserved->n; i++) {
+        if (!status_reserve_reason(resource, reserved->list[i])) {
+            add_listed(&list, reserved->list[i]);
+        }
+    }
+    for (size_t i = 0; i < resource->n_reserves; i++) {
+        add_listed(&list, resource->reserves[i].item);
+        text_add(&list, " (");
+        text_add_escaped(&list, resource->reserves[i].reason);
+        text_add(&list, ")");
+    }
+    if (list.length > 0) {
+        text_add(&list, reserved->is_cut ? ", ..." : "");
+        print_note(out, "reserved", list.bytes);
+    }
+    text_deinit(&list);
+}
+
+static void print_notes(struct text *out, const struct status_resource *resource)
+{
+    print_escaped_note(out, "paused", resource->paused ? resource->reason : NULL);
+    print_reserved(out, resource);
+    print_words(out, "draining", &resource->draining);
+    if (resource->cooling > 0) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
+    }
+    if (resource->keeper.is_given) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add_format(out, "%llu kept for #%llu\n", (unsigned long long)resource->kept,
+            (unsigned long long)resource->keeper.number);
+    }
+    print_words(out, "changed at runtime", &resource->changed);
+}
+
+/* ---- holders and waiters ---- */
+
+static const struct column lease_columns[] = {
+    {.title = "PLACE"},
+    {.title = "UNITS", .least = 8},
+    {.title = "AGE", .is_right = true},
+    {.title = "LEFT", .is_right = true, .is_optional = true},
+    {.title = "PID", .is_right = true},
+    {.title = "HOST", .is_optional = true, .least = 8},
+    {.title = "USER", .least = 8},
+    {.title = "PROGRAM", .is_optional = true, .least = 8},
+    {.title = "PRIO", .is_right = true, .is_optional = true},
+    {.title = "BLOCKED", .is_optional = true},
+    {.title = "BOUND", .is_optional = true},
+    {.title = "STATE", .is_optional = true},
+    {.title = "LEASE"},
+    {.title = "HOLDER", .is_optional = true, .least = 8},
+    {.title = "REASON", .is_optional = true, .least = 12},
+};
+
+enum { N_LEASE_COLUMNS = sizeof lease_columns / sizeof lease_columns[0] };
+
+static void add_units(struct grid *grid, const struct words *units)
+{
+    struct text cell = TEXT_INIT;
+    for (size_t i = 0; i < units->n; i++) {
+        text_add(&cell, i > 0 ? "," : "");
+        text_add_escaped(&cell, units->list[i]);
+    }
+    text_add(&cell, units->is_cut ? ",..." : "");
+    grid_add(grid, &cell);
+}
+
+static void add_times(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    text_add_age(&cell, lease->age);
+    grid_add(grid, &cell);
+    text_add(&cell, "");
+    if (lease->left.is_given) {
+        text_add_age(&cell, lease->left.number);
+    }
+    grid_add(grid, &cell);
+}
+
+/* Nothing for a lease that lasts as long as a process, and has its client. */
+static void add_life(struct grid *grid, const struct status_lease *lease)
+{
+    bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
+    struct text state = TEXT_INIT;
+    add_string(grid, is_usual ? NULL : lease->bound);
+    text_add(&state, "");
+    if (lease->stopping) {
+        text_add(&state, "stopping (");
+        text_add_escaped(&state, lease->stopping);
+        text_add(&state, ")");
+    }
+    if (lease->away) {
+        text_add(&state, state.length > 0 ? ", away" : "away");
+    }
+    grid_add(grid, &state);
+}
+
+/* What holders and waiters have in common. */
+static void add_who(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    add_times(grid, lease);
+    add_number(grid, lease->pid);
+    add_string(grid, lease->host);
+    if (lease->user) {
+        add_string(grid, lease->user);
+    } else {
+        add_number(grid, lease->uid);
+    }
+    add_string(grid, lease->program);
+    text_add(&cell, "");
+    if (lease->priority != 0) {
+        text_add_format(&cell, "%lld", (long long)lease->priority);
+    }
+    grid_add(grid, &cell);
+    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
+    add_string(grid, lease->blocker && !is_quota ? lease->blocker : lease->blocked);
+    add_life(grid, lease);
+    add_string(grid, lease->id);
+    add_string(grid, lease->holder);
+    add_string(grid, lease->reason);
+}
+
+static void add_holder(struct grid *grid, const struct status_lease *lease)
+{
+    add_string(grid, "held");
+    add_units(grid, &lease->units);
+    add_who(grid, lease);
+}
+
+static void add_waiter(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
+    grid_add(grid, &cell);
+    text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
+    grid_add(grid, &cell);
+    add_who(grid, lease);
+}
+
+static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
+{
+    return style->most_leases > 0 && leases->n > style->most_leases ? style->most_leases
+                                                                    : leases->n;
+}
+
+static void add_leases(
+    struct grid *grid, const struct status_resource *resource, const struct table_style *style)
+{
+    for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
+        add_holder(grid, &resource->holders.list[i]);
+    }
+    for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
+        add_waiter(grid, &resource->waiters.list[i]);
+    }
+}
+
+static void print_rows(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
+    const char *what, const struct table_style *style, struct text *out)
+{
+    size_t n = n_shown(leases, style);
+    for (size_t i = 0; i < n; i++) {
+        grid_print_row(grid, (*rowp)++, out);
+    }
+    if (n < leases->n) {
+        text_add_repeated(out, ' ', INDENT);
+        text_add_format(
+            out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
+    }
+}
+
+/* ---- databases ---- */
+
+static const struct column database_columns[] = {
+    {.title = "DATABASE"},
+    {.title = "STATE"},
+    {.title = "TTL", .is_right = true},
+    {.title = "GOOD FOR", .is_right = true, .is_optional = true},
+    {.title = "GRACE", .is_right = true, .is_optional = true},
+    {.title = "REDIS", .is_optional = true},
+    {.title = "SERVER", .is_optional = true},
+};
+
+enum { N_DATABASE_COLUMNS = sizeof database_columns / sizeof database_columns[0] };
+
+static void add_optional_age(struct grid *grid, const struct optional *span)
+{
+    struct text cell = TEXT_INIT;
+    text_add(&cell, "");
+    if (span->is_given) {
+        text_add_age(&cell, span->number);
+    }
+    grid_add(grid, &cell);
+}
+
+static void add_database(struct grid *grid, const struct status_database *database)
+{
+    const struct optional ttl = {.is_given = true, .number = database->ttl};
+    add_string(grid, database->name);
+    add_string(grid, database->state);
+    add_optional_age(grid, &ttl);
+    add_optional_age(grid, &database->good);
+    add_optional_age(grid, &database->grace);
+    add_string(grid, database->version);
+    add_string(grid, database->server);
+}
+
+static void print_databases(const struct status *status, struct text *out)
+{
+    struct grid grid;
+    grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
+    for (size_t i = 0; i < status->n_databases; i++) {
+        add_database(&grid, &status->databases[i]);
+    }
+    text_add(out, "\n");
+    grid_print_titles(&grid, out);
+    for (size_t i = 0; i < status->n_databases; i++) {
+        const struct status_database *database = &status->databases[i];
+        grid_print_row(&grid, i, out);
+        print_escaped_note(out, "why", database->why);
+        print_escaped_note(out, "warning", database->warning);
+        if (database->differing > 0) {
+            text_add_repeated(out, ' ', INDENT);
+            text_add_format(out,
+                "differing: %llu definitions of this host's file differ from the fleet's\n",
+                (unsigned long long)database->differing);
+        }
+    }
+    grid_deinit(&grid);
+}
+
+/* ---- the whole ---- */
+
+static void print_resource(const struct status_resource *resource, const struct grid *leases,
+    size_t *rowp, const struct table_style *style, struct text *out)
+{
+    print_notes(out, resource);
+    if (resource->holders.n + resource->waiters.n > 0) {
+        grid_print_titles(leases, out);
+    }
+    print_rows(leases, rowp, &resource->holders, "held", style, out);
+    print_rows(leases, rowp, &resource->waiters, "waiting", style, out);
+}
+
+static bool has_fleet_scope(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (status->resources[i].database) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void table_print(const struct status *status, const struct table_style *style, struct text *out)
+{
+    struct grid resources, leases;
+    bool with_scope = has_fleet_scope(status);
+    grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
+    grid_init(&leases, lease_columns, N_LEASE_COLUMNS, INDENT);
+    for (size_t i = 0; i < status->n_resources; i++) {
+        add_resource(&resources, status, &status->resources[i], with_scope);
+        add_leases(&leases, &status->resources[i], style);
+    }
+    if (style->width > 0) {
+        grid_fit(&leases, style->width);
+    }
+    if (status->draining) {
+        text_add_format(out, "draining: this host grants nothing; %llu held\n",
+            (unsigned long long)status->held);
+    }
+    if (status->grace.is_given) {
+        text_add(out, "grace: berthd has restarted, and waits ");
+        text_add_age(out, status->grace.number);
+        text_add(out, " more for its earlier clients\n");
+    }
+    grid_print_titles(&resources, out);
+    if (status->n_resources == 0) {
+        text_add(out, "no resource is defined, and no template is in use\n");
+    }
+    size_t row = 0;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        grid_print_row(&resources, i, out);
+        print_resource(&status->resources[i], &leases, &row, style, out);
+    }
+    if (status->n_databases > 0) {
+        print_databases(status, out);
+    }
+    grid_deinit(&resources);
+    grid_deinit(&leases);
+}

@@ -1,0 +1,15 @@
+/* status_table.h - what `berthctl status` shows to people. Pure. */
+#ifndef BERTH_BERTHCTL_STATUS_TABLE_H
+#define BERTH_BERTHCTL_STATUS_TABLE_H
+
+#include "berthctl/printable.h"
+#include "berthctl/status.h"
+
+struct table_style {
+    size_t width; /* of the terminal; 0: nothing is cut */
+    size_t most_leases; /* of one resource; what is left out is counted. 0: all */
+};
+
+void table_print(const struct status *status, const struct table_style *style, struct text *out);
+
+#endif

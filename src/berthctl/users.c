@@ -1,0 +1,62 @@
+#include "berthctl/users.h"
+
+#include "berthctl/printable.h"
+
+#include <pwd.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct user {
+    uint64_t uid;
+    const char *name; /* NULL: has none */
+};
+
+static void *users; /* tsearch() */
+
+static int user_compare(const void *left, const void *right)
+{
+    uint64_t a = ((const struct user *)left)->uid, b = ((const struct user *)right)->uid;
+    return (a > b) - (a < b);
+}
+
+static const char *look_up(uint64_t uid)
+{
+    const struct passwd *entry = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
+    if (!entry || entry->pw_name[0] == '\0') {
+        return NULL;
+    }
+    struct text name = TEXT_INIT;
+    text_add(&name, entry->pw_name);
+    return text_take(&name);
+}
+
+static const char *user_name(uint64_t uid)
+{
+    struct user wanted = {.uid = uid};
+    struct user **found = tfind(&wanted, &users, user_compare);
+    if (found) {
+        return (*found)->name;
+    }
+    struct user *user = memory_resized(NULL, 1, sizeof *user);
+    *user = (struct user){.uid = uid, .name = look_up(uid)};
+    if (!tsearch(user, &users, user_compare)) {
+        abort();
+    }
+    return user->name;
+}
+
+static void leases_fill_in(struct status_leases *leases)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        leases->list[i].user = user_name(leases->list[i].uid);
+    }
+}
+
+void users_fill_in(struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        leases_fill_in(&status->resources[i].holders);
+        leases_fill_in(&status->resources[i].waiters);
+    }
+}

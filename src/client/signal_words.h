@@ -1,8 +1,0 @@
-/* signal_words.h - signals as people write them. Pure. */
-#ifndef BERTH_CLIENT_SIGNAL_WORDS_H
-#define BERTH_CLIENT_SIGNAL_WORDS_H
-
-/* "TERM", "SIGTERM" or "15"; 0 if it is none. */
-int signal_parse(const char *word);
-
-#endif

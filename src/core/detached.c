@@ -1,0 +1,151 @@
+/* detached.c - leases without a client: those that outlive their connection because of what they are
+ * bound to (detached), and those of an earlier berthd whose clients are expected back (absent). */
+#include "base/memory.h"
+#include "core/internal.h"
+#include "core/queue.h"
+
+/* ---- being away ---- */
+
+void lease_move(struct lease *lease, struct client *to)
+{
+    LIST_REMOVE(lease, link);
+    lease->client = to;
+    LIST_INSERT_HEAD(&to->leases, lease, link);
+}
+
+void away_watch(struct lease *lease, struct effects *effects)
+{
+    if (!lease->is_watched) {
+        lease->is_watched = true;
+        effects_append(effects, EFFECT_WATCH, lease, NULL, OUTCOME_OK);
+    }
+}
+
+/* A pidfd for each of thousands would leave no descriptors for connections. */
+static void away_unwatch(struct lease *lease, struct effects *effects)
+{
+    if (lease->is_watched && !lease->process_is_gone && lease->stopping == OUTCOME_OK) {
+        lease->is_watched = false;
+        effects_append(effects, EFFECT_UNWATCH, lease, NULL, OUTCOME_OK);
+    }
+}
+
+void away_client_is_gone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool is_over = lease->binding == BOUND_CONNECTION ||
+        (lease->binding == BOUND_PROCESS && lease->process_is_gone);
+    if (is_over) {
+        core_unlink_lease(core, lease, now, effects);
+        return;
+    }
+    lease_move(lease, &core->detached);
+    if (lease->binding == BOUND_PROCESS) {
+        away_watch(lease, effects);
+    }
+    if (lease->stopping != OUTCOME_OK) {
+        stop_without_client(lease, effects);
+    }
+}
+
+void core_process_gone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    enum outcome why = (enum outcome)lease->stopping;
+    if (lease->wrapper.pid != 0 && !lease->main_is_gone) {
+        lease->main_is_gone = true;
+        lease->is_watched = false;
+        away_watch(lease, effects);
+        return;
+    }
+    lease->process_is_gone = true;
+    /* A client that is stopping its job knows better when all of that is gone, until its time is
+     * over: the rest of the process group. */
+    if (!client || lease->is_killed) {
+        core_unlink_lease(core, lease, now, effects);
+        if (client) {
+            effects_append(effects, EFFECT_LOST, lease, client, why);
+        }
+        core_settle(core, now, effects);
+    }
+}
+
+/* ---- the grace ---- */
+
+void core_begin_grace(struct core *core, bool closed, nanoseconds until)
+{
+    core->grace_until = until;
+    core->is_closed = closed;
+}
+
+nanoseconds core_grace_until(const struct core *core)
+{
+    return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;
+}
+
+nanoseconds away_next_deadline(const struct core *core)
+{
+    return core_grace_until(core);
+}
+
+void away_is_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    core->is_closed = false;
+    while (!LIST_EMPTY(&core->absent.leases)) {
+        struct lease *lease = LIST_FIRST(&core->absent.leases);
+        if (lease->state == LEASE_HELD) {
+            away_client_is_gone(core, lease, now, effects); /* bound to a process meanwhile? */
+        } else {
+            core_unlink_lease(core, lease, now, effects);
+        }
+    }
+    core_look_at_all(core);
+    fleet_look_at_all(core, now, effects);
+}
+
+void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct lease_list *lists[] = {&core->detached.leases, &core->absent.leases};
+    core->draining = true;
+    for (size_t i = 0; i < 2; i++) {
+        while (!LIST_EMPTY(lists[i])) {
+            core_unlink_lease(core, LIST_FIRST(lists[i]), now, effects);
+        }
+    }
+    queue_pump(core, now, effects);
+}
+
+/* ---- coming back ---- */
+
+void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects)
+{
+    lease_move(lease, client);
+    if (lease->state == LEASE_HELD && lease->stopping != OUTCOME_OK) {
+        effects_append(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping);
+    }
+}
+
+enum outcome lease_outcome(const struct lease *lease)
+{
+    bool is_pending = lease->database != 0 && lease->position == 0;
+    return lease->state == LEASE_HELD ? OUTCOME_OK : is_pending ? OUTCOME_PENDING : OUTCOME_WAITING;
+}
+
+enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects)
+{
+    if (!lease_is_away(lease)) {
+        return OUTCOME_HELD;
+    }
+    away_unwatch(lease, effects);
+    lease->is_untold = false;
+    lease_hand_to(lease, client, effects);
+    if (lease->state == LEASE_WAITING) {
+        queue_try(core, lease, now, effects);
+        for (size_t i = 0; i < lease->n_claims; i++) {
+            queue_mark_dirty(core, lease->claims[i].resource);
+        }
+    }
+    return acquire_settle(core, lease, lease_outcome(lease), now, effects);
+}

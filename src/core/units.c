@@ -1,0 +1,148 @@
+#include "core/units.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/resource.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- written ---- */
+
+/* A run of consecutive slots is one word. Returns the unit after it. */
+static const struct unit *add_slots(struct text *text, const struct unit *first)
+{
+    const struct unit *last = first;
+    while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
+        last = last->next_of_claim;
+    }
+    text_add_number(text, first->index);
+    if (last != first) {
+        text_add(text, "-");
+        text_add_number(text, last->index);
+    }
+    return last->next_of_claim;
+}
+
+void units_write_claim(struct text *text, const struct claim *claim, size_t most)
+{
+    size_t start = text->length;
+    const struct unit *unit = claim->units;
+    while (unit) {
+        if (text->length > start) {
+            text_add(text, ",");
+        }
+        if (text->length - start + ITEM_BYTES > most) {
+            text_add(text, "...");
+            return;
+        }
+        if (unit->item) {
+            text_add(text, unit->item);
+            unit = unit->next_of_claim;
+        } else {
+            unit = add_slots(text, unit);
+        }
+    }
+}
+
+void units_write(struct text *text, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        text_add(text, resource_is_pool(claim->resource) ? " item=" : " slot=");
+        text_add(text, claim->resource->name);
+        text_add(text, ",");
+        text_add_number(text, claim->token);
+        text_add(text, ",");
+        units_write_claim(text, claim, SIZE_MAX);
+    }
+}
+
+/* ---- read ---- */
+
+uint32_t units_count(const char *text, bool is_pool)
+{
+    uint64_t count = 0;
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        uint64_t first = 0, last = 0;
+        if (!is_pool && !range_parse(text, length, MAX_LIMIT - 1, &first, &last)) {
+            return 0;
+        }
+        count += last - first + 1;
+        if (count > MAX_UNITS) {
+            return 0;
+        }
+        if (text[length] == '\0') {
+            return (uint32_t)count;
+        }
+        text += length + 1;
+    }
+}
+
+static int compare_units(const void *a, const void *b)
+{
+    const struct remembered_unit *left = a, *right = b;
+    if (left->item) {
+        return strcmp(left->item, right->item);
+    }
+    return (left->slot > right->slot) - (left->slot < right->slot);
+}
+
+static bool are_in_order(const struct remembered_unit *units, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        if (compare_units(&units[i - 1], &units[i]) >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool are_different(const struct remembered_unit *units, uint32_t count)
+{
+    if (are_in_order(units, count)) {
+        return true; /* as most are, at no cost */
+    }
+    size_t size = count * sizeof *units;
+    struct remembered_unit *sorted = memcpy(memory_new(size), units, size);
+    qsort(sorted, count, sizeof *sorted, compare_units);
+    bool different = are_in_order(sorted, count);
+    free(sorted);
+    return different;
+}
+
+static bool parse_items(char *text, struct remembered_unit *unit)
+{
+    for (char *word; (word = strsep(&text, ","));) {
+        if (!item_is_valid(word)) {
+            return false;
+        }
+        *unit++ = (struct remembered_unit){.item = word};
+    }
+    return true;
+}
+
+static void parse_slots(char *text, struct remembered_unit *unit)
+{
+    for (char *word; (word = strsep(&text, ","));) {
+        uint64_t slot = 1, last = 0;
+        range_parse(word, strlen(word), MAX_LIMIT - 1, &slot, &last); /* as when they were counted */
+        while (slot <= last) {
+            *unit++ = (struct remembered_unit){.slot = (uint32_t)slot++};
+        }
+    }
+}
+
+bool units_parse(char *text, bool is_pool, uint32_t count, struct remembered_unit *units)
+{
+    if (count == 0 || units_count(text, is_pool) != count) {
+        return false;
+    }
+    if (!is_pool) {
+        parse_slots(text, units);
+    } else if (!parse_items(text, units)) {
+        return false;
+    }
+    return are_different(units, count);
+}

@@ -1,0 +1,15 @@
+/* client_events.h - what has become of a lease, as an event line for its client, if there is one. */
+#ifndef BERTH_DAEMON_CLIENT_EVENTS_H
+#define BERTH_DAEMON_CLIENT_EVENTS_H
+
+#include "core/effects.h"
+
+struct server;
+
+void client_events_tell(struct server *server, const struct effect *effect);
+/* A lease that is over, or must be; in fleet scope with what its database has to do with it. */
+void client_events_over(struct server *server, const struct effect *effect);
+/* Only a database gives out a place that is not known at once. */
+void client_events_place(struct server *server, const struct effect *effect);
+
+#endif

@@ -1,0 +1,281 @@
+#include "daemon/remote.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "daemon/fleet_sessions.h"
+#include "daemon/log_subject.h"
+#include "daemon/parked.h"
+#include "daemon/server.h"
+#include "log/log.h"
+#include "status/answer_lines.h"
+#include "status/fleet_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- answers ---- */
+
+static void answer_of_database(struct conn *conn, uint8_t database, const char *what)
+{
+    char why[512];
+    snprintf(
+        why, sizeof why, "database %s: %s", fleet_database(conn->server, database)->name, what);
+    answer_error_saying(conn_answers(conn), CODE_DOWN, why);
+}
+
+void remote_answer(struct conn *conn, uint8_t database, const struct session_result *result)
+{
+    const char *about = result->about[0] ? result->about : NULL;
+    enum code code = outcome_code(result->outcome);
+    if (result->outcome == OUTCOME_OK) {
+        text_add(conn_answers(conn), "ok\n");
+    } else if (code == CODE_DOWN || code == CODE_NO_SPACE || code == CODE_NONE) {
+        answer_of_database(conn, database, about ? about : code_table[CODE_DOWN].meaning);
+    } else {
+        answer_error(conn_answers(conn), code, about);
+    }
+}
+
+void remote_answer_late(struct conn *conn, uint8_t database)
+{
+    answer_of_database(conn, database, "no answer in time: the request may have been carried out");
+}
+
+/* ---- revoke, drop ---- */
+
+/* Of a lease whose database is not known: one after the other is asked. */
+struct taking {
+    char *word, *key;
+    uint8_t database; /* that is being asked */
+    uint8_t was_down; /* one that could not be asked; 0: none */
+    char why[sizeof((struct session_result *)0)->about]; /* of .was_down */
+};
+
+static void taking_free(struct conn *conn, void *state)
+{
+    struct taking *taking = state;
+    (void)conn;
+    free(taking->word);
+    free(taking->key);
+    free(taking);
+}
+
+static void taking_done(struct conn *conn, struct session_result *result);
+
+static void taking_ask(struct conn *conn, const struct taking *taking)
+{
+    const char *const words[] = {taking->word, taking->key};
+    fleet_admin(conn->server, taking->database, conn, 2, words, taking_done);
+}
+
+static void taking_done(struct conn *conn, struct session_result *result)
+{
+    struct taking *taking = parked_state(conn);
+    if (!result) {
+        return;
+    }
+    if (result->outcome == OUTCOME_OK) {
+        text_add(conn_answers(conn), "ok\n");
+        parked_end(conn);
+        return;
+    }
+    if (result->outcome != OUTCOME_UNKNOWN) {
+        taking->was_down = taking->database;
+        snprintf(taking->why, sizeof taking->why, "%s", result->about);
+    }
+    if (taking->database < fleet_n_databases(conn->server)) {
+        taking->database++;
+        taking_ask(conn, taking);
+        return;
+    }
+    if (taking->was_down) {
+        answer_of_database(conn, taking->was_down, taking->why);
+    } else {
+        answer_error(conn_answers(conn), CODE_LOST, NULL);
+    }
+    parked_end(conn);
+}
+
+static void taking_late(struct conn *conn)
+{
+    const struct taking *taking = parked_state(conn);
+    remote_answer_late(conn, taking->database);
+    parked_end(conn);
+}
+
+bool remote_is_here(const struct call *call, uint64_t *idp)
+{
+    const char *key = call->request->arguments[0];
+    for (uint8_t i = 1; i <= fleet_n_databases(call->server); i++) {
+        const char *own = fleet_session_id(call->server, i);
+        if (fleet_key_parse(key, idp) && strncmp(key, own, strlen(own)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void log_asked(const struct call *call, const char *word, const char *key)
+{
+    struct log_about about = {.event = word[0] == 'r' ? "revoked" : "dropped"};
+    log_subject_asker(&about, call->conn);
+    log_escape(about.lease, sizeof about.lease, key);
+    log_about(LOG_LEVEL_INFO, &about, "%s %s (of another host): asked by uid %u, pid %d", word, key,
+        about.asker.uid, (int)about.asker.pid);
+}
+
+void remote_take_away(struct call *call)
+{
+    static const struct parked_ops ops = {.late = taking_late, .free = taking_free};
+    const char *word = command_table[call->request->command].word;
+    const char *key = call->request->arguments[0];
+    uint64_t id;
+    if (!fleet_key_parse(key, &id)) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
+    } else if (!call_administers_daemon(call)) {
+        return;
+    } else if (fleet_n_databases(call->server) == 0) {
+        call_refuse(call, CODE_LOST, NULL);
+    } else {
+        log_asked(call, word, key);
+        struct taking *taking = memory_new(sizeof *taking);
+        taking->word = memory_string(word);
+        taking->key = memory_string(key);
+        taking->database = 1;
+        parked_begin(call->conn, &ops, taking);
+        taking_ask(call->conn, taking);
+    }
+}
+
+/* ---- release ---- */
+
+/* By an identity of the asker's own uid: the database is told at once. Else it is asked first who
+ * has it. */
+struct releasing {
+    char *name;
+    char *holder, *item; /* one of them is NULL */
+    uint8_t database;
+};
+
+static void releasing_free(struct conn *conn, void *state)
+{
+    struct releasing *releasing = state;
+    (void)conn;
+    free(releasing->name);
+    free(releasing->holder);
+    free(releasing->item);
+    free(releasing);
+}
+
+static void releasing_late(struct conn *conn)
+{
+    const struct releasing *releasing = parked_state(conn);
+    remote_answer_late(conn, releasing->database);
+    parked_end(conn);
+}
+
+/* A lease that has just ended is released. */
+static void releasing_done(struct conn *conn, struct session_result *result)
+{
+    const struct releasing *releasing = parked_state(conn);
+    if (!result) {
+        return;
+    }
+    if (result->outcome == OUTCOME_UNKNOWN) {
+        text_add(conn_answers(conn), "ok\n");
+    } else {
+        remote_answer(conn, releasing->database, result);
+    }
+    parked_end(conn);
+}
+
+/* `whose` is a uid, or a star where identities are shared. */
+static void release_identity(
+    struct conn *conn, const struct releasing *releasing, const char *whose)
+{
+    struct text holder = TEXT_INIT;
+    text_add_encoded(&holder, releasing->holder);
+    const char *const words[] = {"release", releasing->name, whose, "", holder.bytes};
+    fleet_admin(conn->server, releasing->database, conn, 5, words, releasing_done);
+    text_deinit(&holder);
+}
+
+static void release_found(
+    struct conn *conn, const struct releasing *releasing, const struct fleet_holder *found)
+{
+    struct call call = {
+        .conn = conn, .server = conn->server, .now = clock_now(), .out = conn_answers(conn)};
+    const struct definition *definition = core_find_definition(conn->server->core, releasing->name);
+    if (!definition) {
+        call_refuse(&call, CODE_UNKNOWN, releasing->name);
+        parked_end(conn);
+    } else if (!call_owns_of(&call, found->uid, definition, releasing->name)) {
+        parked_end(conn);
+    } else if (releasing->holder) {
+        release_identity(conn, releasing, "*");
+    } else {
+        const char *const words[] = {"drop", found->key};
+        fleet_admin(conn->server, releasing->database, conn, 2, words, releasing_done);
+    }
+}
+
+/* Nobody has it. */
+static void release_nothing(struct conn *conn, const struct releasing *releasing,
+    const struct fleet_rows *rows, const struct fleet_resource *resource)
+{
+    struct text *out = conn_answers(conn);
+    if (releasing->holder && resource && fleet_in_use(rows, resource) > 0) {
+        answer_error(out, CODE_NOT_HOLDER, releasing->name);
+    } else if (releasing->item && resource && !fleet_has_unit(rows, resource, releasing->item)) {
+        answer_error(out, CODE_UNKNOWN, releasing->item);
+    } else {
+        text_add(out, "ok\n");
+    }
+    parked_end(conn);
+}
+
+static void releasing_looked(struct conn *conn, struct session_result *result)
+{
+    const struct releasing *releasing = parked_state(conn);
+    struct fleet_holder found;
+    if (!result) {
+        return;
+    }
+    if (result->outcome != OUTCOME_OK) {
+        remote_answer(conn, releasing->database, result);
+        parked_end(conn);
+        return;
+    }
+    struct fleet_rows *rows = fleet_rows_new(&result->rows);
+    const struct fleet_resource *resource = fleet_rows_find(rows, releasing->name);
+    if (resource && fleet_find_holder(rows, resource, releasing->item, releasing->holder, &found)) {
+        release_found(conn, releasing, &found);
+    } else {
+        release_nothing(conn, releasing, rows, resource);
+    }
+    fleet_rows_free(rows);
+}
+
+void remote_release(struct call *call)
+{
+    static const struct parked_ops ops = {.late = releasing_late, .free = releasing_free};
+    const struct request *request = call->request;
+    const struct definition *definition =
+        core_find_definition(call->server->core, request->arguments[0]);
+    struct releasing *releasing = memory_new(sizeof *releasing);
+    releasing->name = memory_string(request->arguments[0]);
+    releasing->holder = memory_string(request->keys[KEY_INDEX_holder]);
+    releasing->item = memory_string(request->keys[KEY_INDEX_item]);
+    releasing->database = definition->database;
+    parked_begin(call->conn, &ops, releasing);
+    if (releasing->holder && !definition->identity_shared) {
+        char uid[16];
+        snprintf(uid, sizeof uid, "%u", call->conn->client.uid);
+        release_identity(call->conn, releasing, uid);
+    } else {
+        const char *const names[] = {releasing->name};
+        fleet_snapshot(call->server, releasing->database, call->conn, 1, names, releasing_looked);
+    }
+}

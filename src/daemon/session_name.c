@@ -1,0 +1,74 @@
+#include "daemon/session_name.h"
+
+#include "base/table.h"
+#include "journal/paths.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void session_host_clean(char *host)
+{
+    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    if (host[0] == '\0') {
+        strcpy(host, "_");
+    }
+    for (char *next = host + strspn(host, good); *next; next += strspn(next, good)) {
+        *next = '_';
+    }
+}
+
+void session_host_read(char out[static SESSION_HOST_SIZE])
+{
+    out[0] = '\0';
+    gethostname(out, SESSION_HOST_SIZE); /* a longer one than the kernel has is cut */
+    out[SESSION_HOST_SIZE - 1] = '\0';
+    session_host_clean(out);
+}
+
+/* Each part's hash seeds the next, so that nothing can move from one to another. */
+void session_name_format(char out[static SESSION_NAME_SIZE], const struct session_origin *identity)
+{
+    uint64_t hash = hash_string(identity->boot_id, 0);
+    hash = hash_string(identity->host, hash);
+    hash = hash_string(identity->socket_path, hash);
+    hash = hash_string(identity->database_name, hash);
+    hash = hash_number(hash ^ identity->device);
+    hash = hash_number(hash ^ identity->inode);
+    snprintf(out, SESSION_NAME_SIZE, "%016" PRIx64, hash);
+}
+
+/* Containers may share the kernel's boot, a name, and the path of the socket; the directory that is
+ * there is one's own. */
+static void find_directory(const char *socket_path, struct session_origin *identity)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (!path_at_runtime(socket_path, "", path, sizeof path)) {
+        return;
+    }
+    char *slash = strrchr(path, '/');
+    slash[slash == path ? 1 : 0] = '\0';
+    if (stat(path, &status) == 0) {
+        identity->device = status.st_dev;
+        identity->inode = status.st_ino;
+    }
+}
+
+void session_name_make(char out[static SESSION_NAME_SIZE], const char *boot_id,
+    const char *socket_path, const char *database_name)
+{
+    char host[SESSION_HOST_SIZE];
+    session_host_read(host);
+    struct session_origin identity = {
+        .boot_id = boot_id,
+        .host = host,
+        .socket_path = socket_path,
+        .database_name = database_name,
+    };
+    find_directory(socket_path, &identity);
+    session_name_format(out, &identity);
+}

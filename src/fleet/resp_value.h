@@ -1,0 +1,21 @@
+/* resp_value.h - what a Redis has sent, as plain values. */
+#ifndef BERTH_FLEET_RESP_VALUE_H
+#define BERTH_FLEET_RESP_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum resp_type { RESP_NIL, RESP_STATUS, RESP_ERROR, RESP_INTEGER, RESP_STRING, RESP_ARRAY };
+
+/* `text` is `length` bytes and a NUL; bytes may be anything. */
+struct resp {
+    enum resp_type type;
+    int64_t integer; /* RESP_INTEGER */
+    const char *text; /* RESP_STATUS, RESP_ERROR, RESP_STRING; else "" */
+    size_t length;
+    const struct resp *elements; /* RESP_ARRAY */
+    size_t n;
+};
+
+#endif

@@ -1,0 +1,29 @@
+/* script.h - the scripts by their names, and what holds between them and who calls them. What they
+ * take and answer: doc/fleet.md. */
+#ifndef BERTH_FLEET_SCRIPT_H
+#define BERTH_FLEET_SCRIPT_H
+
+#include <stddef.h>
+
+enum script {
+    SCRIPT_HELLO,
+    SCRIPT_ACQUIRE,
+    SCRIPT_RELEASE,
+    SCRIPT_RENEW,
+    SCRIPT_SNAPSHOT,
+    SCRIPT_ADMIN,
+    N_SCRIPTS
+};
+
+extern const char *const script_words[N_SCRIPTS];
+
+/* The layouts of the data that this version reads and writes; another one is refused. */
+enum { LAYOUT_FROM = 2, LAYOUT_TO = 2 };
+
+/* Of operators' changes in one database, as the scripts have them: bytes of one name's JSON, and names
+ * that are changed or were. */
+struct script_bounds {
+    size_t change_bytes, changes;
+};
+
+#endif

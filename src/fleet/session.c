@@ -1,0 +1,311 @@
+/* session.c - the session's states, and time. */
+#include "fleet/session_internal.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+static void init_lists(struct session *session)
+{
+    for (size_t i = 0; i < N_ENTRY_STATES; i++) {
+        TAILQ_INIT(&session->entries[i]);
+    }
+    TAILQ_INIT(&session->in_flight);
+    TAILQ_INIT(&session->definitions);
+    TAILQ_INIT(&session->untold);
+    TAILQ_INIT(&session->changes);
+    TAILQ_INIT(&session->untold_changes);
+    TAILQ_INIT(&session->requests);
+    TAILQ_INIT(&session->asked);
+    TAILQ_INIT(&session->results);
+}
+
+struct session *session_new(const struct session_options *options)
+{
+    struct session *session = memory_new(sizeof *session);
+    assert(strlen(options->id) == SESSION_ID_SIZE - 1);
+    session->core = options->core;
+    session->settings = options->settings;
+    session->database = options->database;
+    session->wall_offset = options->wall_offset;
+    session->host = memory_string(options->host);
+    memcpy(session->id, options->id, SESSION_ID_SIZE);
+    session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
+    session->bounds = options->bounds;
+    session->ttl = options->settings->ttl;
+    session->grace_until = session->due_at = session->hello_at = NEVER;
+    session->give_up_at = session->follow_at = NEVER;
+    init_lists(session);
+    return session;
+}
+
+struct session *session_free(struct session *session)
+{
+    if (session) {
+        flights_forget(session);
+        entries_deinit(session);
+        requests_deinit(session);
+        definitions_deinit(session);
+        changes_deinit(session);
+        arguments_deinit(&session->arguments);
+        claims_deinit(&session->claims);
+        for (size_t i = 0; i < session->n_notices; i++) {
+            free(session->notices[i]);
+        }
+        free(session->notice);
+        free(session->cursor);
+        free(session->kept);
+        free(session->host);
+        free(session);
+    }
+    return NULL;
+}
+
+/* ---- what is said ---- */
+
+void session_say(struct session *session, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    if (session->n_notices == MAX_NOTICES) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (hash_string(line, 0) == session->last_said) {
+        return;
+    }
+    session->last_said = hash_string(line, 0);
+    session->notices[session->n_notices++] = memory_string(line);
+}
+
+const char *session_take_notice(struct session *session)
+{
+    free(session->notice);
+    session->notice = NULL;
+    if (session->n_notices > 0) {
+        session->notice = session->notices[0];
+        session->n_notices--;
+        memmove(session->notices, session->notices + 1,
+            session->n_notices * sizeof session->notices[0]);
+    }
+    return session->notice;
+}
+
+void session_reset(struct session *session, const char *format, ...)
+{
+    va_list arguments;
+    if (session->is_resetting) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(session->why, sizeof session->why, format, arguments);
+    va_end(arguments);
+    session->is_resetting = session->wants_reset = true;
+}
+
+const char *session_wants_reset(struct session *session)
+{
+    bool wants_reset = session->wants_reset;
+    session->wants_reset = false;
+    return wants_reset ? session->why : NULL;
+}
+
+/* ---- numbers ---- */
+
+/* xorshift64* (Vigna 2016). */
+nanoseconds session_random(struct session *session, nanoseconds span)
+{
+    uint64_t x = session->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    session->random = x;
+    return span > 0 ? (nanoseconds)((x * UINT64_C(2685821657736338717) >> 1) % (uint64_t)span) : 0;
+}
+
+void session_saw(struct session *session, uint64_t token, uint64_t ticket)
+{
+    if (token > session->highest_token) {
+        session->highest_token = token;
+    }
+    if (ticket > session->highest_ticket) {
+        session->highest_ticket = ticket;
+    }
+    session->is_changed |= session->sequence > session->written_sequence ||
+        session->newest_event > session->written_event;
+}
+
+void session_saw_event(struct session *session, uint64_t number)
+{
+    session->newest_event = number > session->newest_event ? number : session->newest_event;
+}
+
+void session_set_good(struct session *session, nanoseconds now, struct effects *effects)
+{
+    session->trouble[0] = '\0';
+    session->good_until = session->renewed_at + timing_good_for(session->ttl);
+    session->is_changed = true;
+    if (now >= session->store_at) {
+        session->changes_changed = true;
+        session->store_at = now + STORE_EVERY;
+    }
+    core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
+}
+
+/* ---- the link ---- */
+
+const char *session_id(const struct session *session)
+{
+    return session->id;
+}
+
+bool session_is_away(const struct session *session)
+{
+    return session->state == SESSION_REPLACED ||
+        (session->state == SESSION_DOWN && session->is_given_up);
+}
+
+static void forget_calls(struct session *session)
+{
+    flights_forget(session);
+    session->is_renewing = session->is_saying_hello = false;
+    session->is_defining = session->is_following = false;
+}
+
+void session_connected(struct session *session, nanoseconds now)
+{
+    session->is_connected = true;
+    session->is_resetting = session->wants_reset = false;
+    session->n_hellos = 0;
+    session->hello_not_before = session->renew_not_before = now;
+    listing_begin(session);
+}
+
+void session_disconnected(struct session *session, const char *why, nanoseconds now)
+{
+    session->is_connected = session->is_resetting = session->wants_reset = false;
+    if (session->give_up_at == NEVER) {
+        session->give_up_at = session->is_given_up ? now : now + DOWN_PATIENCE;
+    }
+    if (session->state != SESSION_REPLACED) {
+        session->state = SESSION_DOWN;
+        snprintf(session->why, sizeof session->why, "%s", why);
+    }
+    forget_calls(session);
+    session->due_at = session->grace_until = NEVER;
+    entries_unlist(session);
+    requests_fail(session, session->why);
+}
+
+static void give_up(struct session *session, nanoseconds now, struct effects *effects)
+{
+    session->give_up_at = NEVER;
+    session->is_given_up = true;
+    entries_refuse(session, false, now, effects);
+}
+
+void session_set_useless(
+    struct session *session, enum session_state state, nanoseconds now, struct effects *effects)
+{
+    session->state = state;
+    session->is_given_up = true;
+    session->due_at = session->grace_until = NEVER;
+    session->hello_not_before = now + session->ttl;
+    forget_calls(session);
+    entries_refuse(session, state == SESSION_REPLACED, now, effects);
+    requests_fail(session, session->why);
+    session_say(session, "%s", session->why);
+}
+
+/* ---- time ---- */
+
+/* After so long without an answer the link is given up. */
+static nanoseconds longest_answer(const struct session *session)
+{
+    return session->ttl / 12;
+}
+
+static bool is_useless(const struct session *session)
+{
+    return session->state == SESSION_DOWN && session->is_connected;
+}
+
+bool session_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    if (!session->is_connected || session->is_resetting) {
+        return false;
+    }
+    if (is_useless(session) && now >= session->hello_not_before) {
+        listing_begin(session);
+    }
+    if (session->state == SESSION_LISTING) {
+        return renewal_next_call(session, now, out) || listing_next_call(session, now, out);
+    }
+    return session->state == SESSION_UP &&
+        (renewal_next_call(session, now, out) || definitions_next_call(session, now, out) ||
+            news_next_call(session, now, out) || requests_next_call(session, now, out) ||
+            leases_next_call(session, now, out));
+}
+
+void session_tick(struct session *session, nanoseconds now, struct effects *effects)
+{
+    if (session->state == SESSION_DOWN && now >= session->give_up_at) {
+        give_up(session, now, effects);
+    }
+    const struct flight *oldest = TAILQ_FIRST(&session->in_flight);
+    if (oldest && now - oldest->sent_at >= longest_answer(session)) {
+        session_reset(session, "no answer to %s for %lld ms",
+            script_words[flight_script(oldest)],
+            (long long)(longest_answer(session) / (NANOSECONDS_PER_SECOND / 1000)));
+    }
+}
+
+nanoseconds session_next_deadline(const struct session *session)
+{
+    nanoseconds deadline = session->state == SESSION_DOWN ? session->give_up_at : NEVER;
+    if (!session->is_connected || session->is_resetting) {
+        return deadline;
+    }
+    if (!TAILQ_EMPTY(&session->in_flight)) {
+        deadline = TAILQ_FIRST(&session->in_flight)->sent_at + longest_answer(session);
+    }
+    if (is_useless(session)) {
+        deadline = earlier(deadline, session->hello_not_before);
+    }
+    if (session->state == SESSION_UP) {
+        deadline = earlier(deadline, news_deadline(session));
+    }
+    deadline = earlier(deadline, renewal_deadline(session));
+    deadline = earlier(deadline, requests_deadline(session));
+    return earlier(deadline, listing_deadline(session));
+}
+
+/* ---- looking ---- */
+
+static bool is_of_no_use(const struct session *session)
+{
+    return session->state == SESSION_DOWN || session->state == SESSION_REPLACED;
+}
+
+void session_look(const struct session *session, struct session_view *view)
+{
+    const struct known_definition *definition;
+    *view = (struct session_view){
+        .state = session->state,
+        .why = is_of_no_use(session) ? session->why : session->trouble,
+        .ttl = session->ttl,
+        .good_until = session->good_until,
+        .grace_until = session->grace_until,
+        .incarnation = session->incarnation,
+        .n_calls = session->n_calls,
+    };
+    TAILQ_FOREACH (definition, &session->definitions, link) {
+        view->n_differing += definition->verdict > VERDICT_SAME;
+    }
+}

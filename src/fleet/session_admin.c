@@ -1,0 +1,299 @@
+/* session_admin.c - what operators ask of the database: changes, and pages of its state. */
+#include "fleet/session_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Snapshots cost the database far more than anything else: one at a time, and then none for some
+ * times as long as it took, however many people look. */
+enum { LOOK_PAUSE = 4 };
+#define LONGEST_LOOK_PAUSE NANOSECONDS_PER_SECOND
+
+static const char too_many[] = "too many such requests at once";
+
+static struct inquiry *request_new(struct session *session, void *context, enum call_kind kind)
+{
+    struct inquiry *request = memory_new(sizeof *request);
+    request->kind = kind;
+    request->serial = ++session->last_serial;
+    request->result.context = context;
+    request->cursor = memory_string("");
+    session->n_requests++;
+    return request;
+}
+
+static void request_free(struct session *session, struct inquiry *request)
+{
+    session->n_requests--;
+    for (size_t i = 0; i < request->n_words; i++) {
+        free(request->words[i]);
+    }
+    free(request->words);
+    free(request->cursor);
+    text_deinit(&request->result.rows);
+    free(request);
+}
+
+/* In no list at present. */
+static void request_end(
+    struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
+{
+    if (session->looking == request) {
+        session->looking = NULL;
+    }
+    request->result.outcome = outcome;
+    snprintf(request->result.about, sizeof request->result.about, "%.*s",
+        (int)sizeof request->result.about - 1, about);
+    if (outcome != OUTCOME_OK) {
+        text_deinit(&request->result.rows);
+    }
+    TAILQ_INSERT_TAIL(&session->results, request, link);
+}
+
+static void request_add(
+    struct session *session, struct inquiry *request, size_t n, const char *const words[])
+{
+    request->words = memory_resize(NULL, n + 1, sizeof *request->words);
+    request->n_words = n;
+    for (size_t i = 0; i < n; i++) {
+        request->words[i] = memory_string(words[i]);
+    }
+    if (session_is_away(session)) {
+        request_end(session, request, OUTCOME_DOWN, session->why);
+    } else if (session->n_requests > MAX_REQUESTS) {
+        request_end(session, request, OUTCOME_DOWN, too_many);
+    } else {
+        TAILQ_INSERT_TAIL(&session->requests, request, link);
+    }
+}
+
+void session_admin(
+    struct session *session, void *context, size_t argc, const char *const argv[], nanoseconds now)
+{
+    (void)now;
+    request_add(session, request_new(session, context, CALL_ADMIN), argc, argv);
+}
+
+void session_snapshot(
+    struct session *session, void *context, size_t n, const char *const names[], nanoseconds now)
+{
+    (void)now;
+    request_add(session, request_new(session, context, CALL_SNAPSHOT), n, names);
+}
+
+static void forget_in(struct inquiry_list *list, const void *context)
+{
+    struct inquiry *request;
+    TAILQ_FOREACH (request, list, link) {
+        if (request->result.context == context) {
+            request->result.context = NULL;
+        }
+    }
+}
+
+void session_forget(struct session *session, const void *context)
+{
+    forget_in(&session->requests, context);
+    forget_in(&session->asked, context);
+    forget_in(&session->results, context);
+}
+
+bool session_take_result(struct session *session, struct session_result *result)
+{
+    struct inquiry *request = TAILQ_FIRST(&session->results);
+    if (!request) {
+        return false;
+    }
+    TAILQ_REMOVE(&session->results, request, link);
+    *result = request->result;
+    request->result.rows = (struct text)TEXT_INIT;
+    request_free(session, request);
+    return true;
+}
+
+static void fail_all_in(struct session *session, struct inquiry_list *list, const char *why)
+{
+    struct inquiry *request;
+    while ((request = TAILQ_FIRST(list))) {
+        TAILQ_REMOVE(list, request, link);
+        request_end(session, request, OUTCOME_DOWN, why);
+    }
+}
+
+void requests_fail(struct session *session, const char *why)
+{
+    fail_all_in(session, &session->asked, "the answer did not come: the request may have been carried out");
+    fail_all_in(session, &session->requests, why);
+}
+
+void requests_deinit(struct session *session)
+{
+    struct session_result result;
+    requests_fail(session, "");
+    while (session_take_result(session, &result)) {
+        text_deinit(&result.rows);
+    }
+}
+
+/* ---- what is sent ---- */
+
+static bool may_be_sent(
+    const struct session *session, const struct inquiry *request, nanoseconds now)
+{
+    return request->kind != CALL_SNAPSHOT || session->looking == request ||
+        (!session->looking && now >= session->look_not_before);
+}
+
+static struct inquiry *next_request(const struct session *session, nanoseconds now)
+{
+    struct inquiry *request = TAILQ_FIRST(&session->requests);
+    while (request && !may_be_sent(session, request, now)) {
+        request = TAILQ_NEXT(request, link);
+    }
+    return request;
+}
+
+static void has_looked(struct session *session, nanoseconds now)
+{
+    nanoseconds pause = LOOK_PAUSE * (now - session->looking_since);
+    session->look_not_before = now + (pause < LONGEST_LOOK_PAUSE ? pause : LONGEST_LOOK_PAUSE);
+}
+
+nanoseconds requests_deadline(const struct session *session)
+{
+    bool waits_for_time = session->state == SESSION_UP && session->n_in_flight < MAX_IN_FLIGHT &&
+        !session->looking && !TAILQ_EMPTY(&session->requests);
+    return waits_for_time ? session->look_not_before : NEVER;
+}
+
+bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    struct inquiry *request = next_request(session, now);
+    if (!request || session->n_in_flight >= MAX_IN_FLIGHT) {
+        return false;
+    }
+    struct arguments *arguments = flight_arguments(session);
+    struct flight *call = flight_new(request->kind, 0);
+    if (request->kind == CALL_SNAPSHOT) {
+        arguments_add(arguments, request->cursor);
+        if (!session->looking) {
+            session->looking = request;
+            session->looking_since = now;
+        }
+    }
+    for (size_t i = 0; i < request->n_words; i++) {
+        arguments_add(arguments, request->words[i]);
+    }
+    TAILQ_REMOVE(&session->requests, request, link);
+    TAILQ_INSERT_TAIL(&session->asked, request, link);
+    call->request = request;
+    flight_send(session, call, now, out);
+    return true;
+}
+
+/* ---- what comes back ---- */
+
+/* The answer's: it is in no list any more. */
+static struct inquiry *take_request(struct session *session, struct flight *call)
+{
+    TAILQ_REMOVE(&session->asked, call->request, link);
+    return call->request;
+}
+
+/* A `forget` is done in parts, whether or not anybody still waits for its answer. */
+static const char *goes_on(struct session *session, struct flight *call, const char *cursor)
+{
+    enum { PLACE_OF_CURSOR = 2 };
+    if (call->request->n_words <= PLACE_OF_CURSOR) {
+        return "a cursor that was not asked for";
+    }
+    struct inquiry *request = take_request(session, call);
+    free(request->words[PLACE_OF_CURSOR]);
+    request->words[PLACE_OF_CURSOR] = memory_string(cursor);
+    TAILQ_INSERT_HEAD(&session->requests, request, link);
+    return NULL;
+}
+
+const char *admin_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    const char *code, *about, *cursor;
+    (void)now, (void)effects;
+    if (answer->kind == ANSWER_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
+        return goes_on(session, call, cursor);
+    }
+    if (answer->kind == ANSWER_OK) {
+        request_end(session, take_request(session, call), OUTCOME_OK, "");
+        return NULL;
+    }
+    if (answer->kind != ANSWER_REFUSED || !answer_text(answer, 0, &code) ||
+        !answer_text(answer, 1, &about)) {
+        return "a wrong answer";
+    }
+    request_end(session, take_request(session, call), refusal_outcome(code), about);
+    return NULL;
+}
+
+static bool add_row(struct text *rows, const struct resp *row)
+{
+    for (size_t i = 0; row->type == RESP_ARRAY && i < row->n; i++) {
+        const struct resp *field = &row->elements[i];
+        if (field->type != RESP_STRING || memchr(field->text, '\0', field->length)) {
+            return false;
+        }
+        text_add_bytes(rows, field->text, field->length + 1);
+    }
+    text_add(rows, "\n");
+    return row->type == RESP_ARRAY;
+}
+
+const char *snapshot_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    const char *cursor;
+    struct text *rows = &call->request->result.rows;
+    (void)effects;
+    if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
+        return "a wrong answer";
+    }
+    for (size_t i = 1; i < answer->n; i++) {
+        if (!add_row(rows, &answer->fields[i])) {
+            return "a malformed row";
+        }
+    }
+    struct inquiry *request = take_request(session, call);
+    if (rows->length > MAX_SNAPSHOT_BYTES) {
+        request_end(session, request, OUTCOME_NO_SPACE, "too much to show: name resources");
+    } else if (*cursor == '\0') {
+        has_looked(session, now);
+        request_end(session, request, OUTCOME_OK, "");
+    } else {
+        free(request->cursor);
+        request->cursor = memory_string(cursor);
+        TAILQ_INSERT_HEAD(&session->requests, request, link);
+    }
+    return NULL;
+}
+
+void request_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
+{
+    (void)now, (void)effects;
+    request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
+}
+
+/* Those that come back to the list were asked before all that are still in it. */
+void request_is_undone(struct session *session, struct flight *call)
+{
+    struct inquiry *request = take_request(session, call);
+    struct inquiry *other = TAILQ_FIRST(&session->requests);
+    while (other && other->serial < request->serial) {
+        other = TAILQ_NEXT(other, link);
+    }
+    if (other) {
+        TAILQ_INSERT_BEFORE(other, request, link);
+    } else {
+        TAILQ_INSERT_TAIL(&session->requests, request, link);
+    }
+}

@@ -1,0 +1,407 @@
+/* session_answers.c - what comes back of the calls of session_text.c. */
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/resource.h"
+#include "fleet/session_text.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_HEAD = 4 }; /* status, due, grace, sequence */
+
+#define MAX_SPAN_MS (UINT64_C(1) << 40) /* 34 years */
+
+/* ---- replies ---- */
+
+static bool field_text(const struct resp *field, const char **textp)
+{
+    if ((field->type != RESP_STRING && field->type != RESP_STATUS) ||
+        memchr(field->text, '\0', field->length)) {
+        return false;
+    }
+    *textp = field->text;
+    return true;
+}
+
+static bool field_number(const struct resp *field, uint64_t max, uint64_t *numberp)
+{
+    const char *text;
+    if (field->type == RESP_INTEGER) {
+        *numberp = (uint64_t)field->integer;
+        return field->integer >= 0 && (uint64_t)field->integer <= max;
+    }
+    return field_text(field, &text) && number_parse(text, max, numberp);
+}
+
+bool answer_text(const struct answer *answer, size_t i, const char **textp)
+{
+    return i < answer->n && field_text(&answer->fields[i], textp);
+}
+
+bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t *numberp)
+{
+    return i < answer->n && field_number(&answer->fields[i], max, numberp);
+}
+
+static const struct {
+    const char *word;
+    enum answer_kind kind;
+    bool has_head; /* due, grace and sequence follow; else one text */
+} answer_words[] = {
+    {"ok", ANSWER_OK, true},
+    {"refused", ANSWER_REFUSED, true},
+    {"hello", ANSWER_HELLO, false},
+    {"stale", ANSWER_STALE, false},
+    {"layout", ANSWER_LAYOUT, false},
+};
+
+enum { N_ANSWER_WORDS = sizeof answer_words / sizeof answer_words[0] };
+
+static const char *read_head(const struct resp *reply, struct answer *answer)
+{
+    uint64_t due = 0, grace;
+    const struct resp *head = reply->elements;
+    if (reply->n < N_HEAD) {
+        return "a reply that is too short";
+    }
+    bool nothing_due = head[1].type == RESP_INTEGER && head[1].integer == -1;
+    const char *text;
+    nothing_due = nothing_due || (field_text(&head[1], &text) && strcmp(text, "-1") == 0);
+    if ((!nothing_due && !field_number(&head[1], MAX_SPAN_MS, &due)) ||
+        !field_number(&head[2], MAX_SPAN_MS, &grace)) {
+        return "a reply without its times";
+    }
+    if (!field_number(&head[3], MAX_DATABASE_NUMBER, &answer->sequence)) {
+        return "a reply without its number";
+    }
+    answer->due = nothing_due ? NEVER : (nanoseconds)due * NANOSECONDS_PER_MILLISECOND;
+    answer->grace = (nanoseconds)grace * NANOSECONDS_PER_MILLISECOND;
+    answer->fields = head + N_HEAD;
+    answer->n = reply->n - N_HEAD;
+    return NULL;
+}
+
+const char *answer_read(const struct resp *reply, struct answer *answer)
+{
+    const char *word;
+    *answer = (struct answer){.due = NEVER, .text = ""};
+    if (reply->type == RESP_ERROR) {
+        answer->kind = ANSWER_ERROR;
+        answer->text = reply->text;
+        return NULL;
+    }
+    if (reply->type != RESP_ARRAY || reply->n == 0 || !field_text(&reply->elements[0], &word)) {
+        return "a reply that is no script's";
+    }
+    for (size_t i = 0; i < N_ANSWER_WORDS; i++) {
+        if (strcmp(answer_words[i].word, word) != 0) {
+            continue;
+        }
+        answer->kind = answer_words[i].kind;
+        if (answer_words[i].has_head) {
+            return read_head(reply, answer);
+        }
+        if (reply->n > 1 && !field_text(&reply->elements[1], &answer->text)) {
+            return "a reason that is no text";
+        }
+        return NULL;
+    }
+    return "a reply with an unknown status";
+}
+
+static const char *const acquired_words[N_ACQUIRED] = {
+    [ACQUIRED_GRANTED] = "granted",
+    [ACQUIRED_WAITING] = "waiting",
+    [ACQUIRED_REFUSED] = "refused",
+};
+
+bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp)
+{
+    const char *word;
+    for (int k = 0; answer_text(answer, i, &word) && k < N_ACQUIRED; k++) {
+        if (strcmp(acquired_words[k], word) == 0) {
+            *acquiredp = (enum acquired)k;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- errors ---- */
+
+/* None of them means that a lease is lost. */
+static const char *const reset_errors[] = {
+    "ASK",
+    "BUSY",
+    "CLUSTERDOWN",
+    "LOADING",
+    "MASTERDOWN",
+    "MOVED",
+    "NOAUTH",
+    "NOPERM",
+    "NOSCRIPT", /* the link has had its try */
+    "READONLY",
+    "TRYAGAIN",
+    "UNKILLABLE",
+    "WRONGPASS",
+};
+
+enum error_class error_classify(const char *text)
+{
+    size_t n = strcspn(text, " ");
+    for (size_t i = 0; i < sizeof reset_errors / sizeof reset_errors[0]; i++) {
+        if (strlen(reset_errors[i]) == n && memcmp(reset_errors[i], text, n) == 0) {
+            return ERROR_RESET;
+        }
+    }
+    return ERROR_REFUSES;
+}
+
+/* The scripts refuse in words of wire/codes.def. */
+static const struct {
+    const char *word;
+    enum outcome outcome;
+} refusals[] = {
+    {"no-space", OUTCOME_NO_SPACE},
+    {"down", OUTCOME_DOWN},
+    {"would-wait", OUTCOME_WOULD_WAIT},
+    {"timeout", OUTCOME_TIMEOUT},
+    {"paused", OUTCOME_PAUSED},
+    {"closed", OUTCOME_CLOSED},
+    {"draining", OUTCOME_DRAINING},
+    {"held", OUTCOME_HELD},
+    {"ancestor", OUTCOME_ANCESTOR},
+    {"queue-full", OUTCOME_QUEUE_FULL},
+    {"quota", OUTCOME_QUOTA},
+    {"in-use", OUTCOME_IN_USE},
+    {"grace", OUTCOME_GRACE},
+    {"cancelled", OUTCOME_CANCELLED},
+    {"lost", OUTCOME_LOST},
+    {"forbidden", OUTCOME_FORBIDDEN},
+    {"not-holder", OUTCOME_NOT_HOLDER},
+    {"unknown", OUTCOME_UNKNOWN},
+    {"impossible", OUTCOME_IMPOSSIBLE},
+    {"differs", OUTCOME_DIFFERS},
+    {"too-much", OUTCOME_TOO_MUCH},
+    {"kind", OUTCOME_KIND},
+};
+
+enum outcome refusal_outcome(const char *word)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        if (strcmp(refusals[i].word, word) == 0) {
+            return refusals[i].outcome;
+        }
+    }
+    return OUTCOME_DOWN;
+}
+
+/* ---- claims ---- */
+
+void claims_deinit(struct claims *claims)
+{
+    text_deinit(&claims->bytes);
+    free(claims->units);
+    *claims = (struct claims){0};
+}
+
+/* Cuts the next word of *restp off at `end`. NULL: there is none. */
+static char *cut(char **restp, char end)
+{
+    char *word = *restp;
+    if (word) {
+        char *at = strchr(word, end);
+        *restp = at ? at + 1 : NULL;
+        if (at) {
+            *at = '\0';
+        }
+    }
+    return word;
+}
+
+static bool read_items(char *list, uint32_t count, struct remembered_unit *units)
+{
+    uint32_t n = 0;
+    for (char *word; (word = cut(&list, ',')); n++) {
+        if (n == count || !item_is_valid(word)) {
+            return false;
+        }
+        units[n] = (struct remembered_unit){.item = word};
+    }
+    return n == count;
+}
+
+/* "0-499,7". They have to fit on a client's line: a range takes as much of `*roomp` as two single
+ * slots. */
+static bool read_slots(
+    char *list, uint32_t count, struct remembered_unit *units, uint32_t *roomp)
+{
+    uint32_t n = 0;
+    for (char *word; (word = cut(&list, ','));) {
+        uint64_t slot, last;
+        if (!range_parse(word, strlen(word), UINT32_MAX, &slot, &last) ||
+            last - slot >= count - n) {
+            return false;
+        }
+        uint32_t needs = last > slot ? 2 : 1;
+        if (*roomp < needs) {
+            return false;
+        }
+        *roomp -= needs;
+        while (slot <= last) {
+            units[n++] = (struct remembered_unit){.slot = (uint32_t)slot++};
+        }
+    }
+    return n == count;
+}
+
+/* "NAME COUNT TOKEN UNITS"; the lease says which of its claims that is. */
+static const char *read_claim(struct claims *claims, const struct lease *lease, char *text,
+    struct remembered_unit *units, uint32_t *countp)
+{
+    char *name = cut(&text, ' '), *count = cut(&text, ' '), *token = cut(&text, ' ');
+    uint64_t n, number;
+    size_t i = 0;
+    while (i < lease->n_claims && strcmp(lease->claims[i].resource->name, name) != 0) {
+        i++;
+    }
+    if (i == lease->n_claims || claims->list[i].units) {
+        return "a grant of something that was not asked for";
+    }
+    if (!count || !number_parse(count, UINT32_MAX, &n) || n != lease->claims[i].count) {
+        return "a grant of another number of units";
+    }
+    if (!token || !number_parse(token, MAX_DATABASE_NUMBER, &number) || number == 0) {
+        return "a grant without a token";
+    }
+    bool is_pool = resource_is_pool(lease->claims[i].resource);
+    bool is_read = text &&
+        (is_pool ? read_items(text, (uint32_t)n, units)
+                 : read_slots(text, (uint32_t)n, units, &claims->room));
+    if (!is_read) {
+        return "a grant with other units than its count";
+    }
+    claims->list[i] = (struct remembered_claim){.name = lease->claims[i].resource->name,
+        .count = (uint32_t)n,
+        .token = number,
+        .is_pool = is_pool,
+        .units = units};
+    *countp = (uint32_t)n;
+    return NULL;
+}
+
+const char *claims_read(struct claims *claims, const char *text, const struct lease *lease)
+{
+    size_t n_units = 0, n_read = 0;
+    claims->room = 2 * MAX_RANGES;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        n_units += lease->claims[i].count;
+        claims->list[i] = (struct remembered_claim){0};
+    }
+    if (n_units > claims->size_units) {
+        claims->units = memory_resize(claims->units, n_units, sizeof *claims->units);
+        claims->size_units = n_units;
+    }
+    claims->bytes.length = 0;
+    text_add(&claims->bytes, text);
+    struct remembered_unit *units = claims->units;
+    char *rest = claims->bytes.bytes;
+    for (char *word; (word = cut(&rest, '|')); n_read++) {
+        uint32_t count = 0;
+        const char *wrong = read_claim(claims, lease, word, units, &count);
+        if (wrong) {
+            return wrong;
+        }
+        units += count;
+    }
+    return n_read == lease->n_claims ? NULL : "a grant of only a part";
+}
+
+/* The third word of each claim. */
+uint64_t claims_highest_token(const char *text)
+{
+    uint64_t highest = 0;
+    for (; text; text = strchr(text, '|')) {
+        text += *text == '|';
+        const char *token = strchr(text, ' ');
+        token = token ? strchr(token + 1, ' ') : NULL;
+        uint64_t number = 0;
+        for (token += token != NULL; token && *token >= '0' && *token <= '9'; token++) {
+            number = number > MAX_DATABASE_NUMBER ? number : number * 10 + (uint64_t)(*token - '0');
+        }
+        highest = number > highest && number <= MAX_DATABASE_NUMBER ? number : highest;
+    }
+    return highest;
+}
+
+/* ---- events ---- */
+
+static const char *const fleet_event_words[N_FLEET_EVENTS] = {
+    [FLEET_GRANTED] = "granted",
+    [FLEET_LOST] = "lost",
+    [FLEET_REVOKE] = "revoke",
+    [FLEET_DROP] = "drop",
+    [FLEET_RELEASE] = "release",
+};
+
+/* The next word of *textp into `word`, which has room for `size` bytes. */
+static bool take_word(const char **textp, char *word, size_t size)
+{
+    size_t n = strcspn(*textp, " ");
+    if (n == 0 || n >= size) {
+        return false;
+    }
+    memcpy(word, *textp, n);
+    word[n] = '\0';
+    *textp += n + ((*textp)[n] == ' ');
+    return true;
+}
+
+/* "ID"; of a grant "ID TICKET CLAIMS" */
+static bool read_event_arguments(const char *text, struct fleet_event *event)
+{
+    char word[24];
+    if (!take_word(&text, word, sizeof word) || !lease_id_parse(word, &event->id)) {
+        return false;
+    }
+    if (event->kind != FLEET_GRANTED) {
+        return *text == '\0';
+    }
+    event->text = text;
+    if (!take_word(&event->text, word, sizeof word)) {
+        return false;
+    }
+    return number_parse(word, MAX_DATABASE_NUMBER, &event->ticket) && *event->text != '\0';
+}
+
+const char *fleet_event_read(const char *text, struct fleet_event *event)
+{
+    char word[24];
+    *event = (struct fleet_event){.kind = FLEET_UNKNOWN, .text = ""};
+    if (!take_word(&text, word, sizeof word)) {
+        return "an event without a word";
+    }
+    for (size_t i = 0; i < N_FLEET_EVENTS; i++) {
+        if (strcmp(fleet_event_words[i], word) == 0) {
+            event->kind = (enum event_kind)i;
+            return read_event_arguments(text, event) ? NULL : "an event with wrong arguments";
+        }
+    }
+    return NULL;
+}
+
+const char *message_read(const char *text, uint64_t *numberp, const char **textp)
+{
+    uint64_t number = 0;
+    size_t n = 0;
+    while (n < 15 && text[n] >= '0' && text[n] <= '9') {
+        number = number * 10 + (uint64_t)(text[n++] - '0');
+    }
+    if (n == 0 || text[n] != ' ') {
+        return "a message without a number";
+    }
+    *numberp = number;
+    *textp = text + n + 1;
+    return NULL;
+}

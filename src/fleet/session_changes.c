@@ -1,0 +1,274 @@
+/* session_changes.c - operators' changes of the whole database, as this daemon keeps them: on its
+ * disk, and for a database that has lost them. What is read back may be damaged.
+ *
+ * Of two changes of one name the newer one holds; "{}" takes back what was changed. Everybody
+ * forgets that in time, and remembers the floor instead: who has followed the database up to the
+ * floor knows that all changes below it, but for those that it still has, were taken back. */
+#include "fleet/session_internal.h"
+
+#include "base/words.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char undone[] = "{}";
+static const char floor_word[] = "floor";
+
+static struct known_change *change_find(const struct session *session, const char *name)
+{
+    struct table_node *node = table_find(&session->changes_by_name, hash_string(name, 0));
+    for (; node; node = table_find_next(node)) {
+        struct known_change *change = container_of(node, struct known_change, by_name);
+        if (strcmp(change->name, name) == 0) {
+            return change;
+        }
+    }
+    return NULL;
+}
+
+static bool is_undone(const struct known_change *change)
+{
+    return strcmp(change->json, undone) == 0;
+}
+
+static void set_untold(struct session *session, struct known_change *change, bool is_untold)
+{
+    if (is_untold && !change->is_untold) {
+        TAILQ_INSERT_TAIL(&session->untold_changes, change, tell_link);
+    } else if (!is_untold && change->is_untold) {
+        TAILQ_REMOVE(&session->untold_changes, change, tell_link);
+    }
+    change->is_untold = is_untold;
+}
+
+static void change_free(struct session *session, struct known_change *change)
+{
+    set_untold(session, change, false);
+    TAILQ_REMOVE(&session->changes, change, link);
+    table_remove(&session->changes_by_name, &change->by_name);
+    free(change->name);
+    free(change->json);
+    free(change);
+}
+
+void changes_deinit(struct session *session)
+{
+    while (!TAILQ_EMPTY(&session->changes)) {
+        change_free(session, TAILQ_FIRST(&session->changes));
+    }
+    table_deinit(&session->changes_by_name);
+}
+
+/* ---- to keep one ---- */
+
+/* Of those that take something back, the oldest can go. */
+static bool make_room(struct session *session)
+{
+    struct known_change *change;
+    if (session->changes_by_name.n < session->bounds->changes) {
+        return true;
+    }
+    TAILQ_FOREACH (change, &session->changes, link) {
+        if (is_undone(change)) {
+            change_free(session, change);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct known_change *change_new(struct session *session, const char *name)
+{
+    if (!make_room(session)) {
+        session_say(session, "%s: more than %zu changes are not remembered", name,
+            session->bounds->changes);
+        return NULL;
+    }
+    struct known_change *change = memory_new(sizeof *change);
+    change->name = memory_string(name);
+    table_insert(&session->changes_by_name, &change->by_name, hash_string(name, 0));
+    TAILQ_INSERT_TAIL(&session->changes, change, link);
+    return change;
+}
+
+static bool is_json_line(const struct session *session, const char *json)
+{
+    size_t n = strlen(json);
+    return n >= 2 && n <= session->bounds->change_bytes && json[0] == '{' && json[n - 1] == '}' &&
+        !strchr(json, '\n');
+}
+
+/* Unless a newer one is known, or it is none; the database has yet to be told of it, or not. */
+static void keep(
+    struct session *session, const char *name, uint64_t version, const char *json, bool is_untold)
+{
+    struct known_change *change = change_find(session, name);
+    if ((change && change->version > version) || !name_is_valid(name) || !is_json_line(session, json)) {
+        return;
+    }
+    if (!change && !(change = change_new(session, name))) {
+        return;
+    }
+    if (!change->json || change->version != version || strcmp(change->json, json) != 0) {
+        free(change->json);
+        change->json = memory_string(json);
+        change->version = version;
+        session->changes_changed = true;
+    }
+    set_untold(session, change, is_untold);
+}
+
+/* ---- what the database has ---- */
+
+void changes_untell(struct session *session)
+{
+    struct known_change *change;
+    TAILQ_FOREACH (change, &session->changes, link) {
+        set_untold(session, change, true);
+    }
+}
+
+void changes_arrive(struct session *session, bool is_grace)
+{
+    if (session->foreign_place == 0) {
+        return;
+    }
+    while (!is_grace && !TAILQ_EMPTY(&session->changes)) {
+        change_free(session, TAILQ_FIRST(&session->changes));
+    }
+    session->foreign_place = 0;
+    session->changes_changed = true;
+}
+
+/* Of one that this daemon does not have: the database has lost that it was taken back. */
+static bool was_undone(const struct session *session, uint64_t version)
+{
+    return version <= session->floor && session->floor > session->floor_there;
+}
+
+void change_hear(struct session *session, const char *name, uint64_t version, const char *json)
+{
+    struct known_change *change = change_find(session, name);
+    if (change && change->version > version) {
+        set_untold(session, change, true); /* the database has lost the newer one */
+    } else if (change || !was_undone(session, version)) {
+        keep(session, name, version, json, false);
+    } else if (strcmp(json, undone) != 0) {
+        keep(session, name, session->floor, undone, true);
+    }
+}
+
+/* What the database has taken back so long ago that it does not remember. */
+static void forget_lost(struct session *session)
+{
+    struct known_change *change, *next;
+    for (change = TAILQ_FIRST(&session->untold_changes); change; change = next) {
+        next = TAILQ_NEXT(change, tell_link);
+        if (change->version <= session->floor_there) {
+            change_free(session, change);
+            session->changes_changed = true;
+        }
+    }
+}
+
+static void forget_undone(struct session *session)
+{
+    struct known_change *change, *next;
+    for (change = TAILQ_FIRST(&session->changes); change; change = next) {
+        next = TAILQ_NEXT(change, link);
+        if (change->version <= session->floor && is_undone(change) && !change->is_untold) {
+            change_free(session, change);
+        }
+    }
+}
+
+void changes_are_heard(struct session *session)
+{
+    if (session->floor < session->floor_there) {
+        forget_lost(session);
+        session->floor = session->floor_there;
+        forget_undone(session);
+        session->changes_changed = true;
+    }
+}
+
+void changes_tell_some(struct session *session, struct arguments *arguments)
+{
+    struct known_change *change = TAILQ_FIRST(&session->untold_changes);
+    for (int i = 0; i < CHUNK && change; i++) {
+        arguments_add(arguments, change->name);
+        arguments_add_number(arguments, change->version);
+        arguments_add(arguments, change->json);
+        set_untold(session, change, false);
+        change = TAILQ_FIRST(&session->untold_changes);
+    }
+}
+
+/* ---- on disk ---- */
+
+bool session_changes_changed(const struct session *session)
+{
+    return session->changes_changed;
+}
+
+void session_write_changes(struct session *session, struct text *out)
+{
+    const struct known_change *change;
+    session->changes_changed = false;
+    reached_write(session, out);
+    if (session->floor > 0) {
+        text_add(out, floor_word);
+        text_add(out, " ");
+        text_add_number(out, session->floor);
+        text_add(out, " ");
+        place_write(session, out);
+        text_add(out, "\n");
+    }
+    TAILQ_FOREACH (change, &session->changes, link) {
+        text_add(out, change->name);
+        text_add(out, " ");
+        text_add_number(out, change->version);
+        text_add(out, " ");
+        text_add(out, change->json);
+        text_add(out, "\n");
+    }
+}
+
+/* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may be called floor, too. */
+static void restore_line(struct session *session, char *line)
+{
+    if (reached_restore(session, line)) {
+        return;
+    }
+    char *version = strchr(line, ' ');
+    char *rest = version ? strchr(version + 1, ' ') : NULL;
+    uint64_t number;
+    if (!rest) {
+        return;
+    }
+    *version = *rest = '\0';
+    if (!number_parse(version + 1, MAX_CREDIBLE_NUMBER, &number)) {
+        return;
+    }
+    if (strcmp(line, floor_word) == 0 && place_is_ours(session, rest + 1)) {
+        session->floor = number;
+    } else {
+        keep(session, line, number, rest + 1, true);
+    }
+}
+
+void session_restore_changes(struct session *session, const char *text, size_t length)
+{
+    char *copy = memory_new(length + 1), *next;
+    memcpy(copy, length > 0 ? text : "", length);
+    for (char *line = copy; line; line = next) {
+        next = strchr(line, '\n');
+        if (next) {
+            *next++ = '\0';
+        }
+        restore_line(session, line);
+    }
+    free(copy);
+    session->changes_changed = false;
+}

@@ -1,0 +1,239 @@
+/* session_definitions.c - the operator's definitions, as this daemon's file and the database have
+ * them. */
+#include "fleet/session_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct known_definition *definition_find(const struct session *session, const char *name)
+{
+    uint64_t hash = hash_string(name, 0);
+    struct table_node *node = table_find(&session->definitions_by_name, hash);
+    for (; node; node = table_find_next(node)) {
+        struct known_definition *known = container_of(node, struct known_definition, by_name);
+        if (strcmp(known->name, name) == 0) {
+            return known;
+        }
+    }
+    return NULL;
+}
+
+static void set_untold(struct session *session, struct known_definition *known, bool is_untold)
+{
+    if (is_untold && !known->is_untold) {
+        TAILQ_INSERT_TAIL(&session->untold, known, tell_link);
+    } else if (!is_untold && known->is_untold) {
+        TAILQ_REMOVE(&session->untold, known, tell_link);
+    }
+    known->is_untold = is_untold;
+}
+
+static void forget(struct session *session, struct known_definition *known)
+{
+    set_untold(session, known, false);
+    TAILQ_REMOVE(&session->definitions, known, link);
+    table_remove(&session->definitions_by_name, &known->by_name);
+    free(known->name);
+    free(known->json);
+    free(known);
+}
+
+void definitions_deinit(struct session *session)
+{
+    while (!TAILQ_EMPTY(&session->definitions)) {
+        forget(session, TAILQ_FIRST(&session->definitions));
+    }
+    table_deinit(&session->definitions_by_name);
+}
+
+void definitions_untell(struct session *session)
+{
+    struct known_definition *known;
+    TAILQ_FOREACH (known, &session->definitions, link) {
+        set_untold(session, known, false);
+        set_untold(session, known, true);
+    }
+}
+
+bool definitions_are_forgotten(struct session *session, const struct lease *lease)
+{
+    bool any = false;
+    definitions_untell(session);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct definition *definition = lease->claims[i].resource->definition;
+        struct known_definition *known = definition_find(session, definition->name);
+        if (known) {
+            TAILQ_REMOVE(&session->untold, known, tell_link);
+            TAILQ_INSERT_HEAD(&session->untold, known, tell_link);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* ---- the file ---- */
+
+static struct known_definition *add(struct session *session, const char *name)
+{
+    struct known_definition *known = memory_new(sizeof *known);
+    known->name = memory_string(name);
+    table_insert(&session->definitions_by_name, &known->by_name, hash_string(name, 0));
+    TAILQ_INSERT_TAIL(&session->definitions, known, link);
+    return known;
+}
+
+/* Whether it is another one than before. */
+static bool define_one(struct session *session, const struct definition *definition)
+{
+    struct text json = TEXT_INIT;
+    struct known_definition *known = definition_find(session, definition->name);
+    uint64_t generation = session->settings->generation;
+    definition_write(&json, definition);
+    if (!known) {
+        known = add(session, definition->name);
+    }
+    known->is_defined = true;
+    if (known->json && known->generation == generation && strcmp(known->json, json.bytes) == 0) {
+        text_deinit(&json);
+        return false;
+    }
+    free(known->json);
+    known->json = text_take(&json);
+    known->generation = generation;
+    known->verdict = VERDICT_NONE;
+    set_untold(session, known, true);
+    return true;
+}
+
+/* What a waiter is granted by is partly this daemon's own file: it is listed anew with it. */
+void session_define(
+    struct session *session, const struct definition *definitions, size_t n, nanoseconds now)
+{
+    struct known_definition *known, *next;
+    bool any = false;
+    (void)now;
+    TAILQ_FOREACH (known, &session->definitions, link) {
+        known->is_defined = false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (definitions[i].database == session->database) {
+            any |= define_one(session, &definitions[i]);
+        }
+    }
+    for (known = TAILQ_FIRST(&session->definitions); known; known = next) {
+        next = TAILQ_NEXT(known, link);
+        if (!known->is_defined) {
+            forget(session, known);
+        }
+    }
+    TAILQ_FOREACH (known, &session->definitions, link) {
+        if (known->verdict == VERDICT_DIFFERS) {
+            set_untold(
+                session, known, true); /* it may be in use no more, or be the newer one by now */
+        }
+    }
+    if (any && session->state == SESSION_UP &&
+        core_fleet_n_waiting(session->core, session->database) > 0) {
+        listing_begin(session);
+    }
+}
+
+enum outcome session_may_use(const struct session *session, const struct definition *definition)
+{
+    const struct known_definition *known = definition_find(session, definition->name);
+    if (session_is_away(session)) {
+        return OUTCOME_DOWN;
+    }
+    return known && known->verdict == VERDICT_DIFFERS ? OUTCOME_DIFFERS : OUTCOME_OK;
+}
+
+/* ---- the database ---- */
+
+bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    struct known_definition *known;
+    if (session->is_defining || TAILQ_EMPTY(&session->untold)) {
+        return false;
+    }
+    struct arguments *arguments = flight_arguments(session);
+    arguments_add(arguments, "define");
+    for (int i = 0; i < MOST_DEFINED && (known = TAILQ_FIRST(&session->untold)); i++) {
+        arguments_add(arguments, known->name);
+        arguments_add_number(arguments, known->generation);
+        arguments_add(arguments, known->json);
+        set_untold(session, known, false);
+    }
+    session->is_defining = true;
+    flight_send(session, flight_new(CALL_DEFINE, 0), now, out);
+    return true;
+}
+
+static const struct {
+    const char *word; /* of the script */
+    enum verdict verdict;
+    const char *meaning; /* NULL: nothing that an operator has to hear of */
+} verdict_rows[] = {
+    {"same", VERDICT_SAME, NULL},
+    {"stored", VERDICT_SAME, NULL},
+    {"newer", VERDICT_NEWER, "the fleet has a newer definition"},
+    {"limit", VERDICT_LIMIT,
+        "the fleet has another limit; the smaller one holds here until `generation` says which "
+        "file is newer"},
+    {"differs", VERDICT_DIFFERS,
+        "the fleet has another definition; requests are refused until `generation` says which file "
+        "is newer"},
+};
+
+enum { N_VERDICT_ROWS = sizeof verdict_rows / sizeof verdict_rows[0] };
+
+static void set_verdict(
+    struct session *session, struct known_definition *known, size_t row, const char *json)
+{
+    bool is_news = known->verdict != verdict_rows[row].verdict;
+    known->verdict = verdict_rows[row].verdict;
+    if (is_news && verdict_rows[row].meaning) {
+        session_say(session, "%s: %s: %.200s", known->name, verdict_rows[row].meaning, json);
+    }
+}
+
+static bool take_verdict(
+    struct session *session, const char *name, const char *word, const char *json)
+{
+    struct known_definition *known = definition_find(session, name);
+    for (size_t row = 0; row < N_VERDICT_ROWS; row++) {
+        if (strcmp(verdict_rows[row].word, word) == 0) {
+            if (known && !known->is_untold) { /* else it is not about the present one */
+                set_verdict(session, known, row, json);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *define_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    (void)call, (void)now, (void)effects;
+    session->is_defining = false;
+    session->is_saying_hello = false;
+    if (answer->kind != ANSWER_OK || answer->n % 3 != 0) {
+        return "a wrong answer to define";
+    }
+    for (size_t i = 0; i < answer->n; i += 3) {
+        const char *name, *word, *json;
+        if (!answer_text(answer, i, &name) || !answer_text(answer, i + 1, &word) ||
+            !answer_text(answer, i + 2, &json) || !take_verdict(session, name, word, json)) {
+            return "a wrong answer to define";
+        }
+    }
+    return NULL;
+}
+
+void definition_is_stored(struct session *session, const char *name)
+{
+    struct known_definition *known = definition_find(session, name);
+    if (known) {
+        set_untold(session, known, true);
+    }
+}

@@ -1,0 +1,226 @@
+/* session_entries.c - what the session remembers of each lease: one list for each state. */
+#include "fleet/session_internal.h"
+
+#include "core/ranges.h"
+
+#include <stdlib.h>
+
+bool lease_has_place(const struct lease *lease)
+{
+    return lease->state == LEASE_HELD || lease->ticket != 0;
+}
+
+/* ---- entries ---- */
+
+bool entry_is_in_flight(const struct entry *entry)
+{
+    return entry->state >= ENTRY_LISTING;
+}
+
+/* Those that come back to it were asked for before all that are still in it. */
+static void insert_unsent(struct session *session, struct entry *entry)
+{
+    struct entry_list *list = &session->entries[ENTRY_UNSENT];
+    struct entry *other = TAILQ_LAST(list, entry_list);
+    if (!other || other->serial < entry->serial) {
+        TAILQ_INSERT_TAIL(list, entry, link);
+        return;
+    }
+    other = TAILQ_FIRST(list);
+    while (other->serial < entry->serial) {
+        other = TAILQ_NEXT(other, link);
+    }
+    TAILQ_INSERT_BEFORE(other, entry, link);
+}
+
+static void entry_insert(struct session *session, struct entry *entry, enum entry_state state)
+{
+    entry->state = (uint8_t)state;
+    if (state == ENTRY_UNSENT) {
+        insert_unsent(session, entry);
+    } else {
+        TAILQ_INSERT_TAIL(&session->entries[state], entry, link);
+    }
+}
+
+void entry_move(struct session *session, struct entry *entry, enum entry_state state)
+{
+    TAILQ_REMOVE(&session->entries[entry->state], entry, link);
+    entry_insert(session, entry, state);
+}
+
+struct entry *entry_find(const struct session *session, uint64_t id)
+{
+    struct table_node *node = table_find(&session->entries_by_id, hash_number(id));
+    for (; node; node = table_find_next(node)) {
+        struct entry *entry = container_of(node, struct entry, by_id);
+        if (entry->id == id) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* How much a database has to do for it: each claim, its scattered slots, all items of its pool. */
+static uint32_t weigh(const struct lease *lease)
+{
+    uint32_t weight = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        uint32_t most = slots_most_words(claim->count, 1);
+        weight += resource_is_pool(claim->resource)
+            ? 1 + (uint32_t)claim->resource->definition->n_items / 16
+            : 1 + most / 8;
+    }
+    return weight;
+}
+
+void entry_attach(struct entry *entry, struct lease *lease)
+{
+    entry->weight = weigh(lease);
+    entry->lease = lease;
+    lease->entry = entry;
+}
+
+void entry_detach(struct entry *entry)
+{
+    if (entry->lease) {
+        entry->lease->entry = NULL;
+        entry->lease = NULL;
+    }
+}
+
+struct entry *entry_new(struct session *session, uint64_t id, enum entry_state state)
+{
+    struct entry *entry = memory_new(sizeof *entry);
+    entry->id = id;
+    entry->serial = ++session->last_serial;
+    table_insert(&session->entries_by_id, &entry->by_id, hash_number(entry->id));
+    entry_insert(session, entry, state);
+    return entry;
+}
+
+void entry_free(struct session *session, struct entry *entry)
+{
+    entry_detach(entry);
+    TAILQ_REMOVE(&session->entries[entry->state], entry, link);
+    table_remove(&session->entries_by_id, &entry->by_id);
+    free(entry->claims);
+    free(entry);
+}
+
+void entries_deinit(struct session *session)
+{
+    struct entry *entry;
+    for (size_t state = 0; state < N_ENTRY_STATES; state++) {
+        while ((entry = TAILQ_FIRST(&session->entries[state]))) {
+            entry_free(session, entry);
+        }
+    }
+    table_deinit(&session->entries_by_id);
+}
+
+void entry_disown(struct session *session, uint64_t id)
+{
+    struct entry *entry = entry_new(session, id, ENTRY_ENDING);
+    entry->is_there = entry->must_release = true;
+}
+
+/* The database may know it, and must not. */
+void entry_end(struct session *session, struct entry *entry)
+{
+    entry->must_release = true;
+    if (!entry_is_in_flight(entry)) {
+        entry_move(session, entry, ENTRY_ENDING);
+    }
+}
+
+void entry_wait_for_renewal(struct session *session, struct entry *entry)
+{
+    entry->after = session->last_tag;
+    entry_move(session, entry, ENTRY_LATER);
+}
+
+bool entry_is_known(struct session *session, struct entry *entry)
+{
+    entry->is_there = true;
+    entry->was_unknown = false;
+    entry_move(session, entry, ENTRY_KNOWN);
+    if (!entry->lease || entry->must_release) {
+        entry_end(session, entry);
+        return false;
+    }
+    return true;
+}
+
+void entry_refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    struct lease *lease = entry->lease;
+    entry_detach(entry);
+    core_fleet_refused(session->core, lease, why, now, effects);
+}
+
+/* The hello that follows sees to the rest. */
+void entry_is_undone(struct session *session, struct entry *entry)
+{
+    entry->must_release = false;
+    if (!entry->lease) {
+        entry_free(session, entry);
+    } else {
+        entry_move(session, entry, lease_has_place(entry->lease) ? ENTRY_UNLISTED : ENTRY_UNSENT);
+    }
+}
+
+/* ---- all of them ---- */
+
+static void entry_unlist(struct session *session, struct entry *entry)
+{
+    entry->must_release = false;
+    free(entry->claims);
+    entry->claims = NULL;
+    if (!entry->lease) {
+        entry_free(session, entry);
+    } else if (lease_has_place(entry->lease)) {
+        entry_move(session, entry, ENTRY_UNLISTED);
+    } else {
+        entry_move(session, entry, ENTRY_UNSENT);
+    }
+}
+
+static void unlist_state(struct session *session, enum entry_state state)
+{
+    struct entry_list list = TAILQ_HEAD_INITIALIZER(list);
+    struct entry *entry, *next;
+    TAILQ_CONCAT(&list, &session->entries[state], link);
+    for (entry = TAILQ_FIRST(&list); entry; entry = next) {
+        next = TAILQ_NEXT(entry, link);
+        TAILQ_REMOVE(&list, entry, link);
+        TAILQ_INSERT_TAIL(&session->entries[state], entry, link);
+        entry_unlist(session, entry);
+    }
+}
+
+void entries_unlist(struct session *session)
+{
+    for (enum entry_state state = 0; state < N_ENTRY_STATES; state++) {
+        unlist_state(session, state);
+    }
+}
+
+void entries_refuse(struct session *session, bool waiters, nanoseconds now, struct effects *effects)
+{
+    struct entry *entry, *next;
+    entries_unlist(session);
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_free(session, entry);
+    }
+    for (entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED]); waiters && entry; entry = next) {
+        next = TAILQ_NEXT(entry, link);
+        if (entry->lease->state == LEASE_WAITING) {
+            entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+            entry_free(session, entry);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+/* session_events.c - renewals, and what they and the channel bring: numbered events, each taken
+ * once and in order. */
+#include "fleet/session_internal.h"
+
+#include "base/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a hello and its listing cost a server, and some more. */
+#define SPREAD_OF_ONE (NANOSECONDS_PER_SECOND / 500)
+
+enum { MANY_EVENTS = 1000 }; /* taken, and not acknowledged: the database keeps them all */
+
+enum { MORE_EVENTS = 1, MORE_NEWS = 2 }; /* than an answer has */
+
+/* ---- when ---- */
+
+static bool may_renew(const struct session *session)
+{
+    bool is_listed = session->state == SESSION_UP;
+    bool has_begun = session->state == SESSION_LISTING && session->step > STEP_BEGIN;
+    return !session->is_renewing && (is_listed || has_begun);
+}
+
+nanoseconds renewal_deadline(const struct session *session)
+{
+    nanoseconds at = earlier(session->renew_at, session->hello_at);
+    if (!may_renew(session)) {
+        return NEVER;
+    }
+    if (session->state == SESSION_UP) {
+        bool any_waits = core_fleet_n_waiting(session->core, session->database) > 0;
+        at = session->wants_renewal ? 0 : earlier(at, any_waits ? session->due_at : NEVER);
+    }
+    return at > session->renew_not_before ? at : session->renew_not_before;
+}
+
+bool renewal_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    if (now < renewal_deadline(session)) {
+        return false;
+    }
+    struct arguments *arguments = flight_arguments(session);
+    arguments_add_number(arguments, session->last_event);
+    arguments_add_number(arguments, session->followed);
+    session->is_renewing = true;
+    session->wants_renewal = false;
+    session->due_at = session->hello_at = NEVER;
+    session->acknowledged = session->last_event;
+    flight_send(session, flight_new(CALL_RENEW, 0), now, out);
+    return true;
+}
+
+/* ---- events ---- */
+
+static void take_of_lease(struct session *session, const struct fleet_event *event, nanoseconds now,
+    struct effects *effects)
+{
+    struct entry *entry = entry_find(session, event->id);
+    struct lease *lease = entry ? entry->lease : NULL;
+    if (event->kind == FLEET_GRANTED && entry) {
+        entry_granted(session, entry, event->ticket, event->text, now, effects);
+    } else if (event->kind == FLEET_GRANTED) {
+        entry_disown(session, event->id);
+    } else if (event->kind == FLEET_LOST && entry) {
+        entry_lost(session, entry, now, effects);
+    } else if (event->kind == FLEET_REVOKE && lease) {
+        core_revoke(session->core, lease, now, effects);
+    } else if (event->kind == FLEET_DROP && lease) {
+        core_drop(session->core, lease, now, effects);
+    } else if (event->kind == FLEET_RELEASE && lease) {
+        core_end(session->core, lease, NULL, now, effects);
+    }
+}
+
+static void take_event(struct session *session, uint64_t number, const char *text, nanoseconds now,
+    struct effects *effects)
+{
+    struct fleet_event event;
+    const char *wrong = fleet_event_read(text, &event);
+    /* The listing, which was later, has said what is true of the leases. */
+    bool is_older_than_listing = number <= session->newest_at_begin;
+    if (wrong) {
+        session_say(session, "%s: %.200s", wrong, text);
+    } else if (event.kind == FLEET_UNKNOWN ||
+        (is_older_than_listing && (event.kind == FLEET_GRANTED || event.kind == FLEET_LOST))) {
+        return;
+    } else {
+        take_of_lease(session, &event, now, effects);
+    }
+}
+
+static void take_in_order(struct session *session, uint64_t number, const char *text,
+    nanoseconds now, struct effects *effects)
+{
+    if (number > session->last_event) {
+        session->last_event = number;
+        session_saw_event(session, number);
+        take_event(session, number, text, now, effects);
+    }
+    session->wants_renewal |= session->last_event - session->acknowledged >= MANY_EVENTS;
+}
+
+/* "hello N": a grace has begun, for so many sessions. */
+static bool read_hello(const char *text, uint64_t *np)
+{
+    static const char word[] = "hello ";
+    return strncmp(text, word, sizeof word - 1) == 0 &&
+        number_parse(text + sizeof word - 1, MAX_DATABASE_NUMBER, np);
+}
+
+/* So many who call at once are spread over this. */
+static nanoseconds spread(const struct session *session, uint64_t n_sessions)
+{
+    nanoseconds most = session->ttl / 12;
+    return n_sessions < (uint64_t)(most / SPREAD_OF_ONE) ? (nanoseconds)n_sessions * SPREAD_OF_ONE
+                                                         : most;
+}
+
+void session_message(struct session *session, const char *text, size_t length, nanoseconds now,
+    struct effects *effects)
+{
+    uint64_t number;
+    const char *event;
+    char *copy = memory_new(length + 1);
+    memcpy(copy, length > 0 ? text : "", length);
+    if (read_hello(copy, &number)) {
+        session->hello_at = now + session_random(session, spread(session, number));
+    } else if (news_message(session, copy, now)) {
+        ; /* fetched in its time */
+    } else if (message_read(copy, &number, &event) != NULL) {
+        session_say(session, "a malformed message: %.200s", copy);
+    } else if (session->state == SESSION_UP && number == session->last_event + 1) {
+        take_in_order(session, number, event, now, effects);
+    } else if (session->state != SESSION_UP || number > session->last_event) {
+        session->wants_renewal = true; /* one has been missed, or it is not its time yet */
+    }
+    free(copy);
+}
+
+/* ---- renewals ---- */
+
+static const char *take_events(
+    struct session *session, const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    for (size_t i = 1; i < answer->n; i += 2) {
+        uint64_t number;
+        const char *text;
+        if (!answer_number(answer, i, MAX_DATABASE_NUMBER, &number) ||
+            !answer_text(answer, i + 1, &text)) {
+            return "an event without a number";
+        }
+        take_in_order(session, number, text, now, effects);
+    }
+    return NULL;
+}
+
+/* All there were are taken: a gap after the last one means that there is nothing in it. */
+static void take_end_of_events(struct session *session)
+{
+    if (session->last_event < session->newest_at_begin) {
+        session->last_event = session->newest_at_begin;
+    }
+}
+
+/* The database has said what becomes of each lease, and only the end is held back: what is listed
+ * lives on with the session. */
+static bool is_listed(const struct session *session)
+{
+    return session->state == SESSION_LISTING && session->step == STEP_LIST &&
+        TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED]) &&
+        TAILQ_EMPTY(&session->entries[ENTRY_LISTING]);
+}
+
+const char *renewal_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    uint64_t more;
+    const char *wrong = NULL;
+    session->is_renewing = false;
+    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MORE_EVENTS | MORE_NEWS, &more) ||
+        answer->n % 2 != 1) {
+        return "a wrong answer";
+    }
+    session->renewed_at = call->sent_at;
+    if (call->sent_at >= session->renew_at) { /* else those who were called together stay together */
+        session->renew_at = call->sent_at + timing_renewal(session->ttl);
+    }
+    if (session->state != SESSION_UP) {
+        if (is_listed(session)) {
+            session_set_good(session, now, effects);
+        }
+        return NULL; /* the listing comes first; its end counts from here, and events come again */
+    }
+    session_set_good(session, now, effects);
+    wrong = take_events(session, answer, now, effects);
+    if (more & MORE_NEWS) {
+        news_are_newer(session, now);
+    }
+    if (more & MORE_EVENTS) {
+        session->wants_renewal = true;
+    } else if (!wrong) {
+        take_end_of_events(session);
+        entries_renewed(session, call->tag);
+    }
+    return wrong;
+}
+
+void renewal_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
+{
+    (void)call, (void)answer, (void)effects;
+    session->is_renewing = false;
+    session->renew_at = session->renew_not_before = now + session->ttl / 24;
+}
+
+void renewal_is_undone(struct session *session, struct flight *call)
+{
+    (void)call;
+    session->is_renewing = false;
+}

@@ -1,0 +1,200 @@
+/* session_grants.c - what the database says of leases that it was asked for. */
+#include "fleet/session_internal.h"
+
+#include <string.h>
+
+/* ---- what the database says ---- */
+
+/* The job would have to be stopped before it has begun. */
+static bool is_late(const struct session *session, const struct lease *lease, nanoseconds now)
+{
+    return now >= session->good_until - lease_stop_budget(lease);
+}
+
+/* Nor would it be any better right after a renewal. */
+bool session_is_hopeless(const struct session *session, const struct lease *lease)
+{
+    return lease_stop_budget(lease) >= timing_good_for(session->ttl) - timing_renewal(session->ttl);
+}
+
+static void give_late_grant_back(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+{
+    if (entry->lease->wants_now || session_is_hopeless(session, entry->lease)) {
+        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+    }
+    entry_end(session, entry);
+}
+
+static void take_grant(struct session *session, struct entry *entry, uint64_t ticket,
+    const char *text, nanoseconds now, struct effects *effects)
+{
+    struct lease *lease = entry->lease;
+    const char *wrong = claims_read(&session->claims, text, lease);
+    if (!wrong &&
+        !core_fleet_granted(session->core, lease, ticket, session->claims.list, now, effects)) {
+        wrong = "an impossible grant";
+    }
+    if (wrong) {
+        session_say(session, "%s: %.200s", wrong, text);
+        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_end(session, entry);
+    }
+}
+
+void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
+    const char *claims, nanoseconds now, struct effects *effects)
+{
+    bool is_asked_for = entry->state == ENTRY_KNOWN || entry->state == ENTRY_ASKED;
+    session_saw(session, claims_highest_token(claims), ticket);
+    if (!is_asked_for || entry->must_release) {
+        return; /* of before: it is being given back, or has been */
+    }
+    if (!entry->lease) {
+        entry_end(session, entry);
+    } else if (entry->lease->state == LEASE_WAITING && is_late(session, entry->lease, now)) {
+        give_late_grant_back(session, entry, now, effects);
+    } else if (entry->lease->state == LEASE_WAITING) {
+        take_grant(session, entry, ticket, claims, now, effects);
+    }
+}
+
+void entry_lost(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+{
+    struct lease *lease = entry->lease;
+    if (lease && lease->state == LEASE_HELD) {
+        entry_detach(entry);
+        core_fleet_lost(session->core, lease, now, effects);
+    }
+    if (entry_is_in_flight(entry)) {
+        entry->must_release = true; /* whether that was before or after is not known */
+    } else if (entry->state == ENTRY_KNOWN && !entry->lease) {
+        entry_free(session, entry);
+    } else if (entry->state == ENTRY_KNOWN) {
+        entry->is_there = false;
+        entry_move(session, entry, ENTRY_UNSENT);
+    }
+}
+
+static const char *is_waiting(struct session *session, struct entry *entry,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    uint64_t ticket, position;
+    if (!answer_number(answer, 0, MAX_DATABASE_NUMBER, &ticket) || ticket == 0 ||
+        !answer_number(answer, 1, UINT32_MAX, &position)) {
+        return "no ticket or no position";
+    }
+    session_saw(session, 0, ticket);
+    if (!entry_is_known(session, entry) || entry->lease->state == LEASE_HELD) {
+        return NULL; /* HELD: the message that it is granted was faster */
+    }
+    if (entry->lease->wants_now) {
+        entry_refuse(session, entry, OUTCOME_WOULD_WAIT, now, effects);
+        entry_end(session, entry);
+        return NULL;
+    }
+    core_fleet_waits(session->core, entry->lease, ticket, (uint32_t)position, effects);
+    return NULL;
+}
+
+static const char *is_granted(struct session *session, struct entry *entry,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    uint64_t ticket;
+    const char *claims;
+    if (!answer_number(answer, 0, MAX_DATABASE_NUMBER, &ticket) ||
+        !answer_text(answer, 1, &claims)) {
+        return "no ticket or no claims";
+    }
+    if (entry_is_known(session, entry)) {
+        entry_granted(session, entry, ticket, claims, now, effects);
+    } else {
+        session_saw(session, claims_highest_token(claims), ticket);
+    }
+    return NULL;
+}
+
+/* It was told, and an operator on another host has had it forgotten there. */
+static bool may_become_known(struct session *session, struct entry *entry)
+{
+    bool was_unknown = entry->was_unknown;
+    entry->was_unknown = true;
+    return definitions_are_forgotten(session, entry->lease) && !was_unknown;
+}
+
+static const char *is_refused(struct session *session, struct entry *entry,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    const char *code;
+    if (!answer_text(answer, 0, &code)) {
+        return "no code";
+    }
+    entry->is_there = entry->must_release = false;
+    if (entry->lease && entry->lease->state == LEASE_WAITING &&
+        !(refusal_outcome(code) == OUTCOME_UNKNOWN && may_become_known(session, entry))) {
+        entry_refuse(session, entry, refusal_outcome(code), now, effects);
+    }
+    entry_move(session, entry, ENTRY_KNOWN);
+    entry_lost(session, entry, now, effects);
+    return NULL;
+}
+
+enum { N_ROW = 3 }; /* a word, and two fields of its own */
+
+static const char *(*const acquired_table[N_ACQUIRED])(struct session *session, struct entry *entry,
+    const struct answer *answer, nanoseconds now, struct effects *effects) = {
+    [ACQUIRED_GRANTED] = is_granted,
+    [ACQUIRED_WAITING] = is_waiting,
+    [ACQUIRED_REFUSED] = is_refused,
+};
+
+const char *acquire_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    if (answer->kind != ANSWER_OK || answer->n != call->n * N_ROW) {
+        return "not an answer for each";
+    }
+    for (size_t i = 0; i < call->n; i++) {
+        enum acquired word;
+        struct answer row = {.fields = answer->fields + i * N_ROW + 1, .n = N_ROW - 1};
+        const char *wrong = "an unknown answer";
+        if (acquired_read(answer, i * N_ROW, &word)) {
+            wrong = acquired_table[word](session, call->entries[i], &row, now, effects);
+        }
+        if (wrong) {
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
+static void has_failed(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+{
+    if (!entry_is_known(session, entry) || entry->lease->state == LEASE_HELD) {
+        return;
+    }
+    if (entry->lease->ticket != 0) {
+        entry_wait_for_renewal(session, entry);
+    } else {
+        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_end(session, entry);
+    }
+}
+
+void acquire_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
+{
+    (void)answer;
+    for (size_t i = 0; i < call->n; i++) {
+        has_failed(session, call->entries[i], now, effects);
+    }
+}
+
+void acquire_is_undone(struct session *session, struct flight *call)
+{
+    for (size_t i = 0; i < call->n; i++) {
+        entry_is_undone(session, call->entries[i]);
+    }
+}

@@ -1,0 +1,179 @@
+/* session_leases.c - what the database is asked for and given back, and when. */
+#include "fleet/session_internal.h"
+
+/* ---- asked by the core ---- */
+
+static bool is_safe(const struct session *session)
+{
+    return session->renewed_tag >= session->unsafe_tag;
+}
+
+/* The database's ttl may be shorter than the file's, with which kill-after was compared. */
+static void shorten_stop(struct session *session, struct lease *lease, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
+        lease->kill_after = session->ttl / 4;
+        effects_change(effects, lease);
+        session_say(session,
+            "kill-after is cut to %lld ms, because its ttl is %lld ms",
+            (long long)(lease->kill_after / 1000000), (long long)(session->ttl / 1000000));
+    }
+}
+
+void session_ask(
+    struct session *session, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    shorten_stop(session, lease, effects);
+    struct entry *entry = entry_find(session, lease->id);
+    bool is_away = session_is_away(session);
+    if (is_away && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {
+        core_fleet_refused(session->core, lease, OUTCOME_DOWN, now, effects);
+    } else if (entry) {
+        entry_attach(entry, lease); /* what is still in flight must be over first */
+    } else {
+        entry = entry_new(session, lease->id, is_away ? ENTRY_UNLISTED : ENTRY_UNSENT);
+        entry_attach(entry, lease);
+        if (session->state == SESSION_UP && !is_safe(session)) {
+            entry_wait_for_renewal(session, entry);
+            session->wants_renewal = true;
+        }
+    }
+}
+
+void session_give_back(struct session *session, struct lease *lease, nanoseconds now)
+{
+    struct entry *entry = lease->entry;
+    (void)now;
+    if (!entry) {
+        return;
+    }
+    entry->may_return = lease->state == LEASE_WAITING;
+    entry_detach(entry);
+    if (entry->state == ENTRY_UNLISTED || (!entry->is_there && !entry_is_in_flight(entry))) {
+        entry_free(session, entry);
+    } else {
+        entry_end(session, entry);
+    }
+}
+
+void session_restore(struct session *session, struct lease *lease)
+{
+    struct entry *entry = lease->entry;
+    if (!entry) {
+        entry = entry_new(session, lease->id, ENTRY_UNSENT);
+        entry_attach(entry, lease);
+    }
+    if (entry->state == ENTRY_UNSENT && lease_has_place(lease)) {
+        entry_move(session, entry, ENTRY_UNLISTED);
+    }
+    if (session->state == SESSION_UP && entry->state == ENTRY_UNLISTED) {
+        listing_begin(session);
+    }
+}
+
+/* ---- what is sent ---- */
+
+static struct flight *release_some(struct session *session)
+{
+    struct arguments *arguments = flight_arguments(session);
+    struct flight *call = flight_new(CALL_RELEASE, CHUNK);
+    struct entry *entry;
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_ENDING])) &&
+        flight_takes(call, entry, CHUNK)) {
+        call_add_id(arguments, entry->id);
+        entry_move(session, entry, ENTRY_RELEASING);
+    }
+    return call;
+}
+
+/* The base of a call costs the database several times what a lease does. */
+static struct flight *acquire_some(struct session *session)
+{
+    struct arguments *arguments = flight_arguments(session);
+    struct flight *call = flight_new(CALL_ACQUIRE, MOST_ASKED);
+    struct entry *entry;
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT])) &&
+        flight_takes(call, entry, MOST_ASKED)) {
+        call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
+        entry->is_there = true;
+        entry_move(session, entry, ENTRY_ASKED);
+    }
+    return call;
+}
+
+bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    if (session->n_in_flight >= MAX_IN_FLIGHT) {
+        return false;
+    }
+    if (!TAILQ_EMPTY(&session->entries[ENTRY_ENDING])) {
+        flight_send(session, release_some(session), now, out);
+        return true;
+    }
+    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNSENT])) {
+        flight_send(session, acquire_some(session), now, out);
+        return true;
+    }
+    return false;
+}
+
+/* ---- releases ---- */
+
+const char *release_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    (void)now, (void)effects;
+    if (answer->kind != ANSWER_OK) {
+        return "an answer of another script";
+    }
+    for (size_t i = 0; i < call->n; i++) {
+        struct entry *entry = call->entries[i];
+        entry->is_there = entry->must_release = false;
+        session->unsafe_tag = entry->may_return ? session->last_tag : session->unsafe_tag;
+        if (!entry->lease) {
+            entry_free(session, entry);
+            continue;
+        }
+        entry_wait_for_renewal(session, entry);
+        session->wants_renewal = true;
+    }
+    return NULL;
+}
+
+void release_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
+{
+    (void)answer, (void)now, (void)effects;
+    for (size_t i = 0; i < call->n; i++) {
+        entry_wait_for_renewal(session, call->entries[i]);
+    }
+}
+
+void release_is_undone(struct session *session, struct flight *call)
+{
+    for (size_t i = 0; i < call->n; i++) {
+        entry_is_undone(session, call->entries[i]);
+    }
+}
+
+/* ---- nothing too early ---- */
+
+void entries_are_listed(struct session *session, uint64_t tag)
+{
+    struct entry *entry;
+    session->unsafe_tag = session->is_new ? session->unsafe_tag : tag;
+    while (!is_safe(session) && (entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+        entry_wait_for_renewal(session, entry);
+        session->wants_renewal = true;
+    }
+}
+
+void entries_renewed(struct session *session, uint64_t tag)
+{
+    struct entry *entry;
+    session->renewed_tag = tag;
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_LATER])) && entry->after < tag) {
+        bool must_end = !entry->lease || entry->must_release;
+        entry_move(session, entry, must_end ? ENTRY_ENDING : ENTRY_UNSENT);
+    }
+}

@@ -1,0 +1,309 @@
+/* session_listing.c - hello: the session begins, or begins again, and everything is listed. One
+ * call of it is in flight at a time. */
+#include "fleet/session_internal.h"
+
+#include "base/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void listing_begin(struct session *session)
+{
+    if (session->state != SESSION_REPLACED) {
+        session->state = SESSION_LISTING;
+        session->step = STEP_BEGIN;
+    }
+}
+
+void session_hold_listing(struct session *session, bool hold)
+{
+    session->holds_listing = hold;
+}
+
+nanoseconds listing_deadline(const struct session *session)
+{
+    bool waits = session->state == SESSION_LISTING && session->step == STEP_BEGIN &&
+        session->n_in_flight == 0;
+    return waits ? session->hello_not_before : NEVER;
+}
+
+/* ---- what is sent ---- */
+
+static struct arguments *hello_arguments(struct session *session, const char *phase)
+{
+    struct arguments *arguments = flight_arguments(session);
+    arguments_add(arguments, phase);
+    return arguments;
+}
+
+/* Each with an incarnation of its own: should an earlier one reach the database late, from a
+ * connection that is given up, it is behind, and does nothing. */
+static struct flight *begin(struct session *session)
+{
+    session->incarnation++;
+    session->is_changed = true;
+    struct arguments *arguments = hello_arguments(session, "begin");
+    const struct database *settings = session->settings;
+    arguments_add_number(arguments, (uint64_t)(settings->ttl / NANOSECONDS_PER_MILLISECOND));
+    arguments_add_number(
+        arguments, (uint64_t)(settings->failover_lag / NANOSECONDS_PER_MILLISECOND));
+    arguments_add(arguments, session->host);
+    arguments_add_number(arguments, session->highest_token);
+    arguments_add_number(arguments, session->highest_ticket);
+    arguments_add_number(arguments, (uint64_t)(session->ttl / NANOSECONDS_PER_MILLISECOND));
+    entries_unlist(session);
+    definitions_untell(session);
+    news_begin(session);
+    free(session->cursor);
+    session->cursor = memory_string("");
+    return flight_new(CALL_BEGIN, 0);
+}
+
+static struct flight *list_some(struct session *session)
+{
+    struct arguments *arguments = hello_arguments(session, "lease");
+    struct flight *call = flight_new(CALL_LIST, CHUNK);
+    struct entry *entry;
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED])) &&
+        flight_takes(call, entry, CHUNK)) {
+        call_add_listed(arguments, session->core, entry->lease, session->wall_offset);
+        entry_move(session, entry, ENTRY_LISTING);
+    }
+    return call;
+}
+
+static struct flight *end(struct session *session)
+{
+    struct arguments *arguments = hello_arguments(session, "end");
+    arguments_add(arguments, session->cursor);
+    return flight_new(CALL_END, 0);
+}
+
+static bool say(
+    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
+{
+    session->is_saying_hello = true;
+    flight_send(session, call, now, out);
+    return true;
+}
+
+static bool begin_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    if (session->n_in_flight > 0 || now < session->hello_not_before) {
+        return false; /* what is in flight is of before: first its answers */
+    }
+    if (++session->n_hellos >= MAX_HELLOS_AT_ONCE) {
+        session->hello_not_before = now + session->ttl / 24;
+    }
+    return say(session, begin(session), now, out);
+}
+
+bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    if (session->is_saying_hello) {
+        return false;
+    }
+    if (session->step == STEP_BEGIN) {
+        return begin_next_call(session, now, out);
+    }
+    if ((session->step == STEP_NEWS && news_next_call(session, now, out)) ||
+        definitions_next_call(session, now, out)) {
+        session->is_saying_hello = true;
+        return true;
+    }
+    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED])) {
+        session->step = STEP_LIST;
+        return say(session, list_some(session), now, out);
+    }
+    if (session->holds_listing) {
+        return false;
+    }
+    session->step = STEP_END;
+    return say(session, end(session), now, out);
+}
+
+/* ---- what comes back ---- */
+
+void hello_is_undone(struct session *session, struct flight *call)
+{
+    session->is_saying_hello = session->is_defining = session->is_following = false;
+    for (size_t i = 0; i < call->n; i++) {
+        entry_move(session, call->entries[i], ENTRY_UNLISTED);
+    }
+    if (call->n > 0) {
+        entries_unlist(session); /* some may have ended meanwhile */
+    }
+}
+
+void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer,
+    nanoseconds now, struct effects *effects)
+{
+    hello_is_undone(session, call);
+    session->hello_not_before = now + session->ttl / 24;
+    if (session->state == SESSION_LISTING) {
+        entries_refuse(session, false, now, effects); /* nobody knows how long that lasts */
+        requests_fail(session, answer->text);
+    }
+    listing_begin(session);
+}
+
+static void take_ttl(struct session *session, nanoseconds ttl)
+{
+    if (ttl != session->settings->ttl && ttl != session->told_ttl) {
+        session_say(session, "its ttl is %lld ms, not the file's: other hosts use it",
+            (long long)(ttl / NANOSECONDS_PER_MILLISECOND));
+    }
+    session->ttl = session->told_ttl = ttl;
+}
+
+const char *begin_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    uint64_t incarnation, ttl, newest, is_new;
+    (void)now, (void)effects;
+    session->is_saying_hello = false;
+    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
+        incarnation == 0 ||
+        !answer_number(answer, 1, LONGEST_TTL / NANOSECONDS_PER_MILLISECOND, &ttl) ||
+        ttl < SHORTEST_TTL / NANOSECONDS_PER_MILLISECOND ||
+        !answer_number(answer, 2, MAX_DATABASE_NUMBER, &newest) ||
+        !answer_number(answer, 3, 1, &is_new)) {
+        return "a wrong answer to begin";
+    }
+    if (incarnation != session->incarnation) { /* the database has seen more of us than we know */
+        session->incarnation = incarnation;
+        listing_begin(session);
+        return NULL;
+    }
+    changes_arrive(session, answer->grace > 0);
+    take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
+    session->renewed_at = call->sent_at;
+    session->renew_at = call->sent_at + timing_renewal(session->ttl);
+    session->newest_at_begin = newest;
+    session_saw_event(session, newest);
+    session->is_new = is_new;
+    if (is_new || session->last_event > newest) {
+        session->last_event = newest;
+    }
+    session->step = STEP_NEWS;
+    return NULL;
+}
+
+/* The lease is there, waiting, as far as the database knows. */
+static void is_listed_waiting(struct session *session, struct entry *entry, uint64_t ticket,
+    nanoseconds now, struct effects *effects)
+{
+    struct lease *lease = entry->lease;
+    if (lease->state == LEASE_HELD) {
+        entry_lost(session, entry, now, effects);
+    } else if (lease->ticket != ticket) {
+        core_fleet_waits(session->core, lease, ticket, lease->position, effects);
+    }
+}
+
+/* Of one that was reclaimed without a record only the database knows the tokens. */
+static void learn_tokens(struct session *session, struct lease *lease, uint64_t ticket,
+    const char *claims, nanoseconds now, struct effects *effects)
+{
+    bool knows_all = true;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        knows_all &= lease->claims[i].token != 0;
+    }
+    session_saw(session, claims_highest_token(claims), ticket);
+    if (!knows_all && !claims_read(&session->claims, claims, lease)) {
+        core_fleet_granted(session->core, lease, ticket, session->claims.list, now, effects);
+    }
+}
+
+static const char *is_listed(struct session *session, struct entry *entry,
+    const struct answer *answer, size_t i, nanoseconds now, struct effects *effects)
+{
+    const char *id, *word, *claims;
+    uint64_t number, ticket;
+    if (!answer_text(answer, i, &id) || !lease_id_parse(id, &number) || number != entry->id ||
+        !answer_text(answer, i + 1, &word) ||
+        !answer_number(answer, i + 2, MAX_DATABASE_NUMBER, &ticket) ||
+        !answer_text(answer, i + 3, &claims)) {
+        return "a wrong answer to lease";
+    }
+    session_saw(session, 0, ticket);
+    if (!entry_is_known(session, entry)) {
+        return NULL;
+    }
+    if (strcmp(word, "lost") == 0) {
+        entry_lost(session, entry, now, effects);
+    } else if (strcmp(word, "waiting") == 0) {
+        is_listed_waiting(session, entry, ticket, now, effects);
+    } else if (strcmp(word, "held") != 0) {
+        return "an unknown word for a lease";
+    } else if (entry->lease->state == LEASE_HELD) {
+        learn_tokens(session, entry->lease, ticket, claims, now, effects);
+    } else {
+        entry->ticket = ticket;
+        entry->claims = memory_string(claims);
+        entry_move(session, entry, ENTRY_GIFT);
+    }
+    return NULL;
+}
+
+const char *list_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    session->is_saying_hello = false;
+    if (answer->kind != ANSWER_OK || answer->n != 4 * call->n) {
+        return "a wrong answer to lease";
+    }
+    for (size_t i = 0; i < call->n; i++) {
+        const char *wrong = is_listed(session, call->entries[i], answer, 4 * i, now, effects);
+        if (wrong) {
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
+/* Only from now on are the leases good for long enough. */
+static void take_gifts(struct session *session, nanoseconds now, struct effects *effects)
+{
+    struct entry *entry;
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_GIFT]))) {
+        char *claims = entry->claims;
+        entry->claims = NULL;
+        entry_move(session, entry, ENTRY_KNOWN);
+        entry_granted(session, entry, entry->ticket, claims, now, effects);
+        free(claims);
+    }
+}
+
+const char *end_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    const char *cursor;
+    session->is_saying_hello = false;
+    if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
+        return "a wrong answer to end";
+    }
+    if (session->step != STEP_END) {
+        return NULL; /* something else has said meanwhile that all is to begin again */
+    }
+    if (*cursor != '\0') {
+        free(session->cursor);
+        session->cursor = memory_string(cursor);
+        return NULL;
+    }
+    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED])) {
+        listing_begin(session);
+        return NULL;
+    }
+    session->state = SESSION_UP;
+    session->last_said = 0;
+    session->is_given_up = false;
+    session->give_up_at = NEVER;
+    session->n_hellos = 0;
+    session->renew_at = session->renewed_at + session_random(session, timing_renewal(session->ttl));
+    session->wants_renewal |= session->newest_at_begin > session->last_event;
+    session_set_good(session, now, effects);
+    entries_are_listed(session, call->tag);
+    take_gifts(session, now, effects);
+    return NULL;
+}

@@ -1,0 +1,190 @@
+/* session_news.c - what is stored for all in the database: definitions and operators' changes, as a
+ * log that this daemon follows. In a hello it fetches all of it and tells what it has newer; then
+ * it fetches what is added, when a message or a renewal says that there is something. */
+#include "fleet/session_internal.h"
+
+#include "base/words.h"
+
+#include <string.h>
+
+enum { NEWS_ROW = 4, LONGEST_SPREAD = 3600 * 1000 /* ms */ };
+
+void news_begin(struct session *session)
+{
+    changes_untell(session);
+    session->followed = session->floor_there = 0;
+    session->follow_at = 0;
+    session->is_following_all = true;
+}
+
+static void follow_by(struct session *session, nanoseconds at)
+{
+    session->follow_at = at < session->follow_at ? at : session->follow_at;
+}
+
+void news_are_newer(struct session *session, nanoseconds now)
+{
+    follow_by(session, now);
+}
+
+/* "news NUMBER SPREAD": others fetch it as well, each at some time in so many ms. */
+bool news_message(struct session *session, const char *text, nanoseconds now)
+{
+    static const char word[] = "news ";
+    char number_text[24];
+    uint64_t number, spread;
+    const char *rest = strncmp(text, word, sizeof word - 1) == 0 ? text + sizeof word - 1 : "";
+    size_t n = strcspn(rest, " ");
+    if (n == 0 || n >= sizeof number_text || rest[n] != ' ') {
+        return false;
+    }
+    memcpy(number_text, rest, n);
+    number_text[n] = '\0';
+    if (!number_parse(number_text, MAX_DATABASE_NUMBER, &number) ||
+        !number_parse(rest + n + 1, LONGEST_SPREAD, &spread)) {
+        return false;
+    }
+    if (number > session->followed) {
+        nanoseconds span = (nanoseconds)spread * NANOSECONDS_PER_MILLISECOND;
+        follow_by(session, now + session_random(session, span));
+    }
+    return true;
+}
+
+/* ---- what is sent ---- */
+
+static struct arguments *change_arguments(struct session *session)
+{
+    struct arguments *arguments = flight_arguments(session);
+    arguments_add(arguments, "change");
+    arguments_add_number(arguments, session->floor);
+    arguments_add_number(arguments, session->followed);
+    return arguments;
+}
+
+static bool send(
+    struct session *session, enum call_kind kind, nanoseconds now, struct session_call *out)
+{
+    session->is_following = true;
+    flight_send(session, flight_new(kind, 0), now, out);
+    return true;
+}
+
+bool news_next_call(struct session *session, nanoseconds now, struct session_call *out)
+{
+    if (session->is_following) {
+        return false;
+    }
+    if (now >= session->follow_at) {
+        struct arguments *arguments = flight_arguments(session);
+        arguments_add(arguments, "news");
+        arguments_add_number(arguments, session->followed);
+        return send(session, CALL_NEWS, now, out);
+    }
+    if (!TAILQ_EMPTY(&session->untold_changes)) {
+        changes_tell_some(session, change_arguments(session));
+        return send(session, CALL_CHANGE, now, out);
+    }
+    if (session->floor > session->floor_there) { /* all else is told: this makes it whole */
+        change_arguments(session);
+        return send(session, CALL_CHANGE, now, out);
+    }
+    return false;
+}
+
+nanoseconds news_deadline(const struct session *session)
+{
+    return session->is_following ? NEVER : session->follow_at;
+}
+
+/* ---- what comes back ---- */
+
+/* "c NAME", "d NAME"; others are a newer berthd's. */
+static void take_row(struct session *session, const char *what, uint64_t version, const char *json)
+{
+    if (strncmp(what, "c ", 2) == 0) {
+        change_hear(session, what + 2, version, json);
+    } else if (strncmp(what, "d ", 2) == 0 && session->state == SESSION_UP) {
+        definition_is_stored(session, what + 2); /* a hello tells all of them anyway */
+    }
+}
+
+static const char *take_rows(struct session *session, const struct answer *answer)
+{
+    for (size_t i = 2; i < answer->n; i += NEWS_ROW) {
+        uint64_t number, version;
+        const char *what, *json;
+        if (!answer_number(answer, i, MAX_DATABASE_NUMBER, &number) ||
+            number <= session->followed || !answer_text(answer, i + 1, &what) ||
+            !answer_number(answer, i + 2, MAX_DATABASE_NUMBER, &version) ||
+            !answer_text(answer, i + 3, &json)) {
+            return "a wrong answer to news";
+        }
+        take_row(session, what, version, json);
+        session->followed = number;
+    }
+    return NULL;
+}
+
+/* The newest may have been forgotten; what is stored next is newer than the floor, too. */
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What the database has forgotten since the last time it may never have said. */
+static bool has_missed_some(const struct session *session, uint64_t followed)
+{
+    return !session->is_following_all && session->floor_there > followed;
+}
+
+const char *news_are_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    uint64_t newest, followed = session->followed;
+    (void)call, (void)now, (void)effects;
+    session->is_following = session->is_saying_hello = false;
+    if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &newest) ||
+        !answer_number(answer, 1, MAX_CREDIBLE_NUMBER, &session->floor_there) ||
+        answer->n % NEWS_ROW != 2) {
+        return "a wrong answer to news";
+    }
+    const char *wrong = take_rows(session, answer);
+    if (wrong || (answer->n > 2 && session->followed < newest)) {
+        return wrong; /* the next page */
+    }
+    if (has_missed_some(session, followed)) {
+        news_begin(session);
+        return NULL;
+    }
+    session->followed = largest(session->followed, largest(newest, session->floor_there));
+    session->follow_at = NEVER;
+    session->is_following_all = false;
+    changes_are_heard(session);
+    return NULL;
+}
+
+const char *change_is_answered(struct session *session, struct flight *call,
+    const struct answer *answer, nanoseconds now, struct effects *effects)
+{
+    (void)call, (void)effects;
+    session->is_following = session->is_saying_hello = false;
+    if (answer->kind != ANSWER_OK || answer->n % 3 != 1 ||
+        !answer_number(answer, 0, MAX_CREDIBLE_NUMBER, &session->floor_there)) {
+        return "a wrong answer to change";
+    }
+    for (size_t i = 1; i < answer->n; i += 3) {
+        const char *name, *json;
+        uint64_t version;
+        if (!answer_text(answer, i, &name) ||
+            !answer_number(answer, i + 1, MAX_DATABASE_NUMBER, &version) ||
+            !answer_text(answer, i + 2, &json)) {
+            return "a wrong answer to change";
+        }
+        change_hear(session, name, version, json);
+    }
+    if (session->floor != session->floor_there) {
+        follow_by(session, now); /* others have told something meanwhile */
+    }
+    return NULL;
+}

@@ -1,0 +1,197 @@
+/* session_record.c - what must outlive the daemon: the session's tenure as a line. What is read back
+ * may be damaged. */
+#include "fleet/session_internal.h"
+
+#include "base/words.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which database ----
+ *
+ * How far a database has got is compared with that database alone: its address and its keys. Its
+ * user and password may change. */
+
+static uint64_t hash_of_place(const struct database *settings)
+{
+    const struct redis_url *url = &settings->url;
+    uint64_t hash = hash_string(settings->prefix, ((uint64_t)url->db << 8) + url->scheme);
+    for (size_t i = 0; i < url->n_hosts; i++) {
+        hash = hash_string(url->hosts[i].host, hash ^ url->hosts[i].port);
+    }
+    hash = hash_string(url->path ? url->path : "", hash);
+    return hash_string(url->master ? url->master : "", hash);
+}
+
+bool place_is_ours(const struct session *session, const char *text)
+{
+    uint64_t place;
+    return text && number_parse(text, UINT64_MAX, &place) &&
+        place == hash_of_place(session->settings);
+}
+
+void place_write(const struct session *session, struct text *out)
+{
+    text_add_number(out, hash_of_place(session->settings));
+}
+
+static void take_sequence(struct session *session, const char *text)
+{
+    uint64_t sequence;
+    if (text && number_parse(text, MAX_DATABASE_NUMBER, &sequence) &&
+        sequence > session->sequence) {
+        session->sequence = session->written_sequence = sequence;
+    }
+}
+
+bool session_is_changed(const struct session *session)
+{
+    return session->is_changed;
+}
+
+void session_write(struct session *session, struct text *out)
+{
+    session->is_changed = false;
+    session->written_sequence = session->sequence;
+    session->written_event = session->newest_event;
+    text_add(out, "until=");
+    text_add_number(out, session->good_until > 0 ? (uint64_t)session->good_until : 0);
+    text_add_number_key(out, "ttl", (uint64_t)session->ttl);
+    text_add_number_key(out, "incarnation", session->incarnation);
+    text_add_number_key(out, "token", session->highest_token);
+    text_add_number_key(out, "ticket", session->highest_ticket);
+    text_add_number_key(out, "sequence", session->sequence);
+    text_add_number_key(out, "event", session->newest_event);
+    text_add_number_key(out, "place", hash_of_place(session->settings));
+    text_add_key(out, "session", session->id);
+    text_add(out, session->kept ? session->kept : "");
+}
+
+static bool is_ours(const char *word)
+{
+    static const char *const keys[] = {"until", "ttl", "incarnation", "token", "ticket", "sequence",
+        "event", "place", "session"};
+    size_t length = strcspn(word, "=");
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        is_known |= strlen(keys[i]) == length && memcmp(keys[i], word, length) == 0;
+    }
+    return is_known;
+}
+
+static void keep_others(struct session *session, const char *text, size_t length)
+{
+    struct text kept = TEXT_INIT;
+    char *line = memory_new(length + 1), *rest = line, *word;
+    memcpy(line, length > 0 ? text : "", length);
+    while ((word = strsep(&rest, " "))) {
+        if (*word && !is_ours(word)) {
+            text_add(&kept, " ");
+            text_add(&kept, word);
+        }
+    }
+    free(line);
+    free(session->kept);
+    session->kept = kept.bytes;
+}
+
+/* The leases are known by it: what a host is called, or where its directories are, may change. */
+static void take_id(struct session *session, const char *id)
+{
+    if (id && strlen(id) == SESSION_ID_SIZE - 1 &&
+        strspn(id, "0123456789abcdef") == SESSION_ID_SIZE - 1) {
+        memcpy(session->id, id, SESSION_ID_SIZE);
+    }
+}
+
+/* Older versions did not write that down. */
+static void take_reached(struct session *session, char *const words[], size_t n_words)
+{
+    uint64_t number;
+    const char *event = words_find(words, n_words, "event");
+    if (place_is_ours(session, words_find(words, n_words, "place"))) {
+        take_sequence(session, words_find(words, n_words, "sequence"));
+        if (event && number_parse(event, MAX_DATABASE_NUMBER, &number)) {
+            session->newest_event = session->written_event = number;
+        }
+    }
+}
+
+bool session_restore_tenure(struct session *session, const char *text, size_t length,
+    nanoseconds now, struct effects *effects)
+{
+    enum { UNTIL, TTL, INCARNATION, TOKEN, TICKET, N_KEYS, MAX_KEYS = 32 };
+    static const struct {
+        const char *key;
+        uint64_t max;
+    } rows[N_KEYS] = {
+        [UNTIL] = {"until", INT64_MAX},
+        [TTL] = {"ttl", (uint64_t)LONGEST_TTL},
+        [INCARNATION] = {"incarnation", MAX_DATABASE_NUMBER},
+        [TOKEN] = {"token", MAX_DATABASE_NUMBER},
+        [TICKET] = {"ticket", MAX_DATABASE_NUMBER},
+    };
+    uint64_t values[N_KEYS];
+    char *words[MAX_KEYS];
+    char *line = memory_new(length + 1);
+    memcpy(line, length > 0 ? text : "", length);
+    size_t n_words = words_split(line, words, MAX_KEYS);
+    bool is_whole = true;
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const char *value = words_find(words, n_words, rows[i].key);
+        is_whole = is_whole && value && number_parse(value, rows[i].max, &values[i]);
+    }
+    take_id(session, words_find(words, n_words, "session"));
+    take_reached(session, words, n_words);
+    free(line);
+    keep_others(session, text, length);
+    if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
+        return false;
+    }
+    session->ttl = (nanoseconds)values[TTL];
+    session->incarnation = values[INCARNATION];
+    session_saw(session, values[TOKEN], values[TICKET]);
+    session->good_until = (nanoseconds)values[UNTIL];
+    if (session->good_until > now + timing_good_for(session->ttl)) {
+        session->good_until = 0; /* of another boot's clock */
+    }
+    core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
+    return true;
+}
+
+/* ---- where the changes are from, and how far that database was, should the journal be lost ----
+ *
+ *     @ PLACE SEQUENCE          no resource's name begins so
+ */
+
+static const char reached_word[] = "@ ";
+
+void reached_write(const struct session *session, struct text *out)
+{
+    if (session->foreign_place != 0) { /* no call has been answered here yet */
+        text_add_format(out, "%s%ju 0\n", reached_word, (uintmax_t)session->foreign_place);
+    } else if (session->sequence > 0) {
+        text_add(out, reached_word);
+        place_write(session, out);
+        text_add_format(out, " %ju\n", (uintmax_t)session->sequence);
+    }
+}
+
+bool reached_restore(struct session *session, char *line)
+{
+    if (strncmp(line, reached_word, sizeof reached_word - 1) != 0) {
+        return false;
+    }
+    char *place = line + sizeof reached_word - 1, *sequence = strchr(place, ' ');
+    if (!sequence) {
+        return true;
+    }
+    *sequence++ = '\0';
+    if (place_is_ours(session, place)) {
+        take_sequence(session, sequence);
+    } else {
+        number_parse(place, UINT64_MAX, &session->foreign_place);
+    }
+    return true;
+}

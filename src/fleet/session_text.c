@@ -1,0 +1,290 @@
+/* session_text.c - what is sent; what comes back is session_answers.c's. */
+#include "fleet/session_text.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/fleet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ABOVE = 64 };
+
+/* ---- arguments ---- */
+
+void arguments_deinit(struct arguments *arguments)
+{
+    text_deinit(&arguments->bytes);
+    free(arguments->ends);
+    free(arguments->argv);
+    free(arguments->lengths);
+    *arguments = (struct arguments){0};
+}
+
+void arguments_clear(struct arguments *arguments)
+{
+    arguments->bytes.length = 0;
+    arguments->n = 0;
+}
+
+/* What was added to the bytes since the last argument is one. */
+static void arguments_end_one(struct arguments *arguments)
+{
+    if (arguments->n == arguments->size) {
+        arguments->size = arguments->size == 0 ? 32 : arguments->size * 2;
+        arguments->ends = memory_resize(arguments->ends, arguments->size, sizeof *arguments->ends);
+    }
+    arguments->ends[arguments->n++] = arguments->bytes.length;
+    text_add_repeated(&arguments->bytes, '\0', 1);
+}
+
+void arguments_add(struct arguments *arguments, const char *text)
+{
+    text_add(&arguments->bytes, text);
+    arguments_end_one(arguments);
+}
+
+void arguments_add_number(struct arguments *arguments, uint64_t number)
+{
+    text_add_number(&arguments->bytes, number);
+    arguments_end_one(arguments);
+}
+
+void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t second)
+{
+    text_add_number(&arguments->bytes, first);
+    text_add(&arguments->bytes, "-");
+    arguments_add_number(arguments, second);
+}
+
+void arguments_finish(struct arguments *arguments)
+{
+    size_t begin = 0;
+    arguments->argv = memory_resize(arguments->argv, arguments->size, sizeof *arguments->argv);
+    arguments->lengths =
+        memory_resize(arguments->lengths, arguments->size, sizeof *arguments->lengths);
+    for (size_t i = 0; i < arguments->n; i++) {
+        arguments->argv[i] = arguments->bytes.bytes + begin;
+        arguments->lengths[i] = arguments->ends[i] - begin;
+        begin = arguments->ends[i] + 1;
+    }
+}
+
+/* ---- leases ---- */
+
+void call_add_id(struct arguments *arguments, uint64_t id)
+{
+    char word[LEASE_ID_SIZE];
+    lease_id_format(word, id);
+    arguments_add(arguments, word);
+}
+
+static void add_signed(struct arguments *arguments, int32_t number)
+{
+    text_add_format(&arguments->bytes, "%d", (int)number);
+    arguments_end_one(arguments);
+}
+
+/* An encoded value may still have a bar in it, which parts claims from each other. */
+static void add_info_text(struct text *out, const char *key, const char *value)
+{
+    size_t begin = out->length;
+    text_add_key(out, key, value);
+    size_t n_bars = 0;
+    for (size_t i = begin; i < out->length; i++) {
+        n_bars += out->bytes[i] == '|';
+    }
+    size_t from = out->length, to = out->length + 2 * n_bars;
+    text_add_repeated(out, ' ', 2 * n_bars);
+    while (from < to) {
+        char byte = out->bytes[--from];
+        size_t n = byte == '|' ? 3 : 1;
+        to -= n;
+        memcpy(out->bytes + to, byte == '|' ? "%7C" : &byte, n);
+    }
+}
+
+/* How many of its resources do not show it to everybody, as this host's file says. */
+static uint32_t n_hiding(const struct lease *lease)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        n += lease->claims[i].resource->definition->shows_to_owner_only;
+    }
+    return n;
+}
+
+void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset)
+{
+    nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
+    nanoseconds at = (since + wall_offset) / NANOSECONDS_PER_SECOND;
+    text_add_format(out, "pid=%d", (int)lease->pid);
+    add_info_text(out, "program", lease->program);
+    add_info_text(out, "reason", lease->reason);
+    text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
+    if (n_hiding(lease) > 0) {
+        text_add_number_key(out, "hide", n_hiding(lease));
+    }
+}
+
+/* A run of consecutive slots is one word. Returns the unit after it. */
+static const struct unit *write_slots(struct text *out, const struct unit *first)
+{
+    const struct unit *last = first;
+    while (last->next_of_claim && last->next_of_claim->index == last->index + 1) {
+        last = last->next_of_claim;
+    }
+    text_add_number(out, first->index);
+    if (last != first) {
+        text_add(out, "-");
+        text_add_number(out, last->index);
+    }
+    return last->next_of_claim;
+}
+
+/* Until then a waiting lease has no units, nor a token. */
+static void claim_write(struct text *out, const struct claim *claim)
+{
+    const char *before = " ";
+    text_add(out, claim->resource->name);
+    text_add(out, " ");
+    text_add_number(out, claim->count);
+    text_add(out, " ");
+    text_add_number(out, claim->token);
+    for (const struct unit *unit = claim->units; unit;) {
+        text_add(out, before);
+        if (unit->item) {
+            text_add(out, unit->item);
+            unit = unit->next_of_claim;
+        } else {
+            unit = write_slots(out, unit);
+        }
+        before = ",";
+    }
+    text_add(out, claim->units ? "" : " -");
+}
+
+void claims_write(struct text *out, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        text_add(out, i > 0 ? "|" : "");
+        claim_write(out, &lease->claims[i]);
+    }
+}
+
+static uint32_t own_limit(const struct claim *claim)
+{
+    const struct definition *definition = claim->resource->definition;
+    return definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
+}
+
+static bool identity_is_shared(const struct lease *lease)
+{
+    bool is_shared = false;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        is_shared |= lease->claims[i].resource->definition->identity_shared;
+    }
+    return is_shared;
+}
+
+/* PRIORITY TICKET UID SHAREDUID HOLDER INFO */
+static void add_asker(
+    struct arguments *arguments, const struct lease *lease, nanoseconds wall_offset)
+{
+    add_signed(arguments, lease->priority);
+    arguments_add_number(arguments, lease->ticket);
+    arguments_add_number(arguments, lease->uid);
+    if (identity_is_shared(lease)) {
+        arguments_add(arguments, "*");
+    } else {
+        arguments_add_number(arguments, lease->uid);
+    }
+    text_add_encoded(&arguments->bytes, lease->holder ? lease->holder : "");
+    arguments_end_one(arguments);
+    info_write(&arguments->bytes, lease, wall_offset);
+    arguments_end_one(arguments);
+}
+
+/* UNITS of one resource that its ancestors hold; then which leases these are, as far as they are its
+ * user's and it asked under them. */
+static void ancestral_write(
+    struct text *out, struct core *core, const struct lease *lease, size_t i)
+{
+    char id[LEASE_ID_SIZE];
+    const char *separator = ":";
+    const struct lease *above = lease;
+    text_add_number(out, core_fleet_ancestral(core, lease, i));
+    for (int n = 0; n < MOST_ABOVE && (above = core_fleet_above(core, lease, above)); n++) {
+        if (above->database == lease->database) {
+            lease_id_format(id, above->id);
+            text_add_format(out, "%s%s", separator, id);
+            separator = ",";
+        }
+    }
+}
+
+void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
+    nanoseconds wall_offset)
+{
+    call_add_id(arguments, lease->id);
+    arguments_add(arguments, lease->wants_now ? "1" : "0");
+    add_asker(arguments, lease, wall_offset);
+    arguments_add_number(arguments, lease->n_claims);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        arguments_add(arguments, claim->resource->name);
+        arguments_add(arguments, claim->resource->definition->name);
+        arguments_add_number(arguments, claim->count);
+        arguments_add_number(arguments, own_limit(claim));
+        ancestral_write(&arguments->bytes, core, lease, i);
+        arguments_end_one(arguments);
+    }
+}
+
+static void limits_write(struct text *out, struct core *core, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        text_add_format(out, "%s%s %u ", i > 0 ? "|" : "", claim->resource->definition->name,
+            own_limit(claim));
+        ancestral_write(out, core, lease, i);
+    }
+}
+
+void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
+    nanoseconds wall_offset)
+{
+    call_add_id(arguments, lease->id);
+    arguments_add(arguments, lease->state == LEASE_HELD ? "held" : "waiting");
+    add_asker(arguments, lease, wall_offset);
+    claims_write(&arguments->bytes, lease);
+    arguments_end_one(arguments);
+    limits_write(&arguments->bytes, core, lease);
+    arguments_end_one(arguments);
+}
+
+/* ---- definitions ---- */
+
+static const char *const kind_words[] = {
+    [KIND_SEMAPHORE] = "semaphore", [KIND_LOCK] = "lock", [KIND_POOL] = "pool"};
+static const char *const selection_words[] = {
+    [SELECT_LRU] = "lru", [SELECT_FIRST] = "first", [SELECT_RANDOM] = "random"};
+
+void definition_write(struct text *out, const struct definition *definition)
+{
+    bool is_pool = definition_is_pool(definition);
+    uint32_t per_user = definition->max_units_per_user;
+    text_add_format(out, "{\"kind\":\"%s\",\"limit\":%u,\"select\":\"%s\",\"cooldown\":%lld,"
+        "\"keep\":%lld,",
+        kind_words[definition->kind], is_pool ? 0 : definition->limit,
+        selection_words[definition->selection],
+        (long long)(definition->cooldown / NANOSECONDS_PER_MILLISECOND),
+        (long long)(definition->keep / NANOSECONDS_PER_MILLISECOND));
+    text_add_format(out, "\"max-waiters\":%u,\"max-units-per-user\":%u,\"shared\":%s,\"items\":[",
+        definition->max_waiters, per_user == UNBOUNDED ? 0 : per_user,
+        definition->identity_shared ? "true" : "false");
+    for (size_t i = 0; is_pool && i < definition->n_items; i++) {
+        text_add_format(out, "%s\"%s\"", i > 0 ? "," : "", definition->items[i]);
+    }
+    text_add(out, "]}");
+}

@@ -1,0 +1,147 @@
+/* session_text.h - the scripts' arguments from leases and definitions, and their replies as typed
+ * values. Pure text, both ways; the meaning is session.h's. What the scripts take and answer:
+ * doc/fleet.md.
+ *
+ * A reply is the database's word: whatever is wrong with it has a name here and meets no assert. */
+#ifndef BERTH_FLEET_SESSION_TEXT_H
+#define BERTH_FLEET_SESSION_TEXT_H
+
+#include "base/text.h"
+#include "core/core.h"
+#include "fleet/resp_value.h"
+
+enum {
+    MOST_ASKED = 32, /* leases that one call asks for */
+    MOST_DEFINED = 25, /* definitions that one call tells */
+    CHUNK = 100, /* things listed or released by one call */
+    MOST_WEIGHT = 100, /* of the leases of one call, unless it is one alone */
+    CALL_HEAD = 4, /* arguments that every script takes first */
+};
+
+#define MAX_DATABASE_NUMBER                                                                        \
+    ((UINT64_C(1) << 53) - 1) /* tokens, tickets, versions: Lua's doubles                          \
+                               */
+
+/* The largest that a database believes a caller. */
+#define MAX_CREDIBLE_NUMBER (MAX_DATABASE_NUMBER / 2)
+
+/* ---- what is sent ---- */
+
+/* ARGV of one call, built from left to right; reused for the next. */
+struct arguments {
+    struct text bytes; /* each with a final NUL */
+    size_t *ends; /* where each one's NUL is */
+    const char **argv;
+    size_t *lengths;
+    size_t n, size;
+};
+
+void arguments_deinit(struct arguments *arguments);
+void arguments_clear(struct arguments *arguments);
+void arguments_add(struct arguments *arguments, const char *text);
+void arguments_add_number(struct arguments *arguments, uint64_t number);
+/* "FIRST-SECOND" */
+void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t second);
+/* argv and lengths are good from then on, until the next change. */
+void arguments_finish(struct arguments *arguments);
+
+/* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N;
+ * ANCESTRAL is UNITS[:ID,ID...], see doc/fleet.md.
+ * `wall_offset` makes an instant one of the wall clock's. */
+void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
+    nanoseconds wall_offset);
+/* ID STATE PRIORITY TICKET UID SHAREDUID HOLDER INFO CLAIMS LIMITS */
+void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
+    nanoseconds wall_offset);
+void call_add_id(struct arguments *arguments, uint64_t id);
+
+/* The canonical JSON of a definition. */
+void definition_write(struct text *out, const struct definition *definition);
+/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; slots that follow each other are a range. */
+void claims_write(struct text *out, const struct lease *lease);
+/* "pid=1 program=x reason=y at=SECONDS" */
+void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset);
+
+/* ---- what comes back ---- */
+
+enum answer_kind {
+    ANSWER_OK,
+    ANSWER_REFUSED, /* what an operator wants */
+    ANSWER_HELLO, /* the session must list its leases (again) */
+    ANSWER_STALE, /* a newer incarnation exists */
+    ANSWER_LAYOUT, /* of the data: another one */
+    ANSWER_ERROR, /* the server's, not the script's */
+};
+
+struct answer {
+    enum answer_kind kind;
+    nanoseconds due; /* until something is due in the database; NEVER: nothing is */
+    nanoseconds grace; /* left of the database's; 0: none */
+    uint64_t sequence; /* of the call, among all calls of the database */
+    const char *text; /* the reason, the layout, or the error's line */
+    const struct resp *fields; /* the script's own */
+    size_t n;
+};
+
+/* These return NULL, or what is wrong with the reply (static text). Texts point into the reply. */
+const char *answer_read(const struct resp *reply, struct answer *answer);
+
+/* Of field i: false if there is none, or it is no such thing. Numbers come as integers or as
+ * decimals. */
+bool answer_text(const struct answer *answer, size_t i, const char **textp);
+bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t *numberp);
+
+/* What has become of a lease that was asked for. */
+enum acquired { ACQUIRED_GRANTED, ACQUIRED_WAITING, ACQUIRED_REFUSED, N_ACQUIRED };
+bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp);
+
+/* What to do about an error of the server. */
+enum error_class {
+    ERROR_RESET, /* this connection, or this server, is of no use at present */
+    ERROR_REFUSES, /* it takes no writes at present, or it is a script's error */
+};
+enum error_class error_classify(const char *text);
+
+/* A word of wire/codes.def; OUTCOME_DOWN for one that no refusal has. */
+enum outcome refusal_outcome(const char *word);
+
+/* Room for the claims that claims_read() makes; reused. */
+struct claims {
+    struct text bytes;
+    struct remembered_unit *units;
+    size_t size_units;
+    uint32_t room; /* left on a line for slots */
+    struct remembered_claim list[MAX_RESOURCES_PER_LEASE];
+};
+
+void claims_deinit(struct claims *claims);
+/* `text` as granted to `lease`: the same resources and counts, in the lease's order, each with a
+ * token and as many units. Which units they are is the core's matter. */
+const char *claims_read(struct claims *claims, const char *text, const struct lease *lease);
+/* The largest token in it; 0 if it cannot be read. */
+uint64_t claims_highest_token(const char *text);
+
+/* ---- events ---- */
+
+enum event_kind {
+    FLEET_GRANTED,
+    FLEET_LOST,
+    FLEET_REVOKE,
+    FLEET_DROP,
+    FLEET_RELEASE,
+    N_FLEET_EVENTS,
+    FLEET_UNKNOWN, /* a newer berthd's: taken, and nothing is done */
+};
+
+struct fleet_event {
+    enum event_kind kind;
+    uint64_t id; /* the lease's */
+    uint64_t ticket; /* GRANTED */
+    const char *text; /* GRANTED: the claims */
+};
+
+const char *fleet_event_read(const char *text, struct fleet_event *event);
+/* "NNNNNNNNNNNN TEXT" as it comes from a channel. */
+const char *message_read(const char *text, uint64_t *numberp, const char **textp);
+
+#endif

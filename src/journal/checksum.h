@@ -1,0 +1,28 @@
+/* checksum.h - tells a damaged file from a good one. Not against anybody who means harm: whoever
+ * may write our files may also compute this. Pure. */
+#ifndef BERTH_JOURNAL_CHECKSUM_H
+#define BERTH_JOURNAL_CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Each step can be undone, so that two inputs that differ in one aligned word alone always differ
+ * here; 6 cycles for 8 bytes. The host's byte order: files stay on their host. */
+static inline uint64_t checksum(const void *bytes, size_t length)
+{
+    const char *next = bytes;
+    uint64_t sum = UINT64_C(0x9e3779b97f4a7c15) ^ length;
+    while (length > 0) {
+        uint64_t word = 0;
+        size_t n = length < sizeof word ? length : sizeof word;
+        memcpy(&word, next, n);
+        sum = (sum ^ word) * UINT64_C(0xd6e8feb86659fd93);
+        sum ^= sum >> 32;
+        next += n;
+        length -= n;
+    }
+    return (sum ^ sum >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+#endif

@@ -1,0 +1,193 @@
+#include "journal/proof.h"
+
+#include "base/words.h"
+#include "core/resource.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- SipHash ---- */
+
+static uint64_t rotate(uint64_t word, unsigned by)
+{
+    return word << by | word >> (64 - by);
+}
+
+static uint64_t little_endian(const uint8_t *bytes, uint32_t n)
+{
+    uint64_t word = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        word |= (uint64_t)bytes[i] << (8 * i);
+    }
+    return word;
+}
+
+static void rounds(uint64_t v[static 4], int n)
+{
+    for (int i = 0; i < n; i++) {
+        v[0] += v[1];
+        v[2] += v[3];
+        v[1] = rotate(v[1], 13) ^ v[0];
+        v[3] = rotate(v[3], 16) ^ v[2];
+        v[0] = rotate(v[0], 32);
+        v[2] += v[1];
+        v[0] += v[3];
+        v[1] = rotate(v[1], 17) ^ v[2];
+        v[3] = rotate(v[3], 21) ^ v[0];
+        v[2] = rotate(v[2], 32);
+    }
+}
+
+static void absorb(uint64_t v[static 4], uint64_t word)
+{
+    v[3] ^= word;
+    rounds(v, 2);
+    v[0] ^= word;
+}
+
+uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, uint32_t n)
+{
+    uint64_t k0 = little_endian(key, 8), k1 = little_endian(key + 8, 8);
+    uint64_t v[4] = {
+        k0 ^ UINT64_C(0x736f6d6570736575),
+        k1 ^ UINT64_C(0x646f72616e646f6d),
+        k0 ^ UINT64_C(0x6c7967656e657261),
+        k1 ^ UINT64_C(0x7465646279746573),
+    };
+    uint32_t whole = n / 8 * 8;
+    for (uint32_t at = 0; at < whole; at += 8) {
+        absorb(v, little_endian(bytes + at, 8));
+    }
+    absorb(v, little_endian(bytes + whole, n - whole) | (uint64_t)n << 56);
+    v[2] ^= 0xff;
+    rounds(v, 4);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* ---- what is proved, as a text that nothing else has ----
+ *
+ *     ID UID held|waiting PID,STARTED NAME:COUNT[:TOKEN:UNIT,...]...
+ */
+
+static void add_subject(struct text *out, uint64_t id, uint32_t uid, bool is_held,
+    const struct process *process)
+{
+    text_add_format(out, "%" PRIu64 " %" PRIu32 " %s %" PRId32 ",%" PRIu64, id, uid,
+        is_held ? "held" : "waiting", process->pid, process->started);
+}
+
+static void add_claim(struct text *out, const char *name, uint32_t count)
+{
+    text_add_format(out, " %s:%" PRIu32, name, count);
+}
+
+static void add_token(struct text *out, uint64_t token)
+{
+    text_add_format(out, ":%" PRIu64 ":", token);
+}
+
+static void add_unit(struct text *out, const char *item, uint32_t slot)
+{
+    if (item) {
+        text_add(out, item);
+    } else {
+        text_add_number(out, slot);
+    }
+    text_add(out, ",");
+}
+
+/* Who must live for the lease to do so. */
+static struct process keeper(
+    enum binding binding, const struct process *process, const struct process *wrapper)
+{
+    static const struct process nobody = {.pid = 0};
+    return binding != BOUND_PROCESS ? nobody : wrapper->pid != 0 ? *wrapper : *process;
+}
+
+static void describe_lease(struct text *out, const struct lease *lease)
+{
+    bool is_held = lease->state == LEASE_HELD;
+    struct process process =
+        keeper((enum binding)lease->binding, &lease->process, &lease->wrapper);
+    add_subject(out, lease->id, lease->uid, is_held, &process);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        add_claim(out, claim->resource->name, claim->count);
+        if (is_held) {
+            add_token(out, claim->token);
+        }
+        for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
+            add_unit(out, unit->item, unit->index);
+        }
+    }
+}
+
+static void describe_remembered(struct text *out, const struct remembered *said)
+{
+    struct process process = keeper(said->binding, &said->process, &said->wrapper);
+    add_subject(out, said->id, said->uid, said->is_held, &process);
+    for (size_t i = 0; i < said->n_claims; i++) {
+        const struct remembered_claim *claim = &said->claims[i];
+        add_claim(out, claim->name, claim->count);
+        if (said->is_held) {
+            add_token(out, claim->token);
+        }
+        for (uint32_t k = 0; said->is_held && k < claim->count; k++) {
+            add_unit(out, claim->units[k].item, claim->units[k].slot);
+        }
+    }
+}
+
+static uint64_t hash_of(const uint8_t secret[static SECRET_BYTES], struct text *text)
+{
+    uint64_t hash = siphash(secret, (const uint8_t *)text->bytes, (uint32_t)text->length);
+    text_deinit(text);
+    return hash;
+}
+
+/* ---- proofs ---- */
+
+void proof_write(
+    struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
+{
+    struct text text = TEXT_INIT;
+    describe_lease(&text, lease);
+    text_add_format(out, "%016" PRIx64, hash_of(secret, &text));
+    for (size_t i = 0; lease->state == LEASE_HELD && i < lease->n_claims; i++) {
+        text_add_format(out, ",%" PRIu64, lease->claims[i].token);
+    }
+}
+
+/* Where the tokens are, `text` points behind the last. */
+static bool read_tokens(const char *text, struct remembered *said)
+{
+    for (size_t i = 0; said->is_held && i < said->n_claims; i++) {
+        char word[21];
+        size_t length = text[0] == ',' ? strcspn(text + 1, ",") : sizeof word;
+        if (length >= sizeof word) {
+            return false;
+        }
+        memcpy(word, text + 1, length);
+        word[length] = '\0';
+        if (!number_parse(word, INT64_MAX, &said->claims[i].token)) {
+            return false;
+        }
+        text += 1 + length;
+    }
+    return text[0] == '\0';
+}
+
+bool proof_read(
+    const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said)
+{
+    enum { HASH_DIGITS = 16 };
+    char hash[HASH_DIGITS + 1];
+    struct text text = TEXT_INIT;
+    if (strlen(proof) < HASH_DIGITS || !read_tokens(proof + HASH_DIGITS, said)) {
+        return false;
+    }
+    describe_remembered(&text, said);
+    snprintf(hash, sizeof hash, "%016" PRIx64, hash_of(secret, &text));
+    return memcmp(hash, proof, HASH_DIGITS) == 0;
+}

@@ -1,0 +1,29 @@
+/* proof.h - what a client shows, when berthd has lost its journal, to have a lease back: what it was
+ * given, as berthd said it then, and that berthd said it. A word for the protocol,
+ *
+ *     HASH[,TOKEN]...          a token for each resource if the lease is held
+ *
+ * The hash is keyed and covers the lease's id and user, whether it is held or waits, names, counts,
+ * units, tokens and the process that it is bound to. Pure. */
+#ifndef BERTH_JOURNAL_PROOF_H
+#define BERTH_JOURNAL_PROOF_H
+
+#include "base/text.h"
+#include "core/remembered.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SECRET_BYTES = 16 };
+
+/* Adds the word for a lease as it is now. */
+void proof_write(
+    struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
+/* Whether that is the proof of what is said: all but the tokens, which are filled in. */
+bool proof_read(
+    const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said);
+
+/* SipHash-2-4 (Aumasson and Bernstein 2012) of `n` bytes. */
+uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, uint32_t n);
+
+#endif

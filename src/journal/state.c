@@ -1,0 +1,359 @@
+#include "journal/state.h"
+
+#include "base/memory.h"
+#include "base/table.h"
+#include "base/words.h"
+#include "journal/paths.h"
+#include "log/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The mark is so far ahead that it is seldom written again. What is left at the end of a run is lost,
+ * and numbers should not run ahead of the clock, which they begin at should the file be lost: this is
+ * 17 s of its microseconds. */
+#define NUMBERS_AHEAD (UINT64_C(1) << 24)
+/* Of a damaged file: microseconds until the year 2112, about where numbers begin. */
+#define MOST_CREDIBLE (UINT64_C(1) << 52)
+#define MOST_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
+
+enum { STATE_BYTES = 64 * 1024 * 1024 }; /* a larger file is not ours */
+
+static const char first_line[] = "berth-state 1\n";
+
+/* ---- the text ----
+ *
+ *     berth-state 1
+ *     boot ID
+ *     numbers N
+ *     secret HEX          of proof.h
+ *     change ...          as many as there are
+ *     fleet ...           the same
+ *     check HASH          of all before
+ */
+
+static const char fleet_word[] = "fleet ";
+
+/* All but the check, which takes its time. */
+static void add_all(struct text *text, const struct state *state)
+{
+    text_add(text, first_line);
+    text_add_format(text, "boot %s\nnumbers %llu\n", state->boot_id,
+        (unsigned long long)state->wanted_mark);
+    text_add(text, "secret ");
+    for (size_t i = 0; i < SECRET_BYTES; i++) {
+        text_add_format(text, "%02x", state->secret[i]);
+    }
+    text_add(text, "\n");
+    text_add(text, state->changes);
+    text_add(text, state->fleet_changes);
+}
+
+static void add_check(struct text *text)
+{
+    text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
+}
+
+/* The last line says what the others hash to; cuts it off. */
+static bool is_whole(char *text)
+{
+    char *check = strstr(text, "\ncheck ");
+    for (char *next = check; next; next = strstr(check + 1, "\ncheck ")) {
+        check = next;
+    }
+    if (!check) {
+        return false;
+    }
+    char hash[17];
+    char *value = check + strlen("\ncheck ");
+    bool has_form = strlen(value) == 17 && value[16] == '\n';
+    char saved[18];
+    memcpy(saved, value, has_form ? 17 : 0);
+    check[1] = '\0';
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_string(text, 0));
+    return has_form && memcmp(hash, saved, 16) == 0;
+}
+
+/* The rest of a line that begins with `word`; cuts it out of *textp. NULL if it does not. */
+static char *take_line(char **textp, const char *word)
+{
+    size_t length = strlen(word);
+    char *end = strchr(*textp, '\n');
+    if (!end || strncmp(*textp, word, length) != 0) {
+        return NULL;
+    }
+    char *rest = *textp + length;
+    *end = '\0';
+    *textp = end + 1;
+    return rest;
+}
+
+static bool parse_secret(struct state *state, const char *hex)
+{
+    for (size_t i = 0; i < SECRET_BYTES; i++) {
+        unsigned byte;
+        if (strspn(hex + 2 * i, "0123456789abcdef") < 2 || sscanf(hex + 2 * i, "%2x", &byte) != 1) {
+            return false;
+        }
+        state->secret[i] = (uint8_t)byte;
+    }
+    return hex[2 * SECRET_BYTES] == '\0';
+}
+
+/* Those of databases come last. */
+static void parse_changes(struct state *state, const char *text)
+{
+    const char *fleet = text;
+    while (*fleet && strncmp(fleet, fleet_word, strlen(fleet_word)) != 0) {
+        const char *end = strchr(fleet, '\n');
+        fleet = end ? end + 1 : fleet + strlen(fleet);
+    }
+    free(state->changes);
+    free(state->fleet_changes);
+    state->changes = memory_string(text);
+    state->changes[fleet - text] = '\0';
+    state->fleet_changes = memory_string(fleet);
+}
+
+/* What can be made out, even of a damaged file: a mark that is higher than need be does no harm. */
+static void parse(struct state *state, char *text, bool whole)
+{
+    char *boot = NULL, *numbers = NULL, *secret = NULL;
+    if (strncmp(text, first_line, strlen(first_line)) == 0) {
+        text += strlen(first_line);
+        boot = take_line(&text, "boot ");
+        numbers = boot ? take_line(&text, "numbers ") : NULL;
+        secret = numbers ? take_line(&text, "secret ") : NULL;
+    }
+    uint64_t mark;
+    bool has_mark = numbers && number_parse(numbers, MOST_NUMBER, &mark);
+    state->found = whole && has_mark ? STATE_READ : STATE_DAMAGED;
+    if (has_mark && (whole || mark < MOST_CREDIBLE)) {
+        state->mark = state->wanted_mark = mark;
+    }
+    if (state->found == STATE_READ) {
+        state->same_boot = strcmp(boot, state->boot_id) == 0;
+        state->is_old_secret = secret && parse_secret(state, secret);
+        parse_changes(state, text);
+    } else {
+        log_error("%s: damaged: runtime changes are lost", state->path);
+    }
+}
+
+/* ---- reading ---- */
+
+/* NULL if there is none (errno), or if it is not one of ours. With a final NUL; the caller frees
+ * it. */
+static char *read_file(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return NULL;
+    }
+    char *text = NULL;
+    errno = EINVAL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size < STATE_BYTES) {
+        text = memory_new((size_t)status.st_size + 1);
+        ssize_t n = read(fd, text, (size_t)status.st_size);
+        text[n > 0 ? n : 0] = '\0';
+    }
+    int saved_errno = errno;
+    close(fd);
+    errno = saved_errno;
+    return text;
+}
+
+static void read_boot_id(struct state *state)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, state->boot_id, sizeof state->boot_id - 1);
+    state->boot_id[n > 0 ? n : 0] = '\0';
+    state->boot_id[strcspn(state->boot_id, "\n")] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static char *path_beside(const char *path, const char *suffix)
+{
+    char *both;
+    if (asprintf(&both, "%s%s", path, suffix) < 0) {
+        abort();
+    }
+    return both;
+}
+
+void state_load(struct state *state, const char *socket_path)
+{
+    char path[PATH_MAX];
+    *state = (struct state){
+        .found = STATE_MISSING,
+        .changes = memory_string(""),
+        .fleet_changes = memory_string(""),
+    };
+    read_boot_id(state);
+    if (!path_in_state_directory(socket_path, ".state", path, sizeof path)) {
+        log_error("there is no directory for the state");
+        return;
+    }
+    state->path = memory_string(path);
+    state->next_path = path_beside(path, ".new");
+    char *text = read_file(path);
+    if (text) {
+        bool whole = is_whole(text);
+        parse(state, text, whole);
+    } else if (errno != ENOENT) {
+        log_error("%s: %s", path, strerror(errno));
+        state->found = STATE_DAMAGED;
+    }
+    free(text);
+    if (!state->is_old_secret &&
+        getrandom(state->secret, SECRET_BYTES, 0) != SECRET_BYTES) {
+        log_error("no random numbers");
+        abort();
+    }
+}
+
+void state_deinit(struct state *state)
+{
+    if (state->next_path) {
+        unlink(state->next_path); /* what state_file_make_room() left */
+    }
+    free(state->path);
+    free(state->next_path);
+    free(state->changes);
+    free(state->fleet_changes);
+    *state = (struct state){0};
+}
+
+/* ---- numbers ---- */
+
+bool state_has_numbers(const struct state *state, uint64_t next)
+{
+    return next < state->mark;
+}
+
+bool state_is_short_of_numbers(const struct state *state, uint64_t next)
+{
+    return next + NUMBERS_AHEAD / 2 >= state->mark && state->wanted_mark == state->mark;
+}
+
+bool state_want_numbers(struct state *state, uint64_t next)
+{
+    if (next > MOST_NUMBER - NUMBERS_AHEAD) {
+        log_provoked("%s: no numbers are left", state->path ? state->path : "state");
+        return false;
+    }
+    uint64_t mark = next + NUMBERS_AHEAD;
+    state->wanted_mark = mark < state->mark ? state->mark : mark;
+    return true;
+}
+
+bool state_reserve_numbers(struct state *state, uint64_t next)
+{
+    return state_want_numbers(state, next) && state_store(state) == STORED;
+}
+
+void state_give_back_numbers(struct state *state, uint64_t next)
+{
+    if (next < state->mark) {
+        state->wanted_mark = next;
+    }
+}
+
+/* ---- changes ---- */
+
+static void replace_text(char **textp, const char *bytes, size_t length)
+{
+    char *copy = memory_new(length + 1);
+    memcpy(copy, bytes, length);
+    free(*textp);
+    *textp = copy;
+}
+
+void state_set_changes(struct state *state, const char *changes, size_t length)
+{
+    replace_text(&state->changes, changes, length);
+}
+
+bool state_set_fleet_changes(struct state *state, const char *changes, size_t length)
+{
+    if (length > STATE_FLEET_BYTES) {
+        log_provoked("%s: the databases' changes are too many", state->path ? state->path : "state");
+        return false;
+    }
+    replace_text(&state->fleet_changes, changes, length);
+    return true;
+}
+
+/* ---- images ---- */
+
+size_t state_most_bytes(const struct state *state)
+{
+    enum { FRAME_BYTES = 256 }; /* everything but the changes */
+    return strlen(state->changes) + strlen(state->fleet_changes) + FRAME_BYTES;
+}
+
+void state_image_init(struct state_image *image, const struct state *state)
+{
+    *image = (struct state_image){.text = TEXT_INIT, .mark = state->wanted_mark};
+    add_all(&image->text, state);
+}
+
+void state_image_deinit(struct state_image *image)
+{
+    text_deinit(&image->text);
+}
+
+enum stored state_image_store(struct state_image *image, const struct state *state, int *errorp)
+{
+    if (!state->path) {
+        *errorp = ENOENT;
+        return STORED_NOT;
+    }
+    add_check(&image->text);
+    return state_file_replace(
+        state->path, state->next_path, image->text.bytes, image->text.length, errorp);
+}
+
+static void log_not_stored(const struct state *state, enum stored stored, int error)
+{
+    const char *path = state->path ? state->path : "state";
+    if (stored == STORED_NOT) {
+        log_provoked("%s: cannot be written: %s", path, strerror(error));
+    } else if (stored == STORED_UNSYNCED) {
+        log_provoked("%s: written, but its directory cannot be synced, and a power failure may bring "
+                     "the old one back: %s", path, strerror(error));
+    }
+}
+
+/* A mark that may be lost in a crash is none. */
+void state_image_settle(
+    const struct state_image *image, struct state *state, enum stored stored, int error)
+{
+    log_not_stored(state, stored, error);
+    if (stored == STORED) {
+        state->mark = image->mark;
+    } else if (state->wanted_mark == image->mark) {
+        state->wanted_mark = state->mark;
+    }
+}
+
+enum stored state_store(struct state *state)
+{
+    struct state_image image;
+    int error;
+    state_image_init(&image, state);
+    enum stored stored = state_image_store(&image, state, &error);
+    state_image_settle(&image, state, stored, error);
+    state_image_deinit(&image);
+    return stored;
+}

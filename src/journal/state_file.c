@@ -1,0 +1,116 @@
+#include "journal/state_file.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The caller frees it. */
+static char *directory_of(const char *path)
+{
+    char *directory = memory_string(path);
+    char *slash = strrchr(directory, '/');
+    slash[slash == directory ? 1 : 0] = '\0';
+    return directory;
+}
+
+static void make_directory_of(const char *path)
+{
+    char *directory = directory_of(path);
+    for (char *slash = directory + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(directory, 0755);
+        *slash = '/';
+    }
+    mkdir(directory, 0700);
+    free(directory);
+}
+
+static int open_next(const char *next_path)
+{
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW; /* posix_fallocate() may have to read */
+    int fd = open(next_path, flags, 0600);
+    if (fd < 0 && errno == ENOENT) {
+        make_directory_of(next_path);
+        fd = open(next_path, flags, 0600);
+    }
+    return fd;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t now = write(fd, bytes, n);
+        if (now < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes += now > 0 ? now : 0;
+        n -= now > 0 ? (size_t)now : 0;
+    }
+    return true;
+}
+
+/* The new name is only on disk when the directory is. */
+static bool sync_directory_of(const char *path)
+{
+    char *directory = directory_of(path);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(directory);
+    errno = error;
+    return synced;
+}
+
+/* Over what state_file_make_room() has allocated, then cut. */
+static bool write_next(const char *next_path, const char *bytes, size_t n)
+{
+    int fd = open_next(next_path);
+    if (fd < 0) {
+        return false;
+    }
+    bool written = write_all(fd, bytes, n) && ftruncate(fd, (off_t)n) == 0 && fsync(fd) == 0;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return written;
+}
+
+enum stored state_file_replace(
+    const char *path, const char *next_path, const char *bytes, size_t n, int *errorp)
+{
+    enum stored stored = STORED;
+    if (!write_next(next_path, bytes, n) || rename(next_path, path) < 0) {
+        stored = STORED_NOT;
+    } else if (!sync_directory_of(path)) {
+        stored = STORED_UNSYNCED;
+    }
+    *errorp = stored == STORED ? 0 : errno;
+    return stored;
+}
+
+int state_file_make_room(const char *next_path, size_t bytes)
+{
+    int fd = open_next(next_path);
+    if (fd < 0) {
+        return errno;
+    }
+    int error;
+    do {
+        error = posix_fallocate(fd, 0, (off_t)bytes);
+    } while (error == EINTR);
+    close(fd);
+    if (error != 0) {
+        unlink(next_path);
+    }
+    return error;
+}

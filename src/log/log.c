@@ -1,0 +1,173 @@
+#include "log/log.h"
+
+#include "base/clock.h"
+#include "log/log_budget.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_SIZE = 2048 };
+
+static enum log_level threshold = LOG_LEVEL_INFO;
+static bool with_level;
+static log_taker *diverted;
+static char last_error[LINE_SIZE];
+static const struct log_about nothing;
+
+/* ---- where it goes ---- */
+
+/* JOURNAL_STREAM says of which file it speaks: stderr may have been redirected since. */
+static bool stderr_is_the_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat status;
+    return stream && sscanf(stream, "%" SCNuMAX ":%" SCNuMAX, &device, &inode) == 2 &&
+        fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
+bool log_init(enum log_level most_verbose)
+{
+    threshold = most_verbose;
+    with_level = stderr_is_the_journal();
+    return with_level;
+}
+
+void log_divert(log_taker *taker)
+{
+    diverted = taker;
+}
+
+bool log_says(enum log_level level)
+{
+    return level <= threshold;
+}
+
+const char *log_last_error(void)
+{
+    return last_error;
+}
+
+/* ---- a line ---- */
+
+size_t log_escape(char *out, size_t size, const char *text)
+{
+    enum { LONGEST_ESCAPE = sizeof "\\xNN" - 1 };
+    size_t end = 0;
+    for (; *text && end + LONGEST_ESCAPE < size; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c >= ' ' && c <= '~') {
+            out[end++] = (char)c;
+        } else {
+            end += (size_t)snprintf(out + end, size - end, "\\x%02x", c);
+        }
+    }
+    out[end] = '\0';
+    return end;
+}
+
+/* One write per line, so that lines of several processes do not mix. */
+static void to_stderr(enum log_level level, const char *text)
+{
+    char line[LINE_SIZE + 16];
+    int n = with_level ? snprintf(line, sizeof line, "<%d>%s\n", (int)level, text)
+                       : snprintf(line, sizeof line, "berthd: %s\n", text);
+    /* Whoever does not read the log must not stop the daemon: lines are lost instead. */
+    struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&log, 1, 0) != 1) {
+        return;
+    }
+    ssize_t written = write(STDERR_FILENO, line, (size_t)n);
+    (void)written; /* nowhere left to say so */
+}
+
+static void emit(
+    enum log_level level, const struct log_about *about, const char *format, va_list arguments)
+{
+    char text[LINE_SIZE], line[LINE_SIZE];
+    vsnprintf(text, sizeof text, format, arguments);
+    log_escape(line, sizeof line, text);
+    if (level == LOG_LEVEL_ERROR) {
+        memcpy(last_error, line, sizeof last_error);
+    }
+    if (!diverted || !diverted(level, line, about ? about : &nothing)) {
+        to_stderr(level, line);
+    }
+}
+
+void log_about(enum log_level level, const struct log_about *about, const char *format, ...)
+{
+    int saved = errno;
+    if (log_says(level)) {
+        va_list arguments;
+        va_start(arguments, format);
+        emit(level, about, format, arguments);
+        va_end(arguments);
+    }
+    errno = saved;
+}
+
+void log_message(enum log_level level, const char *format, ...)
+{
+    int saved = errno;
+    if (log_says(level)) {
+        va_list arguments;
+        va_start(arguments, format);
+        emit(level, NULL, format, arguments);
+        va_end(arguments);
+    }
+    errno = saved;
+}
+
+/* ---- what can be provoked ---- */
+
+static bool may_be_said(const struct log_about *about)
+{
+    static struct log_budgets budgets;
+    uint32_t suppressed;
+    uint32_t uid = about->asker.pid != 0 ? about->asker.uid
+        : about->holder.pid != 0         ? about->holder.uid
+                                         : LOG_BUDGET_NOBODY;
+    bool may_be = log_budget_take(&budgets, uid, clock_now(), &suppressed);
+    if (suppressed > 0 && uid == LOG_BUDGET_NOBODY) {
+        log_warning("%u more such messages suppressed", suppressed);
+    } else if (suppressed > 0) {
+        log_warning("%u more messages provoked by uid %u suppressed", suppressed, uid);
+    }
+    return may_be;
+}
+
+static void emit_provoked(
+    enum log_level level, const struct log_about *about, const char *format, va_list arguments)
+{
+    int saved = errno;
+    if (may_be_said(about)) {
+        errno = saved;
+        emit(level, about, format, arguments);
+    }
+    errno = saved;
+}
+
+void log_provoked_about(
+    enum log_level level, const struct log_about *about, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    emit_provoked(level, about, format, arguments);
+    va_end(arguments);
+}
+
+void log_provoked(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    emit_provoked(LOG_LEVEL_WARNING, &nothing, format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,67 @@
+#include "log/log_fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add(struct log_fields *fields, const char *name, const char *value)
+{
+    char *start = fields->bytes + fields->length;
+    size_t room = sizeof fields->bytes - fields->length;
+    size_t name_length = strlen(name);
+    if (!value || value[0] == '\0' || fields->n == LOG_FIELDS_MOST ||
+        room < name_length + sizeof "=\\xNN") {
+        return;
+    }
+    memcpy(start, name, name_length);
+    start[name_length] = '=';
+    size_t length =
+        name_length + 1 + log_escape(start + name_length + 1, room - name_length - 1, value);
+    fields->list[fields->n++] = (struct iovec){.iov_base = start, .iov_len = length};
+    fields->length += length;
+}
+
+static void add_number(struct log_fields *fields, const char *name, int64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, number);
+    add(fields, name, text);
+}
+
+static void add_process(
+    struct log_fields *fields, const char *uid, const char *pid, const struct log_process *process)
+{
+    if (process->pid != 0) {
+        add_number(fields, uid, process->uid);
+        add_number(fields, pid, process->pid);
+    }
+}
+
+static void add_resources(struct log_fields *fields, const char *names)
+{
+    while (*names) {
+        char name[NAME_BYTES + 1];
+        size_t length = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        add(fields, "BERTH_RESOURCE", name);
+        names += length + strspn(names + length, " ");
+    }
+}
+
+void log_fields_fill(struct log_fields *fields, enum log_level level, const char *text,
+    const struct log_about *about)
+{
+    fields->n = 0;
+    fields->length = 0;
+    add(fields, "MESSAGE", text);
+    add_number(fields, "PRIORITY", level);
+    add(fields, "SYSLOG_IDENTIFIER", "berthd");
+    add(fields, "BERTH_EVENT", about->event);
+    add_resources(fields, about->resources);
+    add(fields, "BERTH_LEASE", about->lease);
+    add_process(fields, "BERTH_HOLDER_UID", "BERTH_HOLDER_PID", &about->holder);
+    add(fields, "BERTH_HOLDER", about->identity);
+    add(fields, "BERTH_PROGRAM", about->program);
+    add_process(fields, "BERTH_ASKED_BY_UID", "BERTH_ASKED_BY_PID", &about->asker);
+    add(fields, "BERTH_DATABASE", about->database);
+}

@@ -1,0 +1,26 @@
+/* log_fields.h - a message and what it is about, as fields of the journal ("NAME=value"). Pure. */
+#ifndef BERTH_LOG_LOG_FIELDS_H
+#define BERTH_LOG_LOG_FIELDS_H
+
+#include "log/log.h"
+
+#include <sys/uio.h>
+
+enum {
+    LOG_FIELDS_MOST = 11 + LOG_RESOURCES,
+    LOG_FIELDS_BYTES = 8192,
+};
+
+struct log_fields {
+    struct iovec list[LOG_FIELDS_MOST]; /* into .bytes */
+    int n;
+    size_t length;
+    char bytes[LOG_FIELDS_BYTES];
+};
+
+/* Values are printable ASCII, so that none can become a field of its own; a resource each has a
+ * BERTH_RESOURCE. What there is no room for is left out. */
+void log_fields_fill(struct log_fields *fields, enum log_level level, const char *text,
+    const struct log_about *about);
+
+#endif

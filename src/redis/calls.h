@@ -1,0 +1,35 @@
+/* calls.h - what has been sent to one Redis and is not answered yet, in the order of the answers.
+ */
+#ifndef BERTH_REDIS_CALLS_H
+#define BERTH_REDIS_CALLS_H
+
+#include "redis/scripts.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct call {
+    STAILQ_ENTRY(call) link;
+    bool is_load; /* SCRIPT LOAD, the link's own; else a script's call */
+    bool is_source; /* sent as EVAL: there is nothing more to be tried */
+    enum script script;
+    uint64_t tag;
+    char *bytes; /* owned: what was sent */
+    size_t n;
+};
+
+struct calls {
+    STAILQ_HEAD(, call) list;
+};
+
+void calls_init(struct calls *calls);
+/* All are forgotten. */
+void calls_clear(struct calls *calls);
+/* Takes over call.bytes. */
+void calls_add(struct calls *calls, const struct call *call);
+/* NULL: none is due. The caller frees it. */
+struct call *calls_take(struct calls *calls);
+struct call *call_free(struct call *call); /* returns NULL */
+
+#endif

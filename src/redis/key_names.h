@@ -1,0 +1,24 @@
+/* key_names.h - the names of a database's keys and channels in Redis. Pure. */
+#ifndef BERTH_REDIS_KEY_NAMES_H
+#define BERTH_REDIS_KEY_NAMES_H
+
+#include "redis/scripts.h"
+
+#include <stdbool.h>
+
+enum {
+    CHANNEL_OWN, /* what concerns one session */
+    CHANNEL_ALL,
+    N_CHANNELS
+};
+
+/* All share one hash tag, the prefix. */
+struct keys {
+    char keys[N_SCRIPT_KEYS][SCRIPT_KEY_BYTES];
+    char channels[N_CHANNELS][SCRIPT_KEY_BYTES];
+};
+
+/* False if they would be too long. */
+bool keys_init(struct keys *keys, const char *prefix, const char *session);
+
+#endif

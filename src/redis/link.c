@@ -1,0 +1,324 @@
+#include "redis/link.h"
+
+#include "base/memory.h"
+#include "redis/link_internal.h"
+#include "redis/secret.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- giving up ---- */
+
+/* A Sentinel that is cut off names yesterday's master: another one is asked next time. */
+static void link_judge_sentinel(struct link *link, bool was_right)
+{
+    if (link->is_told && was_right) {
+        sentinel_order_first(&link->order, link->told_by);
+    } else if (link->is_told) {
+        sentinel_order_last(&link->order, link->told_by);
+    }
+    link->is_told = false;
+}
+
+static void link_drop(struct link *link)
+{
+    link->sentinel = sentinel_cancel(link->sentinel);
+    link->dial = dial_cancel(link->dial);
+    link->commands = stream_close(link->commands);
+    link->messages = stream_close(link->messages);
+    calls_clear(&link->calls);
+    link->n_loading = 0;
+}
+
+static void on_timer(uv_timer_t *timer);
+
+void link_fail(struct link *link, const char *why, bool refused)
+{
+    if (link->state != LINK_CONNECTING && link->state != LINK_UP) {
+        return;
+    }
+    if (link->state == LINK_UP &&
+        (uv_now(link->loop) - link->up_since) * 1000000 >=
+            (uint64_t)backoff_longest(&link->backoff)) {
+        link->backoff.pause = 0;
+    }
+    link_judge_sentinel(link, false);
+    say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
+    link->refused = refused;
+    link_drop(link);
+    link->state = LINK_FAILED;
+    uv_timer_start(&link->timer, on_timer, 0, 0);
+}
+
+void link_reset(struct link *link, const char *why)
+{
+    link_fail(link, why, false);
+}
+
+static void on_broken(void *context, const char *why)
+{
+    link_fail(context, why, false);
+}
+
+static void on_step_timer(void *context)
+{
+    link_fail(context, "no answer in time", false);
+}
+
+/* ---- making a connection ready ---- */
+
+/* From the file, if there is one. False: the link has failed. */
+static bool read_password(
+    struct link *link, const char *file, const char *otherwise, char **passwordp)
+{
+    char why[SAY_BYTES];
+    if (!file) {
+        *passwordp = memory_string(otherwise);
+        return true;
+    }
+    bool good = secret_read(file, passwordp, why, sizeof why);
+    if (!good) {
+        link_fail(link, why, false);
+    }
+    return good;
+}
+
+static void send_wiped(struct stream *stream, struct text *out)
+{
+    if (out->length > 0) {
+        stream_send(stream, out->bytes, out->length);
+        explicit_bzero(out->bytes, out->length);
+    }
+    text_deinit(out);
+}
+
+static void ready_send(struct link *link, struct stream *stream)
+{
+    struct text out = TEXT_INIT;
+    struct ready_wish wish = {
+        .user = link->database->url.user,
+        .db = link->database->url.db,
+        .may_fail_over = link->database->url.scheme == REDIS_SENTINEL,
+        .keys = &link->keys,
+    };
+    char *password;
+    if (!read_password(
+            link, link->database->password_file, link->database->url.password, &password)) {
+        return;
+    }
+    wish.password = password;
+    if (stream == link->commands) {
+        ready_commands(&link->ready, &wish, &out);
+    } else {
+        ready_messages(&link->ready, &wish, link->info.run_id, &out);
+    }
+    secret_free(password);
+    send_wiped(stream, &out);
+    stream_set_timer(stream, link->timeout);
+}
+
+/* True: it is ready. */
+static bool ready_take(struct link *link, struct stream *stream, const struct resp *reply)
+{
+    struct text out = TEXT_INIT;
+    enum ready_result result = ready_reply(&link->ready, reply, &out);
+    if (result == READY_FAILED) {
+        link_fail(link, link->ready.why, link->ready.refused);
+    } else {
+        send_wiped(stream, &out);
+        stream_set_timer(stream, link->timeout);
+    }
+    return result == READY_DONE;
+}
+
+/* ---- the connection for messages, the second one ---- */
+
+static void on_messages_connected(void *context)
+{
+    struct link *link = context;
+    ready_send(link, link->messages);
+}
+
+static void on_messages_reply(void *context, const struct resp *reply)
+{
+    struct link *link = context;
+    if (link->state == LINK_UP) {
+        link_take_message(link, reply);
+    } else if (ready_take(link, link->messages, reply)) {
+        link->state = LINK_UP;
+        link_judge_sentinel(link, true);
+        link->up_since = uv_now(link->loop);
+        link_heartbeat_begin(link);
+        link->events->on_ready(link->context, &link->info);
+    }
+}
+
+static void on_messages_timer(void *context)
+{
+    struct link *link = context;
+    if (link->state == LINK_UP) {
+        link_heartbeat_tick(link);
+    } else {
+        on_step_timer(link);
+    }
+}
+
+static const struct stream_events messages_events = {
+    .on_connected = on_messages_connected,
+    .on_reply = on_messages_reply,
+    .on_timer = on_messages_timer,
+    .on_broken = on_broken,
+};
+
+/* ---- the connection for commands ---- */
+
+static void commands_are_ready(struct link *link)
+{
+    const struct guard *guard = &link->ready.guard;
+    memcpy(link->shas, link->ready.shas, sizeof link->shas);
+    memcpy(link->info.run_id, guard->run_id, sizeof link->info.run_id);
+    memcpy(link->info.version, guard->version, sizeof link->info.version);
+    memcpy(link->info.warning, guard->warning, sizeof link->info.warning);
+    stream_set_timer(link->commands, 0);
+    link->messages = stream_again(link->commands, &messages_events, link);
+    stream_set_timer(link->messages, link->timeout);
+}
+
+static void on_commands_reply(void *context, const struct resp *reply)
+{
+    struct link *link = context;
+    if (link->state == LINK_UP) {
+        link_take_reply(link, reply);
+    } else if (link->messages) {
+        link_fail(link, "an unexpected reply", false);
+    } else if (ready_take(link, link->commands, reply)) {
+        commands_are_ready(link);
+    }
+}
+
+static const struct stream_events commands_events = {
+    .on_reply = on_commands_reply,
+    .on_timer = on_step_timer,
+    .on_broken = on_broken,
+};
+
+static void on_dialed(void *context, struct stream *stream, const char *why)
+{
+    struct link *link = context;
+    link->dial = NULL;
+    if (!stream) {
+        link_fail(link, why, false);
+        return;
+    }
+    link->commands = stream;
+    stream_hand_over(stream, &commands_events, link);
+    ready_send(link, stream);
+}
+
+/* ---- trying ---- */
+
+static void dial_host(struct link *link, const char *host, uint16_t port)
+{
+    say(link->info.address, sizeof link->info.address, strchr(host, ':') ? "[%s]:%u" : "%s:%u",
+        host, port);
+    link->dial = dial_tcp(link->loop, host, port, link->timeout, on_dialed, link);
+}
+
+static void on_told(void *context, const struct sentinel_answer *answer, const char *why)
+{
+    struct link *link = context;
+    link->sentinel = NULL;
+    if (!answer) {
+        link_fail(link, why, false);
+        return;
+    }
+    link->is_told = true;
+    link->told_by = answer->index;
+    dial_host(link, answer->host, answer->port);
+}
+
+static void ask_sentinels(struct link *link)
+{
+    const struct redis_url *url = &link->database->url;
+    char *password;
+    say(link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
+    if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
+        link->sentinel =
+            sentinel_ask(link->loop, url, &link->order, password, link->timeout, on_told, link);
+        secret_free(password);
+    }
+}
+
+static void link_try(struct link *link)
+{
+    const struct redis_url *url = &link->database->url;
+    memset(&link->info, 0, sizeof link->info);
+    link->state = LINK_CONNECTING;
+    if (url->scheme == REDIS_UNIX) {
+        say(link->info.address, sizeof link->info.address, "%s", url->path);
+        link->dial = dial_unix(link->loop, url->path, link->timeout, on_dialed, link);
+    } else if (url->scheme == REDIS_SENTINEL) {
+        ask_sentinels(link);
+    } else {
+        dial_host(link, url->hosts[0].host, url->hosts[0].port);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct link *link = container_of(timer, struct link, timer);
+    uint64_t random = 0;
+    if (link->state == LINK_WAITING) {
+        link_try(link);
+        return;
+    }
+    uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
+    nanoseconds pause = backoff_pause(&link->backoff, random);
+    link->state = LINK_WAITING;
+    uv_timer_start(&link->timer, on_timer, (uint64_t)pause / 1000000, 0);
+    link->events->on_down(link->context, link->why, link->refused);
+}
+
+/* ---- beginning and end ---- */
+
+struct link *link_new(uv_loop_t *loop, const struct link_options *options,
+    const struct link_events *events, void *context)
+{
+    struct link *link = memory_new(sizeof *link);
+    link->loop = loop;
+    link->database = options->database;
+    link->timeout = options->timeout;
+    link->backoff.longest = options->timeout;
+    link->events = events;
+    link->context = context;
+    bool fits = keys_init(&link->keys, options->database->prefix, options->session);
+    assert(fits); /* conf bounds the prefix */
+    calls_init(&link->calls);
+    sentinel_order_init(&link->order, options->database->url.n_hosts);
+    uv_timer_init(loop, &link->timer);
+    link_try(link);
+    return link;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct link *link = container_of(handle, struct link, timer);
+    free(link->argv);
+    free(link->lengths);
+    free(link);
+}
+
+void link_close(struct link *link)
+{
+    if (link->state != LINK_CLOSED) {
+        link->state = LINK_CLOSED;
+        link_drop(link);
+        uv_close((uv_handle_t *)&link->timer, on_closed);
+    }
+}
+
+bool link_is_looking_up(void)
+{
+    return dial_n_looking() > 0;
+}

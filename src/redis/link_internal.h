@@ -1,0 +1,66 @@
+/* link_internal.h - between link.c (how a link is made, and made again), link_calls.c (calls and
+ * their replies) and link_messages.c (pub/sub). */
+#ifndef BERTH_REDIS_LINK_INTERNAL_H
+#define BERTH_REDIS_LINK_INTERNAL_H
+
+#include "redis/backoff.h"
+#include "redis/calls.h"
+#include "redis/dial.h"
+#include "redis/key_names.h"
+#include "redis/link.h"
+#include "redis/ready.h"
+#include "redis/sentinel.h"
+#include "redis/stream.h"
+
+enum link_state {
+    LINK_WAITING, /* for the next try */
+    LINK_CONNECTING, /* until both connections are ready */
+    LINK_UP,
+    LINK_FAILED, /* on_down is due */
+    LINK_CLOSED,
+};
+
+struct link {
+    uv_loop_t *loop;
+    const struct database *database;
+    nanoseconds timeout;
+    const struct link_events *events;
+    void *context;
+    struct keys keys;
+
+    enum link_state state;
+    uv_timer_t timer; /* WAITING: the next try; FAILED: on_down */
+    struct backoff backoff;
+    uint64_t up_since; /* uv_now() */
+    char why[SAY_BYTES];
+    bool refused;
+
+    struct sentinel *sentinel; /* one of the two, while it is looking for the server */
+    struct dial *dial;
+    struct sentinel_order order;
+    uint8_t told_by; /* the Sentinel that named the master */
+    bool is_told;
+    struct stream *commands, *messages; /* or NULL */
+    struct ready ready; /* of the one that is being made ready */
+    struct link_info info;
+
+    char shas[N_SCRIPTS][SHA_BYTES + 1];
+    struct calls calls;
+    size_t n_loading; /* scripts that are being loaded again */
+    const char **argv; /* room for a call */
+    size_t *lengths, n_argv;
+
+    bool is_pinged;
+};
+
+/* Gives both connections up; on_down follows in another turn. Nothing where that is due already. */
+void link_fail(struct link *link, const char *why, bool refused);
+
+/* Replies of a link that is up. */
+void link_take_reply(struct link *link, const struct resp *reply);
+void link_take_message(struct link *link, const struct resp *reply);
+/* The heartbeat of the connection for messages. */
+void link_heartbeat_begin(struct link *link);
+void link_heartbeat_tick(struct link *link);
+
+#endif

@@ -1,0 +1,61 @@
+#include "redis/link_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void link_heartbeat_begin(struct link *link)
+{
+    link->is_pinged = false;
+    stream_set_timer(link->messages, link->timeout * 2);
+}
+
+void link_heartbeat_tick(struct link *link)
+{
+    static const char *const ping[] = {"PING"};
+    static const size_t lengths[] = {4};
+    if (link->is_pinged) {
+        link_fail(link, "no answer to PING on the connection for messages", false);
+        return;
+    }
+    size_t n;
+    char *bytes = resp_command(1, ping, lengths, &n);
+    stream_send(link->messages, bytes, n);
+    free(bytes);
+    link->is_pinged = true;
+    stream_set_timer(link->messages, link->timeout);
+}
+
+/* Elements of a push of n strings, the first of them `word`. */
+static bool is_push(const struct resp *reply, const char *word, size_t n)
+{
+    bool good = reply->type == RESP_ARRAY && reply->n == n;
+    for (size_t i = 0; good && i < n; i++) {
+        good = reply->elements[i].type == RESP_STRING;
+    }
+    return good && strcmp(reply->elements[0].text, word) == 0;
+}
+
+static bool is_ours(const struct link *link, const struct resp *channel)
+{
+    for (size_t i = 0; i < N_CHANNELS; i++) {
+        const char *ours = link->keys.channels[i];
+        if (channel->length == strlen(ours) && memcmp(channel->text, ours, channel->length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void link_take_message(struct link *link, const struct resp *reply)
+{
+    if (is_push(reply, "message", 3) && is_ours(link, &reply->elements[1])) {
+        const struct resp *payload = &reply->elements[2];
+        link->events->on_message(link->context, payload->text, payload->length);
+    } else if (link->is_pinged && is_push(reply, "pong", 2)) {
+        link_heartbeat_begin(link);
+    } else if (reply->type == RESP_ERROR) {
+        link_fail(link, reply->text, false);
+    } else {
+        link_fail(link, "a message that was not subscribed to", false);
+    }
+}

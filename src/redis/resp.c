@@ -1,0 +1,206 @@
+#include "redis/resp.h"
+
+#include "base/memory.h"
+
+#include <hiredis/hiredis.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one reply. What was asked for is far smaller: this bounds what a server gone mad can cost. */
+enum {
+    MOST_BYTES = 64 * 1024 * 1024,
+    MOST_ELEMENTS = 1024 * 1024,
+    MOST_LINE_BYTES = 64 * 1024, /* hiredis looks for its end from its beginning each time */
+    MOST_HEADER_BYTES = 32, /* "$64000000\r\n", without the dollar */
+};
+
+struct resp_reader {
+    redisReader *hiredis;
+    size_t n_bytes; /* fed since the last whole reply */
+    size_t n_elements; /* of the reply that is being read */
+    struct resp *reply; /* the last one handed out */
+};
+
+/* ---- hiredis' builder: straight into struct resp ---- */
+
+static void resp_deinit(struct resp *resp)
+{
+    for (size_t i = 0; i < resp->n; i++) {
+        resp_deinit((struct resp *)&resp->elements[i]);
+    }
+    free((void *)resp->elements);
+    if (resp->length > 0) {
+        free((void *)resp->text);
+    }
+}
+
+static void resp_free(void *reply)
+{
+    if (reply) {
+        resp_deinit(reply);
+        free(reply);
+    }
+}
+
+/* Where the value belongs: in its array, or alone. */
+static struct resp *place(const redisReadTask *task, enum resp_type type)
+{
+    struct resp *resp;
+    if (task->parent) {
+        const struct resp *array = task->parent->obj;
+        resp = (struct resp *)&array->elements[task->idx];
+    } else {
+        resp = memory_new(sizeof *resp);
+    }
+    resp->type = type;
+    resp->text = "";
+    return resp;
+}
+
+static void *build_string(const redisReadTask *task, char *text, size_t length)
+{
+    bool is_error = task->type == REDIS_REPLY_ERROR, is_status = task->type == REDIS_REPLY_STATUS;
+    if (!is_error && !is_status && task->type != REDIS_REPLY_STRING) {
+        return NULL; /* RESP 3 */
+    }
+    struct resp *resp = place(task, is_error ? RESP_ERROR : is_status ? RESP_STATUS : RESP_STRING);
+    if (length > 0) {
+        char *copy = memory_resize(NULL, length + 1, 1);
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+        resp->text = copy;
+        resp->length = length;
+    }
+    return resp;
+}
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t element_count;
+#else
+typedef int element_count;
+#endif
+
+static void *build_array(const redisReadTask *task, element_count n)
+{
+    struct resp_reader *reader = task->privdata;
+    if (task->type != REDIS_REPLY_ARRAY || (size_t)n > MOST_ELEMENTS - reader->n_elements) {
+        return NULL;
+    }
+    struct resp *resp = place(task, RESP_ARRAY);
+    reader->n_elements += (size_t)n;
+    if (n > 0) {
+        struct resp *elements = memory_new((size_t)n * sizeof *elements);
+        for (size_t i = 0; i < (size_t)n; i++) {
+            elements[i].text = "";
+        }
+        resp->elements = elements;
+        resp->n = (size_t)n;
+    }
+    return resp;
+}
+
+static void *build_integer(const redisReadTask *task, long long integer)
+{
+    struct resp *resp = place(task, RESP_INTEGER);
+    resp->integer = integer;
+    return resp;
+}
+
+static void *build_nil(const redisReadTask *task)
+{
+    return place(task, RESP_NIL);
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *refuse_double(const redisReadTask *task, double value, char *text, size_t length)
+{
+    (void)task, (void)value, (void)text, (void)length;
+    return NULL;
+}
+
+static void *refuse_bool(const redisReadTask *task, int value)
+{
+    (void)task, (void)value;
+    return NULL;
+}
+#endif
+
+static redisReplyObjectFunctions builder = {
+    .createString = build_string,
+    .createArray = build_array,
+    .createInteger = build_integer,
+    .createNil = build_nil,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = refuse_double,
+    .createBool = refuse_bool,
+#endif
+    .freeObject = resp_free,
+};
+
+/* ---- reading ---- */
+
+struct resp_reader *resp_reader_new(void)
+{
+    struct resp_reader *reader = memory_new(sizeof *reader);
+    reader->hiredis = redisReaderCreateWithFunctions(&builder);
+    if (!reader->hiredis) {
+        abort();
+    }
+    reader->hiredis->privdata = reader;
+    return reader;
+}
+
+struct resp_reader *resp_reader_free(struct resp_reader *reader)
+{
+    if (reader) {
+        redisReaderFree(reader->hiredis);
+        resp_free(reader->reply);
+        free(reader);
+    }
+    return NULL;
+}
+
+void resp_reader_feed(struct resp_reader *reader, const char *bytes, size_t n)
+{
+    reader->n_bytes += n;
+    redisReaderFeed(reader->hiredis, bytes, n);
+}
+
+/* A line (an error, say) that has no end so far; a string's own begins with its short length. */
+static bool line_is_endless(const redisReader *hiredis)
+{
+    size_t n = hiredis->len - hiredis->pos;
+    return n > MOST_LINE_BYTES &&
+        !memmem(hiredis->buf + hiredis->pos, MOST_HEADER_BYTES, "\r\n", 2);
+}
+
+enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **replyp)
+{
+    void *reply = NULL;
+    resp_free(reader->reply);
+    reader->reply = NULL;
+    if (redisReaderGetReply(reader->hiredis, &reply) != REDIS_OK) {
+        return RESP_NONSENSE;
+    }
+    if (!reply) {
+        return reader->n_bytes > MOST_BYTES || line_is_endless(reader->hiredis) ? RESP_NONSENSE
+                                                                                : RESP_MORE;
+    }
+    reader->n_bytes = reader->hiredis->len - reader->hiredis->pos;
+    reader->n_elements = 0;
+    *replyp = reader->reply = reply;
+    return RESP_REPLY;
+}
+
+/* ---- writing ---- */
+
+char *resp_command(size_t argc, const char *const argv[], const size_t lengths[], size_t *np)
+{
+    char *bytes = NULL;
+    long long n = redisFormatCommandArgv(&bytes, (int)argc, (const char **)argv, lengths);
+    if (n < 0) {
+        abort(); /* no memory */
+    }
+    *np = (size_t)n;
+    return bytes;
+}

@@ -1,0 +1,17 @@
+#include "redis/say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void say(char *out, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out, size, format, arguments);
+    va_end(arguments);
+    for (char *c = out; *c; c++) {
+        if (*c < ' ' || *c > '~') {
+            *c = '?';
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/* scripts.h - the Lua scripts, embedded at build time from scripts/: each is common.lua and one
+ * file of its own. What they take and answer: doc/fleet.md. */
+#ifndef BERTH_REDIS_SCRIPTS_H
+#define BERTH_REDIS_SCRIPTS_H
+
+#include "fleet/script.h"
+
+#define SCRIPT_KEYS_WORD "21" /* their number, as EVALSHA takes it */
+
+enum { N_SCRIPT_KEYS = 21, SCRIPT_KEY_BYTES = 96 };
+
+struct script_source {
+    const char *name;
+    const char *text;
+    size_t length;
+};
+
+extern const struct script_source script_table[N_SCRIPTS];
+
+extern const struct script_bounds script_bounds; /* as the scripts have them */
+/* Without their prefix: "db", "sessions", ... in the order of KEYS. */
+extern const char *const script_key_words[N_SCRIPT_KEYS];
+
+#endif

@@ -1,0 +1,43 @@
+/* stream.h - one connection that speaks RESP, on a libuv stream: bytes out, replies in. It knows no
+ * commands. What is sent in one turn of the loop leaves in one write, before the loop waits again.
+ *
+ * No callback runs inside a call of these functions. */
+#ifndef BERTH_REDIS_STREAM_H
+#define BERTH_REDIS_STREAM_H
+
+#include "base/time.h"
+#include "redis/resp.h"
+
+#include <sys/socket.h>
+#include <uv.h>
+
+struct stream;
+
+struct stream_events {
+    void (*on_connected)(void *context);
+    void (*on_reply)(void *context, const struct resp *reply);
+    void (*on_timer)(void *context);
+    /* At most once; nothing but stream_close() may follow. */
+    void (*on_broken)(void *context, const char *why);
+};
+
+/* Begin to connect. */
+struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address,
+    const struct stream_events *events, void *context);
+struct stream *stream_unix(
+    uv_loop_t *loop, const char *path, const struct stream_events *events, void *context);
+/* Another one to the same place. */
+struct stream *stream_again(
+    const struct stream *stream, const struct stream_events *events, void *context);
+/* Somebody else's from now on. */
+void stream_hand_over(struct stream *stream, const struct stream_events *events, void *context);
+
+/* Copies. */
+void stream_send(struct stream *stream, const char *bytes, size_t n);
+/* One on_timer after so long; 0: none. It comes only when what had arrived by then has been read.
+ */
+void stream_set_timer(struct stream *stream, nanoseconds after);
+/* No callback any more; frees itself. NULL is fine. Returns NULL. */
+struct stream *stream_close(struct stream *stream);
+
+#endif

@@ -1,0 +1,245 @@
+#include "core/units.h"
+#include "status/answer_lines.h"
+
+#include "base/words.h"
+#include "core/ranges.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum code codes_of_outcomes[N_OUTCOMES] = {
+    [OUTCOME_OK] = CODE_NONE,
+    [OUTCOME_WAITING] = CODE_NONE,
+    [OUTCOME_PENDING] = CODE_NONE,
+    [OUTCOME_WOULD_WAIT] = CODE_WOULD_WAIT,
+    [OUTCOME_TIMEOUT] = CODE_TIMEOUT,
+    [OUTCOME_PAUSED] = CODE_PAUSED,
+    [OUTCOME_CLOSED] = CODE_CLOSED,
+    [OUTCOME_DRAINING] = CODE_DRAINING,
+    [OUTCOME_HELD] = CODE_HELD,
+    [OUTCOME_ANCESTOR] = CODE_ANCESTOR,
+    [OUTCOME_QUEUE_FULL] = CODE_QUEUE_FULL,
+    [OUTCOME_QUOTA] = CODE_QUOTA,
+    [OUTCOME_IN_USE] = CODE_IN_USE,
+    [OUTCOME_GRACE] = CODE_GRACE,
+    [OUTCOME_CANCELLED] = CODE_CANCELLED,
+    [OUTCOME_RELEASED] = CODE_RELEASED,
+    [OUTCOME_LOST] = CODE_LOST,
+    [OUTCOME_DROPPED] = CODE_DROPPED,
+    [OUTCOME_REVOKED] = CODE_REVOKED,
+    [OUTCOME_WITHDRAWN] = CODE_REVOKED,
+    [OUTCOME_MAX_HOLD] = CODE_MAX_HOLD,
+    [OUTCOME_EXPIRED] = CODE_EXPIRED,
+    [OUTCOME_DOWN] = CODE_DOWN,
+    [OUTCOME_DEADLINE] = CODE_DEADLINE,
+    [OUTCOME_NO_SPACE] = CODE_NO_SPACE,
+    [OUTCOME_FORBIDDEN] = CODE_FORBIDDEN,
+    [OUTCOME_NOT_HOLDER] = CODE_NOT_HOLDER,
+    [OUTCOME_UNKNOWN] = CODE_UNKNOWN,
+    [OUTCOME_IMPOSSIBLE] = CODE_IMPOSSIBLE,
+    [OUTCOME_MIXED] = CODE_MIXED,
+    [OUTCOME_DIFFERS] = CODE_DIFFERS,
+    [OUTCOME_TOO_MUCH] = CODE_TOO_MUCH,
+    [OUTCOME_KIND] = CODE_KIND,
+};
+
+enum code outcome_code(enum outcome outcome)
+{
+    return codes_of_outcomes[outcome];
+}
+
+static void add_code_and_text(struct text *text, enum code code, const char *what)
+{
+    text_add(text, code_table[code].word);
+    text_add(text, " ");
+    text_add_encoded(text, what);
+    text_add(text, "\n");
+}
+
+void answer_error_saying(struct text *text, enum code code, const char *what)
+{
+    text_add(text, "error ");
+    add_code_and_text(text, code, what);
+}
+
+void answer_error(struct text *text, enum code code, const char *about)
+{
+    char what[NAME_BYTES + 128];
+    snprintf(what, sizeof what, "%.*s%s%s", NAME_BYTES, about ? about : "", about ? ": " : "",
+        code_table[code].meaning);
+    answer_error_saying(text, code, what);
+}
+
+void answer_lease_id(struct text *text, const struct lease *lease)
+{
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
+    text_add(text, id);
+}
+
+/* Of the items that the file or the operator has put into service. */
+static size_t longest_item(const struct definition *definition, const struct resource *resource)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < definition->n_items; i++) {
+        size_t length = strlen(definition->items[i]);
+        longest = length > longest ? length : longest;
+    }
+    for (uint32_t i = 0; resource && i < resource->n_units; i++) {
+        size_t length = strlen(resource->units[i]->item);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static size_t longest_items(
+    const struct definition *definition, const struct resource *resource, uint32_t count)
+{
+    size_t at_most = count * (size_t)(ITEM_BYTES + 1);
+    return at_most < LINE_BYTES / MAX_RESOURCES_PER_LEASE
+        ? at_most
+        : count * (longest_item(definition, resource) + 1);
+}
+
+/* The longest that naming the units of one want can get, commas included. */
+static size_t longest_units(const struct definition *definition, const struct resource *resource,
+    const struct want *want, size_t n_wants)
+{
+    static const size_t slot_digits = 7; /* of MAX_LIMIT */
+    if (definition_is_pool(definition)) {
+        return longest_items(definition, resource, want->count);
+    }
+    return (slot_digits + 1) * slots_most_words(want->count, n_wants);
+}
+
+size_t answer_longest_grant(struct core *core, const struct ask *ask)
+{
+    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE;
+    static const size_t of_a_job = sizeof " bound=connection kill_after=315360000000ms on_lost=kill"
+                                          " proof=0123456789abcdef";
+    static const size_t token_digits = 19;
+    bool has_job = ask->signal != 0;
+    size_t length = fixed + (has_job ? of_a_job : 0);
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct want *want = &ask->wants[i];
+        const struct definition *definition = core_find_definition(core, want->name);
+        length += sizeof " slot=,," + strlen(want->name) + token_digits;
+        length += has_job ? sizeof "," + token_digits : 0; /* in the proof */
+        if (definition) {
+            length +=
+                longest_units(definition, core_find_resource(core, want->name), want, ask->n_wants);
+        }
+    }
+    return length;
+}
+
+static const char *const on_lost_words[] = {
+    [ON_LOST_WARN] = "warn",
+    [ON_LOST_TERM] = "term",
+    [ON_LOST_KILL] = "kill",
+};
+
+bool on_lost_parse(const char *text, enum on_lost *on_lostp)
+{
+    for (size_t i = 0; i < sizeof on_lost_words / sizeof on_lost_words[0]; i++) {
+        if (strcmp(text, on_lost_words[i]) == 0) {
+            *on_lostp = (enum on_lost)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void answer_stop_rules(struct text *text, const struct lease *lease)
+{
+    if (lease->signal == 0) {
+        return;
+    }
+    if (lease->binding == BOUND_CONNECTION) {
+        text_add_key(text, "bound", "connection");
+    }
+    text_add_number_key(text, "kill_after", (uint64_t)lease->kill_after / 1000000);
+    text_add(text, "ms");
+    text_add_key(text, "on_lost", on_lost_words[lease->on_lost]);
+}
+
+void answer_deadline(struct text *text, const struct lease *lease)
+{
+    bool is_told_only = lease->binding == BOUND_TIME;
+    nanoseconds gone_by = is_told_only ? lease_until(lease) : lease_gone_by(lease);
+    if (gone_by == NEVER || (is_told_only && lease->database == 0)) {
+        return;
+    }
+    text_add(text, "* ");
+    text_add(text, event_words[EVENT_DEADLINE]);
+    text_add(text, " ");
+    answer_lease_id(text, lease);
+    text_add(text, " ");
+    text_add_number(text, (uint64_t)gone_by);
+    text_add_number_key(text, "stop", (uint64_t)lease_until(lease));
+    text_add(text, "\n");
+}
+
+static void effect_granted(struct text *text, const struct effect *effect, const char *proof)
+{
+    units_write(text, effect->lease);
+    answer_stop_rules(text, effect->lease);
+    text_add_key(text, "proof", proof);
+    text_add(text, "\n");
+    answer_deadline(text, effect->lease);
+}
+
+static void effect_place(struct text *text, const struct effect *effect, const char *what)
+{
+    (void)what;
+    if (effect->lease->position != 0) {
+        text_add_number_key(text, "position", effect->lease->position);
+    }
+    text_add(text, "\n");
+}
+
+static void effect_over(struct text *text, const struct effect *effect, const char *what)
+{
+    text_add(text, " ");
+    add_code_and_text(text, outcome_code(effect->why), what);
+}
+
+void answer_event(struct text *text, enum event event)
+{
+    text_add(text, "* ");
+    text_add(text, event_words[event]);
+    text_add(text, "\n");
+}
+
+/* What the client is told to do about it. */
+static enum event stop_event(const struct effect *effect)
+{
+    return outcome_code(effect->why) == CODE_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;
+}
+
+void answer_effect_saying(struct text *text, const struct effect *effect, const char *what)
+{
+    static const struct {
+        enum event event;
+        void (*add_rest)(struct text *text, const struct effect *effect, const char *what);
+    } rows[] = {
+        [EFFECT_GRANTED] = {EVENT_GRANTED, effect_granted},
+        [EFFECT_DENIED] = {EVENT_DENIED, effect_over},
+        [EFFECT_LOST] = {EVENT_LOST, effect_over},
+        [EFFECT_STOP] = {EVENT_NONE, effect_over},
+        [EFFECT_PLACE] = {EVENT_WAITING, effect_place},
+    };
+    enum event event = rows[effect->kind].event;
+    text_add(text, "* ");
+    text_add(text, event_words[event != EVENT_NONE ? event : stop_event(effect)]);
+    text_add(text, " ");
+    answer_lease_id(text, effect->lease);
+    rows[effect->kind].add_rest(text, effect, what);
+}
+
+void answer_effect(struct text *text, const struct effect *effect)
+{
+    bool is_good_news = effect->kind == EFFECT_GRANTED;
+    answer_effect_saying(
+        text, effect, is_good_news ? NULL : code_table[outcome_code(effect->why)].meaning);
+}

@@ -1,0 +1,285 @@
+#include "status/fleet_rows.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "fleet/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+const char *fleet_field(const struct fleet_row *row, size_t i)
+{
+    const char *field = row->fields;
+    if (i >= row->n) {
+        return "";
+    }
+    while (i-- > 0) {
+        field += strlen(field) + 1;
+    }
+    return field;
+}
+
+bool fleet_number(const struct fleet_row *row, size_t i, uint64_t most, uint64_t *numberp)
+{
+    *numberp = 0;
+    return number_parse(fleet_field(row, i), most, numberp);
+}
+
+static bool row_is(const struct fleet_row *row, const char *word)
+{
+    return strcmp(row->fields, word) == 0;
+}
+
+static bool is_one_of(const char *word, const char *const words[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool resource_row_is_sound(const struct fleet_row *row)
+{
+    static const char *const kinds[] = {"semaphore", "lock", "pool"};
+    uint64_t number;
+    if (!row_is(row, "resource") || row->n < N_RESOURCE_FIELDS ||
+        !name_is_valid(fleet_field(row, RESOURCE_NAME)) ||
+        !is_one_of(fleet_field(row, RESOURCE_KIND), kinds, sizeof kinds / sizeof kinds[0])) {
+        return false;
+    }
+    for (size_t i = RESOURCE_LIMIT; i <= RESOURCE_COOLING; i++) {
+        if (!fleet_number(row, i, FLEET_NUMBER_MOST, &number)) {
+            return false;
+        }
+    }
+    return fleet_number(row, RESOURCE_PAUSED, 1, &number);
+}
+
+/* The row that begins at `at`, and where the next one does. */
+static const char *row_read(struct fleet_row *row, const char *at, const char *end)
+{
+    *row = (struct fleet_row){.fields = at};
+    while (at < end && *at != '\n') {
+        const char *nul = memchr(at, '\0', (size_t)(end - at));
+        if (!nul) {
+            return end; /* cut off: not a field */
+        }
+        row->n++;
+        at = nul + 1;
+    }
+    return at < end ? at + 1 : end;
+}
+
+static int resource_compare(const void *left, const void *right)
+{
+    const struct fleet_resource *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+static void rows_add(struct fleet_rows *rows, struct fleet_row row, size_t *sizep)
+{
+    if (rows->n_rows == *sizep) {
+        *sizep = *sizep ? *sizep * 2 : 16;
+        rows->rows = memory_resize(rows->rows, *sizep, sizeof rows->rows[0]);
+    }
+    rows->rows[rows->n_rows++] = row;
+}
+
+/* Rows of leases belong to the resource before them. */
+static void find_resources(struct fleet_rows *rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        n += row_is(&rows->rows[i], "resource");
+    }
+    rows->resources = memory_new((n + 1) * sizeof rows->resources[0]);
+    struct fleet_resource *last = NULL, unsound;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        if (row_is(row, "resource")) {
+            last = resource_row_is_sound(row) ? &rows->resources[rows->n_resources++] : &unsound;
+            *last = (struct fleet_resource){.name = fleet_field(row, RESOURCE_NAME), .row = i};
+        }
+        if (last) {
+            last->end = i + 1;
+        }
+    }
+    qsort(rows->resources, rows->n_resources, sizeof rows->resources[0], resource_compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->n_resources; i++) {
+        if (kept == 0 || strcmp(rows->resources[kept - 1].name, rows->resources[i].name) != 0) {
+            rows->resources[kept++] = rows->resources[i];
+        }
+    }
+    rows->n_resources = kept;
+}
+
+struct fleet_rows *fleet_rows_new(struct text *text)
+{
+    struct fleet_rows *rows = memory_new(sizeof *rows);
+    size_t length = text->length, size = 0;
+    rows->text = text_take(text);
+    const char *at = rows->text, *end = at + length;
+    while (at < end) {
+        struct fleet_row row;
+        at = row_read(&row, at, end);
+        if (row.n > 0) {
+            rows_add(rows, row, &size);
+        }
+    }
+    find_resources(rows);
+    return rows;
+}
+
+struct fleet_rows *fleet_rows_free(struct fleet_rows *rows)
+{
+    if (rows) {
+        free(rows->resources);
+        free(rows->rows);
+        free(rows->text);
+        free(rows);
+    }
+    return NULL;
+}
+
+static int name_compare(const void *name, const void *resource)
+{
+    return strcmp(name, ((const struct fleet_resource *)resource)->name);
+}
+
+const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name)
+{
+    return bsearch(
+        name, rows->resources, rows->n_resources, sizeof rows->resources[0], name_compare);
+}
+
+bool fleet_key_parse(const char *key, uint64_t *idp)
+{
+    size_t n = strspn(key, "0123456789abcdef");
+    return n == SESSION_ID_SIZE - 1 && key[n] == '/' && lease_id_parse(key + n + 1, idp);
+}
+
+/* ---- words ---- */
+
+/* A value that was encoded by whoever wrote it; false if it is not one. */
+bool fleet_decode(char *out, size_t size, const char *value, size_t n)
+{
+    if (n >= size) {
+        return false;
+    }
+    memcpy(out, value, n);
+    out[n] = '\0';
+    return percent_decode(out);
+}
+
+/* The next of a list, which it cuts off; NULL: that was all. `size` is of `word`; what does not fit
+ * is an empty word. */
+const char *fleet_take_word(const char *list, char separator, char *word, size_t size)
+{
+    if (!list || *list == '\0') {
+        return NULL;
+    }
+    const char *end = strchrnul(list, separator);
+    size_t n = (size_t)(end - list);
+    n = n < size ? n : 0;
+    memcpy(word, list, n);
+    word[n] = '\0';
+    return *end ? end + 1 : end;
+}
+
+/* ---- units and leases ---- */
+
+bool fleet_is_pool(const struct fleet_row *row)
+{
+    return strcmp(fleet_field(row, RESOURCE_KIND), "pool") == 0;
+}
+
+uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource)
+{
+    uint64_t in_use;
+    fleet_number(&rows->rows[resource->row], RESOURCE_IN_USE, FLEET_NUMBER_MOST, &in_use);
+    return (uint32_t)in_use;
+}
+
+bool fleet_has_unit(
+    const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit)
+{
+    const struct fleet_row *row = &rows->rows[resource->row];
+    uint64_t slot, limit;
+    char word[ITEM_BYTES + 1];
+    if (!fleet_is_pool(row)) {
+        fleet_number(row, RESOURCE_LIMIT, FLEET_NUMBER_MOST, &limit);
+        return number_parse(unit, FLEET_NUMBER_MOST, &slot) && slot < limit;
+    }
+    for (const char *rest = fleet_field(row, RESOURCE_ITEMS);
+         (rest = fleet_take_word(rest, ',', word, sizeof word));) {
+        if (strcmp(word, unit) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource)
+{
+    uint64_t id;
+    enum fleet_lease kind = FLEET_NEITHER;
+    if (row_is(row, "holder") && row->n >= N_HOLDER_FIELDS) {
+        kind = FLEET_HOLDER;
+    } else if (row_is(row, "waiter") && row->n >= N_WAITER_FIELDS) {
+        kind = FLEET_WAITER;
+    }
+    bool is_sound = strcmp(fleet_field(row, ROW_NAME), resource->name) == 0 &&
+        fleet_key_parse(fleet_field(row, ROW_KEY), &id);
+    return is_sound ? kind : FLEET_NEITHER;
+}
+
+/* ---- who is in the way ---- */
+
+static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool)
+{
+    char word[ITEM_BYTES + 1];
+    uint64_t slot, first, last;
+    bool is_slot = !is_pool && number_parse(unit, FLEET_NUMBER_MOST, &slot);
+    for (const char *rest = fleet_field(row, HOLDER_UNITS);
+         (rest = fleet_take_word(rest, ',', word, sizeof word));) {
+        bool is_in = is_slot
+            ? range_parse(word, strlen(word), FLEET_NUMBER_MOST, &first, &last) &&
+                first <= slot && slot <= last
+            : strcmp(word, unit) == 0;
+        if (is_in) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_identity(const struct fleet_row *row, const char *identity)
+{
+    char copy[3 * HOLDER_BYTES + 1];
+    const char *holder = fleet_field(row, ROW_HOLDER);
+    return fleet_decode(copy, sizeof copy, holder, strlen(holder)) && strcmp(copy, identity) == 0;
+}
+
+bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
+    const char *unit, const char *identity, struct fleet_holder *holder)
+{
+    bool is_pool = fleet_is_pool(&rows->rows[resource->row]);
+    for (size_t i = resource->row + 1; i < resource->end; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        enum fleet_lease kind = fleet_row_kind(row, resource);
+        uint64_t uid;
+        bool matches = unit ? kind == FLEET_HOLDER && has_unit(row, unit, is_pool)
+                            : kind != FLEET_NEITHER && has_identity(row, identity);
+        if (matches && fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
+            *holder = (struct fleet_holder){.key = fleet_field(row, ROW_KEY), .uid = (uint32_t)uid};
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,115 @@
+/* fleet_rows.h - what a database says of its resources: the rows of the script `snapshot`
+ * (doc/fleet.md), and who is where in them. Pure. They were written by other hosts: anything may be
+ * in them, and what makes no sense is passed over. */
+#ifndef BERTH_STATUS_FLEET_ROWS_H
+#define BERTH_STATUS_FLEET_ROWS_H
+
+#include "base/text.h"
+#include "core/core.h"
+
+struct fleet_row {
+    const char *fields; /* each ends with a NUL */
+    size_t n;
+};
+
+/* A resource, and which rows are its holders (by token) and waiters (by place). */
+struct fleet_resource {
+    const char *name;
+    size_t row, end; /* its own; behind its last */
+};
+
+struct fleet_rows {
+    char *text;
+    struct fleet_row *rows;
+    size_t n_rows;
+    struct fleet_resource *resources; /* by name; each once */
+    size_t n_resources;
+};
+
+/* Takes what is in `text`: fields that end with a NUL, rows that end with LF. */
+struct fleet_rows *fleet_rows_new(struct text *text);
+struct fleet_rows *fleet_rows_free(struct fleet_rows *rows); /* NULL is fine; returns NULL */
+/* NULL: the database says nothing of it. */
+const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name);
+
+/* ---- one row ---- */
+
+enum resource_field {
+    RESOURCE_WORD,
+    RESOURCE_NAME,
+    RESOURCE_KIND,
+    RESOURCE_LIMIT,
+    RESOURCE_IN_USE,
+    RESOURCE_FREE,
+    RESOURCE_WAITING,
+    RESOURCE_COOLING,
+    RESOURCE_PAUSED,
+    RESOURCE_REASON,
+    RESOURCE_DEFINITION,
+    RESOURCE_CHANGED,
+    RESOURCE_ITEMS,
+    RESOURCE_RESERVED,
+    N_RESOURCE_FIELDS,
+    RESOURCE_KEPT = N_RESOURCE_FIELDS, /* these may be missing */
+    RESOURCE_KEEPER
+};
+
+/* Of holders and waiters. */
+enum lease_field {
+    ROW_WORD,
+    ROW_NAME,
+    ROW_KEY,
+    ROW_TICKET,
+    ROW_PRIORITY,
+    ROW_UID,
+    ROW_HOLDER,
+    ROW_INFO,
+    ROW_COUNT,
+    HOLDER_TOKEN,
+    HOLDER_UNITS,
+    HOLDER_HOST,
+    N_HOLDER_FIELDS,
+    WAITER_POSITION = HOLDER_TOKEN,
+    WAITER_HOST,
+    N_WAITER_FIELDS,
+    WAITER_KEPT = N_WAITER_FIELDS, /* these may be missing */
+    WAITER_BLOCKED,
+    WAITER_BLOCKER
+};
+
+enum { FLEET_NUMBER_MOST = INT32_MAX };
+/* "" if there is none. */
+const char *fleet_field(const struct fleet_row *row, size_t i);
+/* False, and 0, if it is not a number up to `most`. */
+bool fleet_number(const struct fleet_row *row, size_t i, uint64_t most, uint64_t *numberp);
+/* Percent-decoded; false if it is not encoded rightly, or does not fit. */
+bool fleet_decode(char *out, size_t size, const char *value, size_t n);
+/* Copies the first word of a list; `size` is of `word`, and what does not fit is an empty word.
+ * Where the rest begins; NULL: there was none. */
+const char *fleet_take_word(const char *list, char separator, char *word, size_t size);
+
+enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
+/* Whether it is a sound one, of that resource. */
+enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource);
+bool fleet_is_pool(const struct fleet_row *row);
+
+/* ---- who is in the way ---- */
+
+/* What must be known of a lease to take it away. */
+struct fleet_holder {
+    const char *key; /* SESSION/ID */
+    uint32_t uid;
+};
+
+/* Who has that unit (or, if it is NULL, that identity) of the resource. False: nobody. */
+bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
+    const char *unit, const char *identity, struct fleet_holder *holder);
+uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource);
+/* Whether that unit exists, as far as the row of the resource can tell. */
+bool fleet_has_unit(
+    const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit);
+
+/* SESSION/ID: 16 hex digits and a lease's id, which goes to *idp. */
+bool fleet_key_parse(const char *key, uint64_t *idp);
+
+#endif

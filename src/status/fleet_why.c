@@ -1,0 +1,54 @@
+#include "status/fleet_why.h"
+
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+
+void database_place(char *out, size_t size, const struct database *database)
+{
+    const struct redis_url *url = &database->url;
+    const struct redis_host *host = &url->hosts[0];
+    switch (url->scheme) {
+    case REDIS_UNIX:
+        snprintf(out, size, "unix:%s", url->path);
+        break;
+    case REDIS_TCP:
+        snprintf(out, size, "%s:%u", host->host, (unsigned)host->port);
+        break;
+    case REDIS_SENTINEL:
+        snprintf(out, size, "%s by sentinel %s:%u%s", url->master, host->host, (unsigned)host->port,
+            url->n_hosts > 1 ? ", ..." : "");
+        break;
+    }
+}
+
+/* What is said behind "the database `NAME` (PLACE)". */
+static const struct {
+    const char *text;
+    bool has_trouble; /* what there is to say of the database follows */
+} sayings[N_OUTCOMES] = {
+    [OUTCOME_DOWN] = {"cannot be reached", true},
+    [OUTCOME_DEADLINE] = {"could not be reached in time", true},
+    [OUTCOME_GRACE] =
+        {"is new or has lost its data: only earlier leases can be reclaimed yet", false},
+    [OUTCOME_LOST] = {"has given it up", false},
+    [OUTCOME_DIFFERS] = {"has another definition: make the files equal, or raise `generation`"
+                         " of its section in the newer one",
+        false},
+};
+
+void fleet_why_of(char *out, size_t size, const struct database *database, const char *trouble,
+    const char *name, enum outcome why)
+{
+    char place[512];
+    int n = name ? snprintf(out, size, "%s: ", name) : 0;
+    size_t at = n > 0 && (size_t)n < size ? (size_t)n : 0;
+    if (!sayings[why].text) {
+        snprintf(out + at, size - at, "%s", code_table[outcome_code(why)].meaning);
+        return;
+    }
+    bool has_trouble = sayings[why].has_trouble && trouble && trouble[0] != '\0';
+    database_place(place, sizeof place, database);
+    snprintf(out + at, size - at, "the database `%s` (%s) %s%s%s", database->name, place,
+        sayings[why].text, has_trouble ? ": " : "", has_trouble ? trouble : "");
+}

@@ -1,0 +1,31 @@
+#include "status/viewer.h"
+
+#include "core/resource.h"
+
+static bool hides(const struct claim *claim)
+{
+    return claim->resource->definition->shows_to_owner_only;
+}
+
+bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
+{
+    for (size_t i = 0; lease->uid != viewer->uid && i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        if (hides(claim) &&
+            !viewer->administers(viewer->context, &claim->resource->definition->rights)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool viewer_sees_elsewhere(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
+    const struct definition *definition)
+{
+    bool hides_here = definition && definition->shows_to_owner_only;
+    if (uid == viewer->uid || (n_hiding == 0 && !hides_here)) {
+        return true;
+    }
+    bool is_that_one = hides_here && n_hiding <= 1;
+    return viewer->administers(viewer->context, is_that_one ? &definition->rights : NULL);
+}

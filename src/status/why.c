@@ -1,0 +1,202 @@
+#include "status/why.h"
+
+#include "base/words.h"
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the explanations are made of. */
+struct refusal {
+    const struct core *core;
+    const struct ask *ask;
+    const struct want *want; /* the one that it is about */
+    const struct definition *first; /* of what is asked for first */
+    const struct resource *resource; /* of that; NULL if it is not alive */
+    const struct definition *definition; /* of that; NULL if there is none */
+    const struct lease *same_identity; /* that has the identity asked for; or NULL */
+    const struct viewer *viewer; /* who asked */
+    nanoseconds now;
+};
+
+static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
+{
+    const struct resource *resource = refusal->resource;
+    const struct claim *holder = resource_first_holder(resource);
+    uint32_t reserved = resource->n_in_state[UNIT_RESERVED];
+    uint32_t cooling = resource->n_in_state[UNIT_COOLING];
+    int n = snprintf(out, size, "%u wanted, %u of %u held", refusal->want->count,
+        resource_in_use(resource), resource_limit(resource));
+    if (holder && (size_t)n < size) {
+        const struct lease *lease = holder->lease;
+        bool is_seen = viewer_sees(refusal->viewer, lease);
+        const char *program = is_seen ? lease->program : NULL;
+        const char *reason = is_seen ? lease->reason : NULL;
+        n += snprintf(out + n, size - (size_t)n, " by pid %d (%s%suid %u%s%s) for %llds%s",
+            refusal->viewer->pid_of(lease), program ? program : "", program ? ", " : "", lease->uid,
+            reason ? ", " : "", reason ? reason : "",
+            (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND),
+            claim_next_holder(holder) ? ", and others" : "");
+    }
+    if (reserved > 0 && (size_t)n < size) {
+        n += snprintf(out + n, size - (size_t)n, "; %u reserved", reserved);
+    }
+    if (cooling > 0 && (size_t)n < size) {
+        n += snprintf(out + n, size - (size_t)n, "; %u cooling down", cooling);
+    }
+    return (size_t)n;
+}
+
+static size_t why_impossible(char *out, size_t size, const struct refusal *refusal)
+{
+    const struct definition *definition = refusal->definition;
+    uint32_t in_file =
+        definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
+    uint32_t most = refusal->resource ? resource_most(refusal->resource) : in_file;
+    uint32_t per_user = definition->max_units_per_user;
+    if (refusal->want->count == 0) {
+        return (size_t)snprintf(out, size, "a count is at least 1");
+    }
+    return per_user < most
+        ? (size_t)snprintf(out, size, "%u wanted, and one user may have at most %u",
+              refusal->want->count, per_user)
+        : (size_t)snprintf(out, size, "%u wanted, of at most %u", refusal->want->count, most);
+}
+
+static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
+{
+    const char *reason = refusal->resource ? refusal->resource->pause_reason : NULL;
+    return (size_t)snprintf(
+        out, size, "an operator has paused it%s%s", reason ? ": " : "", reason ? reason : "");
+}
+
+static size_t why_held(char *out, size_t size, const struct refusal *refusal)
+{
+    int n = snprintf(out, size, "the identity %s already has it", refusal->ask->holder);
+    const struct lease *lease = refusal->same_identity;
+    if (lease && (size_t)n < size) {
+        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", refusal->viewer->pid_of(lease),
+            lease->state == LEASE_HELD ? "held" : "waiting");
+    }
+    return (size_t)n;
+}
+
+static size_t why_forbidden(char *out, size_t size, const struct refusal *refusal)
+{
+    const struct ask *ask = refusal->ask;
+    const struct definition *definition = refusal->definition;
+    if (ask->priority > definition->max_priority) {
+        return (size_t)snprintf(
+            out, size, "the highest priority is %d", (int)definition->max_priority);
+    }
+    if (ask->has_kill_after && ask->kill_after > definition->kill_after) {
+        char longest[32];
+        duration_format(longest, sizeof longest, definition->kill_after);
+        return (size_t)snprintf(out, size, "kill-after is at most %s", longest);
+    }
+    return (size_t)snprintf(out, size, "on-lost may only be stricter than the resource's");
+}
+
+static const char *scope_of(const struct definition *definition)
+{
+    return definition->database == 0 ? "of this host alone" : "of the fleet";
+}
+
+static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
+{
+    const char *first = refusal->ask->wants[0].name;
+    const struct definition *a = refusal->first, *b = refusal->definition;
+    return a->database != 0 && b->database != 0
+        ? (size_t)snprintf(
+              out, size, "it is kept in another database than %s: ask for each by itself", first)
+        : (size_t)snprintf(out, size, "it is %s, and %s is %s: ask for each by itself", scope_of(b),
+              first, scope_of(a));
+}
+
+static size_t say_bound(char *out, size_t size, uint32_t bound, const char *what, const char *key)
+{
+    return (size_t)snprintf(
+        out, size, "one user may have %u %s (%s)", bound, what, key);
+}
+
+/* The core says that it is too much, and nothing has changed since: of what, can be seen. */
+static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
+{
+    const struct core *core = refusal->core;
+    const struct definition *definition = refusal->definition;
+    uint32_t uid = refusal->viewer->uid;
+    uint32_t leases = core_user_bound_met(core, uid, ACCOUNT_LEASES);
+    uint32_t instances = core_user_bound_met(core, uid, ACCOUNT_INSTANCES);
+    uint32_t waiters = core_user_bound_met(core, uid, ACCOUNT_WAITERS);
+    bool is_instance = !refusal->resource && definition;
+    bool would_wait = refusal->ask->wait != 0 || !definition ||
+        definition->database != 0; /* until that answers */
+    if (leases != UNBOUNDED) {
+        return say_bound(out, size, leases, "leases, held and waiting", "max-leases-per-user");
+    } else if (is_instance && instances != UNBOUNDED) {
+        return say_bound(
+            out, size, instances, "instances of templates", "max-instances-per-user");
+    } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
+        return (size_t)snprintf(out, size, "there are %u instances of %s, as many as it may have (%s)",
+            definition->max_instances, definition->name, "max-instances");
+    } else if (!would_wait) {
+        return say_bound(
+            out, size, definition->max_units_per_user, "units of this resource", "max-units-per-user");
+    }
+    return say_bound(out, size, waiters, "waiting requests", "max-waiters-per-user");
+}
+
+/* Those that can say more than their code does. */
+static size_t (*const explanations[N_OUTCOMES])(
+    char *out, size_t size, const struct refusal *refusal) = {
+    [OUTCOME_WOULD_WAIT] = why_in_use,
+    [OUTCOME_IMPOSSIBLE] = why_impossible,
+    [OUTCOME_PAUSED] = why_paused,
+    [OUTCOME_HELD] = why_held,
+    [OUTCOME_FORBIDDEN] = why_forbidden,
+    [OUTCOME_MIXED] = why_mixed,
+    [OUTCOME_QUOTA] = why_quota,
+};
+
+/* The others can be said of an instance that is not alive. */
+static bool needs_resource(enum outcome outcome)
+{
+    return outcome == OUTCOME_WOULD_WAIT;
+}
+
+static const struct want *find_want(const struct ask *ask, const char *name)
+{
+    for (size_t i = 0; name && i < ask->n_wants; i++) {
+        if (strcmp(ask->wants[i].name, name) == 0) {
+            return &ask->wants[i];
+        }
+    }
+    return NULL;
+}
+
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+    const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now)
+{
+    about = about || outcome != OUTCOME_QUOTA ? about : ask->wants[0].name;
+    struct resource *resource = about ? core_find_resource(core, about) : NULL;
+    struct refusal refusal = {
+        .core = core,
+        .ask = ask,
+        .want = find_want(ask, about),
+        .resource = resource,
+        .first = core_find_definition(core, ask->wants[0].name),
+        .definition = about ? core_find_definition(core, about) : NULL,
+        .same_identity = resource && ask->holder
+            ? core_find_identity(core, resource, viewer->uid, ask->holder)
+            : NULL,
+        .viewer = viewer,
+        .now = now,
+    };
+    size_t n = about ? (size_t)snprintf(out, size, "%s: ", about) : 0;
+    bool is_known = refusal.want && refusal.definition && (resource || !needs_resource(outcome));
+    if (is_known && explanations[outcome]) {
+        explanations[outcome](out + n, size - n, &refusal);
+    } else {
+        snprintf(out + n, size - n, "%s", code_table[outcome_code(outcome)].meaning);
+    }
+}

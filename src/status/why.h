@@ -1,0 +1,14 @@
+/* why.h - a refused acquire in words that help: who is in the way, what there is. Pure. */
+#ifndef BERTH_STATUS_WHY_H
+#define BERTH_STATUS_WHY_H
+
+#include "core/core.h"
+#include "status/viewer.h"
+
+#include <stddef.h>
+
+/* Writes at most `size` bytes; the viewer asked, and `about` is as core_acquire() said, or NULL. */
+void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
+    const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now);
+
+#endif

@@ -1,0 +1,740 @@
+/* test_berthctl.c - the parts of berthctl that need no daemon: escaping, requests, the answer to
+ * `status` as structs, as a table and as JSON. */
+#include "berthctl/ctl_request.h"
+#include "berthctl/grid.h"
+#include "berthctl/json.h"
+#include "berthctl/printable.h"
+#include "berthctl/status.h"
+#include "berthctl/status_table.h"
+#include "wire/protocol.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <locale.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+/* For the tests that need one; the others run in "C". */
+static void use_utf8(void)
+{
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+        cr_skip_test("no locale C.UTF-8");
+    }
+}
+
+static void expect_text(struct text *text, const char *expected)
+{
+    cr_expect_str_eq(text->bytes ? text->bytes : "", expected);
+    text_deinit(text);
+}
+
+/* ---- text ---- */
+
+struct pair {
+    const char *in, *out;
+};
+
+static void expect_escaped(const struct pair *pairs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct text text = TEXT_INIT;
+        text_add_escaped(&text, pairs[i].in);
+        expect_text(&text, pairs[i].out);
+    }
+}
+
+static const struct pair harmless[] = {
+    {"", ""}, {"plain text, ~!{}", "plain text, ~!{}"}, {"a\\b", "a\\\\b"}, {"\x1b[2J", "\\x1b[2J"},
+    {"one\ntwo\r\t\b", "one\\x0atwo\\x0d\\x09\\x08"}, {"\x7f", "\\x7f"},
+    {"\x9b"
+     "31m",
+        "\\x9b31m"}, /* CSI as one byte */
+    {"\xc2\x9b", "\\xc2\\x9b"}, /* CSI in UTF-8 */
+    {"\xff\xfe", "\\xff\\xfe"}, {"\xc0\xaf", "\\xc0\\xaf"}, /* overlong */
+    {"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* surrogate */
+    {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
+    {"\xe2\x82", "\\xe2\\x82"}, /* ends too early */
+    {"\xe2\x80\xae", "\\xe2\\x80\\xae"}, /* right-to-left override */
+    {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"}, /* line separator */
+    {"\xe2\x80\x8b", "\\xe2\\x80\\x8b"}, /* zero-width space */
+    {"\xe3\x85\xa4", "\\xe3\\x85\\xa4"}, /* a letter that is not seen */
+    {"0\xef\xb8\x8e", "0\\xef\\xb8\\x8e"}, /* variation selector */
+};
+
+Test(text, escape_in_utf8)
+{
+    static const struct pair printable[] = {
+        {"J\xc3\xbcrgen", "J\xc3\xbcrgen"},
+        {"\xe6\xbc\xa2", "\xe6\xbc\xa2"},
+        {"\xf0\x9f\x9a\xa2", "\xf0\x9f\x9a\xa2"},
+    };
+    use_utf8();
+    expect_escaped(harmless, N(harmless));
+    expect_escaped(printable, N(printable));
+}
+
+Test(text, escape_in_ascii)
+{
+    static const struct pair beyond[] = {{"J\xc3\xbcrgen", "J\\xc3\\xbcrgen"}};
+    expect_escaped(harmless, N(harmless));
+    expect_escaped(beyond, N(beyond));
+}
+
+/* Whatever comes in, only what a terminal prints goes out. */
+Test(text, escape_every_byte)
+{
+    use_utf8();
+    for (int first = 1; first < 256; first++) {
+        for (int second = 0; second < 256; second++) {
+            char in[] = {(char)first, (char)second, '\0'};
+            struct text text = TEXT_INIT;
+            text_add_escaped(&text, in);
+            for (size_t i = 0; i < text.length; i++) {
+                unsigned char byte = (unsigned char)text.bytes[i];
+                cr_expect(byte >= ' ' && byte != 0x7f);
+                cr_expect(byte < 0x80 || text.length == 2, "%d %d", first, second);
+            }
+            text_deinit(&text);
+        }
+    }
+}
+
+Test(text, valid_utf8)
+{
+    struct text text = TEXT_INIT;
+    text_add_valid(&text, "a\\\n\xc3\xbc\xff\xe2\x80\xae\xed\xa0\x80");
+    expect_text(&text, "a\\\n\xc3\xbc\\xff\xe2\x80\xae\\xed\\xa0\\x80");
+}
+
+Test(text, age)
+{
+    static const struct {
+        uint64_t milliseconds;
+        const char *expected;
+    } rows[] = {
+        {0, "0s"},
+        {999, "0s"},
+        {1000, "1s"},
+        {59999, "59s"},
+        {60000, "1m00s"},
+        {123000, "2m03s"},
+        {3599999, "59m59s"},
+        {3600000, "1h00m"},
+        {86399999, "23h59m"},
+        {86400000, "1d00h"},
+        {UINT64_C(99) * 86400000 + 3600000, "99d01h"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        struct text text = TEXT_INIT;
+        text_add_age(&text, rows[i].milliseconds);
+        cr_expect_leq(text_width(text.bytes), 6);
+        expect_text(&text, rows[i].expected);
+    }
+}
+
+Test(text, cut)
+{
+    static const struct {
+        const char *in;
+        size_t width;
+        const char *utf8, *ascii;
+    } rows[] = {
+        {"abc", 3, "abc", "abc"},
+        {"abcd", 3, "ab\xe2\x80\xa6", "ab>"},
+        {"abcd", 1, "\xe2\x80\xa6", ">"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        struct text text = TEXT_INIT;
+        text_add_cut(&text, rows[i].in, rows[i].width);
+        expect_text(&text, rows[i].ascii);
+    }
+    use_utf8();
+    for (size_t i = 0; i < N(rows); i++) {
+        struct text text = TEXT_INIT;
+        text_add_cut(&text, rows[i].in, rows[i].width);
+        expect_text(&text, rows[i].utf8);
+    }
+    /* Two columns each: half of one does not fit. */
+    struct text text = TEXT_INIT;
+    cr_expect_eq(text_width("\xe6\xbc\xa2\xe5\xad\x97"), 4);
+    text_add_cut(&text, "\xe6\xbc\xa2\xe5\xad\x97", 3);
+    expect_text(&text, "\xe6\xbc\xa2\xe2\x80\xa6");
+    text_add_cut(&text, "\xe6\xbc\xa2\xe5\xad\x97", 2);
+    expect_text(&text, "\xe2\x80\xa6 ");
+}
+
+/* ---- requests ---- */
+
+/* What berthd reads is what was meant. */
+static void expect_parsed(const struct ctl_request *request, struct request *parsed, char *line)
+{
+    struct text text = TEXT_INIT;
+    const char *detail;
+    cr_assert(request_print(request, &text));
+    cr_assert_eq(text.bytes[text.length - 1], '\n');
+    memcpy(line, text.bytes, text.length);
+    line[text.length - 1] = '\0';
+    cr_assert_eq(request_parse(line, text.length - 1, parsed, &detail), CODE_NONE);
+    text_deinit(&text);
+}
+
+Test(request, arguments_arrive_as_they_are)
+{
+    char *arguments[] = {"a=b c%20", "\x1b\xff="};
+    struct ctl_request request = {
+        .word = "reserve", .arguments = arguments, .n_arguments = 2, .reason = "fan=broken, 5 %"};
+    struct request parsed;
+    char line[LINE_BYTES];
+    expect_parsed(&request, &parsed, line);
+    cr_expect_eq(parsed.command, COMMAND_reserve);
+    cr_assert_eq(parsed.n_arguments, 2);
+    cr_expect_str_eq(parsed.arguments[0], "a=b c%20");
+    cr_expect_str_eq(parsed.arguments[1], "\x1b\xff=");
+    cr_expect_str_eq(parsed.keys[KEY_INDEX_reason], "fan=broken, 5 %");
+}
+
+Test(request, drain)
+{
+    struct ctl_request request = {.word = "drain", .wait = true};
+    struct request parsed;
+    char line[LINE_BYTES];
+    expect_parsed(&request, &parsed, line);
+    cr_expect_str_eq(parsed.keys[KEY_INDEX_wait], "1");
+    request.wait = false;
+    expect_parsed(&request, &parsed, line);
+    cr_expect_null(parsed.keys[KEY_INDEX_wait]);
+}
+
+Test(request, at_most_one_line)
+{
+    char name[LINE_BYTES + 1];
+    char *arguments[] = {name};
+    struct ctl_request request = {.word = "pause", .arguments = arguments, .n_arguments = 1};
+    size_t most = LINE_BYTES - strlen("pause \n");
+    for (size_t n = most; n <= most + 1; n++) {
+        struct text text = TEXT_INIT;
+        memset(name, 'a', n);
+        name[n] = '\0';
+        cr_expect_eq(request_print(&request, &text), n == most);
+        text_deinit(&text);
+    }
+}
+
+/* ---- the answer to status ---- */
+
+/* Everything in one answer. */
+static const char *const whole[] = {
+    "ok draining=0 held=3 waiting=2 new_key=1",
+    "resource gpus kind=pool scope=host limit=3 in_use=3 free=0 waiting=2 cooling=1 paused=1"
+    " reason=driver%20upgrade changed=limit,items items=gpu0,gpu1,gpu2 reserved=gpu1,gpu2"
+    " reserve=gpu1,broken%20fan,%20left draining=gpu9 new_key=x",
+    "holder 3f9k units=gpu0,gpu9 token=9007199254740993 pid=4711 uid=1000 age=123456"
+    " bound=process holder=job-12 reason=weekly%20load program=train",
+    "new_line of=a later=daemon",
+    "waiter 3f9m position=1 wants=2 pid=4712 uid=1000 age=61000 priority=-5 blocked=quota",
+    "waiter 3f9n position=2 wants=1 pid=4713 uid=1001 age=1000 priority=0 program=%1b[2J",
+    "resource market/alice kind=semaphore scope=host limit=5 in_use=7 free=0 waiting=0"
+    " template=market/* removed=1 reserved=3 reserve=3,spare",
+    "holder 3f9p units=0-3,5,... token=7 pid=1 uid=0 age=0",
+    "resource deploy kind=lock scope=host limit=0 in_use=0 free=0 waiting=0",
+    "end",
+};
+
+static void take_lines(struct status *status, const char *const lines[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cr_assert_eq(
+            status_take(status, lines[i]), i + 1 < n ? ANSWER_MORE : ANSWER_END, "%s", lines[i]);
+    }
+}
+
+Test(status, whole)
+{
+    struct status status = STATUS_INIT;
+    take_lines(&status, whole, N(whole));
+    cr_expect_not(status.draining);
+    cr_expect_eq(status.held, 3);
+    cr_expect_eq(status.waiting, 2);
+    cr_assert_eq(status.n_resources, 3);
+
+    const struct status_resource *gpus = &status.resources[0];
+    cr_expect_str_eq(gpus->name, "gpus");
+    cr_expect(status_is_pool(gpus));
+    cr_expect_str_eq(gpus->scope, "host");
+    cr_expect_eq(gpus->cooling, 1);
+    cr_expect(gpus->paused);
+    cr_expect_str_eq(gpus->reason, "driver upgrade");
+    cr_expect_eq(gpus->changed.n, 2);
+    cr_expect_eq(gpus->items.n, 3);
+    cr_expect_not(gpus->items.is_cut);
+    cr_expect_str_eq(status_reserve_reason(gpus, "gpu1"), "broken fan, left");
+    cr_expect_null(status_reserve_reason(gpus, "gpu2"));
+    cr_expect(words_contain(&gpus->draining, "gpu9"));
+    cr_assert_eq(gpus->holders.n, 1);
+    cr_assert_eq(gpus->waiters.n, 2);
+
+    const struct status_lease *holder = &gpus->holders.list[0];
+    cr_expect_str_eq(holder->id, "3f9k");
+    cr_expect_eq(holder->units.n, 2);
+    cr_expect_eq(holder->token, UINT64_C(9007199254740993));
+    cr_expect_eq(holder->pid, 4711);
+    cr_expect_eq(holder->age, 123456);
+    cr_expect_str_eq(holder->holder, "job-12");
+    cr_expect_str_eq(holder->reason, "weekly load");
+    cr_expect_str_eq(holder->program, "train");
+    cr_expect_str_eq(holder->bound, "process");
+    cr_expect_null(holder->stopping);
+    cr_expect_not(holder->left.is_given);
+    cr_expect_not(holder->away);
+
+    const struct status_lease *waiter = &gpus->waiters.list[0];
+    cr_expect_eq(waiter->position, 1);
+    cr_expect_eq(waiter->wants, 2);
+    cr_expect_eq(waiter->priority, -5);
+    cr_expect_str_eq(waiter->blocked, "quota");
+    cr_expect_not(waiter->away);
+    cr_expect_not(status.grace.is_given);
+    cr_expect_null(waiter->program);
+
+    const struct status_resource *market = &status.resources[1];
+    cr_expect_not(status_is_pool(market));
+    cr_expect(market->removed);
+    cr_expect_str_eq(market->template, "market/*");
+    cr_expect(market->holders.list[0].units.is_cut);
+    cr_expect_eq(market->holders.list[0].units.n, 2);
+    status_deinit(&status);
+}
+
+Test(status, nonsense)
+{
+    static const char *const lines[] = {
+        "",
+        "fine",
+        "ok draining=0 grace=soon",
+        "holder 3f9k units=0", /* of no resource */
+        "resource",
+        "resource a scope=host", /* without a kind */
+        "resource a kind=lock limit=-1",
+        "resource a kind=lock limit=99999999999999999999",
+        "resource a kind=lock paused=2",
+        "resource a kind=lock paused=1 reason=%0",
+        "resource a kind=lock reserve=0",
+        "resource a kind=lock reserve=0,%zz",
+        "database",
+        "database a",
+        "database %zz state=up",
+        "database a state=up ttl=-1",
+    };
+    for (size_t i = 0; i < N(lines); i++) {
+        struct status status = STATUS_INIT;
+        if (i >= 3) {
+            cr_assert_eq(status_take(&status, "ok draining=1"), ANSWER_MORE);
+        }
+        cr_expect_eq(status_take(&status, lines[i]), ANSWER_MALFORMED, "%s", lines[i]);
+        status_deinit(&status);
+    }
+}
+
+Test(status, many)
+{
+    struct status status = STATUS_INIT;
+    char line[128];
+    cr_assert_eq(status_take(&status, "ok draining=0 held=0 waiting=300"), ANSWER_MORE);
+    for (int r = 0; r < 100; r++) {
+        snprintf(line, sizeof line, "resource r%d kind=lock", r);
+        cr_assert_eq(status_take(&status, line), ANSWER_MORE);
+        for (int w = 0; w < 3; w++) {
+            snprintf(line, sizeof line, "waiter l%d position=%d", r * 3 + w, w + 1);
+            cr_assert_eq(status_take(&status, line), ANSWER_MORE);
+        }
+    }
+    cr_assert_eq(status_take(&status, "end"), ANSWER_END);
+    cr_assert_eq(status.n_resources, 100);
+    cr_expect_str_eq(status.resources[99].name, "r99");
+    cr_expect_str_eq(status.resources[99].waiters.list[2].id, "l299");
+    status_deinit(&status);
+}
+
+Test(status, slots)
+{
+    uint64_t first, last;
+    cr_expect(slots_parse("3", &first, &last));
+    cr_expect(first == 3 && last == 3);
+    cr_expect(slots_parse("3-7", &first, &last));
+    cr_expect(first == 3 && last == 7);
+    static const char *const bad[] = {
+        "", "-", "3-", "-3", "7-3", "a", "3-7-9", "03", "99999999", "0-99999999", "gpu-1"};
+    for (size_t i = 0; i < N(bad); i++) {
+        cr_expect_not(slots_parse(bad[i], &first, &last), "%s", bad[i]);
+    }
+}
+
+/* ---- grid ---- */
+
+Test(grid, aligns_and_leaves_out)
+{
+    static const struct column columns[] = {
+        {.title = "A"},
+        {.title = "N", .is_right = true},
+        {.title = "NEVER", .is_optional = true},
+        {.title = "Z", .is_optional = true, .least = 3},
+    };
+    static const char *const cells[] = {"long", "1", "", "", "b", "100", "", "abcdefgh"};
+    struct grid grid;
+    grid_init(&grid, columns, N(columns), 1);
+    for (size_t i = 0; i < N(cells); i++) {
+        struct text cell = TEXT_INIT;
+        text_add(&cell, cells[i]);
+        grid_add(&grid, &cell);
+    }
+    cr_assert_eq(grid_n_rows(&grid), 2);
+    struct text out = TEXT_INIT;
+    grid_print_titles(&grid, &out);
+    grid_print_row(&grid, 0, &out);
+    grid_print_row(&grid, 1, &out);
+    expect_text(&out,
+        " A       N  Z\n"
+        " long    1\n"
+        " b     100  abcdefgh\n");
+    grid_fit(&grid, 18);
+    grid_print_row(&grid, 1, &out);
+    expect_text(&out, " b     100  abcde>\n");
+    grid_fit(&grid, 5); /* no further than `least` */
+    grid_print_row(&grid, 1, &out);
+    expect_text(&out, " b     100  ab>\n");
+    grid_deinit(&grid);
+}
+
+/* ---- table ---- */
+
+static void expect_table(
+    const char *const lines[], size_t n, const struct table_style *style, const char *expected)
+{
+    struct status status = STATUS_INIT;
+    struct text out = TEXT_INIT;
+    take_lines(&status, lines, n);
+    if (status.n_resources > 0 && status.resources[0].holders.n > 0) {
+        status.resources[0].holders.list[0].user = "alice";
+    }
+    table_print(&status, style, &out);
+    expect_text(&out, expected);
+    status_deinit(&status);
+}
+
+Test(table, whole)
+{
+    expect_table(whole, N(whole), &(struct table_style){0},
+        "NAME          KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "gpus          pool           3     3     0     2  paused, reserved, draining, cooling, "
+        "changed\n"
+        "  paused: driver upgrade\n"
+        "  reserved: gpu2, gpu1 (broken fan, left)\n"
+        "  draining: gpu9\n"
+        "  cooling: 1\n"
+        "  changed at runtime: limit, items\n"
+        "  PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
+        "  held   gpu0,gpu9  2m03s  4711  alice  train                   3f9k   job-12  weekly "
+        "load\n"
+        "  #1     wants 2    1m01s  4712  1000              -5  quota    3f9m\n"
+        "  #2     wants 1       1s  4713  1001   \\x1b[2J                 3f9n\n"
+        "market/alice  semaphore      5     7     0     0  removed, over limit, reserved\n"
+        "  reserved: 3 (spare)\n"
+        "  PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
+        "  held   0-3,5,...     0s     1  0                              3f9p\n"
+        "deploy        lock           0     0     0     0  closed\n");
+}
+
+Test(table, quiet)
+{
+    static const char *const lines[] = {
+        "ok draining=0 held=0 waiting=0",
+        "resource deploy kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
+        "end",
+    };
+    expect_table(lines, N(lines), &(struct table_style){.width = 80},
+        "NAME    KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "deploy  lock      1     0     1     0\n");
+}
+
+Test(table, draining_host)
+{
+    static const char *const lines[] = {"ok draining=1 held=2 waiting=0", "end"};
+    expect_table(lines, N(lines), &(struct table_style){0},
+        "draining: this host grants nothing; 2 held\n"
+        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "no resource is defined, and no template is in use\n");
+}
+
+/* Several hosts, one of which is this. */
+static const char *const of_a_fleet[] = {
+    "ok draining=0 held=1 waiting=0",
+    "database default state=up ttl=30000 grace=41000 good=24950 incarnation=3 differing=2 calls=1042"
+    " server=10.0.0.7:6379 version=7.0.15 warning=no%20min-replicas%1b[2J new_key=1",
+    "database b state=down ttl=6000 incarnation=0 differing=0 calls=0 why=refused%0aroot",
+    "resource etl kind=semaphore scope=fleet database=default limit=2 in_use=2 free=0 waiting=0",
+    "holder 3f9k units=0 token=7 age=1000 pid=7 uid=0 host=db1 bound=process",
+    "holder 0123456789abcdef/3f9k units=1 token=8 age=1000 pid=7 uid=0 host=db%1b3",
+    "resource far kind=lock scope=fleet database=b database_state=down limit=1 in_use=0 free=0"
+    " waiting=0",
+    "resource here kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
+    "end",
+};
+
+Test(table, fleet)
+{
+    expect_table(of_a_fleet, N(of_a_fleet), &(struct table_style){0},
+        "NAME  KIND       SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
+        "etl   semaphore  fleet      2     2     0     0  grace\n"
+        "  PLACE  UNITS  AGE  PID  HOST     USER   LEASE\n"
+        "  held   0       1s    7  db1      alice  3f9k\n"
+        "  held   1       1s    7  db\\x1b3  0      0123456789abcdef/3f9k\n"
+        "far   lock       fleet      1     0     0     0  database down\n"
+        "here  lock       host       1     0     1     0\n"
+        "\n"
+        "DATABASE  STATE  TTL  GOOD FOR  GRACE  REDIS   SERVER\n"
+        "default   up     30s       24s    41s  7.0.15  10.0.0.7:6379\n"
+        "  warning: no min-replicas\\x1b[2J\n"
+        "  differing: 2 definitions of this host's file differ from the fleet's\n"
+        "b         down    6s\n"
+        "  why: refused\\x0aroot\n");
+}
+
+/* How leases end: bound to what, how soon, being stopped, without a client. */
+static const char *const lives[] = {
+    "ok draining=0 held=4 waiting=1 grace=8999",
+    "resource a kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=1",
+    "holder 3a units=0 token=1 pid=11 uid=1 age=9000 bound=process away=1",
+    "holder 3b units=1 token=2 pid=12 uid=1 age=9000 bound=connection",
+    "holder 3c units=2 token=3 pid=13 uid=1 age=9000 bound=time away=1 left=0",
+    "holder 3d units=3 token=4 pid=14 uid=1 age=9000 bound=process away=1 stopping=max-hold",
+    "holder 3e units=4 token=5 pid=15 uid=1 age=9000 bound=process stopping=%1b left=7200000",
+    "waiter 3f position=1 wants=1 pid=16 uid=1 age=1000 priority=0 away=1",
+    "end",
+};
+
+Test(table, how_leases_end)
+{
+    expect_table(lives, N(lives), &(struct table_style){0},
+        "grace: berthd has restarted, and waits 8s more for its earlier clients\n"
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "a     semaphore      4     4     0     1\n"
+        "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                      LEASE\n"
+        "  held   0         9s          11  alice              away                       3a\n"
+        "  held   1         9s          12  1      connection                             3b\n"
+        "  held   2         9s     0s   13  1      time        away                       3c\n"
+        "  held   3         9s          14  1                  stopping (max-hold), away  3d\n"
+        "  held   4         9s  2h00m   15  1                  stopping (\\x1b)            3e\n"
+        "  #1     wants 1   1s          16  1                  away                       3f\n");
+}
+
+/* Who waits for the licence, and for whom two are kept meanwhile. */
+static const char *const keeping[] = {
+    "ok draining=0 held=1 waiting=3",
+    "resource db kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=2 kept=2 keeper=1",
+    "waiter 3f9m position=1 wants=2 age=61000 pid=1 uid=1000 blocked=other blocker=licence kept=2",
+    "waiter 3f9n position=2 wants=1 age=61000 pid=2 uid=1000 blocked=quota blocker=db",
+    "end",
+};
+
+Test(table, what_is_kept)
+{
+    expect_table(keeping, N(keeping), &(struct table_style){0},
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "db    semaphore      4     1     3     2\n"
+        "  2 kept for #1\n"
+        "  PLACE  UNITS      AGE  PID  USER  BLOCKED  LEASE\n"
+        "  #1     wants 2  1m01s    1  1000  licence  3f9m\n"
+        "  #2     wants 1  1m01s    2  1000  quota    3f9n\n");
+}
+
+static const char *const reasons[] = {
+    "ok draining=0 held=1 waiting=0",
+    "resource nightly-etl kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=0",
+    "holder 3f9kx7w units=0 token=7 pid=1234567 uid=1000 age=7980000 holder=warehouse-loader"
+    " program=etl-load reason=weekly%20load%20of%20the%20warehouse,%20ask%20Anna",
+    "end",
+};
+
+Test(table, cut_on_a_terminal_only)
+{
+    expect_table(reasons, N(reasons), &(struct table_style){.width = 80},
+        "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "nightly-etl  semaphore      4     1     3     0\n"
+        "  PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
+        "  held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly load>\n");
+    expect_table(reasons, N(reasons), &(struct table_style){.width = 120},
+        "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "nightly-etl  semaphore      4     1     3     0\n"
+        "  PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER            REASON\n"
+        "  held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehouse-loader"
+        "  weekly load of the warehouse, ask Anna\n");
+}
+
+Test(table, long_queues_are_counted)
+{
+    struct status status = STATUS_INIT;
+    struct text out = TEXT_INIT;
+    char line[128];
+    cr_assert_eq(status_take(&status, "ok draining=0 held=0 waiting=5"), ANSWER_MORE);
+    for (int r = 0; r < 2; r++) {
+        snprintf(line, sizeof line, "resource r%d kind=lock limit=1 waiting=5", r);
+        cr_assert_eq(status_take(&status, line), ANSWER_MORE);
+        for (int w = 0; w < 5 - r; w++) {
+            snprintf(line, sizeof line, "waiter l%d%d position=%d wants=1 pid=9", r, w, w + 1);
+            cr_assert_eq(status_take(&status, line), ANSWER_MORE);
+        }
+    }
+    table_print(&status, &(struct table_style){.most_leases = 2}, &out);
+    expect_text(&out,
+        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "r0    lock      1     0     0     5\n"
+        "  PLACE  UNITS    AGE  PID  USER  LEASE\n"
+        "  #1     wants 1   0s    9  0     l00\n"
+        "  #2     wants 1   0s    9  0     l01\n"
+        "  ... and 3 more waiting: name the resource to see all\n"
+        "r1    lock      1     0     0     5\n"
+        "  PLACE  UNITS    AGE  PID  USER  LEASE\n"
+        "  #1     wants 1   0s    9  0     l10\n"
+        "  #2     wants 1   0s    9  0     l11\n"
+        "  ... and 2 more waiting: name the resource to see all\n");
+    status_deinit(&status);
+}
+
+/* ---- JSON ---- */
+
+static char *json_of(const char *const lines[], size_t n)
+{
+    struct status status = STATUS_INIT;
+    struct text out = TEXT_INIT;
+    take_lines(&status, lines, n);
+    json_print(&status, &out);
+    status_deinit(&status);
+    return text_take(&out);
+}
+
+Test(json, whole)
+{
+    char *json = json_of(whole, N(whole));
+    cr_expect_str_eq(json,
+        "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"resources\":["
+        "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
+        "\"database_state\":null,\"limit\":3,\"in_use\":3,"
+        "\"free\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"
+        "\"pause_reason\":\"driver upgrade\",\"changed\":[\"limit\",\"items\"],"
+        "\"template\":null,\"removed\":false,"
+        "\"items\":[{\"name\":\"gpu0\",\"state\":\"held\",\"reason\":null},"
+        "{\"name\":\"gpu1\",\"state\":\"reserved\",\"reason\":\"broken fan, left\"},"
+        "{\"name\":\"gpu2\",\"state\":\"reserved\",\"reason\":null},"
+        "{\"name\":\"gpu9\",\"state\":\"draining\",\"reason\":null}],\"items_cut\":false,"
+        "\"holders\":[{\"lease\":\"3f9k\",\"units\":[\"gpu0\",\"gpu9\"],\"units_cut\":false,"
+        "\"token\":\"9007199254740993\",\"pid\":4711,\"uid\":1000,\"user\":null,\"host\":null,"
+        "\"program\":\"train\",\"reason\":\"weekly load\",\"holder\":\"job-12\","
+        "\"age_ms\":123456,\"bound\":\"process\",\"away\":false,\"left_ms\":null,"
+        "\"stopping\":null}],"
+        "\"waiters\":[{\"lease\":\"3f9m\",\"position\":1,\"wants\":2,\"pid\":4712,\"uid\":1000,"
+        "\"user\":null,\"host\":null,\"program\":null,\"reason\":null,\"holder\":null,"
+        "\"priority\":-5,"
+        "\"blocked\":\"quota\",\"blocker\":null,\"kept\":0,\"age_ms\":61000,\"away\":false},"
+        "{\"lease\":\"3f9n\",\"position\":2,\"wants\":1,\"pid\":4713,\"uid\":1001,"
+        "\"user\":null,\"host\":null,\"program\":\"\\u001B[2J\",\"reason\":null,\"holder\":null,"
+        "\"priority\":0,\"blocked\":null,\"blocker\":null,\"kept\":0,\"age_ms\":1000,\"away\":false}]},"
+        "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\","
+        "\"database\":null,\"database_state\":null,\"limit\":5,"
+        "\"in_use\":7,\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,"
+        "\"pause_reason\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
+        "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
+        "\"items_cut\":false,"
+        "\"holders\":[{\"lease\":\"3f9p\",\"units\":[0,1,2,3,5],\"units_cut\":true,"
+        "\"token\":\"7\",\"pid\":1,\"uid\":0,\"user\":null,\"host\":null,\"program\":null,"
+        "\"reason\":null,"
+        "\"holder\":null,\"age_ms\":0,\"bound\":null,\"away\":false,\"left_ms\":null,"
+        "\"stopping\":null}],\"waiters\":[]},"
+        "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
+        "\"database_state\":null,\"limit\":0,\"in_use\":0,"
+        "\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
+        "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
+        "\"holders\":[],\"waiters\":[]}],\"databases\":[]}\n");
+    free(json);
+}
+
+Test(json, what_is_kept)
+{
+    char *json = json_of(keeping, N(keeping));
+    cr_expect(strstr(json, "\"kept\":2,\"kept_for\":1,"));
+    cr_expect(strstr(json, "\"blocked\":\"other\",\"blocker\":\"licence\",\"kept\":2,"));
+    cr_expect(strstr(json, "\"blocked\":\"quota\",\"blocker\":\"db\",\"kept\":0,"));
+    free(json);
+}
+
+Test(json, fleet)
+{
+    char *json = json_of(of_a_fleet, N(of_a_fleet));
+    static const char *const parts[] = {
+        "\"scope\":\"fleet\",\"database\":\"default\",\"database_state\":null,",
+        "\"lease\":\"3f9k\"",
+        "\"host\":\"db1\"",
+        "\"lease\":\"0123456789abcdef/3f9k\"",
+        "\"host\":\"db\\u001B3\"",
+        "\"database\":\"b\",\"database_state\":\"down\",",
+        "\"scope\":\"host\",\"database\":null,",
+        "\"databases\":[{\"name\":\"default\",\"state\":\"up\",\"why\":null,"
+        "\"server\":\"10.0.0.7:6379\",\"redis_version\":\"7.0.15\","
+        "\"warning\":\"no min-replicas\\u001B[2J\",\"ttl_ms\":30000,\"grace_ms\":41000,"
+        "\"good_ms\":24950,\"incarnation\":3,\"differing\":2,\"calls\":1042},"
+        "{\"name\":\"b\",\"state\":\"down\",\"why\":\"refused\\nroot\",\"server\":null,"
+        "\"redis_version\":null,\"warning\":null,\"ttl_ms\":6000,\"grace_ms\":null,"
+        "\"good_ms\":null,\"incarnation\":0,\"differing\":0,\"calls\":0}]}\n",
+    };
+    const char *at = json;
+    for (size_t i = 0; i < N(parts); i++) {
+        at = strstr(at, parts[i]);
+        cr_assert(at, "%s\n%s", parts[i], json);
+    }
+    free(json);
+}
+
+Test(json, how_leases_end)
+{
+    char *json = json_of(lives, N(lives));
+    cr_expect(strstr(json, "\"grace_ms\":8999,"));
+    static const char *const ends[] = {
+        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"connection\",\"away\":false,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"time\",\"away\":true,\"left_ms\":0,\"stopping\":null}",
+        "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":\"max-hold\"}",
+        "\"bound\":\"process\",\"away\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\"}",
+        "\"age_ms\":1000,\"away\":true}",
+    };
+    const char *at = json;
+    for (size_t i = 0; i < N(ends); i++) {
+        at = strstr(at, ends[i]);
+        cr_assert(at, "%s\n%s", ends[i], json);
+    }
+    free(json);
+}
+
+/* Whatever a client wrote: printable ASCII, and the same again once parsed. */
+Test(json, nothing_unescaped)
+{
+    static const char *const lines[] = {
+        "ok draining=1 held=1 waiting=0",
+        "resource a kind=lock limit=1",
+        "holder b units=0 reason=%1b%0a%7f%c2%9b%e2%80%ae%22%5c%ff program=J%c3%bcrgen",
+        "end",
+    };
+    char *json = json_of(lines, N(lines));
+    for (const char *c = json; c[1]; c++) {
+        cr_expect(*c >= ' ' && *c < 0x7f);
+    }
+    json_t *root = json_loads(json, 0, NULL);
+    cr_assert(root);
+    cr_expect(json_is_true(json_object_get(root, "draining")));
+    json_t *resource = json_array_get(json_object_get(root, "resources"), 0);
+    json_t *holder = json_array_get(json_object_get(resource, "holders"), 0);
+    cr_expect_str_eq(json_string_value(json_object_get(holder, "reason")),
+        "\x1b\n\x7f\xc2\x9b\xe2\x80\xae\"\\\\xff");
+    cr_expect_str_eq(json_string_value(json_object_get(holder, "program")), "J\xc3\xbcrgen");
+    json_decref(root);
+    free(json);
+}

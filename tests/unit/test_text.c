@@ -1,0 +1,58 @@
+/* test_text.c - text that grows. */
+#include "base/text.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+Test(textbuf, takes_everything_in_order)
+{
+    struct text text = TEXT_INIT;
+    text_add(&text, "ok");
+    text_add_number(&text, 0);
+    text_add_number(&text, UINT64_MAX);
+    text_add_bytes(&text, NULL, 0);
+    text_add_repeated(&text, '-', 3);
+    text_add_format(&text, "%s=%d", "n", -5);
+    text_add_key(&text, "reason", "a b%");
+    text_add_key(&text, "none", NULL);
+    text_add_key(&text, "empty", "");
+    text_add_number_key(&text, "held", 7);
+    cr_assert_str_eq(text.bytes, "ok018446744073709551615---n=-5 reason=a%20b%25 empty= held=7");
+    cr_assert_eq(text.length, strlen(text.bytes));
+    text_deinit(&text);
+    cr_assert_null(text.bytes);
+}
+
+Test(textbuf, grows_at_every_length)
+{
+    struct text text = TEXT_INIT;
+    for (size_t i = 1; i <= 5000; i++) {
+        text_add_encoded(&text, "\n");
+        cr_assert_eq(text.length, 3 * i);
+        cr_assert_eq(strlen(text.bytes), 3 * i);
+    }
+    text_deinit(&text);
+}
+
+/* Who prints the bytes need not ask whether there are any. */
+Test(textbuf, an_empty_text_is_a_string)
+{
+    struct text text = TEXT_INIT;
+    text_add(&text, "");
+    cr_assert_str_eq(text.bytes, "");
+    text_deinit(&text);
+}
+
+Test(textbuf, is_handed_over)
+{
+    struct text text = TEXT_INIT;
+    char *empty = text_take(&text);
+    cr_assert_str_eq(empty, "");
+    free(empty);
+    text_add(&text, "x");
+    char *full = text_take(&text);
+    cr_assert_str_eq(full, "x");
+    cr_assert_null(text.bytes);
+    free(full);
+}
