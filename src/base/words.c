@@ -258,6 +258,40 @@ bool percent_decode(char *text)
     return true;
 }
 
+char *word_cut(char *text)
+{
+    char *space = strchr(text, ' ');
+    if (!space) {
+        return NULL;
+    }
+    *space = '\0';
+    return space + 1;
+}
+
+size_t words_split(char *line, char *words[], size_t max)
+{
+    size_t n = 0;
+    for (char *rest = line; rest && *rest; ) {
+        if (n == max) {
+            return 0;
+        }
+        words[n++] = rest;
+        rest = word_cut(rest);
+    }
+    return n;
+}
+
+char *words_find(char *const words[], size_t n, const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(words[i], key, length) == 0 && words[i][length] == '=') {
+            return words[i] + length + 1;
+        }
+    }
+    return NULL;
+}
+
 /* Crockford's base 32: no i, l, o or u. https://www.crockford.com/base32.html */
 static const char base32[] = "0123456789abcdefghjkmnpqrstvwxyz";
 

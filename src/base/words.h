@@ -49,6 +49,15 @@ size_t percent_encode(char *out, size_t size, const char *text);
 /* In place. False for a bad escape or an encoded zero byte (text is then unspecified). */
 bool percent_decode(char *text);
 
+/* Cuts the first word of a line off at its space: the rest, or NULL if there is none. */
+char *word_cut(char *text);
+/* Splits a line at its spaces, in place. Returns the number of words, or 0 if it is empty or has
+ * more than `max`. Words are not decoded. */
+size_t words_split(char *line, char *words[], size_t max);
+
+/* The value of key=value among words, or NULL. Not decoded. */
+char *words_find(char *const words[], size_t n, const char *key);
+
 /* Lease ids are numbers inside and words of base 32 (Crockford's digits, lower case) outside. */
 void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);
 bool lease_id_parse(const char *text, uint64_t *idp);

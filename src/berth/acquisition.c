@@ -98,8 +98,10 @@ static enum asking_result time_out(struct asking *asking)
 
 static void try_again_later(struct asking *asking, nanoseconds now)
 {
-    asking->backoff.longest = asking->outage.is_of_database ? LONGEST_PAUSE_OF_DATABASE : 0;
-    nanoseconds at = backoff_next(&asking->backoff, now, random_bits());
+    nanoseconds longest =
+        asking->outage.is_of_database ? LONGEST_PAUSE_OF_DATABASE : OUTAGE_LONGEST_PAUSE;
+    nanoseconds at =
+        now + backoff_next(&asking->backoff, OUTAGE_FIRST_PAUSE, longest, random_bits());
     connection_close(asking->connection);
     asking->state = ASKING_APART;
     asking->waiting.say_at = NEVER;

@@ -7,7 +7,7 @@
 #define BERTH_BERTH_ACQUISITION_H
 
 #include "base/clock.h"
-#include "berth/backoff.h"
+#include "base/backoff.h"
 #include "berth/grant.h"
 #include "berth/options.h"
 #include "berth/outage.h"

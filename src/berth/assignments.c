@@ -1,5 +1,7 @@
 #include "berth/assignments.h"
 
+#include "base/utf8.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,45 +42,9 @@ void assignments_print(FILE *out, const struct environment *environment)
 
 /* ---- JSON ---- */
 
-/* The bytes of the UTF-8 sequence at `text`, or 0 if it is none. */
-static size_t utf8_length(const char *text)
+/* As UTF-16 has it. */
+static void print_character(FILE *out, uint32_t character)
 {
-    static const struct {
-        unsigned char first, last; /* lead bytes */
-        unsigned char second_first, second_last;
-        size_t n;
-    } rows[] = {
-        {0xc2, 0xdf, 0x80, 0xbf, 2},
-        {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3},
-        {0xed, 0xed, 0x80, 0x9f, 3}, /* no surrogates */
-        {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4},
-        {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    const unsigned char *bytes = (const unsigned char *)text;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (bytes[0] < rows[i].first || bytes[0] > rows[i].last) {
-            continue;
-        }
-        size_t n = 1;
-        bool valid = bytes[1] >= rows[i].second_first && bytes[1] <= rows[i].second_last;
-        while (valid && ++n < rows[i].n) {
-            valid = (bytes[n] & 0xc0) == 0x80;
-        }
-        return valid ? n : 0;
-    }
-    return 0;
-}
-
-/* As UTF-16 has it; `n` is its length, 2 to 4. */
-static void print_character(FILE *out, const char *text, size_t n)
-{
-    uint32_t character = (unsigned char)text[0] & (0x7fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        character = character << 6 | ((unsigned char)text[i] & 0x3fu);
-    }
     if (character >= 0x10000) {
         fprintf(out, "\\u%04x", 0xd800 + ((character - 0x10000) >> 10));
         character = 0xdc00 + (character & 0x3ff);
@@ -92,9 +58,10 @@ static void print_string(FILE *out, const char *text, size_t length)
     const char *end = text + length;
     fputc('"', out);
     while (text < end) {
-        size_t n = utf8_length(text);
-        if (n > 0) {
-            print_character(out, text, n);
+        uint32_t character;
+        size_t n = utf8_decode(text, &character);
+        if (n > 1) {
+            print_character(out, character);
             text += n;
             continue;
         }

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "berth/options.h"
 #include "client/answer.h"
-#include "client/on_lost.h"
+#include "base/on_lost.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -93,7 +93,8 @@ static void try_again_later(struct holding *holding, nanoseconds now)
 {
     connection_close(holding->connection);
     holding->state = HOLDING_APART;
-    holding->retry_at = backoff_next(&holding->backoff, now, random_bits());
+    holding->retry_at = now +
+        backoff_next(&holding->backoff, OUTAGE_FIRST_PAUSE, OUTAGE_LONGEST_PAUSE, random_bits());
 }
 
 static void reclaim(struct holding *holding, nanoseconds now)

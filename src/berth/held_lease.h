@@ -8,7 +8,7 @@
 #define BERTH_BERTH_HELD_LEASE_H
 
 #include "berth/acquisition.h"
-#include "berth/backoff.h"
+#include "base/backoff.h"
 #include "berth/grant.h"
 #include "berth/request.h"
 #include "client/connection.h"

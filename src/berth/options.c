@@ -120,6 +120,7 @@ bool options_parse(struct options *options, const struct grammar *grammar, int a
     *options = (struct options){
         .wait = NEVER,
         .kill_after = NEVER,
+        .on_lost = ON_LOST_NOT_SAID,
         .ttl = NEVER,
         .conflict_status = -1,
         .down_after = 5 * NANOSECONDS_PER_SECOND,

@@ -4,7 +4,7 @@
 #define BERTH_BERTH_OPTIONS_H
 
 #include "base/clock.h"
-#include "client/on_lost.h"
+#include "base/on_lost.h"
 
 #include <stdbool.h>
 #include <stddef.h>

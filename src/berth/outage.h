@@ -6,6 +6,10 @@
 
 #include <stdbool.h>
 
+/* Between two tries to reach berthd. */
+#define OUTAGE_FIRST_PAUSE (50 * NANOSECONDS_PER_MILLISECOND)
+#define OUTAGE_LONGEST_PAUSE NANOSECONDS_PER_SECOND
+
 struct outage {
     nanoseconds since; /* NEVER: there is none */
     bool is_of_database; /* berthd is there */

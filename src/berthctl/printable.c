@@ -1,5 +1,7 @@
 #include "berthctl/printable.h"
 
+#include "base/utf8.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,39 +15,6 @@ void *memory_resized(void *memory, size_t n, size_t size)
         abort();
     }
     return resized;
-}
-
-/* The length of the well-formed character at `bytes`, or 0. RFC 3629: nothing overlong, no
- * surrogates, nothing above U+10FFFF. */
-static size_t utf8_decode(const char *bytes, uint32_t *characterp)
-{
-    static const struct {
-        uint8_t mask, lead;
-        uint32_t least;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-
-    uint8_t first = (uint8_t)bytes[0];
-    size_t more = 0;
-    while (more < 4 && (first & forms[more].mask) != forms[more].lead) {
-        more++;
-    }
-    if (more == 4) {
-        return 0;
-    }
-    uint32_t character = first & (uint8_t)~forms[more].mask;
-    for (size_t i = 1; i <= more; i++) {
-        uint8_t byte = (uint8_t)bytes[i]; /* the final NUL is no continuation */
-        if ((byte & 0xc0) != 0x80) {
-            return 0;
-        }
-        character = character << 6 | (byte & 0x3f);
-    }
-    if (character < forms[more].least || character > 0x10ffff ||
-        (character >= 0xd800 && character <= 0xdfff)) {
-        return 0;
-    }
-    *characterp = character;
-    return more + 1;
 }
 
 /* Printable for the C library, but unseen (Unicode's Default_Ignorable_Code_Point), or able to make

@@ -5,7 +5,7 @@
 #define BERTH_CLIENT_STOPPING_H
 
 #include "base/clock.h"
-#include "client/on_lost.h"
+#include "base/on_lost.h"
 
 #include <stdbool.h>
 

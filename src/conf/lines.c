@@ -1,5 +1,7 @@
 #include "conf/lines.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <ini.h>
 #include <stdlib.h>
@@ -72,44 +74,18 @@ static void cut_comment(char *line)
 }
 
 /* The length of the UTF-8 character at `text`, or 0 if there is none or it is a control. */
-static size_t character_length(const unsigned char *text)
+static size_t character_length(const char *text)
 {
-    static const struct {
-        unsigned char first, last, second_first, second_last, length;
-    } forms[] = {
-        {'\t', '\t', 0, 0, 1},
-        {0x20, 0x7e, 0, 0, 1},
-        {0xc2, 0xc2, 0xa0, 0xbf, 2}, /* before U+00A0 there are controls */
-        {0xc3, 0xdf, 0x80, 0xbf, 2},
-        {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3},
-        {0xed, 0xed, 0x80, 0x9f, 3},
-        {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4},
-        {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (text[0] < forms[i].first || text[0] > forms[i].last) {
-            continue;
-        }
-        size_t n = 1;
-        if (forms[i].length > 1 && text[1] >= forms[i].second_first &&
-            text[1] <= forms[i].second_last) {
-            n = 2;
-        }
-        while (n > 1 && n < forms[i].length && (text[n] & 0xc0) == 0x80) {
-            n++;
-        }
-        return n == forms[i].length ? n : 0;
-    }
-    return 0;
+    uint32_t character;
+    size_t n = utf8_decode(text, &character);
+    bool is_control = n > 0 && (character < 0x20 || (character >= 0x7f && character < 0xa0));
+    return is_control && character != '\t' ? 0 : n;
 }
 
 static const char *find_bad_byte(const char *text)
 {
     while (*text) {
-        size_t n = character_length((const unsigned char *)text);
+        size_t n = character_length(text);
         if (n == 0) {
             return text;
         }

@@ -155,14 +155,12 @@ static bool same_text(const void *a, const void *b)
 
 static const char *const order_words[] = {"fifo", "first-fit", NULL};
 static const char *const selection_words[] = {"lru", "first", "random", NULL};
-static const char *const on_lost_words[] = {"warn", "term", "kill", NULL};
 static const char *const sharing_words[] = {"per-user", "shared", NULL};
 static const char *const showing_words[] = {"all", "owner", NULL};
 static const char *const scope_words[] = {"host", "fleet", NULL};
 
 static_assert(ORDER_FIFO == 0 && ORDER_FIRST_FIT == 1, "order_words");
 static_assert(SELECT_LRU == 0 && SELECT_FIRST == 1 && SELECT_RANDOM == 2, "selection_words");
-static_assert(ON_LOST_WARN == 0 && ON_LOST_TERM == 1 && ON_LOST_KILL == 2, "on_lost_words");
 static_assert(sizeof(enum queue_order) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum selection) == sizeof(unsigned), "parse_choice stores unsigned");
 static_assert(sizeof(enum on_lost) == sizeof(unsigned), "parse_choice stores unsigned");

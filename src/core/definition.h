@@ -5,6 +5,7 @@
 #ifndef BERTH_CORE_DEFINITION_H
 #define BERTH_CORE_DEFINITION_H
 
+#include "base/on_lost.h"
 #include "core/types.h"
 
 enum kind {
@@ -22,13 +23,6 @@ enum selection {
     SELECT_LRU, /* the item that has been free for longest */
     SELECT_FIRST, /* the first free one in file order */
     SELECT_RANDOM,
-};
-
-/* What becomes of a job whose lease is lost; stricter is larger. */
-enum on_lost {
-    ON_LOST_WARN, /* it is told */
-    ON_LOST_TERM, /* it gets a signal */
-    ON_LOST_KILL, /* and SIGKILL, if that does not end it */
 };
 
 /* A sorted or unsorted set of ids; `ids` is owned by whoever owns the definition. */

@@ -3,7 +3,6 @@
 #include "base/words.h"
 #include "core/resource.h"
 #include "fleet/session_text.h"
-#include "wire/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "fleet/session_internal.h"
 
 #include "base/words.h"
-#include "wire/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/words.h"
 #include "core/units.h"
 #include "journal/record_words.h"
-#include "status/answer_lines.h"
 
 #include <signal.h>
 

@@ -160,11 +160,8 @@ static bool find_word(const char *value, const char *const words[], size_t n, si
 
 static bool read_on_lost(struct remembered *remembered, const struct row *row, char *value)
 {
-    size_t index = 0;
     (void)row;
-    bool is_good = find_word(value, on_lost_words, N_WORDS(on_lost_words), &index);
-    remembered->on_lost = (enum on_lost)index;
-    return is_good;
+    return on_lost_parse(value, &remembered->on_lost);
 }
 
 static bool read_stopping(struct remembered *remembered, const struct row *row, char *value)

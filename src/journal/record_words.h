@@ -9,8 +9,6 @@
 #include <stdbool.h>
 
 static const char *const state_words[] = {[false] = "waiting", [true] = "held"};
-static const char *const on_lost_words[] = {
-    [ON_LOST_WARN] = "warn", [ON_LOST_TERM] = "term", [ON_LOST_KILL] = "kill"};
 static const char *const stopping_words[] = {
     [OUTCOME_REVOKED] = "revoked",
     [OUTCOME_WITHDRAWN] = "withdrawn",

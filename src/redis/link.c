@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_PAUSE (100 * NANOSECONDS_PER_MILLISECOND)
+#define LONGEST_PAUSE (5 * NANOSECONDS_PER_SECOND)
+
 /* ---- giving up ---- */
 
 /* A Sentinel that is cut off names yesterday's master: another one is asked next time. */
@@ -40,8 +43,8 @@ void link_fail(struct link *link, const char *why, bool refused)
     }
     if (link->state == LINK_UP &&
         (uv_now(link->loop) - link->up_since) * 1000000 >=
-            (uint64_t)backoff_longest(&link->backoff)) {
-        link->backoff.pause = 0;
+            (uint64_t)link->longest_pause) {
+        backoff_reset(&link->backoff);
     }
     link_judge_sentinel(link, false);
     say(link->why, sizeof link->why, "%s: %s", link->info.address, why);
@@ -274,7 +277,7 @@ static void on_timer(uv_timer_t *timer)
         return;
     }
     uv_random(NULL, NULL, &random, sizeof random, 0, NULL);
-    nanoseconds pause = backoff_pause(&link->backoff, random);
+    nanoseconds pause = backoff_next(&link->backoff, FIRST_PAUSE, link->longest_pause, random);
     link->state = LINK_WAITING;
     uv_timer_start(&link->timer, on_timer, (uint64_t)pause / 1000000, 0);
     link->events->on_down(link->context, link->why, link->refused);
@@ -289,7 +292,7 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     link->loop = loop;
     link->database = options->database;
     link->timeout = options->timeout;
-    link->backoff.longest = options->timeout;
+    link->longest_pause = options->timeout > 0 ? earlier(options->timeout, LONGEST_PAUSE) : LONGEST_PAUSE;
     link->events = events;
     link->context = context;
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);

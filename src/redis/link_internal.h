@@ -3,7 +3,7 @@
 #ifndef BERTH_REDIS_LINK_INTERNAL_H
 #define BERTH_REDIS_LINK_INTERNAL_H
 
-#include "redis/backoff.h"
+#include "base/backoff.h"
 #include "redis/calls.h"
 #include "redis/dial.h"
 #include "redis/key_names.h"
@@ -31,6 +31,7 @@ struct link {
     enum link_state state;
     uv_timer_t timer; /* WAITING: the next try; FAILED: on_down */
     struct backoff backoff;
+    nanoseconds longest_pause; /* of it. Short where leases do not last long. */
     uint64_t up_since; /* uv_now() */
     char why[SAY_BYTES];
     bool refused;

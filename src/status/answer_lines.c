@@ -133,23 +133,6 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
     return length;
 }
 
-static const char *const on_lost_words[] = {
-    [ON_LOST_WARN] = "warn",
-    [ON_LOST_TERM] = "term",
-    [ON_LOST_KILL] = "kill",
-};
-
-bool on_lost_parse(const char *text, enum on_lost *on_lostp)
-{
-    for (size_t i = 0; i < sizeof on_lost_words / sizeof on_lost_words[0]; i++) {
-        if (strcmp(text, on_lost_words[i]) == 0) {
-            *on_lostp = (enum on_lost)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 void answer_stop_rules(struct text *text, const struct lease *lease)
 {
     if (lease->signal == 0) {

@@ -18,8 +18,6 @@ void answer_lease_id(struct text *text, const struct lease *lease);
 void answer_stop_rules(struct text *text, const struct lease *lease);
 /* The event that says until when a held lease is good; nothing if its time is not limited. */
 void answer_deadline(struct text *text, const struct lease *lease);
-/* "kill", "term", "warn"; false if it is none of them. */
-bool on_lost_parse(const char *text, enum on_lost *on_lostp);
 /* How long a line that grants this ask can get. */
 size_t answer_longest_grant(struct core *core, const struct ask *ask);
 

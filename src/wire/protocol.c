@@ -92,17 +92,6 @@ static bool line_is_clean(const char *line, size_t length)
     return length > 0 && !after_space;
 }
 
-/* Cuts the first word off: returns the rest, or NULL if there is none. */
-static char *cut_word(char *text)
-{
-    char *space = strchr(text, ' ');
-    if (!space) {
-        return NULL;
-    }
-    *space = '\0';
-    return space + 1;
-}
-
 static enum code request_take_key(
     struct request *request, const struct command_row *row, char *word, char *equals)
 {
@@ -141,7 +130,7 @@ enum code request_parse(char *line, size_t length, struct request *request, cons
     if (!line_is_clean(line, length)) {
         return CODE_MALFORMED;
     }
-    char *rest = cut_word(line);
+    char *rest = word_cut(line);
     request->command = command_find(line);
     if (request->command == N_COMMANDS) {
         *detailp = line;
@@ -150,7 +139,7 @@ enum code request_parse(char *line, size_t length, struct request *request, cons
     const struct command_row *row = &command_table[request->command];
     while (rest) {
         char *word = rest;
-        rest = cut_word(word);
+        rest = word_cut(word);
         char *equals = strchr(word, '=');
         enum code code = equals ? request_take_key(request, row, word, equals)
                                 : request_take_argument(request, row, word);
@@ -160,28 +149,4 @@ enum code request_parse(char *line, size_t length, struct request *request, cons
         }
     }
     return request->n_arguments < row->fewest ? CODE_MALFORMED : CODE_NONE;
-}
-
-size_t words_split(char *line, char *words[], size_t max)
-{
-    size_t n = 0;
-    for (char *rest = line; rest && *rest; ) {
-        if (n == max) {
-            return 0;
-        }
-        words[n++] = rest;
-        rest = cut_word(rest);
-    }
-    return n;
-}
-
-char *words_find(char *const words[], size_t n, const char *key)
-{
-    size_t length = strlen(key);
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(words[i], key, length) == 0 && words[i][length] == '=') {
-            return words[i] + length + 1;
-        }
-    }
-    return NULL;
 }

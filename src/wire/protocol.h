@@ -5,6 +5,8 @@
 #ifndef BERTH_WIRE_PROTOCOL_H
 #define BERTH_WIRE_PROTOCOL_H
 
+#include "base/words.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,14 +100,5 @@ struct request {
 /* Takes `line` apart in place (LF already replaced by NUL; `length` without it). CODE_NONE, or
  * why not; then *detailp is the offending word, or NULL. */
 enum code request_parse(char *line, size_t length, struct request *request, const char **detailp);
-
-/* ---- answers, as the client reads them ---- */
-
-/* Splits a line at its spaces, in place. Returns the number of words, or 0 if it is empty or has
- * more than `max`. Words are not decoded. */
-size_t words_split(char *line, char *words[], size_t max);
-
-/* The value of key=value among words, or NULL. Not decoded. */
-char *words_find(char *const words[], size_t n, const char *key);
 
 #endif

@@ -19,9 +19,6 @@ __attribute__((format(printf, 2, 3))) static void write_text(
     writer->n += (size_t)n < writer->size - writer->n ? (size_t)n : writer->size - writer->n - 1;
 }
 
-static const char *const on_lost_words[] = {
-    [ON_LOST_WARN] = "warn", [ON_LOST_TERM] = "term", [ON_LOST_KILL] = "kill"};
-
 static void write_ask(struct writer *writer, const struct model_ask *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {

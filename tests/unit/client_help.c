@@ -40,6 +40,7 @@ struct stage *stage_open(void)
         .down_after = 5 * S,
         .conflict_status = -1,
         .kill_after = NEVER,
+        .on_lost = ON_LOST_NOT_SAID,
         .ttl = NEVER,
     };
     stage->connection.fd = stage->peer = -1;

@@ -1,7 +1,6 @@
 /* test_client_lines.c - what berth sends (berth/request.h), reads (client/answer.h, grant.h) and
- * prints (berth/assignments.h), as text; and when it tries again (berth/backoff.h). */
+ * prints (berth/assignments.h), as text. */
 #include "berth/assignments.h"
-#include "berth/backoff.h"
 #include "berth/grant.h"
 #include "berth/request.h"
 #include "berth/signal_words.h"
@@ -22,6 +21,7 @@ static struct options options_of(void)
         .n_wanted = 2,
         .wait = NEVER,
         .kill_after = NEVER,
+        .on_lost = ON_LOST_NOT_SAID,
         .ttl = NEVER,
     };
 }
@@ -228,22 +228,6 @@ Test(assignments, several)
 
 /* ---- small things ---- */
 
-Test(backoff, grows_to_a_second)
-{
-    struct backoff backoff = {0};
-    nanoseconds longest = 0, now = 7;
-    for (int i = 0; i < 20; i++) {
-        struct backoff same = backoff;
-        nanoseconds soonest = backoff_next(&same, now, 0) - now;
-        nanoseconds latest = backoff_next(&backoff, now, UINT64_MAX) - now;
-        cr_expect(soonest >= 25 * MS && soonest <= latest && latest <= 1000 * MS);
-        cr_expect(latest <= 2 * soonest);
-        longest = latest > longest ? latest : longest;
-    }
-    cr_expect_geq(longest, 500 * MS);
-    backoff_reset(&backoff);
-    cr_expect_leq(backoff_next(&backoff, now, UINT64_MAX) - now, 50 * MS);
-}
 
 Test(signal_words, names_and_numbers)
 {

@@ -1,5 +1,4 @@
 /* The small parts of a link: names, pauses, passwords, whom to ask first, what was sent. */
-#include "redis/backoff.h"
 #include "redis/calls.h"
 #include "redis/key_names.h"
 #include "redis/say.h"
@@ -42,29 +41,6 @@ Test(keys, are_bounded)
     cr_assert(keys_init(&keys, prefix, "0123456789abcdef"));
     memset(prefix, 'x', SCRIPT_KEY_BYTES);
     cr_assert_not(keys_init(&keys, prefix, "0123456789abcdef"));
-}
-
-/* ---- back-off ---- */
-
-Test(backoff, doubles_up_to_five_seconds)
-{
-    struct backoff backoff = {0};
-    nanoseconds longest = BACKOFF_FIRST;
-    for (int i = 0; i < 20; i++) {
-        cr_assert_eq(backoff_pause(&backoff, 0), longest);
-        longest = longest * 2 < BACKOFF_LONGEST ? longest * 2 : BACKOFF_LONGEST;
-    }
-}
-
-Test(backoff, is_jittered)
-{
-    for (uint64_t random = 0; random < UINT64_C(1) << 62; random = random * 3 + 1) {
-        struct backoff backoff = {0};
-        nanoseconds pause = backoff_pause(&backoff, random);
-        cr_assert(pause > BACKOFF_FIRST / 2 && pause <= BACKOFF_FIRST);
-    }
-    struct backoff one = {0}, other = {0};
-    cr_assert_neq(backoff_pause(&one, 1), backoff_pause(&other, 2));
 }
 
 /* ---- passwords ---- */

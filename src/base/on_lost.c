@@ -1,9 +1,9 @@
-#include "client/on_lost.h"
+#include "base/on_lost.h"
 
+#include <stddef.h>
 #include <string.h>
 
-const char *const on_lost_words[N_ON_LOST] = {
-    [ON_LOST_NOT_SAID] = "",
+const char *const on_lost_words[N_ON_LOST + 1] = {
     [ON_LOST_WARN] = "warn",
     [ON_LOST_TERM] = "term",
     [ON_LOST_KILL] = "kill",

@@ -1,0 +1,17 @@
+#include "base/backoff.h"
+
+void backoff_reset(struct backoff *backoff)
+{
+    backoff->pause = 0;
+}
+
+nanoseconds backoff_next(
+    struct backoff *backoff, nanoseconds first, nanoseconds longest, uint64_t random)
+{
+    if (backoff->pause == 0) {
+        backoff->pause = first;
+    }
+    nanoseconds half = earlier(backoff->pause, longest) / 2;
+    backoff->pause = earlier(backoff->pause * 2, longest);
+    return half + (nanoseconds)(random % (uint64_t)half);
+}
