@@ -159,7 +159,7 @@ class Play:
         command = self.command()
         if command[0] == "HKEYS":  # of any key: whichever has become a hash
             return f"try_unordered({','.join(map(literal, command))})"
-        if command[0] == "SRANDMEMBER" and command[1:] == ["s", 100]:
+        if command[0] == "SRANDMEMBER" and command[2] == 100:  # of any key, likewise
             return f"try_unordered({','.join(map(literal, command))})"
         return f"try({','.join(map(literal, command))})"
 
