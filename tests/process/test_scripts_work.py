@@ -44,6 +44,18 @@ def test_a_dead_host_is_forgotten_whether_or_not_anybody_waits(world):
     assert not world.check().leases
 
 
+@pytest.mark.parametrize("n_leases, n_calls", [(0, 1), (63, 1), (64, 2)])
+def test_a_dead_host_goes_with_the_last_of_its_leases(world, n_leases, n_calls):
+    a, b = world.several(2, {"a": definition(limit=600)})
+    acquire_all(a, ["a"] * n_leases)
+    world.pass_time(T - 1000, b)
+    world.tick(1001)
+    for _ in range(n_calls):
+        assert world.database.client.zcard(world.database.key["sessions"]) == 2
+        ok(b.renew())
+    assert world.database.client.zcard(world.database.key["sessions"]) == 1
+
+
 def test_after_a_grace_all_queues_move_at_once(world):
     names = [(f"t/{i}", 1, None, None, "t/*") for i in range(500)]
     a, b = world.several(2, {"t/*": definition(), "a": definition(limit=300)})

@@ -30,10 +30,15 @@ if was_broken_off then
     return ''
 end
 
--- Whoever has died is gone with the first call after that.
+-- A session is gone with the first call after its end, unless its leases are too much work for one.
 local record = call('HMGET', key('db'), 'clock', 'grace')
-if record[1] and not record[2] and call('ZCOUNT', key('sessions'), '-inf', record[1]) > 0 then
-    return 'a session is there after its end'
+local ended = record[1] and not record[2] and
+    call('ZRANGEBYSCORE', key('sessions'), '-inf', record[1], 'LIMIT', 0, 1)[1]
+if ended then
+    local sid = string.match(call('HGET', key('session'), ended), '^%d+')
+    if call('ZCOUNT', key('owned'), sid, sid) == 0 then
+        return ended .. ' is a session after its end'
+    end
 end
 
 local function units_of(claim) -- one by one

@@ -2213,10 +2213,10 @@ local function make_time()
             end
             local session = session_of(name)
             local n = session and purge_leases(session, left) or 0
-            left = left - n - 1
-            if left > 0 then
+            if n < left then
                 forget_session(name)
             end
+            left = left - n - 1
         end
     end
 
