@@ -1,6 +1,8 @@
 """Redis does not roll back: a script that is broken off after any of its writes leaves nothing that is
 unsafe, and the same call repeated brings about what one whole call would have."""
 
+import contextlib
+
 import pytest
 
 from fleet_help import clock, needs_redis, redis_server  # fixtures among them
@@ -623,3 +625,27 @@ def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
         empty(world, a, b)
         world.database.client.delete(*world.database.keys)
         after += 1
+
+
+def test_a_grant_that_is_taken_back_leaves_the_users_other_lease_in_the_quota(redis_server, clock):
+    """Members of `users` do not say whose lease they are of."""
+    world = World(redis_server, clock)
+    a, b = world.several(2, {"q": definition(limit=2, user=1)})
+    a.acquire("first", "q", uid=9)
+    a.acquire("second", "q", uid=8)
+    a.acquire("broken", "q", uid=7)
+    before, client, dirty = world.copy(), world.database.client, world.database.key["dirty"]
+    for writes in range(1, 40):
+        with contextlib.suppress(redis.exceptions.ResponseError):
+            a.release("first", before=breaks_off(writes))
+        data = world.data()
+        if data.leases[a.key("broken")]["state"] == "H" and len(data.raw["held"]) == 1:
+            break  # its record says so, and nothing else
+        world.put_back(before)
+    client.sadd(dirty, *(f"z{i}" for i in range(3000)))  # q's turn does not come at once
+    assert b.acquire("other", "q", uid=7, priority=5).word == "granted"
+    while client.scard(dirty):
+        ok(a.renew())
+    ok(a.release("second"))
+    assert [member for member, _ in world.data().raw["users"]] == ["q 7 0000000"]
+    world.check()

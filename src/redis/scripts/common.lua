@@ -1907,8 +1907,14 @@ local function make_turns()
     -- A script was broken off before the lease had its units: it waits again.
     local function take_grant_back(lease)
         for _, claim in ipairs(lease.claims) do
-            remove_all(USERS, user_members(lease, claim))
-            remove_all(HELD, held_members(lease, claim))
+            local held, users = {}, {}
+            for i, member in ipairs(held_members(lease, claim)) do
+                if call('ZSCORE', HELD, member) then -- else the same user's other lease may have it by now
+                    held[#held + 1], users[#users + 1] = member, user_members(lease, claim)[i]
+                end
+            end
+            remove_all(USERS, users)
+            remove_all(HELD, held)
             resource_of(claim.name).free = nil
             claim.units, claim.token = {}, 0
         end
