@@ -113,9 +113,11 @@ class Changes:
         for n, _ in enumerate(self.hosts):
             self.new_file(n, self.generation)
         end = time.monotonic() + DEADLINE
-        while any("old" in host.berthctl("status").stdout.split() for host in self.hosts):
+        while having := [host for host in self.hosts if "old" in host.berthctl("status").stdout.split()]:
             if time.monotonic() > end:
-                return self.complaints.append("the new file is not in force")
+                return self.complaints.append("\n".join(
+                    f"the new file is not in force: {host.berthctl('status').stdout}{host.log.read_text()[-4000:]}"
+                    for host in having))
         while (status := self.hosts[0].berthctl("forget", "old").returncode) not in (0, 78):
             if time.monotonic() > end:
                 return self.complaints.append(f"forget old: status {status}")
