@@ -236,6 +236,17 @@ def test_no_more_than_every_host_keeps_of_one_name(world):
     ok(a.admin("remove", "p", items[0]))
 
 
+def test_how_many_slots_are_reserved(world):
+    a, = world.several(1, {"a": definition(limit=1000), "p": definition("pool", 0, map(str, range(100)))})
+    for slot in range(64):
+        ok(a.admin("reserve", "a", str(slot), "x"))
+    assert a.admin("reserve", "a", "64", "x").code == "too-much"
+    ok(a.admin("reserve", "a", "0", "another reason"))
+    assert a.acquire("1", ("a", 2)).units == ("64", "65")
+    for item in range(100):
+        ok(a.admin("reserve", "p", str(item), "x"))
+
+
 def test_no_more_than_every_host_keeps_of_all_names(world):
     a, = world.several(1, {"t/*": definition(), "a": definition(), "b": definition()})
     for at in range(0, 9000, 100):

@@ -153,6 +153,15 @@ def test_a_lease_waits_until_its_slots_fit_on_a_line(world):
     world.check()
 
 
+def test_pieces_beside_a_reserved_slot_take_no_room_of_longer_runs(world, a):
+    """224 runs of 64 slots just fit on a line."""
+    runs = range(0, 225 * 128, 128)
+    takes_all_but(world, "mem", 100000, [first + i for first in runs for i in range(64)])
+    ok(a.admin("reserve", "mem", "31", "x"))
+    units = a.acquire("1", ("mem", 224 * 64)).units
+    assert units_text(units) == ",".join(f"{first}-{first + 63}" for first in runs[1:])
+
+
 def takes_all_but(world, name, limit, free):
     """As if each unit, and each block of them, were at rest."""
     words, first = [], 0

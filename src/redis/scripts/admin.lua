@@ -392,6 +392,16 @@ if code then
 end
 local json = to_json()
 
+local MOST_RESERVED = 64 -- slots of one name: each search for free ones looks at all of these
+
+local function are_too_many_slots()
+    local n = 0
+    for _ in pairs(OP == 'reserve' and not resource_of(NAME).is_pool and change.reserved or {}) do
+        n = n + 1
+    end
+    return n > MOST_RESERVED
+end
+
 -- More than every daemon keeps.
 local function is_too_much()
     local _, stored_json = change_text(NAME)
@@ -403,7 +413,7 @@ local function is_too_much()
     return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MOST_CHANGES
 end
 
-if is_too_much() then
+if are_too_many_slots() or is_too_much() then
     resources[NAME] = nil -- it is as it was
     return refused('too-much')
 end

@@ -625,13 +625,13 @@ do -- its helpers take none of the 200 locals that a script may have
                 local slot = reserved[next_reserved]
                 next_reserved = next_reserved + 1
                 if slot >= first then
-                    if slot > first and take(first, slot - 1) then
+                    if slot - first >= grain and take(first, slot - 1) then
                         return true
                     end
                     first = slot + 1
                 end
             end
-            return first <= last and take(first, last)
+            return (last - first + 1 >= grain or last == limit - 1) and first <= last and take(first, last)
         end)
     end
 
