@@ -59,16 +59,34 @@ static void end_blindness(struct fleet *fleet)
     fleet->server.noticed_at = fleet->now;
 }
 
-/* Whoever has had an answer that was undone must notice, by whatever it calls. */
-static void check_notice(struct fleet *fleet, const struct packet *packet, uint64_t epoch)
+/* Whether the data have a session of that host. */
+static bool has_session(const struct fleet *fleet, const struct host *host)
+{
+    enum { KEY_SESSION = 2 };
+    const struct value *value = redis_data_find(
+        fleet->server.redis.data, bytes_of(fleet->server.keys.keys[KEY_SESSION]));
+    return value && value_find(value, bytes_of(host->name));
+}
+
+/* What a call finds. */
+struct before {
+    uint64_t epoch;
+    bool has_session;
+};
+
+/* Whoever has had an answer that was undone must notice, by whatever it calls. One whose session the
+ * data do not have, as it ended or began since, says hello in any case. */
+static void check_notice(
+    struct fleet *fleet, const struct packet *packet, const struct before *before, bool was_broken_off)
 {
     struct server *server = &fleet->server;
     const struct host *host = &fleet->hosts[packet->host];
-    bool knows = packet->call > server->undone_from && packet->call <= server->undone_to;
-    if (record(fleet, "epoch") != epoch) {
+    bool knows = before->has_session && packet->call > server->undone_from &&
+        packet->call <= server->undone_to;
+    if (record(fleet, "epoch") != before->epoch) {
         trace(fleet, "%s has noticed that the data are old", host->name);
         end_blindness(fleet);
-    } else if (knows && !server->redis.was_broken_off) {
+    } else if (knows && !was_broken_off) {
         fail(fleet, "%s has not noticed that the data are old", host->name);
     } else {
         uint64_t *last_token = &server->blind[server->n_blind - 1].last_token;
@@ -107,19 +125,23 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
     size_t lengths[MAX_ARGUMENTS];
     struct redis *redis = &fleet->server.redis;
     size_t argc = split(packet, argv, lengths);
-    uint64_t epoch = record(fleet, "epoch");
+    const struct before before = {
+        .epoch = record(fleet, "epoch"),
+        .has_session = has_session(fleet, &fleet->hosts[packet->host]),
+    };
     redis->now = WALL_CLOCK + (fleet->now + fleet->server.clock_offset) / 1000;
     redis->breaks_off_after = breaks_off_after(fleet);
     redis_run(redis, packet->script, &fleet->server.keys, argc, argv, lengths, reply);
     fleet->server.n_executed++;
-    if (redis->was_broken_off) {
+    bool was_broken_off = redis->was_broken_off; /* the check is a script too */
+    if (was_broken_off) {
         note_break(fleet, packet->script);
     }
     if (fleet->server.n_executed % CHECK_PERIOD == 0) {
         check_data(fleet);
     }
     if (fleet->server.is_blind) {
-        check_notice(fleet, packet, epoch);
+        check_notice(fleet, packet, &before, was_broken_off);
     }
 }
 
