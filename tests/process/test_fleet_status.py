@@ -8,8 +8,9 @@ import time
 import pytest
 
 from conftest import read_line
-from daemon_help import is_quiet, status
-from fleet_help import DEADLINE, clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from daemon_help import Status, is_quiet, status
+from fleet_help import (  # noqa: F401
+    DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways)
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
 from lost_help import asked_until
 
@@ -299,6 +300,24 @@ def test_a_status_sees_what_was_done_before_it(pair):
         for client in busy:
             while client.line() != "end":
                 pass
+
+
+def test_a_status_shares_no_answer_from_before_it(redis_server, hosts, ways):
+    """Somebody else asks while the answer that the database has given is on its way."""
+    way = ways(redis_server)
+    a, b = up(redis_server, *hosts(
+        RESOURCES, 2, lambda number: redis_section((redis_server, way)[number == 0].url)))
+    early, late, changes = client_of(a), client_of(a), client_of(b)
+    way.reply_after(1)
+    with Monitor(redis_server) as monitor:
+        early.send("status etl\n")
+        while "etl" not in monitor.command(DEADLINE)[1]:
+            pass
+    assert changes.request("limit etl 1") == "ok"
+    late.send("status etl\n")
+    assert Status(early.rest_of_lines()).resources["etl"]["limit"] == "2"
+    way.heal()
+    assert Status(late.rest_of_lines()).resources["etl"]["limit"] == "1"
 
 
 def test_slow_readers_share_the_memory(redis_server, hosts):
