@@ -117,6 +117,8 @@ def test_status_costs_no_memory(berthd):
     askers = [daemon.client() for _ in range(40)]
     for asker in askers:
         asker.send("status" + " a many" * 8 + "\n")
+    for asker in askers:
+        assert asker.socket.recv(1, socket.MSG_PEEK), "the answer has begun"
     assert client.request("ping") == "ok"
     if not SANITIZED:
         assert resident(daemon) - before < len(askers) * 150_000
