@@ -182,7 +182,7 @@ static void on_late(struct conn *conn)
 
 static bool user_keeps_enough(const struct conn *asker)
 {
-    return asker->member.share->n_with_views >= MOST_KEPT_BY_USER;
+    return asker->member.fair_user->n_with_views >= MOST_KEPT_BY_USER;
 }
 
 static uint32_t databases_of(const struct server *server, const char *const names[], size_t n_names)

@@ -52,13 +52,13 @@ void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot)
 {
     conn->snapshot = snapshot;
     conn->has_views = snapshot_has_views(snapshot);
-    conn->member.share->n_with_views += conn->has_views;
+    conn->member.fair_user->n_with_views += conn->has_views;
 }
 
 static void end_snapshot(struct conn *conn)
 {
     if (conn->has_views) {
-        conn->member.share->n_with_views--;
+        conn->member.fair_user->n_with_views--;
         conn->has_views = false;
     }
     conn->snapshot = snapshot_free(conn->snapshot);
@@ -79,8 +79,8 @@ void conn_close(struct conn *conn)
     end_snapshot(conn);
     server->store->ops->client_deinit(server->store, &conn->client, clock_now());
     server_carry_out(server);
-    turns_end_work(&server->turns, conn->member.share, 0);
-    share_leave(&server->turns.shares, &conn->member, clock_now());
+    scheduler_end_work(&server->scheduler, conn->member.fair_user, 0);
+    fair_user_leave(&server->scheduler.fair_queue, &conn->member, clock_now());
     close_pipe(conn);
 }
 
@@ -190,7 +190,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
     struct conn *conn = container_of((uv_pipe_t *)handle, struct conn, pipe);
-    bool may_read = turns_begin_work(&conn->server->turns, conn->member.share) || conn->has_turn;
+    bool may_read =
+        scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || conn->has_turn;
     (void)suggested;
     size_t most = conn->has_turn ? FEW_BYTES : sizeof shared;
     *buffer = uv_buf_init(shared, may_read ? (unsigned)most : 0);
@@ -204,7 +205,7 @@ static void conn_set_reading(struct conn *conn, bool reading)
     conn->reading = reading;
     if (!reading) {
         uv_read_stop((uv_stream_t *)&conn->pipe);
-        turns_watch_gone(&conn->server->turns, conn);
+        scheduler_watch_gone(&conn->server->scheduler, conn);
     } else if (uv_read_start((uv_stream_t *)&conn->pipe, on_alloc, on_read) < 0) {
         conn_close(conn);
     }
@@ -213,7 +214,7 @@ static void conn_set_reading(struct conn *conn, bool reading)
 /* The others shall have their turn of the loop: it goes on in a later one. */
 static void conn_put_off(struct conn *conn)
 {
-    turns_put_off(&conn->server->turns, conn);
+    scheduler_put_off(&conn->server->scheduler, conn);
     conn_set_reading(conn, false);
 }
 
@@ -225,13 +226,13 @@ void conn_continue(struct conn *conn)
 
 static bool conn_is_put_off(const struct conn *conn)
 {
-    return share_is_queued(&conn->member);
+    return fair_user_is_queued(&conn->member);
 }
 
 /* What it would do next is up to its user's rate, but for one thing in its turn. */
 static bool conn_is_too_fast(const struct conn *conn)
 {
-    return !conn->has_turn && turns_must_wait(&conn->server->turns, conn->member.share);
+    return !conn->has_turn && scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
 }
 
 /* No line is carried out before the answer to the one before has been made. */
@@ -279,7 +280,7 @@ static bool conn_carry_out_next(struct conn *conn)
     if (result == LINE_MORE) {
         return false;
     }
-    turns_charge_request(&conn->server->turns, conn->member.share);
+    scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
     if (result == LINE_OK) {
         command_run(conn, line, length);
     } else {
@@ -297,12 +298,12 @@ static bool conn_may_take_line(const struct conn *conn)
 
 static void conn_take_lines(struct conn *conn)
 {
-    struct turns *turns = &conn->server->turns;
+    struct scheduler *scheduler = &conn->server->scheduler;
     bool was_parked = conn->was_parked;
     conn->was_parked = false;
     for (unsigned n = 1; conn_may_take_line(conn); n++) {
         bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
-        if ((has_had_share && turns_is_long(turns)) ||
+        if ((has_had_share && scheduler_is_long(scheduler)) ||
             (conn_pending(conn) > 0 && conn_is_too_fast(conn))) {
             conn_put_off(conn);
             return;
@@ -325,7 +326,7 @@ static void conn_take_unheard(struct conn *conn)
             return;
         }
         conn_take_lines(conn);
-        if (conn_has_line(conn) && conn->snapshot && turns_is_long(&conn->server->turns)) {
+        if (conn_has_line(conn) && conn->snapshot && scheduler_is_long(&conn->server->scheduler)) {
             conn_put_off(conn);
         }
     }
@@ -407,7 +408,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     }
     conn->has_turn = false;
     server_end_turn(server);
-    turns_end_work(&server->turns, conn->member.share, n != 0 ? 1 : 0);
+    scheduler_end_work(&server->scheduler, conn->member.fair_user, n != 0 ? 1 : 0);
 }
 
 /* ---- both ---- */
@@ -489,7 +490,7 @@ void conn_flush(struct conn *conn)
         }
         conn_send(conn);
         bool has_more = conn->snapshot || conn_pending(conn) > 0;
-        if (!conn->closing && has_more && turns_is_long(&conn->server->turns)) {
+        if (!conn->closing && has_more && scheduler_is_long(&conn->server->scheduler)) {
             conn_put_off(conn);
         }
     }
@@ -549,7 +550,7 @@ static bool conn_open(struct conn *conn, int fd)
         conn_close(conn);
         return false;
     }
-    if (turns_must_wait(&server->turns, conn->member.share)) {
+    if (scheduler_must_wait(&server->scheduler, conn->member.fair_user)) {
         conn_put_off(conn);
     } else {
         conn_set_reading(conn, true);

@@ -26,7 +26,7 @@ struct conn {
     struct client client; /* pipe's peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
     STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
-    struct share_member member; /* of its user's share; queued while it has put something off */
+    struct fair_member member; /* of its user's share; queued while it has put something off */
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     struct snapshot *snapshot; /* a long answer that is being sent; or NULL */

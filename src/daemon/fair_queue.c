@@ -6,72 +6,73 @@
 #include <stdlib.h>
 
 #define MILLISECONDS(n) ((n)*INT64_C(1000000))
-#define BURST MILLISECONDS(SHARE_BURST_MS)
-#define MOST_DEBT MILLISECONDS(SHARE_DEBT_MS)
-#define UNIT (SHARE_UNIT_US * INT64_C(1000))
+#define BURST MILLISECONDS(FAIR_BURST_MS)
+#define MOST_DEBT MILLISECONDS(FAIR_DEBT_MS)
+#define UNIT (FAIR_UNIT_US * INT64_C(1000))
 
-void shares_init(struct shares *shares, uint32_t own_uid)
+void fair_queue_init(struct fair_queue *fair_queue, uint32_t own_uid)
 {
-    *shares = (struct shares){.by_uid = TABLE_INIT, .resting = ORDER_INIT, .own_uid = own_uid};
-    TAILQ_INIT(&shares->ring);
-    LIST_INIT(&shares->all);
+    *fair_queue =
+        (struct fair_queue){.by_uid = TABLE_INIT, .resting = ORDER_INIT, .own_uid = own_uid};
+    TAILQ_INIT(&fair_queue->ring);
+    LIST_INIT(&fair_queue->all);
 }
 
-static struct share *share_of(struct order_node *node)
+static struct fair_user *fair_user_of(struct order_node *node)
 {
-    return container_of(node, struct share, rest);
+    return container_of(node, struct fair_user, rest);
 }
 
-static void stop_resting(struct shares *shares, struct share *share)
+static void stop_resting(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
-    if (order_contains(&share->rest)) {
-        order_remove(&shares->resting, &share->rest);
+    if (order_contains(&fair_user->rest)) {
+        order_remove(&fair_queue->resting, &fair_user->rest);
     }
 }
 
-static void forget(struct shares *shares, struct share *share)
+static void forget(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
-    assert(share->n_members == 0 && !share->is_in_ring);
-    stop_resting(shares, share);
-    table_remove(&shares->by_uid, &share->node);
-    LIST_REMOVE(share, link);
-    free(share);
+    assert(fair_user->n_members == 0 && !fair_user->is_in_ring);
+    stop_resting(fair_queue, fair_user);
+    table_remove(&fair_queue->by_uid, &fair_user->node);
+    LIST_REMOVE(fair_user, link);
+    free(fair_user);
 }
 
-void shares_deinit(struct shares *shares)
+void fair_queue_deinit(struct fair_queue *fair_queue)
 {
     struct order_node *node;
-    while ((node = order_first(&shares->resting))) {
-        forget(shares, share_of(node));
+    while ((node = order_first(&fair_queue->resting))) {
+        forget(fair_queue, fair_user_of(node));
     }
-    table_deinit(&shares->by_uid);
+    table_deinit(&fair_queue->by_uid);
 }
 
 /* ---- members ---- */
 
-static struct share *find(const struct shares *shares, uint32_t uid)
+static struct fair_user *find(const struct fair_queue *fair_queue, uint32_t uid)
 {
-    struct table_node *node = table_find(&shares->by_uid, hash_number(uid));
-    while (node && container_of(node, struct share, node)->uid != uid) {
+    struct table_node *node = table_find(&fair_queue->by_uid, hash_number(uid));
+    while (node && container_of(node, struct fair_user, node)->uid != uid) {
         node = table_find_next(node);
     }
-    return node ? container_of(node, struct share, node) : NULL;
+    return node ? container_of(node, struct fair_user, node) : NULL;
 }
 
-static struct share *make(struct shares *shares, uint32_t uid)
+static struct fair_user *make(struct fair_queue *fair_queue, uint32_t uid)
 {
-    struct share *share = memory_new(sizeof *share);
-    share->uid = uid;
-    share->is_exempt = uid == 0 || uid == shares->own_uid;
-    TAILQ_INIT(&share->queue);
-    table_insert(&shares->by_uid, &share->node, hash_number(uid));
-    LIST_INSERT_HEAD(&shares->all, share, link);
-    return share;
+    struct fair_user *fair_user = memory_new(sizeof *fair_user);
+    fair_user->uid = uid;
+    fair_user->is_exempt = uid == 0 || uid == fair_queue->own_uid;
+    TAILQ_INIT(&fair_user->queue);
+    table_insert(&fair_queue->by_uid, &fair_user->node, hash_number(uid));
+    LIST_INSERT_HEAD(&fair_queue->all, fair_user, link);
+    return fair_user;
 }
 
-bool share_is_limited(const struct shares *shares, const struct share *share)
+bool fair_user_is_limited(const struct fair_queue *fair_queue, const struct fair_user *fair_user)
 {
-    return shares->interval != 0 && !share->is_exempt;
+    return fair_queue->interval != 0 && !fair_user->is_exempt;
 }
 
 static nanoseconds later_of(nanoseconds a, nanoseconds b)
@@ -79,192 +80,196 @@ static nanoseconds later_of(nanoseconds a, nanoseconds b)
     return a > b ? a : b;
 }
 
-bool share_join(struct shares *shares, struct share_member *member, uint32_t uid, nanoseconds now)
+bool fair_user_join(
+    struct fair_queue *fair_queue, struct fair_member *member, uint32_t uid, nanoseconds now)
 {
-    struct share *share = find(shares, uid);
-    share = share ? share : make(shares, uid);
-    if (share_is_limited(shares, share)) {
-        if (share->came_until > now + SHARE_CROWD * shares->interval) {
+    struct fair_user *fair_user = find(fair_queue, uid);
+    fair_user = fair_user ? fair_user : make(fair_queue, uid);
+    if (fair_user_is_limited(fair_queue, fair_user)) {
+        if (fair_user->came_until > now + FAIR_CROWD * fair_queue->interval) {
             return false;
         }
-        share->came_until = later_of(share->came_until, now) + shares->interval;
+        fair_user->came_until = later_of(fair_user->came_until, now) + fair_queue->interval;
     }
-    share->n_members++;
-    *member = (struct share_member){.share = share};
+    fair_user->n_members++;
+    *member = (struct fair_member){.fair_user = fair_user};
     return true;
 }
 
-static void rest_until(struct shares *shares, struct share *share, nanoseconds until)
+static void rest_until(
+    struct fair_queue *fair_queue, struct fair_user *fair_user, nanoseconds until)
 {
-    stop_resting(shares, share);
-    order_insert(&shares->resting, &share->rest, (uint64_t)until, share->uid);
+    stop_resting(fair_queue, fair_user);
+    order_insert(&fair_queue->resting, &fair_user->rest, (uint64_t)until, fair_user->uid);
 }
 
-void share_leave(struct shares *shares, struct share_member *member, nanoseconds now)
+void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, nanoseconds now)
 {
-    struct share *share = member->share;
-    if (!share) {
+    struct fair_user *fair_user = member->fair_user;
+    if (!fair_user) {
         return;
     }
-    shares_withdraw(shares, member);
-    member->share = NULL;
-    if (--share->n_members > 0) {
+    fair_queue_withdraw(fair_queue, member);
+    member->fair_user = NULL;
+    if (--fair_user->n_members > 0) {
         return;
     }
-    nanoseconds owes_until = later_of(share->paid_until, share->came_until);
-    if (share_is_limited(shares, share) && owes_until > now) {
-        rest_until(shares, share, owes_until); /* who comes back owes still */
+    nanoseconds owes_until = later_of(fair_user->paid_until, fair_user->came_until);
+    if (fair_user_is_limited(fair_queue, fair_user) && owes_until > now) {
+        rest_until(fair_queue, fair_user, owes_until); /* who comes back owes still */
     } else {
-        forget(shares, share);
+        forget(fair_queue, fair_user);
     }
 }
 
 /* ---- the rate ---- */
 
-static bool is_too_early(const struct shares *shares, const struct share *share, nanoseconds now)
+static bool is_too_early(
+    const struct fair_queue *fair_queue, const struct fair_user *fair_user, nanoseconds now)
 {
-    return share_is_limited(shares, share) && share->paid_until > now + BURST;
+    return fair_user_is_limited(fair_queue, fair_user) && fair_user->paid_until > now + BURST;
 }
 
-bool share_must_wait(const struct shares *shares, const struct share *share, nanoseconds now)
+bool fair_user_must_wait(
+    const struct fair_queue *fair_queue, const struct fair_user *fair_user, nanoseconds now)
 {
-    return share_is_limited(shares, share) &&
-        (!TAILQ_EMPTY(&share->queue) || is_too_early(shares, share, now));
+    return fair_user_is_limited(fair_queue, fair_user) &&
+        (!TAILQ_EMPTY(&fair_user->queue) || is_too_early(fair_queue, fair_user, now));
 }
 
-void share_charge(
-    const struct shares *shares, struct share *share, uint32_t n, nanoseconds more, nanoseconds now)
+void fair_user_charge(const struct fair_queue *fair_queue, struct fair_user *fair_user, uint32_t n,
+    nanoseconds more, nanoseconds now)
 {
-    if (!share_is_limited(shares, share)) {
+    if (!fair_user_is_limited(fair_queue, fair_user)) {
         return;
     }
     nanoseconds most = now + BURST + MOST_DEBT;
     nanoseconds units = n + (more > 0 ? more / UNIT : 0);
-    nanoseconds most_units = (BURST + MOST_DEBT) / shares->interval + 1;
+    nanoseconds most_units = (BURST + MOST_DEBT) / fair_queue->interval + 1;
     units = units < most_units ? units : most_units;
-    nanoseconds until = later_of(share->paid_until, now) + units * shares->interval;
-    share->paid_until = until < most ? until : most;
+    nanoseconds until = later_of(fair_user->paid_until, now) + units * fair_queue->interval;
+    fair_user->paid_until = until < most ? until : most;
 }
 
 /* ---- the ring ---- */
 
-static void enter_ring(struct shares *shares, struct share *share)
+static void enter_ring(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
-    assert(!share->is_in_ring);
-    stop_resting(shares, share);
-    share->is_in_ring = true;
-    TAILQ_INSERT_TAIL(&shares->ring, share, ring_link);
+    assert(!fair_user->is_in_ring);
+    stop_resting(fair_queue, fair_user);
+    fair_user->is_in_ring = true;
+    TAILQ_INSERT_TAIL(&fair_queue->ring, fair_user, ring_link);
 }
 
-static void leave_ring(struct shares *shares, struct share *share)
+static void leave_ring(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
-    share->is_in_ring = false;
-    TAILQ_REMOVE(&shares->ring, share, ring_link);
+    fair_user->is_in_ring = false;
+    TAILQ_REMOVE(&fair_queue->ring, fair_user, ring_link);
 }
 
 /* It has a queue: where it belongs. */
-static void line_up(struct shares *shares, struct share *share, nanoseconds now)
+static void line_up(struct fair_queue *fair_queue, struct fair_user *fair_user, nanoseconds now)
 {
-    if (is_too_early(shares, share, now)) {
-        rest_until(shares, share, share->paid_until - BURST);
+    if (is_too_early(fair_queue, fair_user, now)) {
+        rest_until(fair_queue, fair_user, fair_user->paid_until - BURST);
     } else {
-        enter_ring(shares, share);
+        enter_ring(fair_queue, fair_user);
     }
 }
 
-void shares_put_off(struct shares *shares, struct share_member *member, nanoseconds now)
+void fair_queue_put_off(struct fair_queue *fair_queue, struct fair_member *member, nanoseconds now)
 {
-    struct share *share = member->share;
-    assert(!share_is_queued(member));
-    bool was_empty = TAILQ_EMPTY(&share->queue);
-    TAILQ_INSERT_TAIL(&share->queue, member, link);
+    struct fair_user *fair_user = member->fair_user;
+    assert(!fair_user_is_queued(member));
+    bool was_empty = TAILQ_EMPTY(&fair_user->queue);
+    TAILQ_INSERT_TAIL(&fair_user->queue, member, link);
     if (was_empty) {
-        line_up(shares, share, now);
+        line_up(fair_queue, fair_user, now);
     }
 }
 
-static void take_out(struct share *share, struct share_member *member)
+static void take_out(struct fair_user *fair_user, struct fair_member *member)
 {
-    TAILQ_REMOVE(&share->queue, member, link);
+    TAILQ_REMOVE(&fair_user->queue, member, link);
     member->link.tqe_prev = NULL;
 }
 
-void shares_withdraw(struct shares *shares, struct share_member *member)
+void fair_queue_withdraw(struct fair_queue *fair_queue, struct fair_member *member)
 {
-    struct share *share = member->share;
-    if (!share || !share_is_queued(member)) {
+    struct fair_user *fair_user = member->fair_user;
+    if (!fair_user || !fair_user_is_queued(member)) {
         return;
     }
-    take_out(share, member);
-    if (!TAILQ_EMPTY(&share->queue)) {
+    take_out(fair_user, member);
+    if (!TAILQ_EMPTY(&fair_user->queue)) {
         return;
     }
-    if (share->is_in_ring) {
-        leave_ring(shares, share);
+    if (fair_user->is_in_ring) {
+        leave_ring(fair_queue, fair_user);
     }
-    stop_resting(shares, share);
+    stop_resting(fair_queue, fair_user);
 }
 
-void shares_set_rate(struct shares *shares, uint32_t per_second)
+void fair_queue_set_rate(struct fair_queue *fair_queue, uint32_t per_second)
 {
-    shares->interval = per_second == UNBOUNDED ? 0 : NANOSECONDS_PER_SECOND / per_second;
-    struct share *each;
-    LIST_FOREACH (each, &shares->all, link) {
+    fair_queue->interval = per_second == UNBOUNDED ? 0 : NANOSECONDS_PER_SECOND / per_second;
+    struct fair_user *each;
+    LIST_FOREACH (each, &fair_queue->all, link) {
         each->came_until = 0; /* it may be half an hour ahead: what is paid is not */
     }
     struct order_node *node;
-    while ((node = order_first(&shares->resting))) { /* each is looked at anew */
-        struct share *share = share_of(node);
-        if (share->n_members == 0) {
-            forget(shares, share);
-        } else if (TAILQ_EMPTY(&share->queue)) {
-            stop_resting(shares, share);
+    while ((node = order_first(&fair_queue->resting))) { /* each is looked at anew */
+        struct fair_user *fair_user = fair_user_of(node);
+        if (fair_user->n_members == 0) {
+            forget(fair_queue, fair_user);
+        } else if (TAILQ_EMPTY(&fair_user->queue)) {
+            stop_resting(fair_queue, fair_user);
         } else {
-            enter_ring(shares, share);
+            enter_ring(fair_queue, fair_user);
         }
     }
 }
 
-static void wake_rested(struct shares *shares, nanoseconds now)
+static void wake_rested(struct fair_queue *fair_queue, nanoseconds now)
 {
     struct order_node *node;
-    while ((node = order_first(&shares->resting)) && node->major <= (uint64_t)now) {
-        struct share *share = share_of(node);
-        if (share->n_members == 0) {
-            forget(shares, share);
-        } else if (TAILQ_EMPTY(&share->queue)) {
-            stop_resting(shares, share); /* came back to a debt that is paid by now */
+    while ((node = order_first(&fair_queue->resting)) && node->major <= (uint64_t)now) {
+        struct fair_user *fair_user = fair_user_of(node);
+        if (fair_user->n_members == 0) {
+            forget(fair_queue, fair_user);
+        } else if (TAILQ_EMPTY(&fair_user->queue)) {
+            stop_resting(fair_queue, fair_user); /* came back to a debt that is paid by now */
         } else {
-            enter_ring(shares, share);
+            enter_ring(fair_queue, fair_user);
         }
     }
 }
 
-struct share_member *shares_next(struct shares *shares, nanoseconds now)
+struct fair_member *fair_queue_next(struct fair_queue *fair_queue, nanoseconds now)
 {
-    struct share *share;
-    wake_rested(shares, now);
-    while ((share = TAILQ_FIRST(&shares->ring))) {
-        leave_ring(shares, share);
-        if (is_too_early(shares, share, now)) {
-            rest_until(shares, share, share->paid_until - BURST);
+    struct fair_user *fair_user;
+    wake_rested(fair_queue, now);
+    while ((fair_user = TAILQ_FIRST(&fair_queue->ring))) {
+        leave_ring(fair_queue, fair_user);
+        if (is_too_early(fair_queue, fair_user, now)) {
+            rest_until(fair_queue, fair_user, fair_user->paid_until - BURST);
             continue;
         }
-        struct share_member *member = TAILQ_FIRST(&share->queue);
-        take_out(share, member);
-        if (!TAILQ_EMPTY(&share->queue)) {
-            enter_ring(shares, share);
+        struct fair_member *member = TAILQ_FIRST(&fair_user->queue);
+        take_out(fair_user, member);
+        if (!TAILQ_EMPTY(&fair_user->queue)) {
+            enter_ring(fair_queue, fair_user);
         }
         return member;
     }
     return NULL;
 }
 
-nanoseconds shares_due(const struct shares *shares)
+nanoseconds fair_queue_due(const struct fair_queue *fair_queue)
 {
-    if (!TAILQ_EMPTY(&shares->ring)) {
+    if (!TAILQ_EMPTY(&fair_queue->ring)) {
         return 0;
     }
-    const struct order_node *node = order_first(&shares->resting);
+    const struct order_node *node = order_first(&fair_queue->resting);
     return node ? (nanoseconds)node->major : NEVER;
 }

@@ -26,8 +26,8 @@ static enum conn_pids conn_look_at_pids(struct conn *conn)
 {
     if (conn->pids == PIDS_NOT_KNOWN) {
         errno = 0;
-        bool shares = process_shares_our_namespace(conn->pid);
-        conn->pids = shares ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
+        bool fair_queue = process_shares_our_namespace(conn->pid);
+        conn->pids = fair_queue ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
     }
     return conn->pids;
 }

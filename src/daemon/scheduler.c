@@ -13,85 +13,86 @@
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define LONG_TURN MILLISECOND
 #define LONGEST_PIECE MILLISECOND /* that a request or a part of an answer really takes */
-#define UNIT (SHARE_UNIT_US * (MILLISECOND / 1000))
+#define UNIT (FAIR_UNIT_US * (MILLISECOND / 1000))
 
-static struct server *server_of(struct turns *turns)
+static struct server *server_of(struct scheduler *scheduler)
 {
-    return container_of(turns, struct server, turns);
+    return container_of(scheduler, struct server, scheduler);
 }
 
 /* ---- work ---- */
 
 static void on_prepare(uv_prepare_t *prepare)
 {
-    struct turns *turns = container_of(prepare, struct turns, prepare);
-    turns->number++;
-    turns->began = 0;
+    struct scheduler *scheduler = container_of(prepare, struct scheduler, prepare);
+    scheduler->number++;
+    scheduler->began = 0;
 }
 
-static nanoseconds turns_now(const struct turns *turns)
+static nanoseconds scheduler_now(const struct scheduler *scheduler)
 {
-    return turns->work_began != 0 ? turns->work_began : clock_now();
+    return scheduler->work_began != 0 ? scheduler->work_began : clock_now();
 }
 
-bool turns_is_long(const struct turns *turns)
+bool scheduler_is_long(const struct scheduler *scheduler)
 {
-    return turns->began != 0 && clock_now() - turns->began > LONG_TURN;
+    return scheduler->began != 0 && clock_now() - scheduler->began > LONG_TURN;
 }
 
-bool turns_must_wait(const struct turns *turns, const struct share *share)
+bool scheduler_must_wait(const struct scheduler *scheduler, const struct fair_user *fair_user)
 {
-    return share_is_limited(&turns->shares, share) &&
-        share_must_wait(&turns->shares, share, turns_now(turns));
+    return fair_user_is_limited(&scheduler->fair_queue, fair_user) &&
+        fair_user_must_wait(&scheduler->fair_queue, fair_user, scheduler_now(scheduler));
 }
 
-bool turns_begin_work(struct turns *turns, struct share *share)
+bool scheduler_begin_work(struct scheduler *scheduler, struct fair_user *fair_user)
 {
     nanoseconds now = clock_now();
-    turns->work_began = now;
-    turns->n_requests = 0;
-    turns->began = turns->began != 0 ? turns->began : now;
-    if (!share) {
+    scheduler->work_began = now;
+    scheduler->n_requests = 0;
+    scheduler->began = scheduler->began != 0 ? scheduler->began : now;
+    if (!fair_user) {
         return true;
     }
-    bool has_had_share = share->last_turn == turns->number;
-    share->last_turn = turns->number;
-    return !(has_had_share && now - turns->began > LONG_TURN) && !turns_must_wait(turns, share);
+    bool has_had_share = fair_user->last_turn == scheduler->number;
+    fair_user->last_turn = scheduler->number;
+    return !(has_had_share && now - scheduler->began > LONG_TURN) &&
+        !scheduler_must_wait(scheduler, fair_user);
 }
 
-void turns_charge_request(struct turns *turns, struct share *share)
+void scheduler_charge_request(struct scheduler *scheduler, struct fair_user *fair_user)
 {
-    turns->n_requests++;
-    if (share_is_limited(&turns->shares, share)) {
-        share_charge(&turns->shares, share, 1, 0, turns_now(turns));
+    scheduler->n_requests++;
+    if (fair_user_is_limited(&scheduler->fair_queue, fair_user)) {
+        fair_user_charge(&scheduler->fair_queue, fair_user, 1, 0, scheduler_now(scheduler));
     }
 }
 
 /* Since the last time it was asked: then a piece of work that took long need not have been long. */
-static bool was_interrupted(struct turns *turns)
+static bool was_interrupted(struct scheduler *scheduler)
 {
     struct rusage usage;
-    long before = turns->n_interruptions;
+    long before = scheduler->n_interruptions;
     getrusage(RUSAGE_THREAD, &usage);
-    turns->n_interruptions = usage.ru_nivcsw;
+    scheduler->n_interruptions = usage.ru_nivcsw;
     return usage.ru_nivcsw != before;
 }
 
-void turns_end_work(struct turns *turns, struct share *share, uint32_t fewest)
+void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user, uint32_t fewest)
 {
-    nanoseconds began = turns->work_began;
-    turns->work_began = 0;
-    if (!share || began == 0 || !share_is_limited(&turns->shares, share)) {
+    nanoseconds began = scheduler->work_began;
+    scheduler->work_began = 0;
+    if (!fair_user || began == 0 || !fair_user_is_limited(&scheduler->fair_queue, fair_user)) {
         return;
     }
     nanoseconds now = clock_now();
-    uint32_t n = turns->n_requests > fewest ? turns->n_requests : fewest;
+    uint32_t n = scheduler->n_requests > fewest ? scheduler->n_requests : fewest;
     nanoseconds more = now - began - n * UNIT;
-    if (more > LONGEST_PIECE && was_interrupted(turns)) {
+    if (more > LONGEST_PIECE && was_interrupted(scheduler)) {
         more =
             LONGEST_PIECE; /* not all of it was ours, but nobody shall gain by burning processors */
     }
-    share_charge(&turns->shares, share, n - turns->n_requests, more, now);
+    fair_user_charge(&scheduler->fair_queue, fair_user, n - scheduler->n_requests, more, now);
 }
 
 /* ---- what was put off ---- */
@@ -100,54 +101,54 @@ static void on_idle(uv_idle_t *idle);
 
 static void on_timer(uv_timer_t *timer)
 {
-    struct turns *turns = container_of(timer, struct turns, timer);
-    uv_idle_start(&turns->idle, on_idle);
+    struct scheduler *scheduler = container_of(timer, struct scheduler, timer);
+    uv_idle_start(&scheduler->idle, on_idle);
 }
 
-static void set_timer(struct turns *turns, nanoseconds due)
+static void set_timer(struct scheduler *scheduler, nanoseconds due)
 {
     nanoseconds now = clock_now();
     uint64_t in_ms = due > now ? (uint64_t)((due - now) / MILLISECOND) + 1 : 1;
-    if (uv_is_active((uv_handle_t *)&turns->timer) && turns->timer_due <= due) {
+    if (uv_is_active((uv_handle_t *)&scheduler->timer) && scheduler->timer_due <= due) {
         return; /* early does no harm */
     }
-    turns->timer_due = due;
-    uv_timer_start(&turns->timer, on_timer, in_ms, 0);
+    scheduler->timer_due = due;
+    uv_timer_start(&scheduler->timer, on_timer, in_ms, 0);
 }
 
 /* Who is remembered for a debt alone is waited for too. */
-static void schedule(struct turns *turns)
+static void schedule(struct scheduler *scheduler)
 {
-    nanoseconds due = shares_due(&turns->shares);
+    nanoseconds due = fair_queue_due(&scheduler->fair_queue);
     if (due == 0) {
-        uv_idle_start(&turns->idle, on_idle);
+        uv_idle_start(&scheduler->idle, on_idle);
         return;
     }
-    uv_idle_stop(&turns->idle);
+    uv_idle_stop(&scheduler->idle);
     if (due != NEVER) {
-        set_timer(turns, due);
+        set_timer(scheduler, due);
     }
 }
 
 static void on_idle(uv_idle_t *idle)
 {
-    struct turns *turns = container_of(idle, struct turns, idle);
-    struct share_member *member = shares_next(&turns->shares, clock_now());
+    struct scheduler *scheduler = container_of(idle, struct scheduler, idle);
+    struct fair_member *member = fair_queue_next(&scheduler->fair_queue, clock_now());
     struct conn *conn = member ? container_of(member, struct conn, member) : NULL;
-    on_prepare(&turns->prepare);
+    on_prepare(&scheduler->prepare);
     if (conn) {
-        turns_begin_work(turns, conn->member.share);
+        scheduler_begin_work(scheduler, conn->member.fair_user);
         conn_continue(conn);
     }
-    server_end_turn(server_of(turns));
+    server_end_turn(server_of(scheduler));
     if (conn) {
-        turns_end_work(turns, conn->member.share, 0);
+        scheduler_end_work(scheduler, conn->member.fair_user, 0);
     }
-    schedule(turns);
+    schedule(scheduler);
 }
 
 /* Level and edge: what is already so when it is put off is told as well. */
-void turns_watch_gone(struct turns *turns, struct conn *conn)
+void scheduler_watch_gone(struct scheduler *scheduler, struct conn *conn)
 {
     uv_os_fd_t fd;
     struct epoll_event none = {.events = EPOLLET, .data.ptr = conn}; /* but EPOLLHUP, always told */
@@ -155,61 +156,61 @@ void turns_watch_gone(struct turns *turns, struct conn *conn)
         return;
     }
     int error =
-        epoll_ctl(turns->gone_fd, conn->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &none);
+        epoll_ctl(scheduler->gone_fd, conn->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &none);
     conn->is_watched = error == 0; /* else: as late as its turn comes */
 }
 
-void turns_put_off(struct turns *turns, struct conn *conn)
+void scheduler_put_off(struct scheduler *scheduler, struct conn *conn)
 {
-    shares_put_off(&turns->shares, &conn->member, turns_now(turns));
-    schedule(turns);
-    turns_watch_gone(turns, conn);
+    fair_queue_put_off(&scheduler->fair_queue, &conn->member, scheduler_now(scheduler));
+    schedule(scheduler);
+    scheduler_watch_gone(scheduler, conn);
 }
 
 static void on_gone(uv_poll_t *poll, int status, int events)
 {
-    struct turns *turns = container_of(poll, struct turns, gone_poll);
+    struct scheduler *scheduler = container_of(poll, struct scheduler, gone_poll);
     struct epoll_event gone[16]; /* the others come in the next turn */
     (void)status, (void)events;
-    int n = epoll_wait(turns->gone_fd, gone, sizeof gone / sizeof gone[0], 0);
+    int n = epoll_wait(scheduler->gone_fd, gone, sizeof gone / sizeof gone[0], 0);
     for (int i = 0; i < n; i++) {
         struct conn *conn = gone[i].data.ptr; /* not freed in this turn */
-        turns_begin_work(turns, conn->member.share);
+        scheduler_begin_work(scheduler, conn->member.fair_user);
         conn_gone(conn);
-        turns_end_work(turns, conn->member.share, 0);
+        scheduler_end_work(scheduler, conn->member.fair_user, 0);
     }
-    server_end_turn(server_of(turns));
+    server_end_turn(server_of(scheduler));
 }
 
-void turns_set_rate(struct turns *turns, uint32_t per_second)
+void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second)
 {
-    shares_set_rate(&turns->shares, per_second);
-    schedule(turns);
+    fair_queue_set_rate(&scheduler->fair_queue, per_second);
+    schedule(scheduler);
 }
 
 /* ---- life ---- */
 
-bool turns_init(struct turns *turns, uv_loop_t *loop, uint32_t own_uid)
+bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid)
 {
-    shares_init(&turns->shares, own_uid);
-    turns->number = 1;
-    turns->gone_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (turns->gone_fd < 0) {
+    fair_queue_init(&scheduler->fair_queue, own_uid);
+    scheduler->number = 1;
+    scheduler->gone_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (scheduler->gone_fd < 0) {
         return false;
     }
-    uv_idle_init(loop, &turns->idle);
-    uv_timer_init(loop, &turns->timer);
-    uv_prepare_init(loop, &turns->prepare);
-    uv_prepare_start(&turns->prepare, on_prepare);
-    uv_poll_init(loop, &turns->gone_poll, turns->gone_fd);
-    uv_poll_start(&turns->gone_poll, UV_READABLE, on_gone);
+    uv_idle_init(loop, &scheduler->idle);
+    uv_timer_init(loop, &scheduler->timer);
+    uv_prepare_init(loop, &scheduler->prepare);
+    uv_prepare_start(&scheduler->prepare, on_prepare);
+    uv_poll_init(loop, &scheduler->gone_poll, scheduler->gone_fd);
+    uv_poll_start(&scheduler->gone_poll, UV_READABLE, on_gone);
     return true;
 }
 
-void turns_deinit(struct turns *turns)
+void scheduler_deinit(struct scheduler *scheduler)
 {
-    shares_deinit(&turns->shares);
-    if (turns->gone_fd >= 0) {
-        close(turns->gone_fd);
+    fair_queue_deinit(&scheduler->fair_queue);
+    if (scheduler->gone_fd >= 0) {
+        close(scheduler->gone_fd);
     }
 }

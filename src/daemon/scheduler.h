@@ -11,8 +11,8 @@
 
 struct conn;
 
-struct turns {
-    struct shares shares;
+struct scheduler {
+    struct fair_queue fair_queue;
     uv_idle_t idle; /* runs while somebody may go on */
     uv_timer_t timer; /* runs until somebody may, at timer_due */
     nanoseconds timer_due;
@@ -27,30 +27,30 @@ struct turns {
 };
 
 /* False (errno) if there is no descriptor. */
-bool turns_init(struct turns *turns, uv_loop_t *loop, uint32_t own_uid);
+bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid);
 /* When the loop is no more, and no connection. */
-void turns_deinit(struct turns *turns);
+void scheduler_deinit(struct scheduler *scheduler);
 
-/* Somebody begins to do something, until turns_end_work(): that time is charged to the user. False:
- * a connection that comes with something new should put it off. `share` may be NULL. */
-bool turns_begin_work(struct turns *turns, struct share *share);
+/* Somebody begins to do something, until scheduler_end_work(): that time is charged to the user.
+ * False: a connection that comes with something new should put it off. `fair_user` may be NULL. */
+bool scheduler_begin_work(struct scheduler *scheduler, struct fair_user *fair_user);
 /* It costs `fewest` requests at least. Nothing if the share has left meanwhile (NULL). */
-void turns_end_work(struct turns *turns, struct share *share, uint32_t fewest);
+void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user, uint32_t fewest);
 /* One request of it is carried out. */
-void turns_charge_request(struct turns *turns, struct share *share);
+void scheduler_charge_request(struct scheduler *scheduler, struct fair_user *fair_user);
 
 /* Whether this turn of the loop has lasted so long that who has had a share of it should put off
  * the rest. */
-bool turns_is_long(const struct turns *turns);
+bool scheduler_is_long(const struct scheduler *scheduler);
 /* Whether a user's rate wants a connection to put off what it would do next. */
-bool turns_must_wait(const struct turns *turns, const struct share *share);
+bool scheduler_must_wait(const struct scheduler *scheduler, const struct fair_user *fair_user);
 
 /* Goes on by conn_continue(), one thing of one connection in each turn. If it goes away meanwhile,
  * conn_gone() is called. */
-void turns_put_off(struct turns *turns, struct conn *conn);
+void scheduler_put_off(struct scheduler *scheduler, struct conn *conn);
 /* While it is not read from: conn_gone() is called if it goes away. */
-void turns_watch_gone(struct turns *turns, struct conn *conn);
+void scheduler_watch_gone(struct scheduler *scheduler, struct conn *conn);
 /* UNBOUNDED: there is none. */
-void turns_set_rate(struct turns *turns, uint32_t per_second);
+void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second);
 
 #endif

@@ -66,15 +66,15 @@ static bool take_client(const struct seat *seat, struct conn *conn, int fd, cons
 const char *seat_take(const struct seat *seat, struct conn *conn, int fd, const struct peer *peer)
 {
     struct server *server = conn->server;
-    struct shares *shares = &server->turns.shares;
+    struct fair_queue *fair_queue = &server->scheduler.fair_queue;
     const struct log_about about = about_peer(peer);
-    if (!share_join(shares, &conn->member, peer->uid, clock_now())) {
+    if (!fair_user_join(fair_queue, &conn->member, peer->uid, clock_now())) {
         log_provoked_about(LOG_LEVEL_WARNING, &about,
             "uid %u makes too many connections per second: refused", peer->uid);
         return "too%20many%20new%20connections%20of%20this%20user";
     }
     if (!take_client(seat, conn, fd, peer)) {
-        share_leave(shares, &conn->member, clock_now());
+        fair_user_leave(fair_queue, &conn->member, clock_now());
         log_provoked_about(
             LOG_LEVEL_WARNING, &about, "uid %u has too many connections: refused", peer->uid);
         return "too%20many%20connections%20of%20this%20user";

@@ -245,7 +245,7 @@ static void on_accept_check(uv_check_t *check)
     if (server->stopping) {
         return; /* a signal came in the same turn */
     }
-    turns_begin_work(&server->turns, NULL);
+    scheduler_begin_work(&server->scheduler, NULL);
     for (int n = 1; accept_next(server) && n < MOST_ACCEPTS; n++) {
     }
     server_end_turn(server);
@@ -415,7 +415,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     LIST_INIT(&server->views);
     reload_init(&server->reload);
     int error = server->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
-    if (error < 0 || !turns_init(&server->turns, &server->loop, geteuid())) {
+    if (error < 0 || !scheduler_init(&server->scheduler, &server->loop, geteuid())) {
         log_error("cannot start: %s", uv_strerror(error < 0 ? error : -errno));
         exit(EX_UNAVAILABLE);
     }
@@ -525,7 +525,7 @@ void server_deinit(struct server *server)
     (void)error;
     group_signaller_deinit(&server->group_signaller);
     storing_deinit(server);
-    turns_deinit(&server->turns);
+    scheduler_deinit(&server->scheduler);
     close(server->deadline_fd);
     text_deinit(&server->record_line);
     server->conf = conf_free(server->conf);

@@ -30,7 +30,7 @@ struct inherited;
 
 struct server {
     uv_loop_t loop;
-    struct turns turns; /* what was put off to later ones */
+    struct scheduler scheduler; /* what was put off to later ones */
     uv_poll_t accepting; /* of listener.fd */
     uv_timer_t accept_timer; /* runs when nobody can be accepted for the moment */
     uv_check_t accept_check; /* accepts, at the end of a turn */

@@ -62,7 +62,7 @@ void settings_use(struct server *server, struct conf *conf)
     server->conf = conf;
     set_most_connections(server, conf);
     server->admins = admins_of(conf);
-    turns_set_rate(&server->turns, conf->max_requests_per_second);
+    scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
 }
 
 /* Of one whose client is away it is seen when that comes back: command_acquire.c. */
