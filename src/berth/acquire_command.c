@@ -13,11 +13,11 @@
 #include <string.h>
 
 /* Nobody will know of the lease. */
-static int give_back(struct acquiring *acquiring, int status)
+static int give_back(struct acquire_loop *acquire_loop, int status)
 {
     struct request_line line;
-    request_release_lease(&line, acquiring->asking.grant.lease);
-    connection_send(&acquiring->connection, line.text, line.length);
+    request_release_lease(&line, acquire_loop->acquisition.grant.lease);
+    connection_send(&acquire_loop->connection, line.text, line.length);
     return status;
 }
 
@@ -32,25 +32,25 @@ static bool print(const struct options *options, const struct environment *envir
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-static int hand_over(struct acquiring *acquiring, const struct options *options)
+static int hand_over(struct acquire_loop *acquire_loop, const struct options *options)
 {
     static struct environment environment; /* large */
     char socket_path[PATH_MAX];
-    const struct grant *grant = &acquiring->asking.grant;
+    const struct grant *grant = &acquire_loop->acquisition.grant;
 
     if (options->pid != 0 && grant->is_bound_to_connection) {
         message("berthd cannot see process %ld, so the lease would end with berth: use --ttl",
             (long)options->pid);
-        return give_back(acquiring, STATUS_DOWN);
+        return give_back(acquire_loop, STATUS_DOWN);
     }
-    endpoint_absolute(&acquiring->endpoint, socket_path);
+    endpoint_absolute(&acquire_loop->endpoint, socket_path);
     if (!environment_fill(&environment, grant, options, socket_path) && !options->json) {
         message("the lease does not fit into an environment");
-        return give_back(acquiring, STATUS_DOWN);
+        return give_back(acquire_loop, STATUS_DOWN);
     }
     if (!print(options, &environment, grant, socket_path)) {
         message("cannot write to stdout: %s; the lease is given back", strerror(errno));
-        return give_back(acquiring, STATUS_DOWN);
+        return give_back(acquire_loop, STATUS_DOWN);
     }
     if (options->verbose) {
         say_granted(grant);
@@ -58,16 +58,16 @@ static int hand_over(struct acquiring *acquiring, const struct options *options)
     return 0;
 }
 
-static int acquire(struct acquiring *acquiring, const struct options *options)
+static int acquire(struct acquire_loop *acquire_loop, const struct options *options)
 {
     for (;;) {
-        switch (acquiring_wait(acquiring)) {
-        case ACQUIRING_GRANTED:
-            return hand_over(acquiring, options);
-        case ACQUIRING_UNLEASED: /* refused as an option */
-        case ACQUIRING_OVER:
-            return acquiring->status;
-        case ACQUIRING_CHILD: /* whoever executed us left some */
+        switch (acquire_loop_wait(acquire_loop)) {
+        case ACQUIRE_LOOP_GRANTED:
+            return hand_over(acquire_loop, options);
+        case ACQUIRE_LOOP_UNLEASED: /* refused as an option */
+        case ACQUIRE_LOOP_OVER:
+            return acquire_loop->status;
+        case ACQUIRE_LOOP_CHILD: /* whoever executed us left some */
             break;
         }
     }
@@ -75,16 +75,16 @@ static int acquire(struct acquiring *acquiring, const struct options *options)
 
 int command_acquire(const struct options *options)
 {
-    static struct acquiring acquiring; /* large */
+    static struct acquire_loop acquire_loop; /* large */
     nanoseconds now = clock_now();
-    if (!acquiring_init(&acquiring, options)) {
-        return acquiring.status;
+    if (!acquire_loop_init(&acquire_loop, options)) {
+        return acquire_loop.status;
     }
-    acquiring_begin(&acquiring, options, options->pid, now);
-    int status = acquire(&acquiring, options);
-    acquiring_end(&acquiring);
-    if (acquiring.signal != 0) {
-        signal_die(acquiring.signal, false);
+    acquire_loop_begin(&acquire_loop, options, options->pid, now);
+    int status = acquire(&acquire_loop, options);
+    acquire_loop_end(&acquire_loop);
+    if (acquire_loop.signal != 0) {
+        signal_die(acquire_loop.signal, false);
     }
     return status;
 }

@@ -7,40 +7,40 @@
 #include <poll.h>
 #include <string.h>
 
-bool acquiring_init(struct acquiring *acquiring, const struct options *options)
+bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options)
 {
-    *acquiring = (struct acquiring){.connection = CONNECTION_INIT};
-    if (!endpoint_choose(&acquiring->endpoint, options->socket)) {
+    *acquire_loop = (struct acquire_loop){.connection = CONNECTION_INIT};
+    if (!endpoint_choose(&acquire_loop->endpoint, options->socket)) {
         message("the socket's path is empty or too long");
-        acquiring->status = STATUS_USAGE;
+        acquire_loop->status = STATUS_USAGE;
         return false;
     }
-    if (!signals_init(&acquiring->signals) || !alarm_init(&acquiring->alarm)) {
+    if (!signals_init(&acquire_loop->signals) || !alarm_init(&acquire_loop->alarm)) {
         message("cannot start: %s", strerror(errno));
-        acquiring->status = STATUS_CANNOT_EXECUTE;
+        acquire_loop->status = STATUS_CANNOT_EXECUTE;
         return false;
     }
     return true;
 }
 
-void acquiring_begin(
-    struct acquiring *acquiring, const struct options *options, pid_t pid, nanoseconds now)
+void acquire_loop_begin(
+    struct acquire_loop *acquire_loop, const struct options *options, pid_t pid, nanoseconds now)
 {
-    asking_init(
-        &acquiring->asking, options, &acquiring->endpoint, &acquiring->connection, pid, now);
+    acquisition_init(&acquire_loop->acquisition, options, &acquire_loop->endpoint,
+        &acquire_loop->connection, pid, now);
 }
 
 /* True if a child has changed. */
-static bool take_signals(struct acquiring *acquiring)
+static bool take_signals(struct acquire_loop *acquire_loop)
 {
     bool had_child = false;
     int signal;
-    while (acquiring->signal == 0 && (signal = signals_next(&acquiring->signals)) != 0) {
+    while (acquire_loop->signal == 0 && (signal = signals_next(&acquire_loop->signals)) != 0) {
         if (signal == SIGCHLD) {
             had_child = true;
         } else if (signal_ends(signal)) {
-            acquiring->status = STATUS_SIGNAL + signal;
-            acquiring->signal = signal;
+            acquire_loop->status = STATUS_SIGNAL + signal;
+            acquire_loop->signal = signal;
         } else if (signal == SIGTSTP) {
             signal_stop(signal, false);
         }
@@ -48,43 +48,43 @@ static bool take_signals(struct acquiring *acquiring)
     return had_child;
 }
 
-enum acquiring_result acquiring_wait(struct acquiring *acquiring)
+enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
 {
-    static const enum acquiring_result results[] = {
-        [ASKING_GRANTED] = ACQUIRING_GRANTED,
-        [ASKING_UNLEASED] = ACQUIRING_UNLEASED,
-        [ASKING_REFUSED] = ACQUIRING_OVER,
+    static const enum acquire_loop_result results[] = {
+        [ACQUISITION_GRANTED] = ACQUIRE_LOOP_GRANTED,
+        [ACQUISITION_UNLEASED] = ACQUIRE_LOOP_UNLEASED,
+        [ACQUISITION_REFUSED] = ACQUIRE_LOOP_OVER,
     };
-    struct asking *asking = &acquiring->asking;
+    struct acquisition *acquisition = &acquire_loop->acquisition;
     bool readable = false;
-    enum asking_result result;
-    while ((result = asking_step(asking, readable, clock_now())) == ASKING_GOES_ON) {
+    enum acquisition_result result;
+    while ((result = acquisition_step(acquisition, readable, clock_now())) == ACQUISITION_GOES_ON) {
         enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
-        int alarm = alarm_set(&acquiring->alarm, asking_deadline(asking));
+        int alarm = alarm_set(&acquire_loop->alarm, acquisition_deadline(acquisition));
         struct pollfd polled[N_POLLED] = {
-            [SIGNALS] = {.fd = acquiring->signals.fd, .events = POLLIN},
-            [CONNECTION] = {.fd = acquiring->connection.fd, .events = POLLIN},
+            [SIGNALS] = {.fd = acquire_loop->signals.fd, .events = POLLIN},
+            [CONNECTION] = {.fd = acquire_loop->connection.fd, .events = POLLIN},
             [ALARM] = {.fd = alarm, .events = POLLIN},
         };
         poll(polled, N_POLLED, -1);
         /* First: who sends a signal while the grant arrives wants no job. */
-        bool had_child = polled[SIGNALS].revents && take_signals(acquiring);
-        if (acquiring->signal != 0) {
-            asking_give_up(asking);
-            return ACQUIRING_OVER;
+        bool had_child = polled[SIGNALS].revents && take_signals(acquire_loop);
+        if (acquire_loop->signal != 0) {
+            acquisition_give_up(acquisition);
+            return ACQUIRE_LOOP_OVER;
         }
         if (had_child) {
-            return ACQUIRING_CHILD;
+            return ACQUIRE_LOOP_CHILD;
         }
         readable = polled[CONNECTION].revents != 0;
     }
-    if (result == ASKING_REFUSED) {
-        acquiring->status = asking->status;
+    if (result == ACQUISITION_REFUSED) {
+        acquire_loop->status = acquisition->status;
     }
     return results[result];
 }
 
-void acquiring_end(struct acquiring *acquiring)
+void acquire_loop_end(struct acquire_loop *acquire_loop)
 {
-    connection_close(&acquiring->connection);
+    connection_close(&acquire_loop->connection);
 }

@@ -10,32 +10,32 @@
 #include "client/connection.h"
 #include "client/endpoint.h"
 
-struct acquiring {
+struct acquire_loop {
     struct endpoint endpoint;
     struct signals signals;
     struct alarm alarm;
     struct connection connection;
-    struct asking asking;
-    int status; /* ACQUIRING_OVER: the exit status; or, */
+    struct acquisition acquisition;
+    int status; /* ACQUIRE_LOOP_OVER: the exit status; or, */
     int signal; /* if not 0, what to die by */
 };
 
-enum acquiring_result {
-    ACQUIRING_GRANTED, /* acquiring.asking.grant */
-    ACQUIRING_UNLEASED, /* as ASKING_UNLEASED */
-    ACQUIRING_OVER, /* it will not be; why has been said */
-    ACQUIRING_CHILD, /* a child has changed: call again */
+enum acquire_loop_result {
+    ACQUIRE_LOOP_GRANTED, /* acquire_loop.acquisition.grant */
+    ACQUIRE_LOOP_UNLEASED, /* as ACQUISITION_UNLEASED */
+    ACQUIRE_LOOP_OVER, /* it will not be; why has been said */
+    ACQUIRE_LOOP_CHILD, /* a child has changed: call again */
 };
 
-/* False: `status` is set, and why has been said. Closed by acquiring_end(). */
-bool acquiring_init(struct acquiring *acquiring, const struct options *options);
+/* False: `status` is set, and why has been said. Closed by acquire_loop_end(). */
+bool acquire_loop_init(struct acquire_loop *acquire_loop, const struct options *options);
 
 /* `pid` as of struct wish; `now` is when berth was started. */
-void acquiring_begin(
-    struct acquiring *acquiring, const struct options *options, pid_t pid, nanoseconds now);
-enum acquiring_result acquiring_wait(struct acquiring *acquiring);
+void acquire_loop_begin(
+    struct acquire_loop *acquire_loop, const struct options *options, pid_t pid, nanoseconds now);
+enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop);
 
 /* Leaves the queue; or, gives up the connection of what was granted. */
-void acquiring_end(struct acquiring *acquiring);
+void acquire_loop_end(struct acquire_loop *acquire_loop);
 
 #endif

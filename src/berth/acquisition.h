@@ -1,8 +1,8 @@
 /* acquisition.h - from nothing to a lease: connects, asks, waits in the queue, and does it over when
  * the connection breaks, keeping the place. Knows neither the job nor signals.
  *
- * Whoever runs the loop calls asking_step() when the connection is readable or
- * asking_deadline() has come; nothing here blocks. */
+ * Whoever runs the loop calls acquisition_step() when the connection is readable or
+ * acquisition_deadline() has come; nothing here blocks. */
 #ifndef BERTH_BERTH_ACQUISITION_H
 #define BERTH_BERTH_ACQUISITION_H
 
@@ -19,26 +19,26 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum asking_state {
-    ASKING_APART, /* no connection; the next try is at asking.retry_at */
-    ASKING_ASKED, /* no reply yet */
-    ASKING_PENDING, /* berthd asks a database: no place in a queue yet */
-    ASKING_QUEUED,
+enum acquisition_state {
+    ACQUISITION_APART, /* no connection; the next try is at acquisition.retry_at */
+    ACQUISITION_ASKED, /* no reply yet */
+    ACQUISITION_PENDING, /* berthd asks a database: no place in a queue yet */
+    ACQUISITION_QUEUED,
 };
 
-enum asking_result {
-    ASKING_GOES_ON,
-    ASKING_GRANTED, /* asking.grant */
-    ASKING_UNLEASED, /* berthd is down, and the job is to run all the same */
-    ASKING_REFUSED, /* asking.status is the exit status; why has been said */
+enum acquisition_result {
+    ACQUISITION_GOES_ON,
+    ACQUISITION_GRANTED, /* acquisition.grant */
+    ACQUISITION_UNLEASED, /* berthd is down, and the job is to run all the same */
+    ACQUISITION_REFUSED, /* acquisition.status is the exit status; why has been said */
 };
 
-struct asking {
+struct acquisition {
     const struct options *options;
     const struct endpoint *endpoint;
     struct wish wish;
 
-    enum asking_state state;
+    enum acquisition_state state;
     struct connection *connection;
     nanoseconds started_at;
     nanoseconds wait_until; /* NEVER, or when -w is over */
@@ -49,23 +49,24 @@ struct asking {
     struct backoff backoff;
     bool was_queued; /* then --if-down does not hold any more */
     bool is_fleet; /* a database has been asked */
-    struct waiting waiting; /* has the id of the lease that waits, or "" */
+    struct wait_message wait_message; /* has the id of the lease that waits, or "" */
 
     struct grant grant;
     int status;
 };
 
 /* All pointers must stay. `pid` as of struct wish. `now` is when berth was started. */
-void asking_init(struct asking *asking, const struct options *options,
+void acquisition_init(struct acquisition *acquisition, const struct options *options,
     const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now);
 
-enum asking_result asking_step(struct asking *asking, bool readable, nanoseconds now);
+enum acquisition_result acquisition_step(
+    struct acquisition *acquisition, bool readable, nanoseconds now);
 
 /* Nobody wants it any more. What is bound to a process or to time would outlive the connection, if
  * it is granted in this very moment. */
-void asking_give_up(struct asking *asking);
+void acquisition_give_up(struct acquisition *acquisition);
 
 /* NEVER if only the connection can bring news. */
-nanoseconds asking_deadline(const struct asking *asking);
+nanoseconds acquisition_deadline(const struct acquisition *acquisition);
 
 #endif

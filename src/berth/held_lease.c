@@ -16,31 +16,31 @@
 #define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
 #define HEAR_FIRST_OF_FLEET (20 * NANOSECONDS_PER_MILLISECOND)
 
-void holding_init_nothing(struct holding *holding)
+void held_lease_init_nothing(struct held_lease *held_lease)
 {
-    *holding = (struct holding){.state = HOLDING_NOTHING};
-    stopping_init(&holding->stopping, ON_LOST_NOT_SAID, NEVER);
+    *held_lease = (struct held_lease){.state = HELD_LEASE_NOTHING};
+    stopping_init(&held_lease->stopping, ON_LOST_NOT_SAID, NEVER);
 }
 
-void holding_init(struct holding *holding, const struct asking *asking)
+void held_lease_init(struct held_lease *held_lease, const struct acquisition *acquisition)
 {
-    *holding = (struct holding){
-        .state = HOLDING_CONNECTED,
-        .options = asking->options,
-        .endpoint = asking->endpoint,
-        .connection = asking->connection,
-        .grant = &asking->grant,
-        .wish = asking->wish,
-        .is_fleet = asking->is_fleet,
+    *held_lease = (struct held_lease){
+        .state = HELD_LEASE_CONNECTED,
+        .options = acquisition->options,
+        .endpoint = acquisition->endpoint,
+        .connection = acquisition->connection,
+        .grant = &acquisition->grant,
+        .wish = acquisition->wish,
+        .is_fleet = acquisition->is_fleet,
     };
-    stopping_init(&holding->stopping, asking->grant.on_lost, asking->grant.kill_after);
+    stopping_init(&held_lease->stopping, acquisition->grant.on_lost, acquisition->grant.kill_after);
 }
 
 /* ---- what becomes of the job ---- */
 
-static void stop_job(struct holding *holding, const char *reason)
+static void stop_job(struct held_lease *held_lease, const char *reason)
 {
-    struct stopping *stopping = &holding->stopping;
+    struct stopping *stopping = &held_lease->stopping;
     bool is_new = stopping->state == STOPPING_NOT;
     stopping_begin(stopping);
     if (is_new) {
@@ -49,32 +49,32 @@ static void stop_job(struct holding *holding, const char *reason)
     }
 }
 
-static void lease_is_gone(struct holding *holding)
+static void lease_is_gone(struct held_lease *held_lease)
 {
-    holding->state = HOLDING_NOTHING;
-    connection_close(holding->connection);
-    stopping_drop_deadline(&holding->stopping);
+    held_lease->state = HELD_LEASE_NOTHING;
+    connection_close(held_lease->connection);
+    stopping_drop_deadline(&held_lease->stopping);
 }
 
 /* It may have been given to somebody else. */
-static void lease_is_lost(struct holding *holding, const char *reason)
+static void lease_is_lost(struct held_lease *held_lease, const char *reason)
 {
     char line[1100];
-    lease_is_gone(holding);
+    lease_is_gone(held_lease);
     snprintf(line, sizeof line, "lost the lease: %s", reason);
-    stop_job(holding, line);
+    stop_job(held_lease, line);
 }
 
-static bool is_connected(const struct holding *holding)
+static bool is_connected(const struct held_lease *held_lease)
 {
-    return holding->state == HOLDING_CONNECTED || holding->state == HOLDING_RECLAIMING;
+    return held_lease->state == HELD_LEASE_CONNECTED || held_lease->state == HELD_LEASE_RECLAIMING;
 }
 
-static void send_line(struct holding *holding, const struct request_line *line)
+static void send_line(struct held_lease *held_lease, const struct request_line *line)
 {
-    if (is_connected(holding)) {
+    if (is_connected(held_lease)) {
         /* If that fails, reading will tell. */
-        connection_send(holding->connection, line->text, line->length);
+        connection_send(held_lease->connection, line->text, line->length);
     }
 }
 
@@ -82,87 +82,87 @@ static void send_line(struct holding *holding, const struct request_line *line)
 
 static const char not_known[] = "berthd no longer knows it";
 
-static void say(const struct holding *holding, const char *what)
+static void say(const struct held_lease *held_lease, const char *what)
 {
-    if (holding->options->verbose) {
+    if (held_lease->options->verbose) {
         message("%s", what);
     }
 }
 
-static void try_again_later(struct holding *holding, nanoseconds now)
+static void try_again_later(struct held_lease *held_lease, nanoseconds now)
 {
-    connection_close(holding->connection);
-    holding->state = HOLDING_APART;
-    holding->retry_at = now +
-        backoff_next(&holding->backoff, OUTAGE_FIRST_PAUSE, OUTAGE_LONGEST_PAUSE, random_bits());
+    connection_close(held_lease->connection);
+    held_lease->state = HELD_LEASE_APART;
+    held_lease->retry_at = now +
+        backoff_next(&held_lease->backoff, OUTAGE_FIRST_PAUSE, OUTAGE_LONGEST_PAUSE, random_bits());
 }
 
-static void reclaim(struct holding *holding, nanoseconds now)
+static void reclaim(struct held_lease *held_lease, nanoseconds now)
 {
     struct request_line line;
-    int error = connection_open(holding->connection, holding->endpoint);
+    int error = connection_open(held_lease->connection, held_lease->endpoint);
     if (error != 0) {
         if (error == EAGAIN) {
-            backoff_reset(&holding->backoff); /* a crowd: who pauses for long is never let in */
+            backoff_reset(&held_lease->backoff); /* a crowd: who pauses for long is never let in */
         }
-        try_again_later(holding, now);
+        try_again_later(held_lease, now);
         return;
     }
-    holding->state = HOLDING_RECLAIMING;
-    request_reclaim_held(&line, &holding->wish, holding->grant);
+    held_lease->state = HELD_LEASE_RECLAIMING;
+    request_reclaim_held(&line, &held_lease->wish, held_lease->grant);
     /* If that fails, reading will tell. */
-    connection_send(holding->connection, line.text, line.length);
+    connection_send(held_lease->connection, line.text, line.length);
 }
 
-static void is_reclaimed(struct holding *holding, const struct answer *answer)
+static void is_reclaimed(struct held_lease *held_lease, const struct answer *answer)
 {
     static struct grant again; /* large */
-    if (strcmp(answer->lease, holding->grant->lease) != 0 ||
-        !grant_parse(&again, answer, holding->options) ||
-        !grant_has_units_of(&again, holding->grant)) {
-        lease_is_lost(holding, "berthd has given other units");
+    if (strcmp(answer->lease, held_lease->grant->lease) != 0 ||
+        !grant_parse(&again, answer, held_lease->options) ||
+        !grant_has_units_of(&again, held_lease->grant)) {
+        lease_is_lost(held_lease, "berthd has given other units");
         return;
     }
-    holding->state = HOLDING_CONNECTED;
-    wish_take_proof(&holding->wish, answer);
-    backoff_reset(&holding->backoff);
-    say(holding, "berthd is back; the lease is kept");
+    held_lease->state = HELD_LEASE_CONNECTED;
+    wish_take_proof(&held_lease->wish, answer);
+    backoff_reset(&held_lease->backoff);
+    say(held_lease, "berthd is back; the lease is kept");
 }
 
-static void is_not_reclaimed(struct holding *holding, struct answer *answer, nanoseconds now)
+static void is_not_reclaimed(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     int status = code_table[answer->code].exit_status;
     if (status == STATUS_LOST || status == STATUS_FORBIDDEN || status == STATUS_UNKNOWN) {
-        lease_is_lost(holding, why(answer));
+        lease_is_lost(held_lease, why(answer));
     } else {
-        try_again_later(holding, now);
+        try_again_later(held_lease, now);
     }
 }
 
-static void take_answer(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_answer(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     switch (answer->kind) {
     case ANSWER_OK:
-        is_reclaimed(holding, answer);
+        is_reclaimed(held_lease, answer);
         break;
     case ANSWER_ERROR:
-        is_not_reclaimed(holding, answer, now);
+        is_not_reclaimed(held_lease, answer, now);
         break;
     case ANSWER_WAITING:
-        lease_is_lost(holding, not_known);
+        lease_is_lost(held_lease, not_known);
         break;
     case ANSWER_PENDING: /* an event will tell */
         break;
     case ANSWER_EVENT:
     case ANSWER_OTHER:
-        try_again_later(holding, now);
+        try_again_later(held_lease, now);
         break;
     }
 }
 
 /* ---- events ---- */
 
-static void take_deadline(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_deadline(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     (void)now;
     uint64_t good_until, stop_at;
@@ -173,13 +173,13 @@ static void take_deadline(struct holding *holding, struct answer *answer, nanose
     if (!stop || !number_parse(stop, INT64_MAX, &stop_at)) {
         stop_at = good_until;
     }
-    stopping_set_deadline(&holding->stopping, (nanoseconds)good_until, (nanoseconds)stop_at);
+    stopping_set_deadline(&held_lease->stopping, (nanoseconds)good_until, (nanoseconds)stop_at);
 }
 
-static void take_stop(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_stop(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     (void)now;
-    stop_job(holding, why(answer));
+    stop_job(held_lease, why(answer));
 }
 
 /* Freed on purpose while the job runs: by somebody who wants it so, or under `on-lost = warn`. */
@@ -189,45 +189,46 @@ static bool is_meant(enum code code)
         code == CODE_MAX_HOLD;
 }
 
-static void take_lost(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_lost(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     (void)now;
     if (!is_meant(answer->code)) {
-        lease_is_lost(holding, why(answer));
+        lease_is_lost(held_lease, why(answer));
         return;
     }
-    lease_is_gone(holding);
-    if (!holding->options->quiet && holding->stopping.state == STOPPING_NOT) {
+    lease_is_gone(held_lease);
+    if (!held_lease->options->quiet && held_lease->stopping.state == STOPPING_NOT) {
         message("lost the lease: %s; the job runs on", why(answer));
     }
 }
 
 /* What became of a reclaim whose answer was `pending`: of nothing else. */
 
-static void take_granted(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_granted(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     (void)now;
-    if (holding->state == HOLDING_RECLAIMING) {
-        is_reclaimed(holding, answer);
+    if (held_lease->state == HELD_LEASE_RECLAIMING) {
+        is_reclaimed(held_lease, answer);
     }
 }
 
-static void take_denied(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_denied(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
-    if (holding->state == HOLDING_RECLAIMING) {
-        is_not_reclaimed(holding, answer, now);
+    if (held_lease->state == HELD_LEASE_RECLAIMING) {
+        is_not_reclaimed(held_lease, answer, now);
     }
 }
 
-static void take_waiting(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_waiting(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     (void)answer, (void)now;
-    if (holding->state == HOLDING_RECLAIMING) {
-        lease_is_lost(holding, not_known);
+    if (held_lease->state == HELD_LEASE_RECLAIMING) {
+        lease_is_lost(held_lease, not_known);
     }
 }
 
-static void (*const event_table[N_EVENTS])(struct holding *, struct answer *, nanoseconds now) = {
+static void (*const event_table[N_EVENTS])(
+    struct held_lease *, struct answer *, nanoseconds now) = {
     [EVENT_GRANTED] = take_granted,
     [EVENT_DENIED] = take_denied,
     [EVENT_WAITING] = take_waiting,
@@ -237,100 +238,100 @@ static void (*const event_table[N_EVENTS])(struct holding *, struct answer *, na
     [EVENT_DEADLINE] = take_deadline,
 };
 
-static void take_line(struct holding *holding, struct answer *answer, nanoseconds now)
+static void take_line(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
     if (answer->kind != ANSWER_EVENT) {
-        if (holding->state == HOLDING_RECLAIMING) {
-            take_answer(holding, answer, now);
+        if (held_lease->state == HELD_LEASE_RECLAIMING) {
+            take_answer(held_lease, answer, now);
         }
-    } else if (event_table[answer->event] && strcmp(answer->lease, holding->grant->lease) == 0) {
-        event_table[answer->event](holding, answer, now);
+    } else if (event_table[answer->event] && strcmp(answer->lease, held_lease->grant->lease) == 0) {
+        event_table[answer->event](held_lease, answer, now);
     }
 }
 
-static void take_lines(struct holding *holding, nanoseconds now)
+static void take_lines(struct held_lease *held_lease, nanoseconds now)
 {
     static struct answer answer; /* large */
     enum connection_line found;
     char *line;
-    while (is_connected(holding) &&
-        (found = connection_next(holding->connection, &line)) != CONNECTION_MORE) {
+    while (is_connected(held_lease) &&
+        (found = connection_next(held_lease->connection, &line)) != CONNECTION_MORE) {
         if (found == CONNECTION_LINE) {
             answer_parse(&answer, line);
-            take_line(holding, &answer, now);
+            take_line(held_lease, &answer, now);
         }
     }
 }
 
 /* ---- the loop's side ---- */
 
-static void read_lines(struct holding *holding, bool readable, nanoseconds now)
+static void read_lines(struct held_lease *held_lease, bool readable, nanoseconds now)
 {
-    bool is_open = !readable || connection_read(holding->connection);
-    take_lines(holding, now);
-    if (!is_open && is_connected(holding)) {
-        if (holding->state == HOLDING_CONNECTED) {
-            say(holding, "lost berthd; trying again while the job runs on");
+    bool is_open = !readable || connection_read(held_lease->connection);
+    take_lines(held_lease, now);
+    if (!is_open && is_connected(held_lease)) {
+        if (held_lease->state == HELD_LEASE_CONNECTED) {
+            say(held_lease, "lost berthd; trying again while the job runs on");
         }
-        try_again_later(holding, now);
+        try_again_later(held_lease, now);
     }
 }
 
-static nanoseconds hear_first(const struct holding *holding)
+static nanoseconds hear_first(const struct held_lease *held_lease)
 {
-    if (!is_connected(holding)) {
+    if (!is_connected(held_lease)) {
         return 0;
     }
-    return holding->is_fleet ? HEAR_FIRST_OF_FLEET : HEAR_FIRST;
+    return held_lease->is_fleet ? HEAR_FIRST_OF_FLEET : HEAR_FIRST;
 }
 
-void holding_step(struct holding *holding, bool readable, nanoseconds now)
+void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds now)
 {
-    if (is_connected(holding)) {
-        read_lines(holding, readable, now);
+    if (is_connected(held_lease)) {
+        read_lines(held_lease, readable, now);
     }
-    if (holding->state == HOLDING_APART && now >= holding->retry_at) {
-        reclaim(holding, now);
+    if (held_lease->state == HELD_LEASE_APART && now >= held_lease->retry_at) {
+        reclaim(held_lease, now);
     }
-    if (stopping_is_due(&holding->stopping, now - hear_first(holding))) {
-        stop_job(holding, holding->is_fleet ? "the lease could not be kept alive (deadline)"
+    if (stopping_is_due(&held_lease->stopping, now - hear_first(held_lease))) {
+        stop_job(held_lease, held_lease->is_fleet ? "the lease could not be kept alive (deadline)"
                                             : "the time of its lease is over (deadline)");
     }
 }
 
-nanoseconds holding_deadline(const struct holding *holding)
+nanoseconds held_lease_deadline(const struct held_lease *held_lease)
 {
-    nanoseconds at = stopping_deadline(&holding->stopping);
-    if (holding->stopping.state == STOPPING_NOT && at < NEVER - HEAR_FIRST) {
-        at += hear_first(holding);
+    nanoseconds at = stopping_deadline(&held_lease->stopping);
+    if (held_lease->stopping.state == STOPPING_NOT && at < NEVER - HEAR_FIRST) {
+        at += hear_first(held_lease);
     }
-    bool is_apart = holding->state == HOLDING_APART;
-    return is_apart && holding->retry_at < at ? holding->retry_at : at;
+    bool is_apart = held_lease->state == HELD_LEASE_APART;
+    return is_apart && held_lease->retry_at < at ? held_lease->retry_at : at;
 }
 
-void holding_main_is_gone(struct holding *holding)
+void held_lease_main_is_gone(struct held_lease *held_lease)
 {
-    if (holding->wish.wrapper != 0) {
-        holding->wish.pid = holding->wish.wrapper;
-        holding->wish.wrapper = 0;
+    if (held_lease->wish.wrapper != 0) {
+        held_lease->wish.pid = held_lease->wish.wrapper;
+        held_lease->wish.wrapper = 0;
     }
 }
 
-void holding_release(struct holding *holding)
+void held_lease_release(struct held_lease *held_lease)
 {
     struct request_line line;
-    if (holding->state == HOLDING_NOTHING) {
+    if (held_lease->state == HELD_LEASE_NOTHING) {
         return;
     }
-    if (holding->state == HOLDING_APART &&
-        connection_open(holding->connection, holding->endpoint) == 0) {
-        holding->state = HOLDING_CONNECTED;
+    if (held_lease->state == HELD_LEASE_APART &&
+        connection_open(held_lease->connection, held_lease->endpoint) == 0) {
+        held_lease->state = HELD_LEASE_CONNECTED;
     }
-    request_release_lease(&line, holding->grant->lease);
+    request_release_lease(&line, held_lease->grant->lease);
     /* Whether or not it can be sent: berthd sees that the job is gone. */
-    send_line(holding, &line);
+    send_line(held_lease, &line);
     /* The next job waits for that. If berthd was woken on our CPU, the end of our process,
      * which takes longer than its turn, would come first. */
     sched_yield();
-    connection_close(holding->connection);
+    connection_close(held_lease->connection);
 }

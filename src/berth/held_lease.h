@@ -2,8 +2,8 @@
  * connection was lost, and giving it back. Decides when the job is to be stopped; how is
  * stopping.h's. Knows no job.
  *
- * Whoever runs the loop calls holding_step() when the connection is readable or holding_deadline()
- * has come; nothing here blocks. */
+ * Whoever runs the loop calls held_lease_step() when the connection is readable or
+ * held_lease_deadline() has come; nothing here blocks. */
 #ifndef BERTH_BERTH_HELD_LEASE_H
 #define BERTH_BERTH_HELD_LEASE_H
 
@@ -16,15 +16,15 @@
 
 #include <stdbool.h>
 
-enum holding_state {
-    HOLDING_NOTHING, /* no lease, or it is gone */
-    HOLDING_CONNECTED,
-    HOLDING_APART, /* no connection; the next try is at holding.retry_at */
-    HOLDING_RECLAIMING, /* connected, but not known whether we still have it */
+enum held_lease_state {
+    HELD_LEASE_NOTHING, /* no lease, or it is gone */
+    HELD_LEASE_CONNECTED,
+    HELD_LEASE_APART, /* no connection; the next try is at held_lease.retry_at */
+    HELD_LEASE_RECLAIMING, /* connected, but not known whether we still have it */
 };
 
-struct holding {
-    enum holding_state state;
+struct held_lease {
+    enum held_lease_state state;
     const struct options *options;
     const struct endpoint *endpoint;
     struct connection *connection;
@@ -36,19 +36,19 @@ struct holding {
     struct stopping stopping;
 };
 
-/* After ASKING_GRANTED. `asking` and what it points at must stay. */
-void holding_init(struct holding *holding, const struct asking *asking);
-/* After ASKING_UNLEASED. */
-void holding_init_nothing(struct holding *holding);
+/* After ACQUISITION_GRANTED. `acquisition` and what it points at must stay. */
+void held_lease_init(struct held_lease *held_lease, const struct acquisition *acquisition);
+/* After ACQUISITION_UNLEASED. */
+void held_lease_init_nothing(struct held_lease *held_lease);
 
-void holding_step(struct holding *holding, bool readable, nanoseconds now);
-/* Includes that of holding.stopping. NEVER if only the connection can bring news. */
-nanoseconds holding_deadline(const struct holding *holding);
+void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds now);
+/* Includes that of held_lease.stopping. NEVER if only the connection can bring news. */
+nanoseconds held_lease_deadline(const struct held_lease *held_lease);
 
 /* Only the wrapper keeps the lease from now on. */
-void holding_main_is_gone(struct holding *holding);
+void held_lease_main_is_gone(struct held_lease *held_lease);
 
 /* Gives the lease back: the job has ended, and is reaped. */
-void holding_release(struct holding *holding);
+void held_lease_release(struct held_lease *held_lease);
 
 #endif

@@ -17,11 +17,11 @@
 
 struct run {
     const struct options *options;
-    struct acquiring acquiring; /* until the job runs; its connection stays */
+    struct acquire_loop acquire_loop; /* until the job runs; its connection stays */
     struct child child;
     struct tree tree; /* with --tree */
     struct terminal terminal;
-    struct holding holding; /* from then on */
+    struct held_lease held_lease; /* from then on */
     bool job_runs;
 
     bool is_over;
@@ -64,11 +64,11 @@ static void look_at_tree(struct run *run)
     if (!run->child.tree || !run->job_runs) {
         return;
     }
-    if (run->holding.stopping.state == STOPPING_ASKED) {
+    if (run->held_lease.stopping.state == STOPPING_ASKED) {
         child_stop(&run->child, stop_signal(run), true);
     }
     if (run->child.is_reaped) {
-        holding_main_is_gone(&run->holding);
+        held_lease_main_is_gone(&run->held_lease);
     }
 }
 
@@ -92,14 +92,14 @@ static enum job_left what_is_left(const struct run *run)
         return JOB_LEFT;
     }
     /* Unless the job is being stopped, it is over with its main process. */
-    bool asks_group = run->holding.stopping.state != STOPPING_NOT;
+    bool asks_group = run->held_lease.stopping.state != STOPPING_NOT;
     return asks_group && child_has_group(&run->child) ? JOB_GROUP_LEFT : JOB_GONE;
 }
 
 /* Whether the job is over, or what is next in stopping it. */
 static void see_to_end(struct run *run)
 {
-    struct stopping *stopping = &run->holding.stopping;
+    struct stopping *stopping = &run->held_lease.stopping;
     enum job_left left = what_is_left(run);
     switch (stopping_step(stopping, left, clock_now())) {
     case STOPPING_NOTHING:
@@ -136,7 +136,7 @@ static void take_signal(struct run *run, int signal)
 static void take_signals(struct run *run)
 {
     int signal;
-    while ((signal = signals_next(&run->acquiring.signals)) != 0) {
+    while ((signal = signals_next(&run->acquire_loop.signals)) != 0) {
         take_signal(run, signal);
     }
 }
@@ -147,10 +147,11 @@ static void run_turn(struct run *run)
 {
     enum { SIGNALS, CONNECTION, ALARM, N_POLLED };
     nanoseconds stop_at = terminal_deadline(&run->terminal);
-    int alarm = alarm_set(&run->acquiring.alarm, earlier(holding_deadline(&run->holding), stop_at));
+    int alarm = alarm_set(
+        &run->acquire_loop.alarm, earlier(held_lease_deadline(&run->held_lease), stop_at));
     struct pollfd polled[N_POLLED] = {
-        [SIGNALS] = {.fd = run->acquiring.signals.fd, .events = POLLIN},
-        [CONNECTION] = {.fd = run->acquiring.connection.fd, .events = POLLIN},
+        [SIGNALS] = {.fd = run->acquire_loop.signals.fd, .events = POLLIN},
+        [CONNECTION] = {.fd = run->acquire_loop.connection.fd, .events = POLLIN},
         [ALARM] = {.fd = alarm, .events = POLLIN},
     };
     poll(polled, N_POLLED, -1);
@@ -165,7 +166,7 @@ static void run_turn(struct run *run)
         /* We may have been stopped for hours: why the job has ended meanwhile comes first. */
         poll(&polled[CONNECTION], 1, 0);
     }
-    holding_step(&run->holding, polled[CONNECTION].revents != 0, clock_now());
+    held_lease_step(&run->held_lease, polled[CONNECTION].revents != 0, clock_now());
     see_to_end(run);
 }
 
@@ -173,11 +174,11 @@ static void run_job(struct run *run, const struct environment *environment)
 {
     /* What came with the grant: after a suspend the lease may be over already, and somebody else may
      * have what it gave. */
-    holding_step(&run->holding, false, clock_now());
-    if (run->holding.stopping.state != STOPPING_NOT) {
+    held_lease_step(&run->held_lease, false, clock_now());
+    if (run->held_lease.stopping.state != STOPPING_NOT) {
         child_discard(&run->child);
         run_over(run, STATUS_STOPPED);
-        holding_release(&run->holding);
+        held_lease_release(&run->held_lease);
         return;
     }
     run->job_runs = true;
@@ -186,16 +187,16 @@ static void run_job(struct run *run, const struct environment *environment)
     while (!run->is_over) {
         run_turn(run);
     }
-    holding_release(&run->holding);
+    held_lease_release(&run->held_lease);
 }
 
 static void run_leased(struct run *run)
 {
     static struct environment environment; /* large */
     char socket_path[PATH_MAX];
-    const struct grant *grant = &run->acquiring.asking.grant;
+    const struct grant *grant = &run->acquire_loop.acquisition.grant;
 
-    endpoint_absolute(&run->acquiring.endpoint, socket_path);
+    endpoint_absolute(&run->acquire_loop.endpoint, socket_path);
     if (!environment_fill(&environment, grant, run->options, socket_path)) {
         message("the lease does not fit into the environment");
         run_over(run, STATUS_CANNOT_EXECUTE);
@@ -207,14 +208,14 @@ static void run_leased(struct run *run)
     if (run->options->verbose && grant->is_bound_to_connection) {
         message("berthd cannot see this process: if this berth is killed, the lease ends");
     }
-    holding_init(&run->holding, &run->acquiring.asking);
+    held_lease_init(&run->held_lease, &run->acquire_loop.acquisition);
     run_job(run, &environment);
 }
 
 static void run_unleased(struct run *run)
 {
     static struct environment nothing;
-    holding_init_nothing(&run->holding);
+    held_lease_init_nothing(&run->held_lease);
     run_job(run, &nothing);
 }
 
@@ -224,39 +225,39 @@ static bool run_init(struct run *run, const struct options *options)
 {
     nanoseconds now = clock_now();
     *run = (struct run){.options = options, .child.go = -1};
-    if (!acquiring_init(&run->acquiring, options)) {
-        run->status = run->acquiring.status;
+    if (!acquire_loop_init(&run->acquire_loop, options)) {
+        run->status = run->acquire_loop.status;
         return false;
     }
     if (options->tree) {
         run->child.tree = &run->tree;
     }
     if ((options->tree && !tree_init(&run->tree)) ||
-        !child_fork(&run->child, options->command, &run->acquiring.signals)) {
+        !child_fork(&run->child, options->command, &run->acquire_loop.signals)) {
         message("cannot start a job: %s", strerror(errno));
         run->status = STATUS_CANNOT_EXECUTE;
         return false;
     }
     terminal_init(&run->terminal);
-    acquiring_begin(&run->acquiring, options, run->child.pid, now);
+    acquire_loop_begin(&run->acquire_loop, options, run->child.pid, now);
     return true;
 }
 
 static void run_whole(struct run *run)
 {
     while (!run->is_over) {
-        switch (acquiring_wait(&run->acquiring)) {
-        case ACQUIRING_GRANTED:
+        switch (acquire_loop_wait(&run->acquire_loop)) {
+        case ACQUIRE_LOOP_GRANTED:
             run_leased(run);
             break;
-        case ACQUIRING_UNLEASED:
+        case ACQUIRE_LOOP_UNLEASED:
             run_unleased(run);
             break;
-        case ACQUIRING_OVER:
-            run_over(run, run->acquiring.status);
-            run->signal = run->acquiring.signal;
+        case ACQUIRE_LOOP_OVER:
+            run_over(run, run->acquire_loop.status);
+            run->signal = run->acquire_loop.signal;
             break;
-        case ACQUIRING_CHILD: /* the child has been killed before it became the job */
+        case ACQUIRE_LOOP_CHILD: /* the child has been killed before it became the job */
             look_at_job(run);
             run->is_over = run->child.is_reaped;
             break;
@@ -273,7 +274,7 @@ int command_run(const struct options *options)
     if (run_init(&run, options)) {
         run_whole(&run);
     }
-    acquiring_end(&run.acquiring);
+    acquire_loop_end(&run.acquire_loop);
     child_discard(&run.child);
     if (run.signal != 0) {
         signal_die(run.signal, run.signal_to_group);

@@ -12,16 +12,16 @@
 #include <unistd.h>
 
 /* Returns if it cannot. The connection is closed by the exec, or by our end. */
-static int execute_leased(struct acquiring *acquiring, const struct options *options)
+static int execute_leased(struct acquire_loop *acquire_loop, const struct options *options)
 {
     static struct environment environment; /* large */
     char socket_path[PATH_MAX];
-    const struct grant *grant = &acquiring->asking.grant;
+    const struct grant *grant = &acquire_loop->acquisition.grant;
     if (grant->is_bound_to_connection) {
         message("berthd cannot see this process, so the lease would end at once: leave out -F");
         return STATUS_DOWN;
     }
-    endpoint_absolute(&acquiring->endpoint, socket_path);
+    endpoint_absolute(&acquire_loop->endpoint, socket_path);
     if (!environment_fill(&environment, grant, options, socket_path)) {
         message("the lease does not fit into the environment");
         return STATUS_CANNOT_EXECUTE;
@@ -30,22 +30,22 @@ static int execute_leased(struct acquiring *acquiring, const struct options *opt
         say_granted(grant);
     }
     environment_enter(&environment);
-    signals_restore(&acquiring->signals);
+    signals_restore(&acquire_loop->signals);
     return child_execute(options->command);
 }
 
-static int wait_and_execute(struct acquiring *acquiring, const struct options *options)
+static int wait_and_execute(struct acquire_loop *acquire_loop, const struct options *options)
 {
     for (;;) {
-        switch (acquiring_wait(acquiring)) {
-        case ACQUIRING_GRANTED:
-            return execute_leased(acquiring, options);
-        case ACQUIRING_UNLEASED:
-            signals_restore(&acquiring->signals);
+        switch (acquire_loop_wait(acquire_loop)) {
+        case ACQUIRE_LOOP_GRANTED:
+            return execute_leased(acquire_loop, options);
+        case ACQUIRE_LOOP_UNLEASED:
+            signals_restore(&acquire_loop->signals);
             return child_execute(options->command);
-        case ACQUIRING_OVER:
-            return acquiring->status;
-        case ACQUIRING_CHILD: /* whoever executed us left some */
+        case ACQUIRE_LOOP_OVER:
+            return acquire_loop->status;
+        case ACQUIRE_LOOP_CHILD: /* whoever executed us left some */
             break;
         }
     }
@@ -53,20 +53,20 @@ static int wait_and_execute(struct acquiring *acquiring, const struct options *o
 
 int command_run_in_place(const struct options *options)
 {
-    static struct acquiring acquiring; /* large */
+    static struct acquire_loop acquire_loop; /* large */
     nanoseconds now = clock_now();
-    if (!acquiring_init(&acquiring, options)) {
-        return acquiring.status;
+    if (!acquire_loop_init(&acquire_loop, options)) {
+        return acquire_loop.status;
     }
-    acquiring_begin(&acquiring, options, getpid(), now);
+    acquire_loop_begin(&acquire_loop, options, getpid(), now);
     if (!environment_prepare()) { /* what was in it has been read */
         message("cannot start a job: %s", strerror(errno));
         return STATUS_CANNOT_EXECUTE;
     }
-    int status = wait_and_execute(&acquiring, options);
-    acquiring_end(&acquiring);
-    if (acquiring.signal != 0) {
-        signal_die(acquiring.signal, false);
+    int status = wait_and_execute(&acquire_loop, options);
+    acquire_loop_end(&acquire_loop);
+    if (acquire_loop.signal != 0) {
+        signal_die(acquire_loop.signal, false);
     }
     return status;
 }

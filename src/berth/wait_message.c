@@ -38,88 +38,90 @@ static void append_age(char *out, size_t size, uint64_t milliseconds)
 }
 
 /* The resource that has been read goes into the line. */
-static void end_resource(struct waiting *waiting)
+static void end_resource(struct wait_message *wait_message)
 {
-    if (!waiting->resource.name[0]) {
+    if (!wait_message->resource.name[0]) {
         return;
     }
-    const char *others = waiting->resource.n_holders > 1 ? ", and others" : "";
-    append(waiting->line, sizeof waiting->line, "%s%s", waiting->line[0] ? "; " : "",
-        waiting->resource.name);
-    if (waiting->resource.state) {
-        append(waiting->line, sizeof waiting->line, ": %s", waiting->resource.state);
-    } else if (waiting->resource.limit > 1) {
-        append(waiting->line, sizeof waiting->line, ": %llu of %llu held%s%s",
-            (unsigned long long)waiting->resource.in_use,
-            (unsigned long long)waiting->resource.limit, waiting->resource.held, others);
-    } else if (waiting->resource.n_holders > 0) {
-        append(waiting->line, sizeof waiting->line, ": held%s", waiting->resource.held);
+    const char *others = wait_message->resource.n_holders > 1 ? ", and others" : "";
+    append(wait_message->line, sizeof wait_message->line, "%s%s", wait_message->line[0] ? "; " : "",
+        wait_message->resource.name);
+    if (wait_message->resource.state) {
+        append(wait_message->line, sizeof wait_message->line, ": %s", wait_message->resource.state);
+    } else if (wait_message->resource.limit > 1) {
+        append(wait_message->line, sizeof wait_message->line, ": %llu of %llu held%s%s",
+            (unsigned long long)wait_message->resource.in_use,
+            (unsigned long long)wait_message->resource.limit, wait_message->resource.held, others);
+    } else if (wait_message->resource.n_holders > 0) {
+        append(
+            wait_message->line, sizeof wait_message->line, ": held%s", wait_message->resource.held);
     }
-    if (waiting->resource.kept > 0 && waiting->resource.keeper < waiting->resource.position) {
-        append(waiting->line, sizeof waiting->line, " (%llu kept for #%llu)",
-            (unsigned long long)waiting->resource.kept,
-            (unsigned long long)waiting->resource.keeper);
+    if (wait_message->resource.kept > 0 &&
+        wait_message->resource.keeper < wait_message->resource.position) {
+        append(wait_message->line, sizeof wait_message->line, " (%llu kept for #%llu)",
+            (unsigned long long)wait_message->resource.kept,
+            (unsigned long long)wait_message->resource.keeper);
     }
-    waiting->resource.name[0] = '\0';
+    wait_message->resource.name[0] = '\0';
 }
 
 /* `ok`, the first line. */
-static void take_host(struct waiting *waiting, const struct answer *answer)
+static void take_host(struct wait_message *wait_message, const struct answer *answer)
 {
     if (number_of(answer, "draining")) {
-        snprintf(waiting->why, sizeof waiting->why, "; this host is being drained");
+        snprintf(wait_message->why, sizeof wait_message->why, "; this host is being drained");
     }
 }
 
 /* They come before the resources. */
-static void take_database(struct waiting *waiting, const struct answer *answer)
+static void take_database(struct wait_message *wait_message, const struct answer *answer)
 {
     uint64_t grace = number_of(answer, "grace");
-    if (grace > waiting->grace && answer->n_words > 1) {
-        waiting->grace = grace;
-        snprintf(
-            waiting->grace_of, sizeof waiting->grace_of, "%s", message_clean(answer->words[1]));
+    if (grace > wait_message->grace && answer->n_words > 1) {
+        wait_message->grace = grace;
+        snprintf(wait_message->grace_of, sizeof wait_message->grace_of, "%s",
+            message_clean(answer->words[1]));
     }
 }
 
-static void take_grace(struct waiting *waiting, const struct answer *answer)
+static void take_grace(struct wait_message *wait_message, const struct answer *answer)
 {
     const char *database = value_of(answer, "database");
-    if (database && waiting->grace > 0 && strcmp(database, waiting->grace_of) == 0) {
-        snprintf(waiting->why, sizeof waiting->why,
+    if (database && wait_message->grace > 0 && strcmp(database, wait_message->grace_of) == 0) {
+        snprintf(wait_message->why, sizeof wait_message->why,
             "; its database is new or has lost its data, and grants nothing for %llus",
-            (unsigned long long)(waiting->grace + 999) / 1000);
+            (unsigned long long)(wait_message->grace + 999) / 1000);
     }
 }
 
-static void take_resource(struct waiting *waiting, const struct answer *answer)
+static void take_resource(struct wait_message *wait_message, const struct answer *answer)
 {
-    end_resource(waiting);
+    end_resource(wait_message);
     if (answer->n_words < 2) {
         return;
     }
-    memset(&waiting->resource, 0, sizeof waiting->resource);
-    snprintf(waiting->resource.name, sizeof waiting->resource.name, "%s",
+    memset(&wait_message->resource, 0, sizeof wait_message->resource);
+    snprintf(wait_message->resource.name, sizeof wait_message->resource.name, "%s",
         message_clean(answer->words[1]));
-    waiting->resource.limit = number_of(answer, "limit");
-    waiting->resource.in_use = number_of(answer, "in_use");
-    waiting->resource.kept = number_of(answer, "kept");
-    waiting->resource.keeper = number_of(answer, "keeper");
+    wait_message->resource.limit = number_of(answer, "limit");
+    wait_message->resource.in_use = number_of(answer, "in_use");
+    wait_message->resource.kept = number_of(answer, "kept");
+    wait_message->resource.keeper = number_of(answer, "keeper");
     if (number_of(answer, "paused")) {
-        waiting->resource.state = "paused";
-    } else if (waiting->resource.limit == 0) {
-        waiting->resource.state = "closed";
+        wait_message->resource.state = "paused";
+    } else if (wait_message->resource.limit == 0) {
+        wait_message->resource.state = "closed";
     } else if (value_of(answer, "database_state")) {
-        waiting->resource.state = "its database does not answer";
+        wait_message->resource.state = "its database does not answer";
     }
-    take_grace(waiting, answer);
+    take_grace(wait_message, answer);
 }
 
-static void take_holder(struct waiting *waiting, const struct answer *answer)
+static void take_holder(struct wait_message *wait_message, const struct answer *answer)
 {
-    char *out = waiting->resource.held;
-    size_t size = sizeof waiting->resource.held;
-    if (waiting->resource.n_holders++ > 0) {
+    char *out = wait_message->resource.held;
+    size_t size = sizeof wait_message->resource.held;
+    if (wait_message->resource.n_holders++ > 0) {
         return; /* in host scope the first has held it for longest */
     }
     char *holder = value_of(answer, "holder");
@@ -141,30 +143,32 @@ static void take_holder(struct waiting *waiting, const struct answer *answer)
     append_age(out, size, number_of(answer, "age"));
 }
 
-static void take_blocker(struct waiting *waiting, const struct answer *answer)
+static void take_blocker(struct wait_message *wait_message, const struct answer *answer)
 {
     const char *blocked = value_of(answer, "blocked");
     char *blocker = value_of(answer, "blocker");
     if (blocked && strcmp(blocked, "quota") == 0) {
-        snprintf(waiting->why, sizeof waiting->why, "; you hold as many units as one user may");
+        snprintf(wait_message->why, sizeof wait_message->why,
+            "; you hold as many units as one user may");
     } else if (blocked && blocker) {
-        snprintf(waiting->why, sizeof waiting->why, "; lacks %s", message_clean(blocker));
+        snprintf(wait_message->why, sizeof wait_message->why, "; lacks %s", message_clean(blocker));
     }
 }
 
-static void take_waiter(struct waiting *waiting, const struct answer *answer)
+static void take_waiter(struct wait_message *wait_message, const struct answer *answer)
 {
     uint64_t position = number_of(answer, "position");
-    if (answer->n_words > 1 && strcmp(answer->words[1], waiting->lease) == 0) {
-        waiting->resource.position = position;
-        waiting->position = position > waiting->position ? position : waiting->position;
-        take_blocker(waiting, answer);
+    if (answer->n_words > 1 && strcmp(answer->words[1], wait_message->lease) == 0) {
+        wait_message->resource.position = position;
+        wait_message->position =
+            position > wait_message->position ? position : wait_message->position;
+        take_blocker(wait_message, answer);
     }
 }
 
 static const struct {
     const char *word;
-    void (*take)(struct waiting *waiting, const struct answer *answer);
+    void (*take)(struct wait_message *wait_message, const struct answer *answer);
 } line_table[] = {
     {"ok", take_host},
     {"database", take_database},
@@ -173,12 +177,12 @@ static const struct {
     {"waiter", take_waiter},
 };
 
-bool waiting_take(struct waiting *waiting, const struct answer *answer)
+bool wait_message_take(struct wait_message *wait_message, const struct answer *answer)
 {
     const char *word = answer->n_words > 0 ? answer->words[0] : "";
     for (size_t i = 0; i < sizeof line_table / sizeof line_table[0]; i++) {
         if (strcmp(word, line_table[i].word) == 0) {
-            line_table[i].take(waiting, answer);
+            line_table[i].take(wait_message, answer);
         }
     }
     if (answer->kind == ANSWER_ERROR) {
@@ -187,12 +191,13 @@ bool waiting_take(struct waiting *waiting, const struct answer *answer)
     if (strcmp(word, "end") != 0) {
         return false;
     }
-    end_resource(waiting);
-    if (waiting->position > 0) {
-        message("waiting for %s; place %llu in the queue%s", waiting->line,
-            (unsigned long long)waiting->position, waiting->why);
+    end_resource(wait_message);
+    if (wait_message->position > 0) {
+        message("waiting for %s; place %llu in the queue%s", wait_message->line,
+            (unsigned long long)wait_message->position, wait_message->why);
     } else {
-        message("waiting for %s%s", waiting->line, waiting->why); /* its place is not known yet */
+        message("waiting for %s%s", wait_message->line,
+            wait_message->why); /* its place is not known yet */
     }
     return true;
 }

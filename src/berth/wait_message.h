@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct waiting {
+struct wait_message {
     nanoseconds say_at; /* NEVER: said, or not to be said */
     bool was_asked; /* the answer is being read */
     uint64_t position;
@@ -31,6 +31,6 @@ struct waiting {
 };
 
 /* A line of the answer. True when it was the last one: then it has been said. */
-bool waiting_take(struct waiting *waiting, const struct answer *answer);
+bool wait_message_take(struct wait_message *wait_message, const struct answer *answer);
 
 #endif

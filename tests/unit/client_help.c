@@ -49,7 +49,8 @@ struct stage *stage_open(void)
 
 void stage_begin(struct stage *stage)
 {
-    asking_init(&stage->asking, &stage->options, &stage->endpoint, &stage->connection, 42, T);
+    acquisition_init(
+        &stage->acquisition, &stage->options, &stage->endpoint, &stage->connection, 42, T);
 }
 
 void stage_no_berthd(struct stage *stage)
@@ -58,9 +59,9 @@ void stage_no_berthd(struct stage *stage)
     stage_hang_up(stage);
 }
 
-enum asking_result stage_step(struct stage *stage, nanoseconds now)
+enum acquisition_result stage_step(struct stage *stage, nanoseconds now)
 {
-    return asking_step(&stage->asking, stage->connection.fd >= 0, now);
+    return acquisition_step(&stage->acquisition, stage->connection.fd >= 0, now);
 }
 
 const char *stage_line(struct stage *stage)

@@ -15,7 +15,7 @@ struct stage {
     struct options options; /* of "r"; for the test to change before stage_begin() */
     struct endpoint endpoint;
     struct connection connection;
-    struct asking asking;
+    struct acquisition acquisition;
     int listener, peer; /* peer -1: not accepted */
     int said; /* what berth has said */
     char line[LINE_BYTES + 1]; /* the last that stage_line() has read */
@@ -29,7 +29,7 @@ void stage_begin(struct stage *stage);
 /* The listener is gone: nobody can connect. */
 void stage_no_berthd(struct stage *stage);
 /* As berth's loop does: what is there is read. */
-enum asking_result stage_step(struct stage *stage, nanoseconds now);
+enum acquisition_result stage_step(struct stage *stage, nanoseconds now);
 /* The next line that berth has sent, over its newest connection; "": there is none. */
 const char *stage_line(struct stage *stage);
 /* Whole lines. */

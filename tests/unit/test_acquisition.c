@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(asking, .init = stage_setup, .fini = scratch_end);
+TestSuite(acquisition, .init = stage_setup, .fini = scratch_end);
 
 static const enum if_down all[] = {IF_DOWN_FAIL, IF_DOWN_WAIT, IF_DOWN_RUN};
 #define N_ALL (sizeof all / sizeof all[0])
@@ -23,10 +23,10 @@ static bool has_sent(struct stage *stage, const char *beginning)
 }
 
 /* It has asked, and got this answer; both at T. */
-static enum asking_result answered(struct stage *stage, const char *answer)
+static enum acquisition_result answered(struct stage *stage, const char *answer)
 {
     stage_begin(stage);
-    cr_assert_eq(stage_step(stage, T), ASKING_GOES_ON);
+    cr_assert_eq(stage_step(stage, T), ACQUISITION_GOES_ON);
     cr_assert(has_sent(stage, "acquire r:1"));
     stage_say(stage, answer);
     return stage_step(stage, T);
@@ -37,8 +37,8 @@ static struct stage *pending(enum if_down if_down, nanoseconds wait)
     struct stage *stage = stage_open();
     stage->options.if_down = if_down;
     stage->options.wait = wait;
-    cr_assert_eq(answered(stage, "pending 1\n"), ASKING_GOES_ON);
-    cr_assert_eq(stage->asking.state, ASKING_PENDING);
+    cr_assert_eq(answered(stage, "pending 1\n"), ACQUISITION_GOES_ON);
+    cr_assert_eq(stage->acquisition.state, ACQUISITION_PENDING);
     return stage;
 }
 
@@ -46,21 +46,21 @@ static struct stage *queued(enum if_down if_down, nanoseconds wait)
 {
     struct stage *stage = pending(if_down, wait);
     stage_say(stage, "* waiting 1 position=3\n");
-    cr_assert_eq(stage_step(stage, T), ASKING_GOES_ON);
-    cr_assert_eq(stage->asking.state, ASKING_QUEUED);
+    cr_assert_eq(stage_step(stage, T), ACQUISITION_GOES_ON);
+    cr_assert_eq(stage->acquisition.state, ACQUISITION_QUEUED);
     return stage;
 }
 
 /* Steps at each deadline until there is another request, or it is over. */
-static enum asking_result until_asked(struct stage *stage, nanoseconds *nowp)
+static enum acquisition_result until_asked(struct stage *stage, nanoseconds *nowp)
 {
-    enum asking_result result = ASKING_GOES_ON;
-    for (int i = 0; i < 50 && result == ASKING_GOES_ON; i++) {
-        nanoseconds at = asking_deadline(&stage->asking);
+    enum acquisition_result result = ACQUISITION_GOES_ON;
+    for (int i = 0; i < 50 && result == ACQUISITION_GOES_ON; i++) {
+        nanoseconds at = acquisition_deadline(&stage->acquisition);
         cr_assert_neq(at, NEVER);
         *nowp = later(*nowp, at);
         result = stage_step(stage, *nowp);
-        if (stage->asking.state == ASKING_ASKED) {
+        if (stage->acquisition.state == ACQUISITION_ASKED) {
             break;
         }
     }
@@ -69,44 +69,44 @@ static enum asking_result until_asked(struct stage *stage, nanoseconds *nowp)
 
 /* ---- pending ---- */
 
-Test(asking, granted_at_once)
+Test(acquisition, granted_at_once)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, NEVER);
     stage_say(stage, "* granted 2 slot=r,1,0\n* denied 2 lost\n* granted 1 slot=r,5,0\n");
-    expect_step(stage, T + S, ASKING_GRANTED);
-    cr_expect_str_eq(stage->asking.grant.lease, "1");
-    cr_expect(stage->asking.is_fleet);
+    expect_step(stage, T + S, ACQUISITION_GRANTED);
+    cr_expect_str_eq(stage->acquisition.grant.lease, "1");
+    cr_expect(stage->acquisition.is_fleet);
     expect_said(stage, "");
 }
 
-Test(asking, who_has_a_place_waits_for_ever)
+Test(acquisition, who_has_a_place_waits_for_ever)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, NEVER);
-    expect_step(stage, T + S, ASKING_GOES_ON);
+    expect_step(stage, T + S, ACQUISITION_GOES_ON);
     cr_expect_str_eq(stage_line(stage), "status lease=1");
-    expect_step(stage, T + 90000 * S, ASKING_GOES_ON);
-    cr_expect_eq(asking_deadline(&stage->asking), NEVER);
+    expect_step(stage, T + 90000 * S, ACQUISITION_GOES_ON);
+    cr_expect_eq(acquisition_deadline(&stage->acquisition), NEVER);
     stage_say(stage, "* waiting 1 position=2\n* granted 1 slot=r,5,0\n");
-    expect_step(stage, T + 90001 * S, ASKING_GRANTED);
+    expect_step(stage, T + 90001 * S, ACQUISITION_GRANTED);
 }
 
-Test(asking, a_host_s_lease_is_none_of_a_fleet)
+Test(acquisition, a_host_s_lease_is_none_of_a_fleet)
 {
     struct stage *stage = stage_open();
-    cr_expect_eq(answered(stage, "ok 1 slot=r,5,0\n"), ASKING_GRANTED);
-    cr_expect_not(stage->asking.is_fleet);
+    cr_expect_eq(answered(stage, "ok 1 slot=r,5,0\n"), ACQUISITION_GRANTED);
+    cr_expect_not(stage->acquisition.is_fleet);
 }
 
-Test(asking, refused_by_the_database)
+Test(acquisition, refused_by_the_database)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, 0);
     stage_say(stage, "* denied 1 would-wait\n");
-    expect_step(stage, T + 3 * S, ASKING_REFUSED);
-    cr_expect_eq(stage->asking.status, STATUS_NOT_ACQUIRED);
+    expect_step(stage, T + 3 * S, ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
     expect_said(stage, "berth: r: not free now (would-wait)\n");
 }
 
-Test(asking, what_it_is_about_is_said_once)
+Test(acquisition, what_it_is_about_is_said_once)
 {
     static const char *const rows[][2] = {
         {"no%20way", "r: no way"}, {"r:%20no%20way", "r: no way"}, {"r%20no", "r: r no"},
@@ -115,84 +115,84 @@ Test(asking, what_it_is_about_is_said_once)
         char text[64];
         struct stage *stage = stage_open();
         snprintf(text, sizeof text, "pending 1\n* denied 1 quota %s\n", rows[i][0]);
-        cr_expect_eq(answered(stage, text), ASKING_REFUSED);
+        cr_expect_eq(answered(stage, text), ACQUISITION_REFUSED);
         snprintf(text, sizeof text, "berth: %s (quota)\n", rows[i][1]);
         expect_said(stage, text);
     }
 }
 
-Test(asking, nonsense)
+Test(acquisition, nonsense)
 {
     struct stage *stage = stage_open();
-    cr_expect_eq(answered(stage, "pending ?\n"), ASKING_REFUSED);
-    cr_expect_eq(stage->asking.status, STATUS_DOWN);
+    cr_expect_eq(answered(stage, "pending ?\n"), ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_DOWN);
 }
 
 /* ---- pending, and then nothing ---- */
 
-Test(asking, silence_counts_as_down)
+Test(acquisition, silence_counts_as_down)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, NEVER);
-    cr_expect_eq(asking_deadline(&stage->asking), T + 5 * S);
-    expect_step(stage, T + 5 * S - 1, ASKING_GOES_ON);
-    expect_step(stage, T + 5 * S, ASKING_REFUSED);
-    cr_expect_eq(stage->asking.status, STATUS_DOWN);
+    cr_expect_eq(acquisition_deadline(&stage->acquisition), T + 5 * S);
+    expect_step(stage, T + 5 * S - 1, ACQUISITION_GOES_ON);
+    expect_step(stage, T + 5 * S, ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_DOWN);
     expect_said(stage, "berth: no answer from the database of r\n");
 }
 
 /* It must not get, a moment later, what it does not know of. */
-Test(asking, silence_and_running_all_the_same)
+Test(acquisition, silence_and_running_all_the_same)
 {
     struct stage *stage = pending(IF_DOWN_RUN, NEVER);
-    expect_step(stage, T + 5 * S, ASKING_UNLEASED);
+    expect_step(stage, T + 5 * S, ACQUISITION_UNLEASED);
     cr_expect(has_sent(stage, "cancel once="));
     expect_said(stage, "berth: no answer from the database of r; running without a lease\n");
 }
 
-Test(asking, silence_and_patience)
+Test(acquisition, silence_and_patience)
 {
     struct stage *stage = pending(IF_DOWN_WAIT, NEVER);
     nanoseconds now = T;
-    cr_expect_eq(until_asked(stage, &now), ASKING_GOES_ON);
+    cr_expect_eq(until_asked(stage, &now), ACQUISITION_GOES_ON);
     cr_expect(now >= T + 5 * S && now <= T + 6 * S);
     expect_said(stage, "berth: no answer from the database of r; trying again\n");
     cr_expect(has_sent(stage, "reclaim 1 r:1")); /* berthd may know it still */
     stage_say(stage, "error lost\n");
-    expect_step(stage, now, ASKING_GOES_ON);
+    expect_step(stage, now, ACQUISITION_GOES_ON);
     cr_expect(has_sent(stage, "acquire r:1"));
     stage_say(stage, "pending 2\n* granted 2 slot=r,5,0\n");
-    expect_step(stage, now, ASKING_GRANTED);
+    expect_step(stage, now, ACQUISITION_GRANTED);
 }
 
-Test(asking, the_end_of_a_wait_is_no_outage)
+Test(acquisition, the_end_of_a_wait_is_no_outage)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, 3 * S);
-    cr_expect_eq(asking_deadline(&stage->asking), T + 3 * S);
-    expect_step(stage, T + 3 * S, ASKING_REFUSED);
-    cr_expect_eq(stage->asking.status, STATUS_NOT_ACQUIRED);
+    cr_expect_eq(acquisition_deadline(&stage->acquisition), T + 3 * S);
+    expect_step(stage, T + 3 * S, ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
     expect_said(stage, "berth: timed out waiting for r (no answer from the database of r)\n");
 }
 
 /* No answer does not mean that it is not free. */
-Test(asking, without_a_wait_silence_is_an_outage)
+Test(acquisition, without_a_wait_silence_is_an_outage)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, 0);
-    expect_step(stage, T + 4 * S, ASKING_GOES_ON);
-    expect_step(stage, T + 5 * S, ASKING_REFUSED);
-    cr_expect_eq(stage->asking.status, STATUS_DOWN);
+    expect_step(stage, T + 4 * S, ACQUISITION_GOES_ON);
+    expect_step(stage, T + 5 * S, ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_DOWN);
 }
 
-Test(asking, the_connection_is_lost_before_there_is_a_place)
+Test(acquisition, the_connection_is_lost_before_there_is_a_place)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, NEVER);
     nanoseconds now = T;
     stage_hang_up(stage);
-    expect_step(stage, now, ASKING_GOES_ON);
-    cr_expect_eq(until_asked(stage, &now), ASKING_GOES_ON);
+    expect_step(stage, now, ACQUISITION_GOES_ON);
+    cr_expect_eq(until_asked(stage, &now), ACQUISITION_GOES_ON);
     cr_expect(has_sent(stage, "reclaim 1 r:1"));
     stage_say(stage, "pending 1\n* waiting 1 position=1\n");
-    expect_step(stage, now, ASKING_GOES_ON);
-    cr_expect_eq(stage->asking.state, ASKING_QUEUED);
+    expect_step(stage, now, ACQUISITION_GOES_ON);
+    cr_expect_eq(stage->acquisition.state, ACQUISITION_QUEUED);
     expect_said(stage, "");
 }
 
@@ -202,28 +202,28 @@ Test(asking, the_connection_is_lost_before_there_is_a_place)
 static const char *const downs[] = {"error down", "pending 1\n* denied 1 down"};
 static const char *const whys[] = {"", "r: "};
 
-Test(asking, down_fails)
+Test(acquisition, down_fails)
 {
     struct stage *stage = stage_open();
     for (size_t i = 0; i < 2; i++) {
         char answer[64], said[128];
         snprintf(answer, sizeof answer, "%s\n", downs[i]);
         snprintf(said, sizeof said, "berth: %sits database cannot be reached (down)\n", whys[i]);
-        cr_expect_eq(answered(stage, answer), ASKING_REFUSED);
-        cr_expect_eq(stage->asking.status, STATUS_DOWN);
+        cr_expect_eq(answered(stage, answer), ACQUISITION_REFUSED);
+        cr_expect_eq(stage->acquisition.status, STATUS_DOWN);
         expect_said(stage, said);
         stage->options.quiet = true; /* which is for waiting and busy only */
     }
 }
 
-Test(asking, down_and_running_all_the_same)
+Test(acquisition, down_and_running_all_the_same)
 {
     struct stage *stage = stage_open();
     stage->options.if_down = IF_DOWN_RUN;
     for (size_t i = 0; i < 2; i++) {
         char answer[64];
         snprintf(answer, sizeof answer, "%s no%%20way\n", downs[i]);
-        cr_expect_eq(answered(stage, answer), ASKING_UNLEASED);
+        cr_expect_eq(answered(stage, answer), ACQUISITION_UNLEASED);
         cr_expect(strstr(stage_said(stage), "no way (down); running without a lease\n"));
         cr_expect_eq(stage->connection.fd, -1);
     }
@@ -238,10 +238,10 @@ static void wait_through(const char *answer)
     size_t said = 0;
     char once[LINE_BYTES + 1] = "";
     stage->options.if_down = IF_DOWN_WAIT;
-    cr_assert_eq(answered(stage, answer), ASKING_GOES_ON);
+    cr_assert_eq(answered(stage, answer), ACQUISITION_GOES_ON);
     for (int i = 0; i < 12; i++) {
         nanoseconds begun = now;
-        cr_assert_eq(until_asked(stage, &now), ASKING_GOES_ON);
+        cr_assert_eq(until_asked(stage, &now), ACQUISITION_GOES_ON);
         nanoseconds gap = now - begun;
         first = i == 0 ? gap : first;
         longest = later(longest, gap);
@@ -249,7 +249,7 @@ static void wait_through(const char *answer)
         cr_expect_str_neq(strstr(stage->line, "once="), once);
         strcpy(once, answer[0] == 'p' ? strstr(stage->line, "once=") : "");
         stage_say(stage, answer);
-        cr_assert_eq(stage_step(stage, now), ASKING_GOES_ON);
+        cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
         bool is_young = now < T + S;
         const char *text = stage_said(stage);
         cr_expect(!is_young || text[0] == '\0', "too soon: %s", text);
@@ -259,82 +259,82 @@ static void wait_through(const char *answer)
     cr_expect_eq(said, 1);
 }
 
-Test(asking, refused_and_patience)
+Test(acquisition, refused_and_patience)
 {
     wait_through("error down\n");
 }
 
-Test(asking, denied_and_patience)
+Test(acquisition, denied_and_patience)
 {
     wait_through("pending 1\n* denied 1 down\n");
 }
 
-Test(asking, down_and_up_again)
+Test(acquisition, down_and_up_again)
 {
     struct stage *stage = stage_open();
     nanoseconds now = T;
     stage->options.if_down = IF_DOWN_WAIT;
-    cr_expect_eq(answered(stage, "pending 1\n* denied 1 down\n"), ASKING_GOES_ON);
+    cr_expect_eq(answered(stage, "pending 1\n* denied 1 down\n"), ACQUISITION_GOES_ON);
     until_asked(stage, &now);
     cr_expect(has_sent(stage, "acquire r:1"));
     stage_say(stage, "pending 2\n* waiting 2 position=1\n* granted 2 slot=r,5,0\n");
-    expect_step(stage, now, ASKING_GRANTED);
+    expect_step(stage, now, ACQUISITION_GRANTED);
     expect_said(stage, "");
 }
 
-Test(asking, down_until_the_wait_ends)
+Test(acquisition, down_until_the_wait_ends)
 {
     struct stage *stage = stage_open();
     nanoseconds now = T;
-    enum asking_result result = ASKING_GOES_ON;
+    enum acquisition_result result = ACQUISITION_GOES_ON;
     stage->options.if_down = IF_DOWN_WAIT;
     stage->options.wait = 4 * S;
-    cr_expect_eq(answered(stage, "error down\n"), ASKING_GOES_ON);
-    while ((result = until_asked(stage, &now)) == ASKING_GOES_ON) {
+    cr_expect_eq(answered(stage, "error down\n"), ACQUISITION_GOES_ON);
+    while ((result = until_asked(stage, &now)) == ACQUISITION_GOES_ON) {
         stage_line(stage);
         stage_say(stage, "error down\n");
         result = stage_step(stage, now);
     }
-    cr_expect_eq(result, ASKING_REFUSED);
+    cr_expect_eq(result, ACQUISITION_REFUSED);
     cr_expect_eq(now, T + 4 * S);
-    cr_expect_eq(stage->asking.status, STATUS_NOT_ACQUIRED);
+    cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
     cr_expect(strstr(stage_said(stage),
         "berth: timed out waiting for r (its database cannot be reached (down))\n"));
 }
 
-Test(asking, quiet)
+Test(acquisition, quiet)
 {
     struct stage *stage = stage_open();
     nanoseconds now = T;
     stage->options.if_down = IF_DOWN_WAIT;
     stage->options.quiet = true;
-    cr_expect_eq(answered(stage, "error down\n"), ASKING_GOES_ON);
+    cr_expect_eq(answered(stage, "error down\n"), ACQUISITION_GOES_ON);
     while (now < T + 20 * S) {
         until_asked(stage, &now);
         stage_line(stage);
         stage_say(stage, "error down\n");
-        expect_step(stage, now, ASKING_GOES_ON);
+        expect_step(stage, now, ACQUISITION_GOES_ON);
     }
     expect_said(stage, "");
 }
 
 /* ---- accepted ---- */
 
-Test(asking, a_waiter_never_fails_by_a_database)
+Test(acquisition, a_waiter_never_fails_by_a_database)
 {
     for (size_t i = 0; i < N_ALL; i++) {
         struct stage *stage = queued(all[i], NEVER);
         nanoseconds now = T + 3600 * S;
-        expect_step(stage, now, ASKING_GOES_ON); /* who holds it */
+        expect_step(stage, now, ACQUISITION_GOES_ON); /* who holds it */
         cr_expect_str_eq(stage_line(stage), "status lease=1");
         stage_say(stage, "* denied 1 down\n");
-        expect_step(stage, now, ASKING_GOES_ON);
-        cr_expect_leq(asking_deadline(&stage->asking), now + S / 10);
+        expect_step(stage, now, ACQUISITION_GOES_ON);
+        cr_expect_leq(acquisition_deadline(&stage->acquisition), now + S / 10);
         for (int k = 0; k < 10; k++) {
-            cr_assert_eq(until_asked(stage, &now), ASKING_GOES_ON);
+            cr_assert_eq(until_asked(stage, &now), ACQUISITION_GOES_ON);
             cr_assert(has_sent(stage, "acquire r:1"));
             stage_say(stage, k % 2 == 0 ? "error down\n" : "pending 2\n* denied 2 down\n");
-            cr_assert_eq(stage_step(stage, now), ASKING_GOES_ON);
+            cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
         }
         static const char lost[] = "berth: lost the place in the queue (";
         const char *said = stage_said(stage);
@@ -343,45 +343,45 @@ Test(asking, a_waiter_never_fails_by_a_database)
         until_asked(stage, &now);
         stage_line(stage);
         stage_say(stage, "pending 3\n");
-        expect_step(stage, now, ASKING_GOES_ON);
-        expect_step(stage, now + 900 * S, ASKING_GOES_ON); /* it has been asked: it stays */
+        expect_step(stage, now, ACQUISITION_GOES_ON);
+        expect_step(stage, now + 900 * S, ACQUISITION_GOES_ON); /* it has been asked: it stays */
         stage_say(stage, "* granted 3 slot=r,5,0\n");
-        expect_step(stage, now + 901 * S, ASKING_GRANTED);
+        expect_step(stage, now + 901 * S, ACQUISITION_GRANTED);
         connection_close(&stage->connection);
         stage_hang_up(stage);
     }
 }
 
 /* berthd is started anew while its database is away. */
-Test(asking, a_waiter_s_reclaim_is_pending)
+Test(acquisition, a_waiter_s_reclaim_is_pending)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, 100 * S);
     nanoseconds now = T;
     stage_hang_up(stage);
-    expect_step(stage, now, ASKING_GOES_ON);
+    expect_step(stage, now, ACQUISITION_GOES_ON);
     until_asked(stage, &now);
     cr_expect(has_sent(stage, "reclaim 1 r:1"));
     stage_say(stage, "pending 1\n");
-    expect_step(stage, now, ASKING_GOES_ON);
-    expect_step(stage, now + 50 * S, ASKING_GOES_ON);
-    expect_step(stage, T + 100 * S, ASKING_REFUSED);
-    cr_expect_eq(stage->asking.status, STATUS_NOT_ACQUIRED);
+    expect_step(stage, now, ACQUISITION_GOES_ON);
+    expect_step(stage, now + 50 * S, ACQUISITION_GOES_ON);
+    expect_step(stage, T + 100 * S, ACQUISITION_REFUSED);
+    cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
 }
 
-Test(asking, a_waiter_s_time_goes_on_while_it_is_down)
+Test(acquisition, a_waiter_s_time_goes_on_while_it_is_down)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, 10 * S);
     nanoseconds now = T + 2 * S;
-    enum asking_result result;
+    enum acquisition_result result;
     stage_say(stage, "* denied 1 down\n");
-    expect_step(stage, now, ASKING_GOES_ON);
-    while ((result = until_asked(stage, &now)) == ASKING_GOES_ON) {
+    expect_step(stage, now, ACQUISITION_GOES_ON);
+    while ((result = until_asked(stage, &now)) == ACQUISITION_GOES_ON) {
         stage_line(stage);
         stage_say(stage, "error down\n");
         result = stage_step(stage, now);
-        cr_assert_eq(result, ASKING_GOES_ON);
+        cr_assert_eq(result, ACQUISITION_GOES_ON);
     }
-    cr_expect_eq(result, ASKING_REFUSED);
+    cr_expect_eq(result, ACQUISITION_REFUSED);
     cr_expect_eq(now, T + 10 * S);
-    cr_expect_eq(stage->asking.status, STATUS_NOT_ACQUIRED);
+    cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
 }
