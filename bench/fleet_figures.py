@@ -2,6 +2,7 @@
 lines of a function's text are what `bench/fleet --help` shows."""
 
 import contextlib
+import glob
 import hashlib
 import os
 import statistics
@@ -139,8 +140,8 @@ def renew_mark(server):
     """What a call of renew.lua can be told by: its hash, which Redis has from berthd."""
     scripts = os.path.join(HERE, os.pardir, "src", "redis", "scripts")
     text = b""
-    for name in ("common.lua", "renew.lua"):
-        with open(os.path.join(scripts, name), "rb") as file:
+    for name in [*sorted(glob.glob(os.path.join(scripts, "common", "*.lua"))), os.path.join(scripts, "renew.lua")]:
+        with open(name, "rb") as file:
             text += file.read()
     mark = hashlib.sha1(text).hexdigest()
     if not server.client.script_exists(mark)[0]:

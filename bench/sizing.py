@@ -2,6 +2,7 @@
 a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
 
 import contextlib
+import glob
 import os
 import socket
 
@@ -45,8 +46,8 @@ class Simulation:
 
     def load(self, name):
         text = ""
-        for part in ("common", name):
-            path = os.path.join(HERE, os.pardir, "src", "redis", "scripts", part + ".lua")
+        scripts = os.path.join(HERE, os.pardir, "src", "redis", "scripts")
+        for path in [*sorted(glob.glob(os.path.join(scripts, "common", "*.lua"))), os.path.join(scripts, name + ".lua")]:
             with open(path, encoding="utf-8") as file:
                 text += file.read()
         return self.client.script_load(text)

@@ -20,6 +20,7 @@ readme = (srcdir / "README.md").read_text()
 guarantees = (srcdir / "doc/guarantees.md").read_text()
 fleet = (srcdir / "doc/fleet.md").read_text()
 scripts = {path.stem: path.read_text() for path in (srcdir / "src/redis/scripts").glob("*.lua")}
+scripts["common"] = "".join(path.read_text() for path in sorted((srcdir / "src/redis/scripts/common").glob("*.lua")))
 failures = []
 
 

@@ -60,7 +60,7 @@ return rows
 
 def source(name):
     scripts = SOURCE / "src/redis/scripts"
-    return (scripts / "common.lua").read_text() + (scripts / f"{name}.lua").read_text()
+    return "".join(path.read_text() for path in sorted((scripts / "common").glob("*.lua"))) + (scripts / f"{name}.lua").read_text()
 
 
 def definition(kind="semaphore", limit=1, items=(), select="first", cooldown=0, max_waiters=1000,

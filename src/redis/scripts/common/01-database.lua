@@ -1,0 +1,127 @@
+-- common.lua - what every script begins with: the database's record and its clock, leases, units,
+-- queues, events. doc/fleet.md has the keys, the calls and the reasons.
+--
+-- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees
+-- something is written before what takes it; a name is in DIRTY before its queue may have to move;
+-- a lease's record goes last, and counts as held only if its units are there as well.
+--
+-- Lua makes every function anew in every call (measured: 0.3 us each, as much as a command): those
+-- that few calls need are made by pools(), turns() and time(), when one is needed.
+local unpack = unpack or table.unpack
+local call = redis.call
+local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
+local DB, SESSIONS, SESSION, LEASES, OWNED, HELD, USERS, QUEUE = unpack(KEYS, 1, 8)
+local ASIDE, REST, IDENTITIES, DEFINITIONS, CHANGES, EVENTS, DIRTY, FREED = unpack(KEYS, 9, 16)
+local NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
+local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
+local PREFIX = string.sub(DB, 1, -3)
+
+local MOST_PURGED = 64 -- leases of dead sessions, in one call
+local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
+-- The next three are what every daemon keeps, too: see embed.
+local MOST_CHANGE_BYTES = 65536 -- of the JSON of what operators have changed of one name
+local MOST_CHANGES = 9000 -- names of which something is changed
+local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
+local MOST_WORK = 1500 -- what else a call does; each part is one or two commands
+local MOST_WORDS = 1000 -- members, or members and their scores, in one command
+local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
+local CHANGED = ' !' -- behind a name in DIRTY
+local WALK = 'walk ' -- before a name in DB: how far the walk over those who wait for it has come
+local made = {} -- tables of functions, by whoever makes them: below
+local RESTING = '-' -- instead of a KEY in HELD
+-- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
+local MOST_CREDIBLE = 2 ^ 52
+local MOST_EVENTS_EVER = 10 ^ 11 -- of a session: they are in order as 12 digits
+-- A grace raises the sequence by more than the calls of a renewal period, so that nobody else is ahead
+-- of the one who has noticed.
+local SEQUENCE_MARGIN = 2 ^ 24
+
+-- What may be much in one call is counted as it is done: members written, places looked at. When there
+-- is enough of it, the rest is left to the next call.
+local n_work = 0
+
+local function text_of(number) -- below 2^53, exactly
+    return format('%.0f', number)
+end
+
+local function split(text, separator)
+    local parts = {}
+    for part in string.gmatch(text, '[^' .. separator .. ']+') do
+        parts[#parts + 1] = part
+    end
+    return parts
+end
+
+-- ---- the database's record, and its clock ----
+
+local function two_numbers(text)
+    local first, second = match(text, '^(%d+)-(%d+)$')
+    return tonumber(first), tonumber(second)
+end
+
+-- The caller's: the layouts that it reads and writes, and the largest numbers that it has had from
+-- this database, of calls and of its session's events.
+local FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
+local SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
+if SEQUENCE_SAID > MOST_CREDIBLE or EVENT_SAID > MOST_EVENTS_EVER then
+    SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
+end
+
+local db = {} -- numbers, but for run, replid, now_replid, sweep, info and is_master
+local wall -- ms, Redis' own clock
+local micros
+
+local function read_database()
+    local time = call('TIME')
+    micros = tonumber(time[2])
+    wall = tonumber(time[1]) * 1000 + floor(micros / 1000)
+    local values = call('HMGET', DB, 'layout', 'replid', 'ttl', 'clock', 'last', 'grace', 'epoch',
+        'lag', 'sequence', 'sweep', 'run',
+        'keeps')
+    if values[1] then
+        db.layout, db.replid = tonumber(values[1]), values[2]
+        db.ttl, db.clock, db.last = tonumber(values[3]), tonumber(values[4]), tonumber(values[5])
+        db.grace = values[6] and tonumber(values[6]) or nil
+        db.epoch, db.lag = tonumber(values[7]), tonumber(values[8])
+        db.sequence = tonumber(values[9] or 0)
+        db.sweep = values[10] or nil
+        db.run = values[11]
+        db.keeps = values[12] -- or false: nothing is kept for anybody
+    end
+    db.info = call('INFO', 'replication')
+    db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
+    db.now_replid = match(db.info, 'master_replid:(%w+)') or ''
+end
+
+-- Sessions expire on this clock: a step of the wall clock moves it by so much at most.
+local function advance_clock()
+    db.clock = db.clock + min(max(wall - db.last, 0), floor(0.16 * db.ttl) + 250)
+    db.last = wall
+    db.sequence = db.sequence + 1
+    call('HSET', DB, 'clock', text_of(db.clock), 'last', text_of(wall),
+        'sequence', text_of(db.sequence))
+end
+
+-- Tickets, tokens and versions of changes: one counter, so that each is larger than all before.
+local function next_number()
+    return call('HINCRBY', DB, 'number', 1)
+end
+
+-- What of these is nobody's any more is taken away by the calls that follow: numbers of time().sweep().
+local SWEEP_LEASES, SWEEP_ITEMS = 1, 4
+
+local function sweep_from(number)
+    if not db.sweep or tonumber(match(db.sweep, '^%d')) >= number then
+        db.sweep = text_of(number)
+        call('HSET', DB, 'sweep', db.sweep)
+    end
+end
+
+-- It continues above everything that any clock or daemon can have seen.
+local function raise_number(least)
+    local number = tonumber(call('HGET', DB, 'number') or 0)
+    if number < least and least <= MOST_CREDIBLE then
+        call('HSET', DB, 'number', text_of(least))
+    end
+end
+

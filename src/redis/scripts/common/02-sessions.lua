@@ -1,0 +1,38 @@
+-- ---- sessions and their events ----
+
+local sessions = {} -- of this call, by name; false: there is none
+
+local function session_of(name)
+    if sessions[name] == nil then
+        local found = call('HMGET', SESSION, name, 'n:' .. name)
+        local session = false
+        if found[1] then
+            local sid, incarnation, epoch, listing, sequence, from, to, host =
+                match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (.*)$')
+            session = {name = name, sid = tonumber(sid), incarnation = tonumber(incarnation),
+                epoch = tonumber(epoch), listing = listing, sequence = tonumber(sequence),
+                from = tonumber(from), to = tonumber(to), host = host,
+                n_events = tonumber(found[2] or 0)}
+        end
+        sessions[name] = session
+    end
+    return sessions[name]
+end
+
+local function write_session(session)
+    call('HSET', SESSION, session.name, format('%d %.0f %d %s %.0f %d %d %s', session.sid,
+        session.incarnation, session.epoch, session.listing, session.sequence, session.from,
+        session.to, session.host))
+end
+
+-- Kept until acknowledged; published as well, so that it is there at once.
+local function emit(name, text)
+    local session = session_of(name)
+    if session then
+        local number = call('HINCRBY', SESSION, 'n:' .. name, 1)
+        local event = format('%012d %s', number, text)
+        call('ZADD', EVENTS, session.sid, session.sid .. ' ' .. event)
+        call('PUBLISH', PREFIX .. 's:' .. name, event)
+    end
+end
+

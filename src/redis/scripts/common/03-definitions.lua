@@ -1,0 +1,76 @@
+-- ---- definitions and operators' changes ----
+
+local definitions = {} -- of this call, by name
+local DEFAULT_KEEP = 10000 -- ms
+
+local function definition_of(name)
+    if definitions[name] == nil then
+        local text = call('HGET', DEFINITIONS, name)
+        local generation, json = match(text or '', '^(%d+) (.*)$')
+        definitions[name] = json and cjson.decode(json) or false
+        if json and not definitions[name].keep then -- an older berthd has stored it
+            definitions[name].keep = DEFAULT_KEEP
+            json = string.gsub(json, '("cooldown":%d+)', '%1,"keep":' .. DEFAULT_KEEP, 1)
+        end
+        if json then
+            definitions[name].generation = tonumber(generation)
+            definitions[name].json = json
+        end
+    end
+    return definitions[name]
+end
+
+local function is_template(name)
+    return string.sub(name, -2) == '/*'
+end
+
+-- An exact name, else its template; whatever the asker's file has.
+local function definition_name(name)
+    if definition_of(name) then
+        return name
+    end
+    local parent = match(name, '^(.*)/[^/]*$')
+    return parent and parent .. '/*' or name
+end
+
+local function change_text(name) -- 0 and nil if there is none
+    local version, json = match(call('HGET', CHANGES, name) or '', '^(%d+) (.*)$')
+    return tonumber(version or 0), json
+end
+
+local function load_change(name)
+    local version, json = change_text(name)
+    local change = json and cjson.decode(json) or {}
+    change.version = version
+    return change
+end
+
+local resources = {} -- of this call, by name
+
+local function items_text(definition)
+    return table.concat(definition.items or {}, ',')
+end
+
+-- What is in force: a change of the limit or the items is over when the file says something else
+-- than it did then.
+local function resource_of(name)
+    local resource = resources[name]
+    if not resource then
+        local definition = definition_name(name)
+        resource = {name = name, definition_name = definition,
+            definition = definition_of(definition), change = load_change(name)}
+        local rules = resource.definition
+        if rules then
+            local change = resource.change
+            resource.is_pool = rules.kind == 'pool'
+            resource.limit_changed = change.limit and change['limit-base'] == rules.limit
+                and (rules.kind ~= 'lock' or change.limit <= 1) -- it was a semaphore then
+            resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
+            resource.reserved = change.reserved or {}
+            resource.has_reserved = next(resource.reserved) ~= nil
+        end
+        resources[name] = resource
+    end
+    return resource
+end
+

@@ -1,0 +1,150 @@
+-- ---- free slots ----
+
+local pick_slots
+
+do -- its helpers take none of the 200 locals that a script may have
+    local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
+    -- Ranges, in one search: enough for the lowest slots of 2^20. It halves those that are partly free: 511 at
+    -- most of more than 2048 slots, and of each of the 11 sizes below one for each word that there is room
+    -- for, two for the run that is too much, and one at the limit: 511 + 11 * 451.
+    local MOST_LOOKED = 5500
+    local LOOKED_FOR_RESERVED = 20 -- more for each reserved slot, one of each size: it takes no room
+    local MOST_COARSE = 2048 -- so many ranges of one size, and all larger ones, fit into a search
+
+    -- How many slots of that range are taken, by blocks that are all in it.
+    local function n_taken_by(blocks, name, first, length)
+        local n = 0
+        for _, block in ipairs(blocks) do
+            if block.size <= length and n < length then
+                local low = name .. ' ' .. block.mark
+                n = n + block.size * call('ZLEXCOUNT', HELD, format('[%s%07d', low, first),
+                    format('(%s%07d', low, first + length))
+            end
+        end
+        return n
+    end
+
+    -- Calls back with runs of free slots, from the lowest, until that answers true. Aligned ranges are
+    -- halved: one that is all taken or all free is looked at once, and a block is never in two. With a
+    -- `grain`, a power of two, it finds only whole ranges of that size. Whether it ended before the last.
+    local function find_free(name, limit, grain, most_looked, take)
+        local size, n_free, blocks, n_looked = 1, nil, {}, 0
+        while size < limit do
+            size = size * 2
+        end
+        n_free = size
+        for _, block in ipairs(BLOCKS) do -- a larger one begins at 0, and has all
+            local n = n_taken_by({block}, name, 0, max(size, block.size))
+            n_free = n_free - n
+            blocks[#blocks + 1] = n > 0 and block or nil
+        end
+        local function look(first, length, n)
+            if first >= limit or n < grain then
+                return false
+            elseif n >= length then
+                return take(first, min(first + length, limit) - 1)
+            elseif n_looked == most_looked then
+                return true
+            end
+            n_looked = n_looked + 1
+            n_work = n_work + 1
+            local half = length / 2
+            local n_left = max(half - n_taken_by(blocks, name, first, half), 0)
+            return look(first, half, n_left) or look(first + half, half, n - n_left)
+        end
+        return look(0, size, n_free)
+    end
+
+    local function reserved_slots(resource)
+        if not resource.reserved_slots then
+            local slots = {}
+            for slot in pairs(resource.reserved) do
+                slots[#slots + 1] = tonumber(slot)
+            end
+            table.sort(slots)
+            resource.reserved_slots = slots
+        end
+        return resource.reserved_slots
+    end
+
+    -- Calls back with what is left of each run that find_free() finds.
+    local function find_unreserved(resource, limit, grain, take)
+        if not resource.has_reserved then
+            return find_free(resource.name, limit, grain, MOST_LOOKED, take)
+        end
+        local reserved, next_reserved = reserved_slots(resource), 1
+        local most_looked = MOST_LOOKED + LOOKED_FOR_RESERVED * #reserved
+        return find_free(resource.name, limit, grain, most_looked, function(first, last)
+            while reserved[next_reserved] and reserved[next_reserved] <= last do
+                local slot = reserved[next_reserved]
+                next_reserved = next_reserved + 1
+                if slot >= first then
+                    if slot - first >= grain and take(first, slot - 1) then
+                        return true
+                    end
+                    first = slot + 1
+                end
+            end
+            return (last - first + 1 >= grain or last == limit - 1) and first <= last and take(first, last)
+        end)
+    end
+
+    -- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered, and
+    -- whether they may be where it has not looked.
+    local function collect_slots(resource, count, limit, grain, room)
+        local runs, lacks = {}, count
+        local was_ended = find_unreserved(resource, limit, grain, function(first, last)
+            local run = runs[#runs]
+            last = min(last, first + lacks - 1)
+            if run and run[2] == first - 1 then
+                room = room - (run[1] == run[2] and 1 or 0)
+                run[2] = last
+            else
+                room = room - (first == last and 1 or 2)
+                runs[#runs + 1] = {first, last}
+            end
+            lacks = lacks - (last - first + 1)
+            return lacks == 0 or room < 0
+        end)
+        return lacks == 0 and room >= 0 and runs or nil, was_ended and room >= 0
+    end
+
+    -- The lowest ones; where those lie too scattered for a line, the lowest of longer runs.
+    function pick_slots(resource, count, askers, n_claims)
+        local limit = limit_of(resource, askers)
+        local room = 2 * floor(MOST_ROOM / 2 / n_claims)
+        local below = limit -- that one are the lowest
+        if limit > 64 then
+            below = min(limit, n_taken(resource.name) + #reserved_slots(resource) + count)
+        end
+        local runs = collect_slots(resource, count, below, 1, room)
+        if not runs and count > room then
+            local grain = 1
+            while grain * room < 2 * count do
+                grain = grain * 2
+            end
+            local has_more
+            runs, has_more = collect_slots(resource, count, limit, grain, room)
+            if not runs and has_more then
+                while grain * MOST_COARSE < limit do
+                    grain = grain * 2
+                end
+                runs = collect_slots(resource, count, limit, grain, room)
+            end
+        end
+        local units = runs
+        for i, run in ipairs(runs or {}) do
+            units[i] = run[1] == run[2] and tostring(run[1]) or format('%d-%d', run[1], run[2])
+        end
+        return units
+    end
+end
+
+local function pick_units(claim, n_claims)
+    local resource = resource_of(claim.name)
+    if resource.is_pool then
+        return pools().pick_items(resource, claim.count)
+    end
+    return pick_slots(resource, claim.count, own_limit(claim), n_claims)
+end
+

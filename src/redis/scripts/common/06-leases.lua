@@ -1,0 +1,156 @@
+-- ---- leases ----
+
+local function claims_text(lease)
+    local parts = {}
+    for i, claim in ipairs(lease.claims) do
+        local units = #claim.units == 0 and '-' or table.concat(claim.units, ',')
+        parts[i] = format('%s %d %.0f %s', claim.name, claim.count, claim.token, units)
+    end
+    return table.concat(parts, '|')
+end
+
+-- A record is packed: taken apart as text it cost as much as all the commands of a call.
+local function load_lease(key)
+    local record = call('HGET', LEASES, key)
+    if not record then
+        return nil
+    end
+    local state, incarnation, priority, ticket, uid, shared, holder, info, packed, road, above =
+        unpack(cmsgpack.unpack(record))
+    local claims = {}
+    for i, claim in ipairs(packed) do
+        claims[i] = {name = claim[1], count = claim[2], token = claim[3], definition = claim[4],
+            limit = claim[5], ancestral = claim[6], units = claim[7]}
+    end
+    local session, id = match(key, '^([^/]*)/(.*)$')
+    return {key = key, session = session, id = id, state = state, incarnation = incarnation,
+        priority = priority, ticket = ticket, uid = uid, shared = shared, holder = holder,
+        info = info, claims = claims, road = road, above = above}
+end
+
+local function write_lease(lease)
+    local packed = {}
+    for i, claim in ipairs(lease.claims) do
+        packed[i] = {claim.name, claim.count, claim.token, claim.definition, claim.limit,
+            claim.ancestral, claim.units}
+    end
+    call('HSET', LEASES, lease.key, cmsgpack.pack({lease.state, lease.incarnation, lease.priority,
+        lease.ticket, lease.uid, lease.shared, lease.holder, lease.info, packed,
+        lease.road or false, lease.above or false}))
+end
+
+-- Whose they are is in the member, whether or not the resource says that they are shared now.
+local function identity_member(lease, claim)
+    return claim.name .. ' ' .. lease.holder .. ' ' .. lease.uid .. ' ' .. lease.key
+end
+
+-- KEY of a lease, other than that one, that has an identity of a user, or ("*") of anybody.
+local function owner_of_identity(name, holder, uid, but)
+    local whose = name .. ' ' .. holder .. (uid == '*' and '' or ' ' .. uid)
+    local low, high = of_name(whose)
+    for _, member in ipairs(call('ZRANGEBYLEX', IDENTITIES, low, high, 'LIMIT', 0, 50)) do
+        local key = match(member, '(%S+)$')
+        if key ~= but and call('HEXISTS', LEASES, key) == 1 then
+            return key
+        elseif key ~= but then
+            call('ZREM', IDENTITIES, member) -- a script was broken off
+        end
+    end
+end
+
+-- Where another lease has the identity of this one.
+local function identity_taken(lease)
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        local rules = resource_of(claim.name).definition
+        local whose = rules and rules.shared and '*' or lease.uid
+        if owner_of_identity(claim.name, lease.holder, whose, lease.key) then
+            return claim.name
+        end
+    end
+end
+
+local function take_identities(lease)
+    if lease.holder ~= '' then -- should this be broken off: see forget_unbegun
+        call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
+    end
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        call('ZADD', IDENTITIES, 0, identity_member(lease, claim))
+    end
+end
+
+local function drop_identities(lease)
+    for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+        call('ZREM', IDENTITIES, identity_member(lease, claim))
+    end
+end
+
+-- Of a lease that is not there: if it is owned, a script was broken off before it had a record, and has
+-- left what comes before that.
+local function forget_unbegun(key)
+    if call('ZSCORE', OWNED, key) then
+        sweep_from(SWEEP_LEASES)
+        call('ZREM', OWNED, key)
+    end
+end
+
+-- What stands for a claim's units in a set.
+local function members_of(claim, before, behind)
+    local members = {}
+    for i, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
+        members[i] = before .. ' ' .. word .. behind
+    end
+    return members
+end
+
+local function held_members(lease, claim)
+    return members_of(claim, claim.name, ' ' .. lease.key)
+end
+
+local function user_members(lease, claim)
+    return members_of(claim, claim.name .. ' ' .. lease.uid, '')
+end
+
+local function add_all(set, score, members)
+    local words = {}
+    n_work = n_work + #members
+    for i, member in ipairs(members) do
+        words[#words + 1] = score
+        words[#words + 1] = member
+        if #words == MOST_WORDS or i == #members then
+            call('ZADD', set, unpack(words))
+            words = {}
+        end
+    end
+end
+
+local function remove_all(set, members)
+    n_work = n_work + #members
+    for i = 1, #members, MOST_WORDS do
+        call('ZREM', set, unpack(members, i, min(i + MOST_WORDS - 1, #members)))
+    end
+end
+
+-- Its units count for its user.
+local function count_units(lease)
+    for _, claim in ipairs(lease.claims) do
+        add_all(USERS, 0, user_members(lease, claim))
+    end
+end
+
+-- Of a lease whose record says held: a script may have been broken off before they were taken, or
+-- counted, or after they were freed.
+local function has_its_units(lease)
+    for _, claim in ipairs(lease.claims) do
+        for _, member in ipairs(held_members(lease, claim)) do
+            if not call('ZSCORE', HELD, member) then
+                return false
+            end
+        end
+        if n_units(resource_of(claim.name), claim.units) ~= claim.count then
+            return false
+        end
+    end
+    count_units(lease)
+    return true
+end
+

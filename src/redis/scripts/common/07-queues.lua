@@ -1,0 +1,146 @@
+-- ---- queues ----
+
+local function order_text(lease)
+    local order = lease.order
+    if not order then
+        order = format('%05d %016.0f %s', 50000 - lease.priority, lease.ticket, lease.key)
+        lease.order = order
+    end
+    return order
+end
+
+local function head_of(name) -- of its queue: the member, or nil
+    return call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
+end
+
+local dirty = {} -- names, in the order in which they became so
+
+local function mark_dirty(name)
+    if not dirty[name] then
+        dirty[name] = true
+        dirty[#dirty + 1] = name
+        call('SADD', DIRTY, name)
+    end
+end
+
+local walked = {} -- of this call, by name: whether a walk is under way
+
+-- What it is granted by has changed: who stands aside has to be looked at as well, from the first one
+-- on.
+local function mark_changed(name)
+    mark_dirty(name .. CHANGED)
+    call('HSET', DB, WALK .. name, '')
+    walked[name] = true
+end
+
+local function is_walked(name)
+    if walked[name] == nil then
+        walked[name] = call('HEXISTS', DB, WALK .. name) == 1
+    end
+    return walked[name]
+end
+
+-- Nobody is granted any of it until all who stand aside have been looked at: in which order that is done
+-- must not decide who goes first. The name of the walk.
+local function held_up_by(resource)
+    local name = is_walked(resource.name) and resource.name or resource.definition_name
+    if is_walked(name) then
+        local low, high = of_name(resource.name)
+        local found = call('ZRANGEBYLEX', ASIDE, low, high, 'LIMIT', 0, 1)
+        return found[1] and name
+    end
+end
+
+local function mark_if_waited_for(name)
+    if head_of(name) then
+        mark_dirty(name)
+    end
+end
+
+local function n_waiting(name)
+    local low, high = of_name(name)
+    return call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ASIDE, low, high)
+        + call('ZLEXCOUNT', ELSEWHERE, low, high)
+end
+
+local turns, roads -- () -> what only those calls need in which somebody waits; below
+
+local function queue_members(lease) -- taken out by one command: all or none
+    local members = {}
+    for i, claim in ipairs(lease.claims) do
+        members[i] = claim.name .. ' ' .. order_text(lease)
+    end
+    return members
+end
+
+-- Requests of a user that stand aside at one resource are in order of their counts: see wake_user.
+local function quota_reason(lease, claim)
+    return format('u%s:%07d', lease.uid, claim.count)
+end
+
+local function leave_queues(lease)
+    local order = order_text(lease)
+    if #lease.claims > 1 then
+        roads().leave_road(lease)
+    end
+    for _, claim in ipairs(lease.claims) do
+        call('ZREM', ASIDE, claim.name .. ' b ' .. order,
+            claim.name .. ' ' .. quota_reason(lease, claim) .. ' ' .. order)
+    end
+    call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever comes upon it there mends the rest
+end
+
+local function n_units_of_user(name, uid)
+    return n_units_in(USERS, name .. ' ' .. uid)
+end
+
+local function quota_left(resource, uid) -- math.huge without one
+    local most = resource.definition['max-units-per-user']
+    return most == 0 and math.huge or most - n_units_of_user(resource.name, uid)
+end
+
+-- The same for a request: what is kept for older ones of its user counts as well.
+local function quota_left_for(lease, resource)
+    local left = quota_left(resource, lease.uid)
+    if db.keeps and left < math.huge and lease.ticket > 0 then
+        left = left - roads().kept_before(lease, resource.name .. ' u' .. lease.uid .. ' ')
+    end
+    return left
+end
+
+-- Why it cannot go for a reason that is not the queue's: "b" (a resource is paused, closed, or
+-- limited to less than it wants) or "u…" (its user's quota), and where. Such a lease waits aside and
+-- delays nobody.
+local function why_aside(lease)
+    for _, claim in ipairs(lease.claims) do
+        local resource = resource_of(claim.name)
+        if not resource.definition then
+            return nil
+        end
+        -- While a resource is paused or closed nobody can go there: those who want nothing else stay in line.
+        local limit = limit_of(resource, own_limit(claim))
+        local is_shut = resource.change.paused or limit == 0
+        if is_shut and #lease.claims > 1 or not is_shut and claim.count > limit then
+            return 'b', claim.name
+        elseif claim.count > quota_left_for(lease, resource) then
+            return quota_reason(lease, claim), claim.name
+        end
+    end
+end
+
+-- Into the queue, or aside: then what it is there. Writes the lease down.
+local function enter_queues(lease, is_back)
+    local why, name = why_aside(lease)
+    if #lease.claims > 1 then
+        return roads().enter_road(lease, why, name, is_back)
+    end
+    name = lease.claims[1].name
+    local member = name .. (why and ' ' .. why .. ' ' or ' ') .. order_text(lease)
+    if not why then
+        mark_dirty(name)
+    end
+    call('ZADD', why and ASIDE or QUEUE, 0, member)
+    write_lease(lease)
+    return why and member
+end
+

@@ -1,0 +1,85 @@
+-- ---- news: what is stored for all, numbered in the order in which it was ----
+
+-- "c NAME", an operator's change; "d NAME", a definition. The daemons fetch what is newer than what
+-- they have.
+local function newest_news() -- 0: there is none
+    return tonumber(call('ZRANGE', NEWS, -1, -1, 'WITHSCORES')[2] or 0)
+end
+
+local function make_news()
+    local UNDONE_KEPT = 30 * 86400 * 1000 -- ms, and for so long
+    local function note(what)
+        call('ZADD', NEWS, next_number(), what)
+    end
+
+    -- One message, however much is new and however many are to fetch it: over so many ms they do.
+    local function tell()
+        call('PUBLISH', PREFIX .. 'all', format('news %.0f %d', newest_news(), call('ZCARD', SESSIONS)))
+    end
+
+    local function floor_of_changes()
+        return tonumber(call('HGET', DB, 'floor') or 0)
+    end
+
+    local function raise_floor(version)
+        if version > floor_of_changes() and version <= MOST_CREDIBLE then
+            call('HSET', DB, 'floor', text_of(version))
+        end
+    end
+
+    -- Who has not been told of it yet and finds the floor above what he has followed starts from the first again.
+    local function forget_forgotten(name)
+        local number = call('ZSCORE', NEWS, 'd ' .. name)
+        if number and not definition_of(name) then
+            raise_floor(tonumber(number))
+            call('ZREM', NEWS, 'd ' .. name)
+        end
+    end
+
+    -- Not for ever: below the floor, what is not stored has been taken back.
+    local function forget_undone()
+        local names = call('ZRANGEBYSCORE', UNDONE, '-inf', wall - UNDONE_KEPT, 'LIMIT', 0, 2)
+        if #names == 0 and call('ZCARD', UNDONE) >= MOST_UNDONE then
+            names = call('ZRANGE', UNDONE, 0, 0)
+        end
+        for _, name in ipairs(names) do
+            local version, json = change_text(name)
+            local definition = match(name, '^d (.*)$')
+            if definition then
+                forget_forgotten(definition)
+            elseif json == '{}' then
+                raise_floor(version)
+                call('HDEL', CHANGES, name)
+                call('ZREM', NEWS, 'c ' .. name)
+            end
+            call('ZREM', UNDONE, name)
+        end
+    end
+
+    -- What an operator takes back stays as "{}", so that no host brings it in again.
+    local function store_change(name, version, json)
+        mark_changed(name)
+        note('c ' .. name)
+        if resource_of(name).is_pool then
+            sweep_from(SWEEP_ITEMS)
+        end
+        if json == '{}' then
+            forget_undone()
+            call('ZADD', UNDONE, wall, name)
+        end
+        call('HSET', CHANGES, name, text_of(version) .. ' ' .. json)
+        if json ~= '{}' then
+            call('ZREM', UNDONE, name)
+        end
+        resources[name] = nil
+    end
+
+    return {note = note, tell = tell, floor_of_changes = floor_of_changes, raise_floor = raise_floor,
+        forget_undone = forget_undone, store_change = store_change}
+end
+
+local function news()
+    made.news = made.news or make_news()
+    return made.news
+end
+

@@ -1,0 +1,104 @@
+-- ---- to take and to free ----
+
+-- Writes the lease down as holder of its claims' units, which nobody has.
+local function hold_units(lease)
+    local members = {}
+    for _, claim in ipairs(lease.claims) do
+        for _, member in ipairs(held_members(lease, claim)) do
+            members[#members + 1] = member
+        end
+        local resource = resource_of(claim.name)
+        if resource.is_pool then
+            pools().note_taken(resource, claim.units)
+        end
+        if resource.definition and resource.definition['max-units-per-user'] > 0 then
+            mark_if_waited_for(claim.name) -- another request of that user may not fit any more
+        end
+    end
+    lease.state = 'H'
+    call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
+    write_lease(lease)
+    add_all(HELD, 0, members)
+    count_units(lease)
+end
+
+-- Chooses the units of each claim; nil, and the number of a claim, if that one's are not there, or too scattered.
+local function choose_units(lease)
+    for i, claim in ipairs(lease.claims) do
+        local units = pick_units(claim, #lease.claims)
+        if not units then
+            for _, other in ipairs(lease.claims) do
+                other.units = {}
+            end
+            return nil, i
+        end
+        claim.units = units
+    end
+    return true
+end
+
+local function give_tokens(lease)
+    for _, claim in ipairs(lease.claims) do
+        claim.token = next_number()
+    end
+end
+
+local function free_units(lease, claim, resource)
+    local members, users, resting = {}, {}, {}
+    n_work = n_work + 2
+    for _, word in ipairs(words_of(resource, claim.units)) do
+        local member = claim.name .. ' ' .. word .. ' ' .. lease.key
+        if call('ZSCORE', HELD, member) then -- somebody else may have it by now
+            members[#members + 1] = member
+            users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. word
+            resting[#resting + 1] = claim.name .. ' ' .. word
+        end
+    end
+    remove_all(USERS, users)
+    local cooldown = resource.definition and resource.definition.cooldown or 0
+    if cooldown > 0 then
+        add_all(REST, db.clock + cooldown, resting)
+        for i, where in ipairs(resting) do
+            resting[i] = where .. ' ' .. RESTING
+        end
+        add_all(HELD, 0, resting)
+    end
+    remove_all(HELD, members)
+    if resource.is_pool then
+        for i, member in ipairs(members) do
+            members[i] = match(member, '^%S+ (%S+)')
+        end
+        pools().note_freed(resource, members)
+    end
+end
+
+local function free_claim(lease, claim)
+    local resource = resource_of(claim.name)
+    free_units(lease, claim, resource)
+    local rules = resource.definition
+    if rules and rules['max-units-per-user'] > 0 then
+        turns().wake_user(resource, lease.uid)
+    end
+    if resource.is_pool then
+        pools().forget_idle_instance(resource)
+    end
+end
+
+-- The end of a lease, held or waiting. Once it is begun, calling it again ends it.
+local function drop_lease(lease)
+    for _, claim in ipairs(lease.claims) do
+        mark_if_waited_for(claim.name)
+    end
+    if lease.state == 'W' then
+        leave_queues(lease)
+    elseif #lease.claims > 1 then
+        roads().leave_road(lease) -- its grant may have been broken off
+    end
+    for _, claim in ipairs(lease.claims) do
+        free_claim(lease, claim)
+    end
+    drop_identities(lease)
+    call('HDEL', LEASES, lease.key)
+    call('ZREM', OWNED, lease.key)
+end
+

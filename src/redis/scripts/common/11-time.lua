@@ -1,0 +1,219 @@
+-- ---- what time brings ----
+
+-- The first of a set, and its score; math.huge if it is empty.
+local function first_of(set)
+    local found = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    return found[1], tonumber(found[2] or math.huge)
+end
+
+local function make_time()
+    local MOST_SWEPT = 30 -- in one call, of what may have been left behind
+    local function now_run()
+        return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
+    end
+
+    -- The server has another replication id. It is the same one, and has all that it had, if it was not
+    -- started in between, nor a replica: then it would know the id of its master. (A master takes a new
+    -- id when its first replica comes, and an hour after the last one has gone.)
+    local function goes_on()
+        if db.run ~= now_run() or not match(db.info, 'master_replid2:0+%s') then
+            return false
+        end
+        db.replid = db.now_replid
+        call('HSET', DB, 'replid', db.replid)
+        return true
+    end
+
+    -- The server is not the one that wrote this, or the data is new: the daemons put back what they
+    -- have, and nothing is granted until they have had the time.
+    local function begin_grace()
+        raise_number(wall * 1000)
+        db.epoch = db.epoch + 1
+        db.grace = db.clock + db.ttl + db.lag
+        db.sequence = max(db.sequence, SEQUENCE_SAID) + SEQUENCE_MARGIN
+        call('HSET', DB, 'grace', text_of(db.grace), 'epoch', text_of(db.epoch),
+            'replid', db.now_replid, 'run', now_run(), 'before', call('HGET', DB, 'number'), 'sequence', text_of(db.sequence))
+        call('PUBLISH', PREFIX .. 'all', 'hello ' .. call('ZCARD', SESSIONS))
+    end
+
+    local function end_rests()
+        for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
+            mark_if_waited_for(match(member, '^(%S+)'))
+            call('ZREM', HELD, member .. ' ' .. RESTING)
+            call('ZREM', REST, member)
+            local resource = resource_of(match(member, '^(%S+)'))
+            if resource.is_pool then
+                pools().forget_idle_instance(resource)
+            end
+        end
+    end
+
+    local function purge_leases(session, most)
+        local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
+        for _, key in ipairs(keys) do
+            local lease = load_lease(key)
+            if n_work >= MOST_WORK then
+                return most -- and perhaps more
+            elseif lease then
+                drop_lease(lease)
+            else
+                forget_unbegun(key)
+            end
+        end
+        return #keys
+    end
+
+    local function forget_session(name)
+        local session = session_of(name)
+        if session then
+            call('ZREMRANGEBYSCORE', EVENTS, session.sid, session.sid)
+        end
+        call('HDEL', SESSION, name, 'n:' .. name)
+        call('ZREM', SESSIONS, name)
+        sessions[name] = false
+    end
+
+    local function purge_sessions()
+        local left = MOST_PURGED
+        while left > 0 do
+            local name = call('ZRANGEBYSCORE', SESSIONS, '-inf', db.clock, 'LIMIT', 0, 1)[1]
+            if not name then
+                return
+            end
+            local session = session_of(name)
+            local n = session and purge_leases(session, left) or 0
+            if n < left then
+                forget_session(name)
+            end
+            left = left - n - 1
+        end
+    end
+
+    -- When the next one's patience is over.
+    local function end_patience()
+        local keeper, ends = first_of(KEEPING)
+        if not keeper then
+            call('HDEL', DB, 'keeps')
+            db.keeps = false
+        elseif ends <= db.clock then
+            roads().end_patience()
+            keeper, ends = first_of(KEEPING)
+        end
+        return ends
+    end
+
+    local function is_over(member) -- of a lease
+        return call('HEXISTS', LEASES, match(member, '(%S+)$')) == 0
+    end
+
+    local function is_out_of_service(member)
+        local name, item = match(member, '^(%S+) (%S+)$')
+        local resource = resource_of(name)
+        return not (resource.is_pool and pools().is_in_service(resource, item))
+    end
+
+    local sweeps = {
+        {set = IDENTITIES, is_left = is_over},
+        {set = ASIDE, is_left = is_over},
+        {set = ELSEWHERE, is_left = is_over},
+        {set = FREED, is_left = is_out_of_service, is_by_score = true},
+    }
+
+    -- Its members behind the last one, and the last one of these.
+    local function page_of(row, last)
+        if not row.is_by_score then
+            local page = call('ZRANGEBYLEX', row.set, last == '' and '-' or '(' .. last, '+',
+                'LIMIT', 0, MOST_SWEPT)
+            return page, page[#page]
+        end
+        local page, found = {}, call('ZRANGEBYSCORE', row.set, last == '' and '-inf' or '(' .. last,
+            '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_SWEPT)
+        for i = 1, #found, 2 do
+            page[#page + 1] = found[i]
+        end
+        return page, found[#found]
+    end
+
+    -- Some more of it.
+    local function sweep()
+        local number, last = match(db.sweep, '^(%d)(.*)$')
+        local page, its_last = page_of(sweeps[tonumber(number)], last)
+        for _, member in ipairs(page) do
+            if sweeps[tonumber(number)].is_left(member) then
+                call('ZREM', sweeps[tonumber(number)].set, member)
+            end
+        end
+        if #page == MOST_SWEPT then
+            db.sweep = number .. its_last
+        else
+            db.sweep = sweeps[number + 1] and text_of(number + 1)
+        end
+        if db.sweep then
+            call('HSET', DB, 'sweep', db.sweep)
+        else
+            call('HDEL', DB, 'sweep')
+        end
+    end
+
+    -- The queues move again: what may is dirty. Who has not said hello in this grace has expired: it
+    -- lasts longer than what a session is promised.
+    local function end_grace()
+        call('HDEL', DB, 'grace')
+        db.grace = nil
+    end
+
+    return {goes_on = goes_on, begin_grace = begin_grace, end_grace = end_grace, purge_sessions = purge_sessions,
+        end_rests = end_rests, end_patience = end_patience, sweep = sweep, next_name = next_name}
+end
+
+local function time()
+    made.time = made.time or make_time()
+    return made.time
+end
+
+-- The end of every call: all queues that may move.
+local function settle()
+    if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == 0) then
+        return
+    end
+    turns().serve_dirty()
+end
+
+local function is_ours(member) -- a place in a queue
+    return member and match(member, ' ([^ /]+)/[^ ]*$') == ME
+end
+
+local MOST_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
+
+-- ms until a call is needed although nobody wants anything; 0: at once, as this one has left work;
+-- -1: none is, or another daemon sees to it. That is the one of the first waiter: all others would
+-- only find that it is done.
+local function due()
+    if not db.grace and db.has_left then
+        return 0
+    end
+    local first = call('ZRANGE', QUEUE, 0, 0)[1] or call('ZRANGE', ASIDE, 0, 0)[1]
+    if not first then
+        return -1
+    elseif db.grace then
+        return is_ours(first) and max(db.grace - db.clock, 1) or -1
+    elseif call('SCARD', DIRTY) > 0 then
+        return 0
+    end
+    local _, at = first_of(SESSIONS)
+    local resting, rest_at = first_of(REST)
+    if rest_at < at then
+        at, first = rest_at, head_of(match(resting, '^(%S+)')) or first
+    end
+    if not is_ours(first) then
+        at = math.huge
+    end
+    if db.keeps then -- whose call it was that something is kept for it is told as well: it may not know
+        local keeper, ends = first_of(KEEPING)
+        if keeper and (db.has_gained or match(keeper, '^[^/]*') == ME) then
+            at = min(at, ends)
+        end
+    end
+    return at < math.huge and min(max(floor(at - db.clock) + 1, 1), MOST_DUE) or -1
+end
+

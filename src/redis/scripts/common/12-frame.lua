@@ -1,0 +1,92 @@
+-- ---- the frame of a call ----
+
+local function answer(word, ...)
+    return {word, due(), db.grace and max(db.grace - db.clock, 1) or 0, text_of(db.sequence), ...}
+end
+
+-- May the caller's version use these data, and is this the server that has them?
+local function check_data()
+    if not db.is_master then
+        return redis.error_reply('READONLY it is a replica, not the master')
+    elseif db.layout and (db.layout < FROM_LAYOUT or db.layout > TO_LAYOUT) then
+        return {'layout', text_of(db.layout)}
+    end
+end
+
+-- The caller has had an answer, or an event, that these data know nothing of: they are older. What a
+-- session was answered stands in its record, as the calls of others raise the sequence as well. (Who
+-- has not said hello in this grace lists everything anyway; an event of an earlier incarnation may
+-- be late.)
+local function is_older_than_caller()
+    local session = session_of(ME)
+    if not session or session.epoch ~= db.epoch then
+        return SEQUENCE_SAID > db.sequence
+    end
+    return SEQUENCE_SAID > session.sequence
+        or (EVENT_SAID > session.n_events and session.incarnation <= INCARNATION)
+end
+
+-- An expired session is purged by now; if not wholly, it is over all the same. (In a grace none is:
+-- nothing of it has been given to anybody.)
+local function check_me()
+    local session = session_of(ME)
+    if not session then
+        return {'hello', 'unknown'}
+    elseif session.incarnation > INCARNATION then
+        return {'stale'}
+    elseif session.incarnation < INCARNATION then
+        return {'hello', 'incarnation'}
+    elseif session.epoch ~= db.epoch then
+        return {'hello', 'grace'}
+    elseif db.first_expiry <= db.clock and tonumber(call('ZSCORE', SESSIONS, ME) or 0) <= db.clock then
+        return {'hello', 'expired'}
+    end
+end
+
+-- Time passes: before anything is done for the caller.
+local function catch_up()
+    advance_clock()
+    if db.replid ~= db.now_replid and not time().goes_on() or is_older_than_caller() then
+        time().begin_grace()
+    elseif db.grace and db.clock >= db.grace then
+        time().end_grace()
+    end
+    db.first_expiry = math.huge
+    if not db.grace then
+        local _, expiry = first_of(SESSIONS)
+        if expiry <= db.clock then
+            time().purge_sessions()
+            _, expiry = first_of(SESSIONS)
+        end
+        local _, rest = first_of(REST)
+        if rest <= db.clock then
+            time().end_rests()
+            _, rest = first_of(REST)
+        end
+        if db.sweep then
+            time().sweep()
+        end
+        local patience = db.keeps and time().end_patience() or math.huge
+        db.first_expiry, db.has_left = expiry, min(expiry, rest, patience) <= db.clock
+    end
+end
+
+-- For everything but `hello begin`. What is not nil is the answer.
+local function enter()
+    read_database()
+    local wrong = check_data()
+    if wrong then
+        return wrong
+    elseif not db.layout then
+        return {'hello', 'missing'}
+    end
+    catch_up()
+    wrong = check_me()
+    if wrong then
+        settle()
+        return wrong
+    end
+    local session = session_of(ME)
+    session.sequence = db.sequence
+    write_session(session)
+end
