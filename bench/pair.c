@@ -23,19 +23,20 @@ struct batch {
 
 static char answers[BATCH_SIZE + 1];
 
-/* As berth run sends it. */
+/* As berth run sends them: each with a key of its own, or the first would be answered again. */
 static void batch_init(struct batch *batch, unsigned depth, const char *name)
 {
-    char line[LINE_SIZE];
-    int n = snprintf(line, sizeof line,
-        "acquire %s:1 program=job pid=%ld once=0123456789abcdef\n", name, (long)getpid());
-    if (n < 0 || n >= LINE_SIZE || depth > MAX_DEPTH) {
-        bench_fail("the name is too long, or the depth too large");
+    if (depth > MAX_DEPTH) {
+        bench_fail("the depth is too large");
     }
     batch->depth = depth;
     batch->acquire_length = 0;
     for (unsigned i = 0; i < depth; i++) {
-        memcpy(batch->acquire + batch->acquire_length, line, (size_t)n);
+        int n = snprintf(batch->acquire + batch->acquire_length, LINE_SIZE,
+            "acquire %s:1 program=job once=%016x pid=%ld\n", name, i, (long)getpid());
+        if (n < 0 || n >= LINE_SIZE) {
+            bench_fail("the name is too long");
+        }
         batch->acquire_length += (size_t)n;
     }
 }
