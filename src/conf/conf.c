@@ -124,6 +124,11 @@ static char *of_database(const char *what, const char *name)
     return text;
 }
 
+static bool key_is_same(const struct key_row *key, const void *a, const void *b)
+{
+    return key->type->same((const char *)a + key->offset, (const char *)b + key->offset);
+}
+
 /* `name` of the database; NULL: the keys of [daemon]. */
 static void compare_keys(enum section_kind kind, const void *running, const void *loaded,
     const char *name, struct conf_errors *changes)
@@ -131,8 +136,7 @@ static void compare_keys(enum section_kind kind, const void *running, const void
     for (size_t i = 0; i < N_KEYS; i++) {
         const struct key_row *key = &key_table[i];
         if (key_is_in(key, kind) && !key->reloadable &&
-            !key->type->same(
-                (const char *)running + key->offset, (const char *)loaded + key->offset)) {
+            !key_is_same(key, running, loaded)) {
             char what[64];
             snprintf(what, sizeof what, "%s of", key->word);
             add_message(changes, name ? of_database(what, name) : memory_string(key->word));
@@ -159,4 +163,20 @@ void conf_fixed_changes(
             add_message(changes, of_database("the new section", name));
         }
     }
+}
+
+static bool key_is_of_resources(const struct key_row *key)
+{
+    return key_is_in(key, SECTION_SEMAPHORE) || key_is_in(key, SECTION_LOCK) ||
+        key_is_in(key, SECTION_POOL);
+}
+
+bool conf_same_definition(const struct definition *a, const struct definition *b)
+{
+    bool is_same = strcmp(a->name, b->name) == 0 && a->kind == b->kind;
+    for (size_t i = 0; is_same && i < N_KEYS; i++) {
+        const struct key_row *key = &key_table[i];
+        is_same = !key_is_of_resources(key) || !key->type->same || key_is_same(key, a, b);
+    }
+    return is_same;
 }

@@ -64,6 +64,9 @@ void conf_fixed_changes(
  * databases stay where they are in memory. */
 void conf_keep_fixed(struct conf *running, struct conf *loaded);
 
+/* Whether two resources have the same name and kind, and the same value of every key. */
+bool conf_same_definition(const struct definition *a, const struct definition *b);
+
 /* The key table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where
  * there is none. */
 void conf_print_keys(FILE *out);

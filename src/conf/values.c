@@ -211,6 +211,21 @@ static bool parse_scope(const struct value *value, const char *word)
     return true;
 }
 
+static bool same_choice(const void *a, const void *b)
+{
+    return *(const unsigned *)a == *(const unsigned *)b;
+}
+
+static bool same_either(const void *a, const void *b)
+{
+    return *(const bool *)a == *(const bool *)b;
+}
+
+static bool same_scope(const void *a, const void *b)
+{
+    return *(const uint8_t *)a == *(const uint8_t *)b;
+}
+
 /* ---- databases ---- */
 
 static void value_complain(const struct value *value, const char *what)
@@ -332,10 +347,28 @@ static void describe_item(const struct key_row *key, FILE *out)
     fprintf(out, "an item: 1 to %d bytes of A-Z a-z 0-9 . _ / : @ + -", ITEM_BYTES);
 }
 
+static bool same_items(const void *a, const void *b)
+{
+    const struct definition *left = container_of(a, const struct definition, items);
+    const struct definition *right = container_of(b, const struct definition, items);
+    size_t i = 0;
+    while (i < left->n_items && i < right->n_items && strcmp(left->items[i], right->items[i]) == 0) {
+        i++;
+    }
+    return i == left->n_items && i == right->n_items;
+}
+
 static void id_set_add(struct id_set *set, uint32_t id)
 {
     set->ids = array_grow(set->ids, set->n, sizeof *set->ids);
     set->ids[set->n++] = id;
+}
+
+static bool same_ids(const void *a, const void *b)
+{
+    const struct id_set *left = a, *right = b;
+    return left->n == right->n &&
+        (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
 }
 
 /* False: unknown. */

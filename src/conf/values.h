@@ -27,7 +27,7 @@ struct value_type {
     /* False: the word is not what describe() says. Says itself what else is wrong. */
     bool (*parse)(const struct value *value, const char *word);
     void (*describe)(const struct key_row *key, FILE *out);
-    bool (*same)(const void *a, const void *b); /* NULL if no key of START has this type */
+    bool (*same)(const void *a, const void *b); /* of two members; NULL if nobody compares them */
     const char *const *choices;
     bool is_list;
 };

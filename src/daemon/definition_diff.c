@@ -1,6 +1,7 @@
 #include "daemon/definition_diff.h"
 
 #include "base/memory.h"
+#include "conf/conf.h"
 #include "log/log.h"
 
 #include <stdio.h>
@@ -9,59 +10,6 @@
 
 /* Who reloads a file of which everything is new need not have it all in the log. */
 enum { LINES_MOST = 8 };
-
-/* ---- the same? ---- */
-
-#if defined(__x86_64__)
-_Static_assert(sizeof(struct definition) == 208, "whatever is added is compared below");
-#endif
-
-static bool same_ids(const struct id_set *a, const struct id_set *b)
-{
-    return a->n == b->n && (a->n == 0 || memcmp(a->ids, b->ids, a->n * sizeof *a->ids) == 0);
-}
-
-static bool same_rights(const struct rights *a, const struct rights *b)
-{
-    return same_ids(&a->allow_users, &b->allow_users) &&
-        same_ids(&a->allow_groups, &b->allow_groups) && same_ids(&a->deny_users, &b->deny_users) &&
-        same_ids(&a->deny_groups, &b->deny_groups) && same_ids(&a->admin_users, &b->admin_users) &&
-        same_ids(&a->admin_groups, &b->admin_groups);
-}
-
-static bool same_items(const struct definition *a, const struct definition *b)
-{
-    if (a->n_items != b->n_items) {
-        return false;
-    }
-    size_t i = 0;
-    while (i < a->n_items && strcmp(a->items[i], b->items[i]) == 0) {
-        i++;
-    }
-    return i == a->n_items;
-}
-
-static bool same_times(const struct definition *a, const struct definition *b)
-{
-    return a->cooldown == b->cooldown && a->max_hold == b->max_hold &&
-        a->kill_after == b->kill_after && a->keep == b->keep;
-}
-
-static bool same_bounds(const struct definition *a, const struct definition *b)
-{
-    return a->limit == b->limit && a->max_waiters == b->max_waiters &&
-        a->max_units_per_user == b->max_units_per_user && a->max_overtakes == b->max_overtakes &&
-        a->max_instances == b->max_instances && a->max_priority == b->max_priority;
-}
-
-static bool same(const struct definition *a, const struct definition *b)
-{
-    return strcmp(a->name, b->name) == 0 && a->kind == b->kind && a->database == b->database &&
-        a->order == b->order && a->selection == b->selection && a->on_lost == b->on_lost &&
-        a->identity_shared == b->identity_shared &&
-        a->shows_to_owner_only == b->shows_to_owner_only && same_bounds(a, b) && same_times(a, b) &&
-        same_items(a, b) && same_rights(&a->rights, &b->rights);
-}
 
 /* ---- the list ---- */
 
@@ -76,7 +24,7 @@ void definition_diff_compare(
 {
     for (size_t i = 0; i < n; i++) {
         const struct definition *now = core_find_definition(core, definitions[i].name);
-        if (!now || !same(now, &definitions[i])) {
+        if (!now || !conf_same_definition(now, &definitions[i])) {
             add(diff, definitions[i].name);
         }
     }

@@ -508,3 +508,96 @@ Test(conf_values, changes_that_need_a_restart)
     conf_free(two);
     conf_free(three);
 }
+
+/* ---- which resources a reload changes ---- */
+
+/* Of each type that a key of a resource can have: a value that is no key's default. */
+static const char *const other_values[N_VALUE_TYPES] = {
+    [VALUE_bound] = "7",
+    [VALUE_duration] = "1s",
+    [VALUE_span] = "1s",
+    [VALUE_order] = "first-fit",
+    [VALUE_selection] = "random",
+    [VALUE_on_lost] = "warn",
+    [VALUE_sharing] = "shared",
+    [VALUE_showing] = "owner",
+    [VALUE_scope] = "fleet",
+    [VALUE_database] = "other",
+    [VALUE_items] = "j",
+    [VALUE_users] = "alice",
+    [VALUE_groups] = "etl",
+};
+
+static void print_other_value(const struct key_row *key, FILE *out)
+{
+    const char *value = other_values[key->type - value_types];
+    if (key->type == &value_types[VALUE_number]) {
+        bool is_min = key->initial && strtoull(key->initial, NULL, 10) == key->min;
+        fprintf(out, "%ju", (uintmax_t)(is_min ? key->max : key->min));
+    } else {
+        cr_assert(value, "%s: no other value of its type", key->word);
+        fputs(value, out);
+    }
+}
+
+/* One resource with all that it needs, and with `key` as it is anyway or with another value. */
+static struct conf *load_with(enum section_kind kind, const struct key_row *key, bool is_other)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "[redis]\nurl = redis://h\n[redis other]\nurl = redis://i\n[%s x/*]\n%s%s",
+        section_words[kind], strcmp(key->word, "max-overtakes") == 0 ? "order = first-fit\n" : "",
+        strcmp(key->word, "redis") == 0 ? "scope = fleet\n" : "");
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const struct key_row *needed = &key_table[i];
+        if (key_is_in(needed, kind) && !needed->initial && !(needed == key && is_other)) {
+            fprintf(out, "%s = 1\n", needed->word);
+        }
+    }
+    if (is_other) {
+        fprintf(out, "%s = ", key->word);
+        print_other_value(key, out);
+        fputs("\n", out);
+    }
+    fclose(out);
+    struct conf *conf = load_good(text);
+    free(text);
+    return conf;
+}
+
+Test(conf_values, each_key_of_a_resource_makes_it_another)
+{
+    for (enum section_kind kind = SECTION_SEMAPHORE; kind < N_SECTION_KINDS; kind++) {
+        for (size_t i = 0; i < N_KEYS; i++) {
+            if (!key_is_in(&key_table[i], kind)) {
+                continue;
+            }
+            struct conf *before = load_with(kind, &key_table[i], false);
+            struct conf *again = load_with(kind, &key_table[i], false);
+            struct conf *after = load_with(kind, &key_table[i], true);
+            const struct definition *definition = before->definitions;
+            cr_expect(conf_same_definition(definition, again->definitions), "%s", key_table[i].word);
+            cr_expect_not(
+                conf_same_definition(definition, after->definitions), "%s", key_table[i].word);
+            conf_free(before);
+            conf_free(again);
+            conf_free(after);
+        }
+    }
+}
+
+Test(conf_values, name_kind_and_the_number_of_items_make_it_another)
+{
+    struct conf *conf =
+        load_good("[lock a]\n[lock b]\n[semaphore c]\nlimit = 1\n[pool d]\nitems = i j\n");
+    struct conf *other =
+        load_good("[lock a]\n[pool d]\nitems = i\n[semaphore b]\nlimit = 1\n[lock c]\n");
+    cr_expect(conf_same_definition(&conf->definitions[0], &other->definitions[0]));
+    cr_expect_not(conf_same_definition(&conf->definitions[0], &conf->definitions[1]));
+    cr_expect_not(conf_same_definition(&conf->definitions[2], &other->definitions[3]));
+    cr_expect_not(conf_same_definition(&conf->definitions[3], &other->definitions[1]));
+    cr_expect_not(conf_same_definition(&other->definitions[1], &conf->definitions[3]));
+    conf_free(conf);
+    conf_free(other);
+}
