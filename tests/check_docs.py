@@ -1,5 +1,6 @@
 """Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
-and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; each
+and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; messages call
+keys by their names; each
 guarantee of doc/guarantees.md names tests that exist, and has mutations; doc/fleet.md has the keys,
 scripts, rights and times that the code has. `berthd --check` accepts what is marked as checked. The
 README is short, links lead somewhere, and nothing cites a document that is not in the repository.
@@ -93,6 +94,18 @@ def check_sample():
     require(coded, "no keys: did print_tables run?")
     for section, key in found:
         require((section, key) in coded, f"berth.conf: [{section}] has no key {key}")
+
+
+def check_messages():
+    """What a message calls a key is one: all keys with such a beginning, and what stands in backquotes."""
+    keys = {word for word, *_ in rows("conf")}
+    for path in (srcdir / "src").glob("*/*.c"):
+        if path.parent.name not in ("status", "fleet", "daemon", "berthctl"):
+            continue
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', path.read_text()):
+            named = re.findall(r"\b(?:max|kill|on|admin|socket)-[a-z]+(?:-[a-z]+)*\b|(?<=`)[a-z-]+(?=`)", text)
+            for word in named:
+                require(word in keys, f"{path.relative_to(srcdir)}: {word} is no configuration key")
 
 
 # ---- README.md, and what documents refer to ----
@@ -242,6 +255,7 @@ check_commands()
 check_codes()
 check_events()
 check_sample()
+check_messages()
 check_keys()
 check_scripts()
 check_rights()

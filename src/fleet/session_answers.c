@@ -157,40 +157,16 @@ enum error_class error_classify(const char *text)
     return ERROR_REFUSES;
 }
 
-/* The scripts refuse in words of wire/codes.def. */
-static const struct {
-    const char *word;
-    enum outcome outcome;
-} refusals[] = {
-    {"no-space", OUTCOME_NO_SPACE},
-    {"down", OUTCOME_DOWN},
-    {"would-wait", OUTCOME_WOULD_WAIT},
-    {"timeout", OUTCOME_TIMEOUT},
-    {"paused", OUTCOME_PAUSED},
-    {"closed", OUTCOME_CLOSED},
-    {"draining", OUTCOME_DRAINING},
-    {"held", OUTCOME_HELD},
-    {"ancestor", OUTCOME_ANCESTOR},
-    {"queue-full", OUTCOME_QUEUE_FULL},
-    {"quota", OUTCOME_QUOTA},
-    {"in-use", OUTCOME_IN_USE},
-    {"grace", OUTCOME_GRACE},
-    {"cancelled", OUTCOME_CANCELLED},
-    {"lost", OUTCOME_LOST},
-    {"forbidden", OUTCOME_FORBIDDEN},
-    {"not-holder", OUTCOME_NOT_HOLDER},
-    {"unknown", OUTCOME_UNKNOWN},
-    {"impossible", OUTCOME_IMPOSSIBLE},
-    {"differs", OUTCOME_DIFFERS},
-    {"too-much", OUTCOME_TOO_MUCH},
-    {"kind", OUTCOME_KIND},
-};
-
 enum outcome refusal_outcome(const char *word)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        if (strcmp(refusals[i].word, word) == 0) {
-            return refusals[i].outcome;
+    static const char *const refusals[N_OUTCOMES] = {
+#define OUTCOME(id, code, refusal) [OUTCOME_##id] = refusal,
+#include "core/outcomes.def"
+#undef OUTCOME
+    };
+    for (enum outcome outcome = 0; outcome < N_OUTCOMES; outcome++) {
+        if (refusals[outcome] && strcmp(refusals[outcome], word) == 0) {
+            return outcome;
         }
     }
     return OUTCOME_DOWN;

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "fleet/session_text.h"
+#include "wire/protocol.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -180,21 +181,30 @@ Test(calls, answers_that_are_none)
     }
 }
 
+/* The scripts refuse in the words of the codes. */
+static const struct {
+    enum outcome outcome;
+    enum code code;
+    const char *refusal;
+} outcomes[] = {
+#define OUTCOME(id, code, refusal) {OUTCOME_##id, CODE_##code, refusal},
+#include "core/outcomes.def"
+#undef OUTCOME
+};
+
 Test(calls, refusals)
 {
-    cr_assert_eq(refusal_outcome("would-wait"), OUTCOME_WOULD_WAIT);
-    cr_assert_eq(refusal_outcome("paused"), OUTCOME_PAUSED);
-    cr_assert_eq(refusal_outcome("closed"), OUTCOME_CLOSED);
-    cr_assert_eq(refusal_outcome("grace"), OUTCOME_GRACE);
-    cr_assert_eq(refusal_outcome("held"), OUTCOME_HELD);
-    cr_assert_eq(refusal_outcome("quota"), OUTCOME_QUOTA);
-    cr_assert_eq(refusal_outcome("queue-full"), OUTCOME_QUEUE_FULL);
-    cr_assert_eq(refusal_outcome("impossible"), OUTCOME_IMPOSSIBLE);
-    cr_assert_eq(refusal_outcome("unknown"), OUTCOME_UNKNOWN);
-    cr_assert_eq(refusal_outcome("ancestor"), OUTCOME_ANCESTOR);
-    cr_assert_eq(refusal_outcome("differs"), OUTCOME_DIFFERS);
-    cr_assert_eq(refusal_outcome("malformed"), OUTCOME_DOWN);
-    cr_assert_eq(refusal_outcome(""), OUTCOME_DOWN);
+    for (size_t i = 0; i < N_OUTCOMES; i++) {
+        const char *word = code_table[outcomes[i].code].word;
+        if (outcomes[i].refusal) {
+            cr_expect_str_eq(outcomes[i].refusal, word);
+            cr_expect_eq(refusal_outcome(word), outcomes[i].outcome, "%s", word);
+        } else if (word) {
+            cr_expect_eq(refusal_outcome(word), OUTCOME_DOWN, "%s", word);
+        }
+    }
+    cr_expect_eq(refusal_outcome("malformed"), OUTCOME_DOWN);
+    cr_expect_eq(refusal_outcome(""), OUTCOME_DOWN);
 }
 
 /* ---- claims ---- */
