@@ -17,7 +17,7 @@ void ledger_give_back(struct server *server, uint32_t record)
 
 void ledger_commit(struct server *server)
 {
-    effects_clear_changed(&server->store->effects);
+    effects_clear_changed(&server->effects);
 }
 
 void ledger_enter(struct server *server, struct lease *lease)

@@ -254,12 +254,13 @@ static bool is_overruled(const struct line *line, const struct definition *defin
     return strcmp(value, line->file) != 0;
 }
 
-static void apply_line(struct store *store, struct core *core, char *text, nanoseconds now)
+static void apply_line(
+    struct core *core, char *text, nanoseconds now, struct effects *effects)
 {
     struct line line;
     struct change change;
     if (strcmp(text, "drain") == 0) {
-        store->ops->drain(store, true, now);
+        core_drain(core, true, now, effects);
         return;
     }
     if (!parse_line(&line, text) || !parse_change(&line, &change)) {
@@ -272,12 +273,12 @@ static void apply_line(struct store *store, struct core *core, char *text, nanos
     if (is_overruled(&line, core_find_definition(core, name))) {
         log_about(LOG_LEVEL_INFO, &about,
             "%s: the file has changed: this ends the runtime change by `%s`", name, word);
-    } else if (store->ops->change(store, name, &change, now) != OUTCOME_OK) {
+    } else if (core_change(core, name, &change, now, effects) != OUTCOME_OK) {
         log_about(LOG_LEVEL_WARNING, &about, "%s: `%s` cannot be made again", name, word);
     }
 }
 
-void changes_apply(struct store *store, struct core *core, char *lines, nanoseconds now)
+void changes_apply(struct core *core, char *lines, nanoseconds now, struct effects *effects)
 {
     for (char *line = lines; *line;) {
         char *end = strchr(line, '\n');
@@ -285,7 +286,7 @@ void changes_apply(struct store *store, struct core *core, char *lines, nanoseco
         if (end) {
             *end = '\0';
         }
-        apply_line(store, core, line, now);
+        apply_line(core, line, now, effects);
         line = next;
     }
 }

@@ -344,15 +344,21 @@ struct asked {
     const struct remembered_claim *claims; /* what it held; NULL: it was waiting */
 };
 
-static enum outcome ask_store(
+static enum outcome ask_core(
     struct call *call, const struct asked *asked, struct lease **leasep, const char **aboutp)
 {
-    struct store *store = call->server->store;
+    struct server *server = call->server;
     struct client *client = &call->conn->client;
     return asked->id == 0
-        ? store->ops->acquire(store, client, &asked->ask, call->now, leasep, aboutp)
-        : store->ops->reclaim_unknown(store, client, &asked->ask, asked->id, asked->claims,
-              call->now, leasep, aboutp);
+        ? core_acquire(server->core, client, &asked->ask, call->now, &server->effects, leasep, aboutp)
+        : core_reclaim_unknown(server->core, client, &asked->ask, asked->id, asked->claims,
+              call->now, &server->effects, leasep, aboutp);
+}
+
+static void end_lease(struct call *call, struct lease *lease)
+{
+    struct server *server = call->server;
+    core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
 }
 
 static uint64_t ask_units(const struct ask *ask)
@@ -383,7 +389,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     }
     struct lease *lease;
     const char *about;
-    enum outcome outcome = ask_store(call, asked, &lease, &about);
+    enum outcome outcome = ask_core(call, asked, &lease, &about);
     if (!lease) {
         ledger_give_back(call->server, record);
         answer_refused(call, &asked->ask, outcome, about);
@@ -392,8 +398,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     lease->record = record;
     ledger_commit(call->server);
     if (lease->is_unwritten) {
-        struct store *store = call->server->store;
-        store->ops->end(store, lease, &call->conn->client, call->now);
+        end_lease(call, lease);
         call_refuse(call, CODE_NO_SPACE, NULL);
         return;
     }
@@ -406,12 +411,11 @@ static void take_lease(struct call *call, const struct asked *asked)
 /* Who has waited, and may not use it any more, is refused; what somebody holds stays his. */
 static bool may_have_back(struct call *call, struct lease *lease)
 {
-    struct store *store = call->server->store;
     bool has_begun = lease->state == LEASE_HELD && !lease->is_untold;
     for (size_t i = 0; !has_begun && lease_is_away(lease) && i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may_use(call, resource->definition, resource->name)) {
-            store->ops->end(store, lease, &call->conn->client, call->now);
+            end_lease(call, lease);
             return false;
         }
     }
@@ -419,24 +423,25 @@ static bool may_have_back(struct call *call, struct lease *lease)
 }
 
 /* Who asks for a lease that is there: core_reclaim() or core_repeat(). */
-typedef enum outcome take_operation(
-    struct store *store, struct client *client, struct lease *lease, nanoseconds now);
+typedef enum outcome take_operation(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects);
 
 static void take_back(struct call *call, struct lease *lease, take_operation *operation)
 {
-    struct store *store = call->server->store;
+    struct server *server = call->server;
     if (!may_have_back(call, lease)) {
         return;
     }
     bool was_waiting = lease->state == LEASE_WAITING;
-    enum outcome outcome = operation(store, &call->conn->client, lease, call->now);
+    enum outcome outcome =
+        operation(server->core, &call->conn->client, lease, call->now, &server->effects);
     if (outcome == OUTCOME_HELD) {
         answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that still lives");
         return;
     }
     ledger_commit(call->server);
     if (was_waiting && outcome == OUTCOME_OK && lease->is_unwritten) {
-        store->ops->end(store, lease, &call->conn->client, call->now);
+        end_lease(call, lease);
         call_refuse(call, CODE_NO_SPACE, NULL);
     } else {
         answer_acquired(call, lease, outcome);
@@ -458,7 +463,7 @@ static bool is_same_request(const struct lease *lease, const struct ask *ask)
 static void repeat(struct call *call, const struct ask *ask, struct lease *lease)
 {
     if (is_same_request(lease, ask)) {
-        take_back(call, lease, call->server->store->ops->repeat);
+        take_back(call, lease, core_repeat);
     } else {
         answer_error_saying(
             call->out, CODE_BAD_VALUE, "once: already used for another request");
@@ -576,7 +581,7 @@ void command_reclaim(struct call *call)
     struct lease *lease = core_find_lease(call->server->core, id);
     if (lease) {
         if (call_owns(call, lease)) {
-            take_back(call, lease, call->server->store->ops->reclaim);
+            take_back(call, lease, core_reclaim);
         }
     } else {
         reclaim_unknown(call, id);

@@ -15,7 +15,7 @@
 
 static void end_lease(struct call *call, struct lease *lease)
 {
-    struct store *store = call->server->store;
+    struct server *server = call->server;
     if (lease && !call_owns(call, lease)) {
         return;
     }
@@ -23,7 +23,7 @@ static void end_lease(struct call *call, struct lease *lease)
         lease_log_taken(call, lease, "released");
     }
     if (lease) {
-        store->ops->end(store, lease, &call->conn->client, call->now);
+        core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
     }
     call_ok(call);
 }
@@ -217,7 +217,7 @@ static void answer_renewed(struct call *call, const struct lease *lease)
 
 void command_renew(struct call *call)
 {
-    struct store *store = call->server->store;
+    struct server *server = call->server;
     const char *holder = call->request->keys[KEY_INDEX_holder];
     const char *text = call->request->keys[KEY_INDEX_ttl];
     nanoseconds ttl = 0;
@@ -229,7 +229,7 @@ void command_renew(struct call *call)
     if (!lease) {
         return;
     }
-    enum outcome outcome = store->ops->renew(store, lease, ttl, call->now);
+    enum outcome outcome = core_renew(server->core, lease, ttl, call->now, &server->effects);
     if (outcome == OUTCOME_KIND) {
         refuse_kind(call, lease, "the lease is not bound to time");
     } else if (outcome != OUTCOME_OK) {
@@ -243,7 +243,7 @@ void command_renew(struct call *call)
 
 void command_bind(struct call *call)
 {
-    struct store *store = call->server->store;
+    struct server *server = call->server;
     const char *pid = call->request->keys[KEY_INDEX_pid];
     enum binding binding;
     struct process process;
@@ -255,7 +255,8 @@ void command_bind(struct call *call)
     if (!lease || !job_identify(call, pid, &binding, &process)) {
         return;
     }
-    enum outcome outcome = store->ops->bind(store, lease, &call->conn->client, binding, &process);
+    enum outcome outcome =
+        lease_bind(lease, &call->conn->client, binding, &process, &server->effects);
     if (outcome != OUTCOME_OK) {
         refuse_kind(call, lease, "the lease is bound to time or not yours alone");
         return;
@@ -288,21 +289,21 @@ static void take_away(struct call *call, void (*operation)(struct call *call, st
 /* We might send signals to whom its user may not send any: to what a setuid program has become. */
 static void revoke_lease(struct call *call, struct lease *lease)
 {
-    const struct store_ops *ops = call->server->store->ops;
+    struct server *server = call->server;
     bool is_by_user = call->conn->client.uid == lease->uid && !call_administers(call, lease);
     if (is_by_user && job_is_beyond_holder(lease)) {
         call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
         return;
     }
     lease_log_taken(call, lease, "revoked");
-    (is_by_user ? ops->withdraw : ops->revoke)(call->server->store, lease, call->now);
+    (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
     call_ok(call);
 }
 
 static void drop_lease(struct call *call, struct lease *lease)
 {
     lease_log_taken(call, lease, "dropped");
-    call->server->store->ops->drop(call->server->store, lease, call->now);
+    core_drop(call->server->core, lease, call->now, &call->server->effects);
     call_ok(call);
 }
 

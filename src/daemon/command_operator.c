@@ -103,7 +103,7 @@ static void answer_ok(struct conn *conn)
 
 static void run_change(struct call *call, struct change change)
 {
-    struct store *store = call->server->store;
+    struct server *server = call->server;
     const char *name = call->request->arguments[0];
     const struct definition *definition = core_find_definition(call->server->core, name);
     if (definition && definition->database != 0) {
@@ -114,7 +114,7 @@ static void run_change(struct call *call, struct change change)
         return;
     }
     change.reason = call->request->keys[KEY_INDEX_reason];
-    enum outcome outcome = store->ops->change(store, name, &change, call->now);
+    enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);
         storing_answer_later(call, answer_ok);
@@ -199,12 +199,13 @@ static void answer_drain_and_wait(struct conn *conn)
 
 static void drain(struct call *call, bool draining, void (*answer)(struct conn *conn))
 {
+    struct server *server = call->server;
     if (storing_has_room(call)) {
         if (!draining) {
-            server_tell_drainers(call->server, EVENT_UNDRAINED);
+            server_tell_drainers(server, EVENT_UNDRAINED);
         }
-        call->server->store->ops->drain(call->server->store, draining, call->now);
-        settings_note_changes(call->server);
+        core_drain(server->core, draining, call->now, &server->effects);
+        settings_note_changes(server);
         storing_answer_later(call, answer);
     }
 }

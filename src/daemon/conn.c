@@ -77,7 +77,7 @@ void conn_close(struct conn *conn)
     }
     parked_close(conn);
     end_snapshot(conn);
-    server->store->ops->client_deinit(server->store, &conn->client, clock_now());
+    core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
     server_carry_out(server);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, 0);
     fair_user_leave(&server->scheduler.fair_queue, &conn->member, clock_now());
@@ -340,8 +340,8 @@ static bool conn_must_stay(const struct conn *conn)
 
 static void conn_end_leases(struct conn *conn)
 {
-    struct store *store = conn->server->store;
-    store->ops->client_end_leases(store, &conn->client, clock_now());
+    struct server *server = conn->server;
+    core_client_end_leases(server->core, &conn->client, clock_now(), &server->effects);
     server_carry_out(conn->server);
 }
 

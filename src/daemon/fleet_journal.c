@@ -71,7 +71,7 @@ void fleet_restore_tenure(
         return;
     }
     if (!session_restore_tenure(fleet_session(server, database), line,
-            length - (size_t)(line - text), now, &server->store->effects)) {
+            length - (size_t)(line - text), now, &server->effects)) {
         log_error("[redis %s]: its record in the journal makes no sense",
             fleet_database(server, database)->name);
     }

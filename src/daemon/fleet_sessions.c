@@ -91,7 +91,7 @@ static void on_reply(void *context, uint64_t tag, const struct resp *reply)
 {
     struct member *member = context;
     session_reply(
-        member->session, tag, reply, clock_now(), &member->server->store->effects);
+        member->session, tag, reply, clock_now(), &member->server->effects);
     end_turn(member);
 }
 
@@ -99,7 +99,7 @@ static void on_message(void *context, const char *text, size_t length)
 {
     struct member *member = context;
     session_message(
-        member->session, text, length, clock_now(), &member->server->store->effects);
+        member->session, text, length, clock_now(), &member->server->effects);
     end_turn(member);
 }
 
@@ -225,7 +225,7 @@ nanoseconds fleet_next_deadline(const struct server *server)
 void fleet_tick(struct server *server, nanoseconds now)
 {
     for (size_t i = 0; i < server->fleet->n; i++) {
-        session_tick(server->fleet->members[i].session, now, &server->store->effects);
+        session_tick(server->fleet->members[i].session, now, &server->effects);
     }
 }
 
@@ -241,7 +241,7 @@ void fleet_carry_out(struct server *server, const struct effect *effect)
     if (effect->kind == EFFECT_GIVE_BACK) {
         session_give_back(session, lease, clock_now());
     } else if (lease->state == LEASE_WAITING) {
-        session_ask(session, lease, clock_now(), &server->store->effects);
+        session_ask(session, lease, clock_now(), &server->effects);
     }
 }
 

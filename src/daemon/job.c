@@ -26,8 +26,8 @@ static enum conn_pids conn_look_at_pids(struct conn *conn)
 {
     if (conn->pids == PIDS_NOT_KNOWN) {
         errno = 0;
-        bool fair_queue = process_shares_our_namespace(conn->pid);
-        conn->pids = fair_queue ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
+        bool shares = process_shares_our_namespace(conn->pid);
+        conn->pids = shares ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
     }
     return conn->pids;
 }
@@ -91,7 +91,7 @@ static void on_gone(struct watches *watches, void *context)
     struct server *server = container_of(watches, struct server, watches);
     struct lease *lease = context;
     job_forget(lease);
-    server->store->ops->process_gone(server->store, lease, clock_now());
+    core_process_gone(server->core, lease, clock_now(), &server->effects);
     server_carry_out(server);
     server_end_turn(server);
 }

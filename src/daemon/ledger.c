@@ -151,7 +151,7 @@ static void end_record(struct server *server, struct lease *lease)
 
 void ledger_commit(struct server *server)
 {
-    struct effects *effects = &server->store->effects;
+    struct effects *effects = &server->effects;
     bool is_written = !server->stopping;
     end_rests(server);
     for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {

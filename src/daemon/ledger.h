@@ -15,7 +15,7 @@ struct server;
 uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t longest_grant);
 void ledger_give_back(struct server *server, uint32_t record);
 
-/* Writes down what the store's effects say: first what has ended, then what has changed. Of those
+/* Writes down what the core's effects say: first what has ended, then what has changed. Of those
  * that fail, lease.is_unwritten is set: what was written before is still there. */
 void ledger_commit(struct server *server);
 

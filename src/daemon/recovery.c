@@ -148,7 +148,7 @@ static struct lease *restore_lease(struct server *server, struct remembered *rem
 {
     struct lease *lease;
     enum outcome outcome =
-        core_restore(server->core, remembered, now, &server->store->effects, &lease);
+        core_restore(server->core, remembered, now, &server->effects, &lease);
     *conflictp = outcome == OUTCOME_KIND && remembered->is_held;
     if (*conflictp) {
         say_kind_conflict(server, remembered);
@@ -185,7 +185,7 @@ static bool restore_rest(struct server *server, const struct found *found, nanos
         remembered.n_claims = 0; /* what rests there is its database's matter */
     }
     nanoseconds until =
-        core_restore_rest(server->core, &remembered, now, &server->store->effects);
+        core_restore_rest(server->core, &remembered, now, &server->effects);
     if (until != 0 && found->slot != RECORD_NONE) {
         ledger_rest(server, found->slot, until);
     }
@@ -266,7 +266,7 @@ static void limit_leases(struct server *server, nanoseconds now)
                 "the journal does not say how long the leases of [redis %s] are good: they end",
                 fleet_name_of(server, database));
             core_fleet_good_until(
-                server->core, database, now, now, &server->store->effects);
+                server->core, database, now, now, &server->effects);
             server_carry_out(server);
         }
     }
@@ -351,7 +351,7 @@ static bool restore_all(struct server *server, const char *socket_path)
 bool recovery_run(struct server *server, const char *socket_path)
 {
     char *changes = memory_string(server->state.changes);
-    changes_apply(server->store, server->core, changes, clock_now());
+    changes_apply(server->core, changes, clock_now(), &server->effects);
     free(changes);
     fleet_restore_changes(server);
     server_carry_out(server);

@@ -53,9 +53,8 @@ struct seat seat_find(const struct server *server, int fd, const struct peer *pe
 /* False: the user has as many as one may have. */
 static bool take_client(const struct seat *seat, struct conn *conn, int fd, const struct peer *peer)
 {
-    struct store *store = conn->server->store;
     conn->is_operators = seat->is_operators ||
-        store->ops->client_init(store, &conn->client, peer->uid) != OUTCOME_OK;
+        core_client_init(conn->server->core, &conn->client, peer->uid) != OUTCOME_OK;
     if (conn->is_operators) {
         client_init_uncounted(&conn->client, peer->uid);
     }

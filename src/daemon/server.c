@@ -8,7 +8,6 @@
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
-#include "daemon/local.h"
 #include "daemon/pool.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
@@ -67,7 +66,7 @@ static void tell_granted(struct server *server, const struct effect *effect)
     denied.why = OUTCOME_NO_SPACE;
     client_events_tell(server, &denied);
     if (lease->state != LEASE_ENDED) {
-        server->store->ops->end(server->store, lease, lease->client, clock_now());
+        core_end(server->core, lease, lease->client, clock_now(), &server->effects);
     }
 }
 
@@ -112,7 +111,7 @@ void server_carry_out(struct server *server)
         [EFFECT_GIVE_BACK] = fleet_carry_out,
         [EFFECT_DRAINED] = tell_drained,
     };
-    struct effects *effects = &server->store->effects;
+    struct effects *effects = &server->effects;
     size_t i = 0;
     ledger_commit(server);
     while (i < effects->n) {
@@ -131,7 +130,7 @@ void server_carry_out(struct server *server)
 
 static void server_set_timer(struct server *server)
 {
-    nanoseconds deadline = server->store->ops->next_deadline(server->store);
+    nanoseconds deadline = core_next_deadline(server->core);
     nanoseconds of_fleet = fleet_next_deadline(server);
     deadline = of_fleet < deadline ? of_fleet : deadline;
     if (deadline == server->armed_for) {
@@ -268,7 +267,7 @@ static void on_deadline(uv_poll_t *poll, int status, int events)
     ssize_t n = read(server->deadline_fd, &expirations, sizeof expirations);
     (void)n; /* EAGAIN: it was set anew in the meantime */
     server->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
-    server->store->ops->tick(server->store, clock_now());
+    core_tick(server->core, clock_now(), &server->effects);
     fleet_tick(server, clock_now());
     server_carry_out(server);
     server_end_turn(server);
@@ -311,8 +310,8 @@ static void server_stop(struct server *server)
     log_info("stopping");
     notify_stopping(server);
     fleet_stop(server);
-    server->store->ops->drain(server->store, true, clock_now());
-    effects_clear(&server->store->effects);
+    core_drain(server->core, true, clock_now(), &server->effects);
+    effects_clear(&server->effects);
     while (!LIST_EMPTY(&server->conns)) {
         conn_close(LIST_FIRST(&server->conns));
     }
@@ -375,15 +374,14 @@ static void start_signals(struct server *server)
 }
 
 /* One at a time per socket: that lock is taken before anything is read. */
-static bool start_store(struct server *server)
+static bool start_core(struct server *server)
 {
     const char *refused;
     char socket[PATH_MAX];
     bool fits = path_canonical(server->listener.path, socket, sizeof socket);
     state_load(&server->state, fits ? socket : server->listener.path);
     const struct core_options options = first_numbers(&server->state);
-    server->store = local_store_new(&options);
-    server->core = local_store_core(server->store);
+    server->core = core_new(&options);
     fleet_init(server, fits ? socket : server->listener.path);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server);
@@ -434,7 +432,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     watches_init(&server->watches, &server->loop, most_watches(server));
     start_signals(server);
     notify_init(server);
-    if (!open_listener(server, inherited, path) || !start_store(server) ||
+    if (!open_listener(server, inherited, path) || !start_core(server) ||
         !start_listening(server)) {
         return false;
     }
@@ -466,19 +464,21 @@ static void close_handle(uv_handle_t *handle, void *unused)
 }
 
 /* False: a thread still waits for the disk. */
-static bool stop_store(struct server *server)
+static bool stop_core(struct server *server)
 {
-    if (!server->store) {
+    if (!server->core) {
         return true;
     }
     server->stopping = true;
-    core_abandon(server->core, clock_now(), &server->store->effects);
+    core_abandon(server->core, clock_now(), &server->effects);
     server_carry_out(server);
     views_deinit(server);
     fleet_deinit(server);
     bool is_stored =
         storing_end(server, server->state_works ? core_next_number(server->core) : 0);
-    server->store = server->store->ops->free(server->store);
+    effects_clear(&server->effects);
+    effects_deinit(&server->effects);
+    core_free(server->core);
     ledger_deinit(server);
     journal_close(&server->journal);
     if (is_stored) {
@@ -510,7 +510,7 @@ void server_deinit(struct server *server)
     if (uv_handle_get_type((uv_handle_t *)&server->accepting) == UV_POLL) {
         uv_close((uv_handle_t *)&server->accepting, NULL); /* before its descriptor */
     }
-    bool is_stored = stop_store(server);
+    bool is_stored = stop_core(server);
     listener_close(&server->listener);
     if (!is_stored) {
         end_at_once("disk");

@@ -1,9 +1,10 @@
-/* server.h - the loop and what hangs on it: listener, connections, store, timer, signals,
+/* server.h - the loop and what hangs on it: listener, connections, core, timer, signals,
  * configuration. One thread; every callback ends with server_end_turn(). */
 #ifndef BERTH_DAEMON_SERVER_H
 #define BERTH_DAEMON_SERVER_H
 
 #include "conf/conf.h"
+#include "core/core.h"
 #include "core/rights.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_journal.h"
@@ -13,7 +14,6 @@
 #include "daemon/notify.h"
 #include "daemon/reload.h"
 #include "daemon/scheduler.h"
-#include "daemon/store.h"
 #include "daemon/storing.h"
 #include "daemon/watch.h"
 #include "journal/journal.h"
@@ -41,8 +41,8 @@ struct server {
     struct conf *conf;
     struct reload reload;
     struct daemon_admins admins;
-    struct store *store;
-    struct core *core; /* the local store's, for looking */
+    struct core *core; /* all leases, of both scopes */
+    struct effects effects; /* what the core wants done: server_carry_out() */
     struct fleet *fleet; /* databases of fleet scope */
     struct notify notify; /* the service manager */
     struct watches watches; /* of processes that leases are bound to */
@@ -78,7 +78,7 @@ void server_run(struct server *server, int ready_fd);
 /* Everything is closed and freed; asserts that nothing of the loop is left. */
 void server_deinit(struct server *server);
 
-/* After each operation of the store: turns its effects into lines, and clears them. */
+/* After each operation of the core: turns its effects into lines, and clears them. */
 void server_carry_out(struct server *server);
 /* Tells those who sent "drain wait=1" how it ended: drained or undrained. */
 void server_tell_drainers(struct server *server, enum event event);

@@ -84,7 +84,7 @@ bool settings_define(struct server *server, const struct conf *conf, const char 
     struct daemon_admins admins = admins_of(conf);
     core_set_judge(server->core, may_go_on_waiting, &admins);
     enum outcome outcome = core_define(server->core, conf->definitions, conf->n_definitions,
-        &conf->user_bounds, clock_now(), &server->store->effects, refusedp);
+        &conf->user_bounds, clock_now(), &server->effects, refusedp);
     core_set_judge(server->core, NULL, NULL);
     server_carry_out(server);
     return outcome == OUTCOME_OK;

@@ -5,7 +5,6 @@
  * be made and described in the same words by another. */
 #include "base/table.h"
 #include "daemon/changes.h"
-#include "daemon/local.h"
 #include "journal/state.h"
 #include "log/log.h"
 
@@ -66,10 +65,10 @@ static const struct definition definitions[] = {
     {.name = (char[]){"m/*"}, .limit = 2, .max_hold = NEVER, .max_instances = 9},
 };
 
-static void finish(struct store *store)
+static void finish(struct effects *effects)
 {
-    effects_clear_changed(&store->effects);
-    effects_clear(&store->effects);
+    effects_clear_changed(effects);
+    effects_clear(effects);
 }
 
 /* What a berthd that makes these changes at its start describes; the caller frees it. */
@@ -77,20 +76,21 @@ static char *made(const char *changes)
 {
     static const struct user_bounds bounds = {9, 9, 9, 9};
     static const struct core_options options = {.first_id = 1, .first_token = 1};
-    struct store *store = local_store_new(&options);
-    struct core *core = local_store_core(store);
+    struct effects effects = EFFECTS_INIT;
+    struct core *core = core_new(&options);
     struct text described = TEXT_INIT;
     const char *refused;
     char *lines = strdup(changes);
     REQUIRE(lines);
-    core_define(core, definitions, 4, &bounds, 0, &store->effects, &refused);
-    finish(store);
-    changes_apply(store, core, lines, 0);
-    finish(store);
+    core_define(core, definitions, 4, &bounds, 0, &effects, &refused);
+    finish(&effects);
+    changes_apply(core, lines, 0, &effects);
+    finish(&effects);
     core_check(core);
     changes_describe(&described, core);
     free(lines);
-    store->ops->free(store);
+    effects_deinit(&effects);
+    core_free(core);
     return text_take(&described);
 }
 

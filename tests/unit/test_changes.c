@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "core_text.h"
 #include "daemon/changes.h"
-#include "daemon/local.h"
 #include "log/log.h"
 
 #include <criterion/criterion.h>
@@ -12,22 +11,24 @@
 
 /* One berthd after another: begin_run() is a start with that file. */
 static struct definitions *definitions;
-static struct store *store;
 static struct core *core;
+static struct effects effects;
 static struct client client;
 
 static void carry_out(void)
 {
-    effects_clear_changed(&store->effects);
-    effects_clear(&store->effects);
+    effects_clear_changed(&effects);
+    effects_clear(&effects);
 }
 
 static void end_run(void)
 {
-    if (store) {
-        store->ops->client_deinit(store, &client, 0);
+    if (core) {
+        core_client_deinit(core, &client, 0, &effects);
         carry_out();
-        store = store->ops->free(store);
+        effects_deinit(&effects);
+        core_free(core);
+        core = NULL;
         definitions_free(definitions);
         definitions = NULL;
     }
@@ -43,7 +44,7 @@ static void reload(const char *const lines[])
         definitions_parse(definitions, &bounds, *lines);
     }
     cr_assert_eq(
-        core_define(core, definitions->list, definitions->n, &bounds, 0, &store->effects, &refused),
+        core_define(core, definitions->list, definitions->n, &bounds, 0, &effects, &refused),
         OUTCOME_OK);
     carry_out();
     if (before) {
@@ -56,10 +57,10 @@ static void begin_run(const char *const lines[])
     const struct core_options options = {.first_id = 1, .first_token = 1};
     log_init((enum log_level)0);
     end_run();
-    store = local_store_new(&options);
-    core = local_store_core(store);
+    core = core_new(&options);
+    effects = (struct effects)EFFECTS_INIT;
     reload(lines);
-    cr_assert_eq(store->ops->client_init(store, &client, 7), OUTCOME_OK);
+    cr_assert_eq(core_client_init(core, &client, 7), OUTCOME_OK);
 }
 
 #define begin_run(...) begin_run((const char *const[]){__VA_ARGS__, NULL})
@@ -70,7 +71,7 @@ TestSuite(changes, .fini = end_run);
 static void apply(const char *lines)
 {
     char *copy = strdup(lines);
-    changes_apply(store, core, copy, 0);
+    changes_apply(core, copy, 0, &effects);
     carry_out();
     core_check(core);
     free(copy);
@@ -93,14 +94,14 @@ static struct lease *acquire(const char *name, uint32_t count)
     const struct ask ask = {.wants = {{name, count}}, .n_wants = 1};
     struct lease *lease;
     const char *about;
-    cr_assert_eq(store->ops->acquire(store, &client, &ask, 0, &lease, &about), OUTCOME_OK);
+    cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &about), OUTCOME_OK);
     carry_out();
     return lease;
 }
 
 static void release(struct lease *lease)
 {
-    store->ops->end(store, lease, &client, 0);
+    core_end(core, lease, &client, 0, &effects);
     carry_out();
 }
 
@@ -130,8 +131,8 @@ Test(changes, only_what_was_changed_is_looked_at)
     apply("pause market/7\nreserve g a\nlimit s 3 file=4\n");
     cr_expect_eq(n_changed(), 3);
     const struct change resume = {.kind = CHANGE_RESUME}, reset = {.kind = CHANGE_RESET};
-    cr_assert_eq(core_change(core, "market/7", &resume, 0, &store->effects), OUTCOME_OK);
-    cr_assert_eq(core_change(core, "g", &reset, 0, &store->effects), OUTCOME_OK);
+    cr_assert_eq(core_change(core, "market/7", &resume, 0, &effects), OUTCOME_OK);
+    cr_assert_eq(core_change(core, "g", &reset, 0, &effects), OUTCOME_OK);
     cr_expect_eq(n_changed(), 1);
     reload("semaphore s limit=5", "pool g items=a,b", "semaphore market/* limit=5");
     cr_expect_eq(n_changed(), 0, "the file says something else now");
