@@ -205,8 +205,14 @@ static void release_identity(
 static void release_found(
     struct conn *conn, const struct releasing *releasing, const struct fleet_holder *found)
 {
+    const struct request request = {.command = COMMAND_release}; /* for the log */
     struct call call = {
-        .conn = conn, .server = conn->server, .now = clock_now(), .out = conn_answers(conn)};
+        .conn = conn,
+        .server = conn->server,
+        .request = &request,
+        .now = clock_now(),
+        .out = conn_answers(conn),
+    };
     const struct definition *definition = core_find_definition(conn->server->core, releasing->name);
     if (!definition) {
         call_refuse(&call, CODE_UNKNOWN, releasing->name);
