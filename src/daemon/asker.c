@@ -1,7 +1,6 @@
 #include "daemon/asker.h"
 
 #include "base/memory.h"
-#include "daemon/conn.h"
 #include "daemon/keeper.h"
 
 #include <stdlib.h>
@@ -20,8 +19,7 @@ static bool administers(void *context, const struct rights *rights)
     return asker->last_answer;
 }
 
-void asker_init_peer(
-    struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins)
+void asker_init(struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins)
 {
     *asker = (struct asker){
         .fd = fd,
@@ -29,13 +27,6 @@ void asker_init_peer(
         .credentials = {.uid = uid},
         .viewer = {.uid = uid, .context = asker, .administers = administers, .pid_of = keeper_pid},
     };
-}
-
-void asker_init(struct asker *asker, struct conn *conn, const struct daemon_admins *admins)
-{
-    uv_os_fd_t fd;
-    bool is_open = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0;
-    asker_init_peer(asker, is_open ? fd : -1, conn->client.uid, admins);
 }
 
 void asker_deinit(struct asker *asker)

@@ -7,8 +7,6 @@
 #include "daemon/peer.h"
 #include "status/viewer.h"
 
-struct conn;
-
 struct asker {
     int fd; /* the connection's */
     const struct daemon_admins *admins;
@@ -20,10 +18,8 @@ struct asker {
     bool last_answer;
 };
 
-void asker_init(struct asker *asker, struct conn *conn, const struct daemon_admins *admins);
-/* Before there is a conn. */
-void asker_init_peer(
-    struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins);
+/* `fd` is the connection's; -1: nobody is there any more. */
+void asker_init(struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins);
 void asker_deinit(struct asker *asker);
 
 typedef bool rights_function(const struct credentials *credentials,

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/lease_log.h"
 #include "daemon/server.h"
@@ -28,8 +27,8 @@ void client_events_tell(struct server *server, const struct effect *effect)
 void client_events_over(struct server *server, const struct effect *effect)
 {
     const struct lease *lease = effect->lease;
-    bool is_of_fleet = lease->database != 0 && lease->database <= fleet_n_databases(server);
-    lease_log_over(server, effect);
+    bool is_of_fleet = lease->database != 0 && !server->stopping;
+    lease_log_over(&server->databases, effect);
     if (!effect->client || !is_of_fleet) {
         client_events_tell(server, effect);
         return;

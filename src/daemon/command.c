@@ -1,16 +1,14 @@
 #include "daemon/command.h"
 
 #include "base/clock.h"
-#include "base/words.h"
-#include "daemon/asker.h"
-#include "daemon/lease_log.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/request_log.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef void command_function(struct call *call);
@@ -21,98 +19,7 @@ static command_function *const command_functions[N_COMMANDS] = {
 #undef COMMAND
 };
 
-/* ---- answers ---- */
-
-void call_ok(struct call *call)
-{
-    text_add(call->out, "ok\n");
-}
-
-void call_refuse(struct call *call, enum code code, const char *about)
-{
-    answer_error(call->out, code, about);
-    lease_log_refused(call, code, about);
-}
-
-bool call_check_name(struct call *call, const char *name)
-{
-    bool valid = name_is_valid(name);
-    if (!valid) {
-        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of a resource");
-    }
-    return valid;
-}
-
-bool call_check_item(struct call *call, const char *item)
-{
-    bool valid = item_is_valid(item);
-    if (!valid) {
-        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of an item");
-    }
-    return valid;
-}
-
 /* ---- rights ---- */
-
-static bool call_may(struct call *call, rights_function *may, const struct rights *rights)
-{
-    struct asker asker;
-    asker_init(&asker, call->conn, &call->server->admins);
-    bool allowed = asker_may(&asker, may, rights);
-    asker_deinit(&asker);
-    return allowed;
-}
-
-bool call_may_use(struct call *call, const struct definition *definition, const char *name)
-{
-    bool allowed = call_may(call, rights_use, &definition->rights);
-    if (!allowed) {
-        call_refuse(call, CODE_FORBIDDEN, name);
-    }
-    return allowed;
-}
-
-bool call_owns_of(
-    struct call *call, uint32_t uid, const struct definition *definition, const char *name)
-{
-    bool allowed =
-        uid == call->conn->client.uid || call_may(call, rights_admin_of, &definition->rights);
-    if (!allowed) {
-        call_refuse(call, CODE_FORBIDDEN, name);
-    }
-    return allowed;
-}
-
-bool call_administers(struct call *call, const struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct resource *resource = lease->claims[i].resource;
-        if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool call_owns(struct call *call, const struct lease *lease)
-{
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct resource *resource = lease->claims[i].resource;
-        if (!call_owns_of(call, lease->uid, resource->definition, resource->name)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool call_administers_daemon(struct call *call)
-{
-    bool allowed = call_may(call, rights_daemon, NULL);
-    if (!allowed) {
-        call_refuse(call, CODE_FORBIDDEN, NULL);
-    }
-    return allowed;
-}
 
 static bool may_administer_resource(struct call *call)
 {
@@ -165,7 +72,7 @@ static bool is_refused(const struct call *call, size_t from)
 static void log_if_it_changes_something(const struct call *call, size_t answer_from)
 {
     if (!call->is_logged_later) {
-        request_log_end(request_log_new(call), is_refused(call, answer_from) ? ": refused" : "");
+        request_log_end(call_log(call), is_refused(call, answer_from) ? ": refused" : "");
     }
 }
 

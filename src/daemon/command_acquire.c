@@ -2,9 +2,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/units.h"
-#include "daemon/asker.h"
-#include "daemon/command.h"
-#include "daemon/fleet_names.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
@@ -288,7 +287,7 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
     static const char *const words[] = {
         [OUTCOME_OK] = "ok ", [OUTCOME_WAITING] = "waiting ", [OUTCOME_PENDING] = "pending "};
     bool is_held = outcome == OUTCOME_OK;
-    lease_log_place(call->server, lease);
+    lease_log_place(&call->server->databases, lease);
     if (outcome == OUTCOME_PENDING && !lease->is_asked) {
         outcome = OUTCOME_WAITING; /* for this host: its database is asked when that grants again */
     }
@@ -312,12 +311,13 @@ static void answer_refused(
 {
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     struct asker asker;
-    asker_init(&asker, call->conn, &call->server->admins);
+    call_init_asker(call, &asker);
     why_refused(
         why, sizeof why, call->server->core, ask, &asker.viewer, outcome, about, call->now);
     asker_deinit(&asker);
     answer_error_saying(call->out, outcome_code(outcome), why);
-    lease_log_refused(call, outcome_code(outcome), ask->wants[0].name);
+    lease_log_refused(
+        call_asker(call), call->request->command, outcome_code(outcome), ask->wants[0].name);
 }
 
 /* Everything but the resources. */

@@ -3,7 +3,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "conf/conf.h"
-#include "daemon/command.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
@@ -32,9 +33,9 @@ static void answer_which(struct call *call, enum code code, const char *what)
 {
     struct text why = TEXT_INIT;
     text_add(&why, what);
-    for (size_t i = 1; i <= fleet_n_databases(call->server); i++) {
+    for (size_t i = 1; i <= call->server->databases.n; i++) {
         text_add(&why, i == 1 ? ": " : ", ");
-        text_add(&why, fleet_name_of(call->server, (uint8_t)i));
+        text_add(&why, fleet_name_of(&call->server->databases, (uint8_t)i));
     }
     answer_error_saying(call->out, code, why.bytes);
     text_deinit(&why);
@@ -44,8 +45,8 @@ static void answer_which(struct call *call, enum code code, const char *what)
 static uint8_t choose_database(struct call *call, const struct definition *in_file)
 {
     const char *word = call->request->keys[KEY_INDEX_database];
-    uint8_t database = word ? fleet_find(call->server, word) : 0;
-    size_t n = fleet_n_databases(call->server);
+    uint8_t database = word ? fleet_find(&call->server->databases, word) : 0;
+    size_t n = call->server->databases.n;
     if (n == 0) {
         answer_error_saying(call->out, CODE_UNKNOWN, "the file of this host has no [redis] section");
     } else if (word && database == 0) {
@@ -96,7 +97,7 @@ static void answer_grace(struct conn *conn, const struct forgetting *forgetting)
 {
     char why[512];
     snprintf(why, sizeof why, "database %s is in its grace: holders of %s may not have reported yet",
-        fleet_name_of(conn->server, forgetting->database), forgetting->name);
+        fleet_name_of(&conn->server->databases, forgetting->database), forgetting->name);
     answer_error_saying(conn_answers(conn), CODE_GRACE, why);
 }
 

@@ -3,7 +3,8 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "daemon/command.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
 

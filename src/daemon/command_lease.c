@@ -1,7 +1,8 @@
 /* command_lease.c - requests about a lease that is there: release, cancel, renew, bind, revoke,
  * drop. */
 #include "base/words.h"
-#include "daemon/command.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
@@ -10,6 +11,12 @@
 #include "status/answer_lines.h"
 
 #include <string.h>
+
+static void log_taken(const struct call *call, const struct lease *lease, const char *event)
+{
+    lease_log_taken(
+        &call->server->databases, lease, call_asker(call), call->request->command, event);
+}
 
 /* ---- release, cancel ---- */
 
@@ -20,7 +27,7 @@ static void end_lease(struct call *call, struct lease *lease)
         return;
     }
     if (lease && lease->uid != call->conn->client.uid) {
-        lease_log_taken(call, lease, "released");
+        log_taken(call, lease, "released");
     }
     if (lease) {
         core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
@@ -295,14 +302,14 @@ static void revoke_lease(struct call *call, struct lease *lease)
         call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
         return;
     }
-    lease_log_taken(call, lease, "revoked");
+    log_taken(call, lease, "revoked");
     (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
     call_ok(call);
 }
 
 static void drop_lease(struct call *call, struct lease *lease)
 {
-    lease_log_taken(call, lease, "dropped");
+    log_taken(call, lease, "dropped");
     core_drop(call->server->core, lease, call->now, &call->server->effects);
     call_ok(call);
 }

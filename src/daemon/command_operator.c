@@ -2,7 +2,8 @@
  * checked by command.c. */
 #include "base/memory.h"
 #include "base/words.h"
-#include "daemon/command.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
 #include "daemon/remote.h"

@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
-#include "daemon/command.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
@@ -54,12 +55,12 @@ static void add_head(struct text *out, const struct server *server, nanoseconds 
 static void add_databases(
     struct text *out, const struct server *server, uint32_t wanted, nanoseconds now)
 {
-    for (uint8_t i = 1; i <= fleet_n_databases(server); i++) {
+    for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct session_view view;
         if (wanted & UINT32_C(1) << i) {
             fleet_look(server, i, &view);
             describe_database(
-                out, fleet_database(server, i), &view, fleet_server_info(server, i), now);
+                out, fleet_database(&server->databases, i), &view, fleet_server_info(server, i), now);
         }
     }
 }
@@ -142,7 +143,7 @@ static bool ask_database(struct server *server, struct status_request *request)
 /* True when all that are wanted have been asked. */
 static bool ask_next(struct server *server, struct status_request *request)
 {
-    while (request->database < fleet_n_databases(server)) {
+    while (request->database < server->databases.n) {
         request->database++;
         if (request->wanted & UINT32_C(1) << request->database && !ask_database(server, request)) {
             return false;
@@ -170,7 +171,7 @@ static void on_view(struct conn *conn, struct view *view)
 static void on_late(struct conn *conn)
 {
     struct status_request *request = parked_state(conn);
-    for (uint8_t i = request->database; i <= fleet_n_databases(conn->server); i++) {
+    for (uint8_t i = request->database; i <= conn->server->databases.n; i++) {
         const char *why = why_not_asked(conn->server, i);
         snapshot_set_view(request->snapshot, i, NULL, why ? why : has_not_answered);
     }
@@ -188,7 +189,7 @@ static bool user_keeps_enough(const struct conn *asker)
 static uint32_t databases_of(const struct server *server, const char *const names[], size_t n_names)
 {
     uint32_t wanted = 0;
-    for (uint8_t i = 1; n_names == 0 && i <= fleet_n_databases(server); i++) {
+    for (uint8_t i = 1; n_names == 0 && i <= server->databases.n; i++) {
         wanted |= UINT32_C(1) << i;
     }
     for (size_t i = 0; i < n_names; i++) {
@@ -214,10 +215,10 @@ static void begin(struct call *call, struct snapshot *snapshot, size_t n, const 
         request->names[request->n_names++] = memory_string(names[i]);
     }
     if (request->wanted != 0 && user_keeps_enough(conn)) {
-        for (uint8_t i = 1; i <= fleet_n_databases(server); i++) {
+        for (uint8_t i = 1; i <= server->databases.n; i++) {
             snapshot_set_view(snapshot, i, NULL, user_has_enough);
         }
-        request->database = (uint8_t)fleet_n_databases(server);
+        request->database = (uint8_t)server->databases.n;
     }
     if (ask_next(server, request)) {
         begin_answer(conn, request);

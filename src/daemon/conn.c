@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/command.h"
-#include "daemon/log_subject.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
@@ -82,6 +81,12 @@ void conn_close(struct conn *conn)
     scheduler_end_work(&server->scheduler, conn->member.fair_user, 0);
     fair_user_leave(&server->scheduler.fair_queue, &conn->member, clock_now());
     close_pipe(conn);
+}
+
+int conn_fd(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    return uv_fileno((const uv_handle_t *)&conn->pipe, &fd) == 0 ? fd : -1;
 }
 
 /* ---- output ---- */
@@ -431,8 +436,8 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
         conn->stalled_since = now;
         conn->taken_then = conn_taken(conn);
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
-        struct log_about about = {.event = "limit"};
-        log_subject_asker(&about, conn);
+        const struct log_about about = {
+            .event = "limit", .asker = {.uid = conn->client.uid, .pid = conn->pid}};
         log_provoked_about(LOG_LEVEL_WARNING, &about,
             "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);

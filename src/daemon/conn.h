@@ -66,6 +66,8 @@ void conn_end_input(struct conn *conn);
 /* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
 void conn_close(struct conn *conn);
 
+/* Its descriptor, while it is open; else -1. */
+int conn_fd(const struct conn *conn);
 /* Where answers and events go: an event is held back while a long answer is being sent, or a change of
  * the connection is being stored. */
 struct text *conn_answers(struct conn *conn);

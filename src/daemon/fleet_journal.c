@@ -36,8 +36,8 @@ bool fleet_tenure_can_be_read(const char *text, size_t length)
 /* The database whose name `text` begins with, a blank behind it; 0 if there is none. */
 static uint8_t find_database(const struct server *server, const char *text, size_t length)
 {
-    for (size_t i = 1; i <= fleet_n_databases(server); i++) {
-        const char *name = fleet_database(server, (uint8_t)i)->name;
+    for (size_t i = 1; i <= server->databases.n; i++) {
+        const char *name = fleet_database(&server->databases, (uint8_t)i)->name;
         size_t n = strlen(name);
         if (length > n && memcmp(text, name, n) == 0 && text[n] == ' ') {
             return (uint8_t)i;
@@ -57,7 +57,7 @@ static uint8_t read_tenure(
 {
     uint8_t database = find_database(server, text + WORD_BYTES, length - WORD_BYTES);
     if (database != 0) {
-        *linep = text + WORD_BYTES + strlen(fleet_database(server, database)->name) + 1;
+        *linep = text + WORD_BYTES + strlen(fleet_database(&server->databases, database)->name) + 1;
     }
     return database;
 }
@@ -73,7 +73,7 @@ void fleet_restore_tenure(
     if (!session_restore_tenure(fleet_session(server, database), line,
             length - (size_t)(line - text), now, &server->effects)) {
         log_error("[redis %s]: its record in the journal makes no sense",
-            fleet_database(server, database)->name);
+            fleet_database(&server->databases, database)->name);
     }
     record_of(server, database)->record = record;
 }
@@ -99,7 +99,7 @@ static void write_tenure(struct server *server, uint8_t database)
     struct text *line = &server->record_line;
     line->length = 0;
     text_add(line, word);
-    text_add(line, fleet_database(server, database)->name);
+    text_add(line, fleet_database(&server->databases, database)->name);
     text_add(line, " ");
     session_write(fleet_session(server, database), line);
     if (its->record == 0) {
@@ -136,7 +136,7 @@ static void gather(
     for (const char *next; *lines; lines = next) {
         size_t length = line_length(lines, &next), skip = strlen(change_word);
         if (length > skip && find_database(server, lines + skip, length - skip) == database) {
-            skip += strlen(fleet_database(server, database)->name) + 1;
+            skip += strlen(fleet_database(&server->databases, database)->name) + 1;
             text_add_bytes(out, lines + skip, length - skip);
             text_add(out, "\n");
         }
@@ -145,7 +145,7 @@ static void gather(
 
 void fleet_restore_changes(struct server *server)
 {
-    for (size_t i = 1; i <= fleet_n_databases(server); i++) {
+    for (size_t i = 1; i <= server->databases.n; i++) {
         struct text lines = TEXT_INIT;
         gather(&lines, server, (uint8_t)i, server->state.fleet_changes);
         if (lines.length > 0) {
@@ -164,7 +164,7 @@ static void add_changes(struct text *out, const struct server *server, uint8_t d
     for (const char *line = lines.bytes; *line; line = next) {
         size_t length = line_length(line, &next);
         text_add(out, change_word);
-        text_add(out, fleet_database(server, database)->name);
+        text_add(out, fleet_database(&server->databases, database)->name);
         text_add(out, " ");
         text_add_bytes(out, line, length);
         text_add(out, "\n");
@@ -176,7 +176,7 @@ static void note_changes(struct server *server)
 {
     struct text all = TEXT_INIT;
     text_add(&all, "");
-    for (size_t i = 1; i <= fleet_n_databases(server); i++) {
+    for (size_t i = 1; i <= server->databases.n; i++) {
         add_changes(&all, server, (uint8_t)i);
     }
     if (state_set_fleet_changes(&server->state, all.bytes, all.length)) {

@@ -1,31 +1,25 @@
 #include "daemon/fleet_names.h"
 
-#include "daemon/fleet_sessions.h"
-#include "status/answer_lines.h"
-#include "status/fleet_why.h"
+#include "conf/redis_url.h"
 
-#include <stdio.h>
 #include <string.h>
 
-const char *fleet_name_of(const struct server *server, uint8_t database)
+const struct database *fleet_database(const struct fleet_names *names, uint8_t database)
 {
-    return database == 0 ? NULL : fleet_database(server, database)->name;
+    return &names->databases[database - 1];
 }
 
-uint8_t fleet_find(const struct server *server, const char *name)
+const char *fleet_name_of(const struct fleet_names *names, uint8_t database)
 {
-    for (size_t i = fleet_n_databases(server); i > 0; i--) {
-        if (strcmp(fleet_database(server, (uint8_t)i)->name, name) == 0) {
+    return database == 0 ? NULL : fleet_database(names, database)->name;
+}
+
+uint8_t fleet_find(const struct fleet_names *names, const char *name)
+{
+    for (size_t i = names->n; i > 0; i--) {
+        if (strcmp(names->databases[i - 1].name, name) == 0) {
             return (uint8_t)i;
         }
     }
     return 0;
-}
-
-void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
-    const char *name, enum outcome why)
-{
-    struct session_view view;
-    fleet_look(server, database, &view);
-    fleet_why_of(out, size, fleet_database(server, database), view.why, name, why);
 }

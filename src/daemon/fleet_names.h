@@ -1,21 +1,24 @@
-/* fleet_names.h - a database by its name: in what is written down, and in what people are told. */
+/* fleet_names.h - the databases by number and by name: in what is written down, and in what people
+ * are told. They are the file's at the start, until the daemon ends. */
 #ifndef BERTH_DAEMON_FLEET_NAMES_H
 #define BERTH_DAEMON_FLEET_NAMES_H
-
-#include "core/outcome.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct server;
+struct database;
 
-/* definition.database and its name; NULL of 0. */
-const char *fleet_name_of(const struct server *server, uint8_t database);
+/* Number 1 is the first: definition.database, lease.database. */
+struct fleet_names {
+    const struct database *databases; /* the configuration's */
+    size_t n;
+};
+
+/* 1 ... names->n. */
+const struct database *fleet_database(const struct fleet_names *names, uint8_t database);
+/* NULL of 0. */
+const char *fleet_name_of(const struct fleet_names *names, uint8_t database);
 /* 0: there is none of that name. */
-uint8_t fleet_find(const struct server *server, const char *name);
+uint8_t fleet_find(const struct fleet_names *names, const char *name);
 
-/* Why a request for `name` of that database is refused, or a lease of it is over (`name` as it has
- * it there; NULL: none). */
-void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
-    const char *name, enum outcome why);
 #endif

@@ -10,6 +10,7 @@
 #include "log/log.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
+#include "status/fleet_why.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static struct member *member_of(const struct server *server, uint8_t database)
 
 static const char *name_of(const struct member *member)
 {
-    return member->server->conf->databases[member->database - 1].name;
+    return fleet_name_of(&member->server->databases, member->database);
 }
 
 static struct log_about about_member(const struct member *member, const char *event)
@@ -311,19 +312,17 @@ void fleet_forget(struct server *server, struct conn *conn)
 
 /* ---- looking ---- */
 
-size_t fleet_n_databases(const struct server *server)
-{
-    return server->fleet->n;
-}
-
-const struct database *fleet_database(const struct server *server, uint8_t database)
-{
-    return &server->conf->databases[database - 1];
-}
-
 void fleet_look(const struct server *server, uint8_t database, struct session_view *view)
 {
     session_look(member_of(server, database)->session, view);
+}
+
+void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
+    const char *name, enum outcome why)
+{
+    struct session_view view;
+    fleet_look(server, database, &view);
+    fleet_why_of(out, size, fleet_database(&server->databases, database), view.why, name, why);
 }
 
 bool fleet_is_down(const struct server *server, uint8_t database)
@@ -360,7 +359,7 @@ static nanoseconds wall_offset(void)
 static void member_init(
     struct member *member, struct server *server, uint8_t database, const char *socket_path)
 {
-    const struct database *settings = &server->conf->databases[database - 1];
+    const struct database *settings = fleet_database(&server->databases, database);
     char id[SESSION_ID_SIZE], host[SESSION_HOST_SIZE];
     uint64_t seed = 0;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
@@ -385,7 +384,7 @@ static void member_init(
 
 void fleet_init(struct server *server, const char *socket_path)
 {
-    size_t n = server->conf->n_databases;
+    size_t n = server->databases.n;
     server->fleet = memory_new(sizeof *server->fleet + n * sizeof server->fleet->members[0]);
     server->fleet->n = n;
     for (size_t i = 0; i < n; i++) {
@@ -397,7 +396,7 @@ void fleet_start(struct server *server)
 {
     for (size_t i = 0; i < server->fleet->n; i++) {
         struct member *member = &server->fleet->members[i];
-        const struct database *settings = &server->conf->databases[i];
+        const struct database *settings = fleet_database(&server->databases, member->database);
         const struct link_options options = {
             .database = settings,
             .session = session_id(member->session),

@@ -12,7 +12,7 @@ struct conn;
 struct server;
 struct fleet;
 
-/* From server->conf: one for each database of the file, none if there is none. Before recovery;
+/* One for each of server->databases. Before recovery;
  * nothing is connected yet. */
 void fleet_init(struct server *server, const char *socket_path);
 /* After recovery: links are made. */
@@ -51,10 +51,11 @@ void fleet_forget(struct server *server, struct conn *conn);
 
 /* ---- looking ---- */
 
-size_t fleet_n_databases(const struct server *server);
-/* 1 ... fleet_n_databases(). */
-const struct database *fleet_database(const struct server *server, uint8_t database);
 void fleet_look(const struct server *server, uint8_t database, struct session_view *view);
+/* Why a request for `name` of that database is refused, or a lease of it is over (`name` as it has
+ * it there; NULL: none). */
+void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
+    const char *name, enum outcome why);
 /* It cannot be reached, or refuses us; and that was logged. */
 bool fleet_is_down(const struct server *server, uint8_t database);
 /* This daemon's session there: SESSION of the keys of its leases. */

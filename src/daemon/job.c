@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "daemon/conn.h"
 #include "daemon/lease_log.h"
 #include "daemon/process.h"
 #include "daemon/server.h"
@@ -142,10 +143,10 @@ void job_signal(struct server *server, const struct lease *lease, int signal)
     };
     if (each.others != each.own || lease->wrapper.pid != 0) {
         group_signaller_add(&server->group_signaller, &each);
-        lease_log_signal(server, lease, signal, 0);
+        lease_log_signal(&server->databases, lease, signal, 0);
         return;
     }
     errno = ESRCH;
     bool sent = lease->watch && watch_signal(lease->watch, signal);
-    lease_log_signal(server, lease, signal, sent ? 0 : errno);
+    lease_log_signal(&server->databases, lease, signal, sent ? 0 : errno);
 }

@@ -3,7 +3,7 @@
 #ifndef BERTH_DAEMON_JOB_H
 #define BERTH_DAEMON_JOB_H
 
-#include "daemon/command.h"
+#include "daemon/command_call.h"
 
 /* The process that the client names by `pid`; BOUND_CONNECTION if the client lives in another PID
  * namespace, whose numbers are not ours. False, with an answer, if there is none, or not one that

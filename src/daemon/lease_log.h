@@ -6,22 +6,27 @@
 #include "core/effects.h"
 #include "core/lease.h"
 #include "core/remembered.h"
-#include "daemon/command.h"
+#include "log/log.h"
+#include "wire/protocol.h"
+
+struct fleet_names;
 
 /* -v alone */
 /* It is held, or waits. */
-void lease_log_place(const struct server *server, const struct lease *lease);
-void lease_log_ended(const struct server *server, const struct lease *lease);
+void lease_log_place(const struct fleet_names *databases, const struct lease *lease);
+void lease_log_ended(const struct fleet_names *databases, const struct lease *lease);
 /* A request that nothing comes of; `about` is its resource, or something else, or NULL. */
-void lease_log_refused(const struct call *call, enum code code, const char *about);
+void lease_log_refused(
+    struct log_process asker, enum command_index command, enum code code, const char *about);
 
 /* EFFECT_DENIED, EFFECT_LOST, EFFECT_STOP. */
-void lease_log_over(const struct server *server, const struct effect *effect);
+void lease_log_over(const struct fleet_names *databases, const struct effect *effect);
 /* A signal to its job; `error`: errno if it could not be sent, else 0. */
 void lease_log_signal(
-    const struct server *server, const struct lease *lease, int signal, int error);
-/* Somebody else takes it away: `event` is "revoked", "dropped" or "released". */
-void lease_log_taken(const struct call *call, const struct lease *lease, const char *event);
+    const struct fleet_names *databases, const struct lease *lease, int signal, int error);
+/* Somebody else takes it away by that request: `event` is "revoked", "dropped" or "released". */
+void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
+    struct log_process asker, enum command_index command, const char *event);
 /* At the start: what was written down of it cannot be made true again. */
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why);
 

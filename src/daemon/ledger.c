@@ -51,7 +51,7 @@ uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t lon
         return RECORD_NONE;
     }
     const struct definition *first = core_find_definition(server->core, ask->wants[0].name);
-    const char *database = fleet_name_of(server, first ? first->database : 0);
+    const char *database = fleet_name_of(&server->databases, first ? first->database : 0);
     return journal_reserve(&server->journal, record_most_bytes(ask, longest_grant, database));
 }
 
@@ -66,7 +66,7 @@ static void write_down(struct server *server, struct lease *lease)
 {
     struct text *line = &server->record_line;
     line->length = 0;
-    record_write(line, lease, fleet_name_of(server, lease->database));
+    record_write(line, lease, fleet_name_of(&server->databases, lease->database));
     lease->is_unwritten = lease->record == RECORD_NONE ||
         !journal_write(&server->journal, lease->record, line->bytes, line->length);
     if (lease->is_unwritten) {
@@ -175,7 +175,7 @@ void ledger_enter(struct server *server, struct lease *lease)
 {
     struct text *line = &server->record_line;
     line->length = 0;
-    record_write(line, lease, fleet_name_of(server, lease->database));
+    record_write(line, lease, fleet_name_of(&server->databases, lease->database));
     size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 512);
     lease->record = journal_reserve(&server->journal, most);
     if (lease->record == RECORD_NONE) {

@@ -1,7 +1,6 @@
 #include "daemon/log_subject.h"
 
 #include "core/resource.h"
-#include "daemon/conn.h"
 #include "daemon/fleet_names.h"
 
 #include <stdio.h>
@@ -23,13 +22,14 @@ void log_subject_resource(struct log_about *about, const char *name)
     }
 }
 
-void log_subject_lease(struct log_about *about, const struct server *server, const struct lease *lease)
+void log_subject_lease(
+    struct log_about *about, const struct fleet_names *databases, const struct lease *lease)
 {
     lease_id_format(about->lease, lease->id);
     about->holder = (struct log_process){.uid = lease->uid, .pid = lease->pid};
     about->identity = lease->holder;
     about->program = lease->program;
-    about->database = fleet_name_of(server, lease->database);
+    about->database = fleet_name_of(databases, lease->database);
     if (lease->state == LEASE_ENDED) {
         add_names(about, lease->last_names);
         return;
@@ -48,11 +48,6 @@ void log_subject_remembered(struct log_about *about, const struct remembered *re
     for (size_t i = 0; i < remembered->n_claims; i++) {
         log_subject_resource(about, remembered->claims[i].name);
     }
-}
-
-void log_subject_asker(struct log_about *about, const struct conn *conn)
-{
-    about->asker = (struct log_process){.uid = conn->client.uid, .pid = conn->pid};
 }
 
 const char *log_subject_what(char *out, size_t size, const struct log_about *about)

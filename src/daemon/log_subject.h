@@ -7,15 +7,14 @@
 #include "core/remembered.h"
 #include "log/log.h"
 
-struct conn;
-struct server;
+struct fleet_names;
 
 /* Also of one that has ended, until effects_clear(). */
-void log_subject_lease(struct log_about *about, const struct server *server, const struct lease *lease);
+void log_subject_lease(
+    struct log_about *about, const struct fleet_names *databases, const struct lease *lease);
 void log_subject_remembered(struct log_about *about, const struct remembered *remembered);
 /* Left out if it is not the name of a resource: a client may say anything. */
 void log_subject_resource(struct log_about *about, const char *name);
-void log_subject_asker(struct log_about *about, const struct conn *conn);
 
 /* "deploy", "deploy and 2 more": what the lease is on, for the message itself. */
 const char *log_subject_what(char *out, size_t size, const struct log_about *about);

@@ -30,7 +30,7 @@ static struct notify_facts look(const struct server *server)
         .n_waiting = core_n_waiting(server->core),
         .is_draining = core_is_draining(server->core),
     };
-    for (uint8_t i = 0; i < fleet_n_databases(server); i++) {
+    for (uint8_t i = 0; i < server->databases.n; i++) {
         facts.down |= fleet_is_down(server, (uint8_t)(i + 1)) ? 1u << i : 0;
     }
     return facts;
@@ -40,8 +40,8 @@ static void say_status(struct server *server, const struct notify_facts *facts)
 {
     struct notify *notify = &server->notify;
     const char *names[MAX_DATABASES] = {0};
-    for (uint8_t i = 0; i < fleet_n_databases(server); i++) {
-        names[i] = fleet_database(server, (uint8_t)(i + 1))->name;
+    for (uint8_t i = 0; i < server->databases.n; i++) {
+        names[i] = fleet_database(&server->databases, (uint8_t)(i + 1))->name;
     }
     char text[NOTIFY_TEXT_SIZE], message[NOTIFY_TEXT_SIZE + sizeof notify->owed + 8];
     notify_text(text, server->listener.path, names, facts);

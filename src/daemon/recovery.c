@@ -164,7 +164,7 @@ static struct lease *restore_lease(struct server *server, struct remembered *rem
 static struct lease *restore_of_fleet(
     struct server *server, struct remembered *remembered, nanoseconds now, bool *conflictp)
 {
-    remembered->database = fleet_find(server, record_database(remembered));
+    remembered->database = fleet_find(&server->databases, record_database(remembered));
     if (remembered->database != 0) {
         return restore_lease(server, remembered, now, conflictp);
     }
@@ -257,14 +257,14 @@ static void forget_tenures(struct server *server, const struct findings *finding
 /* What was written of a lease, but not of its database: it may be over at any time. */
 static void limit_leases(struct server *server, nanoseconds now)
 {
-    for (size_t i = 1; i <= fleet_n_databases(server); i++) {
+    for (size_t i = 1; i <= server->databases.n; i++) {
         uint8_t database = (uint8_t)i;
         if (core_fleet_deadline(server->core, database) == 0 &&
             core_fleet_has_holders(server->core, database)) {
-            const struct log_about about = {.database = fleet_name_of(server, database)};
+            const struct log_about about = {.database = fleet_name_of(&server->databases, database)};
             log_about(LOG_LEVEL_WARNING, &about,
                 "the journal does not say how long the leases of [redis %s] are good: they end",
-                fleet_name_of(server, database));
+                fleet_name_of(&server->databases, database));
             core_fleet_good_until(
                 server->core, database, now, now, &server->effects);
             server_carry_out(server);

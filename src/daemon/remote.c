@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "daemon/fleet_sessions.h"
-#include "daemon/log_subject.h"
+#include "daemon/conn.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "log/log.h"
@@ -21,7 +21,7 @@ static void answer_of_database(struct conn *conn, uint8_t database, const char *
 {
     char why[512];
     snprintf(
-        why, sizeof why, "database %s: %s", fleet_database(conn->server, database)->name, what);
+        why, sizeof why, "database %s: %s", fleet_database(&conn->server->databases, database)->name, what);
     answer_error_saying(conn_answers(conn), CODE_DOWN, why);
 }
 
@@ -85,7 +85,7 @@ static void taking_done(struct conn *conn, struct session_result *result)
         taking->was_down = taking->database;
         snprintf(taking->why, sizeof taking->why, "%s", result->about);
     }
-    if (taking->database < fleet_n_databases(conn->server)) {
+    if (taking->database < conn->server->databases.n) {
         taking->database++;
         taking_ask(conn, taking);
         return;
@@ -108,7 +108,7 @@ static void taking_late(struct conn *conn)
 bool remote_is_here(const struct call *call, uint64_t *idp)
 {
     const char *key = call->request->arguments[0];
-    for (uint8_t i = 1; i <= fleet_n_databases(call->server); i++) {
+    for (uint8_t i = 1; i <= call->server->databases.n; i++) {
         const char *own = fleet_session_id(call->server, i);
         if (fleet_key_parse(key, idp) && strncmp(key, own, strlen(own)) == 0) {
             return true;
@@ -119,8 +119,8 @@ bool remote_is_here(const struct call *call, uint64_t *idp)
 
 static void log_asked(const struct call *call, const char *word, const char *key)
 {
-    struct log_about about = {.event = word[0] == 'r' ? "revoked" : "dropped"};
-    log_subject_asker(&about, call->conn);
+    struct log_about about = {
+        .event = word[0] == 'r' ? "revoked" : "dropped", .asker = call_asker(call)};
     log_escape(about.lease, sizeof about.lease, key);
     log_about(LOG_LEVEL_INFO, &about, "%s %s (of another host): asked by uid %u, pid %d", word, key,
         about.asker.uid, (int)about.asker.pid);
@@ -136,7 +136,7 @@ void remote_take_away(struct call *call)
         answer_error_saying(call->out, CODE_BAD_VALUE, "not a lease");
     } else if (!call_administers_daemon(call)) {
         return;
-    } else if (fleet_n_databases(call->server) == 0) {
+    } else if (call->server->databases.n == 0) {
         call_refuse(call, CODE_LOST, NULL);
     } else {
         log_asked(call, word, key);

@@ -3,7 +3,7 @@
 #ifndef BERTH_DAEMON_REMOTE_H
 #define BERTH_DAEMON_REMOTE_H
 
-#include "daemon/command.h"
+#include "daemon/command_call.h"
 
 struct session_result;
 

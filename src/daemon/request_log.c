@@ -1,9 +1,8 @@
 #include "daemon/request_log.h"
 
 #include "base/memory.h"
-#include "daemon/fleet_names.h"
+#include "base/text.h"
 #include "daemon/log_subject.h"
-#include "daemon/server.h"
 #include "log/log.h"
 
 #include <stdlib.h>
@@ -13,25 +12,20 @@ struct request_log {
     struct text what; /* the request's words */
 };
 
-static void about_definition(const struct call *call, struct log_about *about, const char *name)
+bool request_log_has(enum command_index command)
 {
-    const struct definition *definition = core_find_definition(call->server->core, name);
-    log_subject_resource(about, name);
-    about->database = fleet_name_of(call->server, definition ? definition->database : 0);
+    enum right right = command_table[command].right;
+    return right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN;
 }
 
-struct request_log *request_log_new(const struct call *call)
+struct request_log *request_log_new(
+    const struct request *request, struct log_process asker, const char *database)
 {
-    const struct request *request = call->request;
     const struct command_row *row = &command_table[request->command];
-    if (row->right != RIGHT_RESOURCE_ADMIN && row->right != RIGHT_DAEMON_ADMIN) {
-        return NULL;
-    }
     struct request_log *log = memory_new(sizeof *log);
-    log->about.event = row->word;
-    log_subject_asker(&log->about, call->conn);
+    log->about = (struct log_about){.event = row->word, .asker = asker, .database = database};
     if (request->n_arguments > 0) {
-        about_definition(call, &log->about, request->arguments[0]);
+        log_subject_resource(&log->about, request->arguments[0]);
     }
     text_add(&log->what, row->word);
     for (size_t i = 0; i < request->n_arguments && i < 2; i++) {

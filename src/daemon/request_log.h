@@ -3,13 +3,16 @@
 #ifndef BERTH_DAEMON_REQUEST_LOG_H
 #define BERTH_DAEMON_REQUEST_LOG_H
 
-#include "daemon/command.h"
+#include "log/log.h"
+#include "wire/protocol.h"
 
 struct request_log;
 
-/* NULL: it changes nothing, and is not logged. Needs nothing of the call afterwards; but for its
- * database's name, which the configuration has. */
-struct request_log *request_log_new(const struct call *call);
+/* Whether such requests are logged: those that need an admin's right. */
+bool request_log_has(enum command_index command);
+/* Needs nothing of the request afterwards. `database` (or NULL) must outlive it. */
+struct request_log *request_log_new(
+    const struct request *request, struct log_process asker, const char *database);
 /* "pause deploy: asked by uid 0, pid 1" and `outcome`, such as ": refused", or "". Takes it over; nothing
  * if it is NULL. */
 void request_log_end(struct request_log *log, const char *outcome);

@@ -32,7 +32,7 @@ static bool is_there_one_of_operators(const struct server *server, int fd, const
     if (server->n_operators >= server->max_operators) {
         return false;
     }
-    asker_init_peer(&asker, fd, peer->uid, &server->admins);
+    asker_init(&asker, fd, peer->uid, &server->admins);
     bool is_admin = asker_may(&asker, rights_daemon, NULL);
     asker_deinit(&asker);
     return is_admin;

@@ -57,7 +57,7 @@ static void tell_granted(struct server *server, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
     if (!lease->is_unwritten) {
-        lease_log_place(server, lease);
+        lease_log_place(&server->databases, lease);
         client_events_tell(server, effect);
         return;
     }
@@ -123,7 +123,9 @@ void server_carry_out(struct server *server)
     }
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
-        lease_log_ended(server, lease);
+        if (!server->stopping) { /* then it goes on, for the next berthd */
+            lease_log_ended(&server->databases, lease);
+        }
     }
     effects_clear(effects);
 }
@@ -382,6 +384,8 @@ static bool start_core(struct server *server)
     state_load(&server->state, fits ? socket : server->listener.path);
     const struct core_options options = first_numbers(&server->state);
     server->core = core_new(&options);
+    server->databases =
+        (struct fleet_names){server->conf->databases, server->conf->n_databases};
     fleet_init(server, fits ? socket : server->listener.path);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server);

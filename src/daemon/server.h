@@ -8,6 +8,7 @@
 #include "core/rights.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_journal.h"
+#include "daemon/fleet_names.h"
 #include "daemon/fleet_views.h"
 #include "daemon/group.h"
 #include "daemon/listener.h"
@@ -43,7 +44,8 @@ struct server {
     struct daemon_admins admins;
     struct core *core; /* all leases, of both scopes */
     struct effects effects; /* what the core wants done: server_carry_out() */
-    struct fleet *fleet; /* databases of fleet scope */
+    struct fleet_names databases; /* of fleet scope */
+    struct fleet *fleet; /* and what is said to them */
     struct notify notify; /* the service manager */
     struct watches watches; /* of processes that leases are bound to */
     struct group_signaller group_signaller; /* job.c's */

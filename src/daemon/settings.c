@@ -73,7 +73,8 @@ static bool may_go_on_waiting(
         return true;
     }
     struct asker asker;
-    asker_init(&asker, container_of(lease->client, struct conn, client), context);
+    struct conn *conn = container_of(lease->client, struct conn, client);
+    asker_init(&asker, conn_fd(conn), conn->client.uid, context);
     bool allowed = asker_may(&asker, rights_use, &definition->rights);
     asker_deinit(&asker);
     return allowed;

@@ -165,7 +165,7 @@ static struct fleet_scene scene_of(const struct snapshot *snapshot, uint8_t data
     return (struct fleet_scene){
         .core = snapshot->core,
         .viewer = snapshot->viewer,
-        .database = fleet_database(server, database)->name,
+        .database = fleet_database(&server->databases, database)->name,
         .session = fleet_session_id(server, database),
         .now = clock_now(),
         .wall_now = wall_now(),
@@ -335,7 +335,7 @@ static void describe(struct snapshot *snapshot, struct text *out, const struct r
     size_t n_waiters;
     own_waiters(snapshot, resource, &n_waiters);
     struct describe_where where = {
-        .database = fleet_database(snapshot->server, database)->name,
+        .database = fleet_database(&snapshot->server->databases, database)->name,
         .state = snapshot->fleet[database].why,
         .n_waiting = (uint32_t)n_waiters,
     };
@@ -498,7 +498,8 @@ static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough
 bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough)
 {
     struct asker asker;
-    asker_init(&asker, snapshot->conn, &snapshot->server->admins);
+    asker_init(&asker, conn_fd(snapshot->conn), snapshot->conn->client.uid,
+        &snapshot->server->admins);
     snapshot->viewer = &asker.viewer;
     bool is_unfinished = make_more(snapshot, out, enough);
     snapshot->viewer = NULL;

@@ -70,7 +70,7 @@ static struct held_request *hold_back(
         .list = list,
         .conn = call->conn,
         .line = memory_string(call->line),
-        .log = request_log_new(call),
+        .log = call_log(call),
         .when_late = when_late,
     };
     TAILQ_INSERT_TAIL(list, held, link);
@@ -177,7 +177,7 @@ void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
     *made = (struct made_change){
         .conn = call->conn,
         .answer = answer,
-        .log = request_log_new(call),
+        .log = call_log(call),
         .change = storing->runtime_change,
     };
     TAILQ_INSERT_TAIL(&storing->made, made, link);

@@ -7,7 +7,7 @@
 #ifndef BERTH_DAEMON_STORING_H
 #define BERTH_DAEMON_STORING_H
 
-#include "daemon/command.h"
+#include "daemon/command_call.h"
 #include "daemon/state_writer.h"
 
 #include <stdbool.h>

@@ -1,0 +1,128 @@
+#include "daemon/command_call.h"
+
+#include "base/words.h"
+#include "daemon/conn.h"
+#include "daemon/fleet_names.h"
+#include "daemon/lease_log.h"
+#include "daemon/request_log.h"
+#include "daemon/server.h"
+#include "status/answer_lines.h"
+
+/* ---- who asks ---- */
+
+struct log_process call_asker(const struct call *call)
+{
+    return (struct log_process){.uid = call->conn->client.uid, .pid = call->conn->pid};
+}
+
+void call_init_asker(struct call *call, struct asker *asker)
+{
+    asker_init(asker, conn_fd(call->conn), call->conn->client.uid, &call->server->admins);
+}
+
+struct request_log *call_log(const struct call *call)
+{
+    const struct request *request = call->request;
+    if (!request_log_has(request->command)) {
+        return NULL;
+    }
+    const struct definition *definition = request->n_arguments > 0
+        ? core_find_definition(call->server->core, request->arguments[0])
+        : NULL;
+    const char *database =
+        fleet_name_of(&call->server->databases, definition ? definition->database : 0);
+    return request_log_new(request, call_asker(call), database);
+}
+
+/* ---- answers ---- */
+
+void call_ok(struct call *call)
+{
+    text_add(call->out, "ok\n");
+}
+
+void call_refuse(struct call *call, enum code code, const char *about)
+{
+    answer_error(call->out, code, about);
+    lease_log_refused(call_asker(call), call->request->command, code, about);
+}
+
+bool call_check_name(struct call *call, const char *name)
+{
+    bool valid = name_is_valid(name);
+    if (!valid) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of a resource");
+    }
+    return valid;
+}
+
+bool call_check_item(struct call *call, const char *item)
+{
+    bool valid = item_is_valid(item);
+    if (!valid) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of an item");
+    }
+    return valid;
+}
+
+/* ---- rights ---- */
+
+bool call_may(struct call *call, rights_function *may, const struct rights *rights)
+{
+    struct asker asker;
+    call_init_asker(call, &asker);
+    bool allowed = asker_may(&asker, may, rights);
+    asker_deinit(&asker);
+    return allowed;
+}
+
+bool call_may_use(struct call *call, const struct definition *definition, const char *name)
+{
+    bool allowed = call_may(call, rights_use, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
+bool call_owns_of(
+    struct call *call, uint32_t uid, const struct definition *definition, const char *name)
+{
+    bool allowed =
+        uid == call->conn->client.uid || call_may(call, rights_admin_of, &definition->rights);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, name);
+    }
+    return allowed;
+}
+
+bool call_administers(struct call *call, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (!call_may(call, rights_admin_of, &resource->definition->rights)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool call_owns(struct call *call, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        if (!call_owns_of(call, lease->uid, resource->definition, resource->name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool call_administers_daemon(struct call *call)
+{
+    bool allowed = call_may(call, rights_daemon, NULL);
+    if (!allowed) {
+        call_refuse(call, CODE_FORBIDDEN, NULL);
+    }
+    return allowed;
+}
