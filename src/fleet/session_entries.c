@@ -12,6 +12,12 @@ bool lease_has_place(const struct lease *lease)
 
 /* ---- entries ---- */
 
+/* A request whose answer was lost may have a place in the database, or units. */
+static bool entry_is_to_be_listed(const struct entry *entry)
+{
+    return entry->is_there || lease_has_place(entry->lease);
+}
+
 bool entry_is_in_flight(const struct entry *entry)
 {
     return entry->state >= ENTRY_LISTING;
@@ -168,7 +174,7 @@ void entry_is_undone(struct session *session, struct entry *entry)
     if (!entry->lease) {
         entry_free(session, entry);
     } else {
-        entry_move(session, entry, lease_has_place(entry->lease) ? ENTRY_UNLISTED : ENTRY_UNSENT);
+        entry_move(session, entry, entry_is_to_be_listed(entry) ? ENTRY_UNLISTED : ENTRY_UNSENT);
     }
 }
 
@@ -181,7 +187,7 @@ static void entry_unlist(struct session *session, struct entry *entry)
     entry->claims = NULL;
     if (!entry->lease) {
         entry_free(session, entry);
-    } else if (lease_has_place(entry->lease)) {
+    } else if (entry_is_to_be_listed(entry)) {
         entry_move(session, entry, ENTRY_UNLISTED);
     } else {
         entry_move(session, entry, ENTRY_UNSENT);
@@ -212,15 +218,15 @@ void entries_refuse(struct session *session, bool waiters, nanoseconds now, stru
 {
     struct entry *entry, *next;
     entries_unlist(session);
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
-        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
-        entry_free(session, entry);
-    }
-    for (entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED]); waiters && entry; entry = next) {
+    for (entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED]); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
-        if (entry->lease->state == LEASE_WAITING) {
+        if (!lease_has_place(entry->lease) || (waiters && entry->lease->state == LEASE_WAITING)) {
             entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
             entry_free(session, entry);
         }
+    }
+    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+        entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
+        entry_free(session, entry);
     }
 }

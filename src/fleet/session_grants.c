@@ -195,6 +195,7 @@ void acquire_has_failed(struct session *session, struct flight *call, const stru
 void acquire_is_undone(struct session *session, struct flight *call)
 {
     for (size_t i = 0; i < call->n; i++) {
+        call->entries[i]->is_there = false;
         entry_is_undone(session, call->entries[i]);
     }
 }

@@ -321,7 +321,7 @@ void entries_deinit(struct session *session);
 struct entry *entry_find(const struct session *session, uint64_t id);
 void entry_move(struct session *session, struct entry *entry, enum entry_state state);
 bool entry_is_in_flight(const struct entry *entry);
-/* It is held, or has a ticket: it is listed, not asked for. */
+/* It is held, or has a ticket. */
 bool lease_has_place(const struct lease *lease);
 void entry_attach(struct entry *entry, struct lease *lease);
 void entry_detach(struct entry *entry);

@@ -63,7 +63,8 @@ void session_restore(struct session *session, struct lease *lease)
         entry = entry_new(session, lease->id, ENTRY_UNSENT);
         entry_attach(entry, lease);
     }
-    if (entry->state == ENTRY_UNSENT && lease_has_place(lease)) {
+    entry->is_there |= lease->is_asked; /* it may have been, by the berthd that ran before */
+    if (entry->state == ENTRY_UNSENT && (entry->is_there || lease_has_place(lease))) {
         entry_move(session, entry, ENTRY_UNLISTED);
     }
     if (session->state == SESSION_UP && entry->state == ENTRY_UNLISTED) {

@@ -189,6 +189,15 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
+/* A request whose answer was lost has none yet. */
+static void take_ticket(
+    struct session *session, struct lease *lease, uint64_t ticket, struct effects *effects)
+{
+    if (lease->ticket != ticket) {
+        core_fleet_waits(session->core, lease, ticket, lease->position, effects);
+    }
+}
+
 /* The lease is there, waiting, as far as the database knows. */
 static void is_listed_waiting(struct session *session, struct entry *entry, uint64_t ticket,
     nanoseconds now, struct effects *effects)
@@ -196,8 +205,11 @@ static void is_listed_waiting(struct session *session, struct entry *entry, uint
     struct lease *lease = entry->lease;
     if (lease->state == LEASE_HELD) {
         entry_lost(session, entry, now, effects);
-    } else if (lease->ticket != ticket) {
-        core_fleet_waits(session->core, lease, ticket, lease->position, effects);
+    } else if (lease->wants_now) { /* a grace has taken its units back */
+        entry_refuse(session, entry, OUTCOME_WOULD_WAIT, now, effects);
+        entry_end(session, entry);
+    } else {
+        take_ticket(session, lease, ticket, effects);
     }
 }
 
@@ -239,6 +251,9 @@ static const char *is_listed(struct session *session, struct entry *entry,
     } else if (entry->lease->state == LEASE_HELD) {
         learn_tokens(session, entry->lease, ticket, claims, now, effects);
     } else {
+        if (!entry->lease->wants_now) { /* the data may be lost before the grant is taken */
+            take_ticket(session, entry->lease, ticket, effects);
+        }
         entry->ticket = ticket;
         entry->claims = memory_string(claims);
         entry_move(session, entry, ENTRY_GIFT);

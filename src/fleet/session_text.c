@@ -254,8 +254,9 @@ static void limits_write(struct text *out, struct core *core, const struct lease
 void call_add_listed(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset)
 {
+    bool is_held = lease->state == LEASE_HELD;
     call_add_id(arguments, lease->id);
-    arguments_add(arguments, lease->state == LEASE_HELD ? "held" : "waiting");
+    arguments_add(arguments, is_held ? "held" : lease->ticket != 0 ? "waiting" : "asked");
     add_asker(arguments, lease, wall_offset);
     claims_write(&arguments->bytes, lease);
     arguments_end_one(arguments);

@@ -70,6 +70,11 @@ class Fleet:
         return {name: int(text.split(" ")[1]) for name, text in
                 self.database.data()["session"].items() if ":" not in name}
 
+    def listed_sessions(self):
+        """The same, of those whose hello is over."""
+        return {name: int(text.split(" ")[1]) for name, text in
+                self.database.data()["session"].items() if ":" not in name and text.split(" ")[3] == "0"}
+
     def must_work(self):
         """All units are free, for anybody, and at once: no session has to expire for that."""
         alive = self.sessions()
@@ -79,7 +84,7 @@ class Fleet:
         self.until(lambda: not self.database.leftovers())
         assert alive.keys() <= self.sessions().keys()
 
-    def end_in_turn(self, between=lambda number: None):
+    def go_in_turn(self, between=lambda number: None):
         """Lets each go as it starts; all of them, in the order in which they asked."""
         for n in range(len(self.wrappers)):
             self.witness.wait_until(lambda: len(self.witness.pids) > n)
@@ -89,6 +94,10 @@ class Fleet:
             assert wrapper.wait(DEADLINE) == 0, (number, wrapper.stderr.read())
         assert self.witness.in_order_of_grant() == list(range(len(self.wrappers)))
         self.witness.check(1)
+
+    def end_in_turn(self, between=lambda number: None):
+        """The same, until a renewal has acknowledged all events."""
+        self.go_in_turn(between)
         self.until(lambda: not self.database.leftovers())
 
 
@@ -144,6 +153,24 @@ def test_a_grant_is_not_lost_with_the_daemon(fleet, chance):
         host.restart("kill")
 
     fleet.end_in_turn(killed)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_a_place_is_not_lost_with_its_answer(redis_server, hosts, witness, ways, how):
+    """Redis has put it in line; its berthd ends before it hears so. Somebody else comes later."""
+    fleet = Fleet(redis_server, hosts, witness, ways, ttl=120)  # berthd waits 10 s for an answer
+    fleet.runs(0)
+    fleet.waits(1)
+    fleet.ways[1].lose_replies()
+    fleet.start(1)
+    fleet.until(lambda: fleet.n_waiting() == 2)
+    fleet.waits(2)
+    before = fleet.listed_sessions()
+    getattr(fleet.hosts[1], how)()
+    fleet.ways[1].heal()
+    fleet.hosts[1].start()
+    fleet.until(lambda: sum(fleet.listed_sessions().values()) > sum(before.values()))
+    fleet.go_in_turn()
 
 
 def test_away_for_too_long(fleet):

@@ -724,6 +724,38 @@ def test_a_step_of_the_clock_expires_nobody(world, clock, step):
     assert set(b.granted()) == {"1"}
 
 
+def test_an_acquire_whose_answer_was_lost(world):
+    """Its daemon lists it as `asked`: what became of it stays; a request that never came is not made
+    here, as it may have to be refused."""
+    a, b = world.several(2, {"a": definition(), "b": definition()})
+    granted(b.acquire("1", "a"))
+    ticket = waits(a.acquire("1", "a"), 1).ticket
+    units = granted(a.acquire("2", "b"))
+    waits(b.acquire("2", "a"), 2)
+    asked = [list_row(lease, "asked", [Claim(name, 1, 0, ())]) for lease, name in (("1", "a"), ("2", "b"), ("3", "a"))]
+    assert a.hello(None, asked) == {
+        "1": ("waiting", ticket, []), "2": ("held", units.ticket, units.claims), "3": ("lost", 0, [])}
+    data = world.check()
+    assert data.queued["a"] == [a.key("1"), b.key("2")]
+    assert a.key("2") in data.holding()
+    world.database.client.flushall()
+    assert a.hello({"a": definition(), "b": definition()}, asked[:2]) == {"1": ("lost", 0, []), "2": ("lost", 0, [])}
+    assert not world.check().leases
+
+
+def test_an_acquire_whose_answer_was_lost_before_a_grace(world, directory):
+    """The old data have granted it what others may have by now: it waits, in the place that it had."""
+    a, = world.several(1, {"a": definition()})
+    ticket = granted(a.acquire("1", "a")).ticket
+    later = waits(a.acquire("2", "a"), 1).ticket
+    world.server.save(directory / "old.rdb")
+    world.server.restart(directory / "old.rdb")
+    listed = a.hello(None, [list_row(lease, "asked", [Claim("a", 1, 0, ())]) for lease in "12"])
+    assert listed == {"1": ("waiting", ticket, []), "2": ("waiting", later, [])}
+    world.end_grace(a)
+    assert world.check().holding() == {a.key("1")}
+
+
 # ---- grace: Redis forgets
 
 

@@ -88,13 +88,64 @@ Test(session_away, what_has_a_place_is_listed)
     next_call();
     answer("ok -1 0");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
-         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0'");
-    answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' -");
+         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
+    answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' - $C lost '0' -");
     CALL("hello end ''");
     answer("ok -1 0 ''");
     renew_first();
     CALL("acquire $C 1 0 0 7 7 '' i 1 p p 1 2 0 $D 0 0 0 7 7 '' i 1 s s 1 3 0");
     HAPPENS("");
+}
+
+/* B waits by now, and C has been granted: the answers that said so are lost. */
+Test(session_away, an_acquire_whose_answer_is_lost_keeps_its_place)
+{
+    go_up();
+    hold("A", "s", "17 2");
+    ask("B", "s");
+    ask("C", "p");
+    next_call();
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
+         " $B asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
+    answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' - $C held '7' 'p 1 18 b'");
+    cr_assert_eq(lease("C")->ticket, 7); /* should the data be lost now, it has its place */
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    HAPPENS("C granted p=b");
+    cr_assert_eq(lease("B")->ticket, 6);
+    NO_CALL();
+}
+
+Test(session_away, an_acquire_whose_answer_is_lost_and_that_does_not_wait)
+{
+    go_up();
+    ask("A", "l now");
+    next_call();
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    next_call();
+    answer("ok -1 41000 $A waiting '6' -");
+    HAPPENS("A denied would-wait");
+    CALL("hello end ''");
+    answer("ok -1 41000 ''");
+    CALL("release $A");
+}
+
+Test(session_away, what_was_asked_for_before_a_restart_keeps_its_place)
+{
+    go_up();
+    ask("A", "s");
+    next_call();
+    restart();
+    connect_link();
+    begin_hello("30000 '0' 0");
+    CALL("hello lease $A asked 0 0 7 7 '' i 's 1 0 -' 's 3 0'");
+    answer("ok -1 0 $A waiting '6' -");
+    cr_assert_eq(lease("A")->ticket, 6);
 }
 
 Test(session_away, in_chunks)
@@ -394,7 +445,7 @@ Test(session_away, somebody_else_has_the_identity)
     message("hello 0");
     next_call();
     answer_later(1, "stale");
-    HAPPENS("C denied down; B denied down");
+    HAPPENS("B denied down; C denied down");
     cr_assert_eq(session_state(), SESSION_REPLACED);
     session_look(session, &view);
     cr_assert(strstr(view.why, "identity"));
@@ -454,8 +505,8 @@ Test(session_away, a_restart)
     next_call();
     answer("ok -1 0");
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 5000 2' 's 3 0'"
-         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0'");
-    answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' -");
+         " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' $C asked 0 0 7 7 '' i 's 1 0 -' 's 3 0'");
+    answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' - $C lost '0' -");
     CALL("hello end ''");
     answer("ok -1 0 ''");
     CALL("renew 0");

@@ -354,7 +354,7 @@ end
 
 local function is_in_force(stored, said)
     if stored.state ~= 'H' then
-        return said == 'waiting'
+        return said ~= 'held'
     end
     return has_its_units(stored)
 end
@@ -401,7 +401,7 @@ local function list_one(lease, said)
     end
 
     if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
-        or said == 'waiting' and (stored.state == 'W' or is_grant_of_now())) then
+        or said ~= 'held' and (stored.state == 'W' or is_grant_of_now())) then
         stored.incarnation = INCARNATION
         if stored.state == 'W' and #lease.claims == #stored.claims then
             take_limits(stored, lease)
@@ -412,8 +412,11 @@ local function list_one(lease, said)
             roads().note_elsewhere(stored) -- a script may have been broken off
         end
         return stored.state == 'H' and 'held' or 'waiting', stored
-    elseif said == 'waiting' then
+    elseif said == 'asked' and not stored then
+        return 'lost', lease
+    elseif said ~= 'held' then
         if stored then -- perhaps it was granted: old data may say so of units that others have by now
+            lease.ticket = max(lease.ticket, stored.ticket)
             drop_lease(stored)
         end
         return wait_again(lease), lease
