@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from daemon_help import Status
 from fleet_help import (  # fixtures among them
     clock, hosts, needs_redis, redis_section, redis_server, ways)
 from lines import DEADLINE, Client, look_again
@@ -44,12 +45,19 @@ class Fleet:
         return number
 
     def waits(self, host):
-        """A job that has its place in the line."""
-        before = self.n_waiting()
+        """A job that has its place in the line, and its berthd knows of it."""
         number = self.start(host)
-        self.until(lambda: self.n_waiting() == before + 1)
+        self.witness.read()
+        n = len(self.wrappers) - len(self.witness.pids)  # what Redis says of others may change in a hello
+
+        def is_known():
+            if self.n_waiting() != n:
+                return False
+            resource = Status(client.lines("status s")).resources["s"]
+            return "database_state" not in resource and len(resource["waiters"]) == n
+
         with contextlib.closing(Client(self.hosts[host].socket)) as client:
-            client.lines("status")  # answered by Redis too, after the acquire: berthd knows of it by now
+            self.until(is_known)  # Redis has answered that after the acquire, or after a hello that lists it
         return number
 
     def n_waiting(self):
