@@ -77,8 +77,7 @@ class Changes:
     def new_file(self, n, generation):
         if self.is_there[n]:
             self.hosts[n].configure(host_file(self.url_of(n), generation))
-            if self.is_up[n]:
-                self.hosts[n].signal(signal.SIGHUP)
+            self.hosts[n].signal(signal.SIGHUP)  # where berthd is stopped, it reloads when it goes on
 
     def reset_all(self):
         """Until each is: nobody who is paused would ever end."""
