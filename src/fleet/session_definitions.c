@@ -26,6 +26,8 @@ static void set_untold(struct session *session, struct known_definition *known, 
         TAILQ_REMOVE(&session->untold, known, tell_link);
     }
     known->is_untold = is_untold;
+    known->is_missing = known->is_missing && is_untold;
+    known->told_by = is_untold ? 0 : known->told_by;
 }
 
 static void forget(struct session *session, struct known_definition *known)
@@ -55,20 +57,27 @@ void definitions_untell(struct session *session)
     }
 }
 
-bool definitions_are_forgotten(struct session *session, const struct lease *lease)
+static void tell_first(struct session *session, struct known_definition *known)
 {
-    bool any = false;
-    definitions_untell(session);
+    set_untold(session, known, true);
+    known->is_missing = true;
+    TAILQ_REMOVE(&session->untold, known, tell_link);
+    TAILQ_INSERT_HEAD(&session->untold, known, tell_link);
+}
+
+bool definitions_are_missing(
+    struct session *session, const struct lease *lease, const char *resource, uint64_t tag)
+{
+    bool is_ours = false;
     for (size_t i = 0; i < lease->n_claims; i++) {
-        const struct definition *definition = lease->claims[i].resource->definition;
-        struct known_definition *known = definition_find(session, definition->name);
-        if (known) {
-            TAILQ_REMOVE(&session->untold, known, tell_link);
-            TAILQ_INSERT_HEAD(&session->untold, known, tell_link);
-            any = true;
+        const struct resource *wanted = lease->claims[i].resource;
+        struct known_definition *known = definition_find(session, wanted->definition->name);
+        is_ours |= known && strcmp(wanted->name, resource) == 0;
+        if (known && known->told_by < tag) {
+            tell_first(session, known);
         }
     }
-    return any;
+    return is_ours;
 }
 
 /* ---- the file ---- */
@@ -151,8 +160,8 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    struct known_definition *known;
-    if (session->is_defining || TAILQ_EMPTY(&session->untold)) {
+    struct known_definition *known = TAILQ_FIRST(&session->untold);
+    if (!known || (session->is_defining && !known->is_missing)) {
         return false;
     }
     struct arguments *arguments = flight_arguments(session);
@@ -162,6 +171,7 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
         arguments_add_number(arguments, known->generation);
         arguments_add(arguments, known->json);
         set_untold(session, known, false);
+        known->told_by = session->last_tag + 1; /* of this call */
     }
     session->is_defining = true;
     flight_send(session, flight_new(CALL_DEFINE, 0), now, out);
@@ -230,7 +240,7 @@ const char *define_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-void definition_is_stored(struct session *session, const char *name)
+void definition_is_news(struct session *session, const char *name)
 {
     struct known_definition *known = definition_find(session, name);
     if (known) {

@@ -150,7 +150,7 @@ void entry_wait_for_renewal(struct session *session, struct entry *entry)
 bool entry_is_known(struct session *session, struct entry *entry)
 {
     entry->is_there = true;
-    entry->was_unknown = false;
+    entry->n_unknown = 0;
     entry_move(session, entry, ENTRY_KNOWN);
     if (!entry->lease || entry->must_release) {
         entry_end(session, entry);

@@ -77,10 +77,11 @@ void entry_lost(
     }
 }
 
-static const char *is_waiting(struct session *session, struct entry *entry,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_waiting(struct session *session, const struct flight *call,
+    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     uint64_t ticket, position;
+    (void)call;
     if (!answer_number(answer, 0, MAX_DATABASE_NUMBER, &ticket) || ticket == 0 ||
         !answer_number(answer, 1, UINT32_MAX, &position)) {
         return "no ticket or no position";
@@ -98,11 +99,12 @@ static const char *is_waiting(struct session *session, struct entry *entry,
     return NULL;
 }
 
-static const char *is_granted(struct session *session, struct entry *entry,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_granted(struct session *session, const struct flight *call,
+    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     uint64_t ticket;
     const char *claims;
+    (void)call;
     if (!answer_number(answer, 0, MAX_DATABASE_NUMBER, &ticket) ||
         !answer_text(answer, 1, &claims)) {
         return "no ticket or no claims";
@@ -115,24 +117,34 @@ static const char *is_granted(struct session *session, struct entry *entry,
     return NULL;
 }
 
-/* It was told, and an operator on another host has had it forgotten there. */
-static bool may_become_known(struct session *session, struct entry *entry)
+/* The file has what an operator on another host has had forgotten in the database. It is asked for
+ * behind that definition, which is told again: at once, for each such answer takes a forget of its
+ * own; after some of these in a row, once in each renewal period. */
+static void ask_again(struct session *session, struct entry *entry)
 {
-    bool was_unknown = entry->was_unknown;
-    entry->was_unknown = true;
-    return definitions_are_forgotten(session, entry->lease) && !was_unknown;
+    if (entry->n_unknown == MAX_UNKNOWN_AT_ONCE) {
+        entry_wait_for_renewal(session, entry);
+    } else {
+        entry->n_unknown++;
+        entry_move(session, entry, ENTRY_UNSENT);
+    }
 }
 
-static const char *is_refused(struct session *session, struct entry *entry,
-    const struct answer *answer, nanoseconds now, struct effects *effects)
+static const char *is_refused(struct session *session, const struct flight *call,
+    struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    const char *code;
-    if (!answer_text(answer, 0, &code)) {
-        return "no code";
+    const char *code, *about;
+    if (!answer_text(answer, 0, &code) || !answer_text(answer, 1, &about)) {
+        return "no code, or not of what";
     }
+    bool may_wait = entry->lease && entry->lease->state == LEASE_WAITING;
     entry->is_there = entry->must_release = false;
-    if (entry->lease && entry->lease->state == LEASE_WAITING &&
-        !(refusal_outcome(code) == OUTCOME_UNKNOWN && may_become_known(session, entry))) {
+    if (may_wait && refusal_outcome(code) == OUTCOME_UNKNOWN &&
+        definitions_are_missing(session, entry->lease, about, call->tag)) {
+        ask_again(session, entry);
+        return NULL;
+    }
+    if (may_wait) {
         entry_refuse(session, entry, refusal_outcome(code), now, effects);
     }
     entry_move(session, entry, ENTRY_KNOWN);
@@ -142,8 +154,9 @@ static const char *is_refused(struct session *session, struct entry *entry,
 
 enum { N_ROW = 3 }; /* a word, and two fields of its own */
 
-static const char *(*const acquired_table[N_ACQUIRED])(struct session *session, struct entry *entry,
-    const struct answer *answer, nanoseconds now, struct effects *effects) = {
+static const char *(*const acquired_table[N_ACQUIRED])(struct session *session,
+    const struct flight *call, struct entry *entry, const struct answer *answer, nanoseconds now,
+    struct effects *effects) = {
     [ACQUIRED_GRANTED] = is_granted,
     [ACQUIRED_WAITING] = is_waiting,
     [ACQUIRED_REFUSED] = is_refused,
@@ -160,7 +173,7 @@ const char *acquire_is_answered(struct session *session, struct flight *call,
         struct answer row = {.fields = answer->fields + i * N_ROW + 1, .n = N_ROW - 1};
         const char *wrong = "an unknown answer";
         if (acquired_read(answer, i * N_ROW, &word)) {
-            wrong = acquired_table[word](session, call->entries[i], &row, now, effects);
+            wrong = acquired_table[word](session, call, call->entries[i], &row, now, effects);
         }
         if (wrong) {
             return wrong;

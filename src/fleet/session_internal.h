@@ -21,6 +21,7 @@ enum {
     MAX_REQUESTS = 1000, /* of operators */
     MAX_NOTICES = 16,
     MAX_HELLOS_AT_ONCE = 3, /* begun without one being ended; then not that fast */
+    MAX_UNKNOWN_AT_ONCE = 8, /* see ask_again() */
 };
 
 #define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
@@ -60,7 +61,7 @@ struct entry {
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
     bool may_return; /* it was given back alive: it may be asked for once more, with the same id */
-    bool was_unknown; /* the database had forgotten a definition; it is asked for once more */
+    uint8_t n_unknown; /* answers in a row that the database lacks a definition of the file */
     bool must_release; /* whatever the call in flight says; then to be asked for again, if there is
                           a lease */
 };
@@ -109,7 +110,9 @@ struct known_definition {
     char *name, *json;
     uint64_t generation;
     enum verdict verdict;
+    uint64_t told_by; /* tag of the last call that told it as it is now; 0: none has */
     bool is_untold;
+    bool is_missing; /* an acquire needs it: it is told without waiting for other answers */
     bool is_defined; /* false while session_define() has not seen it again */
 };
 
@@ -306,11 +309,12 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
 /* All of them are to be told (again). */
 void definitions_untell(struct session *session);
 void definitions_deinit(struct session *session);
-/* The database has forgotten definitions. All are to be told, those of the lease first: false if none of them
- * is ours. */
-bool definitions_are_forgotten(struct session *session, const struct lease *lease);
-/* Somebody has stored one of that name: ours is told again, and compared. */
-void definition_is_stored(struct session *session, const char *name);
+/* When call `tag` asked for the lease, the database lacked what governs that resource. False: so does
+ * the file. Else the lease's definitions are told first, unless they have been told since. */
+bool definitions_are_missing(
+    struct session *session, const struct lease *lease, const char *resource, uint64_t tag);
+/* Somebody has stored one of that name, or has had it forgotten: ours is told again, and compared. */
+void definition_is_news(struct session *session, const char *name);
 call_is_answered define_is_answered;
 
 /* ---- session_entries.c ---- */

@@ -104,8 +104,8 @@ static void take_row(struct session *session, const char *what, uint64_t version
 {
     if (strncmp(what, "c ", 2) == 0) {
         change_hear(session, what + 2, version, json);
-    } else if (strncmp(what, "d ", 2) == 0 && session->state == SESSION_UP) {
-        definition_is_stored(session, what + 2); /* a hello tells all of them anyway */
+    } else if (strncmp(what, "d ", 2) == 0) {
+        definition_is_news(session, what + 2);
     }
 }
 
@@ -154,6 +154,7 @@ const char *news_are_answered(struct session *session, struct flight *call,
         return wrong; /* the next page */
     }
     if (has_missed_some(session, followed)) {
+        definitions_untell(session); /* of one that was forgotten no news may be left */
         news_begin(session);
         return NULL;
     }

@@ -164,8 +164,17 @@ Test(session, refusals)
     NO_CALL(); /* the database keeps nothing of them */
 }
 
-/* By an operator of another host; the file of this one has it. */
-Test(session, what_was_forgotten_is_told_and_asked_for_once_more)
+/* ---- an operator of another host has forgotten what the file of this one has ---- */
+
+static void expect_told_first(const char *name)
+{
+    char begin[64];
+    snprintf(begin, sizeof begin, "hello define %s 1 {", name);
+    const char *call = next_call();
+    cr_assert_eq(strncmp(call, begin, strlen(begin)), 0, "%s", call);
+}
+
+Test(session, what_was_forgotten_is_told_and_asked_for_again)
 {
     go_up();
     ask("A", "t/x now");
@@ -173,13 +182,85 @@ Test(session, what_was_forgotten_is_told_and_asked_for_once_more)
     next_call();
     answer("ok -1 0 refused unknown t/x waiting '5' 1");
     HAPPENS("B place 1");
-    cr_assert_eq(strncmp(next_call(), "hello define t/* 1 {", 20), 0);
+    expect_told_first("t/*");
     CALL("acquire $A 1 0 0 7 7 '' i 1 t/x t/* 1 5 0");
-    answer("ok -1 0 t/* stored {}");
-    answer("ok -1 0 refused unknown t/x");
-    HAPPENS("A denied unknown");
-    cr_assert_eq(strncmp(next_call(), "hello define t/* 1 {", 20), 0);
     NO_CALL();
+    answer("ok -1 0 t/* stored {}");
+    answer("ok -1 0 granted '6' 't/x 1 17 0'");
+    HAPPENS("A granted t/x=0");
+}
+
+/* Each time between the definition and the request behind it. */
+Test(session, what_is_forgotten_again_and_again_is_never_unknown)
+{
+    go_up();
+    ask("A", "l");
+    next_call();
+    for (int i = 0; i < 8; i++) {
+        answer("ok -1 0 refused unknown l");
+        expect_told_first("l");
+        CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+        answer("ok -1 0 l stored {}");
+    }
+    for (int i = 0; i < 3; i++) { /* then once in each renewal period */
+        answer("ok -1 0 refused unknown l");
+        expect_told_first("l");
+        NO_CALL();
+        answer("ok -1 0 l stored {}");
+        wait_for(5);
+        CALL("renew 0");
+        NO_CALL();
+        answer("ok -1 0 0");
+        CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+    }
+    answer("ok -1 0 granted '6' 'l 1 17 0'");
+    HAPPENS("A granted l=0");
+    ask("B", "l");
+    next_call();
+    answer("ok -1 0 refused unknown l");
+    expect_told_first("l");
+    CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
+}
+
+/* What was told behind the request that was refused needs not be told once more. */
+Test(session, many_that_meet_a_forget_have_it_told_once)
+{
+    go_up();
+    ask("A", "l");
+    next_call();
+    ask("B", "l");
+    next_call();
+    answer("ok -1 0 refused unknown l");
+    expect_told_first("l");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+    answer("ok -1 0 refused unknown l");
+    CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
+    NO_CALL();
+}
+
+/* The request is not sent ahead of its definition. */
+Test(session, what_is_missing_is_told_while_another_is_being_told)
+{
+    go_up();
+    ask("A", "l");
+    next_call();
+    ask("B", "s");
+    next_call();
+    answer("ok -1 0 refused unknown l");
+    expect_told_first("l");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
+    answer("ok -1 0 refused unknown s");
+    expect_told_first("s");
+    CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0");
+}
+
+Test(session, what_the_file_lacks_is_unknown)
+{
+    go_up();
+    ask("A", "s l");
+    next_call();
+    answer("ok -1 0 refused unknown p");
+    HAPPENS("A denied unknown");
 }
 
 Test(session, one_that_does_not_want_to_wait_never_does)

@@ -58,6 +58,18 @@ static void fetch_all(const char *answered)
     answer(answered);
 }
 
+static void expect_told(const char *begin)
+{
+    const char *call = next_call();
+    cr_assert_eq(strncmp(call, begin, strlen(begin)), 0, "%s", call);
+}
+
+static void tells_definitions(void)
+{
+    expect_told("hello define s 1 {");
+    answer("ok -1 0");
+}
+
 /* ---- following ---- */
 
 Test(session_news, a_renewal_says_that_there_is_more)
@@ -265,10 +277,52 @@ Test(session_news, what_was_missed_is_fetched_from_the_beginning)
     message("news 20 0");
     CALL("hello news 5");
     answer("ok -1 0 20 12 20 'c p' 19 {}"); /* of s it was taken back, and that is forgotten */
+    tells_definitions();
     CALL("hello news 0");
     answer("ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
     NO_CALL();
     EXPECT(kept(), "floor 12 HERE\nl 4 {\"limit\":0}\np 19 {}\n");
+}
+
+/* ---- definitions ---- */
+
+Test(session_news, what_was_forgotten_is_told_again_each_time)
+{
+    go_up();
+    hear(1, "1 'd l' 0 {}");
+    expect_told("hello define l 1 {");
+    message("news 2 0"); /* before the answer */
+    CALL("hello news 1");
+    answer_later(1, "ok -1 0 2 0 2 'd l' 0 {}");
+    NO_CALL();
+    answer("ok -1 0 l stored {}");
+    expect_told("hello define l 1 {");
+    answer("ok -1 0 l stored {}");
+    NO_CALL();
+}
+
+Test(session_news, what_is_forgotten_during_a_hello_is_told_again)
+{
+    fetch_all("ok -1 0 0 0");
+    expect_told("hello define s 1 {");
+    message("news 3 0");
+    answer("ok -1 0 s same {} l same {} p same {} t/* same {} warn same {}");
+    CALL("hello news 0");
+    answer("ok -1 0 3 0 3 'd l' 0 {}");
+    expect_told("hello define l 1 {");
+    answer("ok -1 0 l stored {}");
+    CALL("hello end ''");
+}
+
+/* Of a forget there may be no news any more. */
+Test(session_news, who_has_missed_some_tells_all_definitions)
+{
+    go_up();
+    message("news 20 0");
+    CALL("hello news 0");
+    answer("ok -1 0 20 12");
+    tells_definitions();
+    CALL("hello news 0");
 }
 
 /* ---- another database of the same name ---- */
@@ -280,6 +334,7 @@ static void knew_another_one(void)
     message("news 20 0");
     CALL("hello news 0");
     answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
+    tells_definitions();
     CALL("hello news 0"); /* it has forgotten something meanwhile */
     answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
     EXPECT(kept(), "floor 10 HERE\nl 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
