@@ -627,6 +627,37 @@ def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
         after += 1
 
 
+def breaks_a_grant_off(world, member, lease, call):
+    """The lease's record says that it is held, and nothing else does; its resource's turn does not come at once."""
+    before, client = world.copy(), world.database.client
+    for writes in range(1, 40):
+        with contextlib.suppress(redis.exceptions.ResponseError):
+            call(before=breaks_off(writes))
+        data = world.data()
+        if data.leases[member.key(lease)]["state"] == "H" and [member.key(lease)] not in data.held.values():
+            client.sadd(world.database.key["dirty"], *(f"z{i}" for i in range(3000)))
+            return
+        world.put_back(before)
+    raise AssertionError("no such grant")
+
+
+@pytest.mark.parametrize("wants", [("q",), ("q", "a")], ids="-".join)
+def test_who_asks_again_for_a_grant_that_was_broken_off_has_its_place(redis_server, clock, wants):
+    world = World(redis_server, clock)
+    a, b = world.several(2, {"q": definition(limit=2, max_waiters=2), "a": definition()})
+    a.acquire("0", ("q", 2))
+    ticket = a.acquire("1", *wants).ticket
+    b.acquire("2", ("q", 2))
+    breaks_a_grant_off(world, a, "1", lambda **how: a.release("0", **how))
+    again = a.acquire("1", *wants)
+    assert (again.word, again.ticket, again.position) == ("waiting", ticket, 1)
+    assert a.granted().keys() == {"1"}
+    while world.database.client.scard(world.database.key["dirty"]):
+        ok(a.renew())
+    assert world.check().queued == {"q": [b.key("2")]}
+    empty(world, a, b)
+
+
 def test_a_grant_that_is_taken_back_leaves_the_users_other_lease_in_the_quota(redis_server, clock):
     """Members of `users` do not say whose lease they are of."""
     world = World(redis_server, clock)
@@ -634,15 +665,8 @@ def test_a_grant_that_is_taken_back_leaves_the_users_other_lease_in_the_quota(re
     a.acquire("first", "q", uid=9)
     a.acquire("second", "q", uid=8)
     a.acquire("broken", "q", uid=7)
-    before, client, dirty = world.copy(), world.database.client, world.database.key["dirty"]
-    for writes in range(1, 40):
-        with contextlib.suppress(redis.exceptions.ResponseError):
-            a.release("first", before=breaks_off(writes))
-        data = world.data()
-        if data.leases[a.key("broken")]["state"] == "H" and len(data.raw["held"]) == 1:
-            break  # its record says so, and nothing else
-        world.put_back(before)
-    client.sadd(dirty, *(f"z{i}" for i in range(3000)))  # q's turn does not come at once
+    client, dirty = world.database.client, world.database.key["dirty"]
+    breaks_a_grant_off(world, a, "broken", lambda **how: a.release("first", **how))
     assert b.acquire("other", "q", uid=7, priority=5).word == "granted"
     while client.scard(dirty):
         ok(a.renew())

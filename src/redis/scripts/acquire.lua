@@ -108,12 +108,25 @@ local function may_go(lease)
         and (has_all(lease) or db.keeps and roads().make_way(lease, lease.claims))
 end
 
+-- A script was broken off before it had all that its record says. If it was granted from a queue, and has not
+-- left that, it waits there again.
+local function mend(known)
+    if not turns().stands_in_line(known) then
+        drop_lease(known)
+        return nil
+    end
+    turns().take_grant_back(known)
+    for _, claim in ipairs(known.claims) do
+        mark_dirty(claim.name)
+    end
+    return known
+end
+
 -- What an earlier call has made of it, if there was one.
 local function known_lease(key)
     local known = load_lease(key)
     if known and known.state == 'H' and not has_its_units(known) then
-        drop_lease(known) -- a script was broken off
-        return nil
+        known = mend(known)
     end
     return known
 end

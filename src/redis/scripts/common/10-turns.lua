@@ -544,7 +544,8 @@ local function make_turns()
     end
 
     -- It was broken off before it had a record, and begins again with another ticket: its first place goes.
-    -- That is among the last of its priority.
+    -- That is among the last of its priority, unless it had an older ticket or many have come since; such a
+    -- place goes when it is the first of the queue, or at the next walk over those aside.
     local function leave_unbegun(lease)
         local most = floor(MOST_WORDS / #lease.claims)
         for _, claim in ipairs(lease.claims) do
@@ -715,6 +716,14 @@ local function make_turns()
         hold_units(lease)
         tell_granted(lease)
         leave_queues(lease)
+    end
+
+    local function stands_in_line(lease)
+        for _, member in ipairs(queue_members(lease)) do
+            if call('ZSCORE', QUEUE, member) then
+                return true
+            end
+        end
     end
 
     -- A script was broken off before the lease had its units: it waits again.
@@ -940,7 +949,8 @@ local function make_turns()
         end
     end
 
-    return {leave_unbegun = leave_unbegun, wake_user = wake_user, serve_dirty = serve_dirty}
+    return {leave_unbegun = leave_unbegun, stands_in_line = stands_in_line, take_grant_back = take_grant_back,
+        wake_user = wake_user, serve_dirty = serve_dirty}
 end
 
 function turns()
