@@ -173,3 +173,34 @@ def test_a_walk_over_a_template_holds_up_nobody_for_ever(world):
     settles(world, a)
     assert a.granted().keys() == {f"next{i}" for i in range(100)}
     world.check()
+
+
+def n_commands_of_letting_go(redis_server, clock, n_aside):
+    """Of a waiter that has only r kept, while so many of its user stand aside at q, behind what is kept there for
+    another one of his."""
+    texts = {"q": definition(limit=100, user=100, keep=10 ** 6), "r": definition(limit=2),
+             "s": definition(limit=4, keep=10 ** 6)}
+    world = World(redis_server, clock, f"w{n_aside}")
+    a, b = world.several(2, texts)
+    a.acquire("q", ("q", 100), uid=9)
+    a.acquire("r", ("r", 2), uid=9)
+    a.acquire("s", ("s", 4), uid=9)
+    b.acquire("first", ("q", 50), "s", uid=1)
+    ok(a.release("q"))
+    for i in range(n_aside):
+        b.acquire(f"aside{i}", ("q", 51 + i), uid=1)
+    a.acquire("q", ("q", 45), uid=9)
+    b.acquire("second", ("r", 2), ("q", 20), uid=1)
+    ok(a.release("r"))
+    data = world.data()
+    assert data.kept == {("q", b.key("first")): 50, ("r", b.key("second")): 2}
+    assert len(data.aside) == n_aside
+    world.pass_time(9000, a, b)
+    world.tick(1001)
+    n_commands = world.n_commands(a.renew)
+    assert world.check().kept == {("q", b.key("first")): 50}
+    return n_commands
+
+
+def test_who_lets_go_wakes_nobody_where_nothing_was_kept(redis_server, clock):
+    assert n_commands_of_letting_go(redis_server, clock, 25) == n_commands_of_letting_go(redis_server, clock, 0)

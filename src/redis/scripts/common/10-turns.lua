@@ -261,8 +261,15 @@ local function make_roads()
         return freed
     end
 
-    -- The resource's members go last: should this be broken off, they are found, and it is done again.
-    local function free_kept(lease, freed)
+    -- The resource's members go last: should this be broken off, they are found, and it is done again. A claim of
+    -- which nothing is kept wakes nobody.
+    local function free_kept(lease, claims)
+        local freed = {}
+        for _, claim in ipairs(claims) do
+            if call('ZSCORE', KEPT, kept_members(lease, {claim})[1]) then
+                freed[#freed + 1] = claim
+            end
+        end
         if #freed > 0 then
             call('ZREM', KEPT, unpack(kept_members(lease, freed, true)))
             wake_users(lease, freed)
