@@ -196,6 +196,23 @@ size_t duration_format(char *out, size_t size, int64_t nanoseconds)
         duration_units[u].suffix);
 }
 
+size_t age_format(char *out, size_t size, uint64_t milliseconds)
+{
+    static const struct {
+        uint64_t seconds, part; /* of the unit; of the smaller one */
+        char unit, smaller;
+    } units[] = {{86400, 3600, 'd', 'h'}, {3600, 60, 'h', 'm'}, {60, 1, 'm', 's'}};
+    uint64_t seconds = milliseconds / 1000;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (seconds >= units[i].seconds) {
+            return (size_t)snprintf(out, size, "%llu%c%02llu%c",
+                (unsigned long long)(seconds / units[i].seconds), units[i].unit,
+                (unsigned long long)(seconds % units[i].seconds / units[i].part), units[i].smaller);
+        }
+    }
+    return (size_t)snprintf(out, size, "%llus", (unsigned long long)seconds);
+}
+
 size_t percent_encode(char *out, size_t size, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";

@@ -43,6 +43,8 @@ bool duration_parse(const char *text, int64_t *nanosecondsp);
 /* The largest unit that keeps the value whole: "90s", "2h", "250ms". Nanoseconds below a
  * millisecond are dropped. */
 size_t duration_format(char *out, size_t size, int64_t nanoseconds);
+/* How long ago, in at most 6 columns: "14s", "2m03s", "3h12m", "5d04h". */
+size_t age_format(char *out, size_t size, uint64_t milliseconds);
 
 /* Writes `text` with every byte outside [!-~], and %, as %XX. */
 size_t percent_encode(char *out, size_t size, const char *text);

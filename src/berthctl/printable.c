@@ -1,6 +1,7 @@
 #include "berthctl/printable.h"
 
 #include "base/utf8.h"
+#include "base/words.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -94,22 +95,9 @@ void text_add_valid(struct text *text, const char *untrusted)
 
 void text_add_age(struct text *text, uint64_t milliseconds)
 {
-    uint64_t seconds = milliseconds / 1000;
-    static const struct {
-        uint64_t seconds;
-        char unit, smaller;
-    } units[] = {{86400, 'd', 'h'}, {3600, 'h', 'm'}, {60, 'm', 's'}};
-    static const uint64_t parts[] = {3600, 60, 1};
-
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (seconds >= units[i].seconds) {
-            text_add_format(text, "%llu%c%02llu%c", (unsigned long long)(seconds / units[i].seconds),
-                units[i].unit, (unsigned long long)(seconds % units[i].seconds / parts[i]),
-                units[i].smaller);
-            return;
-        }
-    }
-    text_add_format(text, "%llus", (unsigned long long)seconds);
+    char age[32];
+    age_format(age, sizeof age, milliseconds);
+    text_add(text, age);
 }
 
 /* The bytes of the character at `escaped`, which is not at its end, and its columns. */

@@ -16,7 +16,7 @@ void text_add_escaped(struct text *text, const char *untrusted);
 /* The same, but only bad UTF-8 is replaced: for formats that escape for themselves. */
 void text_add_valid(struct text *text, const char *untrusted);
 
-/* How long ago, in at most 6 columns: "14s", "2m03s", "3h12m", "5d04h". */
+/* As age_format() of base/words.h writes it. */
 void text_add_age(struct text *text, uint64_t milliseconds);
 
 /* Columns of a text that has been escaped. */
