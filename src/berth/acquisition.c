@@ -87,8 +87,8 @@ static enum acquisition_result time_out(struct acquisition *acquisition)
     char names[256] = "";
     append_wanted(names, sizeof names, acquisition->options);
     if (!acquisition->options->quiet) {
-        message("timed out waiting for %s%s%s%s", names, why[0] ? " (" : "", why,
-            why[0] ? ")" : "");
+        message("timed out waiting for %s (%s)%s%s", names, code_table[CODE_TIMEOUT].word,
+            why[0] ? ": " : "", why);
     }
     acquisition_give_up(acquisition);
     return refuse(acquisition, STATUS_NOT_ACQUIRED);

@@ -222,7 +222,7 @@ def test_signals_leave_the_queue(berth, fake, number):
 def test_timed_out(berth, fake):
     process = berth.start("acquire", "--ttl", "1", "-w", "0.2", "r")
     fake.queue()
-    assert ended(process) == (75, "", "berth: timed out waiting for r\n")
+    assert ended(process) == (75, "", "berth: timed out waiting for r (timeout)\n")
 
 
 def test_a_place_in_the_queue(berth, fake):

@@ -150,7 +150,7 @@ def test_down_until_the_wait_ends(berth, fake):
         assert time.monotonic() - begun < DEADLINE
     assert 1.5 <= time.monotonic() - begun
     assert error_of(process, 75).splitlines()[-1] == (
-        f"berth: timed out waiting for r ({DOWN})")
+        f"berth: timed out waiting for r (timeout): {DOWN}")
 
 
 @pytest.mark.parametrize("option", ["fail", "wait", "run"])

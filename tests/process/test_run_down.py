@@ -250,7 +250,7 @@ def test_a_short_wait_is_no_outage(berth, fake):
     process = berth.start("run", "-w", "1ms", "r", "--", "true")
     peer, _ = fake.asked()
     peer.send("waiting 1 position=1\n")
-    assert error_of(process, 75) == "berth: timed out waiting for r\n"
+    assert error_of(process, 75) == "berth: timed out waiting for r (timeout)\n"
 
 
 def test_n_is_about_the_resource(berth, fake):

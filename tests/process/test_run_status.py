@@ -124,14 +124,14 @@ def test_timed_out_as_berthd_says(berth, fake):
     process = berth.start("run", "-w", "1h", "r", "--", "true")
     fake.queue().send("* denied 1 timeout waited%20as%20long%20as%20asked\n")
     assert status_of(process) == 75
-    assert process.stderr.read() == b"berth: timed out waiting for r\n"
+    assert process.stderr.read() == b"berth: timed out waiting for r (timeout)\n"
 
 
 def test_timed_out_in_the_queue(berth, fake):
     process = berth.start("run", "-w", "0.2", "r", "--", "true")
     peer = fake.queue()
     assert status_of(process) == 75
-    assert process.stderr.read() == b"berth: timed out waiting for r\n"
+    assert process.stderr.read() == b"berth: timed out waiting for r (timeout)\n"
     assert peer.ended()
 
 

@@ -170,7 +170,7 @@ Test(acquisition, the_end_of_a_wait_is_no_outage)
     cr_expect_eq(acquisition_deadline(&stage->acquisition), T + 3 * S);
     expect_step(stage, T + 3 * S, ACQUISITION_REFUSED);
     cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
-    expect_said(stage, "berth: timed out waiting for r (no answer from the database of r)\n");
+    expect_said(stage, "berth: timed out waiting for r (timeout): no answer from the database of r\n");
 }
 
 /* No answer does not mean that it is not free. */
@@ -299,7 +299,7 @@ Test(acquisition, down_until_the_wait_ends)
     cr_expect_eq(now, T + 4 * S);
     cr_expect_eq(stage->acquisition.status, STATUS_NOT_ACQUIRED);
     cr_expect(strstr(stage_said(stage),
-        "berth: timed out waiting for r (its database cannot be reached (down))\n"));
+        "berth: timed out waiting for r (timeout): its database cannot be reached (down)\n"));
 }
 
 Test(acquisition, quiet)
