@@ -113,10 +113,12 @@ static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
               first, scope_of(a));
 }
 
-static size_t say_bound(char *out, size_t size, uint32_t bound, const char *what, const char *key)
+/* "one user may have 2 units of this resource (max-units-per-user)": of `thing` `rest`. */
+static size_t say_bound(char *out, size_t size, uint32_t bound, const char *thing, const char *rest,
+    const char *key)
 {
-    return (size_t)snprintf(
-        out, size, "one user may have %u %s (%s)", bound, what, key);
+    return (size_t)snprintf(out, size, "one user may have %u %s%s%s (%s)", bound, thing,
+        bound == 1 ? "" : "s", rest, key);
 }
 
 /* The core says that it is too much, and nothing has changed since: of what, can be seen. */
@@ -132,18 +134,20 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
     bool would_wait = refusal->ask->wait != 0 || !definition ||
         definition->database != 0; /* until that answers */
     if (leases != UNBOUNDED) {
-        return say_bound(out, size, leases, "leases, held and waiting", "max-leases-per-user");
+        return say_bound(out, size, leases, "lease", ", held and waiting", "max-leases-per-user");
     } else if (is_instance && instances != UNBOUNDED) {
         return say_bound(
-            out, size, instances, "instances of templates", "max-instances-per-user");
+            out, size, instances, "instance", " of templates", "max-instances-per-user");
     } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
-        return (size_t)snprintf(out, size, "there are %u instances of %s, as many as it may have (%s)",
-            definition->max_instances, definition->name, "max-instances");
+        bool is_one = definition->max_instances == 1;
+        return (size_t)snprintf(out, size, "there %s %u instance%s of %s, as many as it may have (%s)",
+            is_one ? "is" : "are", definition->max_instances, is_one ? "" : "s", definition->name,
+            "max-instances");
     } else if (!would_wait) {
-        return say_bound(
-            out, size, definition->max_units_per_user, "units of this resource", "max-units-per-user");
+        return say_bound(out, size, definition->max_units_per_user, "unit", " of this resource",
+            "max-units-per-user");
     }
-    return say_bound(out, size, waiters, "waiting requests", "max-waiters-per-user");
+    return say_bound(out, size, waiters, "waiting request", "", "max-waiters-per-user");
 }
 
 /* Those that can say more than their code does. */

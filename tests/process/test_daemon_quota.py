@@ -227,15 +227,18 @@ def test_refusals_and_ends_cost_nothing(berthd, line):
 # ---- what is said ----
 
 @pytest.mark.parametrize("bound, before, asks, says", [
-    ("max-leases-per-user = 1", ["l"], "s", "s: one user may have 1 leases, held and waiting (max-leases-per-user)"),
+    ("max-leases-per-user = 1", ["l"], "s", "s: one user may have 1 lease, held and waiting (max-leases-per-user)"),
     ("max-waiters-per-user = 0", ["l"], "l", "l: one user may have 0 waiting requests (max-waiters-per-user)"),
-    ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instances of templates (max-instances-per-user)"),
+    ("max-instances-per-user = 1", ["t/a"], "t/b", "t/b: one user may have 1 instance of templates (max-instances-per-user)"),
+    ("", ["one/a"], "one/b", "one/b: there is 1 instance of one/*, as many as it may have (max-instances)"),
     ("", ["t/a", "t/b"], "t/c", "t/c: there are 2 instances of t/*, as many as it may have (max-instances)"),
+    ("", ["single"], "single wait=0", "single: one user may have 1 unit of this resource (max-units-per-user)"),
     ("", ["few:2"], "few wait=0", "few: one user may have 2 units of this resource (max-units-per-user)"),
 ])
 def test_the_bound_is_named(berthd, bound, before, asks, says):
     daemon = berthd(f"{bound}\n[lock l]\n[semaphore s]\nlimit = 5\n[semaphore t/*]\nlimit = 1\nmax-instances = 2\n"
-                    "[semaphore few]\nlimit = 5\nmax-units-per-user = 2\n")
+                    "[semaphore few]\nlimit = 5\nmax-units-per-user = 2\n[lock one/*]\nmax-instances = 1\n"
+                    "[semaphore single]\nlimit = 5\nmax-units-per-user = 1\n")
     client = daemon.client()
     for name in before:
         held(client, f"acquire {name}")
