@@ -19,6 +19,12 @@ struct refusal {
     nanoseconds now;
 };
 
+static uint64_t age_of(const struct refusal *refusal, const struct lease *lease)
+{
+    nanoseconds age = refusal->now - lease->granted_at;
+    return (uint64_t)(age > 0 ? age : 0) / NANOSECONDS_PER_MILLISECOND;
+}
+
 static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 {
     const struct resource *resource = refusal->resource;
@@ -30,13 +36,15 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
     if (holder && (size_t)n < size) {
         const struct lease *lease = holder->lease;
         bool is_seen = viewer_sees(refusal->viewer, lease);
+        const char *identity = is_seen ? lease->holder : NULL;
         const char *program = is_seen ? lease->program : NULL;
         const char *reason = is_seen ? lease->reason : NULL;
-        n += snprintf(out + n, size - (size_t)n, " by pid %d (%s%suid %u%s%s) for %llds%s",
-            refusal->viewer->pid_of(lease), program ? program : "", program ? ", " : "", lease->uid,
-            reason ? ", " : "", reason ? reason : "",
-            (long long)((refusal->now - lease->granted_at) / NANOSECONDS_PER_SECOND),
-            claim_next_holder(holder) ? ", and others" : "");
+        char age[32];
+        age_format(age, sizeof age, age_of(refusal, lease));
+        n += snprintf(out + n, size - (size_t)n, " by %s%spid %d (%s%suid %u%s%s) for %s%s",
+            identity ? identity : "", identity ? ", " : "", refusal->viewer->pid_of(lease),
+            program ? program : "", program ? ", " : "", lease->uid, reason ? ", " : "",
+            reason ? reason : "", age, claim_next_holder(holder) ? ", and others" : "");
     }
     if (reserved > 0 && (size_t)n < size) {
         n += snprintf(out + n, size - (size_t)n, "; %u reserved", reserved);
@@ -72,13 +80,13 @@ static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 
 static size_t why_held(char *out, size_t size, const struct refusal *refusal)
 {
-    int n = snprintf(out, size, "the identity %s already has it", refusal->ask->holder);
     const struct lease *lease = refusal->same_identity;
-    if (lease && (size_t)n < size) {
-        snprintf(out + n, size - (size_t)n, " (pid %d, %s)", refusal->viewer->pid_of(lease),
-            lease->state == LEASE_HELD ? "held" : "waiting");
+    const char *identity = refusal->ask->holder;
+    if (!lease) {
+        return (size_t)snprintf(out, size, "the identity %s already has it", identity);
     }
-    return (size_t)n;
+    return (size_t)snprintf(out, size, "the identity %s already %s it, as pid %d", identity,
+        lease->state == LEASE_HELD ? "has" : "waits for", refusal->viewer->pid_of(lease));
 }
 
 static size_t why_forbidden(char *out, size_t size, const struct refusal *refusal)

@@ -137,7 +137,7 @@ def test_refusals(berthd):
     assert re.search(rf"2 of 2 held by pid \d+ \(uid {ANNA}\) for \d+s$", told_to_bert), told_to_bert
     for who in (ANNA, CLEO, 0):
         answer = connect_as(daemon, who).request(request)
-        assert secrets_in(answer) == {"theirprogram", "theirreason"}
+        assert secrets_in(answer) == {"theiridentity", "theirprogram", "theirreason"}
 
 
 def test_berth_while_it_waits(berthd, berth, berthctl):

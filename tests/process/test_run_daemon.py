@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from conftest import read_line
+from daemon_help import held, waits
 from lines import DEADLINE
 
 CONFIGURATION = """
@@ -87,9 +88,20 @@ def test_what_status_shows(berth, berthd):
     let_go(process)
 
 
+def test_an_identity_that_waits(berth, berthd):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    held(client, "acquire deploy holder=first")
+    waits(client, "acquire deploy holder=me")
+    for identity, verb in (("first", "has"), ("me", "waits for")):
+        done = berth("run", "--holder", identity, "deploy", "--", "true")
+        assert (done.returncode, done.stderr) == (
+            75, f"berth: deploy: the identity {identity} already {verb} it, as pid {os.getpid()} (held)\n")
+
+
 @pytest.mark.parametrize("args, status, message", [
     (["-n", "deploy"], 75, "(would-wait)"),
-    (["-w", "0.1", "deploy"], 75, "timed out waiting for deploy"),
+    (["-w", "0.1", "deploy"], 75, "timed out waiting for deploy (timeout)"),
     (["-n", "-E", "0", "deploy"], 0, "(would-wait)"),
     (["-n", "-q", "deploy"], 75, None),
     (["--holder", "me", "gpus"], 75, "(held)"),
