@@ -1,12 +1,15 @@
 #include "daemon/client_events.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/lease_log.h"
+#include "daemon/log_subject.h"
 #include "daemon/server.h"
 #include "journal/proof.h"
 #include "status/answer_lines.h"
+#include "status/why.h"
 
 void client_events_tell(struct server *server, const struct effect *effect)
 {
@@ -24,21 +27,42 @@ void client_events_tell(struct server *server, const struct effect *effect)
     text_deinit(&proof);
 }
 
-void client_events_over(struct server *server, const struct effect *effect)
+static void why_of_fleet(
+    char *out, size_t size, const struct server *server, const struct effect *effect)
 {
     const struct lease *lease = effect->lease;
-    bool is_of_fleet = lease->database != 0 && !server->stopping;
-    lease_log_over(&server->databases, effect);
-    if (!effect->client || !is_of_fleet) {
-        client_events_tell(server, effect);
-        return;
-    }
-    char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     const char *name = NULL;
     if (lease->n_claims == 1) {
         name = lease->state == LEASE_ENDED ? lease->last_names : lease->claims[0].resource->name;
     }
-    fleet_why(why, sizeof why, server, lease->database, name, effect->why);
+    fleet_why(out, size, server, lease->database, name, effect->why);
+}
+
+static void why_of_max_hold(
+    char *out, size_t size, const struct server *server, const struct lease *lease)
+{
+    char what[NAME_BYTES + 32];
+    struct log_about about = {0};
+    log_subject_lease(&about, &server->databases, lease);
+    why_max_hold(out, size, log_subject_what(what, sizeof what, &about),
+        clock_now() - lease->granted_at);
+}
+
+void client_events_over(struct server *server, const struct effect *effect)
+{
+    bool is_of_fleet = effect->lease->database != 0 && !server->stopping;
+    bool is_max_hold = effect->why == OUTCOME_MAX_HOLD;
+    lease_log_over(&server->databases, effect);
+    if (!effect->client || (!is_of_fleet && !is_max_hold)) {
+        client_events_tell(server, effect);
+        return;
+    }
+    char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
+    if (is_max_hold) {
+        why_of_max_hold(why, sizeof why, server, effect->lease);
+    } else {
+        why_of_fleet(why, sizeof why, server, effect);
+    }
     struct conn *conn = container_of(effect->client, struct conn, client);
     answer_effect_saying(conn_events(conn), effect, why);
 }

@@ -212,3 +212,14 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
         snprintf(out + n, size - n, "%s", code_table[outcome_code(outcome)].meaning);
     }
 }
+
+void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for)
+{
+    char span[32];
+    if (held_for < NANOSECONDS_PER_SECOND) {
+        duration_format(span, sizeof span, held_for);
+    } else {
+        age_format(span, sizeof span, (uint64_t)(held_for / NANOSECONDS_PER_MILLISECOND));
+    }
+    snprintf(out, size, "%s: held for %s, as long as max-hold allows", what, span);
+}

@@ -10,5 +10,7 @@
 /* Writes at most `size` bytes; the viewer asked, and `about` is as core_acquire() said, or NULL. */
 void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
     const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now);
+/* Why a lease on `what` must end. */
+void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for);
 
 #endif

@@ -2,6 +2,7 @@
 not."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -73,7 +74,8 @@ def test_held_for_too_long(berth, berthd, job):
     berthd(CONFIGURATION)
     process = start(berth, "short", job)
     error = error_of(process, 124)
-    assert error.startswith("berth: stopping the job: ") and error.endswith("(max-hold)\n")
+    assert re.fullmatch(r"berth: stopping the job: short: held for \d+m?s, as long as max-hold allows \(max-hold\)\n",
+                        error), error
     assert is_free(berth, "short")
 
 
