@@ -19,21 +19,43 @@ static uint64_t number_of(const struct answer *answer, const char *key)
     return value && number_parse(value, INT64_MAX, &number) ? number : 0;
 }
 
-/* Two units at most: people compare, they do not calculate. */
 static void append_age(char *out, size_t size, uint64_t milliseconds)
 {
-    uint64_t seconds = milliseconds / 1000;
-    if (seconds < 60) {
-        append(out, size, "%llus", (unsigned long long)seconds);
-    } else if (seconds < 3600) {
-        append(
-            out, size, "%llum%02us", (unsigned long long)(seconds / 60), (unsigned)(seconds % 60));
-    } else if (seconds < 2 * 86400) {
-        append(out, size, "%lluh%02um", (unsigned long long)(seconds / 3600),
-            (unsigned)(seconds / 60 % 60));
-    } else {
-        append(out, size, "%llud%02uh", (unsigned long long)(seconds / 86400),
-            (unsigned)(seconds / 3600 % 24));
+    char age[32];
+    age_format(age, sizeof age, milliseconds);
+    append(out, size, "%s", age);
+}
+
+/* "NAME: this, that": what comes before the next thing that there is to say of the resource. */
+static const char *separator(struct wait_message *wait_message)
+{
+    return wait_message->resource.n_said++ == 0 ? ": " : ", ";
+}
+
+static void append_units(struct wait_message *wait_message, uint64_t n, const char *what)
+{
+    if (n > 0) {
+        append(wait_message->line, sizeof wait_message->line, "%s%llu %s", separator(wait_message),
+            (unsigned long long)n, what);
+    }
+}
+
+static void append_use(struct wait_message *wait_message)
+{
+    char *line = wait_message->line;
+    size_t size = sizeof wait_message->line;
+    const char *others = wait_message->resource.n_holders > 1 ? ", and others" : "";
+    if (wait_message->resource.limit > 1 || wait_message->resource.wants > 1) {
+        append(line, size, "%s%llu of %llu held%s%s", separator(wait_message),
+            (unsigned long long)wait_message->resource.in_use,
+            (unsigned long long)wait_message->resource.limit, wait_message->resource.held, others);
+    } else if (wait_message->resource.n_holders > 0) {
+        append(line, size, "%sheld%s", separator(wait_message), wait_message->resource.held);
+    }
+    append_units(wait_message, wait_message->resource.cooling, "cooling down");
+    append_units(wait_message, wait_message->resource.reserved, "reserved");
+    if (wait_message->resource.wants > 1) {
+        append_units(wait_message, wait_message->resource.wants, "wanted");
     }
 }
 
@@ -43,18 +65,12 @@ static void end_resource(struct wait_message *wait_message)
     if (!wait_message->resource.name[0]) {
         return;
     }
-    const char *others = wait_message->resource.n_holders > 1 ? ", and others" : "";
     append(wait_message->line, sizeof wait_message->line, "%s%s", wait_message->line[0] ? "; " : "",
         wait_message->resource.name);
-    if (wait_message->resource.state) {
+    if (wait_message->resource.state[0]) {
         append(wait_message->line, sizeof wait_message->line, ": %s", wait_message->resource.state);
-    } else if (wait_message->resource.limit > 1) {
-        append(wait_message->line, sizeof wait_message->line, ": %llu of %llu held%s%s",
-            (unsigned long long)wait_message->resource.in_use,
-            (unsigned long long)wait_message->resource.limit, wait_message->resource.held, others);
-    } else if (wait_message->resource.n_holders > 0) {
-        append(
-            wait_message->line, sizeof wait_message->line, ": held%s", wait_message->resource.held);
+    } else {
+        append_use(wait_message);
     }
     if (wait_message->resource.kept > 0 &&
         wait_message->resource.keeper < wait_message->resource.position) {
@@ -94,6 +110,36 @@ static void take_grace(struct wait_message *wait_message, const struct answer *a
     }
 }
 
+/* Items, or slots and ranges of slots; "..." where the list was cut. */
+static uint64_t count_reserved(const struct answer *answer)
+{
+    uint64_t n = 0;
+    for (const char *list = value_of(answer, "reserved"); list;) {
+        size_t length = strcspn(list, ",");
+        uint64_t first = 0, last = 0;
+        bool is_range = range_parse(list, length, INT32_MAX, &first, &last);
+        n += is_range ? last - first + 1 : 1;
+        list = list[length] ? list + length + 1 : NULL;
+    }
+    return n;
+}
+
+/* Why nothing of it is granted to anybody. */
+static void take_state(struct wait_message *wait_message, const struct answer *answer)
+{
+    char *out = wait_message->resource.state;
+    size_t size = sizeof wait_message->resource.state;
+    if (number_of(answer, "paused")) {
+        char *reason = value_of(answer, "reason");
+        append(out, size, "paused%s%s%s", reason ? " (" : "", message_clean(reason),
+            reason ? ")" : "");
+    } else if (wait_message->resource.limit == 0) {
+        append(out, size, "closed (its limit is 0)");
+    } else if (value_of(answer, "database_state")) {
+        append(out, size, "its database does not answer");
+    }
+}
+
 static void take_resource(struct wait_message *wait_message, const struct answer *answer)
 {
     end_resource(wait_message);
@@ -107,13 +153,9 @@ static void take_resource(struct wait_message *wait_message, const struct answer
     wait_message->resource.in_use = number_of(answer, "in_use");
     wait_message->resource.kept = number_of(answer, "kept");
     wait_message->resource.keeper = number_of(answer, "keeper");
-    if (number_of(answer, "paused")) {
-        wait_message->resource.state = "paused";
-    } else if (wait_message->resource.limit == 0) {
-        wait_message->resource.state = "closed";
-    } else if (value_of(answer, "database_state")) {
-        wait_message->resource.state = "its database does not answer";
-    }
+    wait_message->resource.cooling = number_of(answer, "cooling");
+    wait_message->resource.reserved = count_reserved(answer);
+    take_state(wait_message, answer);
     take_grace(wait_message, answer);
 }
 
@@ -150,7 +192,7 @@ static void take_blocker(struct wait_message *wait_message, const struct answer 
     if (blocked && strcmp(blocked, "quota") == 0) {
         snprintf(wait_message->why, sizeof wait_message->why,
             "; you hold as many units as one user may");
-    } else if (blocked && blocker) {
+    } else if (blocked && blocker && strcmp(blocker, wait_message->resource.name) != 0) {
         snprintf(wait_message->why, sizeof wait_message->why, "; lacks %s", message_clean(blocker));
     }
 }
@@ -160,6 +202,7 @@ static void take_waiter(struct wait_message *wait_message, const struct answer *
     uint64_t position = number_of(answer, "position");
     if (answer->n_words > 1 && strcmp(answer->words[1], wait_message->lease) == 0) {
         wait_message->resource.position = position;
+        wait_message->resource.wants = number_of(answer, "wants");
         wait_message->position =
             position > wait_message->position ? position : wait_message->position;
         take_blocker(wait_message, answer);

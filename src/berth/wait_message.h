@@ -21,11 +21,12 @@ struct wait_message {
     struct {
         char name[NAME_BYTES + 1];
         char held[256]; /* by whom, in words */
-        const char *state; /* paused, closed, ..., or NULL */
-        uint64_t limit, in_use;
+        char state[REASON_BYTES + 32]; /* paused, closed, ..., or "" */
+        uint64_t limit, in_use, cooling, reserved, wants;
         uint64_t kept, keeper; /* units for older ones, and the place of the first of those */
         uint64_t position; /* our own */
         unsigned n_holders; /* that the answer names */
+        unsigned n_said; /* of it, in the line */
     } resource;
     char line[1024];
 };

@@ -21,22 +21,48 @@ STATUS = {
         "holder 2 units=3 token=1 pid=813 uid=1000 age=5",
         "waiter 3k position=1 wants=2 pid=5 uid=0 age=1000 priority=0",
         "novelty x=y",
-        "end"], "r: 3 of 4 held by ?[2Jme, pid 812 (a b, uid 1000) for 0s, and others; "
+        "end"], "r: 3 of 4 held by ?[2Jme, pid 812 (a b, uid 1000) for 0s, and others, 2 wanted; "
                 "place 1 in the queue"),
+    "cooling and reserved": ([
+        "ok draining=0 held=0 waiting=2",
+        "resource r kind=semaphore scope=host limit=9 in_use=1 free=0 waiting=1 cooling=3 reserved=2,4-6,8,...",
+        "holder 1 units=0 token=1 pid=812 uid=1000 age=90061000",
+        "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0",
+        "resource s kind=lock scope=host limit=1 in_use=0 free=0 waiting=1 cooling=1",
+        "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0",
+        "end"], "r: 1 of 9 held by pid 812 (uid 1000) for 1d01h, 3 cooling down, 6 reserved; "
+                "s: 1 cooling down; place 1 in the queue"),
+    "a limit that was lowered": ([
+        "ok draining=0 held=0 waiting=1",
+        "resource r kind=semaphore scope=host limit=1 in_use=0 free=1 waiting=1 changed=limit",
+        "waiter 3k position=1 wants=2 pid=5 uid=0 age=1000 priority=0 blocked=other blocker=r",
+        "end"], "r: 0 of 1 held, 2 wanted; place 1 in the queue"),
+    "paused without a reason": ([
+        "ok draining=0 held=0 waiting=1",
+        "resource r kind=lock scope=host limit=1 in_use=0 free=0 waiting=1 paused=1",
+        "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0 blocked=other blocker=r",
+        "end"], "r: paused; place 1 in the queue"),
+    "one of two": ([
+        "ok draining=0 held=0 waiting=1",
+        "resource r kind=lock scope=host limit=1 in_use=0 free=1 waiting=1",
+        "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0 blocked=other blocker=s",
+        "resource s kind=lock scope=host limit=0 in_use=0 free=0 waiting=1",
+        "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0 blocked=other blocker=s",
+        "end"], "r; s: closed (its limit is 0); place 1 in the queue; lacks s"),
     "several, paused and closed": ([
         "ok draining=0 held=1 waiting=3",
-        "resource r kind=pool scope=host limit=2 in_use=0 free=2 waiting=1 paused=1 reason=x",
+        "resource r kind=pool scope=host limit=2 in_use=0 free=2 waiting=1 paused=1 reason=x%25y",
         "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0",
         "resource s/t kind=pool scope=host limit=0 in_use=0 free=0 waiting=1",
         "waiter 3k position=7 wants=1 pid=5 uid=0 age=1000 priority=0",
         "resource u kind=lock scope=host limit=1 in_use=0 free=1 waiting=1",
         "waiter zz position=9 wants=1 pid=5 uid=0 age=1000 priority=0",
-        "end"], "r: paused; s/t: closed; u; place 7 in the queue"),
+        "end"], "r: paused (x%y); s/t: closed (its limit is 0); u; place 7 in the queue"),
     "nonsense": ([
         "ok", "resource", "holder", "waiter", "holder 1 age=x pid= uid", "waiter 3k position=-1",
         "resource " + "n" * 3000 + " limit=18446744073709551616",
         "holder 1 age=99999999999999 program=" + "p" * 3000, "end"],
-        "n" * 128 + ": closed"),
+        "n" * 128 + ": closed (its limit is 0)"),
 }
 
 
