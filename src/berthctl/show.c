@@ -107,7 +107,8 @@ int show_drain(struct call *call, char *answer)
         }
         text_add(&out, "drained\n");
     } else {
-        text_add_format(&out, "draining, %llu held\n", (unsigned long long)held);
+        text_add_format(&out, "draining, %llu lease%s held\n", (unsigned long long)held,
+            held == 1 ? "" : "s");
     }
     return print(&out);
 }

@@ -150,7 +150,7 @@ static void print_reserved(struct text *out, const struct status_resource *resou
     }
     if (list.length > 0) {
         text_add(&list, reserved->is_cut ? ", ..." : "");
-        print_note(out, "reserved", list.bytes);
+        print_note(out, status_is_pool(resource) ? "reserved items" : "reserved slots", list.bytes);
     }
     text_deinit(&list);
 }
@@ -159,10 +159,11 @@ static void print_notes(struct text *out, const struct status_resource *resource
 {
     print_escaped_note(out, "paused", resource->paused ? resource->reason : NULL);
     print_reserved(out, resource);
-    print_words(out, "draining", &resource->draining);
+    print_words(out, "draining items", &resource->draining);
     if (resource->cooling > 0) {
         text_add_repeated(out, ' ', INDENT);
-        text_add_format(out, "cooling: %llu\n", (unsigned long long)resource->cooling);
+        text_add_format(out, "%llu unit%s cooling down\n", (unsigned long long)resource->cooling,
+            resource->cooling == 1 ? "" : "s");
     }
     if (resource->keeper.is_given) {
         text_add_repeated(out, ' ', INDENT);
@@ -194,9 +195,14 @@ static const struct column lease_columns[] = {
 
 enum { N_LEASE_COLUMNS = sizeof lease_columns / sizeof lease_columns[0] };
 
-static void add_units(struct grid *grid, const struct words *units)
+/* "slot 0", "slots 0-3,5", "item gpu0": the number of a slot is not taken for a count. */
+static void add_units(struct grid *grid, const struct words *units, bool is_pool)
 {
     struct text cell = TEXT_INIT;
+    bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
+    if (units->n > 0) {
+        text_add_format(&cell, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
+    }
     for (size_t i = 0; i < units->n; i++) {
         text_add(&cell, i > 0 ? "," : "");
         text_add_escaped(&cell, units->list[i]);
@@ -261,10 +267,10 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     add_string(grid, lease->reason);
 }
 
-static void add_holder(struct grid *grid, const struct status_lease *lease)
+static void add_holder(struct grid *grid, const struct status_lease *lease, bool is_pool)
 {
     add_string(grid, "held");
-    add_units(grid, &lease->units);
+    add_units(grid, &lease->units, is_pool);
     add_who(grid, lease);
 }
 
@@ -288,7 +294,7 @@ static void add_leases(
     struct grid *grid, const struct status_resource *resource, const struct table_style *style)
 {
     for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
-        add_holder(grid, &resource->holders.list[i]);
+        add_holder(grid, &resource->holders.list[i], status_is_pool(resource));
     }
     for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
         add_waiter(grid, &resource->waiters.list[i]);
@@ -406,8 +412,8 @@ void table_print(const struct status *status, const struct table_style *style, s
         grid_fit(&leases, style->width);
     }
     if (status->draining) {
-        text_add_format(out, "draining: this host grants nothing; %llu held\n",
-            (unsigned long long)status->held);
+        text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
+            (unsigned long long)status->held, status->held == 1 ? "" : "s");
     }
     if (status->grace.is_given) {
         text_add(out, "grace: berthd has restarted, and waits ");

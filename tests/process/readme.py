@@ -28,6 +28,6 @@ def without_particulars(text):
     """Of what `berth` and `berthctl status` print: without pids, users, ages and leases; lines that are
     broken, and columns of another width, are the same."""
     text = re.sub(r"pid \d+ \((\w+), uid \d+\) for \d+s", r"pid PID (\1, uid UID) for AGE", text)
-    text = re.sub(r"^( +(?:held +\d+|#\d+ +wants \d+)) +\d+s +\d+ +\w+ +(\w+) +\w+$", r"\1 AGE PID USER \2 LEASE",
+    text = re.sub(r"^( +(?:held +slot \d+|#\d+ +wants \d+)) +\d+s +\d+ +\w+ +(\w+) +\w+$", r"\1 AGE PID USER \2 LEASE",
                   text, flags=re.M)
     return text.split()

@@ -404,7 +404,7 @@ def test_holders_and_waiters(daemon, ok, status):
     lines = ok("status", "etl").splitlines()
     assert lines[1].split() == ["etl", "semaphore", "2", "2", "0", "1"]
     held, queued = lines[3].split(), lines[4].split()
-    assert held[0] == "held" and held[1] == "0-1" and held[3] == str(own)
+    assert held[0] == "held" and held[1:3] == ["slots", "0-1"] and held[4] == str(own)
     assert lines[3].endswith("job 12  weekly load")
     assert queued[:3] == ["#1", "wants", "1"] and queued[-1] == r"\x1b[2J"
 
@@ -436,8 +436,8 @@ def test_items(daemon, ok, status):
     assert items() == {"gpu0": ("draining", None), "gpu1": ("reserved", "fan, left: 5 %"),
                        "gpu9": ("idle", None)}
     lines = ok("status", "gpus").splitlines()
-    assert "  reserved: gpu1 (fan, left: 5 %)" in lines
-    assert "  draining: gpu0" in lines
+    assert "  reserved items: gpu1 (fan, left: 5 %)" in lines
+    assert "  draining items: gpu0" in lines
     assert "  changed at runtime: items" in lines
     ok("reset", "gpus")
     assert items() == {"gpu0": ("held", None), "gpu1": ("idle", None), "gpu2": ("idle", None)}
@@ -447,7 +447,7 @@ def test_reserved_slots(daemon, ok, status):
     ok("reserve", "etl", "1", "--reason", "maintenance")
     etl = status("etl")
     assert etl["items"] == [{"name": 1, "state": "reserved", "reason": "maintenance"}]
-    assert "  reserved: 1 (maintenance)" in ok("status", "etl")
+    assert "  reserved slots: 1 (maintenance)" in ok("status", "etl")
     ok("add", "etl", "1")
     assert status("etl")["items"] == []
 
@@ -470,10 +470,10 @@ def test_pause(daemon, ok, status):
 def test_drain(daemon, berthctl, ok, status):
     client = daemon.client()
     lease = client.request("acquire etl").split()[1]
-    assert ok("drain") == "draining, 1 held\n"
+    assert ok("drain") == "draining, 1 lease held\n"
     assert status()["draining"]
     assert ok("status").splitlines()[0] == (
-        "draining: this host grants nothing; 1 held")
+        "draining: this host grants nothing; 1 lease held")
     process = berthctl.start("drain", "--wait", text=True)
     assert read_line(process.stderr).startswith("berthctl: draining, waiting until 1 held lease ")
     assert client.request("release " + lease) == "ok"

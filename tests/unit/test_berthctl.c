@@ -429,19 +429,19 @@ Test(table, whole)
         "gpus          pool           3     3     0     2  paused, reserved, draining, cooling, "
         "changed\n"
         "  paused: driver upgrade\n"
-        "  reserved: gpu2, gpu1 (broken fan, left)\n"
-        "  draining: gpu9\n"
-        "  cooling: 1\n"
+        "  reserved items: gpu2, gpu1 (broken fan, left)\n"
+        "  draining items: gpu9\n"
+        "  1 unit cooling down\n"
         "  changed at runtime: limit, items\n"
-        "  PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
-        "  held   gpu0,gpu9  2m03s  4711  alice  train                   3f9k   job-12  weekly "
+        "  PLACE  UNITS              AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
+        "  held   items gpu0,gpu9  2m03s  4711  alice  train                   3f9k   job-12  weekly "
         "load\n"
-        "  #1     wants 2    1m01s  4712  1000              -5  quota    3f9m\n"
-        "  #2     wants 1       1s  4713  1001   \\x1b[2J                 3f9n\n"
+        "  #1     wants 2          1m01s  4712  1000              -5  quota    3f9m\n"
+        "  #2     wants 1             1s  4713  1001   \\x1b[2J                 3f9n\n"
         "market/alice  semaphore      5     7     0     0  removed, over limit, reserved\n"
-        "  reserved: 3 (spare)\n"
-        "  PLACE  UNITS        AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
-        "  held   0-3,5,...     0s     1  0                              3f9p\n"
+        "  reserved slots: 3 (spare)\n"
+        "  PLACE  UNITS              AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
+        "  held   slots 0-3,5,...     0s     1  0                              3f9p\n"
         "deploy        lock           0     0     0     0  closed\n");
 }
 
@@ -461,7 +461,7 @@ Test(table, draining_host)
 {
     static const char *const lines[] = {"ok draining=1 held=2 waiting=0", "end"};
     expect_table(lines, N(lines), &(struct table_style){0},
-        "draining: this host grants nothing; 2 held\n"
+        "draining: this host grants nothing; 2 leases held\n"
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
         "no resource is defined, and no template is in use\n");
 }
@@ -486,9 +486,9 @@ Test(table, fleet)
     expect_table(of_a_fleet, N(of_a_fleet), &(struct table_style){0},
         "NAME  KIND       SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
         "etl   semaphore  fleet      2     2     0     0  grace\n"
-        "  PLACE  UNITS  AGE  PID  HOST     USER   LEASE\n"
-        "  held   0       1s    7  db1      alice  3f9k\n"
-        "  held   1       1s    7  db\\x1b3  0      0123456789abcdef/3f9k\n"
+        "  PLACE  UNITS   AGE  PID  HOST     USER   LEASE\n"
+        "  held   slot 0   1s    7  db1      alice  3f9k\n"
+        "  held   slot 1   1s    7  db\\x1b3  0      0123456789abcdef/3f9k\n"
         "far   lock       fleet      1     0     0     0  database down\n"
         "here  lock       host       1     0     1     0\n"
         "\n"
@@ -520,11 +520,11 @@ Test(table, how_leases_end)
         "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "a     semaphore      4     4     0     1\n"
         "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                      LEASE\n"
-        "  held   0         9s          11  alice              away                       3a\n"
-        "  held   1         9s          12  1      connection                             3b\n"
-        "  held   2         9s     0s   13  1      time        away                       3c\n"
-        "  held   3         9s          14  1                  stopping (max-hold), away  3d\n"
-        "  held   4         9s  2h00m   15  1                  stopping (\\x1b)            3e\n"
+        "  held   slot 0    9s          11  alice              away                       3a\n"
+        "  held   slot 1    9s          12  1      connection                             3b\n"
+        "  held   slot 2    9s     0s   13  1      time        away                       3c\n"
+        "  held   slot 3    9s          14  1                  stopping (max-hold), away  3d\n"
+        "  held   slot 4    9s  2h00m   15  1                  stopping (\\x1b)            3e\n"
         "  #1     wants 1   1s          16  1                  away                       3f\n");
 }
 
@@ -561,13 +561,13 @@ Test(table, cut_on_a_terminal_only)
     expect_table(reasons, N(reasons), &(struct table_style){.width = 80},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
-        "  PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
-        "  held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly load>\n");
+        "  PLACE  UNITS     AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
+        "  held   slot 0  2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly load>\n");
     expect_table(reasons, N(reasons), &(struct table_style){.width = 120},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
-        "  PLACE  UNITS    AGE      PID  USER   PROGRAM   LEASE    HOLDER            REASON\n"
-        "  held   0      2h13m  1234567  alice  etl-load  3f9kx7w  warehouse-loader"
+        "  PLACE  UNITS     AGE      PID  USER   PROGRAM   LEASE    HOLDER            REASON\n"
+        "  held   slot 0  2h13m  1234567  alice  etl-load  3f9kx7w  warehouse-loader"
         "  weekly load of the warehouse, ask Anna\n");
 }
 
