@@ -111,6 +111,27 @@ static int usage(const char *what, const char *word)
 
 /* ---- command line ---- */
 
+/* The word that getopt() could not take. Of several letters it looks at one after the other, and moves on
+ * at the last. */
+static const char *refused_word(char **argv)
+{
+    const char *before = argv[optind - 1];
+    bool has_moved_on = before[0] == '-' && (optopt == 0 || strchr(before, optopt));
+    return has_moved_on ? before : argv[optind];
+}
+
+/* argv[0] is the command, or berthctl itself. */
+static void refuse_option(char **argv)
+{
+    const char *word = refused_word(argv);
+    bool is_number = word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+    if (is_number && strcmp(argv[0], command_table[COMMAND_limit].word) == 0) {
+        usage("a limit is a number from 0 to 1000000", word);
+    } else {
+        usage("no such option", word);
+    }
+}
+
 /* Options from argv[1] on; with a `+` only those before the first other word. Returns the index of
  * the first word that is no option, or -1: why has been said. */
 static int take_options(struct line *line, int argc, char **argv, const char *letters)
@@ -133,7 +154,7 @@ static int take_options(struct line *line, int argc, char **argv, const char *le
             usage("an argument is missing", argv[optind - 1]);
             return -1;
         case '?':
-            usage("no such option", argv[optind - 1]);
+            refuse_option(argv);
             return -1;
         case OPTION_REASON:
             line->reason = optarg;

@@ -138,9 +138,12 @@ static void run_item_change(struct call *call, enum change_kind kind)
 
 void command_limit(struct call *call)
 {
+    const char *word = call->request->arguments[1];
     uint64_t limit;
-    if (!number_parse(call->request->arguments[1], MAX_LIMIT, &limit)) {
-        answer_error_saying(call->out, CODE_BAD_VALUE, "a limit is a number up to 1000000");
+    if (!number_parse(word, MAX_LIMIT, &limit)) {
+        char why[128];
+        snprintf(why, sizeof why, "a limit is a number from 0 to %d, not %.32s", MAX_LIMIT, word);
+        answer_error_saying(call->out, CODE_BAD_VALUE, why);
         return;
     }
     run_change(call, (struct change){.kind = CHANGE_LIMIT, .limit = (uint32_t)limit});

@@ -80,6 +80,11 @@ def test_what_it_sends(berthctl, fake, args, line):
     (["ping", "--json"], "usage: berthctl ping"),
     (["ping", "me"], "usage: berthctl ping"),
     (["limit", "etl"], "usage: berthctl limit NAME N"),
+    (["limit", "etl", "-1"], "a limit is a number from 0 to 1000000: -1"),
+    (["limit", "-12", "etl"], "a limit is a number from 0 to 1000000: -12"),
+    (["remove", "gpus", "-1"], "no such option: -1"),
+    (["-1", "limit"], "no such option: -1"),
+    (["status", "-xyS"], "no such option: -xyS"),
     (["limit", "etl", "4", "5"], "usage: berthctl limit NAME N"),
     (["reserve", "gpus", "gpu0"], "usage: berthctl reserve NAME ITEM --reason TEXT"),
     (["forget", "etl", "gpus"], "usage: berthctl forget NAME [--database DB]"),
@@ -416,6 +421,9 @@ def test_limit(daemon, ok, status):
     etl = status("etl")
     assert (etl["limit"], etl["in_use"], etl["changed"]) == (1, 2, ["limit"])
     assert "over limit, changed" in ok("status", "etl")
+    for wrong in ("x", "1.5", "1000001", "9" * 200):
+        refused = client.request(f"limit etl {wrong}")
+        assert refused == f"error bad-value a%20limit%20is%20a%20number%20from%200%20to%201000000,%20not%20{wrong[:32]}"
     ok("limit", "etl", "0")
     assert "closed" in ok("status", "etl")
     ok("reset", "etl")
