@@ -231,8 +231,8 @@ static void come(struct core *core, struct client *client, const struct said *sa
     }
     enum outcome outcome = core_reclaim_unknown(
         core, client, &ask, remembered->id, remembered->claims, 0, &effects, &lease, &about);
-    cr_expect(outcome == OUTCOME_OK || !lost_any(&effects));
-    cr_expect_neq(outcome, OUTCOME_HELD, "somebody's identity stops a job");
+    cr_assert(outcome == OUTCOME_OK || !lost_any(&effects));
+    cr_assert_neq(outcome, OUTCOME_HELD, "somebody's identity stops a job");
     effects_clear(&effects);
     effects_deinit(&effects);
     core_check(core);
@@ -304,7 +304,7 @@ static uint32_t in_this_order(const struct world *world, const uint32_t order[],
     }
     for (uint32_t i = 0; i < N_CLAIMANTS; i++) {
         bool must = must_be_held(world, &world->claimants[i]) && !world->claimants[i].is_on_record;
-        cr_expect(!must || core_find_lease(core, 1 + i), "world %ju: claimant %u has lost its units",
+        cr_assert(!must || core_find_lease(core, 1 + i), "world %ju: claimant %u has lost its units",
             (uintmax_t)seed, i);
         n_must += must;
     }
