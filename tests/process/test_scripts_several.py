@@ -95,6 +95,23 @@ def test_an_older_or_more_important_one_takes_what_is_kept(world):
     assert list(a.granted()) == ["several"]
 
 
+def test_who_comes_from_another_queue_takes_nothing_that_is_kept(world):
+    a, b = two(world, another=definition())
+    a.acquire("held", "licence")
+    a.acquire("all", ("db", 4))
+    a.acquire("several", ("db", 3), "licence")
+    b.acquire("taken", "another")
+    b.acquire("later", "another", "licence")
+    ok(a.release("held"))
+    assert stands(world, "later") == ["another"] and kept(world, "licence") == {"several": 1}
+    ok(b.release("taken"))
+    assert stands(world, "later") == ["licence"] and kept(world, "another") == {"later": 1}
+    ok(a.release("all"))
+    assert list(a.granted()) == ["several"] and not b.granted()
+    ok(a.release("several"))
+    assert list(b.granted()) == ["later"]
+
+
 def test_two_keepers_do_not_wait_for_each_other(world):
     a, b = two(world, x=definition(), y=definition())
     a.acquire("x", "x")
