@@ -64,6 +64,10 @@ class Guard:
             return [f"{source}/{self.words[0]}", *self.words[1:]]
         return self.words
 
+    def has_failed(self, status):
+        """And not merely ended: 2 to 5 are pytest's own errors."""
+        return status == 1 if self.pytest else status != 0
+
 
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 found_unit_tests = {}

@@ -78,8 +78,9 @@ class Workshop:
         done = self.run([*MAKE, *targets], 600, self.source)
         return None if done.status == 0 else done.output
 
-    def run(self, words, seconds, directory=None):
-        """Nothing of it is left behind. At the end of its time it may clean up for 5 seconds."""
+    def run(self, words, seconds, directory=None, processor_seconds=resource.RLIM_INFINITY):
+        """Nothing of it is left behind. At the end of its time it may clean up for 5 seconds. A process of it that has
+        used that much of a processor is killed."""
         began = time.monotonic()
         environment = {
             "BERTH_DEADLINE": DEADLINE, **os.environ,
@@ -88,7 +89,8 @@ class Workshop:
         output = self.source / "output"
         with open(output, "wb") as file:
             child = subprocess.Popen(
-                words, cwd=directory or self.build, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+                words, cwd=directory or self.build, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (processor_seconds, processor_seconds)))
         try:
             status = child.wait(seconds)
         except subprocess.TimeoutExpired:
