@@ -4,6 +4,7 @@ import fcntl
 import os
 import select
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -23,6 +24,8 @@ for fd in filter(None, sys.argv[2].split(",")):
 os.environ["LISTEN_PID"] = str(os.getpid())
 os.execv(sys.argv[3], sys.argv[3:])
 """
+SO_TIMESTAMP = 29  # of Linux on most machines; the socket module has no name for it
+TIMEVAL = struct.Struct("@ll")
 ABOVE = 50  # what is handed over is not among the first descriptors before
 
 
@@ -80,6 +83,7 @@ class Manager:
         self.clients = []
         self.ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.ear.bind(str(directory / "notify"))
+        self.ear.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)
         self.environ = {
             **os.environ, "NOTIFY_SOCKET": str(directory / "notify"),
             "STATE_DIRECTORY": str(directory / "state")}
@@ -138,8 +142,11 @@ class Manager:
         readable, _, _ = select.select([self.ear], [], [], timeout)
         if not readable:
             return None
-        said = dict(line.split("=", 1) for line in self.ear.recv(65536).decode().splitlines())
-        said["at"] = time.monotonic()
+        text, ancillary, _, _ = self.ear.recvmsg(65536, socket.CMSG_SPACE(TIMEVAL.size))
+        said = dict(line.split("=", 1) for line in text.decode().splitlines())
+        said["at"], = [seconds + micros / 1e6 for level, kind, data in ancillary
+                       if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMP)
+                       for seconds, micros in TIMEVAL.iter_unpack(data)]  # when it came, not when it is read
         self.heard.append(said)
         return said
 

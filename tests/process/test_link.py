@@ -281,7 +281,7 @@ def test_a_host_that_drops_what_it_is_sent(probe):
 
 
 def test_silence_instead_of_an_answer(fake, probe):
-    link = probe(fake.where, "timeout=100")
+    link = probe(fake.where, "timeout=500")
     first = fake.accept()
     assert link.expect("down", 0).endswith("no answer in time")
     assert first.ended()
@@ -501,13 +501,13 @@ def test_a_heartbeat(fake, probe):
 
 
 def test_an_answer_that_came_while_we_were_stopped(fake, probe):
-    link = probe(fake.where, "timeout=100")
+    link = probe(fake.where, "timeout=500")
     _, messages = fake.both()
     link.expect("ready")
     assert messages.command() == ["PING"]
     stop_process(link.process)
     messages.send(array("pong", ""))
-    assert select.select([link.process.stdout], [], [], 0.2)[0] == []  # its time is over, not ours
+    assert select.select([link.process.stdout], [], [], 0.7)[0] == []  # its time is over, not ours
     link.process.send_signal(signal.SIGCONT)
     assert messages.command() == ["PING"]
     messages.send(array("pong", ""))
@@ -555,7 +555,7 @@ def test_a_sentinel_that_is_dead_or_does_not_know(fake_tcp, probe, sentinels):
 def test_no_sentinel_knows(probe, sentinels):
     dead = FakeRedis()
     dead.close()
-    link = probe(dead.where, sentinels[0].where, "master=mymaster", "timeout=200")
+    link = probe(dead.where, sentinels[0].where, "master=mymaster", "timeout=500")
     tell(sentinels[0], None)
     assert link.line() == (
         f"down 0 Sentinel, master mymaster: 127.0.0.1:{dead.port}: cannot connect: connection refused; "

