@@ -2,40 +2,38 @@
  * writing costs. */
 #include "daemon/ledger.h"
 
-#include "daemon/server.h"
-
-uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t longest_grant)
+uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t longest_grant)
 {
-    (void)server, (void)ask, (void)longest_grant;
+    (void)ledger, (void)ask, (void)longest_grant;
     return 1;
 }
 
-void ledger_give_back(struct server *server, uint32_t record)
+void ledger_give_back(struct ledger *ledger, uint32_t record)
 {
-    (void)server, (void)record;
+    (void)ledger, (void)record;
 }
 
-void ledger_commit(struct server *server)
+void ledger_commit(struct ledger *ledger)
 {
-    effects_clear_changed(&server->effects);
+    effects_clear_changed(ledger->effects);
 }
 
-void ledger_enter(struct server *server, struct lease *lease)
+void ledger_enter(struct ledger *ledger, struct lease *lease)
 {
-    (void)server, (void)lease;
+    (void)ledger, (void)lease;
 }
 
-void ledger_rest(struct server *server, uint32_t record, nanoseconds until)
+void ledger_rest(struct ledger *ledger, uint32_t record, nanoseconds until)
 {
-    (void)server, (void)record, (void)until;
+    (void)ledger, (void)record, (void)until;
 }
 
-void ledger_deinit(struct server *server)
+void ledger_deinit(struct ledger *ledger)
 {
-    (void)server;
+    journal_close(&ledger->journal);
 }
 
-void ledger_note_complete(struct server *server)
+void ledger_note_complete(struct ledger *ledger)
 {
-    (void)server;
+    (void)ledger;
 }

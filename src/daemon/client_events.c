@@ -50,7 +50,7 @@ static void why_of_max_hold(
 
 void client_events_over(struct server *server, const struct effect *effect)
 {
-    bool is_of_fleet = effect->lease->database != 0 && !server->stopping;
+    bool is_of_fleet = effect->lease->database != 0 && !server->turn.stopping;
     bool is_max_hold = effect->why == OUTCOME_MAX_HOLD;
     lease_log_over(&server->databases, effect);
     if (!effect->client || (!is_of_fleet && !is_max_hold)) {

@@ -382,7 +382,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     if (!storing_has_numbers(call)) {
         return;
     }
-    uint32_t record = ledger_reserve(call->server, &asked->ask, longest);
+    uint32_t record = ledger_reserve(&call->server->ledger, &asked->ask, longest);
     if (record == RECORD_NONE) {
         call_refuse(call, CODE_NO_SPACE, NULL);
         return;
@@ -391,12 +391,12 @@ static void take_lease(struct call *call, const struct asked *asked)
     const char *about;
     enum outcome outcome = ask_core(call, asked, &lease, &about);
     if (!lease) {
-        ledger_give_back(call->server, record);
+        ledger_give_back(&call->server->ledger, record);
         answer_refused(call, &asked->ask, outcome, about);
         return;
     }
     lease->record = record;
-    ledger_commit(call->server);
+    ledger_commit(&call->server->ledger);
     if (lease->is_unwritten) {
         end_lease(call, lease);
         call_refuse(call, CODE_NO_SPACE, NULL);
@@ -439,7 +439,7 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
         answer_error_saying(call->out, CODE_HELD, "it belongs to a connection that still lives");
         return;
     }
-    ledger_commit(call->server);
+    ledger_commit(&call->server->ledger);
     if (was_waiting && outcome == OUTCOME_OK && lease->is_unwritten) {
         end_lease(call, lease);
         call_refuse(call, CODE_NO_SPACE, NULL);

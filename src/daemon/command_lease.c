@@ -194,7 +194,7 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
 /* The change must be written down, or it is not promised. */
 static bool is_written_down(struct call *call, const struct lease *lease)
 {
-    ledger_commit(call->server);
+    ledger_commit(&call->server->ledger);
     if (lease->is_unwritten) {
         call_refuse(call, CODE_NO_SPACE, NULL);
         return false;

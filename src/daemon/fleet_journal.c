@@ -82,7 +82,7 @@ void fleet_forget_tenure(struct server *server, uint32_t record, const char *tex
 {
     const char *line;
     if (read_tenure(server, text, length, &line) == 0) {
-        journal_erase(&server->journal, record);
+        journal_erase(&server->ledger.journal, record);
     }
 }
 
@@ -96,7 +96,7 @@ bool fleet_is_written_down(const struct server *server, uint8_t database)
 static void write_tenure(struct server *server, uint8_t database)
 {
     struct fleet_record *its = record_of(server, database);
-    struct text *line = &server->record_line;
+    struct text *line = &server->ledger.line;
     line->length = 0;
     text_add(line, word);
     text_add(line, fleet_database(&server->databases, database)->name);
@@ -104,10 +104,10 @@ static void write_tenure(struct server *server, uint8_t database)
     session_write(fleet_session(server, database), line);
     if (its->record == 0) {
         its->record =
-            journal_reserve(&server->journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MOST_BYTES);
+            journal_reserve(&server->ledger.journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MOST_BYTES);
     }
     its->is_unwritten = its->record == 0 ||
-        !journal_write(&server->journal, its->record, line->bytes, line->length);
+        !journal_write(&server->ledger.journal, its->record, line->bytes, line->length);
     if (its->is_unwritten) {
         log_provoked("the journal cannot be written: %s", strerror(errno));
     }
@@ -190,7 +190,7 @@ static void note_changes(struct server *server)
 void fleet_write_down(struct server *server, uint8_t database)
 {
     struct session *session = fleet_session(server, database);
-    if (server->stopping) {
+    if (server->turn.stopping) {
         return;
     }
     if (session_is_changed(session) || record_of(server, database)->is_unwritten) {

@@ -325,9 +325,9 @@ void fleet_why(char *out, size_t size, const struct server *server, uint8_t data
     fleet_why_of(out, size, fleet_database(&server->databases, database), view.why, name, why);
 }
 
-bool fleet_is_down(const struct server *server, uint8_t database)
+bool fleet_is_down(const struct fleet *fleet, uint8_t database)
 {
-    return member_of(server, database)->was_down;
+    return fleet->members[database - 1].was_down;
 }
 
 const struct link_info *fleet_server_info(const struct server *server, uint8_t database)

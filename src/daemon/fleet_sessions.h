@@ -57,7 +57,7 @@ void fleet_look(const struct server *server, uint8_t database, struct session_vi
 void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
     const char *name, enum outcome why);
 /* It cannot be reached, or refuses us; and that was logged. */
-bool fleet_is_down(const struct server *server, uint8_t database);
+bool fleet_is_down(const struct fleet *fleet, uint8_t database);
 /* This daemon's session there: SESSION of the keys of its leases. */
 const char *fleet_session_id(const struct server *server, uint8_t database);
 /* Of the server, as the link has last heard it; NULL: never connected. */

@@ -98,7 +98,7 @@ static void on_result(struct conn *conn, struct session_result *result);
 /* Asks on behalf of the first of those who wait. */
 static void batch_ask(struct server *server, struct view_batch *batch)
 {
-    if (server->stopping) {
+    if (server->turn.stopping) {
         return; /* they all go */
     }
     const char *names[MAX_ARGUMENTS];

@@ -3,9 +3,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/fleet_names.h"
-#include "daemon/server.h"
-#include "daemon/storing.h"
-#include "journal/journal.h"
+#include "daemon/numbers.h"
+#include "daemon/turn.h"
 #include "journal/record.h"
 #include "log/log.h"
 #include "wire/protocol.h"
@@ -18,57 +17,57 @@
 
 static bool catch_up_with(struct lease *lease, void *context)
 {
-    struct server *server = context;
+    struct ledger *ledger = context;
     if (lease->record == RECORD_NONE) {
-        ledger_enter(server, lease);
+        ledger_enter(ledger, lease);
     }
     return lease->record != RECORD_NONE;
 }
 
 /* After the journal could not be made at the start: those who had a lease before come first. */
-static bool has_caught_up(struct server *server)
+static bool has_caught_up(struct ledger *ledger)
 {
-    if (server->ledger_is_behind) {
-        server->ledger_is_behind = !core_for_each_lease(server->core, catch_up_with, server);
+    if (ledger->is_behind) {
+        ledger->is_behind = !core_for_each_lease(ledger->core, catch_up_with, ledger);
     }
-    return !server->ledger_is_behind;
+    return !ledger->is_behind;
 }
 
 /* While there was no journal nobody could come back: they have a grace from when there is one. */
-static bool owes_a_grace(struct server *server)
+static bool owes_a_grace(struct ledger *ledger)
 {
-    if (server->ledger_owes_grace && journal_can_be_made(&server->journal)) {
-        server->ledger_owes_grace = false;
-        core_begin_grace(server->core, true, clock_now() + server->conf->grace);
+    if (ledger->owes_grace && journal_can_be_made(&ledger->journal)) {
+        ledger->owes_grace = false;
+        core_begin_grace(ledger->core, true, clock_now() + ledger->grace);
     }
-    return server->ledger_owes_grace;
+    return ledger->owes_grace;
 }
 
-uint32_t ledger_reserve(struct server *server, const struct ask *ask, size_t longest_grant)
+uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t longest_grant)
 {
     /* The high-water mark in the state directory is always ahead of what is given out. */
-    if (!has_caught_up(server) || owes_a_grace(server) || !storing_numbers_are_left(server)) {
+    if (!has_caught_up(ledger) || owes_a_grace(ledger) || !numbers_are_left(ledger->numbers)) {
         return RECORD_NONE;
     }
-    const struct definition *first = core_find_definition(server->core, ask->wants[0].name);
-    const char *database = fleet_name_of(&server->databases, first ? first->database : 0);
-    return journal_reserve(&server->journal, record_most_bytes(ask, longest_grant, database));
+    const struct definition *first = core_find_definition(ledger->core, ask->wants[0].name);
+    const char *database = fleet_name_of(ledger->databases, first ? first->database : 0);
+    return journal_reserve(&ledger->journal, record_most_bytes(ask, longest_grant, database));
 }
 
-void ledger_give_back(struct server *server, uint32_t record)
+void ledger_give_back(struct ledger *ledger, uint32_t record)
 {
-    journal_erase(&server->journal, record);
+    journal_erase(&ledger->journal, record);
 }
 
 /* ---- after ---- */
 
-static void write_down(struct server *server, struct lease *lease)
+static void write_down(struct ledger *ledger, struct lease *lease)
 {
-    struct text *line = &server->record_line;
+    struct text *line = &ledger->line;
     line->length = 0;
-    record_write(line, lease, fleet_name_of(&server->databases, lease->database));
+    record_write(line, lease, fleet_name_of(ledger->databases, lease->database));
     lease->is_unwritten = lease->record == RECORD_NONE ||
-        !journal_write(&server->journal, lease->record, line->bytes, line->length);
+        !journal_write(&ledger->journal, lease->record, line->bytes, line->length);
     if (lease->is_unwritten) {
         log_provoked("the journal cannot be written: %s", strerror(errno));
     }
@@ -77,92 +76,94 @@ static void write_down(struct server *server, struct lease *lease)
 /* ---- units at rest ---- */
 
 struct rest {
-    struct order_node node; /* in server->rests */
+    struct order_node node; /* in ledger->rests */
     uint32_t record;
 };
 
-static struct rest *first_rest(const struct server *server)
+static struct rest *first_rest(const struct ledger *ledger)
 {
-    struct order_node *node = order_first(&server->rests);
+    struct order_node *node = order_first(&ledger->rests);
     return node ? container_of(node, struct rest, node) : NULL;
 }
 
-void ledger_rest(struct server *server, uint32_t record, nanoseconds until)
+void ledger_rest(struct ledger *ledger, uint32_t record, nanoseconds until)
 {
     struct rest *rest = memory_new(sizeof *rest);
     rest->record = record;
-    order_insert(&server->rests, &rest->node, (uint64_t)until, record);
+    order_insert(&ledger->rests, &rest->node, (uint64_t)until, record);
 }
 
-static void rest_is_over(struct server *server, struct rest *rest)
+static void rest_is_over(struct ledger *ledger, struct rest *rest)
 {
-    order_remove(&server->rests, &rest->node);
+    order_remove(&ledger->rests, &rest->node);
     free(rest);
 }
 
-static void end_rests(struct server *server)
+static void end_rests(struct ledger *ledger)
 {
-    struct rest *rest = first_rest(server);
+    struct rest *rest = first_rest(ledger);
     nanoseconds now = rest ? clock_now() : 0;
     while (rest && (nanoseconds)rest->node.major <= now) {
-        journal_erase(&server->journal, rest->record);
-        rest_is_over(server, rest);
-        rest = first_rest(server);
+        journal_erase(&ledger->journal, rest->record);
+        rest_is_over(ledger, rest);
+        rest = first_rest(ledger);
     }
 }
 
 /* The lease is over, but not what its units are in need of. */
-static bool is_kept_for_rest(struct server *server, const struct lease *lease)
+static bool is_kept_for_rest(struct ledger *ledger, const struct lease *lease)
 {
     char bytes[JOURNAL_MOST_BYTES];
     size_t length = lease->rests_until == 0
         ? 0
-        : journal_read(&server->journal, lease->record, bytes, sizeof bytes);
+        : journal_read(&ledger->journal, lease->record, bytes, sizeof bytes);
     if (length == 0) {
         return false;
     }
-    struct text *line = &server->record_line;
+    struct text *line = &ledger->line;
     line->length = 0;
     text_add_bytes(line, bytes, length);
     record_add_rest(line, clock_now());
-    if (!journal_write(&server->journal, lease->record, line->bytes, line->length)) {
+    if (!journal_write(&ledger->journal, lease->record, line->bytes, line->length)) {
         return false;
     }
-    ledger_rest(server, lease->record, lease->rests_until);
+    ledger_rest(ledger, lease->record, lease->rests_until);
     return true;
 }
 
-void ledger_deinit(struct server *server)
+void ledger_deinit(struct ledger *ledger)
 {
-    while (first_rest(server)) {
-        rest_is_over(server, first_rest(server));
+    while (first_rest(ledger)) {
+        rest_is_over(ledger, first_rest(ledger));
     }
+    journal_close(&ledger->journal);
+    text_deinit(&ledger->line);
 }
 
 /* ---- all of it ---- */
 
-static void end_record(struct server *server, struct lease *lease)
+static void end_record(struct ledger *ledger, struct lease *lease)
 {
-    if (!is_kept_for_rest(server, lease)) {
-        journal_erase(&server->journal, lease->record);
+    if (!is_kept_for_rest(ledger, lease)) {
+        journal_erase(&ledger->journal, lease->record);
     }
     lease->record = RECORD_NONE;
 }
 
-void ledger_commit(struct server *server)
+void ledger_commit(struct ledger *ledger)
 {
-    struct effects *effects = &server->effects;
-    bool is_written = !server->stopping;
-    end_rests(server);
+    struct effects *effects = ledger->effects;
+    bool is_written = !ledger->turn->stopping;
+    end_rests(ledger);
     for (struct lease *lease = effects->ended; lease && is_written; lease = lease->next_ended) {
         if (lease->record != RECORD_NONE) {
-            end_record(server, lease);
+            end_record(ledger, lease);
         }
     }
     for (struct lease *lease = effects->changed; lease && is_written;
          lease = lease->next_changed) {
         if (lease->state != LEASE_ENDED) {
-            write_down(server, lease);
+            write_down(ledger, lease);
         }
     }
     effects_clear_changed(effects);
@@ -171,26 +172,26 @@ void ledger_commit(struct server *server)
 /* ---- at the start ---- */
 
 /* A bound from the lease itself: it only gets shorter from there. */
-void ledger_enter(struct server *server, struct lease *lease)
+void ledger_enter(struct ledger *ledger, struct lease *lease)
 {
-    struct text *line = &server->record_line;
+    struct text *line = &ledger->line;
     line->length = 0;
-    record_write(line, lease, fleet_name_of(&server->databases, lease->database));
+    record_write(line, lease, fleet_name_of(ledger->databases, lease->database));
     size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 512);
-    lease->record = journal_reserve(&server->journal, most);
+    lease->record = journal_reserve(&ledger->journal, most);
     if (lease->record == RECORD_NONE) {
-        server->ledger_is_behind = true;
+        ledger->is_behind = true;
     } else {
-        write_down(server, lease);
+        write_down(ledger, lease);
     }
 }
 
-void ledger_note_complete(struct server *server)
+void ledger_note_complete(struct ledger *ledger)
 {
-    bool complete = !server->ledger_is_behind && !owes_a_grace(server) &&
-        !core_is_closed(server->core);
-    if (complete && !server->ledger_is_complete) {
-        server->ledger_is_complete = true;
-        journal_set_complete(&server->journal);
+    bool complete = !ledger->is_behind && !owes_a_grace(ledger) &&
+        !core_is_closed(ledger->core);
+    if (complete && !ledger->is_complete) {
+        ledger->is_complete = true;
+        journal_set_complete(&ledger->journal);
     }
 }

@@ -3,9 +3,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "core/core.h"
+#include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/manager.h"
-#include "daemon/server.h"
+#include "daemon/turn.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,44 +24,43 @@ static const nanoseconds longest_reload = 300 * NANOSECONDS_PER_SECOND;
 
 /* ---- what we do ---- */
 
-static struct notify_facts look(const struct server *server)
+static struct notify_facts look(const struct notify_subject *subject)
 {
     struct notify_facts facts = {
-        .n_held = core_n_held(server->core),
-        .n_waiting = core_n_waiting(server->core),
-        .is_draining = core_is_draining(server->core),
+        .n_held = core_n_held(subject->core),
+        .n_waiting = core_n_waiting(subject->core),
+        .is_draining = core_is_draining(subject->core),
     };
-    for (uint8_t i = 0; i < server->databases.n; i++) {
-        facts.down |= fleet_is_down(server, (uint8_t)(i + 1)) ? 1u << i : 0;
+    for (uint8_t i = 0; i < subject->databases->n; i++) {
+        facts.down |= fleet_is_down(subject->fleet, (uint8_t)(i + 1)) ? 1u << i : 0;
     }
     return facts;
 }
 
-static void say_status(struct server *server, const struct notify_facts *facts)
+static void say_status(struct notify *notify, const struct notify_facts *facts)
 {
-    struct notify *notify = &server->notify;
+    const struct notify_subject *subject = &notify->subject;
     const char *names[MAX_DATABASES] = {0};
-    for (uint8_t i = 0; i < server->databases.n; i++) {
-        names[i] = fleet_database(&server->databases, (uint8_t)(i + 1))->name;
+    for (uint8_t i = 0; i < subject->databases->n; i++) {
+        names[i] = fleet_name_of(subject->databases, (uint8_t)(i + 1));
     }
     char text[NOTIFY_TEXT_SIZE], message[NOTIFY_TEXT_SIZE + sizeof notify->owed + 8];
-    notify_text(text, server->listener.path, names, facts);
+    notify_text(text, subject->socket, names, facts);
     snprintf(message, sizeof message, "%sSTATUS=%s", notify->pace.owes ? notify->owed : "", text);
     notify_tried(&notify->pace, facts, manager_notify(message), clock_now());
 }
 
 static void on_status_timer(uv_timer_t *timer)
 {
-    server_end_turn(container_of(timer, struct server, notify.status_timer));
+    turn_end(container_of(timer, struct notify, status_timer)->turn);
 }
 
-void notify_end_turn(struct server *server)
+void notify_end_turn(struct notify *notify)
 {
-    struct notify *notify = &server->notify;
-    if (!notify->is_heard || server->stopping) {
+    if (!notify->is_heard || notify->turn->stopping) {
         return;
     }
-    const struct notify_facts facts = look(server);
+    const struct notify_facts facts = look(&notify->subject);
     nanoseconds due = notify_due(&notify->pace, &facts);
     if (due == NEVER) {
         uv_timer_stop(&notify->status_timer);
@@ -71,7 +71,7 @@ void notify_end_turn(struct server *server)
     }
     nanoseconds now = clock_now();
     if (due <= now) {
-        say_status(server, &facts);
+        say_status(notify, &facts);
         due = notify_due(&notify->pace, &facts);
     }
     if (due != NEVER) {
@@ -93,36 +93,35 @@ static void set_watchdog_timer(struct notify *notify, bool was_heard)
 
 static void on_watchdog_timer(uv_timer_t *timer)
 {
-    struct server *server = container_of(timer, struct server, notify.watchdog_timer);
-    set_watchdog_timer(&server->notify, manager_notify("WATCHDOG=1"));
-    server_end_turn(server);
+    struct notify *notify = container_of(timer, struct notify, watchdog_timer);
+    set_watchdog_timer(notify, manager_notify("WATCHDOG=1"));
+    turn_end(notify->turn);
 }
 
 /* ---- what happens to us ---- */
 
-void notify_init(struct server *server)
+void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn)
 {
-    struct notify *notify = &server->notify;
-    uv_timer_init(&server->loop, &notify->status_timer);
-    uv_timer_init(&server->loop, &notify->watchdog_timer);
+    notify->turn = turn;
+    uv_timer_init(loop, &notify->status_timer);
+    uv_timer_init(loop, &notify->watchdog_timer);
 }
 
 /* Now, or as soon as it is heard. */
-static void say_ready(struct server *server, const char *more)
+static void say_ready(struct notify *notify, const char *more)
 {
-    struct notify *notify = &server->notify;
-    const struct notify_facts facts = look(server);
+    const struct notify_facts facts = look(&notify->subject);
     snprintf(notify->owed, sizeof notify->owed, "READY=1\n%s", more);
     notify->pace.owes = true;
-    say_status(server, &facts);
-    notify_end_turn(server);
+    say_status(notify, &facts);
+    notify_end_turn(notify);
 }
 
 /* The watchdog's time begins now: what a start takes, counts as the start's, and is not prolonged:
  * 10 000 leases are taken over in 0.3 s, and what takes minutes is a name service that hangs. */
-void notify_ready(struct server *server)
+void notify_ready(struct notify *notify, const struct notify_subject *subject)
 {
-    struct notify *notify = &server->notify;
+    notify->subject = *subject;
     notify->is_heard = manager_is_there();
     if (!notify->is_heard) {
         return;
@@ -131,7 +130,7 @@ void notify_ready(struct server *server)
     if (notify->watchdog > 0) {
         set_watchdog_timer(notify, true);
     }
-    say_ready(server, "");
+    say_ready(notify, "");
 }
 
 /* The watchdog is as it was given to us, or lasts longer. */
@@ -143,9 +142,8 @@ static void set_watchdog(const struct notify *notify, nanoseconds watchdog, char
     }
 }
 
-void notify_reloading(struct server *server)
+void notify_reloading(struct notify *notify)
 {
-    struct notify *notify = &server->notify;
     struct timespec now;
     char message[256], watchdog[64];
     if (!notify->is_heard) {
@@ -158,19 +156,18 @@ void notify_reloading(struct server *server)
     manager_notify(message);
 }
 
-void notify_reloaded(struct server *server)
+void notify_reloaded(struct notify *notify)
 {
-    struct notify *notify = &server->notify;
     char watchdog[64];
     if (notify->is_heard) {
         set_watchdog(notify, notify->watchdog, watchdog, sizeof watchdog);
-        say_ready(server, watchdog);
+        say_ready(notify, watchdog);
     }
 }
 
-void notify_stopping(struct server *server)
+void notify_stopping(struct notify *notify)
 {
-    if (server->notify.is_heard) {
+    if (notify->is_heard) {
         manager_notify("STOPPING=1\nSTATUS=stopping");
     }
 }

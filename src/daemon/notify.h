@@ -7,9 +7,22 @@
 
 #include <uv.h>
 
-struct server;
+struct core;
+struct fleet;
+struct fleet_names;
+struct turn;
+
+/* What the line is about; it outlives the loop. */
+struct notify_subject {
+    const char *socket;
+    const struct core *core;
+    const struct fleet_names *databases;
+    const struct fleet *fleet;
+};
 
 struct notify {
+    struct turn *turn;
+    struct notify_subject subject;
     bool is_heard; /* from notify_ready() on; by somebody */
     nanoseconds watchdog; /* how often it must hear of us; 0: it need not */
     struct notify_pace pace;
@@ -19,14 +32,14 @@ struct notify {
 };
 
 /* After the loop's. */
-void notify_init(struct server *server);
+void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn);
 /* Clients can connect. */
-void notify_ready(struct server *server);
+void notify_ready(struct notify *notify, const struct notify_subject *subject);
 /* At the end of each turn. */
-void notify_end_turn(struct server *server);
+void notify_end_turn(struct notify *notify);
 /* Around a reload, whatever becomes of it. */
-void notify_reloading(struct server *server);
-void notify_reloaded(struct server *server);
-void notify_stopping(struct server *server);
+void notify_reloading(struct notify *notify);
+void notify_reloaded(struct notify *notify);
+void notify_stopping(struct notify *notify);
 
 #endif

@@ -187,7 +187,7 @@ static bool restore_rest(struct server *server, const struct found *found, nanos
     nanoseconds until =
         core_restore_rest(server->core, &remembered, now, &server->effects);
     if (until != 0 && found->slot != RECORD_NONE) {
-        ledger_rest(server, found->slot, until);
+        ledger_rest(&server->ledger, found->slot, until);
     }
     return until != 0;
 }
@@ -220,10 +220,10 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     if (lease) {
         lease->record = found->slot;
         if (found->slot == RECORD_NONE) {
-            ledger_enter(server, lease);
+            ledger_enter(&server->ledger, lease);
         }
     } else if (found->slot != RECORD_NONE && !stays) {
-        journal_erase(&server->journal, found->slot);
+        ledger_give_back(&server->ledger, found->slot);
     }
     server_carry_out(server);
     return true;
@@ -280,7 +280,7 @@ static bool leases_may_be_missing(
     switch (found) {
     case JOURNAL_MISSING: /* at the first start ever, or of this boot, nothing is missing */
     case JOURNAL_OF_OTHER_BOOT:
-        return !server->state_works || server->state.found == STATE_DAMAGED ||
+        return !server->numbers.are_kept || server->state.found == STATE_DAMAGED ||
             (server->state.found == STATE_READ && server->state.same_boot);
     case JOURNAL_INTACT:
         return findings->has_nonsense;
@@ -322,7 +322,7 @@ static bool restore_all(struct server *server, const char *socket_path)
     char whose[17];
     journal_owner(whose, server, socket_path);
     enum journal_found found =
-        journal_open(&server->journal, path, whose, find_record, &findings);
+        journal_open(&server->ledger.journal, path, whose, find_record, &findings);
     if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
         log_error("%s: a later version of berthd has written it, and this one cannot read it: start "
                   "that one; nothing has been changed", path);
@@ -343,7 +343,7 @@ static bool restore_all(struct server *server, const char *socket_path)
         forget_tenures(server, &findings);
         limit_leases(server, now);
     }
-    server->ledger_owes_grace = closed && !journal_can_be_made(&server->journal);
+    server->ledger.owes_grace = closed && !journal_can_be_made(&server->ledger.journal);
     findings_deinit(&findings);
     return fits;
 }
@@ -355,16 +355,15 @@ bool recovery_run(struct server *server, const char *socket_path)
     free(changes);
     fleet_restore_changes(server);
     server_carry_out(server);
-    server->state_works =
-        state_reserve_numbers(&server->state, core_next_number(server->core));
-    if (!server->state_works) {
+    numbers_reserve(&server->numbers);
+    if (!server->numbers.are_kept) {
         log_warning("until berthd is started with a state directory that it can write, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }
     if (!restore_all(server, socket_path)) {
         return false;
     }
-    ledger_note_complete(server);
+    ledger_note_complete(&server->ledger);
     size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
     if (n_held + n_waiting > 0) {
         log_info("leases restored: %zu held, %zu waiting", n_held, n_waiting);

@@ -90,13 +90,13 @@ static void on_read(uv_work_t *work, int status)
     struct reload *reload = &server->reload;
     (void)status;
     reload->is_reading = false;
-    if (server->stopping) {
+    if (server->turn.stopping) {
         conf_free(reload->loaded);
         conf_errors_deinit(&reload->errors);
         return;
     }
     settings_reload(server, reload->loaded, &reload->errors);
-    notify_reloaded(server);
+    notify_reloaded(&server->notify);
     answer_all(reload);
     conf_errors_deinit(&reload->errors);
     if (reload->is_wanted) {
@@ -112,7 +112,7 @@ void reload_begin(struct server *server)
     if (reload->is_reading) {
         return;
     }
-    notify_reloading(server);
+    notify_reloading(&server->notify);
     reload->is_reading = true;
     reload->n_begun++;
     reload->running = server->conf; /* which another reload alone would replace */

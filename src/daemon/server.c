@@ -78,7 +78,7 @@ static void tell_drained(struct server *server, const struct effect *effect)
 
 static void watch_job(struct server *server, const struct effect *effect)
 {
-    if (effect->lease->state != LEASE_ENDED && !server->stopping) {
+    if (effect->lease->state != LEASE_ENDED && !server->turn.stopping) {
         job_watch(server, effect->lease);
     }
 }
@@ -96,9 +96,9 @@ static void signal_job(struct server *server, const struct effect *effect)
     }
 }
 
-void server_carry_out(struct server *server)
+static void carry_out(struct turn *turn)
 {
-    static void (*const carry_out[])(struct server *server, const struct effect *effect) = {
+    static void (*const functions[])(struct server *server, const struct effect *effect) = {
         [EFFECT_GRANTED] = tell_granted,
         [EFFECT_DENIED] = client_events_over,
         [EFFECT_LOST] = client_events_over,
@@ -111,19 +111,20 @@ void server_carry_out(struct server *server)
         [EFFECT_GIVE_BACK] = fleet_carry_out,
         [EFFECT_DRAINED] = tell_drained,
     };
+    struct server *server = container_of(turn, struct server, turn);
     struct effects *effects = &server->effects;
     size_t i = 0;
-    ledger_commit(server);
+    ledger_commit(&server->ledger);
     while (i < effects->n) {
         for (size_t end = effects->n; i < end; i++) {
             const struct effect effect = effects->list[i];
-            carry_out[effect.kind](server, &effect);
+            functions[effect.kind](server, &effect);
         }
-        ledger_commit(server); /* before what that has appended is carried out */
+        ledger_commit(&server->ledger); /* before what that has appended is carried out */
     }
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
-        if (!server->stopping) { /* then it goes on, for the next berthd */
+        if (!server->turn.stopping) { /* then it goes on, for the next berthd */
             lease_log_ended(&server->databases, lease);
         }
     }
@@ -174,16 +175,17 @@ static bool flush_all(struct server *server)
 }
 
 /* Flushing carries out lines that have waited, which may ask a database; which may answer. */
-void server_end_turn(struct server *server)
+static void end_turn(struct turn *turn)
 {
+    struct server *server = container_of(turn, struct server, turn);
     do {
         fleet_end_turn(server);
     } while (flush_all(server));
     storing_end_turn(server);
     server->watches.most = most_watches(server);
-    ledger_note_complete(server);
+    ledger_note_complete(&server->ledger);
     server_set_timer(server);
-    notify_end_turn(server);
+    notify_end_turn(&server->notify);
 }
 
 /* ---- callbacks ---- */
@@ -243,7 +245,7 @@ static void on_accept_check(uv_check_t *check)
 {
     struct server *server = container_of(check, struct server, accept_check);
     uv_check_stop(check);
-    if (server->stopping) {
+    if (server->turn.stopping) {
         return; /* a signal came in the same turn */
     }
     scheduler_begin_work(&server->scheduler, NULL);
@@ -305,12 +307,12 @@ void server_watch_stalls(struct server *server)
  * any more. */
 static void server_stop(struct server *server)
 {
-    if (server->stopping) {
+    if (server->turn.stopping) {
         return;
     }
-    server->stopping = true;
+    server->turn.stopping = true;
     log_info("stopping");
-    notify_stopping(server);
+    notify_stopping(&server->notify);
     fleet_stop(server);
     core_drain(server->core, true, clock_now(), &server->effects);
     effects_clear(&server->effects);
@@ -375,6 +377,17 @@ static void start_signals(struct server *server)
     }
 }
 
+static void begin_ledger(struct server *server)
+{
+    struct ledger *ledger = &server->ledger;
+    ledger->core = server->core;
+    ledger->effects = &server->effects;
+    ledger->turn = &server->turn;
+    ledger->numbers = &server->numbers;
+    ledger->databases = &server->databases;
+    ledger->grace = server->conf->grace;
+}
+
 /* One at a time per socket: that lock is taken before anything is read. */
 static bool start_core(struct server *server)
 {
@@ -386,6 +399,8 @@ static bool start_core(struct server *server)
     server->core = core_new(&options);
     server->databases =
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
+    server->numbers = (struct numbers){.core = server->core, .state = &server->state};
+    begin_ledger(server);
     fleet_init(server, fits ? socket : server->listener.path);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server);
@@ -405,9 +420,9 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     const char *path)
 {
     *server = (struct server){
+        .turn = {.carry_out = carry_out, .end = end_turn},
         .listener = LISTENER_INIT,
-        .journal = JOURNAL_INIT,
-        .record_line = TEXT_INIT,
+        .ledger = {.journal = JOURNAL_INIT, .line = TEXT_INIT},
         .started_at = clock_now(),
         .armed_for = NEVER,
         .deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC),
@@ -435,7 +450,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     group_signaller_init(&server->group_signaller, &server->loop);
     watches_init(&server->watches, &server->loop, most_watches(server));
     start_signals(server);
-    notify_init(server);
+    notify_init(&server->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(server) ||
         !start_listening(server)) {
         return false;
@@ -455,7 +470,13 @@ void server_run(struct server *server, int ready_fd)
             close(ready_fd);
         }
     }
-    notify_ready(server);
+    const struct notify_subject subject = {
+        .socket = server->listener.path,
+        .core = server->core,
+        .databases = &server->databases,
+        .fleet = server->fleet,
+    };
+    notify_ready(&server->notify, &subject);
     uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 
@@ -473,18 +494,16 @@ static bool stop_core(struct server *server)
     if (!server->core) {
         return true;
     }
-    server->stopping = true;
+    server->turn.stopping = true;
     core_abandon(server->core, clock_now(), &server->effects);
     server_carry_out(server);
     views_deinit(server);
     fleet_deinit(server);
-    bool is_stored =
-        storing_end(server, server->state_works ? core_next_number(server->core) : 0);
+    bool is_stored = storing_end(server);
     effects_clear(&server->effects);
     effects_deinit(&server->effects);
     core_free(server->core);
-    ledger_deinit(server);
-    journal_close(&server->journal);
+    ledger_deinit(&server->ledger);
     if (is_stored) {
         state_deinit(&server->state);
     }
@@ -531,6 +550,5 @@ void server_deinit(struct server *server)
     storing_deinit(server);
     scheduler_deinit(&server->scheduler);
     close(server->deadline_fd);
-    text_deinit(&server->record_line);
     server->conf = conf_free(server->conf);
 }

@@ -11,13 +11,15 @@
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_views.h"
 #include "daemon/group.h"
+#include "daemon/ledger.h"
 #include "daemon/listener.h"
 #include "daemon/notify.h"
+#include "daemon/numbers.h"
 #include "daemon/reload.h"
 #include "daemon/scheduler.h"
 #include "daemon/storing.h"
+#include "daemon/turn.h"
 #include "daemon/watch.h"
-#include "journal/journal.h"
 #include "journal/state.h"
 #include "wire/protocol.h"
 
@@ -31,6 +33,7 @@ struct inherited;
 
 struct server {
     uv_loop_t loop;
+    struct turn turn;
     struct scheduler scheduler; /* what was put off to later ones */
     uv_poll_t accepting; /* of listener.fd */
     uv_timer_t accept_timer; /* runs when nobody can be accepted for the moment */
@@ -49,16 +52,11 @@ struct server {
     struct notify notify; /* the service manager */
     struct watches watches; /* of processes that leases are bound to */
     struct group_signaller group_signaller; /* job.c's */
-    struct journal journal; /* written by ledger.c */
-    struct text record_line; /* ledger.c's, kept for its memory */
-    struct order rests; /* ledger.c's: records of units at rest, by until when */
+    struct ledger ledger; /* what is written down of leases */
     struct state state;
+    struct numbers numbers; /* of leases */
     struct storing storing; /* writes it */
     struct fleet_record fleet_records[MAX_DATABASES]; /* fleet_journal.c's; database 1 first */
-    bool state_works; /* numbers could be stored at the start */
-    bool ledger_is_behind; /* some leases are not in the journal */
-    bool ledger_owes_grace; /* leases may be missing, and there is no journal to bring them back to */
-    bool ledger_is_complete; /* no client is expected that the journal does not know */
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
     struct view_batches views; /* fleet_views.c's */
@@ -68,7 +66,6 @@ struct server {
     nanoseconds started_at;
     nanoseconds armed_for; /* what deadline_fd is set to */
     int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
-    bool stopping;
 };
 
 /* Takes over `conf`; listens on what was inherited or, if that is nothing, on `path`, whatever the
@@ -80,12 +77,18 @@ void server_run(struct server *server, int ready_fd);
 /* Everything is closed and freed; asserts that nothing of the loop is left. */
 void server_deinit(struct server *server);
 
-/* After each operation of the core: turns its effects into lines, and clears them. */
-void server_carry_out(struct server *server);
 /* Tells those who sent "drain wait=1" how it ended: drained or undrained. */
 void server_tell_drainers(struct server *server, enum event event);
-/* At the end of each callback: sends, and sets the timer. */
-void server_end_turn(struct server *server);
+
+static inline void server_carry_out(struct server *server)
+{
+    turn_carry_out(&server->turn);
+}
+
+static inline void server_end_turn(struct server *server)
+{
+    turn_end(&server->turn);
+}
 
 /* For conn.c. */
 void server_watch_stalls(struct server *server);

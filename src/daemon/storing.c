@@ -14,7 +14,6 @@
 
 enum {
     PATIENCE_AT_THE_END_MS = 5000, /* less than a service manager's, which would kill */
-    NUMBERS_PER_REQUEST = 64, /* more ids or tokens than one request can use up */
 };
 
 #define NUMBERS_AGAIN NANOSECONDS_PER_SECOND
@@ -37,7 +36,7 @@ static void held_free(struct conn *conn, void *state)
     struct held_request *held = state;
     TAILQ_REMOVE(held->list, held, link);
     if (held->line) {
-        request_log_end(held->log, conn->server->stopping ? ": refused, berthd ends" : ": refused");
+        request_log_end(held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
     } else {
         request_log_free(held->log);
     }
@@ -124,7 +123,7 @@ static void on_room(void *context, uint64_t request, int error)
     } else {
         refuse_room(server, request, error);
     }
-    if (!server->stopping) {
+    if (!server->turn.stopping) {
         server_end_turn(server);
     }
 }
@@ -211,25 +210,11 @@ static void settle_made(struct storing *storing, uint64_t up_to, enum stored sto
 
 /* ---- numbers ---- */
 
-/* Who waits takes tokens later, when nobody can be held back any more: they are left for that. */
-static uint64_t numbers_needed(const struct server *server)
-{
-    uint64_t n_waiting = core_n_waiting(server->core);
-    return core_next_number(server->core) + NUMBERS_PER_REQUEST +
-        n_waiting * MAX_RESOURCES_PER_LEASE;
-}
-
-/* Where none could be stored at the start, that is no reason to refuse: recovery.c has said so. */
-bool storing_numbers_are_left(const struct server *server)
-{
-    return !server->state_works || state_has_numbers(&server->state, numbers_needed(server));
-}
-
 bool storing_has_numbers(struct call *call)
 {
     struct storing *storing = &call->server->storing;
     bool has_just_failed = call->now < storing->numbers_again_at;
-    if (storing_numbers_are_left(call->server) || has_just_failed) { /* the ledger refuses it */
+    if (numbers_are_left(&call->server->numbers) || has_just_failed) { /* the ledger refuses it */
         return true;
     }
     hold_back(call, &storing->for_numbers, "numbers for leases cannot be stored: the disk of the "
@@ -241,10 +226,9 @@ bool storing_has_numbers(struct call *call)
 static void ask_for_numbers(struct server *server)
 {
     struct storing *storing = &server->storing;
-    uint64_t next = numbers_needed(server);
-    if (state_is_short_of_numbers(&server->state, next) &&
+    if (numbers_are_short(&server->numbers) &&
         (storing->numbers_again_at == 0 || clock_now() >= storing->numbers_again_at) &&
-        state_want_numbers(&server->state, next)) {
+        numbers_want_more(&server->numbers)) {
         state_writer_change(&storing->writer);
     }
 }
@@ -253,7 +237,7 @@ static void settle_numbers(struct server *server, enum stored stored)
 {
     struct storing *storing = &server->storing;
     storing->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
-    if (storing_numbers_are_left(server) || stored != STORED) {
+    if (numbers_are_left(&server->numbers) || stored != STORED) {
         carry_out_again(&storing->for_numbers);
     }
 }
@@ -296,7 +280,7 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
         log_changes_not_stored(storing, from, to);
     }
     settle_made(storing, to, stored);
-    if (!server->stopping) {
+    if (!server->turn.stopping) {
         settle_numbers(server, stored);
         server_end_turn(server);
     }
@@ -306,17 +290,16 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
 
 void storing_end_turn(struct server *server)
 {
-    if (server->state_works && !server->stopping) {
+    if (!server->turn.stopping) {
         ask_for_numbers(server);
     }
     state_writer_begin(&server->storing.writer);
 }
 
-bool storing_end(struct server *server, uint64_t next)
+bool storing_end(struct server *server)
 {
     struct storing *storing = &server->storing;
-    if (next != 0) {
-        state_give_back_numbers(&server->state, next);
+    if (numbers_give_back(&server->numbers)) {
         state_writer_change(&storing->writer);
     }
     return state_writer_end(&storing->writer, PATIENCE_AT_THE_END_MS);

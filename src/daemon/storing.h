@@ -38,9 +38,6 @@ void storing_deinit(struct server *server);
 bool storing_has_room(struct call *call);
 bool storing_has_numbers(struct call *call);
 
-/* Whether there are numbers for one more request. */
-bool storing_numbers_are_left(const struct server *server);
-
 /* The request has just made the newest of the runtime changes, and is answered when that is on disk: by
  * `answer` if it is. */
 void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
@@ -52,8 +49,8 @@ void storing_note_fleet_changes(struct server *server);
 
 /* At the end of a turn. */
 void storing_end_turn(struct server *server);
-/* The end of the run: what has changed is stored, and that no number from `next` on was given out
- * (0: numbers are of no use). False: the disk does not answer, and a thread is still waiting for it. */
-bool storing_end(struct server *server, uint64_t next);
+/* The end of the run: what has changed is stored, and which numbers were not given out. False: the disk
+ * does not answer, and a thread is still waiting for it. */
+bool storing_end(struct server *server);
 
 #endif

@@ -1,0 +1,25 @@
+/* turn.h - what each callback of the loop ends with, whichever file it is in. serve.c does it. */
+#ifndef BERTH_DAEMON_TURN_H
+#define BERTH_DAEMON_TURN_H
+
+#include <stdbool.h>
+
+struct turn {
+    void (*carry_out)(struct turn *turn);
+    void (*end)(struct turn *turn);
+    bool stopping; /* berthd ends: nothing new begins, nothing is written down, leases live on */
+};
+
+/* After each operation of the core: turns its effects into lines, and clears them. */
+static inline void turn_carry_out(struct turn *turn)
+{
+    turn->carry_out(turn);
+}
+
+/* At the end of each callback: sends, and sets the timer. */
+static inline void turn_end(struct turn *turn)
+{
+    turn->end(turn);
+}
+
+#endif
