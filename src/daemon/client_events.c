@@ -35,7 +35,7 @@ static void why_of_fleet(
     if (lease->n_claims == 1) {
         name = lease->state == LEASE_ENDED ? lease->last_names : lease->claims[0].resource->name;
     }
-    fleet_why(out, size, server, lease->database, name, effect->why);
+    fleet_why(out, size, server->fleet, lease->database, name, effect->why);
 }
 
 static void why_of_max_hold(

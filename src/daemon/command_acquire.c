@@ -235,9 +235,9 @@ static enum outcome may_ask_for(const struct call *call, const char *name)
 {
     const struct definition *definition = core_find_definition(call->server->core, name);
     enum outcome outcome =
-        definition->database == 0 ? OUTCOME_OK : fleet_may_use(call->server, definition);
+        definition->database == 0 ? OUTCOME_OK : fleet_may_use(call->server->fleet, definition);
     bool is_unwritten = outcome == OUTCOME_OK && definition->database != 0 &&
-        !fleet_is_written_down(call->server, definition->database);
+        !fleet_is_written_down(&call->server->fleet_journal, definition->database);
     return is_unwritten ? OUTCOME_NO_SPACE : outcome;
 }
 
@@ -253,7 +253,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
         enum outcome outcome = may_ask_for(call, name);
         if (outcome != OUTCOME_OK) {
             char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-            fleet_why(why, sizeof why, call->server, database, name, outcome);
+            fleet_why(why, sizeof why, call->server->fleet, database, name, outcome);
             answer_error_saying(call->out, outcome_code(outcome), why);
             return false;
         }
@@ -403,7 +403,7 @@ static void take_lease(struct call *call, const struct asked *asked)
         return;
     }
     if (asked->id != 0 && lease->database != 0) {
-        fleet_restore(call->server, lease);
+        fleet_restore(call->server->fleet, lease);
     }
     answer_acquired(call, lease, outcome);
 }

@@ -101,8 +101,9 @@ static void answer_grace(struct conn *conn, const struct forgetting *forgetting)
     answer_error_saying(conn_answers(conn), CODE_GRACE, why);
 }
 
-static void forgetting_done(struct conn *conn, struct session_result *result)
+static void forgetting_done(void *context, struct session_result *result)
 {
+    struct conn *conn = context;
     const struct forgetting *forgetting = parked_state(conn);
     if (!result) {
         return;
@@ -121,14 +122,15 @@ static void forgetting_done(struct conn *conn, struct session_result *result)
 
 static void ask(struct call *call, uint8_t database)
 {
-    static const struct parked_ops ops = {.late = forgetting_late, .free = forgetting_free};
+    static const struct parked_ops ops = {
+        .abandon = remote_abandon, .late = forgetting_late, .free = forgetting_free};
     struct forgetting *state = memory_new(sizeof *state);
     state->name = memory_string(call->request->arguments[0]);
     state->database = database;
     const char *const words[] = {
         command_table[call->request->command].word, state->name, "" /* the cursor */};
     parked_begin(call->conn, &ops, state);
-    fleet_admin(call->server, database, call->conn, sizeof words / sizeof words[0], words,
+    fleet_admin(call->server->fleet, database, call->conn, sizeof words / sizeof words[0], words,
         forgetting_done);
 }
 

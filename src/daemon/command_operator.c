@@ -48,8 +48,9 @@ static void fleet_change_free(struct conn *conn, void *state)
     free(change);
 }
 
-static void fleet_change_done(struct conn *conn, struct session_result *result)
+static void fleet_change_done(void *context, struct session_result *result)
 {
+    struct conn *conn = context;
     const struct fleet_change *change = parked_state(conn);
     struct text *out = conn_answers(conn);
     if (result && result->outcome == OUTCOME_KIND) {
@@ -76,7 +77,8 @@ static const char *argument_of(const struct request *request)
 static void run_fleet_change(
     struct call *call, enum change_kind kind, const struct definition *definition)
 {
-    static const struct parked_ops ops = {.late = fleet_change_late, .free = fleet_change_free};
+    static const struct parked_ops ops = {
+        .abandon = remote_abandon, .late = fleet_change_late, .free = fleet_change_free};
     const struct request *request = call->request;
     struct fleet_change *state = memory_new(sizeof *state);
     struct text reason = TEXT_INIT;
@@ -90,7 +92,7 @@ static void run_fleet_change(
     const char *const words[] = {
         command_table[request->command].word, state->name, argument_of(request), reason.bytes};
     parked_begin(call->conn, &ops, state);
-    fleet_admin(call->server, definition->database, call->conn, sizeof words / sizeof words[0],
+    fleet_admin(call->server->fleet, definition->database, call->conn, sizeof words / sizeof words[0],
         words, fleet_change_done);
     text_deinit(&reason);
 }

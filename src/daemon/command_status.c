@@ -58,9 +58,9 @@ static void add_databases(
     for (uint8_t i = 1; i <= server->databases.n; i++) {
         struct session_view view;
         if (wanted & UINT32_C(1) << i) {
-            fleet_look(server, i, &view);
+            fleet_look(server->fleet, i, &view);
             describe_database(
-                out, fleet_database(&server->databases, i), &view, fleet_server_info(server, i), now);
+                out, fleet_database(&server->databases, i), &view, fleet_server_info(server->fleet, i), now);
         }
     }
 }
@@ -81,7 +81,8 @@ static void begin_answer(struct conn *conn, struct status_request *request)
 static void request_free(struct conn *conn, void *state)
 {
     struct status_request *request = state;
-    views_leave(conn->server, &request->asker);
+    (void)conn;
+    views_leave(&request->asker);
     snapshot_free(request->snapshot);
     for (size_t i = 0; i < request->n_names; i++) {
         free(request->names[i]);
@@ -115,7 +116,7 @@ static size_t names_of_database(const struct server *server, const struct status
 static const char *why_not_asked(const struct server *server, uint8_t database)
 {
     struct session_view view;
-    fleet_look(server, database, &view);
+    fleet_look(server->fleet, database, &view);
     return view.state == SESSION_UP ? NULL : describe_state(view.state);
 }
 
@@ -133,7 +134,7 @@ static bool ask_database(struct server *server, struct status_request *request)
         return true;
     }
     struct view *view =
-        views_ask(server, &request->asker, request->database, n, names, request->age);
+        views_ask(&server->views, &request->asker, request->database, n, names, request->age);
     if (view) {
         snapshot_set_view(request->snapshot, request->database, view, NULL);
     }

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "core/fleet.h"
-#include "daemon/server.h"
+#include "daemon/conn.h"
 #include "status/answer_lines.h"
 
 static void tell_deadline(struct lease *lease, void *context)
@@ -14,7 +14,7 @@ static void tell_deadline(struct lease *lease, void *context)
     }
 }
 
-void deadlines_tell(struct server *server, uint8_t database)
+void deadlines_tell(struct core *core, uint8_t database)
 {
-    core_fleet_for_each_holder(server->core, database, tell_deadline, NULL);
+    core_fleet_for_each_holder(core, database, tell_deadline, NULL);
 }

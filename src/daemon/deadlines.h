@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-struct server;
+struct core;
 
 /* To every client that holds a lease of this database. */
-void deadlines_tell(struct server *server, uint8_t database);
+void deadlines_tell(struct core *core, uint8_t database);
 
 #endif

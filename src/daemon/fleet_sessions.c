@@ -5,8 +5,9 @@
 #include "core/fleet.h"
 #include "daemon/deadlines.h"
 #include "daemon/fleet_journal.h"
-#include "daemon/server.h"
+#include "daemon/fleet_names.h"
 #include "daemon/session_name.h"
+#include "daemon/turn.h"
 #include "log/log.h"
 #include "redis/link.h"
 #include "redis/scripts.h"
@@ -18,16 +19,16 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* A connection that waits for what a database says. */
+/* What a database is asked on behalf of somebody. */
 struct fleet_request {
     LIST_ENTRY(fleet_request) entry; /* in its member's */
-    struct conn *conn;
+    void *context;
     fleet_done *done;
 };
 
 /* One database of ours. */
 struct member {
-    struct server *server;
+    struct fleet *fleet;
     uint8_t database; /* 1 ... */
     struct session *session;
     struct link *link; /* NULL before fleet_start() */
@@ -41,18 +42,19 @@ struct member {
 };
 
 struct fleet {
-    size_t n;
+    struct fleet_options with;
+    size_t n; /* 0: stopped */
     struct member members[];
 };
 
-static struct member *member_of(const struct server *server, uint8_t database)
+static const struct member *member_of(const struct fleet *fleet, uint8_t database)
 {
-    return &server->fleet->members[database - 1];
+    return &fleet->members[database - 1];
 }
 
 static const char *name_of(const struct member *member)
 {
-    return fleet_name_of(&member->server->databases, member->database);
+    return fleet_name_of(member->fleet->with.databases, member->database);
 }
 
 static struct log_about about_member(const struct member *member, const char *event)
@@ -64,8 +66,9 @@ static struct log_about about_member(const struct member *member, const char *ev
 
 static void end_turn(struct member *member)
 {
-    server_carry_out(member->server);
-    server_end_turn(member->server);
+    struct turn *turn = member->fleet->with.turn;
+    turn_carry_out(turn);
+    turn_end(turn);
 }
 
 static void on_ready(void *context, const struct link_info *info)
@@ -92,7 +95,7 @@ static void on_reply(void *context, uint64_t tag, const struct resp *reply)
 {
     struct member *member = context;
     session_reply(
-        member->session, tag, reply, clock_now(), &member->server->effects);
+        member->session, tag, reply, clock_now(), member->fleet->with.effects);
     end_turn(member);
 }
 
@@ -100,7 +103,7 @@ static void on_message(void *context, const char *text, size_t length)
 {
     struct member *member = context;
     session_message(
-        member->session, text, length, clock_now(), &member->server->effects);
+        member->session, text, length, clock_now(), member->fleet->with.effects);
     end_turn(member);
 }
 
@@ -144,7 +147,7 @@ static void hand_out_results(struct member *member)
         struct fleet_request *request = result.context;
         if (request) {
             LIST_REMOVE(request, entry);
-            request->done(request->conn, &result);
+            request->done(request->context, &result);
             free(request);
         }
         text_deinit(&result.rows);
@@ -153,11 +156,11 @@ static void hand_out_results(struct member *member)
 
 static void tell_deadlines(struct member *member)
 {
-    struct server *server = member->server;
-    nanoseconds until = core_fleet_deadline(server->core, member->database);
+    struct core *core = member->fleet->with.core;
+    nanoseconds until = core_fleet_deadline(core, member->database);
     if (until != member->told_until) {
         member->told_until = until;
-        deadlines_tell(server, member->database);
+        deadlines_tell(core, member->database);
     }
 }
 
@@ -192,13 +195,13 @@ static void log_grace(struct member *member)
 /* While the journal was lost, whoever has a lease may still come to reclaim it. */
 static void hold_listing(struct member *member)
 {
-    session_hold_listing(member->session, core_is_closed(member->server->core));
+    session_hold_listing(member->session, core_is_closed(member->fleet->with.core));
 }
 
-void fleet_end_turn(struct server *server)
+void fleet_end_turn(struct fleet *fleet)
 {
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        struct member *member = &server->fleet->members[i];
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
         hold_listing(member);
         hand_out_results(member);
         const char *why = session_wants_reset(member->session);
@@ -209,84 +212,83 @@ void fleet_end_turn(struct server *server)
         log_grace(member);
         tell_deadlines(member);
         send_calls(member);
-        fleet_write_down(server, member->database);
+        fleet_write_down(fleet->with.journal, member->database);
     }
 }
 
-nanoseconds fleet_next_deadline(const struct server *server)
+nanoseconds fleet_next_deadline(const struct fleet *fleet)
 {
     nanoseconds next = NEVER;
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        nanoseconds at = session_next_deadline(server->fleet->members[i].session);
+    for (size_t i = 0; i < fleet->n; i++) {
+        nanoseconds at = session_next_deadline(fleet->members[i].session);
         next = at < next ? at : next;
     }
     return next;
 }
 
-void fleet_tick(struct server *server, nanoseconds now)
+void fleet_tick(struct fleet *fleet, nanoseconds now)
 {
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        session_tick(server->fleet->members[i].session, now, &server->effects);
+    for (size_t i = 0; i < fleet->n; i++) {
+        session_tick(fleet->members[i].session, now, fleet->with.effects);
     }
 }
 
 /* ---- leases ---- */
 
-void fleet_carry_out(struct server *server, const struct effect *effect)
+void fleet_carry_out(struct fleet *fleet, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
-    if (lease->database > server->fleet->n) {
+    if (lease->database > fleet->n) {
         return; /* we stop */
     }
-    struct session *session = member_of(server, lease->database)->session;
+    struct session *session = member_of(fleet, lease->database)->session;
     if (effect->kind == EFFECT_GIVE_BACK) {
         session_give_back(session, lease, clock_now());
     } else if (lease->state == LEASE_WAITING) {
-        session_ask(session, lease, clock_now(), &server->effects);
+        session_ask(session, lease, clock_now(), fleet->with.effects);
     }
 }
 
-void fleet_restore(struct server *server, struct lease *lease)
+void fleet_restore(struct fleet *fleet, struct lease *lease)
 {
-    session_restore(member_of(server, lease->database)->session, lease);
+    session_restore(member_of(fleet, lease->database)->session, lease);
 }
 
-enum outcome fleet_may_use(const struct server *server, const struct definition *definition)
+enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition)
 {
-    return session_may_use(member_of(server, definition->database)->session, definition);
+    return session_may_use(member_of(fleet, definition->database)->session, definition);
 }
 
-void fleet_define(struct server *server)
+void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n)
 {
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        session_define(server->fleet->members[i].session, server->conf->definitions,
-            server->conf->n_definitions, clock_now());
+    for (size_t i = 0; i < fleet->n; i++) {
+        session_define(fleet->members[i].session, definitions, n, clock_now());
     }
 }
 
 /* ---- requests ---- */
 
-static struct fleet_request *request_new(struct member *member, struct conn *conn, fleet_done *done)
+static struct fleet_request *request_new(struct member *member, void *context, fleet_done *done)
 {
     struct fleet_request *request = memory_new(sizeof *request);
-    request->conn = conn;
+    request->context = context;
     request->done = done;
     LIST_INSERT_HEAD(&member->requests, request, entry);
     return request;
 }
 
-void fleet_admin(struct server *server, uint8_t database, struct conn *conn, size_t argc,
+void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
     const char *const argv[], fleet_done *done)
 {
-    struct member *member = member_of(server, database);
-    session_admin(member->session, request_new(member, conn, done), argc, argv, clock_now());
+    struct member *member = &fleet->members[database - 1];
+    session_admin(member->session, request_new(member, context, done), argc, argv, clock_now());
 }
 
-void fleet_snapshot(struct server *server, uint8_t database, struct conn *conn, size_t n,
+void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
     const char *const names[], fleet_done *done)
 {
-    struct member *member = member_of(server, database);
-    session_snapshot(member->session, request_new(member, conn, done), n, names, clock_now());
+    struct member *member = &fleet->members[database - 1];
+    session_snapshot(member->session, request_new(member, context, done), n, names, clock_now());
 }
 
 static void forget_request(struct member *member, struct fleet_request *request)
@@ -296,14 +298,14 @@ static void forget_request(struct member *member, struct fleet_request *request)
     free(request);
 }
 
-void fleet_forget(struct server *server, struct conn *conn)
+void fleet_forget(struct fleet *fleet, const void *context)
 {
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        struct member *member = &server->fleet->members[i];
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
         struct fleet_request *next;
         for (struct fleet_request *request = LIST_FIRST(&member->requests); request; request = next) {
             next = LIST_NEXT(request, entry);
-            if (request->conn == conn) {
+            if (request->context == context) {
                 forget_request(member, request);
             }
         }
@@ -312,17 +314,17 @@ void fleet_forget(struct server *server, struct conn *conn)
 
 /* ---- looking ---- */
 
-void fleet_look(const struct server *server, uint8_t database, struct session_view *view)
+void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view)
 {
-    session_look(member_of(server, database)->session, view);
+    session_look(member_of(fleet, database)->session, view);
 }
 
-void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
+void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why)
 {
     struct session_view view;
-    fleet_look(server, database, &view);
-    fleet_why_of(out, size, fleet_database(&server->databases, database), view.why, name, why);
+    fleet_look(fleet, database, &view);
+    fleet_why_of(out, size, fleet_database(fleet->with.databases, database), view.why, name, why);
 }
 
 bool fleet_is_down(const struct fleet *fleet, uint8_t database)
@@ -330,20 +332,15 @@ bool fleet_is_down(const struct fleet *fleet, uint8_t database)
     return fleet->members[database - 1].was_down;
 }
 
-const struct link_info *fleet_server_info(const struct server *server, uint8_t database)
+const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database)
 {
-    const struct member *member = member_of(server, database);
+    const struct member *member = member_of(fleet, database);
     return member->has_info ? &member->info : NULL;
 }
 
-const char *fleet_session_id(const struct server *server, uint8_t database)
+const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
 {
-    return session_id(member_of(server, database)->session);
-}
-
-struct session *fleet_session(const struct server *server, uint8_t database)
-{
-    return member_of(server, database)->session;
+    return session_id(member_of(fleet, database)->session);
 }
 
 /* ---- life ---- */
@@ -356,21 +353,21 @@ static nanoseconds wall_offset(void)
     return wall.tv_sec * NANOSECONDS_PER_SECOND + wall.tv_nsec - clock_now();
 }
 
-static void member_init(
-    struct member *member, struct server *server, uint8_t database, const char *socket_path)
+static void member_init(struct member *member, struct fleet *fleet, uint8_t database)
 {
-    const struct database *settings = fleet_database(&server->databases, database);
+    const struct fleet_options *with = &fleet->with;
+    const struct database *settings = fleet_database(with->databases, database);
     char id[SESSION_ID_SIZE], host[SESSION_HOST_SIZE];
     uint64_t seed = 0;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
         seed = (uint64_t)clock_now();
     }
     session_host_read(host);
-    session_name_make(id, server->state.boot_id, socket_path, settings->name);
-    *member = (struct member){.server = server, .database = database};
+    session_name_make(id, with->boot_id, with->socket_path, settings->name);
+    *member = (struct member){.fleet = fleet, .database = database};
     LIST_INIT(&member->requests);
     const struct session_options options = {
-        .core = server->core,
+        .core = with->core,
         .database = database,
         .settings = settings,
         .bounds = &script_bounds,
@@ -380,36 +377,39 @@ static void member_init(
         .wall_offset = wall_offset(),
     };
     member->session = session_new(&options);
+    fleet_journal_begin(with->journal, database, member->session);
 }
 
-void fleet_init(struct server *server, const char *socket_path)
+struct fleet *fleet_new(const struct fleet_options *options)
 {
-    size_t n = server->databases.n;
-    server->fleet = memory_new(sizeof *server->fleet + n * sizeof server->fleet->members[0]);
-    server->fleet->n = n;
+    size_t n = options->databases->n;
+    struct fleet *fleet = memory_new(sizeof *fleet + n * sizeof fleet->members[0]);
+    fleet->with = *options;
+    fleet->n = n;
     for (size_t i = 0; i < n; i++) {
-        member_init(&server->fleet->members[i], server, (uint8_t)(i + 1), socket_path);
+        member_init(&fleet->members[i], fleet, (uint8_t)(i + 1));
     }
+    return fleet;
 }
 
-void fleet_start(struct server *server)
+void fleet_start(struct fleet *fleet)
 {
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        struct member *member = &server->fleet->members[i];
-        const struct database *settings = fleet_database(&server->databases, member->database);
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
+        const struct database *settings = fleet_database(fleet->with.databases, member->database);
         const struct link_options options = {
             .database = settings,
             .session = session_id(member->session),
             .timeout = settings->ttl / 12,
         };
-        member->link = link_new(&server->loop, &options, &link_events, member);
+        member->link = link_new(fleet->with.loop, &options, &link_events, member);
     }
 }
 
-void fleet_stop(struct server *server)
+void fleet_stop(struct fleet *fleet)
 {
-    for (size_t i = 0; i < server->fleet->n; i++) {
-        struct member *member = &server->fleet->members[i];
+    for (size_t i = 0; i < fleet->n; i++) {
+        struct member *member = &fleet->members[i];
         while (!LIST_EMPTY(&member->requests)) {
             forget_request(member, LIST_FIRST(&member->requests));
         }
@@ -418,14 +418,12 @@ void fleet_stop(struct server *server)
         }
         member->session = session_free(member->session);
     }
-    server->fleet->n = 0;
+    fleet->n = 0;
 }
 
-void fleet_deinit(struct server *server)
+struct fleet *fleet_free(struct fleet *fleet)
 {
-    if (server->fleet) {
-        fleet_stop(server);
-        free(server->fleet);
-        server->fleet = NULL;
-    }
+    fleet_stop(fleet);
+    free(fleet);
+    return NULL;
 }

@@ -1,4 +1,4 @@
-/* fleet_sessions.h - between the server and the databases of fleet scope: for each [redis] section a session
+/* fleet_sessions.h - between the daemon and the databases of fleet scope: for each [redis] section a session
  * (what to say, what the answers mean) and a link (the way there). Hands the core's effects to the
  * session of the lease's database, and the session's calls to the link. */
 #ifndef BERTH_DAEMON_FLEET_SESSIONS_H
@@ -8,66 +8,72 @@
 #include "fleet/session.h"
 #include "redis/link.h"
 
-struct conn;
-struct server;
-struct fleet;
+#include <uv.h>
 
-/* One for each of server->databases. Before recovery;
- * nothing is connected yet. */
-void fleet_init(struct server *server, const char *socket_path);
+struct fleet;
+struct fleet_journal;
+struct fleet_names;
+struct turn;
+
+/* All of it must outlive the fleet. */
+struct fleet_options {
+    uv_loop_t *loop;
+    struct turn *turn;
+    struct core *core;
+    struct effects *effects; /* the core's */
+    const struct fleet_names *databases;
+    struct fleet_journal *journal;
+    const char *boot_id, *socket_path; /* of which each session's name is made */
+};
+
+/* A session for each database. Before recovery; nothing is connected yet. */
+struct fleet *fleet_new(const struct fleet_options *options);
 /* After recovery: links are made. */
-void fleet_start(struct server *server);
+void fleet_start(struct fleet *fleet);
 /* From here on no database hears anything of us, so that the leases live on there for the next
  * berthd. The loop closes the rest. */
-void fleet_stop(struct server *server);
-void fleet_deinit(struct server *server);
+void fleet_stop(struct fleet *fleet);
+struct fleet *fleet_free(struct fleet *fleet); /* returns NULL */
 
-/* After a reload (also at the start): the databases' definitions. */
-void fleet_define(struct server *server);
+/* After a reload (also at the start): of these, the databases get theirs. */
+void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n);
 /* OUTCOME_OK, OUTCOME_DIFFERS or OUTCOME_DOWN (not reachable): of a definition of fleet scope. */
-enum outcome fleet_may_use(const struct server *server, const struct definition *definition);
+enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition);
 
 /* EFFECT_ASK, EFFECT_GIVE_BACK. */
-void fleet_carry_out(struct server *server, const struct effect *effect);
+void fleet_carry_out(struct fleet *fleet, const struct effect *effect);
 /* A lease that recovery or a reclaim has made again: it is listed at the next hello. */
-void fleet_restore(struct server *server, struct lease *lease);
+void fleet_restore(struct fleet *fleet, struct lease *lease);
 /* At the end of each turn, before anything is sent: hands out calls and results. */
-void fleet_end_turn(struct server *server);
-nanoseconds fleet_next_deadline(const struct server *server);
-void fleet_tick(struct server *server, nanoseconds now);
+void fleet_end_turn(struct fleet *fleet);
+nanoseconds fleet_next_deadline(const struct fleet *fleet);
+void fleet_tick(struct fleet *fleet, nanoseconds now);
 
-/* ---- requests that a database answers: the connection is parked until `done` ---- */
+/* ---- requests that a database answers ---- */
 
-/* Called once, from fleet_end_turn() or when the connection closes (result NULL, say nothing). The
- * result's rows are freed afterwards. */
-typedef void fleet_done(struct conn *conn, struct session_result *result);
+/* Called once, from fleet_end_turn() (result NULL, say nothing). The result's rows are freed
+ * afterwards. */
+typedef void fleet_done(void *context, struct session_result *result);
 
-void fleet_admin(struct server *server, uint8_t database, struct conn *conn, size_t argc,
+void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t argc,
     const char *const argv[], fleet_done *done);
-void fleet_snapshot(struct server *server, uint8_t database, struct conn *conn, size_t n,
+void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
     const char *const names[], fleet_done *done);
-/* The connection closes: `done` is not called any more. */
-void fleet_forget(struct server *server, struct conn *conn);
+/* `done` is not called any more for that context. */
+void fleet_forget(struct fleet *fleet, const void *context);
 
 /* ---- looking ---- */
 
-void fleet_look(const struct server *server, uint8_t database, struct session_view *view);
+void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view);
 /* Why a request for `name` of that database is refused, or a lease of it is over (`name` as it has
  * it there; NULL: none). */
-void fleet_why(char *out, size_t size, const struct server *server, uint8_t database,
+void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why);
 /* It cannot be reached, or refuses us; and that was logged. */
 bool fleet_is_down(const struct fleet *fleet, uint8_t database);
 /* This daemon's session there: SESSION of the keys of its leases. */
-const char *fleet_session_id(const struct server *server, uint8_t database);
+const char *fleet_session_id(const struct fleet *fleet, uint8_t database);
 /* Of the server, as the link has last heard it; NULL: never connected. */
-struct session *fleet_session(const struct server *server, uint8_t database);
-const struct link_info *fleet_server_info(const struct server *server, uint8_t database);
-
-/* ---- what outlives the daemon (fleet_journal.c) ---- */
-
-/* recovery.c has found such a record ("database NAME ...") in the journal. */
-void fleet_restore_tenure(
-    struct server *server, uint32_t record, const char *text, size_t length, nanoseconds now);
+const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database);
 
 #endif

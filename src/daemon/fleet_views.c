@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/fleet_sessions.h"
-#include "daemon/server.h"
+#include "daemon/turn.h"
+#include "wire/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,11 @@
 /* All who want the same. The database is asked for one view at a time: who comes while it is being
  * asked may have changed something that this view does not show, and waits for the next. */
 struct view_batch {
-    LIST_ENTRY(view_batch) link; /* in server->views */
+    LIST_ENTRY(view_batch) link; /* in views->batches */
+    struct views *views;
     uint8_t database;
     char *key; /* the names, joined by blanks; owned */
-    struct conn *leader; /* on whose behalf it is being asked; NULL: it is not */
+    const struct view_asker *leader; /* on whose behalf it is being asked; NULL: it is not */
     bool is_telling;
     struct view_askers askers; /* of the view that is asked for */
     struct view_askers later; /* of the next one */
@@ -65,27 +67,28 @@ static bool batch_is_busy(const struct view_batch *batch)
     return batch->leader || batch->is_telling;
 }
 
-static struct view_batch *batch_find(struct server *server, uint8_t database, const char *key)
+static struct view_batch *batch_find(struct views *views, uint8_t database, const char *key)
 {
     struct view_batch *batch;
-    LIST_FOREACH (batch, &server->views, link) {
+    LIST_FOREACH (batch, &views->batches, link) {
         if (batch->database == database && strcmp(batch->key, key) == 0) {
             return batch;
         }
     }
     batch = memory_new(sizeof *batch);
+    batch->views = views;
     batch->database = database;
     batch->key = memory_string(key);
     TAILQ_INIT(&batch->askers);
     TAILQ_INIT(&batch->later);
-    LIST_INSERT_HEAD(&server->views, batch, link);
+    LIST_INSERT_HEAD(&views->batches, batch, link);
     return batch;
 }
 
-static void forget_old_ones(struct server *server, nanoseconds now)
+static void forget_old_ones(struct views *views, nanoseconds now)
 {
     struct view_batch *next;
-    for (struct view_batch *batch = LIST_FIRST(&server->views); batch; batch = next) {
+    for (struct view_batch *batch = LIST_FIRST(&views->batches); batch; batch = next) {
         next = LIST_NEXT(batch, link);
         if (!batch_is_busy(batch) && now - batch->latest->made_at >= KEPT_FOR) {
             batch_free(batch);
@@ -93,46 +96,38 @@ static void forget_old_ones(struct server *server, nanoseconds now)
     }
 }
 
-static void on_result(struct conn *conn, struct session_result *result);
+static void on_result(void *context, struct session_result *result);
 
 /* Asks on behalf of the first of those who wait. */
-static void batch_ask(struct server *server, struct view_batch *batch)
+static void batch_ask(struct view_batch *batch)
 {
-    if (server->turn.stopping) {
+    struct views *views = batch->views;
+    if (views->turn->stopping) {
         return; /* they all go */
     }
     const char *names[MAX_ARGUMENTS];
     char *copy = memory_string(batch->key);
     size_t n = words_split(copy, (char **)names, MAX_ARGUMENTS);
-    batch->leader = TAILQ_FIRST(&batch->askers)->conn;
-    fleet_snapshot(server, batch->database, batch->leader, n, names, on_result);
+    batch->leader = TAILQ_FIRST(&batch->askers);
+    fleet_snapshot(views->fleet, batch->database, batch, n, names, on_result);
     free(copy);
 }
 
 /* Whoever came too late for the last one is asked for now. */
-static void batch_go_on(struct server *server, struct view_batch *batch)
+static void batch_go_on(struct view_batch *batch)
 {
     TAILQ_CONCAT(&batch->askers, &batch->later, link);
     if (!TAILQ_EMPTY(&batch->askers)) {
-        batch_ask(server, batch);
+        batch_ask(batch);
     } else if (!batch->latest) {
         batch_free(batch);
     }
 }
 
-static void on_result(struct conn *conn, struct session_result *result)
+static void on_result(void *context, struct session_result *result)
 {
-    struct server *server = conn->server;
-    struct view_batch *batch;
+    struct view_batch *batch = context;
     struct view_asker *asker;
-    LIST_FOREACH (batch, &server->views, link) {
-        if (batch->leader == conn) {
-            break;
-        }
-    }
-    if (!batch || !result) {
-        return; /* the connection closes: views_leave() follows */
-    }
     struct view_askers told = TAILQ_HEAD_INITIALIZER(told);
     TAILQ_CONCAT(&told, &batch->askers, link);
     batch->leader = NULL;
@@ -148,7 +143,7 @@ static void on_result(struct conn *conn, struct session_result *result)
     if (batch->key[0] == '\0') {
         batch->latest = view_release(batch->latest); /* of everything: only the newest will do */
     }
-    batch_go_on(server, batch);
+    batch_go_on(batch);
 }
 
 /* ---- asking ---- */
@@ -163,13 +158,13 @@ static char *key_of(size_t n, const char *const names[])
     return text_take(&key);
 }
 
-struct view *views_ask(struct server *server, struct view_asker *asker, uint8_t database, size_t n,
+struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t database, size_t n,
     const char *const names[], nanoseconds age)
 {
     nanoseconds now = clock_now();
     char *key = key_of(n, names);
-    forget_old_ones(server, now);
-    struct view_batch *batch = batch_find(server, database, key);
+    forget_old_ones(views, now);
+    struct view_batch *batch = batch_find(views, database, key);
     free(key);
     if (age > 0 && batch->latest && batch->latest->rows && now - batch->latest->made_at <= age) {
         return view_keep(batch->latest);
@@ -179,7 +174,7 @@ struct view *views_ask(struct server *server, struct view_asker *asker, uint8_t 
         TAILQ_INSERT_TAIL(&batch->later, asker, link);
     } else {
         TAILQ_INSERT_TAIL(&batch->askers, asker, link);
-        batch_ask(server, batch);
+        batch_ask(batch);
     }
     return NULL;
 }
@@ -195,7 +190,7 @@ static bool is_in(const struct view_askers *askers, const struct view_asker *wan
     return false;
 }
 
-void views_leave(struct server *server, struct view_asker *asker)
+void views_leave(struct view_asker *asker)
 {
     struct view_batch *batch = asker->batch;
     if (!batch) {
@@ -204,20 +199,27 @@ void views_leave(struct server *server, struct view_asker *asker)
     bool is_now = is_in(&batch->askers, asker);
     TAILQ_REMOVE(is_now ? &batch->askers : &batch->later, asker, link);
     asker->batch = NULL;
-    if (batch->leader != asker->conn) {
+    if (batch->leader != asker) {
         return;
     }
+    fleet_forget(batch->views->fleet, batch);
     batch->leader = NULL;
     if (!TAILQ_EMPTY(&batch->askers)) {
-        batch_ask(server, batch);
+        batch_ask(batch);
     } else {
-        batch_go_on(server, batch);
+        batch_go_on(batch);
     }
 }
 
-void views_deinit(struct server *server)
+void views_init(struct views *views, struct fleet *fleet, const struct turn *turn)
 {
-    while (!LIST_EMPTY(&server->views)) {
-        batch_free(LIST_FIRST(&server->views));
+    *views = (struct views){.fleet = fleet, .turn = turn};
+    LIST_INIT(&views->batches);
+}
+
+void views_deinit(struct views *views)
+{
+    while (!LIST_EMPTY(&views->batches)) {
+        batch_free(LIST_FIRST(&views->batches));
     }
 }

@@ -10,7 +10,8 @@
 #include <sys/queue.h>
 
 struct conn;
-struct server;
+struct fleet;
+struct turn;
 struct view_batch;
 
 /* Shared; whoever has one gives it back. */
@@ -35,14 +36,21 @@ struct view_asker {
 TAILQ_HEAD(view_askers, view_asker);
 LIST_HEAD(view_batches, view_batch);
 
+struct views {
+    struct view_batches batches;
+    struct fleet *fleet;
+    const struct turn *turn;
+};
+
+void views_init(struct views *views, struct fleet *fleet, const struct turn *turn);
+
 /* Of these resources, or of all (n = 0). What is told is not older than the question, or than
  * `age`. Not NULL: it is at hand. NULL: done() will be called, unless the asker leaves before. */
-struct view *views_ask(struct server *server, struct view_asker *asker, uint8_t database, size_t n,
+struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t database, size_t n,
     const char *const names[], nanoseconds age);
-/* Nothing if it does not wait. If it was the one on whose behalf the database is being asked,
- * fleet_forget() comes before. */
-void views_leave(struct server *server, struct view_asker *asker);
+/* Nothing if it does not wait. */
+void views_leave(struct view_asker *asker);
 /* Nobody waits any more. */
-void views_deinit(struct server *server);
+void views_deinit(struct views *views);
 
 #endif

@@ -1,7 +1,6 @@
 #include "daemon/parked.h"
 
 #include "base/memory.h"
-#include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 
 #include <assert.h>
@@ -25,11 +24,18 @@ static void on_closed(uv_handle_t *handle)
     free(parked);
 }
 
+static void abandon(struct conn *conn)
+{
+    if (conn->parked->ops->abandon) {
+        conn->parked->ops->abandon(conn);
+    }
+}
+
 static void on_late(uv_timer_t *timer)
 {
     struct conn *conn = container_of(timer, struct parked, timer)->conn;
     struct server *server = conn->server;
-    fleet_forget(server, conn);
+    abandon(conn);
     conn->parked->ops->late(conn);
     server_end_turn(server);
 }
@@ -77,7 +83,7 @@ void parked_end(struct conn *conn)
 void parked_close(struct conn *conn)
 {
     if (conn->parked) {
-        fleet_forget(conn->server, conn);
+        abandon(conn);
         parked_end(conn);
     }
 }

@@ -155,7 +155,7 @@ static struct lease *restore_lease(struct server *server, struct remembered *rem
     } else if (!lease) {
         lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
-        fleet_restore(server, lease);
+        fleet_restore(server->fleet, lease);
     }
     return lease;
 }
@@ -237,7 +237,8 @@ static void restore_tenures(
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure) {
-            fleet_restore_tenure(server, found->slot, found->tenure, strlen(found->tenure), now);
+            fleet_restore_tenure(&server->fleet_journal, found->slot, found->tenure,
+                strlen(found->tenure), now, &server->effects);
         }
     }
     server_carry_out(server);
@@ -249,7 +250,8 @@ static void forget_tenures(struct server *server, const struct findings *finding
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure && found->slot != RECORD_NONE) {
-            fleet_forget_tenure(server, found->slot, found->tenure, strlen(found->tenure));
+            fleet_forget_tenure(
+                &server->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
         }
     }
 }
@@ -353,7 +355,7 @@ bool recovery_run(struct server *server, const char *socket_path)
     char *changes = memory_string(server->state.changes);
     changes_apply(server->core, changes, clock_now(), &server->effects);
     free(changes);
-    fleet_restore_changes(server);
+    fleet_restore_changes(&server->fleet_journal);
     server_carry_out(server);
     numbers_reserve(&server->numbers);
     if (!server->numbers.are_kept) {

@@ -43,6 +43,11 @@ void remote_answer_late(struct conn *conn, uint8_t database)
     answer_of_database(conn, database, "no answer in time: the request may have been carried out");
 }
 
+void remote_abandon(struct conn *conn)
+{
+    fleet_forget(conn->server->fleet, conn);
+}
+
 /* ---- revoke, drop ---- */
 
 /* Of a lease whose database is not known: one after the other is asked. */
@@ -62,16 +67,17 @@ static void taking_free(struct conn *conn, void *state)
     free(taking);
 }
 
-static void taking_done(struct conn *conn, struct session_result *result);
+static void taking_done(void *context, struct session_result *result);
 
 static void taking_ask(struct conn *conn, const struct taking *taking)
 {
     const char *const words[] = {taking->word, taking->key};
-    fleet_admin(conn->server, taking->database, conn, 2, words, taking_done);
+    fleet_admin(conn->server->fleet, taking->database, conn, 2, words, taking_done);
 }
 
-static void taking_done(struct conn *conn, struct session_result *result)
+static void taking_done(void *context, struct session_result *result)
 {
+    struct conn *conn = context;
     struct taking *taking = parked_state(conn);
     if (!result) {
         return;
@@ -109,7 +115,7 @@ bool remote_is_here(const struct call *call, uint64_t *idp)
 {
     const char *key = call->request->arguments[0];
     for (uint8_t i = 1; i <= call->server->databases.n; i++) {
-        const char *own = fleet_session_id(call->server, i);
+        const char *own = fleet_session_id(call->server->fleet, i);
         if (fleet_key_parse(key, idp) && strncmp(key, own, strlen(own)) == 0) {
             return true;
         }
@@ -128,7 +134,8 @@ static void log_asked(const struct call *call, const char *word, const char *key
 
 void remote_take_away(struct call *call)
 {
-    static const struct parked_ops ops = {.late = taking_late, .free = taking_free};
+    static const struct parked_ops ops = {
+        .abandon = remote_abandon, .late = taking_late, .free = taking_free};
     const char *word = command_table[call->request->command].word;
     const char *key = call->request->arguments[0];
     uint64_t id;
@@ -177,8 +184,9 @@ static void releasing_late(struct conn *conn)
 }
 
 /* A lease that has just ended is released. */
-static void releasing_done(struct conn *conn, struct session_result *result)
+static void releasing_done(void *context, struct session_result *result)
 {
+    struct conn *conn = context;
     const struct releasing *releasing = parked_state(conn);
     if (!result) {
         return;
@@ -198,7 +206,7 @@ static void release_identity(
     struct text holder = TEXT_INIT;
     text_add_encoded(&holder, releasing->holder);
     const char *const words[] = {"release", releasing->name, whose, "", holder.bytes};
-    fleet_admin(conn->server, releasing->database, conn, 5, words, releasing_done);
+    fleet_admin(conn->server->fleet, releasing->database, conn, 5, words, releasing_done);
     text_deinit(&holder);
 }
 
@@ -223,7 +231,7 @@ static void release_found(
         release_identity(conn, releasing, "*");
     } else {
         const char *const words[] = {"drop", found->key};
-        fleet_admin(conn->server, releasing->database, conn, 2, words, releasing_done);
+        fleet_admin(conn->server->fleet, releasing->database, conn, 2, words, releasing_done);
     }
 }
 
@@ -242,8 +250,9 @@ static void release_nothing(struct conn *conn, const struct releasing *releasing
     parked_end(conn);
 }
 
-static void releasing_looked(struct conn *conn, struct session_result *result)
+static void releasing_looked(void *context, struct session_result *result)
 {
+    struct conn *conn = context;
     const struct releasing *releasing = parked_state(conn);
     struct fleet_holder found;
     if (!result) {
@@ -266,7 +275,8 @@ static void releasing_looked(struct conn *conn, struct session_result *result)
 
 void remote_release(struct call *call)
 {
-    static const struct parked_ops ops = {.late = releasing_late, .free = releasing_free};
+    static const struct parked_ops ops = {
+        .abandon = remote_abandon, .late = releasing_late, .free = releasing_free};
     const struct request *request = call->request;
     const struct definition *definition =
         core_find_definition(call->server->core, request->arguments[0]);
@@ -282,6 +292,6 @@ void remote_release(struct call *call)
         release_identity(call->conn, releasing, uid);
     } else {
         const char *const names[] = {releasing->name};
-        fleet_snapshot(call->server, releasing->database, call->conn, 1, names, releasing_looked);
+        fleet_snapshot(call->server->fleet, releasing->database, call->conn, 1, names, releasing_looked);
     }
 }

@@ -17,6 +17,8 @@ void remote_release(struct call *call);
 
 /* What a database has said to an operator's request, as the answer. */
 void remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);
+/* parked_ops.abandon where a database is asked on behalf of the connection. */
+void remote_abandon(struct conn *conn);
 /* It has not said anything in time. */
 void remote_answer_late(struct conn *conn, uint8_t database);
 

@@ -96,6 +96,11 @@ static void signal_job(struct server *server, const struct effect *effect)
     }
 }
 
+static void ask_database(struct server *server, const struct effect *effect)
+{
+    fleet_carry_out(server->fleet, effect);
+}
+
 static void carry_out(struct turn *turn)
 {
     static void (*const functions[])(struct server *server, const struct effect *effect) = {
@@ -107,8 +112,8 @@ static void carry_out(struct turn *turn)
         [EFFECT_UNWATCH] = forget_job,
         [EFFECT_SIGNAL] = signal_job,
         [EFFECT_PLACE] = client_events_place,
-        [EFFECT_ASK] = fleet_carry_out,
-        [EFFECT_GIVE_BACK] = fleet_carry_out,
+        [EFFECT_ASK] = ask_database,
+        [EFFECT_GIVE_BACK] = ask_database,
         [EFFECT_DRAINED] = tell_drained,
     };
     struct server *server = container_of(turn, struct server, turn);
@@ -134,7 +139,7 @@ static void carry_out(struct turn *turn)
 static void server_set_timer(struct server *server)
 {
     nanoseconds deadline = core_next_deadline(server->core);
-    nanoseconds of_fleet = fleet_next_deadline(server);
+    nanoseconds of_fleet = fleet_next_deadline(server->fleet);
     deadline = of_fleet < deadline ? of_fleet : deadline;
     if (deadline == server->armed_for) {
         return;
@@ -179,7 +184,7 @@ static void end_turn(struct turn *turn)
 {
     struct server *server = container_of(turn, struct server, turn);
     do {
-        fleet_end_turn(server);
+        fleet_end_turn(server->fleet);
     } while (flush_all(server));
     storing_end_turn(server);
     server->watches.most = most_watches(server);
@@ -272,7 +277,7 @@ static void on_deadline(uv_poll_t *poll, int status, int events)
     (void)n; /* EAGAIN: it was set anew in the meantime */
     server->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
     core_tick(server->core, clock_now(), &server->effects);
-    fleet_tick(server, clock_now());
+    fleet_tick(server->fleet, clock_now());
     server_carry_out(server);
     server_end_turn(server);
 }
@@ -313,7 +318,7 @@ static void server_stop(struct server *server)
     server->turn.stopping = true;
     log_info("stopping");
     notify_stopping(&server->notify);
-    fleet_stop(server);
+    fleet_stop(server->fleet);
     core_drain(server->core, true, clock_now(), &server->effects);
     effects_clear(&server->effects);
     while (!LIST_EMPTY(&server->conns)) {
@@ -388,6 +393,30 @@ static void begin_ledger(struct server *server)
     ledger->grace = server->conf->grace;
 }
 
+static void begin_fleet(struct server *server, const char *socket_path)
+{
+    const struct fleet_options options = {
+        .loop = &server->loop,
+        .turn = &server->turn,
+        .core = server->core,
+        .effects = &server->effects,
+        .databases = &server->databases,
+        .journal = &server->fleet_journal,
+        .boot_id = server->state.boot_id,
+        .socket_path = socket_path,
+    };
+    server->fleet_journal = (struct fleet_journal){
+        .journal = &server->ledger.journal,
+        .state = &server->state,
+        .storing = &server->storing,
+        .turn = &server->turn,
+        .databases = &server->databases,
+        .line = TEXT_INIT,
+    };
+    server->fleet = fleet_new(&options);
+    views_init(&server->views, server->fleet, &server->turn);
+}
+
 /* One at a time per socket: that lock is taken before anything is read. */
 static bool start_core(struct server *server)
 {
@@ -401,9 +430,9 @@ static bool start_core(struct server *server)
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
     server->numbers = (struct numbers){.core = server->core, .state = &server->state};
     begin_ledger(server);
-    fleet_init(server, fits ? socket : server->listener.path);
+    begin_fleet(server, fits ? socket : server->listener.path);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
-    fleet_define(server);
+    fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
     bool may_start = recovery_run(server, fits ? socket : server->listener.path);
     server_set_timer(server); /* what is due need not wait for somebody to connect */
     return may_start;
@@ -429,7 +458,6 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     };
     LIST_INIT(&server->conns);
     STAILQ_INIT(&server->dirty);
-    LIST_INIT(&server->views);
     reload_init(&server->reload);
     int error = server->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
     if (error < 0 || !scheduler_init(&server->scheduler, &server->loop, geteuid())) {
@@ -455,7 +483,7 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
         !start_listening(server)) {
         return false;
     }
-    fleet_start(server);
+    fleet_start(server->fleet);
     return true;
 }
 
@@ -497,8 +525,9 @@ static bool stop_core(struct server *server)
     server->turn.stopping = true;
     core_abandon(server->core, clock_now(), &server->effects);
     server_carry_out(server);
-    views_deinit(server);
-    fleet_deinit(server);
+    views_deinit(&server->views);
+    server->fleet = fleet_free(server->fleet);
+    fleet_journal_deinit(&server->fleet_journal);
     bool is_stored = storing_end(server);
     effects_clear(&server->effects);
     effects_deinit(&server->effects);

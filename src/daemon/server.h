@@ -56,10 +56,10 @@ struct server {
     struct state state;
     struct numbers numbers; /* of leases */
     struct storing storing; /* writes it */
-    struct fleet_record fleet_records[MAX_DATABASES]; /* fleet_journal.c's; database 1 first */
+    struct fleet_journal fleet_journal;
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
-    struct view_batches views; /* fleet_views.c's */
+    struct views views;
     uint32_t n_conns, max_conns; /* those that are closing do not count */
     uint32_t n_operators, max_operators; /* the same on seats of operators, which n_conns is without */
     nanoseconds refused_until; /* accept_check's: what refusing has cost is paid for until then */

@@ -153,7 +153,7 @@ void settings_note_changes(struct server *server)
     text_add(&lines, "");
     changes_describe(&lines, server->core);
     state_set_changes(&server->state, lines.bytes, lines.length);
-    storing_note_changes(server);
+    storing_note_changes(&server->storing);
     text_deinit(&lines);
 }
 
@@ -186,7 +186,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     struct conf *before = server->conf;
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
-    fleet_define(server);
+    fleet_define(server->fleet, conf->definitions, conf->n_definitions);
     definition_diff_add_gone(
         &diff, server->core, before->definitions, before->n_definitions);
     definition_diff_log(&diff);

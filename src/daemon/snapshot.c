@@ -166,7 +166,7 @@ static struct fleet_scene scene_of(const struct snapshot *snapshot, uint8_t data
         .core = snapshot->core,
         .viewer = snapshot->viewer,
         .database = fleet_database(&server->databases, database)->name,
-        .session = fleet_session_id(server, database),
+        .session = fleet_session_id(server->fleet, database),
         .now = clock_now(),
         .wall_now = wall_now(),
     };

@@ -244,14 +244,14 @@ static void settle_numbers(struct server *server, enum stored stored)
 
 /* ---- what has been stored ---- */
 
-void storing_note_changes(struct server *server)
+void storing_note_changes(struct storing *storing)
 {
-    server->storing.runtime_change = state_writer_change(&server->storing.writer);
+    storing->runtime_change = state_writer_change(&storing->writer);
 }
 
-void storing_note_fleet_changes(struct server *server)
+void storing_note_fleet_changes(struct storing *storing)
 {
-    server->storing.fleet_change = state_writer_change(&server->storing.writer);
+    storing->fleet_change = state_writer_change(&storing->writer);
 }
 
 /* Whether the newest one is among them; else what comes next decides. */

@@ -44,8 +44,8 @@ void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
 
 /* Runtime changes, or those of databases, are others now. Soon they are stored, or it is logged that
  * they could not be. */
-void storing_note_changes(struct server *server);
-void storing_note_fleet_changes(struct server *server);
+void storing_note_changes(struct storing *storing);
+void storing_note_fleet_changes(struct storing *storing);
 
 /* At the end of a turn. */
 void storing_end_turn(struct server *server);
