@@ -1,9 +1,9 @@
 #include "conf/databases.h"
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/words.h"
 #include "conf/grow.h"
-#include "conf/nearest.h"
 #include "conf/sections.h"
 #include "core/timing.h"
 

@@ -1,7 +1,7 @@
 #include "conf/keys.h"
 
+#include "base/nearest.h"
 #include "conf/conf.h"
-#include "conf/nearest.h"
 #include "conf/values.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "conf/sections.h"
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/words.h"
 #include "conf/grow.h"
-#include "conf/nearest.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,0 +1,87 @@
+#include "base/nearest.h"
+
+#include <stdint.h>
+
+enum {
+    LONGEST = 40, /* words */
+    FARTHEST = 6, /* distances */
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static char fold(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Up to LONGEST + 1. */
+static size_t length_of(const char *word)
+{
+    size_t n = 0;
+    while (n <= LONGEST && word[n] != '\0') {
+        n++;
+    }
+    return n;
+}
+
+/* How many letters of it may be wrong. */
+static size_t most_wrong(const char *candidate)
+{
+    size_t n = length_of(candidate);
+    return n < 6 ? 1 : least(n / 3, FARTHEST);
+}
+
+/* Optimal string alignment. Only what is at most `most` beside the diagonal matters: all else of `d` is
+ * farther. */
+size_t nearest_distance(const char *a, const char *b, size_t most)
+{
+    size_t n_a = length_of(a), n_b = length_of(b);
+    size_t longer = n_a > n_b ? n_a - n_b : n_b - n_a;
+    if (n_a > LONGEST || n_b > LONGEST || longer > most) {
+        return SIZE_MAX;
+    }
+    size_t d[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= n_a; i++) {
+        size_t from = i > most ? i - most : 0, to = least(i + most, n_b);
+        for (size_t j = from; j <= to; j++) {
+            size_t best = i == 0 ? j : j == 0 ? i : SIZE_MAX / 2;
+            if (i > 0 && j > 0) {
+                best = d[i - 1][j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
+            }
+            if (i > 0 && j < i + most) {
+                best = least(best, d[i - 1][j] + 1);
+            }
+            if (j > from) {
+                best = least(best, d[i][j - 1] + 1);
+            }
+            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
+                fold(a[i - 2]) == fold(b[j - 1])) {
+                best = least(best, d[i - 2][j - 2] + 1);
+            }
+            d[i][j] = best;
+        }
+    }
+    return d[n_a][n_b] <= most ? d[n_a][n_b] : SIZE_MAX;
+}
+
+static size_t distance_of(const struct nearest *nearest, const char *candidate)
+{
+    return nearest_distance(nearest->word, candidate, most_wrong(candidate));
+}
+
+bool nearest_is_better(const struct nearest *nearest, const char *candidate)
+{
+    size_t distance = distance_of(nearest, candidate);
+    return distance != SIZE_MAX && (!nearest->best || distance < nearest->distance);
+}
+
+void nearest_try(struct nearest *nearest, const char *candidate)
+{
+    if (nearest_is_better(nearest, candidate)) {
+        nearest->best = candidate;
+        nearest->distance = distance_of(nearest, candidate);
+    }
+}

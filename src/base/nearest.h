@@ -1,0 +1,28 @@
+/* nearest.h - "did you mean ...?" Pure, and bounded: a candidate costs at most a few hundred steps. */
+#ifndef BERTH_BASE_NEAREST_H
+#define BERTH_BASE_NEAREST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct nearest {
+    const char *word; /* what was written */
+    const char *best; /* the nearest candidate so far that is near enough; or NULL */
+    size_t distance;
+};
+
+#define NEAREST_INIT(written)                                                                      \
+    {                                                                                              \
+        .word = (written)                                                                          \
+    }
+
+/* How many letters were left out, added, changed or swapped with their neighbour, whatever their case.
+ * SIZE_MAX: more than `most`, or a word is longer than any that is looked at. */
+size_t nearest_distance(const char *a, const char *b, size_t most);
+
+/* Whether it would be the best. */
+bool nearest_is_better(const struct nearest *nearest, const char *candidate);
+/* Keeps it, if it is. */
+void nearest_try(struct nearest *nearest, const char *candidate);
+
+#endif

@@ -1,0 +1,121 @@
+/* test_nearest.c - "did you mean ...?": how far words are from each other, and which one is near enough. */
+#include "base/nearest.h"
+
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+static const size_t far = SIZE_MAX;
+
+Test(nearest, distance)
+{
+    static const struct {
+        const char *a, *b;
+        size_t most, expected;
+    } rows[] = {
+        {"", "", 0, 0},
+        {"", "ab", 2, 2},
+        {"", "ab", 1, SIZE_MAX},
+        {"deploy", "deploy", 0, 0},
+        {"deploy", "Deploy", 0, 0},
+        {"deploy", "depoly", 1, 1}, /* neighbours swapped */
+        {"deploy", "deplooy", 1, 1},
+        {"deploy", "deply", 1, 1},
+        {"deploy", "deplov", 1, 1},
+        {"deploy", "depl", 1, SIZE_MAX},
+        {"deploy", "employ", 2, 2},
+        {"ca", "abc", 3, 3}, /* each letter is moved once at most */
+        {"abcdef", "fabcde", 2, 2},
+        {"abcdef", "fabcde", 1, SIZE_MAX},
+        {"\xc3\xbc", "u", 2, 2},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        cr_expect_eq(nearest_distance(rows[i].a, rows[i].b, rows[i].most), rows[i].expected,
+            "%s %s", rows[i].a, rows[i].b);
+        cr_expect_eq(nearest_distance(rows[i].b, rows[i].a, rows[i].most), rows[i].expected,
+            "%s %s", rows[i].b, rows[i].a);
+    }
+}
+
+Test(nearest, long_words_are_not_looked_at)
+{
+    char word[200];
+    for (size_t n = 38; n < sizeof word; n++) {
+        memset(word, 'a', n);
+        word[n] = '\0';
+        cr_expect_eq(nearest_distance(word, word, 6), n <= 40 ? 0 : far, "%zu letters", n);
+    }
+}
+
+/* All of the table, for comparison. */
+static size_t slow_distance(const char *a, const char *b)
+{
+    size_t n_a = strlen(a), n_b = strlen(b), d[16][16];
+    for (size_t i = 0; i <= n_a; i++) {
+        for (size_t j = 0; j <= n_b; j++) {
+            size_t best = i == 0 ? j : j == 0 ? i : d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (i > 0 && j > 0) {
+                best = best < d[i - 1][j] + 1 ? best : d[i - 1][j] + 1;
+                best = best < d[i][j - 1] + 1 ? best : d[i][j - 1] + 1;
+            }
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                best = best < d[i - 2][j - 2] + 1 ? best : d[i - 2][j - 2] + 1;
+            }
+            d[i][j] = best;
+        }
+    }
+    return d[n_a][n_b];
+}
+
+static void fill(char word[12], unsigned *seed)
+{
+    size_t n = (size_t)rand_r(seed) % 12;
+    for (size_t i = 0; i < n; i++) {
+        word[i] = (char)('a' + rand_r(seed) % 3);
+    }
+    word[n] = '\0';
+}
+
+Test(nearest, near_the_diagonal_is_enough)
+{
+    unsigned seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        char a[12], b[12];
+        fill(a, &seed);
+        fill(b, &seed);
+        size_t most = (size_t)rand_r(&seed) % 7, expected = slow_distance(a, b);
+        cr_assert_eq(nearest_distance(a, b, most), expected <= most ? expected : far, "%s %s %zu", a,
+            b, most);
+    }
+}
+
+static void expect_best(const char *word, const char *expected)
+{
+    static const char *const candidates[] = {
+        "db", "deploy", "nightly-etl", "gpus", "market/alice", "market/alicia"};
+    struct nearest nearest = NEAREST_INIT(word);
+    for (size_t i = 0; i < N(candidates); i++) {
+        nearest_try(&nearest, candidates[i]);
+    }
+    cr_expect_str_eq(nearest.best ? nearest.best : "", expected, "%s: %s", word,
+        nearest.best ? nearest.best : "");
+}
+
+/* The first of the nearest; a third of the letters may be wrong, of a short word one. */
+Test(nearest, the_best)
+{
+    expect_best("deplyo", "deploy");
+    expect_best("DB", "db");
+    expect_best("dp", "db");
+    expect_best("xx", "");
+    expect_best("gpu", "gpus");
+    expect_best("nightly_elt", "nightly-etl");
+    expect_best("nightly", "");
+    expect_best("market/alicix", "market/alicia");
+    expect_best("market/alic", "market/alice");
+    expect_best("", "");
+}
