@@ -29,7 +29,7 @@ static bool may_administer_resource(struct call *call)
     }
     const struct definition *definition = core_find_definition(call->server->core, name);
     if (!definition) {
-        call_refuse(call, CODE_UNKNOWN, name);
+        call_refuse_unknown(call, name, rights_admin_of);
         return false;
     }
     bool allowed = call_may(call, rights_admin_of, &definition->rights);

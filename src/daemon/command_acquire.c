@@ -216,7 +216,7 @@ static bool may_use_all(struct call *call, const struct ask *ask)
         const char *name = ask->wants[i].name;
         const struct definition *definition = core_find_definition(call->server->core, name);
         if (!definition) {
-            call_refuse(call, CODE_UNKNOWN, name);
+            call_refuse_unknown(call, name, rights_use);
             return false;
         }
         if (!call_may_use(call, definition, name)) {

@@ -7,6 +7,9 @@
 #include "daemon/request_log.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
+#include "status/suggest.h"
+
+#include <stdio.h>
 
 /* ---- who asks ---- */
 
@@ -45,6 +48,44 @@ void call_refuse(struct call *call, enum code code, const char *about)
 {
     answer_error(call->out, code, about);
     lease_log_refused(call_asker(call), call->request->command, code, about);
+}
+
+/* Who is refused a name, and what for. */
+struct suggesting {
+    struct asker asker;
+    rights_function *may;
+};
+
+static bool may_be_suggested(void *context, const struct definition *definition)
+{
+    struct suggesting *suggesting = context;
+    return !suggesting->may ||
+        asker_may(&suggesting->asker, suggesting->may, &definition->rights);
+}
+
+void call_refuse_unknown(struct call *call, const char *name, rights_function *may)
+{
+    const struct conf *conf = call->server->conf;
+    struct suggesting suggesting = {.may = may};
+    char suggestion[SUGGESTION_SIZE], why[NAME_BYTES + SUGGESTION_SIZE + 64];
+    call_init_asker(call, &suggesting.asker);
+    bool is_near = suggest_name(suggestion, name, conf->definitions, conf->n_definitions,
+        may_be_suggested, &suggesting);
+    asker_deinit(&suggesting.asker);
+    snprintf(why, sizeof why, "%s: no such resource%s%s%s", name, is_near ? "; did you mean " : "",
+        is_near ? suggestion : "", is_near ? "?" : "");
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
+}
+
+void call_refuse_unknown_item(struct call *call, const char *name, const char *item)
+{
+    const struct definition *definition = core_find_definition(call->server->core, name);
+    char why[NAME_BYTES + ITEM_BYTES + 64];
+    snprintf(why, sizeof why, "%s: %s has no such %s", item, name,
+        definition && definition_is_pool(definition) ? "item" : "slot");
+    answer_error_saying(call->out, CODE_UNKNOWN, why);
+    lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, item);
 }
 
 bool call_check_name(struct call *call, const char *name)

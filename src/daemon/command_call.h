@@ -44,6 +44,11 @@ bool call_administers(struct call *call, const struct lease *lease);
 
 void call_ok(struct call *call);
 void call_refuse(struct call *call, enum code code, const char *about);
+/* There is no such resource: of those that the asker has that right to, the nearest is suggested. NULL: to
+ * look at, as everybody may at all. */
+void call_refuse_unknown(struct call *call, const char *name, rights_function *may);
+/* The resource has no such item, or slot. */
+void call_refuse_unknown_item(struct call *call, const char *name, const char *item);
 
 /* A resource name or an item as it must be written, or else an error. */
 bool call_check_name(struct call *call, const char *name);

@@ -55,7 +55,7 @@ static struct resource *find_resource(struct call *call, bool *answeredp)
     }
     struct resource *resource = core_find_resource(call->server->core, name);
     if (!resource && !core_find_definition(call->server->core, name)) {
-        call_refuse(call, CODE_UNKNOWN, name);
+        call_refuse_unknown(call, name, rights_use);
         *answeredp = true;
     }
     return resource;
@@ -102,7 +102,7 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     bool slot_never_used = !resource_is_pool(resource) && number_parse(item, MAX_LIMIT, &slot) &&
         slot < resource_limit(resource);
     if (!unit && !slot_never_used) {
-        call_refuse(call, CODE_UNKNOWN, item);
+        call_refuse_unknown_item(call, resource->name, item);
         return;
     }
     end_lease(call, is_held_here ? unit->claim->lease : NULL);

@@ -122,7 +122,7 @@ static void run_change(struct call *call, struct change change)
         settings_note_changes(call->server);
         storing_answer_later(call, answer_ok);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
-        call_refuse(call, CODE_UNKNOWN, change.item);
+        call_refuse_unknown_item(call, name, change.item);
     } else if (outcome == OUTCOME_KIND) {
         refuse_kind(call->out, name, change.kind);
     } else {

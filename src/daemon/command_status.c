@@ -260,7 +260,7 @@ static bool are_known(struct call *call)
             return false;
         }
         if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
-            call_refuse(call, CODE_UNKNOWN, name);
+            call_refuse_unknown(call, name, NULL);
             return false;
         }
     }

@@ -140,6 +140,24 @@ def test_refusals(berthd):
         assert secrets_in(answer) == {"theiridentity", "theirprogram", "theirreason"}
 
 
+def test_suggestions(berthd):
+    """Of an unknown name, the nearest that the asker may use, or change; all may look at all."""
+    daemon = berthd(f"""admin-users = {DORA}
+[lock deploy]
+allow-users = {ANNA}
+admin-users = {CLEO}
+[lock depot]
+""")
+    asks = {"acquire deplot": {ANNA: "deploy", BERT: "depot", CLEO: "deploy", DORA: "deploy"},
+            "release deplot holder=x": {ANNA: "deploy", BERT: "depot"},
+            "pause deplot": {ANNA: None, BERT: None, CLEO: "deploy", DORA: "deploy"},
+            "status deplot": {ANNA: "deploy", BERT: "deploy", CLEO: "deploy", DORA: "deploy"}}
+    for request, suggested in asks.items():
+        for who, name in suggested.items():
+            answer = urllib.parse.unquote(connect_as(daemon, who).request(request))
+            assert answer == "error unknown deplot: no such resource" + (f"; did you mean {name}?" if name else "")
+
+
 def test_berth_while_it_waits(berthd, berth, berthctl):
     """`berth run`, `berthctl status` and its JSON, as another user and as root."""
     daemon = berthd(CONFIG)

@@ -1,0 +1,54 @@
+#include "status/suggest.h"
+
+#include "base/nearest.h"
+
+#include <string.h>
+
+enum { MOST_LOOKED_AT = 1000 };
+
+/* What would have to be written to mean a definition, and what is suggested then. */
+struct candidate {
+    char name[SUGGESTION_SIZE], suggestion[SUGGESTION_SIZE];
+};
+
+/* "" if that is too long for a name. */
+static void join(char out[static SUGGESTION_SIZE], const char *start, size_t n, const char *rest)
+{
+    size_t n_rest = strlen(rest);
+    bool fits = n + n_rest < SUGGESTION_SIZE;
+    memcpy(out, start, fits ? n : 0);
+    memcpy(out + (fits ? n : 0), rest, fits ? n_rest : 0);
+    out[fits ? n + n_rest : 0] = '\0';
+}
+
+static void candidate_of(struct candidate *candidate, const char *defined, const char *name)
+{
+    size_t n = strlen(defined);
+    const char *slash = strrchr(name, '/');
+    if (!template_name_is_valid(defined)) {
+        join(candidate->name, defined, n, "");
+        join(candidate->suggestion, defined, n, "");
+    } else if (slash) {
+        /* "maket/alice": of the template market/ and a star, market/alice */
+        join(candidate->name, defined, n - 1, slash + 1);
+        join(candidate->suggestion, defined, n - 1, slash + 1);
+    } else {
+        join(candidate->name, defined, n - 2, "");
+        join(candidate->suggestion, defined, n - 1, "NAME");
+    }
+}
+
+bool suggest_name(char out[static SUGGESTION_SIZE], const char *name,
+    const struct definition definitions[], size_t n, suggest_may *may, void *context)
+{
+    struct nearest nearest = NEAREST_INIT(name);
+    struct candidate candidate;
+    for (size_t i = 0; i < n && i < MOST_LOOKED_AT; i++) {
+        candidate_of(&candidate, definitions[i].name, name);
+        if (nearest_is_better(&nearest, candidate.name) && may(context, &definitions[i])) {
+            nearest_try(&nearest, candidate.name);
+            memcpy(out, candidate.suggestion, sizeof candidate.suggestion);
+        }
+    }
+    return nearest.best != NULL;
+}
