@@ -1,11 +1,13 @@
 /* berth.c - the program `berth`: finds the subcommand. */
 #include "config.h"
 
+#include "base/nearest.h"
 #include "berth/options.h"
 #include "berth/subcommands.h"
 #include "client/descriptors.h"
 #include "client/exit_status.h"
 #include "client/message.h"
+#include "wire/protocol.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +58,34 @@ static int run_command(const struct command *command, int argc, char **argv)
     return command->run(&options);
 }
 
+/* berthctl shows and changes what berth uses. */
+static bool is_of_operators(const char *word)
+{
+    bool is_found = strcmp(word, command_table[COMMAND_status].word) == 0;
+    for (size_t i = 0; i < N_COMMANDS && !is_found; i++) {
+        enum right right = command_table[i].right;
+        is_found = (right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN) &&
+            strcmp(word, command_table[i].word) == 0;
+    }
+    return is_found;
+}
+
+static int refuse_command(const char *word)
+{
+    struct nearest nearest = NEAREST_INIT(word);
+    for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
+        nearest_try(&nearest, commands[i].word);
+    }
+    if (is_of_operators(word)) {
+        message("no such command: %s; did you mean berthctl %s?", word, word);
+    } else if (nearest.best) {
+        message("no such command: %s; did you mean berth %s?", word, nearest.best);
+    } else {
+        message("no such command: %s; see berth --help", word);
+    }
+    return STATUS_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -71,7 +101,9 @@ int main(int argc, char **argv)
     if (strcmp(word, "--version") == 0) {
         return print_version();
     }
-    message(
-        argc > 1 ? "no such command: %s; see berth --help" : "no command; see berth --help", word);
+    if (argc > 1) {
+        return refuse_command(word);
+    }
+    message("no command; see berth --help");
     return STATUS_USAGE;
 }

@@ -1,5 +1,6 @@
 /* berthctl.c - berthctl: what operators ask of berthd. The command line and its tables; the rest is in
  * ctl_call (asking) and ctl_show (showing). Doc: berthctl(1). */
+#include "base/nearest.h"
 #include "berthctl/show.h"
 #include "client/descriptors.h"
 #include "client/exit_status.h"
@@ -181,6 +182,21 @@ static const struct command *command_find(const char *word)
     return NULL;
 }
 
+static int refuse_command(const char *word)
+{
+    struct nearest nearest = NEAREST_INIT(word);
+    struct text escaped = TEXT_INIT;
+    for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
+        nearest_try(&nearest, command_table[commands[i].request].word);
+    }
+    text_add_escaped(&escaped, word);
+    complain("no such command: %s%s%s%s (see berthctl --help)", escaped.bytes,
+        nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+        nearest.best ? "?" : "");
+    text_deinit(&escaped);
+    return STATUS_USAGE;
+}
+
 /* 0, or the exit status: why has been said. */
 static int check(const struct command *command, const struct line *line, char **words, size_t n)
 {
@@ -273,7 +289,7 @@ int main(int argc, char **argv)
     }
     const struct command *command = command_find(argv[first]);
     if (!command) {
-        return usage("no such command", argv[first]);
+        return refuse_command(argv[first]);
     }
     int exit_status = check(command, &line, argv + after, (size_t)(argc - after));
     return exit_status ? exit_status : run(command, &line, argv + after, (size_t)(argc - after));

@@ -67,7 +67,8 @@ def test_what_it_sends(berthctl, fake, args, line):
 
 @pytest.mark.parametrize("args, hint", [
     ([], "no command"),
-    (["revolve"], "no such command: revolve"),
+    (["revolve"], "no such command: revolve; did you mean revoke? (see berthctl --help)"),
+    (["frobnicate"], "no such command: frobnicate (see berthctl --help)"),
     (["revoke"], "usage: berthctl revoke LEASE"),
     (["drop", "3f9k", "3f9m"], "usage: berthctl drop LEASE"),
     (["drop", "3f9k", "--reason", "r"], "usage: berthctl drop LEASE"),

@@ -84,6 +84,11 @@ def test_help_names_every_option(berth):
      "--holder and --item exclude each other"),
     (["release", "-w", "1", "a"], "no such option: -w"),
     (["bogus"], "no such command: bogus; see berth --help"),
+    (["rnu"], "no such command: rnu; did you mean berth run?"),
+    (["Aquire"], "no such command: Aquire; did you mean berth acquire?"),
+    (["status"], "no such command: status; did you mean berthctl status?"),
+    (["pause"], "no such command: pause; did you mean berthctl pause?"),
+    (["hello"], "no such command: hello; see berth --help"),
     ([], "no command; see berth --help"),
 ])
 def test_usage_errors(berth, args, message):
