@@ -36,7 +36,7 @@ static const struct command commands[] = {
     {COMMAND_revoke, "LEASE", 0, 0, show_nothing, NULL},
     {COMMAND_drop, "LEASE", 0, 0, show_nothing, NULL},
     {COMMAND_limit, "NAME N", 0, 0, show_nothing, NULL},
-    {COMMAND_add, "NAME ITEM", 0, 0, show_nothing, NULL},
+    {COMMAND_add, "NAME ITEM", 0, 0, show_added, NULL},
     {COMMAND_remove, "NAME ITEM", 0, 0, show_nothing, NULL},
     {COMMAND_reserve, "NAME ITEM --reason TEXT", OPTION_REASON, OPTION_REASON, show_nothing, NULL},
     {COMMAND_pause, "NAME [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},

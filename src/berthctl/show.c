@@ -73,6 +73,33 @@ int show_version(struct call *call, char *answer)
     return print(&out);
 }
 
+/* An `add` may make an item that nobody has meant. */
+int show_added(struct call *call, char *answer)
+{
+    static const struct {
+        const char *was, *says;
+    } rows[] = {
+        {"absent", "is a new item"},
+        {"draining", "was draining, and is in service again"},
+        {"reserved", "is no longer reserved"},
+        {"present", "is already there"},
+    };
+    char *words[MAX_WORDS];
+    size_t n = words_split(answer, words, MAX_WORDS);
+    const char *was = words_find(words, n, "was");
+    for (size_t i = 0; was && i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(was, rows[i].was) == 0) {
+            struct text out = TEXT_INIT;
+            text_add_escaped(&out, call->request.arguments[0]);
+            text_add(&out, ": ");
+            text_add_escaped(&out, call->request.arguments[1]);
+            text_add_format(&out, " %s\n", rows[i].says);
+            return print(&out);
+        }
+    }
+    return EXIT_SUCCESS; /* an older berthd */
+}
+
 /* Waits for `* drained`. False: it will not come, and why has been said. */
 static bool wait_drained(struct call *call)
 {

@@ -32,6 +32,49 @@ static void refuse_kind(struct text *out, const char *name, enum change_kind kin
     answer_error_saying(out, CODE_KIND, why);
 }
 
+/* ---- what became of an item that was added ---- */
+
+static void answer_added(struct conn *conn, const char *was)
+{
+    struct text *out = conn_answers(conn);
+    text_add(out, "ok");
+    text_add_key(out, "was", was[0] ? was : NULL);
+    text_add(out, "\n");
+}
+
+static void answer_new_item(struct conn *conn)
+{
+    answer_added(conn, "absent");
+}
+
+static void answer_draining_item(struct conn *conn)
+{
+    answer_added(conn, "draining");
+}
+
+static void answer_reserved_item(struct conn *conn)
+{
+    answer_added(conn, "reserved");
+}
+
+static void answer_present_item(struct conn *conn)
+{
+    answer_added(conn, "present");
+}
+
+typedef void answer_function(struct conn *conn);
+
+/* How an `add` will be answered, before it is carried out. */
+static answer_function *added_answer(struct core *core, const char *name, const char *item)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    const struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
+    return !unit         ? answer_new_item
+        : unit->removed  ? answer_draining_item
+        : unit->reserved ? answer_reserved_item
+                         : answer_present_item;
+}
+
 /* ---- in fleet scope: a database keeps the change, for all hosts ---- */
 
 struct fleet_change {
@@ -55,6 +98,8 @@ static void fleet_change_done(void *context, struct session_result *result)
     struct text *out = conn_answers(conn);
     if (result && result->outcome == OUTCOME_KIND) {
         refuse_kind(out, change->name, change->kind);
+    } else if (result && result->outcome == OUTCOME_OK && change->kind == CHANGE_ADD) {
+        answer_added(conn, result->about);
     } else if (result) {
         remote_answer(conn, change->database, result);
     }
@@ -117,10 +162,12 @@ static void run_change(struct call *call, struct change change)
         return;
     }
     change.reason = call->request->keys[KEY_INDEX_reason];
+    answer_function *answer =
+        change.kind == CHANGE_ADD ? added_answer(server->core, name, change.item) : answer_ok;
     enum outcome outcome = core_change(server->core, name, &change, call->now, &server->effects);
     if (outcome == OUTCOME_OK) {
         settings_note_changes(call->server);
-        storing_answer_later(call, answer_ok);
+        storing_answer_later(call, answer);
     } else if (outcome == OUTCOME_UNKNOWN && change.item) {
         call_refuse_unknown_item(call, name, change.item);
     } else if (outcome == OUTCOME_KIND) {

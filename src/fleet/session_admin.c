@@ -218,13 +218,14 @@ static const char *goes_on(struct session *session, struct flight *call, const c
 const char *admin_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    const char *code, *about, *cursor;
+    const char *code, *about, *cursor, *was;
     (void)now, (void)effects;
     if (answer->kind == ANSWER_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
         return goes_on(session, call, cursor);
     }
     if (answer->kind == ANSWER_OK) {
-        request_end(session, take_request(session, call), OUTCOME_OK, "");
+        bool says_was = answer_text(answer, 1, &was);
+        request_end(session, take_request(session, call), OUTCOME_OK, says_was ? was : "");
         return NULL;
     }
     if (answer->kind != ANSWER_REFUSED || !answer_text(answer, 0, &code) ||

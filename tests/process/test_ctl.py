@@ -438,7 +438,13 @@ def test_items(daemon, ok, status):
     def items():
         return {row["name"]: (row["state"], row["reason"]) for row in status("gpus")["items"]}
 
-    ok("add", "gpus", "gpu9")
+    assert ok("add", "gpus", "gpu9") == "gpus: gpu9 is a new item\n"
+    assert ok("add", "gpus", "gpu9") == "gpus: gpu9 is already there\n"
+    for _ in range(2):
+        ok("reserve", "gpus", "gpu1", "--reason", "fan, left: 5 %")
+        ok("remove", "gpus", "gpu0")
+        lines = ok("add", "gpus", "gpu1"), ok("add", "gpus", "gpu0")
+        assert lines == ("gpus: gpu1 is no longer reserved\n", "gpus: gpu0 was draining, and is in service again\n")
     ok("reserve", "gpus", "gpu1", "--reason", "fan, left: 5 %")
     ok("remove", "gpus", "gpu0")
     ok("remove", "gpus", "gpu2")
@@ -457,7 +463,7 @@ def test_reserved_slots(daemon, ok, status):
     etl = status("etl")
     assert etl["items"] == [{"name": 1, "state": "reserved", "reason": "maintenance"}]
     assert "  reserved slots: 1 (maintenance)" in ok("status", "etl")
-    ok("add", "etl", "1")
+    assert ok("add", "etl", "1") == "etl: 1 is no longer reserved\n"
     assert status("etl")["items"] == []
 
 

@@ -59,8 +59,8 @@ CHANGES = [
     ("limit s 1000000", "ok", {"limit": "1000000"}),
     ("limit s", "malformed", {"limit": "3"}),
     ("limit s 1 2", "malformed", {"limit": "3"}),
-    ("add p d", "ok", {"items": "a,b,c,d", "limit": "4", "changed": "items"}),
-    ("add p a", "ok", {"items": "a,b,c"}),
+    ("add p d", "ok was=absent", {"items": "a,b,c,d", "limit": "4", "changed": "items"}),
+    ("add p a", "ok was=present", {"items": "a,b,c"}),
     ("add s 1", "kind", {"limit": "3"}),
     ("add nope a", "unknown", None),
     ("add p %20", "bad-value", {"items": "a,b,c"}),
@@ -88,7 +88,7 @@ CHANGES = [
 @pytest.mark.parametrize("line, answer, after", CHANGES, ids=[change[0] for change in CHANGES])
 def test_changes(client, line, answer, after):
     got = client.request(line)
-    assert (got if got == "ok" else code(got)) == answer
+    assert (got if got.startswith("ok") else code(got)) == answer
     if after:
         name = line.split()[1]
         shown = status(client, name).resources[name]
@@ -124,13 +124,13 @@ def test_changes_wake_and_hold_back(daemon, client):
     assert (shown["draining"], shown["limit"], shown["in_use"], shown["free"]) == ("a", "2", "3", "0")
     assert client.request("reserve p b") == "ok"
     assert is_quiet(others[0])
-    assert client.request("add p d") == "ok"
+    assert client.request("add p d") == "ok was=absent"
     assert re.fullmatch(rf"\* granted {waiting} item=p,\d+,d", others[0].line()), (
         "all three that were taken before are held still, and keep nobody from the new one")
     waits(others[1], "acquire p:2")
     assert client.request(f"release {taken}") == "ok"
     assert is_quiet(others[1]), "one is reserved still"
-    assert client.request("add p b") == "ok"
+    assert client.request("add p b") == "ok was=reserved"
     assert re.fullmatch(r"\* granted \w+ item=p,\d+,\w,\w", others[1].line())
 
 

@@ -1,5 +1,7 @@
 """The operator's requests: every answer, and what becomes of holders and waiters."""
 
+import re
+
 import pytest
 
 from daemon_help import event, held, is_quiet, refused, status, waits
@@ -28,7 +30,7 @@ def client(daemon):
 
 def does(client, *lines):
     for line in lines:
-        assert client.request(line) == "ok", line
+        assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line
 
 
 def shown(client, name):
@@ -121,7 +123,7 @@ def test_items_come_and_go(client):
     held(client, "acquire gpus")
     waiting = waits(client, "acquire gpus")
     client.send("add gpus new\n")
-    assert client.line() == "ok"
+    assert client.line() == "ok was=absent"
     assert event(client) == ("granted", waiting, f"item=gpus,{shown(client, 'gpus')['holders'][1]['token']},new")
     does(client, "reset gpus")
     resource = shown(client, "gpus")
@@ -141,7 +143,7 @@ def test_all_items_removed(client):
     assert refused(client, "acquire gpus wait=0") == "closed"
     waiting = waits(client, "acquire gpus")
     client.send("add gpus g1\n")
-    assert client.line() == "ok"
+    assert client.line() == "ok was=absent"
     granted(client, waiting)
 
 
@@ -157,7 +159,7 @@ def test_reserved_units_are_not_granted(client):
     resource = shown(client, "b")
     assert resource["reserved"] == "0,1,2" and resource["reserve"] == "0,mine"
     client.send("add b 2\n")
-    assert client.line() == "ok"
+    assert client.line() == "ok was=reserved"
     assert event(client)[2].endswith(",2")
     assert waiting
     does(client, "reset b")

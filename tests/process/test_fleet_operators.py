@@ -1,5 +1,6 @@
 """What operators do to resources and leases of a whole fleet: from any host, seen on all."""
 
+import re
 import socket
 import time
 
@@ -24,7 +25,7 @@ def shown(host, name):
 
 def does(client, *lines):
     for line in lines:
-        assert client.request(line) == "ok", line
+        assert re.fullmatch(r"ok( was=\w+)?", client.request(line)), line
 
 
 # ---- resources ----

@@ -566,7 +566,7 @@ def test_reserved_units(world):
     granted(a.acquire("1", ("a", 2)), "0", "2")
     refused(a.acquire("2", "a", nowait=True), "would-wait")
     waits(b.acquire("2", "a"), 1)
-    ok(a.admin("add", "a", "1"))
+    assert ok(a.admin("add", "a", "1")).rest == ["", "reserved"]
     assert b.granted()["2"][0].units == ("1",)
     ok(a.admin("reserve", "p", "x", ""))
     granted(a.acquire("3", "p"), "y")
@@ -581,7 +581,8 @@ def test_items_come_and_go(world):
     a, b = world.several(2, {"p": definition("pool", 0, ("x", "y")), "a": definition()})
     granted(a.acquire("1", ("p", 2)))
     waits(b.acquire("1", "p"), 1)
-    ok(a.admin("add", "p", "z"))
+    for was in ("absent", "present"):
+        assert ok(a.admin("add", "p", "z")).rest == ["", was]
     assert b.granted()["1"][0].units == ("z",)
     ok(a.admin("remove", "p", "x"))
     waits(b.acquire("2", "p"), 1)
@@ -607,7 +608,7 @@ def test_a_removed_held_item_costs_itself_alone(world):
     assert rows["p"][3:6] == ["3", "1", "3"]
     granted(a.acquire("2", ("p", 3)), "x", "y", "z")
     waits(a.acquire("3", "p"), 1)
-    ok(a.admin("add", "p", "w"))  # it has its holder
+    assert ok(a.admin("add", "p", "w")).rest == ["", "draining"]  # it has its holder
     assert "3" not in a.granted()
     ok(a.release("1"))
     assert a.granted()["3"][0].units == ("w",)

@@ -81,6 +81,15 @@ Test(session_requests, refusals)
     EXPECT(result(), "unknown '0123/1' ");
 }
 
+Test(session_requests, what_an_item_was)
+{
+    go_up();
+    ADMIN("add", "p", "d");
+    CALL("admin add p d");
+    answer("ok -1 0 '' draining");
+    EXPECT(result(), "ok 'draining' ");
+}
+
 Test(session_requests, errors)
 {
     go_up();

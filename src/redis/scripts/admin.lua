@@ -307,6 +307,13 @@ local function begin_items_change()
 end
 
 local operations = {}
+local was -- of an item that is added: 'absent', 'draining', 'reserved' or 'present'
+
+local function is_held(item)
+    local low, high = of_name(NAME .. ' ' .. item)
+    local member = call('ZRANGEBYLEX', HELD, low, high, 'LIMIT', 0, 1)[1]
+    return member and match(member, '(%S+)$') ~= RESTING
+end
 
 function operations.limit()
     local limit = tonumber(WORD)
@@ -319,14 +326,17 @@ end
 function operations.add()
     if change.reserved and change.reserved[WORD] then
         change.reserved[WORD] = nil
+        was = 'reserved'
         return
     elseif not resource.is_pool then
         return 'kind'
     elseif has_item(items_of(resource), WORD) then
+        was = 'present'
         return
     elseif #items_of(resource) >= MOST_ITEMS then
         return 'impossible'
     end
+    was = is_held(WORD) and 'draining' or 'absent'
     begin_items_change()
     if has_item(resource.definition.items, WORD) then
         change.removed[WORD] = nil
@@ -420,4 +430,4 @@ end
 news().store_change(NAME, next_number(), json)
 news().tell()
 settle()
-return answer('ok')
+return was and answer('ok', '', was) or answer('ok')
