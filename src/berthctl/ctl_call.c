@@ -114,8 +114,9 @@ static void call_refused(struct call *call, const char *word, char *why)
     struct text said = TEXT_INIT;
     text_add_format(&said, "%s: ", call->request.word);
     if (code == CODE_CONFIG && why) {
-        text_add(&said, row->meaning);
-        text_add(&said, ", nothing has changed:");
+        text_add(&said, "nothing has changed (");
+        text_add(&said, row->word);
+        text_add(&said, "):");
         add_lines(&said, why);
     } else {
         text_add_escaped(&said, why ? why : code != CODE_NONE ? row->meaning : "refused");

@@ -212,7 +212,7 @@ static void complain_of_newness(struct loading *loading, const struct fleet_use 
     FILE *out =
         complaint_begin(&loading->complaints, use->place, use->section, key_table[use->key].word);
     print_database(use->database, out);
-    fputs(" is new and takes effect at the next start; before that no resource can use it", out);
+    fputs(" is new: restart berthd to use it; jobs run on, and keep their leases", out);
     complaint_end(&loading->complaints);
 }
 

@@ -41,5 +41,5 @@ def test_a_database_comes_with_the_next_start(berthd):
     held(client, "acquire b")
     daemon.configure("[lock c]\n" + redis + FLEET)
     answer = client.request("reload")
-    assert answer.startswith("error config ") and "next%20start" in answer
+    assert answer.startswith("error config ") and "[redis]%20is%20new:%20restart%20berthd%20to%20use%20it" in answer
     assert client.request("acquire c").startswith("error unknown")

@@ -508,7 +508,7 @@ def test_reload(daemon, berthctl, ok, status):
     assert (done.returncode, done.stdout) == (78, "")
     lines = done.stderr.splitlines()
     assert lines[0] == (
-        "berthctl: reload: the configuration has errors, nothing has changed:")
+        "berthctl: reload: nothing has changed (config):")
     assert len(lines) >= 3
     assert all(line.startswith(f"  {daemon.config}:") for line in lines[1:])
     assert status("etl")["limit"] == 3

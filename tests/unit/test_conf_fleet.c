@@ -434,8 +434,8 @@ Test(conf_fleet, a_new_database_cannot_be_used_before_the_next_start)
     expect_reload_errors(running, TWO "[redis c]\nurl = redis://c\n", "");
     expect_reload_errors(running,
         TWO "[redis c]\nurl = redis://c\n[lock l]\nscope = fleet\nredis = c\n",
-        "t.conf:10: [lock l] redis: [redis c] is new and takes effect at the next start; before "
-        "that no resource can use it");
+        "t.conf:10: [lock l] redis: [redis c] is new: restart berthd to use it; jobs run on, "
+        "and keep their leases");
     expect_reload_errors(running, "[lock l]\nscope = fleet\nredis = a\n",
         "t.conf:3: [lock l] redis: there is no section [redis a]");
     conf_free(running);
