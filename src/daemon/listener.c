@@ -27,7 +27,9 @@ static bool make_folder(const char *path)
         slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST;
     umask(umask_before);
     if (!made) {
-        log_error("cannot make %s: %s", folder, strerror(errno));
+        bool has_no_login = errno == ENOENT && strncmp(path, "/run/user/", 10) == 0;
+        log_error("cannot make %s: %s%s", folder, strerror(errno),
+            has_no_login ? "; without a login, set XDG_RUNTIME_DIR to a directory of your own" : "");
     }
     return made;
 }

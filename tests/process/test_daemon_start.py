@@ -249,7 +249,15 @@ def test_the_longest_path(berthd, directory):
 def test_a_folder_that_cannot_be_made(directory):
     config = configuration(directory, socket_path=directory / "no" / "such" / "s")
     status, said = run("-c", config)
-    assert status == 69 and "cannot make" in said
+    assert status == 69 and said.endswith("such: No such file or directory\n")
+
+
+def test_somebody_who_has_not_logged_in(directory):
+    """Nobody has a runtime directory with that uid."""
+    socket = "/run/user/4294967294/berth/berth.sock"
+    status, said = run("-c", configuration(directory, socket_path=socket))
+    assert status == 69 and said.endswith(
+        "berth: No such file or directory; without a login, set XDG_RUNTIME_DIR to a directory of your own\n")
 
 
 @needs_root

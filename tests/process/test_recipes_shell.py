@@ -167,35 +167,37 @@ def test_login(login):
 
 # ---- a berthd of one's own
 
-def test_own(directory, monkeypatch):
-    """Somebody's who is not root: his file, his socket."""
+@pytest.mark.parametrize("has_login", [True, False])
+def test_own(directory, has_login):
+    """Of somebody who is not root: their file, their socket, nothing installed."""
     home = directory / "home"
-    for path in (home / ".config/berth", directory / "run/berth"):
+    for path in (home / ".config/berth", directory / "run"):
         path.mkdir(parents=True)
     (home / ".config/berth/berth.conf").write_text(MAINS["own"])
     job = home / "job.sh"
     job.write_text("#!/bin/sh\nenv | grep ^BERTH_NAME\n")
     job.chmod(0o755)
-    environ = {"HOME": str(home), "XDG_RUNTIME_DIR": str(directory / "run"),
-               "PATH": f"{BUILD}:{os.environ['PATH']}"}
+    programs = directory / "bin"
+    programs.mkdir()
+    for name in ("berth", "berthd", "berthctl"):
+        shutil.copy(BUILD / name, programs)  # where that user can get at them
+    environ = {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}"}
+    if has_login:
+        environ["XDG_RUNTIME_DIR"] = str(directory / "run")
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", str(NOBODY), directory], check=True)
+    commands = [] if has_login else [RECIPES["own_runtime"]]
+    commands += [RECIPES["own_start"], "berth run -S user --if-down wait mine -- true\n", RECIPES["own"],
+                 "berthctl -S user status mine\n", "kill $!; wait\n"]
 
     def somebody():
         if os.geteuid() == 0:
             become(NOBODY)
-        ready, to_daemon = os.pipe()
-        berthd = subprocess.Popen([BUILD / "berthd", "--ready-fd", str(to_daemon)], env=environ,
-                                  pass_fds=[to_daemon], stderr=subprocess.DEVNULL)
-        os.close(to_daemon)
-        try:
-            assert os.read(ready, 1)
-            done = subprocess.run(["sh", "-c", RECIPES["own"]], cwd=home, env=environ, text=True,
-                                  capture_output=True, timeout=DEADLINE)
-            assert (done.returncode, done.stdout) == (0, "BERTH_NAME=mine\n"), done.stderr
-        finally:
-            berthd.terminate()
-            berthd.wait(DEADLINE)
+        done = subprocess.run(["sh", "-c", "".join(commands)], cwd=home, env=environ, text=True,
+                              capture_output=True, timeout=DEADLINE)
+        lines = done.stdout.splitlines()
+        assert done.returncode == 0 and lines[0] == "BERTH_NAME=mine", done
+        assert lines[-1].split() == ["mine", "semaphore", "2", "0", "2", "0"], done
 
     must_end_well(in_child(somebody))
 
