@@ -164,12 +164,13 @@ def check_status_of_berthctl():
     """Columns and states of the table, and keys of the JSON."""
     table = code["src/berthctl/status_table.c"]
     text = section("berthctl.1", "STATUS")
-    columns = found("columns", set(re.findall(r'\.title = "(.*?)"', table)))
+    shown = dict(found("attributes", re.findall(r'^ATTRIBUTE\((\w+), .*, "(.*)"\)$', code["src/base/attributes.def"], re.M)))
+    columns = found("columns", set(re.findall(r'\.title = "(.*?)"', table))) | set(shown.values())
     require_same("berthctl.1: STATUS", set(re.findall(r"\*([A-Z]+(?: [A-Z]+)?)\*", text)), columns - {"DATABASE"})
     for state in found("states", re.findall(r'^        \{resource.*, "([a-z ]+)"\}', table, re.M)):
         require(f"*{state}*" in text, f"berthctl.1: STATUS: no state {state}")
     blocks = section("berthctl.1", "JSON").split("```")
-    coded = set(re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"', code["src/berthctl/json.c"]))
+    coded = set(re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"', code["src/berthctl/json.c"])) | shown.keys()
     require_same("berthctl.1: JSON", set(re.findall(r'"(\w+)"', blocks[1])), found("JSON", coded))
     states = set(re.findall(r'return "([a-z]+)";', code["src/berthctl/json.c"])) | set(
         re.findall(r'\? "([a-z]+)" : "([a-z]+)"', code["src/berthctl/json.c"])[0])

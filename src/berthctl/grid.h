@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MAX_COLUMNS = 16 };
+enum { MAX_COLUMNS = 32 };
 
 struct column {
     const char *title;

@@ -91,9 +91,13 @@ static const struct field lease_fields[] = {
     LEASE("stopping", FIELD_TEXT, stopping),
     LEASE("host", FIELD_TEXT, host),
     LEASE("holder", FIELD_TEXT, holder),
-    LEASE("reason", FIELD_TEXT, reason),
-    LEASE("program", FIELD_TEXT, program),
     {0},
+};
+
+const struct shown_row shown_rows[N_SHOWN] = {
+#define ATTRIBUTE(name, type, bound, initial, heading) [SHOWN_##name] = {#name, heading},
+#include "base/attributes.def"
+#undef ATTRIBUTE
 };
 
 static const struct field database_fields[] = {
@@ -218,6 +222,17 @@ static bool resource_take(struct status *status, char *line, char *const words[]
         resource_take_reserves(resource, words + 2, n - 2) && resource->kind;
 }
 
+static bool lease_take_shown(struct status_lease *lease, char *const words[], size_t n)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        char *value = shown_rows[i].title ? words_find(words, n, shown_rows[i].word) : NULL;
+        is_good = is_good && (!value || percent_decode(value));
+        lease->shown[i] = value;
+    }
+    return is_good;
+}
+
 static bool lease_take(struct status_leases *leases, char *line, char *const words[], size_t n)
 {
     void *list = leases->list;
@@ -228,7 +243,8 @@ static bool lease_take(struct status_leases *leases, char *line, char *const wor
         return false;
     }
     lease->id = words[1];
-    return fields_take(lease_fields, words + 2, n - 2, lease);
+    return fields_take(lease_fields, words + 2, n - 2, lease) &&
+        lease_take_shown(lease, words + 2, n - 2);
 }
 
 static bool database_take(struct status *status, char *line, char *const words[], size_t n)

@@ -21,6 +21,21 @@ struct optional {
     uint64_t number;
 };
 
+/* The attributes of a lease (base/attributes.def), of which status shows those with a title. */
+enum shown {
+#define ATTRIBUTE(word, ...) SHOWN_##word,
+#include "base/attributes.def"
+#undef ATTRIBUTE
+    N_SHOWN
+};
+
+struct shown_row {
+    const char *word;
+    const char *title; /* or NULL */
+};
+
+extern const struct shown_row shown_rows[N_SHOWN];
+
 /* A holder or a waiter. */
 struct status_lease {
     char *line; /* what all strings point into */
@@ -37,7 +52,8 @@ struct status_lease {
     uint64_t age; /* milliseconds */
     bool away; /* no connection belongs to it */
     const char *host; /* in fleet scope */
-    const char *holder, *reason, *program;
+    const char *holder;
+    const char *shown[N_SHOWN];
     const char *user; /* the name of uid; whoever fills it in owns it */
 };
 

@@ -175,7 +175,7 @@ static void print_notes(struct text *out, const struct status_resource *resource
 
 /* ---- holders and waiters ---- */
 
-static const struct column lease_columns[] = {
+static const struct column fixed_lease_columns[] = {
     {.title = "PLACE"},
     {.title = "UNITS", .least = 8},
     {.title = "AGE", .is_right = true},
@@ -190,10 +190,31 @@ static const struct column lease_columns[] = {
     {.title = "STATE", .is_optional = true},
     {.title = "LEASE"},
     {.title = "HOLDER", .is_optional = true, .least = 8},
-    {.title = "REASON", .is_optional = true, .least = 12},
 };
 
-enum { N_LEASE_COLUMNS = sizeof lease_columns / sizeof lease_columns[0] };
+enum { N_FIXED_LEASE_COLUMNS = sizeof fixed_lease_columns / sizeof fixed_lease_columns[0] };
+
+_Static_assert(N_FIXED_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
+
+/* Whether the attribute stands behind the fixed columns: the program has one of them. */
+static bool stands_behind(enum shown shown)
+{
+    return shown_rows[shown].title && shown != SHOWN_program;
+}
+
+/* Their number. */
+static size_t fill_lease_columns(struct column columns[MAX_COLUMNS])
+{
+    size_t n = N_FIXED_LEASE_COLUMNS;
+    memcpy(columns, fixed_lease_columns, sizeof fixed_lease_columns);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (stands_behind(i)) {
+            columns[n++] = (struct column){
+                .title = shown_rows[i].title, .is_optional = true, .least = 12};
+        }
+    }
+    return n;
+}
 
 /* "slot 0", "slots 0-3,5", "item gpu0": the number of a slot is not taken for a count. */
 static void add_units(struct grid *grid, const struct words *units, bool is_pool)
@@ -253,7 +274,7 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     } else {
         add_number(grid, lease->uid);
     }
-    add_string(grid, lease->program);
+    add_string(grid, lease->shown[SHOWN_program]);
     text_add(&cell, "");
     if (lease->priority != 0) {
         text_add_format(&cell, "%lld", (long long)lease->priority);
@@ -264,7 +285,11 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     add_life(grid, lease);
     add_string(grid, lease->id);
     add_string(grid, lease->holder);
-    add_string(grid, lease->reason);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (stands_behind(i)) {
+            add_string(grid, lease->shown[i]);
+        }
+    }
 }
 
 static void add_holder(struct grid *grid, const struct status_lease *lease, bool is_pool)
@@ -401,9 +426,10 @@ static bool has_fleet_scope(const struct status *status)
 void table_print(const struct status *status, const struct table_style *style, struct text *out)
 {
     struct grid resources, leases;
+    struct column lease_columns[MAX_COLUMNS];
     bool with_scope = has_fleet_scope(status);
     grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
-    grid_init(&leases, lease_columns, N_LEASE_COLUMNS, INDENT);
+    grid_init(&leases, lease_columns, fill_lease_columns(lease_columns), INDENT);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource(&resources, status, &status->resources[i], with_scope);
         add_leases(&leases, &status->resources[i], style);

@@ -13,13 +13,13 @@ enum { MAX_ANCESTORS = 64 };
 static bool take_stop_rules(
     struct lease *lease, const struct ask *ask, const struct definition *definition)
 {
-    bool is_laxer = (ask->has_kill_after && ask->kill_after > definition->kill_after) ||
-        (ask->has_on_lost && ask->on_lost < definition->on_lost);
-    if (definition->kill_after < lease->kill_after) {
-        lease->kill_after = definition->kill_after;
+    bool is_laxer = (ask->has_kill_after && ask->terms.kill_after > definition->kill_after) ||
+        (ask->has_on_lost && ask->terms.on_lost < definition->on_lost);
+    if (definition->kill_after < lease->terms.kill_after) {
+        lease->terms.kill_after = definition->kill_after;
     }
-    if (definition->on_lost > lease->on_lost) {
-        lease->on_lost = (uint8_t)definition->on_lost;
+    if (definition->on_lost > lease->terms.on_lost) {
+        lease->terms.on_lost = (uint8_t)definition->on_lost;
     }
     return !is_laxer;
 }
@@ -34,15 +34,15 @@ static bool may_be_given(const struct resource *resource, uint32_t count)
 static bool is_taken(const struct core *core, const struct resource *resource,
     const struct lease *lease, const struct ask *ask)
 {
-    return ask->holder && identity_find(core, resource, lease->uid, ask->holder);
+    return ask->terms.holder && identity_find(core, resource, lease->uid, ask->terms.holder);
 }
 
 enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
     struct lease *lease, const char **aboutp)
 {
     const uint32_t *payer = has_proof ? NULL : &lease->uid;
-    lease->kill_after = ask->has_kill_after ? ask->kill_after : NEVER;
-    lease->on_lost = (uint8_t)(ask->has_on_lost ? ask->on_lost : ON_LOST_WARN);
+    lease->terms.kill_after = ask->has_kill_after ? ask->terms.kill_after : NEVER;
+    lease->terms.on_lost = (uint8_t)(ask->has_on_lost ? ask->terms.on_lost : ON_LOST_WARN);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
         struct resource *resource;
@@ -63,7 +63,7 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
         if (!may_be_given(resource, want->count)) {
             return OUTCOME_IMPOSSIBLE;
         }
-        if (ask->priority > definition->max_priority ||
+        if (ask->terms.priority > definition->max_priority ||
             !take_stop_rules(lease, ask, definition)) {
             return OUTCOME_FORBIDDEN;
         }
@@ -84,7 +84,7 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         usage_add_claim(claim->resource, claim);
-        if (lease->holder) {
+        if (lease->terms.holder) {
             identity_add(core, claim);
         }
     }
@@ -107,7 +107,7 @@ struct ancestral {
 static struct ancestral held_by_ancestors(struct core *core, const struct claim *claim)
 {
     struct ancestral held = {0};
-    uint64_t id = claim->lease->parent;
+    uint64_t id = claim->lease->terms.parent;
     for (int i = 0; id != 0 && i < MAX_ANCESTORS; i++) {
         const struct lease *ancestor = core_find_lease(core, id);
         if (!ancestor || ancestor->state != LEASE_HELD) {
@@ -120,7 +120,7 @@ static struct ancestral held_by_ancestors(struct core *core, const struct claim 
                     ancestor->uid == claim->lease->uid ? ancestor->claims[k].count : 0;
             }
         }
-        id = ancestor->parent;
+        id = ancestor->terms.parent;
     }
     return held;
 }
@@ -133,7 +133,8 @@ uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size
 const struct lease *core_fleet_above(
     struct core *core, const struct lease *lease, const struct lease *below)
 {
-    const struct lease *above = below->parent ? core_find_lease(core, below->parent) : NULL;
+    uint64_t id = below->terms.parent;
+    const struct lease *above = id != 0 ? core_find_lease(core, id) : NULL;
     bool counts = above && above->state == LEASE_HELD && above->uid == lease->uid &&
         above->granted_at < lease->asked_at;
     return counts ? above : NULL;
@@ -161,7 +162,7 @@ static bool leaves_room(uint32_t most, uint32_t taken, uint32_t count)
 static bool blocked_by_ancestors(
     struct core *core, const struct lease *lease, const struct ask *ask, const char **aboutp)
 {
-    for (size_t i = 0; lease->parent != 0 && i < lease->n_claims; i++) {
+    for (size_t i = 0; lease->terms.parent != 0 && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         struct ancestral held = held_by_ancestors(core, claim);
         if (!leaves_room(resource_most(claim->resource), held.units, claim->count) ||

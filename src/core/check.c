@@ -105,8 +105,8 @@ static void check_set(const struct order *order, enum standing standing)
         const struct lease *lease = place->claim->lease;
         REQUIRE(lease->state == LEASE_WAITING && place->standing == standing);
         REQUIRE(claim_place(place->claim) == place);
-        REQUIRE(!before || before->priority > lease->priority ||
-            (before->priority == lease->priority && before->id < lease->id));
+        REQUIRE(!before || before->terms.priority > lease->terms.priority ||
+            (before->terms.priority == lease->terms.priority && before->id < lease->id));
         REQUIRE(order_sum_below(order, node->major, node->minor) == sum);
         sum += standing == STANDS_KEEPING ? place->claim->count : 0;
         before = lease;

@@ -81,19 +81,13 @@ struct ask {
     struct want wants[MAX_RESOURCES_PER_LEASE];
     size_t n_wants;
     nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
-    int32_t priority;
-    const char *holder, *reason, *program; /* NULL if not given; copied */
-    const char *once; /* NULL if not given; copied. The caller has asked core_find_once() */
+    struct terms terms; /* copied; the caller has asked core_find_once() */
     int32_t pid; /* for status */
-    uint64_t parent; /* 0 = none */
     enum binding binding;
     struct process process; /* BOUND_PROCESS: alive, and one that the asker may signal */
     struct process wrapper; /* BOUND_PROCESS: the same, or pid 0: none */
     nanoseconds ttl; /* BOUND_TIME; a span > 0 */
-    uint8_t signal; /* that asks the job to end */
-    bool has_kill_after, has_on_lost; /* else the resources' */
-    nanoseconds kill_after;
-    enum on_lost on_lost;
+    bool has_kill_after, has_on_lost; /* in .terms; else the resources' */
 };
 
 /* OUTCOME_OK (granted: *leasep is held), OUTCOME_WAITING and (fleet scope: what its database says

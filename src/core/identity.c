@@ -16,7 +16,7 @@ static bool identity_matches(
     const char *holder)
 {
     const struct claim *claim = identity->claim;
-    return claim->resource == resource && strcmp(claim->lease->holder, holder) == 0 &&
+    return claim->resource == resource && strcmp(claim->lease->terms.holder, holder) == 0 &&
         (resource->definition->identity_shared || claim->lease->uid == uid);
 }
 
@@ -41,7 +41,7 @@ void identity_add(struct core *core, struct claim *claim)
     identity->claim = claim;
     claim->identity = identity;
     table_insert(&core->identities, &identity->by_key,
-        identity_hash(claim->resource, lease->uid, lease->holder));
+        identity_hash(claim->resource, lease->uid, lease->terms.holder));
 }
 
 void identity_remove(struct core *core, struct claim *claim)

@@ -11,17 +11,11 @@ struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
     lease->asked_at = now;
     lease->uid = uid;
     lease->pid = ask->pid;
-    lease->priority = ask->priority;
-    lease->parent = ask->parent;
+    terms_copy(&lease->terms, &ask->terms);
     lease->binding = (uint8_t)ask->binding;
     lease->process = ask->process;
     lease->wrapper = ask->wrapper;
     lease->ttl = ask->ttl;
-    lease->signal = ask->signal;
-    lease->holder = memory_string(ask->holder);
-    lease->reason = memory_string(ask->reason);
-    lease->program = memory_string(ask->program);
-    lease->once = memory_string(ask->once);
     lease->state = LEASE_WAITING;
     lease->n_claims = (uint8_t)ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -35,10 +29,7 @@ void lease_free(struct lease *lease)
 {
     free(lease->waiting);
     free(lease->term);
-    free(lease->holder);
-    free(lease->reason);
-    free(lease->program);
-    free(lease->once);
+    terms_deinit(&lease->terms);
     free(lease->kept);
     free(lease->last_names);
     free(lease);

@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "base/table.h"
 #include "core/account.h"
+#include "core/terms.h"
 #include "core/types.h"
 
 #include <sys/queue.h>
@@ -87,27 +88,23 @@ struct lease {
     struct client *client; /* in whose list it is; NULL once ended */
     LIST_ENTRY(lease) link; /* in client->leases */
     struct table_node by_id;
-    struct table_node by_once; /* if it has .once */
+    struct table_node by_once; /* if its terms have .once */
     struct charge charge; /* ACCOUNT_LEASES */
     struct waiting *waiting; /* LEASE_WAITING, else NULL */
     struct lease *next_ended; /* effects.ended */
     struct lease *next_changed; /* effects.changed */
     struct term *term; /* or NULL */
     nanoseconds asked_at, granted_at;
+    struct terms terms; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME */
-    nanoseconds kill_after;
     nanoseconds rests_until; /* once it has ended: its units' last cooldown; 0: they have none */
     struct process process; /* BOUND_PROCESS */
     struct process wrapper; /* BOUND_PROCESS: keeps it too; pid 0: none */
-    uint64_t parent; /* id of the lease that the asker ran under, or 0 */
     uint32_t uid;
     int32_t pid; /* as status shows it */
-    int32_t priority;
     uint8_t state; /* enum lease_state; only lease_set_state() writes it */
     uint8_t n_claims;
     uint8_t binding; /* enum binding */
-    uint8_t on_lost; /* enum on_lost */
-    uint8_t signal; /* that asks the job to end */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     bool is_changed; /* in effects.changed */
     bool is_killed; /* being stopped: SIGKILL has been asked for */
@@ -126,7 +123,6 @@ struct lease {
     TAILQ_ENTRY(lease) database_link; /* fleet scope: in its database's list */
     struct tenure *tenure; /* fleet scope, once it is linked: its database's; else NULL */
     struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
-    char *holder, *reason, *program, *once; /* NULL if not given; owned */
     char *kept; /* what a later version has written of it, to be written again; or NULL; owned */
     char *last_names; /* once it has ended: its resources, which may be gone, with a space between
                          their names; owned */

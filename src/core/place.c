@@ -6,7 +6,7 @@ void place_insert(
     struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight)
 {
     order_insert_weighted(
-        order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->priority), lease->id, weight);
+        order, node, (uint64_t)(INT64_C(0x7fffffff) - lease->terms.priority), lease->id, weight);
 }
 
 static struct order *set_of(struct resource *resource, enum standing standing)

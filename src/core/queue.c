@@ -207,7 +207,7 @@ static bool can_be_granted(const struct core *core, const struct lease *lease)
 /* Not aside, or only because of what may be kept for those that yield to it. */
 static bool is_there(const struct lease *lease)
 {
-    return !lease->waiting->aside || (lease->parent != 0 && lane_is_next(lease));
+    return !lease->waiting->aside || (lease->terms.parent != 0 && lane_is_next(lease));
 }
 
 bool queue_try(
@@ -306,7 +306,7 @@ static void go_on(struct core *core, struct lease *lease, nanoseconds now, struc
 static bool go_before_keepers(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool goes = lease->parent != 0 && queue_try(core, lease, now, effects);
+    bool goes = lease->terms.parent != 0 && queue_try(core, lease, now, effects);
     if (goes) {
         effects_append(effects, EFFECT_GRANTED, lease, lease->client, OUTCOME_OK);
     }

@@ -252,7 +252,7 @@ struct lease *lane_next_to_enter(struct core *core)
         lane->is_stale = false;
         struct lease *next = lane_next(lane);
         bool fits = next && quota_fits(next);
-        lane_set_nested(lane, next && !fits && next->parent != 0);
+        lane_set_nested(lane, next && !fits && next->terms.parent != 0);
         if (fits) {
             return next;
         }

@@ -23,7 +23,8 @@ struct remembered {
     uint64_t id;
     bool is_held;
     uint32_t uid;
-    int32_t pid, priority;
+    int32_t pid;
+    struct terms terms;
     enum binding binding;
     struct process process; /* BOUND_PROCESS */
     struct process wrapper; /* BOUND_PROCESS; pid 0: none */
@@ -31,15 +32,10 @@ struct remembered {
     nanoseconds rested_at; /* it ended then, and only its units are remembered, at rest; or 0 */
     nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
     nanoseconds ttl; /* BOUND_TIME */
-    nanoseconds kill_after;
-    enum on_lost on_lost;
     enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
-    uint8_t signal;
-    uint64_t parent;
     uint64_t ticket; /* fleet scope; 0: none */
     uint8_t database; /* 0: host scope */
     bool wants_now; /* fleet scope, waiting: it did not want to wait, and had no answer yet */
-    const char *holder, *reason, *program, *once; /* NULL if not given */
     const char *kept; /* see struct lease; or NULL */
     bool is_opaque;
     size_t n_claims;

@@ -51,25 +51,17 @@ static struct lease *restored_lease(const struct remembered *remembered)
 {
     struct ask ask = {
         .n_wants = remembered->n_claims,
-        .priority = remembered->priority,
-        .holder = remembered->holder,
-        .reason = remembered->reason,
-        .program = remembered->program,
-        .once = remembered->once,
+        .terms = remembered->terms,
         .pid = remembered->pid,
-        .parent = remembered->parent,
         .binding = remembered->binding,
         .process = remembered->process,
         .wrapper = remembered->wrapper,
         .ttl = remembered->ttl,
-        .signal = remembered->signal,
     };
     for (size_t i = 0; i < remembered->n_claims; i++) {
         ask.wants[i].count = remembered->claims[i].count;
     }
     struct lease *lease = lease_new(&ask, remembered->uid, remembered->asked_at);
-    lease->kill_after = remembered->kill_after;
-    lease->on_lost = (uint8_t)remembered->on_lost;
     lease->database = remembered->database;
     lease->ticket = remembered->ticket;
     lease->kept = memory_string(remembered->kept);

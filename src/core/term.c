@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15 }; /* everywhere (POSIX, kill(1)) */
-
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
 
 /* Spans come from clients and files: no sum overflows. */
@@ -99,7 +97,7 @@ nanoseconds lease_until(const struct lease *lease)
 /* From the signal until the job is certainly gone, if it is one that is stopped. */
 static nanoseconds stop_takes(const struct lease *lease)
 {
-    return after(lease->kill_after, timing_stop_margin(lease->kill_after));
+    return after(lease->terms.kill_after, timing_stop_margin(lease->terms.kill_after));
 }
 
 nanoseconds lease_gone_by(const struct lease *lease)
@@ -112,7 +110,7 @@ nanoseconds lease_gone_by(const struct lease *lease)
 
 static bool is_told_only(const struct lease *lease)
 {
-    return lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN;
+    return lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
 }
 
 nanoseconds lease_stop_budget(const struct lease *lease)
@@ -141,7 +139,7 @@ static void ask_signal(struct lease *lease, int signal, struct effects *effects)
 void stop_without_client(struct lease *lease, struct effects *effects)
 {
     if (!lease->is_killed) {
-        ask_signal(lease, lease->signal, effects);
+        ask_signal(lease, lease->terms.signal, effects);
     }
 }
 
@@ -171,7 +169,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
     }
-    nanoseconds patience = lease->kill_after;
+    nanoseconds patience = lease->terms.kill_after;
     lease->stopping = (uint8_t)why;
     effects_change(effects, lease);
     if (lease->database != 0 && why != OUTCOME_WITHDRAWN) {
@@ -182,7 +180,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     }
     if (client) {
         effects_append(effects, EFFECT_STOP, lease, client, why);
-        patience += timing_stop_margin(lease->kill_after) / 2;
+        patience += timing_stop_margin(lease->terms.kill_after) / 2;
     } else {
         stop_without_client(lease, effects);
     }
@@ -211,7 +209,7 @@ void stop_begin_again(struct core *core, struct lease *lease, const struct remem
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects)
 {
-    nanoseconds kill_by = gone_by - timing_stop_margin(lease->kill_after) / 2;
+    nanoseconds kill_by = gone_by - timing_stop_margin(lease->terms.kill_after) / 2;
     stop_begin(core, lease, why, now, effects);
     hurry(core, lease, kill_by > now ? kill_by : now);
 }
@@ -220,7 +218,7 @@ static void stop_goes_on(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        lease->on_lost == ON_LOST_KILL;
+        lease->terms.on_lost == ON_LOST_KILL;
     if (!can_kill) {
         lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
         return;
@@ -308,7 +306,9 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
         return OUTCOME_KIND;
     }
     lease->binding = (uint8_t)binding;
-    lease->signal = lease->signal != 0 ? lease->signal : SIGNAL_TERM; /* it has a job now */
+    if (lease->terms.signal == 0) {
+        lease->terms.signal = SIGNAL_TERM; /* it has a job now */
+    }
     lease->process = *process;
     lease->wrapper = (struct process){.pid = 0};
     lease->pid = process->pid;

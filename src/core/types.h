@@ -18,6 +18,9 @@ enum {
     MAX_RANGES = 224, /* of one lease's slots: a grant has to fit on a line */
     MAX_SLOTS = 10 * MAX_LIMIT, /* slots have smaller numbers */
     MAX_PRIORITY = 1000,
+    SIGNAL_KILL = 9, /* these two everywhere: POSIX, kill(1) */
+    SIGNAL_TERM = 15,
+    MAX_SIGNAL = 64, /* of Linux */
     FIRST_FIT_WINDOW = 64, /* how far from the head first-fit looks */
 };
 

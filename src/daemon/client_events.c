@@ -17,7 +17,7 @@ void client_events_tell(struct server *server, const struct effect *effect)
         return;
     }
     struct conn *conn = container_of(effect->client, struct conn, client);
-    if (effect->kind != EFFECT_GRANTED || effect->lease->signal == 0) {
+    if (effect->kind != EFFECT_GRANTED || effect->lease->terms.signal == 0) {
         answer_effect(conn_events(conn), effect);
         return;
     }

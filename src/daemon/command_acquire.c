@@ -76,101 +76,43 @@ static bool parse_wants(
     return true;
 }
 
-static bool parse_wait(const char *value, struct ask *ask)
-{
-    return duration_parse(value, &ask->wait);
-}
-
-static bool parse_priority(const char *value, struct ask *ask)
-{
-    int64_t priority;
-    if (!signed_number_parse(value, MAX_PRIORITY, &priority)) {
-        return false;
-    }
-    ask->priority = (int32_t)priority;
-    return true;
-}
-
-static bool parse_parent(const char *value, struct ask *ask)
-{
-    return lease_id_parse(value, &ask->parent);
-}
-
-static bool parse_holder(const char *value, struct ask *ask)
-{
-    ask->holder = value;
-    return true;
-}
-
-static bool parse_reason(const char *value, struct ask *ask)
-{
-    ask->reason = value;
-    return true;
-}
-
-static bool parse_program(const char *value, struct ask *ask)
-{
-    ask->program = value;
-    return true;
-}
-
-static bool parse_once(const char *value, struct ask *ask)
-{
-    ask->once = value;
-    return true;
-}
-
-static bool parse_ttl(const char *value, struct ask *ask)
-{
-    return duration_parse(value, &ask->ttl) && ask->ttl > 0;
-}
-
-static bool parse_signal(const char *value, struct ask *ask)
-{
-    uint64_t number;
-    if (!number_parse(value, (uint64_t)SIGRTMAX, &number) || number == 0) {
-        return false;
-    }
-    ask->signal = (uint8_t)number;
-    return true;
-}
-
-static bool parse_kill_after(const char *value, struct ask *ask)
-{
-    ask->has_kill_after = true;
-    return duration_parse(value, &ask->kill_after);
-}
-
-static bool parse_on_lost(const char *value, struct ask *ask)
-{
-    ask->has_on_lost = true;
-    return on_lost_parse(value, &ask->on_lost);
-}
-
-static bool (*const key_parsers[N_REQUEST_KEYS])(const char *value, struct ask *ask) = {
-    [KEY_INDEX_wait] = parse_wait,
-    [KEY_INDEX_priority] = parse_priority,
-    [KEY_INDEX_parent] = parse_parent,
-    [KEY_INDEX_holder] = parse_holder,
-    [KEY_INDEX_reason] = parse_reason,
-    [KEY_INDEX_program] = parse_program,
-    [KEY_INDEX_once] = parse_once,
-    [KEY_INDEX_ttl] = parse_ttl,
-    [KEY_INDEX_signal] = parse_signal,
-    [KEY_INDEX_kill_after] = parse_kill_after,
-    [KEY_INDEX_on_lost] = parse_on_lost,
+static const enum request_key attribute_keys[N_ATTRIBUTES] = {
+#define ATTRIBUTE(word, ...) [ATTRIBUTE_##word] = KEY_INDEX_##word,
+#include "base/attributes.def"
+#undef ATTRIBUTE
 };
+
+static bool refuse_value(struct call *call, enum request_key key)
+{
+    call_refuse(call, CODE_BAD_VALUE, request_key_words[key]);
+    return false;
+}
+
+static bool parse_attributes(struct call *call, struct ask *ask)
+{
+    const char *const *keys = call->request->keys;
+    for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
+        const char *value = keys[attribute_keys[i]];
+        if (value && !terms_parse(&ask->terms, i, value)) {
+            return refuse_value(call, attribute_keys[i]);
+        }
+    }
+    ask->has_kill_after = keys[KEY_INDEX_kill_after] != NULL;
+    ask->has_on_lost = keys[KEY_INDEX_on_lost] != NULL;
+    return true;
+}
 
 static bool parse_keys(struct call *call, struct ask *ask)
 {
-    for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
-        const char *value = call->request->keys[key];
-        if (value && key_parsers[key] && !key_parsers[key](value, ask)) {
-            call_refuse(call, CODE_BAD_VALUE, request_key_words[key]);
-            return false;
-        }
+    const char *wait = call->request->keys[KEY_INDEX_wait];
+    const char *ttl = call->request->keys[KEY_INDEX_ttl];
+    if (wait && !duration_parse(wait, &ask->wait)) {
+        return refuse_value(call, KEY_INDEX_wait);
     }
-    return true;
+    if (ttl && !(duration_parse(ttl, &ask->ttl) && ask->ttl > 0)) {
+        return refuse_value(call, KEY_INDEX_ttl);
+    }
+    return parse_attributes(call, ask);
 }
 
 /* Who keeps the lease when its process has ended, if berthd can see that. */
@@ -203,10 +145,10 @@ static bool parse_binding(struct call *call, struct ask *ask)
     }
     if (!pid) {
         ask->binding = ask->ttl != 0 ? BOUND_TIME : BOUND_CONNECTION;
-        ask->signal = 0; /* there is no job */
+        ask->terms.signal = 0; /* there is no job */
         return true;
     }
-    ask->signal = ask->signal != 0 ? ask->signal : SIGTERM;
+    ask->terms.signal = ask->terms.signal != 0 ? ask->terms.signal : SIGTERM;
     return job_identify(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
@@ -275,7 +217,7 @@ static uint32_t largest_position(const struct lease *lease)
 /* What its client will need to have it back, should the journal be lost: who has a job to lose. */
 static void add_proof(struct call *call, const struct lease *lease)
 {
-    if (lease->signal != 0) {
+    if (lease->terms.signal != 0) {
         text_add(call->out, " proof=");
         proof_write(call->out, call->server->state.secret, lease);
     }
@@ -325,7 +267,7 @@ static bool parse_terms(struct call *call, struct ask *ask)
 {
     ask->wait = NEVER;
     ask->pid = call->conn->pid;
-    ask->program = call->conn->program;
+    ask->terms.program = call->conn->program;
     if (!parse_keys(call, ask) || !may_use_all(call, ask) || !parse_binding(call, ask)) {
         return false;
     }
@@ -478,8 +420,8 @@ void command_acquire(struct call *call)
         !parse_terms(call, &asked.ask)) {
         return;
     }
-    struct lease *known = asked.ask.once
-        ? core_find_once(call->server->core, call->conn->client.uid, asked.ask.once)
+    struct lease *known = asked.ask.terms.once
+        ? core_find_once(call->server->core, call->conn->client.uid, asked.ask.terms.once)
         : NULL;
     if (known) {
         repeat(call, &asked.ask, known);

@@ -137,7 +137,7 @@ static struct lease *find_by_once(const struct call *call, const char *once)
 {
     struct lease *lease;
     LIST_FOREACH (lease, &call->conn->client.leases, link) {
-        if (lease->once && strcmp(lease->once, once) == 0) {
+        if (lease->terms.once && strcmp(lease->terms.once, once) == 0) {
             break;
         }
     }

@@ -27,8 +27,8 @@ void log_subject_lease(
 {
     lease_id_format(about->lease, lease->id);
     about->holder = (struct log_process){.uid = lease->uid, .pid = lease->pid};
-    about->identity = lease->holder;
-    about->program = lease->program;
+    about->identity = lease->terms.holder;
+    about->program = lease->terms.program;
     about->database = fleet_name_of(databases, lease->database);
     if (lease->state == LEASE_ENDED) {
         add_names(about, lease->last_names);
@@ -43,8 +43,8 @@ void log_subject_remembered(struct log_about *about, const struct remembered *re
 {
     lease_id_format(about->lease, remembered->id);
     about->holder = (struct log_process){.uid = remembered->uid, .pid = remembered->pid};
-    about->identity = remembered->holder;
-    about->program = remembered->program;
+    about->identity = remembered->terms.holder;
+    about->program = remembered->terms.program;
     for (size_t i = 0; i < remembered->n_claims; i++) {
         log_subject_resource(about, remembered->claims[i].name);
     }

@@ -12,11 +12,11 @@ static bool is_safe(const struct session *session)
 static void shorten_stop(struct session *session, struct lease *lease, struct effects *effects)
 {
     if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
-        lease->kill_after = session->ttl / 4;
+        lease->terms.kill_after = session->ttl / 4;
         effects_change(effects, lease);
         session_say(session,
             "kill-after is cut to %lld ms, because its ttl is %lld ms",
-            (long long)(lease->kill_after / 1000000), (long long)(session->ttl / 1000000));
+            (long long)(lease->terms.kill_after / 1000000), (long long)(session->ttl / 1000000));
     }
 }
 

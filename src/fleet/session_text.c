@@ -119,8 +119,12 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
     nanoseconds at = (since + wall_offset) / NANOSECONDS_PER_SECOND;
     text_add_format(out, "pid=%d", (int)lease->pid);
-    add_info_text(out, "program", lease->program);
-    add_info_text(out, "reason", lease->reason);
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].is_shown) {
+            add_info_text(
+                out, attribute_rows[i].word, terms_text(&lease->terms, &attribute_rows[i]));
+        }
+    }
     text_add_number_key(out, "at", at > 0 ? (uint64_t)at : 0);
     if (n_hiding(lease) > 0) {
         text_add_number_key(out, "hide", n_hiding(lease));
@@ -191,7 +195,7 @@ static bool identity_is_shared(const struct lease *lease)
 static void add_asker(
     struct arguments *arguments, const struct lease *lease, nanoseconds wall_offset)
 {
-    add_signed(arguments, lease->priority);
+    add_signed(arguments, lease->terms.priority);
     arguments_add_number(arguments, lease->ticket);
     arguments_add_number(arguments, lease->uid);
     if (identity_is_shared(lease)) {
@@ -199,7 +203,7 @@ static void add_asker(
     } else {
         arguments_add_number(arguments, lease->uid);
     }
-    text_add_encoded(&arguments->bytes, lease->holder ? lease->holder : "");
+    text_add_encoded(&arguments->bytes, lease->terms.holder ? lease->terms.holder : "");
     arguments_end_one(arguments);
     info_write(&arguments->bytes, lease, wall_offset);
     arguments_end_one(arguments);

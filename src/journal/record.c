@@ -1,149 +1,316 @@
+/* record.c - the words of a lease's record, in the order in which they are written; doc/journal.md
+ * states the rules.
+ *
+ * The envelope is read or there is no record. Any other key may be a later version's: what is not
+ * understood is kept as it is written. */
 #include "journal/record.h"
 
+#include "base/memory.h"
 #include "base/words.h"
-#include "core/units.h"
-#include "journal/record_words.h"
+#include "journal/record_forms.h"
 
-#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* ---- writing ---- */
+enum { N_STATES = 2 };
 
-static void add_id(struct text *out, const char *key, uint64_t id)
+static const char *const state_words[N_STATES] = {[false] = "waiting", [true] = "held"};
+
+#define MOST_TICKET (UINT64_C(1) << 53) /* Lua's numbers */
+
+enum presence {
+    MAY_WAITING = 1,
+    MAY_HELD = 2,
+    MUST_WAITING = 4 | MAY_WAITING,
+    MUST_HELD = 8 | MAY_HELD,
+    MANY = 16, /* may be there more than once */
+    ENVELOPE = 32, /* read alike by every version */
+    MAY = MAY_WAITING | MAY_HELD,
+    MUST = MUST_WAITING | MUST_HELD | ENVELOPE,
+};
+
+#define HEAD(key) " " key "=", sizeof(key) - 1
+#define AT(member) offsetof(struct lease, member), offsetof(struct remembered, member)
+#define INTO(member) 0, offsetof(struct remembered, member)
+#define NOWHERE 0, 0
+
+static const struct record_row rows[] = {
+    {HEAD("id"), &form_id, MUST, AT(id), 0, 0, 0},
+    {HEAD("uid"), &form_uint32, MUST, AT(uid), 0, UINT32_MAX, ALWAYS},
+    {HEAD("pid"), &form_uint32, MUST, AT(pid), 0, INT32_MAX, ALWAYS},
+    {HEAD("asked"), &form_time, MUST, AT(asked_at), 0, NEVER - 1, ALWAYS},
+    {HEAD("process"), &form_process, MAY | ENVELOPE, NOWHERE, 2, INT32_MAX, 0},
+    {HEAD("wrapper"), &form_wrapper, MAY | ENVELOPE, NOWHERE, 2, INT32_MAX, 0},
+    {HEAD("ttl"), &form_ttl, MAY | ENVELOPE, INTO(ttl), 1, NEVER - 1, 0},
+#define ATTRIBUTE(word, type, bound, initial, title)                                               \
+    {HEAD(#word), &form_##type, MAY, AT(terms.word), 0, bound, initial},
+#include "base/attributes.def"
+#undef ATTRIBUTE
+    {HEAD("database"), &form_database, MAY | ENVELOPE, NOWHERE, 0, 0, 0},
+    {HEAD("ticket"), &form_number, MAY, AT(ticket), 1, MOST_TICKET, 0},
+    {HEAD("now"), &form_now, MAY_WAITING, NOWHERE, 1, 1, 0},
+    {HEAD("granted"), &form_time, MUST_HELD | ENVELOPE, AT(granted_at), 0, NEVER - 1, ALWAYS},
+    {HEAD("until"), &form_until, MAY | ENVELOPE, INTO(until), 0, NEVER - 1, 0},
+    {HEAD("stopping"), &form_stopping, MAY_HELD, NOWHERE, 0, 0, OUTCOME_OK},
+    {HEAD("slot"), &form_slot, MAY_HELD | MANY | ENVELOPE, NOWHERE, 0, INT64_MAX, 0},
+    {HEAD("item"), &form_item, MAY_HELD | MANY | ENVELOPE, NOWHERE, 0, INT64_MAX, 0},
+    {HEAD("want"), &form_want, MUST_WAITING | MANY | ENVELOPE, NOWHERE, 1, MAX_LIMIT, 0},
+    {HEAD("rested"), &form_rested, MAY_HELD | ENVELOPE, INTO(rested_at), 1, NEVER - 1, 0},
+};
+
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+static const struct record_row *find_row(const char *word, size_t length)
 {
-    char word[LEASE_ID_SIZE];
-    lease_id_format(word, id);
-    text_add(out, key);
-    text_add(out, word);
-}
-
-static void add_number_unless(struct text *out, const char *key, uint64_t number, uint64_t left_out)
-{
-    if (number != left_out) {
-        text_add_number_key(out, key, number);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (rows[i].key_length == length && memcmp(rows[i].head + 1, word, length) == 0) {
+            return &rows[i];
+        }
     }
+    return NULL;
 }
 
-static void add_wants(struct text *out, const struct lease *lease)
+static unsigned may_be_in(bool is_held)
 {
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        text_add(out, " want=");
-        text_add(out, lease->claims[i].resource->name);
-        text_add(out, ",");
-        text_add_number(out, lease->claims[i].count);
-    }
+    return is_held ? MAY_HELD : MAY_WAITING;
 }
 
-static void add_process(struct text *out, const char *key, const struct process *process)
-{
-    text_add_number_key(out, key, (uint64_t)process->pid);
-    text_add(out, ",");
-    text_add_number(out, process->started);
-}
-
-static void add_binding(struct text *out, const struct lease *lease)
-{
-    if (lease->binding == BOUND_PROCESS) {
-        add_process(out, "process", &lease->process);
-    } else if (lease->binding == BOUND_TIME) {
-        text_add_number_key(out, "ttl", (uint64_t)lease->ttl);
-    }
-    if (lease->wrapper.pid != 0) {
-        add_process(out, "wrapper", &lease->wrapper);
-    }
-}
-
-static void add_until(struct text *out, const struct order_node *timer)
-{
-    if (order_contains(timer)) {
-        text_add_number_key(out, "until", timer->major);
-    }
-}
-
-static void add_priority(struct text *out, int32_t priority)
-{
-    if (priority != 0) {
-        text_add_format(out, " priority=%d", (int)priority);
-    }
-}
-
-static void add_fleet(struct text *out, const struct lease *lease, const char *database)
-{
-    text_add_key(out, "database", database);
-    add_number_unless(out, "ticket", lease->ticket, 0);
-    add_number_unless(out, "now", lease->state == LEASE_WAITING && lease->wants_now, false);
-}
-
-static void add_held(struct text *out, const struct lease *lease)
-{
-    text_add_number_key(out, "granted", (uint64_t)lease->granted_at);
-    if (lease->term) {
-        add_until(out, &lease->term->timer);
-    }
-    if (lease->stopping != OUTCOME_OK) {
-        text_add_key(out, "stopping", stopping_words[lease->stopping]);
-    }
-    units_write(out, lease);
-}
-
-static void add_waiting(struct text *out, const struct lease *lease)
-{
-    add_until(out, &lease->waiting->timer);
-    add_wants(out, lease);
-}
+/* ---- written ---- */
 
 void record_write(struct text *out, const struct lease *lease, const char *database)
 {
+    const struct writing writing = {.out = out, .lease = lease, .database = database};
     bool is_held = lease->state == LEASE_HELD;
+    unsigned may = may_be_in(is_held);
     if (lease->is_opaque) {
         text_add(out, lease->kept);
         return;
     }
     text_add(out, state_words[is_held]);
-    add_id(out, " id=", lease->id);
-    text_add_number_key(out, "uid", lease->uid);
-    text_add_number_key(out, "pid", (uint64_t)lease->pid);
-    text_add_number_key(out, "asked", (uint64_t)lease->asked_at);
-    add_priority(out, lease->priority);
-    add_binding(out, lease);
-    add_number_unless(out, "kill_after", (uint64_t)lease->kill_after, 0);
-    if (lease->on_lost != ON_LOST_KILL) {
-        text_add_key(out, "on_lost", on_lost_words[lease->on_lost]);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if ((rows[i].presence & may) && rows[i].form->write) {
+            rows[i].form->write(&writing, &rows[i]);
+        }
     }
-    add_number_unless(out, "signal", lease->signal, SIGTERM);
-    if (lease->parent != 0) {
-        add_id(out, " parent=", lease->parent);
-    }
-    text_add_key(out, "holder", lease->holder);
-    text_add_key(out, "reason", lease->reason);
-    text_add_key(out, "program", lease->program);
-    text_add_key(out, "once", lease->once);
-    add_fleet(out, lease, database);
-    (is_held ? add_held : add_waiting)(out, lease);
     text_add(out, lease->kept ? lease->kept : "");
 }
 
 void record_add_rest(struct text *record, nanoseconds ended_at)
 {
-    text_add_number_key(record, "rested", (uint64_t)ended_at);
+    record_put_number(record, find_row("rested", strlen("rested")), (uint64_t)ended_at);
 }
 
-static size_t encoded_length(const char *text)
+/* ---- how long it can get ---- */
+
+/* Of such a lease whose values are the longest, without what depends on the request. */
+static size_t longest_in(bool is_held)
 {
-    return text ? sizeof " program=" + percent_encode(NULL, 0, text) : 0;
+    struct text out = TEXT_INIT;
+    text_add(&out, state_words[is_held]);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if ((rows[i].presence & may_be_in(is_held)) && rows[i].form->write_longest) {
+            rows[i].form->write_longest(&out, &rows[i]);
+        }
+    }
+    size_t length = out.length;
+    text_deinit(&out);
+    return length;
+}
+
+static size_t texts_length(const struct terms *terms, const char *database)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const struct record_row *row = &rows[i];
+        if (row->form == &form_text) {
+            size_t offset = row->from - offsetof(struct lease, terms);
+            length += record_text_length(row, *(const char *const *)((const char *)terms + offset));
+        } else if (row->form == &form_database) {
+            length += record_text_length(row, database);
+        }
+    }
+    return length;
 }
 
 size_t record_most_bytes(const struct ask *ask, size_t longest_grant, const char *database)
 {
-    /* The longest of all that is not the asker's text, nor units. */
-    static const char fixed[] =
-        "waiting id=7zzzzzzzzzzzz uid=4294967295 pid=2147483647 asked=9223372036854775807"
-        " priority=-1000 process=2147483647,18446744073709551615"
-        " wrapper=2147483647,18446744073709551615 ttl=9223372036854775807"
-        " kill_after=9223372036854775807 on_lost=warn signal=64 parent=7zzzzzzzzzzzz"
-        " granted=9223372036854775807 until=9223372036854775807 stopping=withdrawn"
-        " rested=9223372036854775807";
-    static const char of_fleet[] = " database= ticket=9007199254740992 now=1";
-    size_t fleet = database ? sizeof of_fleet + encoded_length(database) : 0;
-    return fleet + sizeof fixed + encoded_length(ask->holder) + encoded_length(ask->reason) +
-        encoded_length(ask->program) + encoded_length(ask->once) + longest_grant;
+    static size_t longest; /* always the same */
+    if (longest == 0) {
+        size_t held = longest_in(true), waiting = longest_in(false);
+        longest = held > waiting ? held : waiting;
+    }
+    return longest + texts_length(&ask->terms, database) + longest_grant;
+}
+
+/* ---- read: one word ---- */
+
+static void keep(struct record *record, const char *word)
+{
+    char *end = record->kept + strlen(record->kept);
+    *end = ' ';
+    strcpy(end + 1, word);
+}
+
+/* Another version's. False: not a word of a record at all. */
+static bool read_unknown(struct record *record, const char *word, const char *key)
+{
+    record->remembered.is_opaque |= key != word;
+    keep(record, word);
+    return strchr(key, '=') > key;
+}
+
+static bool read_known(struct remembered *remembered, const struct record_row *row, bool seen[N_ROWS],
+    char *value)
+{
+    unsigned may = may_be_in(remembered->is_held);
+    bool *is_seen = &seen[row - rows], is_again = *is_seen && !(row->presence & MANY);
+    *is_seen = true;
+    bool is_good = !is_again && (row->presence & may) != 0 && row->form->read(remembered, row, value);
+    remembered->is_opaque |= !is_good;
+    return is_good || !(row->presence & ENVELOPE);
+}
+
+/* KEY=VALUE, or !KEY=VALUE: who does not understand it must not go by anything but the envelope. */
+static bool read_word(struct record *record, char *word, bool seen[N_ROWS])
+{
+    char *key = word + (word[0] == '!');
+    size_t length = strcspn(key, "=");
+    const struct record_row *row = find_row(key, length);
+    return row && key[length] == '='
+        ? read_known(&record->remembered, row, seen, key + length + 1)
+        : read_unknown(record, word, key);
+}
+
+/* ---- all of them ---- */
+
+static bool has_tokens(const struct remembered *remembered)
+{
+    bool has = true;
+    for (size_t i = 0; remembered->is_held && i < remembered->n_claims; i++) {
+        has &= remembered->claims[i].token != 0;
+    }
+    return has;
+}
+
+static bool has_envelope(const struct remembered *remembered, const bool seen[N_ROWS])
+{
+    unsigned must = remembered->is_held ? MUST_HELD : MUST_WAITING;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if ((rows[i].presence & must) == must && !seen[i]) {
+            return false;
+        }
+    }
+    bool is_bound_once = !remembered->process.pid || !remembered->ttl;
+    bool has_job = !remembered->wrapper.pid || remembered->process.pid;
+    bool is_of_its_scope = record_database(remembered)
+        ? remembered->rested_at == 0 /* the database keeps what rests */
+        : has_tokens(remembered);
+    return remembered->n_claims > 0 && is_bound_once && has_job && is_of_its_scope;
+}
+
+/* Nothing else gives those out. */
+static bool is_of_fleet_only(const struct remembered *remembered)
+{
+    return remembered->stopping == OUTCOME_LOST || remembered->stopping == OUTCOME_DEADLINE ||
+        remembered->ticket != 0 || remembered->wants_now;
+}
+
+/* As if only the envelope had been there. */
+static void forget_the_rest(struct remembered *remembered)
+{
+    struct remembered all = *remembered;
+    *remembered = (struct remembered){
+        .id = all.id,
+        .is_held = all.is_held,
+        .uid = all.uid,
+        .pid = all.pid,
+        .binding = all.binding,
+        .process = all.process,
+        .wrapper = all.wrapper,
+        .asked_at = all.asked_at,
+        .granted_at = all.granted_at,
+        .rested_at = all.rested_at,
+        .until = all.binding == BOUND_TIME ? all.until : NEVER,
+        .ttl = all.ttl,
+        .stopping = OUTCOME_OK,
+        .is_opaque = true,
+        .n_claims = all.n_claims,
+    };
+    memcpy(remembered->claims, all.claims, sizeof all.claims);
+    terms_init(&remembered->terms);
+    remembered->terms.kill_after = 10 * NANOSECONDS_PER_SECOND;
+}
+
+static bool read_all(struct record *record)
+{
+    struct remembered *remembered = &record->remembered;
+    bool seen[N_ROWS] = {false};
+    size_t state;
+    char *text = record->text, *word = strsep(&text, " ");
+    if (!record_find_word(word, state_words, N_STATES, &state)) {
+        return false;
+    }
+    remembered->is_held = state;
+    while ((word = strsep(&text, " "))) {
+        if (!read_word(record, word, seen)) {
+            return false;
+        }
+    }
+    remembered->is_opaque |= !record->database && is_of_fleet_only(remembered);
+    return has_envelope(remembered, seen);
+}
+
+struct remembered *record_read(const char *text, size_t length)
+{
+    if (memchr(text, '\0', length)) {
+        return NULL;
+    }
+    struct record *record = memory_new(sizeof *record + 2 * (length + 1) + 1);
+    record->remembered = (struct remembered){.until = NEVER, .stopping = OUTCOME_OK};
+    terms_init(&record->remembered.terms);
+    record->kept = record->text + length + 1;
+    memcpy(record->text, text, length);
+    if (!read_all(record)) {
+        return record_free(&record->remembered);
+    }
+    if (record->remembered.is_opaque) {
+        memcpy(record->kept, text, length);
+        record->kept[length] = '\0';
+        forget_the_rest(&record->remembered);
+    }
+    record->remembered.kept = record->kept[0] ? record->kept : NULL;
+    return &record->remembered;
+}
+
+enum record_kind record_kind(const char *text, size_t length)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    const char *end = memchr(text, ' ', length);
+    size_t n = end ? (size_t)(end - text) : length, at = length > 0 && text[0] == '!';
+    bool is_lease = false;
+    for (size_t i = 0; i < N_STATES; i++) {
+        is_lease |= strlen(state_words[i]) == n && memcmp(state_words[i], text, n) == 0;
+    }
+    if (is_lease) {
+        return RECORD_LEASE;
+    }
+    bool must_understand = at == 1, is_word = n > at;
+    for (; at < n; at++) {
+        is_word &= text[at] != '\0' && strchr(letters, text[at]);
+    }
+    return !is_word ? RECORD_NONSENSE : must_understand ? RECORD_MUST_UNDERSTAND : RECORD_UNKNOWN;
+}
+
+const char *record_database(const struct remembered *remembered)
+{
+    return ((const struct record *)remembered)->database;
+}
+
+struct remembered *record_free(struct remembered *remembered)
+{
+    for (size_t i = 0; remembered && i < remembered->n_claims; i++) {
+        free((void *)remembered->claims[i].units);
+    }
+    free(remembered);
+    return NULL;
 }

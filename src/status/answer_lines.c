@@ -88,7 +88,7 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
     static const size_t of_a_job = sizeof " bound=connection kill_after=315360000000ms on_lost=kill"
                                           " proof=0123456789abcdef";
     static const size_t token_digits = 19;
-    bool has_job = ask->signal != 0;
+    bool has_job = ask->terms.signal != 0;
     size_t length = fixed + (has_job ? of_a_job : 0);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
@@ -105,15 +105,15 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
 
 void answer_stop_rules(struct text *text, const struct lease *lease)
 {
-    if (lease->signal == 0) {
+    if (lease->terms.signal == 0) {
         return;
     }
     if (lease->binding == BOUND_CONNECTION) {
         text_add_key(text, "bound", "connection");
     }
-    text_add_number_key(text, "kill_after", (uint64_t)lease->kill_after / 1000000);
+    text_add_number_key(text, "kill_after", (uint64_t)lease->terms.kill_after / 1000000);
     text_add(text, "ms");
-    text_add_key(text, "on_lost", on_lost_words[lease->on_lost]);
+    text_add_key(text, "on_lost", on_lost_words[lease->terms.on_lost]);
 }
 
 void answer_deadline(struct text *text, const struct lease *lease)

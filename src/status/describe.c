@@ -182,14 +182,22 @@ void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
     }
 }
 
+static void add_shown(struct text *out, const struct terms *terms)
+{
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].is_shown) {
+            text_add_key(out, attribute_rows[i].word, terms_text(terms, &attribute_rows[i]));
+        }
+    }
+}
+
 static void add_who(struct text *out, const struct lease *lease, const struct viewer *viewer)
 {
     text_add_number_key(out, "pid", (uint64_t)viewer->pid_of(lease));
     text_add_number_key(out, "uid", lease->uid);
     if (viewer_sees(viewer, lease)) {
-        text_add_key(out, "holder", lease->holder);
-        text_add_key(out, "program", lease->program);
-        text_add_key(out, "reason", lease->reason);
+        text_add_key(out, "holder", lease->terms.holder);
+        add_shown(out, &lease->terms);
     }
 }
 
@@ -232,7 +240,7 @@ void describe_waiter(struct text *out, const struct claim *claim, uint32_t posit
     }
     text_add_number_key(out, "wants", claim->count);
     add_milliseconds(out, "age", now - lease->asked_at);
-    text_add_format(out, " priority=%d", (int)lease->priority);
+    text_add_format(out, " priority=%d", (int)lease->terms.priority);
     if (lease_is_away(lease)) {
         text_add_key(out, "away", "1");
     }

@@ -17,6 +17,11 @@ enum {
 
 /* ---- words of a line ---- */
 
+#define ATTRIBUTE(word, type, bound, initial, title)                                               \
+    _Static_assert((title) == NULL || (size_t)(bound) <= REASON_BYTES, #word " would be cut here");
+#include "base/attributes.def"
+#undef ATTRIBUTE
+
 /* Not more than `most` bytes of it. */
 static void add_bounded(struct text *out, const char *key, const char *value, size_t most)
 {
@@ -256,6 +261,15 @@ static void add_info(struct text *out, const char *info, const char *key, size_t
     }
 }
 
+static void add_shown(struct text *out, const char *info)
+{
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].is_shown) {
+            add_info(out, info, attribute_rows[i].word, attribute_rows[i].bound);
+        }
+    }
+}
+
 static uint64_t info_number(const char *info, const char *key, uint64_t most)
 {
     char digits[24];
@@ -318,8 +332,7 @@ static void add_who(struct text *out, const struct fleet_row *row, enum lease_fi
     add_bounded(out, "host", fleet_field(row, host), HOST_BYTES);
     if (is_seen(row, info, own, scene)) {
         add_decoded(out, "holder", holder, strlen(holder), HOLDER_BYTES);
-        add_info(out, info, "program", PROGRAM_BYTES);
-        add_info(out, info, "reason", REASON_BYTES);
+        add_shown(out, info);
     }
     text_add(out, "\n");
 }

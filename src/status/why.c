@@ -36,9 +36,9 @@ static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
     if (holder && (size_t)n < size) {
         const struct lease *lease = holder->lease;
         bool is_seen = viewer_sees(refusal->viewer, lease);
-        const char *identity = is_seen ? lease->holder : NULL;
-        const char *program = is_seen ? lease->program : NULL;
-        const char *reason = is_seen ? lease->reason : NULL;
+        const char *identity = is_seen ? lease->terms.holder : NULL;
+        const char *program = is_seen ? lease->terms.program : NULL;
+        const char *reason = is_seen ? lease->terms.reason : NULL;
         char age[32];
         age_format(age, sizeof age, age_of(refusal, lease));
         n += snprintf(out + n, size - (size_t)n, " by %s%spid %d (%s%suid %u%s%s) for %s%s",
@@ -81,7 +81,7 @@ static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 static size_t why_held(char *out, size_t size, const struct refusal *refusal)
 {
     const struct lease *lease = refusal->same_identity;
-    const char *identity = refusal->ask->holder;
+    const char *identity = refusal->ask->terms.holder;
     if (!lease) {
         return (size_t)snprintf(out, size, "the identity %s already has it", identity);
     }
@@ -93,11 +93,11 @@ static size_t why_forbidden(char *out, size_t size, const struct refusal *refusa
 {
     const struct ask *ask = refusal->ask;
     const struct definition *definition = refusal->definition;
-    if (ask->priority > definition->max_priority) {
+    if (ask->terms.priority > definition->max_priority) {
         return (size_t)snprintf(
             out, size, "the highest priority is %d", (int)definition->max_priority);
     }
-    if (ask->has_kill_after && ask->kill_after > definition->kill_after) {
+    if (ask->has_kill_after && ask->terms.kill_after > definition->kill_after) {
         char longest[32];
         duration_format(longest, sizeof longest, definition->kill_after);
         return (size_t)snprintf(out, size, "kill-after is at most %s", longest);
@@ -198,8 +198,8 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
         .resource = resource,
         .first = core_find_definition(core, ask->wants[0].name),
         .definition = about ? core_find_definition(core, about) : NULL,
-        .same_identity = resource && ask->holder
-            ? core_find_identity(core, resource, viewer->uid, ask->holder)
+        .same_identity = resource && ask->terms.holder
+            ? core_find_identity(core, resource, viewer->uid, ask->terms.holder)
             : NULL,
         .viewer = viewer,
         .now = now,

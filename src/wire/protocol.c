@@ -17,6 +17,13 @@ const char *const event_words[N_EVENTS] = {
 };
 
 #define KEY(word) (UINT32_C(1) << KEY_INDEX_##word)
+enum {
+    ATTRIBUTES = 0
+#define ATTRIBUTE(word, ...) | KEY(word)
+#include "base/attributes.def"
+#undef ATTRIBUTE
+};
+
 const struct command_row command_table[N_COMMANDS] = {
 #define COMMAND(word, fewest, most, keys, right, help)                                             \
     [COMMAND_##word] = {#word, fewest, most, keys, RIGHT_##right, help},
@@ -31,6 +38,13 @@ const char *const request_key_words[N_REQUEST_KEYS] = {
 #undef REQUEST_KEY
 };
 
+/* Of the types of base/attributes.def. */
+#define VALUE_BYTES_TEXT(bound) bound
+#define VALUE_BYTES_NUMBER(bound) 10
+#define VALUE_BYTES_SPAN(bound) 32
+#define VALUE_BYTES_ON_LOST(bound) 4
+#define VALUE_BYTES_SIGNAL(bound) 2
+#define VALUE_BYTES_LEASE(bound) LEASE_ID_SIZE
 static const size_t request_key_most_bytes[N_REQUEST_KEYS] = {
 #define REQUEST_KEY(word, most) [KEY_INDEX_##word] = most,
 #include "wire/request_keys.def"

@@ -6,6 +6,7 @@
 #include "core/core.h"
 #include "core/units.h"
 #include "journal/record.h"
+#include "../unit/terms_help.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,16 +49,16 @@ static void check_claim(const struct remembered_claim *claim, bool is_held, bool
 static void check_remembered(const struct remembered *lease)
 {
     REQUIRE(lease->id != 0 && lease->pid >= 0);
-    REQUIRE(lease->priority >= -MAX_PRIORITY && lease->priority <= MAX_PRIORITY);
+    REQUIRE(lease->terms.priority >= -MAX_PRIORITY && lease->terms.priority <= MAX_PRIORITY);
     check_time(lease->asked_at);
     check_time(lease->granted_at);
     check_time(lease->rested_at);
     check_time(lease->ttl);
-    check_time(lease->kill_after);
-    REQUIRE(lease->until >= 0 && lease->signal <= 64 && lease->on_lost <= ON_LOST_KILL);
+    check_time(lease->terms.kill_after);
+    REQUIRE(lease->until >= 0 && lease->terms.signal <= 64 && lease->terms.on_lost <= ON_LOST_KILL);
     REQUIRE(lease->binding != BOUND_PROCESS || lease->process.pid > 1);
     REQUIRE(lease->wrapper.pid == 0 || (lease->wrapper.pid > 1 && lease->binding == BOUND_PROCESS));
-    REQUIRE(!lease->is_opaque || (lease->kept && lease->stopping == OUTCOME_OK && !lease->holder));
+    REQUIRE(!lease->is_opaque || (lease->kept && lease->stopping == OUTCOME_OK && !lease->terms.holder));
     REQUIRE((lease->binding == BOUND_TIME) == (lease->ttl > 0));
     const char *database = record_database(lease);
     bool by_fleet = lease->stopping == OUTCOME_LOST || lease->stopping == OUTCOME_DEADLINE;
@@ -69,10 +70,11 @@ static void check_remembered(const struct remembered *lease)
     REQUIRE(!database || (name_is_valid(database) && lease->rested_at == 0));
     REQUIRE(lease->database == 0 && (database || (lease->ticket == 0 && !lease->wants_now)));
     REQUIRE(!lease->wants_now || !lease->is_held);
-    check_string(lease->holder, HOLDER_BYTES);
-    check_string(lease->reason, REASON_BYTES);
-    check_string(lease->program, PROGRAM_BYTES);
-    check_string(lease->once, ONCE_BYTES);
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].type == ATTRIBUTE_TEXT) {
+            check_string(terms_text(&lease->terms, &attribute_rows[i]), attribute_rows[i].bound);
+        }
+    }
     REQUIRE(lease->n_claims >= 1 && lease->n_claims <= MAX_RESOURCES_PER_LEASE);
     for (size_t i = 0; i < lease->n_claims; i++) {
         check_claim(&lease->claims[i], lease->is_held, database);
@@ -81,31 +83,23 @@ static void check_remembered(const struct remembered *lease)
 
 /* ---- a restart ---- */
 
-static bool same(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 /* Times may have been cut short by the definitions, and stopping begins anew. */
 static void check_same(const struct remembered *a, const struct remembered *b)
 {
     REQUIRE(a->id == b->id && a->is_held == b->is_held && a->uid == b->uid && a->pid == b->pid);
-    REQUIRE(a->priority == b->priority && a->binding == b->binding && a->ttl == b->ttl);
+    REQUIRE(a->binding == b->binding && a->ttl == b->ttl && !terms_difference(&a->terms, &b->terms));
     REQUIRE(a->process.pid == b->process.pid && a->process.started == b->process.started);
     REQUIRE(a->wrapper.pid == b->wrapper.pid && a->wrapper.started == b->wrapper.started);
-    REQUIRE(a->is_opaque == b->is_opaque && same(a->kept, b->kept));
+    REQUIRE(a->is_opaque == b->is_opaque && texts_are_same(a->kept, b->kept));
     REQUIRE(a->asked_at == b->asked_at && a->granted_at == b->granted_at);
-    REQUIRE(a->kill_after == b->kill_after && a->on_lost == b->on_lost && a->signal == b->signal);
-    REQUIRE(a->parent == b->parent && same(a->holder, b->holder) && same(a->reason, b->reason));
-    REQUIRE(same(a->program, b->program) && same(a->once, b->once));
-    REQUIRE(a->n_claims == b->n_claims && same(record_database(a), record_database(b)));
+    REQUIRE(a->n_claims == b->n_claims && texts_are_same(record_database(a), record_database(b)));
     REQUIRE(a->ticket == b->ticket && a->wants_now == b->wants_now);
     for (size_t i = 0; i < a->n_claims; i++) {
         const struct remembered_claim *x = &a->claims[i], *y = &b->claims[i];
-        REQUIRE(same(x->name, y->name) && x->count == y->count && x->token == y->token);
+        REQUIRE(texts_are_same(x->name, y->name) && x->count == y->count && x->token == y->token);
         for (uint32_t k = 0; a->is_held && k < x->count; k++) {
             REQUIRE(x->units[k].slot == y->units[k].slot);
-            REQUIRE(same(x->units[k].item, y->units[k].item));
+            REQUIRE(texts_are_same(x->units[k].item, y->units[k].item));
         }
     }
 }
@@ -130,7 +124,8 @@ static void finish(struct effects *effects)
 /* Others are not of our file. */
 static void number_database(struct remembered *remembered)
 {
-    remembered->database = record_database(remembered) && same(record_database(remembered), "default");
+    const char *database = record_database(remembered);
+    remembered->database = database && texts_are_same(database, "default");
 }
 
 static void restore(struct core *core, const struct remembered *remembered)

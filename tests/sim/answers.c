@@ -79,13 +79,13 @@ static struct ask make_ask(void)
     struct random *random = &world.random;
     struct ask ask = {.n_wants = 1 + random_percent(random, 40),
         .wait = (nanoseconds)PICK(random, 0, 1, 5, 40) * SECOND,
-        .priority = (int32_t)random_below(random, 3),
-        .holder = random_percent(random, 20) ? items[random_below(random, 3)] : NULL,
+        .terms.priority = (int32_t)random_below(random, 3),
+        .terms.holder = random_percent(random, 20) ? items[random_below(random, 3)] : NULL,
         .pid = ++pid,
         .binding = (enum binding)random_below(random, 3),
         .process = {.pid = pid, .started = (uint64_t)pid},
         .ttl = 10 * SECOND,
-        .signal = SIGTERM};
+        .terms.signal = SIGNAL_TERM};
     uint32_t first = random_below(random, 8), second = (first + 2 + random_below(random, 5)) % 8;
     ask.wants[0] = (struct want){names[first], 1 + random_below(random, MOST_UNITS)};
     ask.wants[1] = (struct want){names[second], 1};

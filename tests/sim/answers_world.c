@@ -52,9 +52,9 @@ struct lease *some_lease(void)
 /* What doc/fleet.md says: kill-after and a third of it, at least a second. */
 static nanoseconds budget_of(const struct lease *lease)
 {
-    nanoseconds third = lease->kill_after / 3;
-    bool is_told_only = lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN;
-    return is_told_only ? 0 : lease->kill_after + (third > SECOND ? third : SECOND);
+    nanoseconds third = lease->terms.kill_after / 3;
+    bool is_told_only = lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
+    return is_told_only ? 0 : lease->terms.kill_after + (third > SECOND ? third : SECOND);
 }
 
 /* ---- effects ---- */
@@ -145,7 +145,7 @@ static void check_fleet_lease(const struct lease *lease, const struct known *kno
     REQUIRE(!is_late, "%ju is not stopped in time", lease->id);
     bool must_be_killed = known->dead_by != 0 && known->dead_by < world.now &&
         lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        lease->on_lost == ON_LOST_KILL;
+        lease->terms.on_lost == ON_LOST_KILL;
     REQUIRE(!must_be_killed || known->is_killed, "%ju outlives its deadline", lease->id);
 }
 

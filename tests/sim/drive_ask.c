@@ -1,7 +1,6 @@
 /* drive_ask.c - what a simulated client asks, in the core's words. */
 #include "drive_internal.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 const char *once_text(char text[16], uint32_t once)
@@ -17,26 +16,26 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
     out->ask = (struct ask){
         .n_wants = ask->n_wants,
         .wait = ask->wait,
-        .priority = ask->priority,
-        .parent = ask->parent,
+        .terms = {.priority = ask->priority,
+            .kill_after = ask->kill_after,
+            .on_lost = (uint8_t)ask->on_lost,
+            .signal = SIGNAL_TERM,
+            .parent = ask->parent},
         .pid = pid,
         .binding = ask->binding,
         .ttl = ask->ttl,
-        .signal = SIGTERM,
         .has_kill_after = ask->has_kill_after,
         .has_on_lost = ask->has_on_lost,
-        .kill_after = ask->kill_after,
-        .on_lost = ask->on_lost,
     };
     if (ask->binding == BOUND_PROCESS) {
         out->ask.process = (struct process){.pid = pid, .started = (uint64_t)pid * 3};
     }
     if (ask->holder != 0) {
         snprintf(out->holder, sizeof out->holder, "h%u", ask->holder % 1000);
-        out->ask.holder = out->holder;
+        out->ask.terms.holder = out->holder;
     }
     if (ask->once != 0) {
-        out->ask.once = once_text(out->once, ask->once);
+        out->ask.terms.once = once_text(out->once, ask->once);
     }
     for (size_t i = 0; i < ask->n_wants; i++) {
         out->ask.wants[i] = (struct want){ask->wants[i].name, ask->wants[i].count};

@@ -157,7 +157,7 @@ static void compare_identity(struct simulation *simulation, const struct model_l
     snprintf(holder, sizeof holder, "h%u", expected->holder % 1000);
     const struct lease *found =
         core_find_identity(simulation->core, resource, expected->uid, holder);
-    bool is_one = found && strcmp(found->holder, holder) == 0; /* two, if both were held before */
+    bool is_one = found && strcmp(found->terms.holder, holder) == 0; /* two, if both were held before */
     bool may_be_anybodys = claim->resource->rules.identity_shared;
     REQUIRE(is_one && (found->uid == expected->uid || may_be_anybodys),
         "%s: %s of %u is not found", resource->name, holder, expected->uid);
@@ -188,7 +188,8 @@ static void compare_lease(struct simulation *simulation, const struct model_leas
     REQUIRE(!expected->held || lease_until(lease) == (is_limited ? expected->due : NEVER),
         "lease %ju is good until %jd", expected->id, (intmax_t)lease_until(lease));
     REQUIRE(lease->stopping == expected->stopping, "lease %ju: is it stopped?", expected->id);
-    REQUIRE(lease->kill_after == expected->kill_after && lease->on_lost == expected->on_lost,
+    REQUIRE(lease->terms.kill_after == expected->kill_after &&
+            lease->terms.on_lost == expected->on_lost,
         "lease %ju is stopped in another way", expected->id);
     compare_once(simulation, expected);
     for (size_t k = 0; expected->holder != 0 && k < expected->n_claims; k++) {

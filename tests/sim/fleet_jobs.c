@@ -63,15 +63,15 @@ void jobs_ask(struct fleet *fleet, struct host *host)
 {
     static const char *const holders[] = {NULL, "x", "y", "z"};
     struct job *job = jobs_find(host, 0);
-    struct ask ask = {.wait = random_wait(fleet), .signal = 15};
+    struct ask ask = {.wait = random_wait(fleet), .terms.signal = SIGNAL_TERM};
     struct lease *lease;
     const char *about;
     uint32_t uid = 1 + random_below(&fleet->random, N_USERS);
     uint32_t names = choose_wants(fleet, &ask);
     uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
-    ask.holder = holders[holder];
-    ask.priority = random_percent(&fleet->random, 10) ? 5 : 0;
-    ask.parent = random_parent(fleet, host, uid);
+    ask.terms.holder = holders[holder];
+    ask.terms.priority = random_percent(&fleet->random, 10) ? 5 : 0;
+    ask.terms.parent = random_parent(fleet, host, uid);
     enum outcome outcome = core_acquire(
         host->core, &host->clients[uid - 1], &ask, fleet->now, &host->effects, &lease, &about);
     if (outcome != OUTCOME_PENDING) {

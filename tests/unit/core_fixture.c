@@ -138,23 +138,18 @@ struct process process_of(uint32_t pid)
 
 static void ask_take_key(struct ask *ask, const char *key, const char *value)
 {
-    const struct {
-        const char *key;
-        const char **target;
-    } texts[] = {{"holder", &ask->holder}, {"reason", &ask->reason}, {"program", &ask->program},
-        {"once", &ask->once}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (strcmp(texts[i].key, key) == 0) {
-            *texts[i].target = value;
+    for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].type == ATTRIBUTE_TEXT && strcmp(attribute_rows[i].word, key) == 0) {
+            terms_parse(&ask->terms, i, value);
             return;
         }
     }
     if (strcmp(key, "wait") == 0) {
         ask->wait = seconds(value);
     } else if (strcmp(key, "priority") == 0) {
-        ask->priority = atoi(value);
+        ask->terms.priority = atoi(value);
     } else if (strcmp(key, "parent") == 0) {
-        ask->parent = named(value) ? named(value)->id : 0;
+        ask->terms.parent = named(value) ? named(value)->id : 0;
     } else if (strcmp(key, "pid") == 0) {
         ask->binding = BOUND_PROCESS;
         ask->process = process_of(number(value));
@@ -165,13 +160,13 @@ static void ask_take_key(struct ask *ask, const char *key, const char *value)
         ask->binding = BOUND_TIME;
         ask->ttl = seconds(value);
     } else if (strcmp(key, "signal") == 0) {
-        ask->signal = (uint8_t)number(value);
+        ask->terms.signal = (uint8_t)number(value);
     } else if (strcmp(key, "kill-after") == 0) {
         ask->has_kill_after = true;
-        ask->kill_after = seconds(value);
+        ask->terms.kill_after = seconds(value);
     } else if (strcmp(key, "on-lost") == 0) {
         ask->has_on_lost = true;
-        ask->on_lost = on_lost_of(value);
+        ask->terms.on_lost = on_lost_of(value);
     } else {
         cr_assert_fail("no key %s", key);
     }
@@ -195,7 +190,7 @@ static void asking_take_word(struct asking *asking, char *word)
 
 void asking_parse(struct asking *asking, const char *text)
 {
-    *asking = (struct asking){.ask = {.wait = NEVER, .pid = 1, .signal = 15}};
+    *asking = (struct asking){.ask = {.wait = NEVER, .pid = 1, .terms.signal = SIGNAL_TERM}};
     for (size_t i = 0; next_word(&text, asking->words[i]); i++) {
         cr_assert_lt(i, MAX_ASK_WORDS - 1);
         asking_take_word(asking, asking->words[i]);

@@ -103,7 +103,7 @@ const char *stop_rules(const char *lease)
     const struct lease *found = lease_of(lease);
     cr_assert_not_null(found, "%s is over", lease);
     struct text text = text_new();
-    say(&text, "%s %g", words[found->on_lost], (double)found->kill_after / 1e9);
+    say(&text, "%s %g", words[found->terms.on_lost], (double)found->terms.kill_after / 1e9);
     return text.bytes;
 }
 

@@ -277,8 +277,8 @@ static void make_up(struct made_up *made_up, const char *text)
         .until = NEVER,
         .asked_at = beginning,
         .granted_at = beginning,
-        .kill_after = 10 * NANOSECONDS_PER_SECOND,
-        .on_lost = ON_LOST_KILL};
+        .terms.kill_after = 10 * NANOSECONDS_PER_SECOND,
+        .terms.on_lost = ON_LOST_KILL};
     while (next_word(&text, word)) {
         if (!take_key(remembered, word)) {
             strcat(strcat(rest, " "), word);
@@ -290,12 +290,13 @@ static void make_up(struct made_up *made_up, const char *text)
     remembered->process = ask->process;
     remembered->pid = ask->pid;
     remembered->ttl = ask->ttl;
-    remembered->signal = ask->signal;
-    remembered->priority = ask->priority;
-    remembered->holder = ask->holder;
-    remembered->once = ask->once;
-    remembered->on_lost = ask->has_on_lost ? ask->on_lost : remembered->on_lost;
-    remembered->kill_after = ask->has_kill_after ? ask->kill_after : remembered->kill_after;
+    remembered->terms.signal = ask->terms.signal;
+    remembered->terms.priority = ask->terms.priority;
+    remembered->terms.holder = ask->terms.holder;
+    remembered->terms.once = ask->terms.once;
+    remembered->terms.on_lost = ask->has_on_lost ? ask->terms.on_lost : remembered->terms.on_lost;
+    remembered->terms.kill_after =
+        ask->has_kill_after ? ask->terms.kill_after : remembered->terms.kill_after;
     remembered->n_claims = ask->n_wants;
     for (size_t i = 0; i < ask->n_wants; i++) {
         take_claim(made_up, i);

@@ -1,6 +1,8 @@
 /* core_remember.c - see the header. */
 #include "core_remember.h"
 
+#include "terms_help.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +45,6 @@ struct remembered *remember(const struct lease *lease)
         .is_held = lease->state == LEASE_HELD,
         .uid = lease->uid,
         .pid = lease->pid,
-        .priority = lease->priority,
         .binding = (enum binding)lease->binding,
         .process = lease->process,
         .wrapper = lease->wrapper,
@@ -51,20 +52,13 @@ struct remembered *remember(const struct lease *lease)
         .granted_at = lease->granted_at,
         .until = until(lease),
         .ttl = lease->ttl,
-        .kill_after = lease->kill_after,
-        .on_lost = (enum on_lost)lease->on_lost,
         .stopping = (enum outcome)lease->stopping,
-        .signal = lease->signal,
-        .parent = lease->parent,
         .ticket = lease->ticket,
         .database = lease->database,
         .wants_now = lease->wants_now,
-        .holder = copy(lease->holder),
-        .reason = copy(lease->reason),
-        .program = copy(lease->program),
-        .once = copy(lease->once),
         .n_claims = lease->n_claims,
     };
+    terms_copy(&remembered->terms, &lease->terms);
     for (size_t i = 0; i < lease->n_claims; i++) {
         remember_claim(&remembered->claims[i], &lease->claims[i], remembered->is_held);
     }
@@ -87,31 +81,24 @@ struct remembered *forget(struct remembered *remembered)
         free_const(claim->name);
     }
     if (remembered) {
-        free_const(remembered->holder);
-        free_const(remembered->reason);
-        free_const(remembered->program);
-        free_const(remembered->once);
+        terms_deinit(&remembered->terms);
         free(remembered);
     }
     return NULL;
 }
 
-static bool same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static const char *claim_difference(
     const struct remembered_claim *a, const struct remembered_claim *b, bool is_held)
 {
-    if (!same(a->name, b->name) || a->count != b->count) {
+    if (!texts_are_same(a->name, b->name) || a->count != b->count) {
         return "a claim";
     }
     if (is_held && (a->token != b->token || a->is_pool != b->is_pool)) {
         return "a token";
     }
     for (size_t i = 0; is_held && i < a->count; i++) {
-        if (a->units[i].slot != b->units[i].slot || !same(a->units[i].item, b->units[i].item)) {
+        if (a->units[i].slot != b->units[i].slot ||
+            !texts_are_same(a->units[i].item, b->units[i].item)) {
             return "a unit";
         }
     }
@@ -128,7 +115,6 @@ const char *remembered_difference(const struct remembered *a, const struct remem
         {"state", a->is_held == b->is_held},
         {"uid", a->uid == b->uid},
         {"pid", a->pid == b->pid},
-        {"priority", a->priority == b->priority},
         {"binding", a->binding == b->binding},
         {"process", a->process.pid == b->process.pid && a->process.started == b->process.started},
         {"asked_at", a->asked_at == b->asked_at},
@@ -136,23 +122,19 @@ const char *remembered_difference(const struct remembered *a, const struct remem
         {"rested_at", a->rested_at == b->rested_at},
         {"until", a->until == b->until},
         {"ttl", a->ttl == b->ttl},
-        {"kill_after", a->kill_after == b->kill_after},
-        {"on_lost", a->on_lost == b->on_lost},
         {"stopping", a->stopping == b->stopping},
-        {"signal", a->signal == b->signal},
-        {"parent", a->parent == b->parent},
         {"ticket", a->ticket == b->ticket && a->database == b->database},
         {"wants_now", a->wants_now == b->wants_now},
-        {"holder", same(a->holder, b->holder)},
-        {"reason", same(a->reason, b->reason)},
-        {"program", same(a->program, b->program)},
-        {"once", same(a->once, b->once)},
         {"claims", a->n_claims == b->n_claims},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (!fields[i].is_same) {
             return fields[i].name;
         }
+    }
+    const char *attribute = terms_difference(&a->terms, &b->terms);
+    if (attribute) {
+        return attribute;
     }
     for (size_t i = 0; i < a->n_claims; i++) {
         const char *difference = claim_difference(&a->claims[i], &b->claims[i], a->is_held);

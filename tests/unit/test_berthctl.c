@@ -281,8 +281,8 @@ Test(status, whole)
     cr_expect_eq(holder->pid, 4711);
     cr_expect_eq(holder->age, 123456);
     cr_expect_str_eq(holder->holder, "job-12");
-    cr_expect_str_eq(holder->reason, "weekly load");
-    cr_expect_str_eq(holder->program, "train");
+    cr_expect_str_eq(holder->shown[SHOWN_reason], "weekly load");
+    cr_expect_str_eq(holder->shown[SHOWN_program], "train");
     cr_expect_str_eq(holder->bound, "process");
     cr_expect_null(holder->stopping);
     cr_expect_not(holder->left.is_given);
@@ -295,7 +295,7 @@ Test(status, whole)
     cr_expect_str_eq(waiter->blocked, "quota");
     cr_expect_not(waiter->away);
     cr_expect_not(status.grace.is_given);
-    cr_expect_null(waiter->program);
+    cr_expect_null(waiter->shown[SHOWN_program]);
 
     const struct status_resource *market = &status.resources[1];
     cr_expect_not(status_is_pool(market));

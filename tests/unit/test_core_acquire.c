@@ -177,12 +177,12 @@ Test(acquire, texts_are_copied)
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d holder=job-7"), "ok d=0");
     EXPECT(acquire("bob", "B", "d holder=other reason=why program=make"), "waiting");
-    cr_expect_str_eq(lease_of("A")->holder, "job-7");
-    cr_expect_str_eq(lease_of("B")->holder, "other");
-    cr_expect_null(lease_of("A")->reason);
-    cr_expect_null(lease_of("A")->program);
-    cr_expect_str_eq(lease_of("B")->reason, "why");
-    cr_expect_str_eq(lease_of("B")->program, "make");
+    cr_expect_str_eq(lease_of("A")->terms.holder, "job-7");
+    cr_expect_str_eq(lease_of("B")->terms.holder, "other");
+    cr_expect_null(lease_of("A")->terms.reason);
+    cr_expect_null(lease_of("A")->terms.program);
+    cr_expect_str_eq(lease_of("B")->terms.reason, "why");
+    cr_expect_str_eq(lease_of("B")->terms.program, "make");
 }
 
 Test(acquire, sixteen_resources)

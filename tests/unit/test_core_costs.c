@@ -168,7 +168,7 @@ static struct client *clients; /* of each user, and one more, who has all of a r
 
 static struct ask ask_of(const struct scene *scene, const char *holder)
 {
-    struct ask ask = {.n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .holder = holder};
+    struct ask ask = {.n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .terms.holder = holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
         ask.wants[i] = (struct want){scene->wants[i], 1};
     }

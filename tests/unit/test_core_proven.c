@@ -186,8 +186,7 @@ static void say(struct said *said, const struct claimant *claimant, uint64_t id)
         .binding = BOUND_PROCESS,
         .process = {.pid = (int32_t)id, .started = id},
         .until = NEVER,
-        .on_lost = ON_LOST_KILL,
-        .holder = "x"};
+        .terms = {.on_lost = ON_LOST_KILL, .holder = "x"}};
     for (uint32_t k = 0; k < N_RESOURCES; k++) {
         for (uint32_t i = 0; i < claimant->n[k]; i++) {
             said->units[k][i] = (struct remembered_unit){
@@ -225,7 +224,7 @@ static void come(struct core *core, struct client *client, const struct said *sa
         .wait = NEVER,
         .binding = BOUND_PROCESS,
         .process = remembered->process,
-        .holder = remembered->holder};
+        .terms.holder = remembered->terms.holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
         ask.wants[i] = (struct want){remembered->claims[i].name, remembered->claims[i].count};
     }

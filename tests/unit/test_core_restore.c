@@ -56,11 +56,11 @@ Test(restore, everything_about_it)
     const struct lease *lease = lease_of("A");
     cr_expect_eq(lease->pid, 7);
     cr_expect_eq(lease->process.started, 70);
-    cr_expect_eq(lease->signal, 2);
-    cr_expect_eq(lease->priority, 4);
-    cr_expect_str_eq(lease->holder, "x");
-    cr_expect_str_eq(lease->reason, "r");
-    cr_expect_str_eq(lease->program, "p");
+    cr_expect_eq(lease->terms.signal, 2);
+    cr_expect_eq(lease->terms.priority, 4);
+    cr_expect_str_eq(lease->terms.holder, "x");
+    cr_expect_str_eq(lease->terms.reason, "r");
+    cr_expect_str_eq(lease->terms.program, "p");
     EXPECT(stop_rules("A"), "kill 3");
     EXPECT(find_once("ann", "w"), "A");
     EXPECT(acquire("ann", "X", "d holder=x"), "held d");

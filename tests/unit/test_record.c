@@ -5,6 +5,7 @@
 #include "journal/journal.h"
 #include "journal/record.h"
 #include "status/answer_lines.h"
+#include "terms_help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +21,6 @@ static const char *record_of(const char *lease)
     const struct lease *its = lease_of(lease);
     record_write(&out, its, its->database != 0 ? "big" : NULL);
     return out.bytes;
-}
-
-static bool same(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static nanoseconds timer_of(const struct lease *lease)
@@ -47,7 +43,7 @@ static void expect_claim(const struct remembered_claim *read, const struct claim
     cr_assert_eq(read->is_pool, resource_is_pool(claim->resource));
     const struct unit *unit = claim->units;
     for (uint32_t i = 0; i < claim->count; i++, unit = unit->next_of_claim) {
-        cr_assert(same(read->units[i].item, unit->item));
+        cr_assert(texts_are_same(read->units[i].item, unit->item));
         cr_assert(unit->item || read->units[i].slot == unit->index);
     }
 }
@@ -63,7 +59,6 @@ static void expect_remembered(const char *name)
     cr_assert_eq(read->is_held, lease->state == LEASE_HELD);
     cr_assert_eq(read->uid, lease->uid);
     cr_assert_eq(read->pid, lease->pid);
-    cr_assert_eq(read->priority, lease->priority);
     cr_assert_eq((unsigned)read->binding, lease->binding);
     if (lease->binding == BOUND_PROCESS) {
         cr_assert_eq(read->process.pid, lease->process.pid);
@@ -73,13 +68,9 @@ static void expect_remembered(const char *name)
     cr_assert(!read->is_held || read->granted_at == lease->granted_at);
     cr_assert_eq(read->until, timer_of(lease));
     cr_assert(lease->binding != BOUND_TIME || read->ttl == lease->ttl);
-    cr_assert_eq(read->kill_after, lease->kill_after);
-    cr_assert_eq((unsigned)read->on_lost, lease->on_lost);
     cr_assert_eq((unsigned)read->stopping, lease->stopping);
-    cr_assert_eq(read->signal, lease->signal);
-    cr_assert_eq(read->parent, lease->parent);
-    cr_assert(same(read->holder, lease->holder) && same(read->reason, lease->reason));
-    cr_assert(same(read->program, lease->program) && same(read->once, lease->once));
+    const char *difference = terms_difference(&read->terms, &lease->terms);
+    cr_assert_null(difference, "%s", difference);
     cr_assert_eq(read->n_claims, lease->n_claims);
     for (size_t i = 0; i < lease->n_claims; i++) {
         expect_claim(&read->claims[i], &lease->claims[i], read->is_held);
@@ -117,11 +108,11 @@ Test(record, everything)
     expect_remembered("A");
     expect_remembered("B");
     EXPECT(record_of("A"),
-        "held id=35 uid=1416 pid=7 asked=1000000000000 priority=1000 process=7,70 "
-        "kill_after=3000000000 signal=2 parent=34 holder=x reason=r program=p once=w "
+        "held id=35 uid=1416 pid=7 asked=1000000000000 process=7,70 priority=1000 "
+        "kill_after=3000000000 signal=2 parent=34 holder=x program=p reason=r once=w "
         "granted=1000000000000 until=1050000000000 slot=s,2,0-2 item=g,3,a,b");
     EXPECT(record_of("B"),
-        "waiting id=36 uid=2396 pid=1 asked=1000000000000 priority=-1000 ttl=60000000000 "
+        "waiting id=36 uid=2396 pid=1 asked=1000000000000 ttl=60000000000 priority=-1000 "
         "kill_after=10000000000 parent=34 until=1030000000000 want=g,2 want=s,1");
 }
 
@@ -258,14 +249,14 @@ static char *repeated(const char *what, size_t n)
 /* All numbers as large as they get. */
 static void inflate(struct lease *lease, struct term *term)
 {
-    lease->id = lease->parent = UINT64_MAX;
+    lease->id = lease->terms.parent = UINT64_MAX;
     lease->uid = UINT32_MAX;
     lease->pid = lease->process.pid = INT32_MAX;
     lease->process.started = UINT64_MAX;
-    lease->asked_at = lease->granted_at = lease->kill_after = lease->ttl = NEVER - 1;
-    lease->priority = -MAX_PRIORITY;
-    lease->signal = 64;
-    lease->on_lost = ON_LOST_WARN;
+    lease->asked_at = lease->granted_at = lease->terms.kill_after = lease->ttl = NEVER - 1;
+    lease->terms.priority = -MAX_PRIORITY;
+    lease->terms.signal = 64;
+    lease->terms.on_lost = ON_LOST_WARN;
     lease->stopping = OUTCOME_MAX_HOLD;
     lease->term = term;
     term->timer.major = NEVER - 1;
@@ -313,10 +304,10 @@ Test(record, its_bound_holds)
             .wants = {{"g", 1 + i / 2}, {"s", i * 25 + 1}, {"d", 1}},
             .n_wants = 1 + i % 3,
             .wait = NEVER,
-            .holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
-            .reason = i & 2 ? odd : NULL,
-            .program = i & 4 ? odd + REASON_BYTES - PROGRAM_BYTES : NULL,
-            .once = i & 8 ? odd + REASON_BYTES - ONCE_BYTES : NULL,
+            .terms.holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
+            .terms.reason = i & 2 ? odd : NULL,
+            .terms.program = i & 4 ? odd + REASON_BYTES - PROGRAM_BYTES : NULL,
+            .terms.once = i & 8 ? odd + REASON_BYTES - ONCE_BYTES : NULL,
             .binding = BOUND_PROCESS,
             .process = {9, 9},
         };
@@ -509,8 +500,8 @@ Test(record, must_be_understood)
         cr_expect_str_eq(read->kept, opaque[i]);
         cr_expect_eq(read->uid, 0);
         cr_expect_eq(read->stopping, OUTCOME_OK);
-        cr_expect_eq(read->on_lost, ON_LOST_KILL);
-        cr_expect_null(read->holder);
+        cr_expect_eq(read->terms.on_lost, ON_LOST_KILL);
+        cr_expect_null(read->terms.holder);
         cr_expect_str_eq(read->claims[0].name, "d");
         record_free(read);
     }
@@ -523,14 +514,14 @@ Test(record, need_not_be_understood)
         HELD " color=red process=7,70 wrapper=8,80 shape=a,b=%20 holder=x slot=d,1,0 color=blue");
     cr_expect_not(read->is_opaque);
     cr_expect_str_eq(read->kept, " color=red shape=a,b=%20 color=blue");
-    cr_expect_str_eq(read->holder, "x");
+    cr_expect_str_eq(read->terms.holder, "x");
     cr_expect_eq(read->wrapper.pid, 8);
     cr_expect_eq(read->wrapper.started, 80);
     record_free(read);
     read = must_read(HELD " !process=7,70 !holder=x slot=d,1,0");
     cr_expect(!read->is_opaque && !read->kept);
     cr_expect_eq(read->process.pid, 7);
-    cr_expect_str_eq(read->holder, "x");
+    cr_expect_str_eq(read->terms.holder, "x");
     record_free(read);
 }
 

@@ -168,11 +168,11 @@ Test(requests, the_documented_ones)
         "version",
         "acquire deploy",
         "acquire etl:2 gpus market/alice:3",
-        "acquire deploy program=make wait=30s priority=-5 holder=job-7 reason=why pid=123 "
-        "parent=3k",
+        "acquire deploy wait=30s pid=123 priority=-5 parent=3k holder=job-7 program=make "
+        "reason=why",
         "acquire a wait=0",
         "acquire deploy ttl=30s once=5f",
-        "acquire deploy pid=123 once=5f signal=2 kill_after=5s on_lost=kill",
+        "acquire deploy pid=123 kill_after=5s on_lost=kill signal=2 once=5f",
         "reclaim 3k deploy:1:0 gpus:2:a,b",
         "reclaim 3k deploy:1 wait=3s pid=123 once=5f",
         "bind 3k pid=123",

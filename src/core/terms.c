@@ -1,0 +1,97 @@
+#include "core/terms.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+
+#include <stdlib.h>
+
+const struct attribute_row attribute_rows[N_ATTRIBUTES] = {
+#define ATTRIBUTE(name, kind, most, none, title)                                                   \
+    [ATTRIBUTE_##name] = {                                                                         \
+        .word = #name,                                                                             \
+        .type = ATTRIBUTE_##kind,                                                                  \
+        .offset = offsetof(struct terms, name),                                                    \
+        .bound = (most),                                                                           \
+        .initial = (none),                                                                         \
+        .is_shown = (title) != NULL,                                                               \
+    },
+#include "base/attributes.def"
+#undef ATTRIBUTE
+};
+
+void terms_init(struct terms *terms)
+{
+    *terms = (struct terms){
+#define ATTRIBUTE(word, type, bound, initial, title) .word = (MEMBER_##type)(initial),
+#include "base/attributes.def"
+#undef ATTRIBUTE
+    };
+}
+
+static bool parse_number(const char *value, uint64_t bound, int32_t *member)
+{
+    int64_t number;
+    bool is_good = signed_number_parse(value, (int64_t)bound, &number);
+    *member = is_good ? (int32_t)number : 0;
+    return is_good;
+}
+
+static bool parse_signal(const char *value, uint64_t bound, uint8_t *member)
+{
+    uint64_t number = 0;
+    bool is_good = number_parse(value, bound, &number) && number != 0;
+    *member = (uint8_t)number;
+    return is_good;
+}
+
+static bool parse_on_lost(const char *value, uint8_t *member)
+{
+    enum on_lost on_lost = ON_LOST_KILL;
+    bool is_good = on_lost_parse(value, &on_lost);
+    *member = (uint8_t)on_lost;
+    return is_good;
+}
+
+bool terms_parse(struct terms *terms, enum attribute attribute, const char *value)
+{
+    const struct attribute_row *row = &attribute_rows[attribute];
+    void *member = (char *)terms + row->offset;
+    switch (row->type) {
+    case ATTRIBUTE_TEXT:
+        *(const char **)member = value;
+        return true; /* its length is the protocol's matter */
+    case ATTRIBUTE_NUMBER:
+        return parse_number(value, row->bound, member);
+    case ATTRIBUTE_SPAN:
+        return duration_parse(value, member);
+    case ATTRIBUTE_ON_LOST:
+        return parse_on_lost(value, member);
+    case ATTRIBUTE_SIGNAL:
+        return parse_signal(value, row->bound, member);
+    case ATTRIBUTE_LEASE:
+        return lease_id_parse(value, member);
+    case N_ATTRIBUTE_TYPES:
+        break;
+    }
+    return false;
+}
+
+void terms_copy(struct terms *copy, const struct terms *terms)
+{
+    *copy = *terms;
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        const struct attribute_row *row = &attribute_rows[i];
+        if (row->type == ATTRIBUTE_TEXT) {
+            *(char **)((char *)copy + row->offset) = memory_string(terms_text(terms, row));
+        }
+    }
+}
+
+void terms_deinit(struct terms *terms)
+{
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].type == ATTRIBUTE_TEXT) {
+            free((void *)terms_text(terms, &attribute_rows[i]));
+        }
+    }
+}

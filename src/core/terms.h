@@ -1,0 +1,66 @@
+/* terms.h - what a request says of its lease besides its resources: the rows of
+ * base/attributes.def. */
+#ifndef BERTH_CORE_TERMS_H
+#define BERTH_CORE_TERMS_H
+
+#include "base/on_lost.h"
+#include "core/types.h"
+
+#define MEMBER_TEXT const char *
+#define MEMBER_NUMBER int32_t
+#define MEMBER_SPAN nanoseconds
+#define MEMBER_ON_LOST uint8_t
+#define MEMBER_SIGNAL uint8_t
+#define MEMBER_LEASE uint64_t
+
+/* A text is NULL if it is not given. It belongs to whoever has the terms, or, in an ask and in what
+ * is remembered, to others. */
+struct terms {
+#define ATTRIBUTE(word, type, ...) MEMBER_##type word;
+#include "base/attributes.def"
+#undef ATTRIBUTE
+};
+
+enum attribute {
+#define ATTRIBUTE(word, ...) ATTRIBUTE_##word,
+#include "base/attributes.def"
+#undef ATTRIBUTE
+    N_ATTRIBUTES
+};
+
+enum attribute_type {
+    ATTRIBUTE_TEXT,
+    ATTRIBUTE_NUMBER,
+    ATTRIBUTE_SPAN,
+    ATTRIBUTE_ON_LOST,
+    ATTRIBUTE_SIGNAL,
+    ATTRIBUTE_LEASE,
+    N_ATTRIBUTE_TYPES
+};
+
+struct attribute_row {
+    const char *word;
+    enum attribute_type type;
+    size_t offset; /* in struct terms */
+    uint64_t bound, initial;
+    bool is_shown; /* by status, with others of its kind */
+};
+
+extern const struct attribute_row attribute_rows[N_ATTRIBUTES];
+
+/* NULL if it is not given. */
+static inline const char *terms_text(const struct terms *terms, const struct attribute_row *row)
+{
+    return *(const char *const *)((const char *)terms + row->offset);
+}
+
+/* Of a record that says nothing of them. */
+void terms_init(struct terms *terms);
+/* As a request gives it. False: it is malformed, or out of bounds. `value` is not copied. */
+bool terms_parse(struct terms *terms, enum attribute attribute, const char *value);
+/* With copies of all texts. */
+void terms_copy(struct terms *copy, const struct terms *terms);
+/* Frees the texts. */
+void terms_deinit(struct terms *terms);
+
+#endif

@@ -1,0 +1,32 @@
+/* terms_help.h - whether two leases have the same attributes. */
+#ifndef BERTH_TESTS_TERMS_HELP_H
+#define BERTH_TESTS_TERMS_HELP_H
+
+#include "core/terms.h"
+
+#include <string.h>
+
+static inline bool texts_are_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* The word of the first attribute that differs; NULL if none does. */
+static inline const char *terms_difference(const struct terms *a, const struct terms *b)
+{
+#define IS_SAME_TEXT(x, y) texts_are_same(x, y)
+#define IS_SAME_NUMBER(x, y) ((x) == (y))
+#define IS_SAME_SPAN IS_SAME_NUMBER
+#define IS_SAME_ON_LOST IS_SAME_NUMBER
+#define IS_SAME_SIGNAL IS_SAME_NUMBER
+#define IS_SAME_LEASE IS_SAME_NUMBER
+#define ATTRIBUTE(word, type, ...)                                                                 \
+    if (!IS_SAME_##type(a->word, b->word)) {                                                       \
+        return #word;                                                                              \
+    }
+#include "base/attributes.def"
+#undef ATTRIBUTE
+    return NULL;
+}
+
+#endif
