@@ -225,10 +225,13 @@ def sizes():
     return {name: int(value) for name, value in re.findall(r"(\w+_(?:BYTES|SIZE)) = (\d+)", text)}
 
 
+ATTRIBUTES = {word: (kind, bound) for word, kind, bound, *_ in table_rows("src/base/attributes.def", "ATTRIBUTE")}
+
+
 class Command:
     def __init__(self, word, fewest, most, keys, right):
         self.word, self.fewest, self.most, self.right = word, int(fewest), int(most), right
-        self.keys = re.findall(r"KEY\((\w+)\)", keys)
+        self.keys = re.findall(r"KEY\((\w+)\)", keys) + (list(ATTRIBUTES) if "ATTRIBUTES" in keys else [])
 
     def line(self, *more, arguments=None):
         """With as many arguments as it must have, and `more` words."""
@@ -237,5 +240,16 @@ class Command:
 
 
 COMMANDS = [Command(*row[:5]) for row in table_rows("src/wire/commands.def", "COMMAND")]
-KEY_BYTES = {word: sizes().get(most) or int(most)
-             for word, most in table_rows("src/wire/request_keys.def", "REQUEST_KEY")}
+
+
+def key_bytes():
+    """How long the value of each key may be."""
+    of_types = dict(re.findall(
+        r"^#define VALUE_BYTES_(\w+)\(bound\) (\w+)$", (SOURCE / "src/wire/protocol.c").read_text(), re.M))
+    rows = dict(table_rows("src/wire/request_keys.def", "REQUEST_KEY"))
+    for word, (kind, bound) in ATTRIBUTES.items():
+        rows[word] = bound if of_types[kind] == "bound" else of_types[kind]
+    return {word: sizes().get(most) or int(most) for word, most in rows.items()}
+
+
+KEY_BYTES = key_bytes()
