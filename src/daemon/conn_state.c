@@ -1,0 +1,87 @@
+#include "daemon/conn_state.h"
+
+/* ---- transitions ---- */
+
+#define TO(state) ((state) + 1)
+enum { STAYS = 0, NO = UINT8_MAX }; /* NO: the event cannot happen there */
+
+/* By the state before, in the order of the enums. */
+struct transition {
+    uint8_t peer[N_CONN_PEERS];
+    uint8_t answer[N_CONN_ANSWERS];
+    uint8_t turn[N_CONN_TURNS];
+};
+
+static const struct transition transitions[N_CONN_EVENTS] = {
+    [CONN_INPUT_ENDED] = {.peer = {[PEER_OPEN] = TO(PEER_HALF_CLOSED)}},
+    [CONN_UNHEARD] = {.peer = {[PEER_OPEN... PEER_HALF_CLOSED] = TO(PEER_DEAF)}},
+    [CONN_CLOSED] = {.peer = {[0 ... N_CONN_PEERS - 1] = TO(PEER_CLOSED)},
+        .turn = {[0 ... N_CONN_TURNS - 1] = TO(TURN_FREE)}},
+    [CONN_PARKED] = {.answer = {TO(ANSWER_PARKED), NO, NO}},
+    [CONN_ANSWERED] = {.answer = {NO, TO(ANSWER_NONE), NO}, .turn = {[TURN_FREE] = TO(TURN_SPENT)}},
+    [CONN_LONG_BEGINS] = {.answer = {TO(ANSWER_LONG), NO, NO}},
+    [CONN_LONG_ENDS] = {.answer = {NO, NO, TO(ANSWER_NONE)}},
+    [CONN_PUT_OFF] = {.turn = {TO(TURN_AWAITED), TO(TURN_AWAITED), NO, TO(TURN_AWAITED)}},
+    [CONN_CALLED] = {.turn = {NO, NO, TO(TURN_GIVEN), NO}},
+    [CONN_HAS_ACTED] = {.turn = {[TURN_GIVEN] = TO(TURN_FREE)}},
+    [CONN_HAS_LOOKED] = {.turn = {[TURN_SPENT] = TO(TURN_FREE)}},
+};
+
+static uint8_t after(uint8_t before, uint8_t to)
+{
+    return to == STAYS ? before : (uint8_t)(to - 1);
+}
+
+bool conn_state_pass(struct conn_state *state, enum conn_event event)
+{
+    const struct transition *row = &transitions[event];
+    uint8_t peer = row->peer[state->peer];
+    uint8_t answer = row->answer[state->answer];
+    uint8_t turn = row->turn[state->turn];
+    if (peer == NO || answer == NO || turn == NO) {
+        return false;
+    }
+    *state = (struct conn_state){
+        after(state->peer, peer),
+        after(state->answer, answer),
+        after(state->turn, turn),
+    };
+    return true;
+}
+
+/* ---- questions ---- */
+
+bool conn_is_behind(const struct conn_load *load)
+{
+    return load->unsent >= CONN_UNSENT_LIMIT;
+}
+
+bool conn_has_work_left(const struct conn_state *state, const struct conn_load *load)
+{
+    bool is_blocked = state->answer == ANSWER_PARKED || conn_is_behind(load);
+    return state->answer == ANSWER_LONG || state->turn == TURN_AWAITED ||
+        (is_blocked && load->unread > 0);
+}
+
+bool conn_may_read(const struct conn_state *state, const struct conn_load *load)
+{
+    return state->peer == PEER_OPEN && !conn_has_work_left(state, load) && !conn_is_behind(load);
+}
+
+bool conn_may_take_line(const struct conn_state *state, const struct conn_load *load)
+{
+    return state->peer != PEER_CLOSED && state->answer == ANSWER_NONE &&
+        state->turn != TURN_AWAITED && !conn_is_behind(load);
+}
+
+bool conn_may_send_piece(const struct conn_state *state, const struct conn_load *load)
+{
+    return state->peer != PEER_CLOSED && state->answer == ANSWER_LONG &&
+        state->turn != TURN_AWAITED && !conn_is_behind(load);
+}
+
+bool conn_is_over(const struct conn_state *state, const struct conn_load *load)
+{
+    return state->peer == PEER_HALF_CLOSED && state->answer == ANSWER_NONE &&
+        state->turn != TURN_AWAITED && load->unsent == 0;
+}

@@ -1,0 +1,99 @@
+/* conn_state.h - what a connection may do now. Pure: conn.c says what has happened, and asks.
+ *
+ * Three things change without each other, so a connection has three states. What is not in a row
+ * stays as it is; "-" cannot happen there.
+ *
+ *   peer: what can still come and go      OPEN ...> HALF_CLOSED ...> DEAF ...> CLOSED
+ *   answer: what the peer is owed         NONE <..> PARKED, NONE <..> LONG
+ *   turn: whether other users come first  FREE ...> AWAITED ...> GIVEN ...> FREE; FREE <..> SPENT
+ *
+ *   event          peer                       answer         turn
+ *   INPUT_ENDED    OPEN -> HALF_CLOSED
+ *   UNHEARD        OPEN, HALF_CLOSED -> DEAF
+ *   CLOSED         all -> CLOSED                             all -> FREE
+ *   PARKED                                    NONE -> PARKED
+ *   ANSWERED                                  PARKED -> NONE FREE -> SPENT
+ *   LONG_BEGINS                               NONE -> LONG
+ *   LONG_ENDS                                 LONG -> NONE
+ *   PUT_OFF                                                  all but AWAITED -> AWAITED
+ *   CALLED                                                   AWAITED -> GIVEN, the others -
+ *   HAS_ACTED                                                GIVEN -> FREE
+ *   HAS_LOOKED                                               SPENT -> FREE
+ *
+ * PARKED and LONG_BEGINS need NONE, ANSWERED needs PARKED, and LONG_ENDS needs LONG. */
+#ifndef BERTH_DAEMON_CONN_STATE_H
+#define BERTH_DAEMON_CONN_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum conn_peer {
+    PEER_OPEN,
+    PEER_HALF_CLOSED, /* it sends nothing more, but reads */
+    PEER_DEAF, /* nothing can be sent to it: its last words are carried out, then it is closed */
+    PEER_CLOSED, /* on our side; the struct lives until libuv has let go of it */
+    N_CONN_PEERS
+};
+
+enum conn_answer {
+    ANSWER_NONE,
+    ANSWER_PARKED, /* a database or the disk is being asked for it */
+    ANSWER_LONG, /* it is being sent, piece by piece */
+    N_CONN_ANSWERS
+};
+
+enum conn_turn {
+    TURN_FREE, /* what comes is carried out, at its user's rate */
+    TURN_SPENT, /* the same, but not in a turn of the loop that has lasted long */
+    TURN_AWAITED, /* in its user's fair queue */
+    TURN_GIVEN, /* one line or one piece, whatever its user's rate is */
+    N_CONN_TURNS
+};
+
+enum conn_event {
+    CONN_INPUT_ENDED,
+    CONN_UNHEARD, /* sending has failed */
+    CONN_CLOSED,
+    CONN_PARKED,
+    CONN_ANSWERED, /* what was parked */
+    CONN_LONG_BEGINS,
+    CONN_LONG_ENDS,
+    CONN_PUT_OFF,
+    CONN_CALLED, /* its turn has come */
+    CONN_HAS_ACTED, /* or has read, at least */
+    CONN_HAS_LOOKED, /* whether the turn of the loop has lasted long */
+    N_CONN_EVENTS
+};
+
+/* All zero: it has just been accepted. Only conn_state_pass() writes it. */
+struct conn_state {
+    uint8_t peer; /* enum conn_peer */
+    uint8_t answer; /* enum conn_answer */
+    uint8_t turn; /* enum conn_turn */
+};
+
+/* Bytes that are on our side of the socket. */
+struct conn_load {
+    size_t unread; /* of lines that were not carried out yet, or of the beginning of one */
+    size_t unsent; /* of answers and events */
+};
+
+enum { CONN_UNSENT_LIMIT = 64 * 1024 }; /* whoever leaves so much unread is behind */
+
+/* False: the event cannot happen now; the state is as it was. */
+bool conn_state_pass(struct conn_state *state, enum conn_event event);
+
+/* The socket is read: only while nothing that has come waits, so that a peer that sends faster than
+ * its lines are carried out fills its own buffers, not ours. */
+bool conn_may_read(const struct conn_state *state, const struct conn_load *load);
+bool conn_may_take_line(const struct conn_state *state, const struct conn_load *load);
+bool conn_may_send_piece(const struct conn_state *state, const struct conn_load *load);
+/* Lines that have come will be carried out later: leases do not end before. */
+bool conn_has_work_left(const struct conn_state *state, const struct conn_load *load);
+/* The peer has closed its side, and has had all that it asked for. */
+bool conn_is_over(const struct conn_state *state, const struct conn_load *load);
+/* The peer does not take what it is sent. */
+bool conn_is_behind(const struct conn_load *load);
+
+#endif
