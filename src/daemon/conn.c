@@ -27,6 +27,13 @@ enum {
     SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
 };
 
+void conn_pass(struct conn *conn, enum conn_event event)
+{
+    bool is_possible = conn_state_pass(&conn->state, event);
+    assert(is_possible);
+    (void)is_possible;
+}
+
 /* ---- closing ---- */
 
 static void on_closed(uv_handle_t *handle)
@@ -70,6 +77,7 @@ void conn_close(struct conn *conn)
     }
     struct server *server = conn->server;
     conn->closing = true;
+    conn_pass(conn, CONN_CLOSED);
     LIST_REMOVE(conn, link);
     if (conn->is_dirty) {
         STAILQ_REMOVE(&server->dirty, conn, conn, dirty_link);
@@ -96,7 +104,7 @@ static size_t conn_unsent(const struct conn *conn)
     return conn->output.length + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
 }
 
-static bool conn_is_behind(const struct conn *conn)
+static bool is_behind(const struct conn *conn)
 {
     return conn_unsent(conn) >= OUTPUT_LIMIT;
 }
@@ -195,10 +203,11 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
     struct conn *conn = container_of((uv_pipe_t *)handle, struct conn, pipe);
+    bool has_turn = conn->state.turn == TURN_GIVEN;
     bool may_read =
-        scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || conn->has_turn;
+        scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || has_turn;
     (void)suggested;
-    size_t most = conn->has_turn ? FEW_BYTES : sizeof shared;
+    size_t most = has_turn ? FEW_BYTES : sizeof shared;
     *buffer = uv_buf_init(shared, may_read ? (unsigned)most : 0);
 }
 
@@ -219,25 +228,27 @@ static void conn_set_reading(struct conn *conn, bool reading)
 /* The others shall have their turn of the loop: it goes on in a later one. */
 static void conn_put_off(struct conn *conn)
 {
+    conn_pass(conn, CONN_PUT_OFF);
     scheduler_put_off(&conn->server->scheduler, conn);
     conn_set_reading(conn, false);
 }
 
 void conn_continue(struct conn *conn)
 {
-    conn->has_turn = true;
+    conn_pass(conn, CONN_CALLED);
     conn_mark_dirty(conn);
 }
 
 static bool conn_is_put_off(const struct conn *conn)
 {
-    return fair_user_is_queued(&conn->member);
+    return conn->state.turn == TURN_AWAITED;
 }
 
 /* What it would do next is up to its user's rate, but for one thing in its turn. */
 static bool conn_is_too_fast(const struct conn *conn)
 {
-    return !conn->has_turn && scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
+    return conn->state.turn != TURN_GIVEN &&
+        scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
 }
 
 /* No line is carried out before the answer to the one before has been made. */
@@ -295,20 +306,19 @@ static bool conn_carry_out_next(struct conn *conn)
 }
 
 /* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
-static bool conn_may_take_line(const struct conn *conn)
+static bool may_take_line(const struct conn *conn)
 {
-    return !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
-        !conn_is_behind(conn);
+    return !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) && !is_behind(conn);
 }
 
 static void conn_take_lines(struct conn *conn)
 {
     struct scheduler *scheduler = &conn->server->scheduler;
-    bool was_parked = conn->was_parked;
-    conn->was_parked = false;
-    for (unsigned n = 1; conn_may_take_line(conn); n++) {
-        bool has_had_share = was_parked || n == 2 || n % SHARE_LINES == 0;
-        if ((has_had_share && scheduler_is_long(scheduler)) ||
+    bool may_have_acted = conn->state.turn == TURN_SPENT;
+    conn_pass(conn, CONN_HAS_LOOKED);
+    for (unsigned n = 1; may_take_line(conn); n++) {
+        bool has_acted = may_have_acted || n == 2 || n % SHARE_LINES == 0;
+        if ((has_acted && scheduler_is_long(scheduler)) ||
             (conn_pending(conn) > 0 && conn_is_too_fast(conn))) {
             conn_put_off(conn);
             return;
@@ -316,7 +326,7 @@ static void conn_take_lines(struct conn *conn)
         if (!conn_carry_out_again(conn) && !conn_carry_out_next(conn)) {
             return;
         }
-        conn->has_turn = false;
+        conn_pass(conn, CONN_HAS_ACTED);
         server_carry_out(conn->server);
     }
 }
@@ -327,7 +337,7 @@ static void conn_take_unheard(struct conn *conn)
     while (!conn->closing && conn_has_line(conn)) {
         end_snapshot(conn);
         text_deinit(&conn->output);
-        if (!conn_may_take_line(conn)) {
+        if (!may_take_line(conn)) {
             return;
         }
         conn_take_lines(conn);
@@ -354,7 +364,7 @@ static void conn_end_leases(struct conn *conn)
 static bool conn_has_lines_left(const struct conn *conn)
 {
     return conn->snapshot || conn_is_put_off(conn) ||
-        ((conn->parked || conn_is_behind(conn)) && conn_pending(conn) > 0);
+        ((conn->parked || is_behind(conn)) && conn_pending(conn) > 0);
 }
 
 /* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
@@ -400,8 +410,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         if (conn->parked) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough of them */
         }
-    } else if (n == UV_EOF && conn_pending(conn) == 0 && conn_unsent(conn) == 0 &&
-        !conn->parked) {
+    } else if (n == UV_EOF && conn_pending(conn) == 0 && conn_unsent(conn) == 0 && !conn->parked) {
         conn_close(conn);
     } else if (n == UV_EOF) {
         conn_end_input(conn);
@@ -411,7 +420,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     } else if (n < 0) {
         conn_close(conn);
     }
-    conn->has_turn = false;
+    conn_pass(conn, CONN_HAS_ACTED);
     server_end_turn(server);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, n != 0 ? 1 : 0);
 }
@@ -420,7 +429,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 
 static void conn_note_stall(struct conn *conn)
 {
-    bool behind = conn_is_behind(conn) || (conn->input_ended && conn_unsent(conn) > 0);
+    bool behind = is_behind(conn) || (conn->input_ended && conn_unsent(conn) > 0);
     if (!behind) {
         conn->stalled_since = 0;
     } else if (conn->stalled_since == 0) {
@@ -461,7 +470,8 @@ static void conn_hear_out(struct conn *conn)
     }
 }
 
-/* What keeps it calls conn_flush() when it is over: an answer, its turn, or libuv with its bytes. */
+/* What keeps it calls conn_flush() when it is over: an answer, its turn, or libuv with its bytes.
+ */
 static void conn_end_deaf(struct conn *conn)
 {
     conn_take_unheard(conn);
@@ -484,12 +494,12 @@ void conn_flush(struct conn *conn)
         conn_end_deaf(conn);
         return;
     }
-    while (!conn->closing && conn->snapshot && !conn_is_put_off(conn) && !conn_is_behind(conn)) {
+    while (!conn->closing && conn->snapshot && !conn_is_put_off(conn) && !is_behind(conn)) {
         if (conn_is_too_fast(conn)) {
             conn_put_off(conn);
             break;
         }
-        conn->has_turn = false;
+        conn_pass(conn, CONN_HAS_ACTED);
         if (!snapshot_continue(conn->snapshot, &conn->output, conn->output.length + PIECE_BYTES)) {
             end_snapshot(conn);
         }
@@ -511,8 +521,7 @@ void conn_flush(struct conn *conn)
         conn_close(conn);
         return;
     }
-    conn_set_reading(
-        conn, !conn->input_ended && !conn_has_lines_left(conn) && !conn_is_behind(conn));
+    conn_set_reading(conn, !conn->input_ended && !conn_has_lines_left(conn) && !is_behind(conn));
     conn_note_stall(conn);
 }
 

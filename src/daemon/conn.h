@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/client.h"
+#include "daemon/conn_state.h"
 #include "daemon/fair_queue.h"
 #include "wire/linebuf.h"
 
@@ -26,7 +27,7 @@ struct conn {
     struct client client; /* pipe's peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
     STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
-    struct fair_member member; /* of its user's share; queued while it has put something off */
+    struct fair_member member; /* of its user; queued while its turn is awaited */
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
@@ -40,6 +41,7 @@ struct conn {
     uint64_t started; /* of the process `pid`, once it was looked at; else 0 */
     pid_t pid;
     enum conn_pids pids : 8;
+    struct conn_state state; /* written by conn_pass() alone */
     bool writing; /* libuv has bytes of ours */
     bool is_deaf; /* nothing can be sent any more: it goes when its last words are carried out */
     bool reading;
@@ -47,9 +49,7 @@ struct conn {
     bool closing;
     bool is_dirty;
     bool is_operators; /* has a place that is kept for operators' requests: seat.h */
-    bool has_turn; /* what was put off may go on: one line, or one piece of a long answer */
     bool is_watched; /* scheduler.c's: for going away while it is not read from */
-    bool was_parked; /* and has had its answer, perhaps in this turn */
     bool wants_drained; /* sent "drain wait=1" */
     bool has_views; /* .snapshot has; counted in its user's share */
 };
@@ -68,6 +68,10 @@ void conn_close(struct conn *conn);
 
 /* Its descriptor, while it is open; else -1. */
 int conn_fd(const struct conn *conn);
+
+/* The event must be possible now. */
+void conn_pass(struct conn *conn, enum conn_event event);
+
 /* Where answers and events go: an event is held back while a long answer is being sent, or a change of
  * the connection is being stored. */
 struct text *conn_answers(struct conn *conn);

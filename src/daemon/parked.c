@@ -51,6 +51,7 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     gone_by = now + 1 - parked->since;
     uv_timer_start(&parked->timer, on_late, gone_by < PATIENCE_MS ? PATIENCE_MS - gone_by : 0, 0);
     conn->parked = parked;
+    conn_pass(conn, CONN_PARKED);
 }
 
 void *parked_state(const struct conn *conn)
@@ -72,7 +73,7 @@ void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->parked;
     conn->parked = NULL;
-    conn->was_parked = true;
+    conn_pass(conn, CONN_ANSWERED);
     conn->parked_since = conn->again ? parked->since : 0;
     parked->ops->free(conn, parked->state);
     text_add_bytes(conn_answers(conn), parked->events.bytes, parked->events.length);
