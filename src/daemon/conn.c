@@ -34,6 +34,11 @@ void conn_pass(struct conn *conn, enum conn_event event)
     (void)is_possible;
 }
 
+static bool conn_is_closed(const struct conn *conn)
+{
+    return conn->state.peer == PEER_CLOSED;
+}
+
 /* ---- closing ---- */
 
 static void on_closed(uv_handle_t *handle)
@@ -49,7 +54,6 @@ static void on_closed(uv_handle_t *handle)
 /* The descriptor is closed at once: another connection may have its place. */
 static void close_pipe(struct conn *conn)
 {
-    conn->closing = true;
     seat_give_back(conn);
     uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }
@@ -72,11 +76,10 @@ static void end_snapshot(struct conn *conn)
 
 void conn_close(struct conn *conn)
 {
-    if (conn->closing) {
+    if (conn_is_closed(conn)) {
         return;
     }
     struct server *server = conn->server;
-    conn->closing = true;
     conn_pass(conn, CONN_CLOSED);
     LIST_REMOVE(conn, link);
     if (conn->is_dirty) {
@@ -125,7 +128,7 @@ struct text *conn_events(struct conn *conn)
 
 void conn_mark_dirty(struct conn *conn)
 {
-    if (!conn->is_dirty && !conn->closing) {
+    if (!conn->is_dirty && !conn_is_closed(conn)) {
         conn->is_dirty = true;
         STAILQ_INSERT_TAIL(&conn->server->dirty, conn, dirty_link);
     }
@@ -150,7 +153,9 @@ static void on_written(uv_write_t *request, int status)
     free(write->bytes);
     free(write);
     conn->writing = false;
-    conn->is_deaf |= status < 0;
+    if (status < 0) {
+        conn_pass(conn, CONN_UNHEARD);
+    }
     conn_mark_dirty(conn);
     server_end_turn(conn->server);
 }
@@ -168,13 +173,13 @@ static void conn_write_later(struct conn *conn, size_t sent)
     if (!conn->writing) {
         free(write->bytes);
         free(write);
-        conn->is_deaf = true;
+        conn_pass(conn, CONN_UNHEARD);
     }
 }
 
 static void conn_send(struct conn *conn)
 {
-    if (conn->is_deaf) {
+    if (conn->state.peer == PEER_DEAF) {
         text_deinit(&conn->output);
     }
     if (conn->writing || conn->output.length == 0) {
@@ -183,7 +188,7 @@ static void conn_send(struct conn *conn)
     uv_buf_t buffer = uv_buf_init(conn->output.bytes, (unsigned)conn->output.length);
     int sent = uv_try_write((uv_stream_t *)&conn->pipe, &buffer, 1);
     if (sent < 0 && sent != UV_EAGAIN) {
-        conn->is_deaf = true;
+        conn_pass(conn, CONN_UNHEARD);
         text_deinit(&conn->output);
     } else if (sent == (int)conn->output.length) {
         conn->given += conn->output.length;
@@ -213,7 +218,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 
 static void conn_set_reading(struct conn *conn, bool reading)
 {
-    if (conn->reading == reading || conn->closing) {
+    if (conn->reading == reading || conn_is_closed(conn)) {
         return;
     }
     conn->reading = reading;
@@ -308,7 +313,8 @@ static bool conn_carry_out_next(struct conn *conn)
 /* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
 static bool may_take_line(const struct conn *conn)
 {
-    return !conn->closing && !conn_owes_answer(conn) && !conn_is_put_off(conn) && !is_behind(conn);
+    return !conn_is_closed(conn) && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
+        !is_behind(conn);
 }
 
 static void conn_take_lines(struct conn *conn)
@@ -334,7 +340,7 @@ static void conn_take_lines(struct conn *conn)
 /* The same when nobody reads the answers. */
 static void conn_take_unheard(struct conn *conn)
 {
-    while (!conn->closing && conn_has_line(conn)) {
+    while (!conn_is_closed(conn) && conn_has_line(conn)) {
         end_snapshot(conn);
         text_deinit(&conn->output);
         if (!may_take_line(conn)) {
@@ -371,7 +377,7 @@ static bool conn_has_lines_left(const struct conn *conn)
  * with the connection. */
 void conn_end_input(struct conn *conn)
 {
-    conn->input_ended = true;
+    conn_pass(conn, CONN_INPUT_ENDED);
     conn_set_reading(conn, false);
     conn_mark_dirty(conn);
     if (!conn_has_lines_left(conn)) {
@@ -415,7 +421,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     } else if (n == UV_EOF) {
         conn_end_input(conn);
     } else if (n < 0 && conn_must_stay(conn)) {
-        conn->is_deaf = true;
+        conn_pass(conn, CONN_UNHEARD);
         conn_end_input(conn);
     } else if (n < 0) {
         conn_close(conn);
@@ -429,7 +435,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 
 static void conn_note_stall(struct conn *conn)
 {
-    bool behind = is_behind(conn) || (conn->input_ended && conn_unsent(conn) > 0);
+    bool behind =
+        is_behind(conn) || (conn->state.peer == PEER_HALF_CLOSED && conn_unsent(conn) > 0);
     if (!behind) {
         conn->stalled_since = 0;
     } else if (conn->stalled_since == 0) {
@@ -460,7 +467,7 @@ static void conn_hear_out(struct conn *conn)
     static char bytes[4096];
     uv_os_fd_t fd;
     ssize_t n = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 ? 1 : 0;
-    for (int i = 0; i < MOST_READS && n > 0 && !conn->closing; i++) {
+    for (int i = 0; i < MOST_READS && n > 0 && !conn_is_closed(conn); i++) {
         n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n > 0) {
             conn_feed(conn, bytes, (size_t)n);
@@ -470,8 +477,7 @@ static void conn_hear_out(struct conn *conn)
     }
 }
 
-/* What keeps it calls conn_flush() when it is over: an answer, its turn, or libuv with its bytes.
- */
+/* Whatever keeps it calls conn_flush() in the end: an answer, its turn, or libuv. */
 static void conn_end_deaf(struct conn *conn)
 {
     conn_take_unheard(conn);
@@ -480,24 +486,21 @@ static void conn_end_deaf(struct conn *conn)
     }
     if (!conn_must_stay(conn)) {
         conn_close(conn);
-    } else if (!conn->closing) {
+    } else if (!conn_is_closed(conn)) {
         conn->stalled_since = 0;
         conn_set_reading(conn, false);
         conn_end_leases(conn);
     }
 }
 
-void conn_flush(struct conn *conn)
+/* The next pieces of a long answer. */
+static void conn_send_pieces(struct conn *conn)
 {
-    conn_send(conn);
-    if (conn->is_deaf && !conn->closing) {
-        conn_end_deaf(conn);
-        return;
-    }
-    while (!conn->closing && conn->snapshot && !conn_is_put_off(conn) && !is_behind(conn)) {
+    while (conn->state.peer < PEER_DEAF && conn->snapshot && !conn_is_put_off(conn) &&
+        !is_behind(conn)) {
         if (conn_is_too_fast(conn)) {
             conn_put_off(conn);
-            break;
+            return;
         }
         conn_pass(conn, CONN_HAS_ACTED);
         if (!snapshot_continue(conn->snapshot, &conn->output, conn->output.length + PIECE_BYTES)) {
@@ -505,24 +508,38 @@ void conn_flush(struct conn *conn)
         }
         conn_send(conn);
         bool has_more = conn->snapshot || conn_pending(conn) > 0;
-        if (!conn->closing && has_more && scheduler_is_long(&conn->server->scheduler)) {
+        if (has_more && scheduler_is_long(&conn->server->scheduler)) {
             conn_put_off(conn);
         }
     }
-    if (!conn->closing && conn_pending(conn) > 0) {
-        conn_take_lines(conn);
-    }
-    if (conn->closing) {
-        return;
-    }
-    conn_keep_input(conn);
-    if (conn->input_ended && !conn_owes_answer(conn) && !conn_has_lines_left(conn) &&
-        conn_unsent(conn) == 0) {
+}
+
+/* The peer has had its part of this turn. */
+static void conn_settle(struct conn *conn)
+{
+    if (conn->state.peer == PEER_HALF_CLOSED && !conn_owes_answer(conn) &&
+        !conn_has_lines_left(conn) && conn_unsent(conn) == 0) {
         conn_close(conn);
         return;
     }
-    conn_set_reading(conn, !conn->input_ended && !conn_has_lines_left(conn) && !is_behind(conn));
+    conn_set_reading(
+        conn, conn->state.peer == PEER_OPEN && !conn_has_lines_left(conn) && !is_behind(conn));
     conn_note_stall(conn);
+}
+
+void conn_flush(struct conn *conn)
+{
+    conn_send(conn);
+    conn_send_pieces(conn);
+    if (conn->state.peer < PEER_DEAF && conn_pending(conn) > 0) {
+        conn_take_lines(conn);
+    }
+    if (conn->state.peer == PEER_DEAF) {
+        conn_end_deaf(conn);
+    } else if (!conn_is_closed(conn)) {
+        conn_keep_input(conn);
+        conn_settle(conn);
+    }
 }
 
 /* Its leases end at once; what it has sent and is not carried out yet waits for its turn. */
@@ -530,7 +547,7 @@ void conn_gone(struct conn *conn)
 {
     char byte;
     uv_os_fd_t fd;
-    if (conn->closing || conn->reading) {
+    if (conn_is_closed(conn) || conn->reading) {
         return; /* reading tells as well */
     }
     bool has_more = conn_pending(conn) > 0 || conn_must_stay(conn) ||

@@ -43,10 +43,7 @@ struct conn {
     enum conn_pids pids : 8;
     struct conn_state state; /* written by conn_pass() alone */
     bool writing; /* libuv has bytes of ours */
-    bool is_deaf; /* nothing can be sent any more: it goes when its last words are carried out */
     bool reading;
-    bool input_ended; /* half-closed: close when everything is sent */
-    bool closing;
     bool is_dirty;
     bool is_operators; /* has a place that is kept for operators' requests: seat.h */
     bool is_watched; /* scheduler.c's: for going away while it is not read from */

@@ -14,7 +14,7 @@ struct transition {
 
 static const struct transition transitions[N_CONN_EVENTS] = {
     [CONN_INPUT_ENDED] = {.peer = {[PEER_OPEN] = TO(PEER_HALF_CLOSED)}},
-    [CONN_UNHEARD] = {.peer = {[PEER_OPEN... PEER_HALF_CLOSED] = TO(PEER_DEAF)}},
+    [CONN_UNHEARD] = {.peer = {TO(PEER_DEAF), TO(PEER_DEAF)}},
     [CONN_CLOSED] = {.peer = {[0 ... N_CONN_PEERS - 1] = TO(PEER_CLOSED)},
         .turn = {[0 ... N_CONN_TURNS - 1] = TO(TURN_FREE)}},
     [CONN_PARKED] = {.answer = {TO(ANSWER_PARKED), NO, NO}},
@@ -76,7 +76,7 @@ bool conn_may_take_line(const struct conn_state *state, const struct conn_load *
 
 bool conn_may_send_piece(const struct conn_state *state, const struct conn_load *load)
 {
-    return state->peer != PEER_CLOSED && state->answer == ANSWER_LONG &&
+    return state->peer < PEER_DEAF && state->answer == ANSWER_LONG &&
         state->turn != TURN_AWAITED && !conn_is_behind(load);
 }
 

@@ -135,7 +135,7 @@ static const struct question questions[] = {
     {{PEER_HALF_CLOSED, ANSWER_NONE, TURN_FREE}, {1, 0}, "lo"},
     {{PEER_DEAF, ANSWER_NONE, TURN_FREE}, {0, 0}, "l"},
     {{PEER_DEAF, ANSWER_PARKED, TURN_FREE}, {1, 0}, "w"},
-    {{PEER_DEAF, ANSWER_LONG, TURN_FREE}, {0, 0}, "pw"},
+    {{PEER_DEAF, ANSWER_LONG, TURN_FREE}, {0, 0}, "w"},
     {{PEER_CLOSED, ANSWER_NONE, TURN_FREE}, {1, 0}, ""},
 };
 
