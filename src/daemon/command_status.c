@@ -65,15 +65,16 @@ static void add_databases(
     }
 }
 
-/* The rest is made, and sent, by conn_flush(). */
-static void begin_answer(struct conn *conn, struct status_request *request)
+/* How the answer begins; the rest of it, which conn_begin_snapshot() takes. */
+static struct snapshot *begin_answer(struct conn *conn, struct status_request *request)
 {
+    struct snapshot *rest = request->snapshot;
     struct text *out = conn_answers(conn);
     nanoseconds now = clock_now();
     add_head(out, conn->server, now);
     add_databases(out, conn->server, request->wanted, now);
-    conn_begin_snapshot(conn, request->snapshot);
     request->snapshot = NULL;
+    return rest;
 }
 
 /* ---- asking the databases ---- */
@@ -153,6 +154,14 @@ static bool ask_next(struct server *server, struct status_request *request)
     return true;
 }
 
+/* All have been asked. The rest is made, and sent, by conn_flush(). */
+static void end_request(struct conn *conn, struct status_request *request)
+{
+    struct snapshot *rest = begin_answer(conn, request);
+    parked_end(conn);
+    conn_begin_snapshot(conn, rest);
+}
+
 static void on_view(struct conn *conn, struct view *view)
 {
     struct status_request *request = parked_state(conn);
@@ -164,8 +173,7 @@ static void on_view(struct conn *conn, struct view *view)
         snapshot_set_view(request->snapshot, request->database, NULL, why ? why : has_not_answered);
     }
     if (ask_next(conn->server, request)) {
-        begin_answer(conn, request);
-        parked_end(conn);
+        end_request(conn, request);
     }
 }
 
@@ -176,8 +184,7 @@ static void on_late(struct conn *conn)
         const char *why = why_not_asked(conn->server, i);
         snapshot_set_view(request->snapshot, i, NULL, why ? why : has_not_answered);
     }
-    begin_answer(conn, request);
-    parked_end(conn);
+    end_request(conn, request);
 }
 
 /* ---- the request ---- */
@@ -222,8 +229,9 @@ static void begin(struct call *call, struct snapshot *snapshot, size_t n, const 
         request->database = (uint8_t)server->databases.n;
     }
     if (ask_next(server, request)) {
-        begin_answer(conn, request);
+        struct snapshot *rest = begin_answer(conn, request);
         request_free(conn, request);
+        conn_begin_snapshot(conn, rest);
     } else {
         parked_begin(conn, &ops, request);
     }
@@ -278,8 +286,7 @@ void command_status(struct call *call)
         status_of_lease(call, lease);
     } else if (are_known(call)) {
         begin(call,
-            n == 0 ? snapshot_new(call->conn)
-                   : snapshot_new_of(call->conn, request->arguments, n),
+            n == 0 ? snapshot_new(call->conn) : snapshot_new_of(call->conn, request->arguments, n),
             n, request->arguments, 0);
     }
 }

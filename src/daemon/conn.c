@@ -21,7 +21,6 @@
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
 
 enum {
-    OUTPUT_LIMIT = 64 * 1024,
     PIECE_BYTES = 16 * 1024, /* of a long answer */
     FEW_BYTES = 4096, /* that are read of who has to wait, in its turn */
     SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
@@ -37,6 +36,21 @@ void conn_pass(struct conn *conn, enum conn_event event)
 static bool conn_is_closed(const struct conn *conn)
 {
     return conn->state.peer == PEER_CLOSED;
+}
+
+static size_t conn_unread(const struct conn *conn)
+{
+    return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
+}
+
+static size_t conn_unsent(const struct conn *conn)
+{
+    return conn->output.length + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
+}
+
+static struct conn_load conn_load(const struct conn *conn)
+{
+    return (struct conn_load){.unread = conn_unread(conn), .unsent = conn_unsent(conn)};
 }
 
 /* ---- closing ---- */
@@ -60,18 +74,18 @@ static void close_pipe(struct conn *conn)
 
 void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot)
 {
+    conn_pass(conn, CONN_LONG_BEGINS);
     conn->snapshot = snapshot;
-    conn->has_views = snapshot_has_views(snapshot);
-    conn->member.fair_user->n_with_views += conn->has_views;
+    conn->member.fair_user->n_with_views += snapshot_has_views(snapshot);
 }
 
 static void end_snapshot(struct conn *conn)
 {
-    if (conn->has_views) {
-        conn->member.fair_user->n_with_views--;
-        conn->has_views = false;
+    if (conn->state.answer == ANSWER_LONG) {
+        conn->member.fair_user->n_with_views -= snapshot_has_views(conn->snapshot);
+        conn->snapshot = snapshot_free(conn->snapshot);
+        conn_pass(conn, CONN_LONG_ENDS);
     }
-    conn->snapshot = snapshot_free(conn->snapshot);
 }
 
 void conn_close(struct conn *conn)
@@ -102,16 +116,6 @@ int conn_fd(const struct conn *conn)
 
 /* ---- output ---- */
 
-static size_t conn_unsent(const struct conn *conn)
-{
-    return conn->output.length + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
-}
-
-static bool is_behind(const struct conn *conn)
-{
-    return conn_unsent(conn) >= OUTPUT_LIMIT;
-}
-
 struct text *conn_answers(struct conn *conn)
 {
     conn_mark_dirty(conn);
@@ -121,8 +125,8 @@ struct text *conn_answers(struct conn *conn)
 struct text *conn_events(struct conn *conn)
 {
     conn_mark_dirty(conn);
-    struct text *held =
-        conn->snapshot ? snapshot_held_back(conn->snapshot) : parked_held_back(conn);
+    struct text *held = conn->state.answer == ANSWER_LONG ? snapshot_held_back(conn->snapshot)
+                                                          : parked_held_back(conn);
     return held ? held : &conn->output;
 }
 
@@ -244,11 +248,6 @@ void conn_continue(struct conn *conn)
     conn_mark_dirty(conn);
 }
 
-static bool conn_is_put_off(const struct conn *conn)
-{
-    return conn->state.turn == TURN_AWAITED;
-}
-
 /* What it would do next is up to its user's rate, but for one thing in its turn. */
 static bool conn_is_too_fast(const struct conn *conn)
 {
@@ -256,22 +255,10 @@ static bool conn_is_too_fast(const struct conn *conn)
         scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
 }
 
-/* No line is carried out before the answer to the one before has been made. */
-static bool conn_owes_answer(const struct conn *conn)
-{
-    return conn->snapshot || conn->parked;
-}
-
 void conn_again(struct conn *conn, char *line)
 {
     assert(!conn->again);
     conn->again = line;
-}
-
-/* Bytes of lines that are still to be carried out. */
-static size_t conn_pending(const struct conn *conn)
-{
-    return linebuf_pending(&conn->input) + (conn->again ? strlen(conn->again) : 0);
 }
 
 /* The beginning of a line is none. */
@@ -310,22 +297,15 @@ static bool conn_carry_out_next(struct conn *conn)
     return true;
 }
 
-/* Lines wait while a long answer is being sent, or when the peer does not take its answers. */
-static bool may_take_line(const struct conn *conn)
-{
-    return !conn_is_closed(conn) && !conn_owes_answer(conn) && !conn_is_put_off(conn) &&
-        !is_behind(conn);
-}
-
 static void conn_take_lines(struct conn *conn)
 {
     struct scheduler *scheduler = &conn->server->scheduler;
     bool may_have_acted = conn->state.turn == TURN_SPENT;
     conn_pass(conn, CONN_HAS_LOOKED);
-    for (unsigned n = 1; may_take_line(conn); n++) {
+    for (unsigned n = 1; conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
         bool has_acted = may_have_acted || n == 2 || n % SHARE_LINES == 0;
         if ((has_acted && scheduler_is_long(scheduler)) ||
-            (conn_pending(conn) > 0 && conn_is_too_fast(conn))) {
+            (conn_unread(conn) > 0 && conn_is_too_fast(conn))) {
             conn_put_off(conn);
             return;
         }
@@ -343,11 +323,12 @@ static void conn_take_unheard(struct conn *conn)
     while (!conn_is_closed(conn) && conn_has_line(conn)) {
         end_snapshot(conn);
         text_deinit(&conn->output);
-        if (!may_take_line(conn)) {
+        if (!conn_state_may_take_line(conn->state, conn_load(conn))) {
             return;
         }
         conn_take_lines(conn);
-        if (conn_has_line(conn) && conn->snapshot && scheduler_is_long(&conn->server->scheduler)) {
+        if (conn_has_line(conn) && conn->state.answer == ANSWER_LONG &&
+            scheduler_is_long(&conn->server->scheduler)) {
             conn_put_off(conn);
         }
     }
@@ -366,13 +347,6 @@ static void conn_end_leases(struct conn *conn)
     server_carry_out(conn->server);
 }
 
-/* Whether lines that have arrived still wait to be carried out. */
-static bool conn_has_lines_left(const struct conn *conn)
-{
-    return conn->snapshot || conn_is_put_off(conn) ||
-        ((conn->parked || is_behind(conn)) && conn_pending(conn) > 0);
-}
-
 /* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
  * with the connection. */
 void conn_end_input(struct conn *conn)
@@ -380,7 +354,7 @@ void conn_end_input(struct conn *conn)
     conn_pass(conn, CONN_INPUT_ENDED);
     conn_set_reading(conn, false);
     conn_mark_dirty(conn);
-    if (!conn_has_lines_left(conn)) {
+    if (!conn_state_has_work_left(conn->state, conn_load(conn))) {
         conn_end_leases(conn);
     }
 }
@@ -413,10 +387,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         conn_feed(conn, buffer->base, (size_t)n);
         conn_take_lines(conn);
         conn_keep_input(conn);
-        if (conn->parked) {
+        if (conn->state.answer == ANSWER_PARKED) {
             conn_mark_dirty(conn); /* lines wait, perhaps enough of them */
         }
-    } else if (n == UV_EOF && conn_pending(conn) == 0 && conn_unsent(conn) == 0 && !conn->parked) {
+    } else if (n == UV_EOF && conn_unread(conn) == 0 && conn_unsent(conn) == 0 &&
+        conn->state.answer == ANSWER_NONE) {
         conn_close(conn);
     } else if (n == UV_EOF) {
         conn_end_input(conn);
@@ -435,8 +410,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 
 static void conn_note_stall(struct conn *conn)
 {
-    bool behind =
-        is_behind(conn) || (conn->state.peer == PEER_HALF_CLOSED && conn_unsent(conn) > 0);
+    bool behind = conn_load_is_behind(conn_load(conn)) ||
+        (conn->state.peer == PEER_HALF_CLOSED && conn_unsent(conn) > 0);
     if (!behind) {
         conn->stalled_since = 0;
     } else if (conn->stalled_since == 0) {
@@ -496,8 +471,7 @@ static void conn_end_deaf(struct conn *conn)
 /* The next pieces of a long answer. */
 static void conn_send_pieces(struct conn *conn)
 {
-    while (conn->state.peer < PEER_DEAF && conn->snapshot && !conn_is_put_off(conn) &&
-        !is_behind(conn)) {
+    while (conn_state_may_send_piece(conn->state, conn_load(conn))) {
         if (conn_is_too_fast(conn)) {
             conn_put_off(conn);
             return;
@@ -507,7 +481,7 @@ static void conn_send_pieces(struct conn *conn)
             end_snapshot(conn);
         }
         conn_send(conn);
-        bool has_more = conn->snapshot || conn_pending(conn) > 0;
+        bool has_more = conn->state.answer == ANSWER_LONG || conn_unread(conn) > 0;
         if (has_more && scheduler_is_long(&conn->server->scheduler)) {
             conn_put_off(conn);
         }
@@ -517,13 +491,11 @@ static void conn_send_pieces(struct conn *conn)
 /* The peer has had its part of this turn. */
 static void conn_settle(struct conn *conn)
 {
-    if (conn->state.peer == PEER_HALF_CLOSED && !conn_owes_answer(conn) &&
-        !conn_has_lines_left(conn) && conn_unsent(conn) == 0) {
+    if (conn_state_is_over(conn->state, conn_load(conn))) {
         conn_close(conn);
         return;
     }
-    conn_set_reading(
-        conn, conn->state.peer == PEER_OPEN && !conn_has_lines_left(conn) && !is_behind(conn));
+    conn_set_reading(conn, conn_state_may_read(conn->state, conn_load(conn)));
     conn_note_stall(conn);
 }
 
@@ -531,7 +503,7 @@ void conn_flush(struct conn *conn)
 {
     conn_send(conn);
     conn_send_pieces(conn);
-    if (conn->state.peer < PEER_DEAF && conn_pending(conn) > 0) {
+    if (conn->state.peer < PEER_DEAF && conn_unread(conn) > 0) {
         conn_take_lines(conn);
     }
     if (conn->state.peer == PEER_DEAF) {
@@ -550,7 +522,7 @@ void conn_gone(struct conn *conn)
     if (conn_is_closed(conn) || conn->reading) {
         return; /* reading tells as well */
     }
-    bool has_more = conn_pending(conn) > 0 || conn_must_stay(conn) ||
+    bool has_more = conn_unread(conn) > 0 || conn_must_stay(conn) ||
         (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&
             recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
     if (!has_more) {

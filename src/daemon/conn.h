@@ -30,8 +30,10 @@ struct conn {
     struct fair_member member; /* of its user; queued while its turn is awaited */
     struct linebuf input;
     struct text output; /* not yet given to libuv */
-    struct snapshot *snapshot; /* a long answer that is being sent; or NULL */
-    struct parked *parked; /* a database or the disk is being asked for an answer; or NULL */
+    union {
+        struct parked *parked; /* ANSWER_PARKED */
+        struct snapshot *snapshot; /* ANSWER_LONG */
+    };
     uint64_t parked_since; /* parked.c's: of the line that was held back; else 0 */
     char *again; /* a line that was held back, and comes before its input; or NULL */
     char *program; /* from hello, or NULL */
@@ -48,7 +50,6 @@ struct conn {
     bool is_operators; /* has a place that is kept for operators' requests: seat.h */
     bool is_watched; /* scheduler.c's: for going away while it is not read from */
     bool wants_drained; /* sent "drain wait=1" */
-    bool has_views; /* .snapshot has; counted in its user's share */
 };
 
 LIST_HEAD(conn_list, conn);

@@ -51,37 +51,38 @@ bool conn_state_pass(struct conn_state *state, enum conn_event event)
 
 /* ---- questions ---- */
 
-bool conn_is_behind(const struct conn_load *load)
+bool conn_load_is_behind(struct conn_load load)
 {
-    return load->unsent >= CONN_UNSENT_LIMIT;
+    return load.unsent >= CONN_UNSENT_LIMIT;
 }
 
-bool conn_has_work_left(const struct conn_state *state, const struct conn_load *load)
+bool conn_state_has_work_left(struct conn_state state, struct conn_load load)
 {
-    bool is_blocked = state->answer == ANSWER_PARKED || conn_is_behind(load);
-    return state->answer == ANSWER_LONG || state->turn == TURN_AWAITED ||
-        (is_blocked && load->unread > 0);
+    bool is_blocked = state.answer == ANSWER_PARKED || conn_load_is_behind(load);
+    return state.answer == ANSWER_LONG || state.turn == TURN_AWAITED ||
+        (is_blocked && load.unread > 0);
 }
 
-bool conn_may_read(const struct conn_state *state, const struct conn_load *load)
+bool conn_state_may_read(struct conn_state state, struct conn_load load)
 {
-    return state->peer == PEER_OPEN && !conn_has_work_left(state, load) && !conn_is_behind(load);
+    return state.peer == PEER_OPEN && !conn_state_has_work_left(state, load) &&
+        !conn_load_is_behind(load);
 }
 
-bool conn_may_take_line(const struct conn_state *state, const struct conn_load *load)
+bool conn_state_may_take_line(struct conn_state state, struct conn_load load)
 {
-    return state->peer != PEER_CLOSED && state->answer == ANSWER_NONE &&
-        state->turn != TURN_AWAITED && !conn_is_behind(load);
+    return state.peer != PEER_CLOSED && state.answer == ANSWER_NONE && state.turn != TURN_AWAITED &&
+        !conn_load_is_behind(load);
 }
 
-bool conn_may_send_piece(const struct conn_state *state, const struct conn_load *load)
+bool conn_state_may_send_piece(struct conn_state state, struct conn_load load)
 {
-    return state->peer < PEER_DEAF && state->answer == ANSWER_LONG &&
-        state->turn != TURN_AWAITED && !conn_is_behind(load);
+    return state.peer < PEER_DEAF && state.answer == ANSWER_LONG && state.turn != TURN_AWAITED &&
+        !conn_load_is_behind(load);
 }
 
-bool conn_is_over(const struct conn_state *state, const struct conn_load *load)
+bool conn_state_is_over(struct conn_state state, struct conn_load load)
 {
-    return state->peer == PEER_HALF_CLOSED && state->answer == ANSWER_NONE &&
-        state->turn != TURN_AWAITED && load->unsent == 0;
+    return state.peer == PEER_HALF_CLOSED && state.answer == ANSWER_NONE &&
+        state.turn != TURN_AWAITED && load.unsent == 0;
 }

@@ -86,14 +86,14 @@ bool conn_state_pass(struct conn_state *state, enum conn_event event);
 
 /* The socket is read: only while nothing that has come waits, so that a peer that sends faster than
  * its lines are carried out fills its own buffers, not ours. */
-bool conn_may_read(const struct conn_state *state, const struct conn_load *load);
-bool conn_may_take_line(const struct conn_state *state, const struct conn_load *load);
-bool conn_may_send_piece(const struct conn_state *state, const struct conn_load *load);
+bool conn_state_may_read(struct conn_state state, struct conn_load load);
+bool conn_state_may_take_line(struct conn_state state, struct conn_load load);
+bool conn_state_may_send_piece(struct conn_state state, struct conn_load load);
 /* Lines that have come will be carried out later: leases do not end before. */
-bool conn_has_work_left(const struct conn_state *state, const struct conn_load *load);
+bool conn_state_has_work_left(struct conn_state state, struct conn_load load);
 /* The peer has closed its side, and has had all that it asked for. */
-bool conn_is_over(const struct conn_state *state, const struct conn_load *load);
+bool conn_state_is_over(struct conn_state state, struct conn_load load);
 /* The peer does not take what it is sent. */
-bool conn_is_behind(const struct conn_load *load);
+bool conn_load_is_behind(struct conn_load load);
 
 #endif

@@ -17,6 +17,11 @@ struct parked {
     uint64_t since; /* by the loop's clock, in ms; never 0 */
 };
 
+static bool is_parked(const struct conn *conn)
+{
+    return conn->state.answer == ANSWER_PARKED;
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     struct parked *parked = container_of((uv_timer_t *)handle, struct parked, timer);
@@ -42,7 +47,6 @@ static void on_late(uv_timer_t *timer)
 
 void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
 {
-    assert(!conn->parked);
     struct parked *parked = memory_new(sizeof *parked);
     *parked = (struct parked){.conn = conn, .ops = ops, .state = state};
     uv_timer_init(&conn->server->loop, &parked->timer);
@@ -50,29 +54,28 @@ void parked_begin(struct conn *conn, const struct parked_ops *ops, void *state)
     parked->since = conn->parked_since != 0 ? conn->parked_since : now + 1;
     gone_by = now + 1 - parked->since;
     uv_timer_start(&parked->timer, on_late, gone_by < PATIENCE_MS ? PATIENCE_MS - gone_by : 0, 0);
-    conn->parked = parked;
     conn_pass(conn, CONN_PARKED);
+    conn->parked = parked;
 }
 
 void *parked_state(const struct conn *conn)
 {
-    return conn->parked ? conn->parked->state : NULL;
+    return is_parked(conn) ? conn->parked->state : NULL;
 }
 
 bool parked_outlives_peer(const struct conn *conn)
 {
-    return conn->parked && conn->parked->ops->outlives_peer;
+    return is_parked(conn) && conn->parked->ops->outlives_peer;
 }
 
 struct text *parked_held_back(const struct conn *conn)
 {
-    return conn->parked && conn->parked->ops->holds_events ? &conn->parked->events : NULL;
+    return is_parked(conn) && conn->parked->ops->holds_events ? &conn->parked->events : NULL;
 }
 
 void parked_end(struct conn *conn)
 {
     struct parked *parked = conn->parked;
-    conn->parked = NULL;
     conn_pass(conn, CONN_ANSWERED);
     conn->parked_since = conn->again ? parked->since : 0;
     parked->ops->free(conn, parked->state);
@@ -83,7 +86,7 @@ void parked_end(struct conn *conn)
 
 void parked_close(struct conn *conn)
 {
-    if (conn->parked) {
+    if (is_parked(conn)) {
         abandon(conn);
         parked_end(conn);
     }
