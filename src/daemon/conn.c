@@ -156,7 +156,7 @@ static void on_written(uv_write_t *request, int status)
     struct conn *conn = request->data;
     free(write->bytes);
     free(write);
-    conn->writing = false;
+    conn->is_writing = false;
     if (status < 0) {
         conn_pass(conn, CONN_UNHEARD);
     }
@@ -172,9 +172,9 @@ static void conn_write_later(struct conn *conn, size_t sent)
     uv_buf_t buffer = uv_buf_init(write->bytes + sent, (unsigned)(conn->output.length - sent));
     conn->given += conn->output.length;
     conn->output = (struct text)TEXT_INIT;
-    conn->writing =
+    conn->is_writing =
         uv_write(&write->request, (uv_stream_t *)&conn->pipe, &buffer, 1, on_written) == 0;
-    if (!conn->writing) {
+    if (!conn->is_writing) {
         free(write->bytes);
         free(write);
         conn_pass(conn, CONN_UNHEARD);
@@ -186,7 +186,7 @@ static void conn_send(struct conn *conn)
     if (conn->state.peer == PEER_DEAF) {
         text_deinit(&conn->output);
     }
-    if (conn->writing || conn->output.length == 0) {
+    if (conn->is_writing || conn->output.length == 0) {
         return;
     }
     uv_buf_t buffer = uv_buf_init(conn->output.bytes, (unsigned)conn->output.length);
@@ -220,13 +220,15 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     *buffer = uv_buf_init(shared, may_read ? (unsigned)most : 0);
 }
 
-static void conn_set_reading(struct conn *conn, bool reading)
+/* Whether it is read from follows from its state, and from nothing else. */
+static void conn_follow_state(struct conn *conn)
 {
-    if (conn->reading == reading || conn_is_closed(conn)) {
+    bool may_read = conn_state_may_read(conn->state, conn_load(conn));
+    if (conn->is_reading == may_read || conn_is_closed(conn)) {
         return;
     }
-    conn->reading = reading;
-    if (!reading) {
+    conn->is_reading = may_read;
+    if (!may_read) {
         uv_read_stop((uv_stream_t *)&conn->pipe);
         scheduler_watch_gone(&conn->server->scheduler, conn);
     } else if (uv_read_start((uv_stream_t *)&conn->pipe, on_alloc, on_read) < 0) {
@@ -239,7 +241,7 @@ static void conn_put_off(struct conn *conn)
 {
     conn_pass(conn, CONN_PUT_OFF);
     scheduler_put_off(&conn->server->scheduler, conn);
-    conn_set_reading(conn, false);
+    conn_follow_state(conn);
 }
 
 void conn_continue(struct conn *conn)
@@ -352,7 +354,7 @@ static void conn_end_leases(struct conn *conn)
 void conn_end_input(struct conn *conn)
 {
     conn_pass(conn, CONN_INPUT_ENDED);
-    conn_set_reading(conn, false);
+    conn_follow_state(conn);
     conn_mark_dirty(conn);
     if (!conn_state_has_work_left(conn->state, conn_load(conn))) {
         conn_end_leases(conn);
@@ -463,7 +465,7 @@ static void conn_end_deaf(struct conn *conn)
         conn_close(conn);
     } else if (!conn_is_closed(conn)) {
         conn->stalled_since = 0;
-        conn_set_reading(conn, false);
+        conn_follow_state(conn);
         conn_end_leases(conn);
     }
 }
@@ -495,7 +497,7 @@ static void conn_settle(struct conn *conn)
         conn_close(conn);
         return;
     }
-    conn_set_reading(conn, conn_state_may_read(conn->state, conn_load(conn)));
+    conn_follow_state(conn);
     conn_note_stall(conn);
 }
 
@@ -519,7 +521,7 @@ void conn_gone(struct conn *conn)
 {
     char byte;
     uv_os_fd_t fd;
-    if (conn_is_closed(conn) || conn->reading) {
+    if (conn_is_closed(conn) || conn->is_reading) {
         return; /* reading tells as well */
     }
     bool has_more = conn_unread(conn) > 0 || conn_must_stay(conn) ||
@@ -556,7 +558,7 @@ static bool conn_open(struct conn *conn, int fd)
     if (scheduler_must_wait(&server->scheduler, conn->member.fair_user)) {
         conn_put_off(conn);
     } else {
-        conn_set_reading(conn, true);
+        conn_follow_state(conn);
     }
     return true;
 }

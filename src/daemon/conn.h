@@ -43,13 +43,14 @@ struct conn {
     uint64_t started; /* of the process `pid`, once it was looked at; else 0 */
     pid_t pid;
     enum conn_pids pids : 8;
-    struct conn_state state; /* written by conn_pass() alone */
-    bool writing; /* libuv has bytes of ours */
-    bool reading;
-    bool is_dirty;
-    bool is_operators; /* has a place that is kept for operators' requests: seat.h */
+    struct conn_state state; /* what it may do now; written by conn_pass() alone */
+    /* What libuv, the kernel and the server were last asked to do for it: */
+    bool is_reading;
+    bool is_writing; /* libuv has bytes of ours */
     bool is_watched; /* scheduler.c's: for going away while it is not read from */
-    bool wants_drained; /* sent "drain wait=1" */
+    bool is_dirty; /* in server->dirty */
+    bool is_operators; /* has a place that is kept for operators' requests: seat.h */
+    bool wants_drained; /* sent "drain wait=1", and was not told yet */
 };
 
 LIST_HEAD(conn_list, conn);
