@@ -50,5 +50,5 @@ def test_what_waits_for_the_database_counts_and_is_named(redis_server, hosts):
     redis_server.stop()
     assert client.request("acquire market/a").startswith("pending ")
     assert client.request("acquire market/b") == (
-        "error quota market/b:%20one%20user%20may%20have%201%20waiting%20requests%20(max-waiters-per-user)")
+        "error quota market/b:%20one%20user%20may%20have%201%20waiting%20request%20(max-waiters-per-user)")
     redis_server.cont()
