@@ -12,16 +12,16 @@
 static void init_lists(struct session *session)
 {
     for (size_t i = 0; i < N_ENTRY_STATES; i++) {
-        TAILQ_INIT(&session->entries[i]);
+        TAILQ_INIT(&session->leases.entries[i]);
     }
-    TAILQ_INIT(&session->in_flight);
-    TAILQ_INIT(&session->definitions);
-    TAILQ_INIT(&session->untold);
-    TAILQ_INIT(&session->changes);
-    TAILQ_INIT(&session->untold_changes);
-    TAILQ_INIT(&session->requests);
-    TAILQ_INIT(&session->asked);
-    TAILQ_INIT(&session->results);
+    TAILQ_INIT(&session->calls.in_flight);
+    TAILQ_INIT(&session->definitions.all);
+    TAILQ_INIT(&session->definitions.untold);
+    TAILQ_INIT(&session->changes.all);
+    TAILQ_INIT(&session->changes.untold);
+    TAILQ_INIT(&session->requests.unsent);
+    TAILQ_INIT(&session->requests.asked);
+    TAILQ_INIT(&session->requests.results);
 }
 
 struct session *session_new(const struct session_options *options)
@@ -36,9 +36,9 @@ struct session *session_new(const struct session_options *options)
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     session->bounds = options->bounds;
-    session->ttl = options->settings->ttl;
-    session->grace_until = session->due_at = session->hello_at = NEVER;
-    session->give_up_at = session->follow_at = NEVER;
+    session->tenure.ttl = options->settings->ttl;
+    session->grace_until = session->renewal.due_at = session->renewal.hello_at = NEVER;
+    session->link.give_up_at = session->news.follow_at = NEVER;
     init_lists(session);
     return session;
 }
@@ -51,14 +51,14 @@ struct session *session_free(struct session *session)
         requests_deinit(session);
         definitions_deinit(session);
         changes_deinit(session);
-        arguments_deinit(&session->arguments);
-        claims_deinit(&session->claims);
-        for (size_t i = 0; i < session->n_notices; i++) {
-            free(session->notices[i]);
+        arguments_deinit(&session->calls.arguments);
+        claims_deinit(&session->calls.claims);
+        for (size_t i = 0; i < session->notices.n; i++) {
+            free(session->notices.lines[i]);
         }
-        free(session->notice);
-        free(session->cursor);
-        free(session->kept);
+        free(session->notices.taken);
+        free(session->hello.cursor);
+        free(session->tenure.kept);
         free(session->host);
         free(session);
     }
@@ -71,49 +71,49 @@ void session_say(struct session *session, const char *format, ...)
 {
     char line[512];
     va_list arguments;
-    if (session->n_notices == MAX_NOTICES) {
+    if (session->notices.n == MAX_NOTICES) {
         return;
     }
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (hash_string(line, 0) == session->last_said) {
+    if (hash_string(line, 0) == session->notices.last_hash) {
         return;
     }
-    session->last_said = hash_string(line, 0);
-    session->notices[session->n_notices++] = memory_string(line);
+    session->notices.last_hash = hash_string(line, 0);
+    session->notices.lines[session->notices.n++] = memory_string(line);
 }
 
 const char *session_take_notice(struct session *session)
 {
-    free(session->notice);
-    session->notice = NULL;
-    if (session->n_notices > 0) {
-        session->notice = session->notices[0];
-        session->n_notices--;
-        memmove(session->notices, session->notices + 1,
-            session->n_notices * sizeof session->notices[0]);
+    free(session->notices.taken);
+    session->notices.taken = NULL;
+    if (session->notices.n > 0) {
+        session->notices.taken = session->notices.lines[0];
+        session->notices.n--;
+        memmove(session->notices.lines, session->notices.lines + 1,
+            session->notices.n * sizeof session->notices.lines[0]);
     }
-    return session->notice;
+    return session->notices.taken;
 }
 
 void session_reset(struct session *session, const char *format, ...)
 {
     va_list arguments;
-    if (session->is_resetting) {
+    if (session->link.is_resetting) {
         return;
     }
     va_start(arguments, format);
-    vsnprintf(session->why, sizeof session->why, format, arguments);
+    vsnprintf(session->link.why, sizeof session->link.why, format, arguments);
     va_end(arguments);
-    session->is_resetting = session->wants_reset = true;
+    session->link.is_resetting = session->link.wants_reset = true;
 }
 
 const char *session_wants_reset(struct session *session)
 {
-    bool wants_reset = session->wants_reset;
-    session->wants_reset = false;
-    return wants_reset ? session->why : NULL;
+    bool wants_reset = session->link.wants_reset;
+    session->link.wants_reset = false;
+    return wants_reset ? session->link.why : NULL;
 }
 
 /* ---- numbers ---- */
@@ -131,31 +131,32 @@ nanoseconds session_random(struct session *session, nanoseconds span)
 
 void session_saw(struct session *session, uint64_t token, uint64_t ticket)
 {
-    if (token > session->highest_token) {
-        session->highest_token = token;
+    if (token > session->tenure.highest_token) {
+        session->tenure.highest_token = token;
     }
-    if (ticket > session->highest_ticket) {
-        session->highest_ticket = ticket;
+    if (ticket > session->tenure.highest_ticket) {
+        session->tenure.highest_ticket = ticket;
     }
-    session->is_changed |= session->sequence > session->written_sequence ||
-        session->newest_event > session->written_event;
+    session->tenure.is_changed |= session->reached.sequence > session->reached.written_sequence ||
+        session->reached.event > session->reached.written_event;
 }
 
 void session_saw_event(struct session *session, uint64_t number)
 {
-    session->newest_event = number > session->newest_event ? number : session->newest_event;
+    session->reached.event = number > session->reached.event ? number : session->reached.event;
 }
 
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects)
 {
-    session->trouble[0] = '\0';
-    session->good_until = session->renewed_at + timing_good_for(session->ttl);
-    session->is_changed = true;
-    if (now >= session->store_at) {
-        session->changes_changed = true;
-        session->store_at = now + STORE_EVERY;
+    session->notices.trouble[0] = '\0';
+    session->tenure.good_until = session->renewal.renewed_at + timing_good_for(session->tenure.ttl);
+    session->tenure.is_changed = true;
+    if (now >= session->changes.store_at) {
+        session->changes.is_unwritten = true;
+        session->changes.store_at = now + STORE_EVERY;
     }
-    core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
+    core_fleet_good_until(
+        session->core, session->database, session->tenure.good_until, now, effects);
 }
 
 /* ---- the link ---- */
@@ -168,45 +169,45 @@ const char *session_id(const struct session *session)
 bool session_is_away(const struct session *session)
 {
     return session->state == SESSION_REPLACED ||
-        (session->state == SESSION_DOWN && session->is_given_up);
+        (session->state == SESSION_DOWN && session->link.is_given_up);
 }
 
 static void forget_calls(struct session *session)
 {
     flights_forget(session);
-    session->is_renewing = session->is_saying_hello = false;
-    session->is_defining = session->is_following = false;
+    session->renewal.is_in_flight = session->hello.is_in_flight = false;
+    session->definitions.is_in_flight = session->news.is_in_flight = false;
 }
 
 void session_connected(struct session *session, nanoseconds now)
 {
-    session->is_connected = true;
-    session->is_resetting = session->wants_reset = false;
-    session->n_hellos = 0;
-    session->hello_not_before = session->renew_not_before = now;
+    session->link.is_connected = true;
+    session->link.is_resetting = session->link.wants_reset = false;
+    session->hello.n_begun = 0;
+    session->hello.not_before = session->renewal.not_before = now;
     listing_begin(session);
 }
 
 void session_disconnected(struct session *session, const char *why, nanoseconds now)
 {
-    session->is_connected = session->is_resetting = session->wants_reset = false;
-    if (session->give_up_at == NEVER) {
-        session->give_up_at = session->is_given_up ? now : now + DOWN_PATIENCE;
+    session->link.is_connected = session->link.is_resetting = session->link.wants_reset = false;
+    if (session->link.give_up_at == NEVER) {
+        session->link.give_up_at = session->link.is_given_up ? now : now + DOWN_PATIENCE;
     }
     if (session->state != SESSION_REPLACED) {
         session->state = SESSION_DOWN;
-        snprintf(session->why, sizeof session->why, "%s", why);
+        snprintf(session->link.why, sizeof session->link.why, "%s", why);
     }
     forget_calls(session);
-    session->due_at = session->grace_until = NEVER;
+    session->renewal.due_at = session->grace_until = NEVER;
     entries_unlist(session);
-    requests_fail(session, session->why);
+    requests_fail(session, session->link.why);
 }
 
 static void give_up(struct session *session, nanoseconds now, struct effects *effects)
 {
-    session->give_up_at = NEVER;
-    session->is_given_up = true;
+    session->link.give_up_at = NEVER;
+    session->link.is_given_up = true;
     entries_refuse(session, false, now, effects);
 }
 
@@ -214,13 +215,13 @@ void session_set_useless(
     struct session *session, enum session_state state, nanoseconds now, struct effects *effects)
 {
     session->state = state;
-    session->is_given_up = true;
-    session->due_at = session->grace_until = NEVER;
-    session->hello_not_before = now + session->ttl;
+    session->link.is_given_up = true;
+    session->renewal.due_at = session->grace_until = NEVER;
+    session->hello.not_before = now + session->tenure.ttl;
     forget_calls(session);
     entries_refuse(session, state == SESSION_REPLACED, now, effects);
-    requests_fail(session, session->why);
-    session_say(session, "%s", session->why);
+    requests_fail(session, session->link.why);
+    session_say(session, "%s", session->link.why);
 }
 
 /* ---- time ---- */
@@ -228,20 +229,20 @@ void session_set_useless(
 /* After so long without an answer the link is given up. */
 static nanoseconds longest_answer(const struct session *session)
 {
-    return session->ttl / 12;
+    return session->tenure.ttl / 12;
 }
 
 static bool is_useless(const struct session *session)
 {
-    return session->state == SESSION_DOWN && session->is_connected;
+    return session->state == SESSION_DOWN && session->link.is_connected;
 }
 
 bool session_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    if (!session->is_connected || session->is_resetting) {
+    if (!session->link.is_connected || session->link.is_resetting) {
         return false;
     }
-    if (is_useless(session) && now >= session->hello_not_before) {
+    if (is_useless(session) && now >= session->hello.not_before) {
         listing_begin(session);
     }
     if (session->state == SESSION_LISTING) {
@@ -255,28 +256,27 @@ bool session_next_call(struct session *session, nanoseconds now, struct session_
 
 void session_tick(struct session *session, nanoseconds now, struct effects *effects)
 {
-    if (session->state == SESSION_DOWN && now >= session->give_up_at) {
+    if (session->state == SESSION_DOWN && now >= session->link.give_up_at) {
         give_up(session, now, effects);
     }
-    const struct flight *oldest = TAILQ_FIRST(&session->in_flight);
+    const struct flight *oldest = TAILQ_FIRST(&session->calls.in_flight);
     if (oldest && now - oldest->sent_at >= longest_answer(session)) {
-        session_reset(session, "no answer to %s for %lld ms",
-            script_words[flight_script(oldest)],
+        session_reset(session, "no answer to %s for %lld ms", script_words[flight_script(oldest)],
             (long long)(longest_answer(session) / (NANOSECONDS_PER_SECOND / 1000)));
     }
 }
 
 nanoseconds session_next_deadline(const struct session *session)
 {
-    nanoseconds deadline = session->state == SESSION_DOWN ? session->give_up_at : NEVER;
-    if (!session->is_connected || session->is_resetting) {
+    nanoseconds deadline = session->state == SESSION_DOWN ? session->link.give_up_at : NEVER;
+    if (!session->link.is_connected || session->link.is_resetting) {
         return deadline;
     }
-    if (!TAILQ_EMPTY(&session->in_flight)) {
-        deadline = TAILQ_FIRST(&session->in_flight)->sent_at + longest_answer(session);
+    if (!TAILQ_EMPTY(&session->calls.in_flight)) {
+        deadline = TAILQ_FIRST(&session->calls.in_flight)->sent_at + longest_answer(session);
     }
     if (is_useless(session)) {
-        deadline = earlier(deadline, session->hello_not_before);
+        deadline = earlier(deadline, session->hello.not_before);
     }
     if (session->state == SESSION_UP) {
         deadline = earlier(deadline, news_deadline(session));
@@ -298,14 +298,14 @@ void session_look(const struct session *session, struct session_view *view)
     const struct known_definition *definition;
     *view = (struct session_view){
         .state = session->state,
-        .why = is_of_no_use(session) ? session->why : session->trouble,
-        .ttl = session->ttl,
-        .good_until = session->good_until,
+        .why = is_of_no_use(session) ? session->link.why : session->notices.trouble,
+        .ttl = session->tenure.ttl,
+        .good_until = session->tenure.good_until,
         .grace_until = session->grace_until,
-        .incarnation = session->incarnation,
-        .n_calls = session->n_calls,
+        .incarnation = session->tenure.incarnation,
+        .n_calls = session->calls.n_sent,
     };
-    TAILQ_FOREACH (definition, &session->definitions, link) {
+    TAILQ_FOREACH (definition, &session->definitions.all, link) {
         view->n_differing += definition->verdict > VERDICT_SAME;
     }
 }

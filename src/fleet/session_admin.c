@@ -16,16 +16,16 @@ static struct inquiry *request_new(struct session *session, void *context, enum 
 {
     struct inquiry *request = memory_new(sizeof *request);
     request->kind = kind;
-    request->serial = ++session->last_serial;
+    request->serial = ++session->leases.last_serial;
     request->result.context = context;
     request->cursor = memory_string("");
-    session->n_requests++;
+    session->requests.n++;
     return request;
 }
 
 static void request_free(struct session *session, struct inquiry *request)
 {
-    session->n_requests--;
+    session->requests.n--;
     for (size_t i = 0; i < request->n_words; i++) {
         free(request->words[i]);
     }
@@ -39,8 +39,8 @@ static void request_free(struct session *session, struct inquiry *request)
 static void request_end(
     struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
 {
-    if (session->looking == request) {
-        session->looking = NULL;
+    if (session->look.request == request) {
+        session->look.request = NULL;
     }
     request->result.outcome = outcome;
     snprintf(request->result.about, sizeof request->result.about, "%.*s",
@@ -48,7 +48,7 @@ static void request_end(
     if (outcome != OUTCOME_OK) {
         text_deinit(&request->result.rows);
     }
-    TAILQ_INSERT_TAIL(&session->results, request, link);
+    TAILQ_INSERT_TAIL(&session->requests.results, request, link);
 }
 
 static void request_add(
@@ -60,11 +60,11 @@ static void request_add(
         request->words[i] = memory_string(words[i]);
     }
     if (session_is_away(session)) {
-        request_end(session, request, OUTCOME_DOWN, session->why);
-    } else if (session->n_requests > MAX_REQUESTS) {
+        request_end(session, request, OUTCOME_DOWN, session->link.why);
+    } else if (session->requests.n > MAX_REQUESTS) {
         request_end(session, request, OUTCOME_DOWN, too_many);
     } else {
-        TAILQ_INSERT_TAIL(&session->requests, request, link);
+        TAILQ_INSERT_TAIL(&session->requests.unsent, request, link);
     }
 }
 
@@ -94,18 +94,18 @@ static void forget_in(struct inquiry_list *list, const void *context)
 
 void session_forget(struct session *session, const void *context)
 {
-    forget_in(&session->requests, context);
-    forget_in(&session->asked, context);
-    forget_in(&session->results, context);
+    forget_in(&session->requests.unsent, context);
+    forget_in(&session->requests.asked, context);
+    forget_in(&session->requests.results, context);
 }
 
 bool session_take_result(struct session *session, struct session_result *result)
 {
-    struct inquiry *request = TAILQ_FIRST(&session->results);
+    struct inquiry *request = TAILQ_FIRST(&session->requests.results);
     if (!request) {
         return false;
     }
-    TAILQ_REMOVE(&session->results, request, link);
+    TAILQ_REMOVE(&session->requests.results, request, link);
     *result = request->result;
     request->result.rows = (struct text)TEXT_INIT;
     request_free(session, request);
@@ -123,8 +123,9 @@ static void fail_all_in(struct session *session, struct inquiry_list *list, cons
 
 void requests_fail(struct session *session, const char *why)
 {
-    fail_all_in(session, &session->asked, "the answer did not come: the request may have been carried out");
-    fail_all_in(session, &session->requests, why);
+    fail_all_in(session, &session->requests.asked,
+        "the answer did not come: the request may have been carried out");
+    fail_all_in(session, &session->requests.unsent, why);
 }
 
 void requests_deinit(struct session *session)
@@ -141,13 +142,13 @@ void requests_deinit(struct session *session)
 static bool may_be_sent(
     const struct session *session, const struct inquiry *request, nanoseconds now)
 {
-    return request->kind != CALL_SNAPSHOT || session->looking == request ||
-        (!session->looking && now >= session->look_not_before);
+    return request->kind != CALL_SNAPSHOT || session->look.request == request ||
+        (!session->look.request && now >= session->look.not_before);
 }
 
 static struct inquiry *next_request(const struct session *session, nanoseconds now)
 {
-    struct inquiry *request = TAILQ_FIRST(&session->requests);
+    struct inquiry *request = TAILQ_FIRST(&session->requests.unsent);
     while (request && !may_be_sent(session, request, now)) {
         request = TAILQ_NEXT(request, link);
     }
@@ -156,37 +157,38 @@ static struct inquiry *next_request(const struct session *session, nanoseconds n
 
 static void has_looked(struct session *session, nanoseconds now)
 {
-    nanoseconds pause = LOOK_PAUSE * (now - session->looking_since);
-    session->look_not_before = now + (pause < LONGEST_LOOK_PAUSE ? pause : LONGEST_LOOK_PAUSE);
+    nanoseconds pause = LOOK_PAUSE * (now - session->look.since);
+    session->look.not_before = now + (pause < LONGEST_LOOK_PAUSE ? pause : LONGEST_LOOK_PAUSE);
 }
 
 nanoseconds requests_deadline(const struct session *session)
 {
-    bool waits_for_time = session->state == SESSION_UP && session->n_in_flight < MAX_IN_FLIGHT &&
-        !session->looking && !TAILQ_EMPTY(&session->requests);
-    return waits_for_time ? session->look_not_before : NEVER;
+    bool waits_for_time = session->state == SESSION_UP &&
+        session->calls.n_in_flight < MAX_IN_FLIGHT && !session->look.request &&
+        !TAILQ_EMPTY(&session->requests.unsent);
+    return waits_for_time ? session->look.not_before : NEVER;
 }
 
 bool requests_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
     struct inquiry *request = next_request(session, now);
-    if (!request || session->n_in_flight >= MAX_IN_FLIGHT) {
+    if (!request || session->calls.n_in_flight >= MAX_IN_FLIGHT) {
         return false;
     }
     struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(request->kind, 0);
     if (request->kind == CALL_SNAPSHOT) {
         arguments_add(arguments, request->cursor);
-        if (!session->looking) {
-            session->looking = request;
-            session->looking_since = now;
+        if (!session->look.request) {
+            session->look.request = request;
+            session->look.since = now;
         }
     }
     for (size_t i = 0; i < request->n_words; i++) {
         arguments_add(arguments, request->words[i]);
     }
-    TAILQ_REMOVE(&session->requests, request, link);
-    TAILQ_INSERT_TAIL(&session->asked, request, link);
+    TAILQ_REMOVE(&session->requests.unsent, request, link);
+    TAILQ_INSERT_TAIL(&session->requests.asked, request, link);
     call->request = request;
     flight_send(session, call, now, out);
     return true;
@@ -197,7 +199,7 @@ bool requests_next_call(struct session *session, nanoseconds now, struct session
 /* The answer's: it is in no list any more. */
 static struct inquiry *take_request(struct session *session, struct flight *call)
 {
-    TAILQ_REMOVE(&session->asked, call->request, link);
+    TAILQ_REMOVE(&session->requests.asked, call->request, link);
     return call->request;
 }
 
@@ -211,7 +213,7 @@ static const char *goes_on(struct session *session, struct flight *call, const c
     struct inquiry *request = take_request(session, call);
     free(request->words[PLACE_OF_CURSOR]);
     request->words[PLACE_OF_CURSOR] = memory_string(cursor);
-    TAILQ_INSERT_HEAD(&session->requests, request, link);
+    TAILQ_INSERT_HEAD(&session->requests.unsent, request, link);
     return NULL;
 }
 
@@ -272,7 +274,7 @@ const char *snapshot_is_answered(struct session *session, struct flight *call,
     } else {
         free(request->cursor);
         request->cursor = memory_string(cursor);
-        TAILQ_INSERT_HEAD(&session->requests, request, link);
+        TAILQ_INSERT_HEAD(&session->requests.unsent, request, link);
     }
     return NULL;
 }
@@ -288,13 +290,13 @@ void request_has_failed(struct session *session, struct flight *call, const stru
 void request_is_undone(struct session *session, struct flight *call)
 {
     struct inquiry *request = take_request(session, call);
-    struct inquiry *other = TAILQ_FIRST(&session->requests);
+    struct inquiry *other = TAILQ_FIRST(&session->requests.unsent);
     while (other && other->serial < request->serial) {
         other = TAILQ_NEXT(other, link);
     }
     if (other) {
         TAILQ_INSERT_BEFORE(other, request, link);
     } else {
-        TAILQ_INSERT_TAIL(&session->requests, request, link);
+        TAILQ_INSERT_TAIL(&session->requests.unsent, request, link);
     }
 }

@@ -58,25 +58,25 @@ bool flight_takes(struct flight *call, struct entry *entry, size_t most)
 
 struct arguments *flight_arguments(struct session *session)
 {
-    struct arguments *arguments = &session->arguments;
+    struct arguments *arguments = &session->calls.arguments;
     arguments_clear(arguments);
     arguments_add_numbers(arguments, LAYOUT_FROM, LAYOUT_TO);
-    arguments_add_numbers(arguments, session->sequence, session->newest_event);
+    arguments_add_numbers(arguments, session->reached.sequence, session->reached.event);
     arguments_add(arguments, session->id);
-    arguments_add_number(arguments, session->incarnation);
+    arguments_add_number(arguments, session->tenure.incarnation);
     return arguments;
 }
 
 void flight_send(
     struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
 {
-    struct arguments *arguments = &session->arguments;
-    call->tag = ++session->last_tag;
+    struct arguments *arguments = &session->calls.arguments;
+    call->tag = ++session->calls.last_tag;
     call->sent_at = now;
-    TAILQ_INSERT_TAIL(&session->in_flight, call, link);
-    table_insert(&session->flights_by_tag, &call->by_tag, hash_number(call->tag));
-    session->n_in_flight++;
-    session->n_calls++;
+    TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
+    table_insert(&session->calls.by_tag, &call->by_tag, hash_number(call->tag));
+    session->calls.n_in_flight++;
+    session->calls.n_sent++;
     arguments_finish(arguments);
     *out = (struct session_call){
         .script = flight_script(call),
@@ -89,24 +89,24 @@ void flight_send(
 
 static void flight_unlink(struct session *session, struct flight *call)
 {
-    TAILQ_REMOVE(&session->in_flight, call, link);
-    table_remove(&session->flights_by_tag, &call->by_tag);
-    session->n_in_flight--;
+    TAILQ_REMOVE(&session->calls.in_flight, call, link);
+    table_remove(&session->calls.by_tag, &call->by_tag);
+    session->calls.n_in_flight--;
 }
 
 void flights_forget(struct session *session)
 {
     struct flight *call;
-    while ((call = TAILQ_FIRST(&session->in_flight))) {
+    while ((call = TAILQ_FIRST(&session->calls.in_flight))) {
         flight_unlink(session, call);
         free(call);
     }
-    table_deinit(&session->flights_by_tag);
+    table_deinit(&session->calls.by_tag);
 }
 
 static struct flight *flight_find(const struct session *session, uint64_t tag)
 {
-    struct table_node *node = table_find(&session->flights_by_tag, hash_number(tag));
+    struct table_node *node = table_find(&session->calls.by_tag, hash_number(tag));
     for (; node; node = table_find_next(node)) {
         struct flight *call = container_of(node, struct flight, by_tag);
         if (call->tag == tag) {
@@ -121,15 +121,16 @@ static struct flight *flight_find(const struct session *session, uint64_t tag)
 static void take_times(struct session *session, const struct answer *answer, nanoseconds now)
 {
     session->grace_until = answer->grace == 0 ? NEVER : now + answer->grace;
-    session->due_at = answer->due == NEVER ? NEVER : now + answer->due;
-    session->wants_renewal |= answer->due == 0; /* the call has left work */
+    session->renewal.due_at = answer->due == NEVER ? NEVER : now + answer->due;
+    session->renewal.is_wanted |= answer->due == 0; /* the call has left work */
 }
 
 static const char *is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     take_times(session, answer, now);
-    session->sequence = answer->sequence > session->sequence ? answer->sequence : session->sequence;
+    session->reached.sequence =
+        answer->sequence > session->reached.sequence ? answer->sequence : session->reached.sequence;
     return kind_table[call->kind].answered(session, call, answer, now, effects);
 }
 
@@ -140,8 +141,8 @@ static const char *is_error(struct session *session, struct flight *call,
         return answer->text;
     }
     session_say(session, "%s: %s", script_words[flight_script(call)], answer->text);
-    snprintf(session->trouble, sizeof session->trouble, "%.*s", (int)sizeof session->trouble - 1,
-        answer->text);
+    snprintf(session->notices.trouble, sizeof session->notices.trouble, "%.*s",
+        (int)sizeof session->notices.trouble - 1, answer->text);
     kind_table[call->kind].failed(session, call, answer, now, effects);
     return NULL;
 }
@@ -160,7 +161,7 @@ static const char *is_stale(struct session *session, struct flight *call,
 {
     (void)answer;
     kind_table[call->kind].undone(session, call);
-    snprintf(session->why, sizeof session->why,
+    snprintf(session->link.why, sizeof session->link.why,
         "another berthd uses this one's identity: the same host, socket and runtime directory");
     session_set_useless(session, SESSION_REPLACED, now, effects);
     return NULL;
@@ -170,9 +171,9 @@ static const char *is_other_layout(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     kind_table[call->kind].undone(session, call);
-    snprintf(session->why, sizeof session->why,
-        "its data has layout %.40s, this berthd knows %d to %d", answer->text,
-        LAYOUT_FROM, LAYOUT_TO);
+    snprintf(session->link.why, sizeof session->link.why,
+        "its data has layout %.40s, this berthd knows %d to %d", answer->text, LAYOUT_FROM,
+        LAYOUT_TO);
     session_set_useless(session, SESSION_DOWN, now, effects);
     return NULL;
 }

@@ -16,7 +16,7 @@ static const char floor_word[] = "floor";
 
 static struct known_change *change_find(const struct session *session, const char *name)
 {
-    struct table_node *node = table_find(&session->changes_by_name, hash_string(name, 0));
+    struct table_node *node = table_find(&session->changes.by_name, hash_string(name, 0));
     for (; node; node = table_find_next(node)) {
         struct known_change *change = container_of(node, struct known_change, by_name);
         if (strcmp(change->name, name) == 0) {
@@ -34,9 +34,9 @@ static bool is_undone(const struct known_change *change)
 static void set_untold(struct session *session, struct known_change *change, bool is_untold)
 {
     if (is_untold && !change->is_untold) {
-        TAILQ_INSERT_TAIL(&session->untold_changes, change, tell_link);
+        TAILQ_INSERT_TAIL(&session->changes.untold, change, tell_link);
     } else if (!is_untold && change->is_untold) {
-        TAILQ_REMOVE(&session->untold_changes, change, tell_link);
+        TAILQ_REMOVE(&session->changes.untold, change, tell_link);
     }
     change->is_untold = is_untold;
 }
@@ -44,8 +44,8 @@ static void set_untold(struct session *session, struct known_change *change, boo
 static void change_free(struct session *session, struct known_change *change)
 {
     set_untold(session, change, false);
-    TAILQ_REMOVE(&session->changes, change, link);
-    table_remove(&session->changes_by_name, &change->by_name);
+    TAILQ_REMOVE(&session->changes.all, change, link);
+    table_remove(&session->changes.by_name, &change->by_name);
     free(change->name);
     free(change->json);
     free(change);
@@ -53,10 +53,10 @@ static void change_free(struct session *session, struct known_change *change)
 
 void changes_deinit(struct session *session)
 {
-    while (!TAILQ_EMPTY(&session->changes)) {
-        change_free(session, TAILQ_FIRST(&session->changes));
+    while (!TAILQ_EMPTY(&session->changes.all)) {
+        change_free(session, TAILQ_FIRST(&session->changes.all));
     }
-    table_deinit(&session->changes_by_name);
+    table_deinit(&session->changes.by_name);
 }
 
 /* ---- to keep one ---- */
@@ -65,10 +65,10 @@ void changes_deinit(struct session *session)
 static bool make_room(struct session *session)
 {
     struct known_change *change;
-    if (session->changes_by_name.n < session->bounds->changes) {
+    if (session->changes.by_name.n < session->bounds->changes) {
         return true;
     }
-    TAILQ_FOREACH (change, &session->changes, link) {
+    TAILQ_FOREACH (change, &session->changes.all, link) {
         if (is_undone(change)) {
             change_free(session, change);
             return true;
@@ -86,8 +86,8 @@ static struct known_change *change_new(struct session *session, const char *name
     }
     struct known_change *change = memory_new(sizeof *change);
     change->name = memory_string(name);
-    table_insert(&session->changes_by_name, &change->by_name, hash_string(name, 0));
-    TAILQ_INSERT_TAIL(&session->changes, change, link);
+    table_insert(&session->changes.by_name, &change->by_name, hash_string(name, 0));
+    TAILQ_INSERT_TAIL(&session->changes.all, change, link);
     return change;
 }
 
@@ -103,7 +103,8 @@ static void keep(
     struct session *session, const char *name, uint64_t version, const char *json, bool is_untold)
 {
     struct known_change *change = change_find(session, name);
-    if ((change && change->version > version) || !name_is_valid(name) || !is_json_line(session, json)) {
+    if ((change && change->version > version) || !name_is_valid(name) ||
+        !is_json_line(session, json)) {
         return;
     }
     if (!change && !(change = change_new(session, name))) {
@@ -113,7 +114,7 @@ static void keep(
         free(change->json);
         change->json = memory_string(json);
         change->version = version;
-        session->changes_changed = true;
+        session->changes.is_unwritten = true;
     }
     set_untold(session, change, is_untold);
 }
@@ -123,27 +124,27 @@ static void keep(
 void changes_untell(struct session *session)
 {
     struct known_change *change;
-    TAILQ_FOREACH (change, &session->changes, link) {
+    TAILQ_FOREACH (change, &session->changes.all, link) {
         set_untold(session, change, true);
     }
 }
 
 void changes_arrive(struct session *session, bool is_grace)
 {
-    if (session->foreign_place == 0) {
+    if (session->changes.foreign_place == 0) {
         return;
     }
-    while (!is_grace && !TAILQ_EMPTY(&session->changes)) {
-        change_free(session, TAILQ_FIRST(&session->changes));
+    while (!is_grace && !TAILQ_EMPTY(&session->changes.all)) {
+        change_free(session, TAILQ_FIRST(&session->changes.all));
     }
-    session->foreign_place = 0;
-    session->changes_changed = true;
+    session->changes.foreign_place = 0;
+    session->changes.is_unwritten = true;
 }
 
 /* Of one that this daemon does not have: the database has lost that it was taken back. */
 static bool was_undone(const struct session *session, uint64_t version)
 {
-    return version <= session->floor && session->floor > session->floor_there;
+    return version <= session->changes.floor && session->changes.floor > session->news.floor_there;
 }
 
 void change_hear(struct session *session, const char *name, uint64_t version, const char *json)
@@ -154,7 +155,7 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
     } else if (change || !was_undone(session, version)) {
         keep(session, name, version, json, false);
     } else if (strcmp(json, undone) != 0) {
-        keep(session, name, session->floor, undone, true);
+        keep(session, name, session->changes.floor, undone, true);
     }
 }
 
@@ -162,11 +163,11 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 static void forget_lost(struct session *session)
 {
     struct known_change *change, *next;
-    for (change = TAILQ_FIRST(&session->untold_changes); change; change = next) {
+    for (change = TAILQ_FIRST(&session->changes.untold); change; change = next) {
         next = TAILQ_NEXT(change, tell_link);
-        if (change->version <= session->floor_there) {
+        if (change->version <= session->news.floor_there) {
             change_free(session, change);
-            session->changes_changed = true;
+            session->changes.is_unwritten = true;
         }
     }
 }
@@ -174,9 +175,9 @@ static void forget_lost(struct session *session)
 static void forget_undone(struct session *session)
 {
     struct known_change *change, *next;
-    for (change = TAILQ_FIRST(&session->changes); change; change = next) {
+    for (change = TAILQ_FIRST(&session->changes.all); change; change = next) {
         next = TAILQ_NEXT(change, link);
-        if (change->version <= session->floor && is_undone(change) && !change->is_untold) {
+        if (change->version <= session->changes.floor && is_undone(change) && !change->is_untold) {
             change_free(session, change);
         }
     }
@@ -184,23 +185,23 @@ static void forget_undone(struct session *session)
 
 void changes_are_heard(struct session *session)
 {
-    if (session->floor < session->floor_there) {
+    if (session->changes.floor < session->news.floor_there) {
         forget_lost(session);
-        session->floor = session->floor_there;
+        session->changes.floor = session->news.floor_there;
         forget_undone(session);
-        session->changes_changed = true;
+        session->changes.is_unwritten = true;
     }
 }
 
 void changes_tell_some(struct session *session, struct arguments *arguments)
 {
-    struct known_change *change = TAILQ_FIRST(&session->untold_changes);
+    struct known_change *change = TAILQ_FIRST(&session->changes.untold);
     for (int i = 0; i < CHUNK && change; i++) {
         arguments_add(arguments, change->name);
         arguments_add_number(arguments, change->version);
         arguments_add(arguments, change->json);
         set_untold(session, change, false);
-        change = TAILQ_FIRST(&session->untold_changes);
+        change = TAILQ_FIRST(&session->changes.untold);
     }
 }
 
@@ -208,23 +209,23 @@ void changes_tell_some(struct session *session, struct arguments *arguments)
 
 bool session_changes_changed(const struct session *session)
 {
-    return session->changes_changed;
+    return session->changes.is_unwritten;
 }
 
 void session_write_changes(struct session *session, struct text *out)
 {
     const struct known_change *change;
-    session->changes_changed = false;
+    session->changes.is_unwritten = false;
     reached_write(session, out);
-    if (session->floor > 0) {
+    if (session->changes.floor > 0) {
         text_add(out, floor_word);
         text_add(out, " ");
-        text_add_number(out, session->floor);
+        text_add_number(out, session->changes.floor);
         text_add(out, " ");
         place_write(session, out);
         text_add(out, "\n");
     }
-    TAILQ_FOREACH (change, &session->changes, link) {
+    TAILQ_FOREACH (change, &session->changes.all, link) {
         text_add(out, change->name);
         text_add(out, " ");
         text_add_number(out, change->version);
@@ -251,7 +252,7 @@ static void restore_line(struct session *session, char *line)
         return;
     }
     if (strcmp(line, floor_word) == 0 && place_is_ours(session, rest + 1)) {
-        session->floor = number;
+        session->changes.floor = number;
     } else {
         keep(session, line, number, rest + 1, true);
     }
@@ -269,5 +270,5 @@ void session_restore_changes(struct session *session, const char *text, size_t l
         restore_line(session, line);
     }
     free(copy);
-    session->changes_changed = false;
+    session->changes.is_unwritten = false;
 }

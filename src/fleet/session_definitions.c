@@ -8,7 +8,7 @@
 static struct known_definition *definition_find(const struct session *session, const char *name)
 {
     uint64_t hash = hash_string(name, 0);
-    struct table_node *node = table_find(&session->definitions_by_name, hash);
+    struct table_node *node = table_find(&session->definitions.by_name, hash);
     for (; node; node = table_find_next(node)) {
         struct known_definition *known = container_of(node, struct known_definition, by_name);
         if (strcmp(known->name, name) == 0) {
@@ -21,9 +21,9 @@ static struct known_definition *definition_find(const struct session *session, c
 static void set_untold(struct session *session, struct known_definition *known, bool is_untold)
 {
     if (is_untold && !known->is_untold) {
-        TAILQ_INSERT_TAIL(&session->untold, known, tell_link);
+        TAILQ_INSERT_TAIL(&session->definitions.untold, known, tell_link);
     } else if (!is_untold && known->is_untold) {
-        TAILQ_REMOVE(&session->untold, known, tell_link);
+        TAILQ_REMOVE(&session->definitions.untold, known, tell_link);
     }
     known->is_untold = is_untold;
     known->is_missing = known->is_missing && is_untold;
@@ -33,8 +33,8 @@ static void set_untold(struct session *session, struct known_definition *known, 
 static void forget(struct session *session, struct known_definition *known)
 {
     set_untold(session, known, false);
-    TAILQ_REMOVE(&session->definitions, known, link);
-    table_remove(&session->definitions_by_name, &known->by_name);
+    TAILQ_REMOVE(&session->definitions.all, known, link);
+    table_remove(&session->definitions.by_name, &known->by_name);
     free(known->name);
     free(known->json);
     free(known);
@@ -42,16 +42,16 @@ static void forget(struct session *session, struct known_definition *known)
 
 void definitions_deinit(struct session *session)
 {
-    while (!TAILQ_EMPTY(&session->definitions)) {
-        forget(session, TAILQ_FIRST(&session->definitions));
+    while (!TAILQ_EMPTY(&session->definitions.all)) {
+        forget(session, TAILQ_FIRST(&session->definitions.all));
     }
-    table_deinit(&session->definitions_by_name);
+    table_deinit(&session->definitions.by_name);
 }
 
 void definitions_untell(struct session *session)
 {
     struct known_definition *known;
-    TAILQ_FOREACH (known, &session->definitions, link) {
+    TAILQ_FOREACH (known, &session->definitions.all, link) {
         set_untold(session, known, false);
         set_untold(session, known, true);
     }
@@ -61,8 +61,8 @@ static void tell_first(struct session *session, struct known_definition *known)
 {
     set_untold(session, known, true);
     known->is_missing = true;
-    TAILQ_REMOVE(&session->untold, known, tell_link);
-    TAILQ_INSERT_HEAD(&session->untold, known, tell_link);
+    TAILQ_REMOVE(&session->definitions.untold, known, tell_link);
+    TAILQ_INSERT_HEAD(&session->definitions.untold, known, tell_link);
 }
 
 bool definitions_are_missing(
@@ -86,8 +86,8 @@ static struct known_definition *add(struct session *session, const char *name)
 {
     struct known_definition *known = memory_new(sizeof *known);
     known->name = memory_string(name);
-    table_insert(&session->definitions_by_name, &known->by_name, hash_string(name, 0));
-    TAILQ_INSERT_TAIL(&session->definitions, known, link);
+    table_insert(&session->definitions.by_name, &known->by_name, hash_string(name, 0));
+    TAILQ_INSERT_TAIL(&session->definitions.all, known, link);
     return known;
 }
 
@@ -121,7 +121,7 @@ void session_define(
     struct known_definition *known, *next;
     bool any = false;
     (void)now;
-    TAILQ_FOREACH (known, &session->definitions, link) {
+    TAILQ_FOREACH (known, &session->definitions.all, link) {
         known->is_defined = false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -129,13 +129,13 @@ void session_define(
             any |= define_one(session, &definitions[i]);
         }
     }
-    for (known = TAILQ_FIRST(&session->definitions); known; known = next) {
+    for (known = TAILQ_FIRST(&session->definitions.all); known; known = next) {
         next = TAILQ_NEXT(known, link);
         if (!known->is_defined) {
             forget(session, known);
         }
     }
-    TAILQ_FOREACH (known, &session->definitions, link) {
+    TAILQ_FOREACH (known, &session->definitions.all, link) {
         if (known->verdict == VERDICT_DIFFERS) {
             set_untold(
                 session, known, true); /* it may be in use no more, or be the newer one by now */
@@ -160,20 +160,20 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    struct known_definition *known = TAILQ_FIRST(&session->untold);
-    if (!known || (session->is_defining && !known->is_missing)) {
+    struct known_definition *known = TAILQ_FIRST(&session->definitions.untold);
+    if (!known || (session->definitions.is_in_flight && !known->is_missing)) {
         return false;
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "define");
-    for (int i = 0; i < MOST_DEFINED && (known = TAILQ_FIRST(&session->untold)); i++) {
+    for (int i = 0; i < MOST_DEFINED && (known = TAILQ_FIRST(&session->definitions.untold)); i++) {
         arguments_add(arguments, known->name);
         arguments_add_number(arguments, known->generation);
         arguments_add(arguments, known->json);
         set_untold(session, known, false);
-        known->told_by = session->last_tag + 1; /* of this call */
+        known->told_by = session->calls.last_tag + 1; /* of this call */
     }
-    session->is_defining = true;
+    session->definitions.is_in_flight = true;
     flight_send(session, flight_new(CALL_DEFINE, 0), now, out);
     return true;
 }
@@ -225,8 +225,8 @@ const char *define_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     (void)call, (void)now, (void)effects;
-    session->is_defining = false;
-    session->is_saying_hello = false;
+    session->definitions.is_in_flight = false;
+    session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || answer->n % 3 != 0) {
         return "a wrong answer to define";
     }

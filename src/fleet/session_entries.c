@@ -26,7 +26,7 @@ bool entry_is_in_flight(const struct entry *entry)
 /* Those that come back to it were asked for before all that are still in it. */
 static void insert_unsent(struct session *session, struct entry *entry)
 {
-    struct entry_list *list = &session->entries[ENTRY_UNSENT];
+    struct entry_list *list = &session->leases.entries[ENTRY_UNSENT];
     struct entry *other = TAILQ_LAST(list, entry_list);
     if (!other || other->serial < entry->serial) {
         TAILQ_INSERT_TAIL(list, entry, link);
@@ -45,19 +45,19 @@ static void entry_insert(struct session *session, struct entry *entry, enum entr
     if (state == ENTRY_UNSENT) {
         insert_unsent(session, entry);
     } else {
-        TAILQ_INSERT_TAIL(&session->entries[state], entry, link);
+        TAILQ_INSERT_TAIL(&session->leases.entries[state], entry, link);
     }
 }
 
 void entry_move(struct session *session, struct entry *entry, enum entry_state state)
 {
-    TAILQ_REMOVE(&session->entries[entry->state], entry, link);
+    TAILQ_REMOVE(&session->leases.entries[entry->state], entry, link);
     entry_insert(session, entry, state);
 }
 
 struct entry *entry_find(const struct session *session, uint64_t id)
 {
-    struct table_node *node = table_find(&session->entries_by_id, hash_number(id));
+    struct table_node *node = table_find(&session->leases.by_id, hash_number(id));
     for (; node; node = table_find_next(node)) {
         struct entry *entry = container_of(node, struct entry, by_id);
         if (entry->id == id) {
@@ -100,8 +100,8 @@ struct entry *entry_new(struct session *session, uint64_t id, enum entry_state s
 {
     struct entry *entry = memory_new(sizeof *entry);
     entry->id = id;
-    entry->serial = ++session->last_serial;
-    table_insert(&session->entries_by_id, &entry->by_id, hash_number(entry->id));
+    entry->serial = ++session->leases.last_serial;
+    table_insert(&session->leases.by_id, &entry->by_id, hash_number(entry->id));
     entry_insert(session, entry, state);
     return entry;
 }
@@ -109,8 +109,8 @@ struct entry *entry_new(struct session *session, uint64_t id, enum entry_state s
 void entry_free(struct session *session, struct entry *entry)
 {
     entry_detach(entry);
-    TAILQ_REMOVE(&session->entries[entry->state], entry, link);
-    table_remove(&session->entries_by_id, &entry->by_id);
+    TAILQ_REMOVE(&session->leases.entries[entry->state], entry, link);
+    table_remove(&session->leases.by_id, &entry->by_id);
     free(entry->claims);
     free(entry);
 }
@@ -119,11 +119,11 @@ void entries_deinit(struct session *session)
 {
     struct entry *entry;
     for (size_t state = 0; state < N_ENTRY_STATES; state++) {
-        while ((entry = TAILQ_FIRST(&session->entries[state]))) {
+        while ((entry = TAILQ_FIRST(&session->leases.entries[state]))) {
             entry_free(session, entry);
         }
     }
-    table_deinit(&session->entries_by_id);
+    table_deinit(&session->leases.by_id);
 }
 
 void entry_disown(struct session *session, uint64_t id)
@@ -143,7 +143,7 @@ void entry_end(struct session *session, struct entry *entry)
 
 void entry_wait_for_renewal(struct session *session, struct entry *entry)
 {
-    entry->after = session->last_tag;
+    entry->after = session->calls.last_tag;
     entry_move(session, entry, ENTRY_LATER);
 }
 
@@ -198,11 +198,11 @@ static void unlist_state(struct session *session, enum entry_state state)
 {
     struct entry_list list = TAILQ_HEAD_INITIALIZER(list);
     struct entry *entry, *next;
-    TAILQ_CONCAT(&list, &session->entries[state], link);
+    TAILQ_CONCAT(&list, &session->leases.entries[state], link);
     for (entry = TAILQ_FIRST(&list); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
         TAILQ_REMOVE(&list, entry, link);
-        TAILQ_INSERT_TAIL(&session->entries[state], entry, link);
+        TAILQ_INSERT_TAIL(&session->leases.entries[state], entry, link);
         entry_unlist(session, entry);
     }
 }
@@ -218,14 +218,14 @@ void entries_refuse(struct session *session, bool waiters, nanoseconds now, stru
 {
     struct entry *entry, *next;
     entries_unlist(session);
-    for (entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED]); entry; entry = next) {
+    for (entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED]); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
         if (!lease_has_place(entry->lease) || (waiters && entry->lease->state == LEASE_WAITING)) {
             entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
             entry_free(session, entry);
         }
     }
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT]))) {
         entry_refuse(session, entry, OUTCOME_DOWN, now, effects);
         entry_free(session, entry);
     }

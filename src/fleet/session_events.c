@@ -19,35 +19,38 @@ enum { MORE_EVENTS = 1, MORE_NEWS = 2 }; /* than an answer has */
 static bool may_renew(const struct session *session)
 {
     bool is_listed = session->state == SESSION_UP;
-    bool has_begun = session->state == SESSION_LISTING && session->step > STEP_BEGIN;
-    return !session->is_renewing && (is_listed || has_begun);
+    bool has_begun = session->state == SESSION_LISTING && session->hello.step > STEP_BEGIN;
+    return !session->renewal.is_in_flight && (is_listed || has_begun);
 }
 
 nanoseconds renewal_deadline(const struct session *session)
 {
-    nanoseconds at = earlier(session->renew_at, session->hello_at);
+    const struct session_renewal *renewal = &session->renewal;
+    nanoseconds at = earlier(renewal->next_at, renewal->hello_at);
     if (!may_renew(session)) {
         return NEVER;
     }
     if (session->state == SESSION_UP) {
         bool any_waits = core_fleet_n_waiting(session->core, session->database) > 0;
-        at = session->wants_renewal ? 0 : earlier(at, any_waits ? session->due_at : NEVER);
+        at = renewal->is_wanted ? 0 : earlier(at, any_waits ? renewal->due_at : NEVER);
     }
-    return at > session->renew_not_before ? at : session->renew_not_before;
+    return at > renewal->not_before ? at : renewal->not_before;
 }
 
 bool renewal_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
+    struct session_renewal *renewal = &session->renewal;
     if (now < renewal_deadline(session)) {
         return false;
     }
+    struct session_events *events = &session->events;
     struct arguments *arguments = flight_arguments(session);
-    arguments_add_number(arguments, session->last_event);
-    arguments_add_number(arguments, session->followed);
-    session->is_renewing = true;
-    session->wants_renewal = false;
-    session->due_at = session->hello_at = NEVER;
-    session->acknowledged = session->last_event;
+    arguments_add_number(arguments, events->last);
+    arguments_add_number(arguments, session->news.followed);
+    renewal->is_in_flight = true;
+    renewal->is_wanted = false;
+    renewal->due_at = renewal->hello_at = NEVER;
+    events->acknowledged = events->last;
     flight_send(session, flight_new(CALL_RENEW, 0), now, out);
     return true;
 }
@@ -80,7 +83,7 @@ static void take_event(struct session *session, uint64_t number, const char *tex
     struct fleet_event event;
     const char *wrong = fleet_event_read(text, &event);
     /* The listing, which was later, has said what is true of the leases. */
-    bool is_older_than_listing = number <= session->newest_at_begin;
+    bool is_older_than_listing = number <= session->events.newest_at_begin;
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);
     } else if (event.kind == FLEET_UNKNOWN ||
@@ -94,12 +97,13 @@ static void take_event(struct session *session, uint64_t number, const char *tex
 static void take_in_order(struct session *session, uint64_t number, const char *text,
     nanoseconds now, struct effects *effects)
 {
-    if (number > session->last_event) {
-        session->last_event = number;
+    struct session_events *events = &session->events;
+    if (number > events->last) {
+        events->last = number;
         session_saw_event(session, number);
         take_event(session, number, text, now, effects);
     }
-    session->wants_renewal |= session->last_event - session->acknowledged >= MANY_EVENTS;
+    session->renewal.is_wanted |= events->last - events->acknowledged >= MANY_EVENTS;
 }
 
 /* "hello N": a grace has begun, for so many sessions. */
@@ -113,7 +117,7 @@ static bool read_hello(const char *text, uint64_t *np)
 /* So many who call at once are spread over this. */
 static nanoseconds spread(const struct session *session, uint64_t n_sessions)
 {
-    nanoseconds most = session->ttl / 12;
+    nanoseconds most = session->tenure.ttl / 12;
     return n_sessions < (uint64_t)(most / SPREAD_OF_ONE) ? (nanoseconds)n_sessions * SPREAD_OF_ONE
                                                          : most;
 }
@@ -126,15 +130,15 @@ void session_message(struct session *session, const char *text, size_t length, n
     char *copy = memory_new(length + 1);
     memcpy(copy, length > 0 ? text : "", length);
     if (read_hello(copy, &number)) {
-        session->hello_at = now + session_random(session, spread(session, number));
+        session->renewal.hello_at = now + session_random(session, spread(session, number));
     } else if (news_message(session, copy, now)) {
         ; /* fetched in its time */
     } else if (message_read(copy, &number, &event) != NULL) {
         session_say(session, "a malformed message: %.200s", copy);
-    } else if (session->state == SESSION_UP && number == session->last_event + 1) {
+    } else if (session->state == SESSION_UP && number == session->events.last + 1) {
         take_in_order(session, number, event, now, effects);
-    } else if (session->state != SESSION_UP || number > session->last_event) {
-        session->wants_renewal = true; /* one has been missed, or it is not its time yet */
+    } else if (session->state != SESSION_UP || number > session->events.last) {
+        session->renewal.is_wanted = true; /* one has been missed, or it is not its time yet */
     }
     free(copy);
 }
@@ -159,8 +163,8 @@ static const char *take_events(
 /* All there were are taken: a gap after the last one means that there is nothing in it. */
 static void take_end_of_events(struct session *session)
 {
-    if (session->last_event < session->newest_at_begin) {
-        session->last_event = session->newest_at_begin;
+    if (session->events.last < session->events.newest_at_begin) {
+        session->events.last = session->events.newest_at_begin;
     }
 }
 
@@ -168,24 +172,25 @@ static void take_end_of_events(struct session *session)
  * lives on with the session. */
 static bool is_listed(const struct session *session)
 {
-    return session->state == SESSION_LISTING && session->step == STEP_LIST &&
-        TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED]) &&
-        TAILQ_EMPTY(&session->entries[ENTRY_LISTING]);
+    return session->state == SESSION_LISTING && session->hello.step == STEP_LIST &&
+        TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED]) &&
+        TAILQ_EMPTY(&session->leases.entries[ENTRY_LISTING]);
 }
 
 const char *renewal_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
+    struct session_renewal *renewal = &session->renewal;
     uint64_t more;
     const char *wrong = NULL;
-    session->is_renewing = false;
+    renewal->is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MORE_EVENTS | MORE_NEWS, &more) ||
         answer->n % 2 != 1) {
         return "a wrong answer";
     }
-    session->renewed_at = call->sent_at;
-    if (call->sent_at >= session->renew_at) { /* else those who were called together stay together */
-        session->renew_at = call->sent_at + timing_renewal(session->ttl);
+    renewal->renewed_at = call->sent_at;
+    if (call->sent_at >= renewal->next_at) { /* else those who were called together stay together */
+        renewal->next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     }
     if (session->state != SESSION_UP) {
         if (is_listed(session)) {
@@ -199,7 +204,7 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         news_are_newer(session, now);
     }
     if (more & MORE_EVENTS) {
-        session->wants_renewal = true;
+        renewal->is_wanted = true;
     } else if (!wrong) {
         take_end_of_events(session);
         entries_renewed(session, call->tag);
@@ -211,12 +216,12 @@ void renewal_has_failed(struct session *session, struct flight *call, const stru
     nanoseconds now, struct effects *effects)
 {
     (void)call, (void)answer, (void)effects;
-    session->is_renewing = false;
-    session->renew_at = session->renew_not_before = now + session->ttl / 24;
+    session->renewal.is_in_flight = false;
+    session->renewal.next_at = session->renewal.not_before = now + session->tenure.ttl / 24;
 }
 
 void renewal_is_undone(struct session *session, struct flight *call)
 {
     (void)call;
-    session->is_renewing = false;
+    session->renewal.is_in_flight = false;
 }

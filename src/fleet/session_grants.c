@@ -8,13 +8,14 @@
 /* The job would have to be stopped before it has begun. */
 static bool is_late(const struct session *session, const struct lease *lease, nanoseconds now)
 {
-    return now >= session->good_until - lease_stop_budget(lease);
+    return now >= session->tenure.good_until - lease_stop_budget(lease);
 }
 
 /* Nor would it be any better right after a renewal. */
 bool session_is_hopeless(const struct session *session, const struct lease *lease)
 {
-    return lease_stop_budget(lease) >= timing_good_for(session->ttl) - timing_renewal(session->ttl);
+    return lease_stop_budget(lease) >=
+        timing_good_for(session->tenure.ttl) - timing_renewal(session->tenure.ttl);
 }
 
 static void give_late_grant_back(
@@ -30,9 +31,10 @@ static void take_grant(struct session *session, struct entry *entry, uint64_t ti
     const char *text, nanoseconds now, struct effects *effects)
 {
     struct lease *lease = entry->lease;
-    const char *wrong = claims_read(&session->claims, text, lease);
+    const char *wrong = claims_read(&session->calls.claims, text, lease);
     if (!wrong &&
-        !core_fleet_granted(session->core, lease, ticket, session->claims.list, now, effects)) {
+        !core_fleet_granted(
+            session->core, lease, ticket, session->calls.claims.list, now, effects)) {
         wrong = "an impossible grant";
     }
     if (wrong) {

@@ -50,7 +50,7 @@ enum entry_state {
 
 struct entry {
     struct table_node by_id;
-    TAILQ_ENTRY(entry) link; /* in session.entries[state] */
+    TAILQ_ENTRY(entry) link; /* in session.leases.entries[state] */
     struct lease *lease; /* NULL: it has ended, or must not be granted at present */
     uint64_t id;
     uint64_t serial; /* in the order of session_ask() */
@@ -87,7 +87,7 @@ enum call_kind {
 
 struct flight {
     struct table_node by_tag;
-    TAILQ_ENTRY(flight) link; /* in session.in_flight, oldest first */
+    TAILQ_ENTRY(flight) link; /* in session.calls.in_flight, oldest first */
     uint64_t tag;
     nanoseconds sent_at;
     enum call_kind kind;
@@ -105,8 +105,8 @@ enum verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_NEWER, VERDICT_LIMIT, VERDICT
 
 struct known_definition {
     struct table_node by_name;
-    TAILQ_ENTRY(known_definition) link; /* in session.definitions, in the order of the file */
-    TAILQ_ENTRY(known_definition) tell_link; /* in session.untold */
+    TAILQ_ENTRY(known_definition) link; /* in session.definitions.all, in the order of the file */
+    TAILQ_ENTRY(known_definition) tell_link; /* in session.definitions.untold */
     char *name, *json;
     uint64_t generation;
     enum verdict verdict;
@@ -120,8 +120,8 @@ TAILQ_HEAD(known_definition_list, known_definition);
 
 struct known_change {
     struct table_node by_name;
-    TAILQ_ENTRY(known_change) link; /* in session.changes, oldest first */
-    TAILQ_ENTRY(known_change) tell_link; /* in session.untold_changes */
+    TAILQ_ENTRY(known_change) link; /* in session.changes.all, oldest first */
+    TAILQ_ENTRY(known_change) tell_link; /* in session.changes.untold */
     char *name, *json;
     uint64_t version;
     bool is_untold; /* the database may not know it */
@@ -134,7 +134,7 @@ TAILQ_HEAD(known_change_list, known_change);
 TAILQ_HEAD(inquiry_list, inquiry);
 
 struct inquiry {
-    TAILQ_ENTRY(inquiry) link; /* in session.requests, .asked or .results */
+    TAILQ_ENTRY(inquiry) link; /* in a list of session.requests */
     enum call_kind kind;
     uint64_t serial; /* in the order in which they came */
     char **words; /* its arguments but for the cursor; owned */
@@ -143,9 +143,133 @@ struct inquiry {
     struct session_result result;
 };
 
-/* ---- all of it ---- */
+/* ---- all of it, by what it belongs to ---- */
 
 enum listing_step { STEP_BEGIN, STEP_NEWS, STEP_LIST, STEP_END };
+
+/* The way there, as the link tells. */
+struct session_link {
+    bool is_connected;
+    bool is_resetting; /* it is being given up: nothing more is sent */
+    bool wants_reset; /* session_wants_reset() has not been asked yet */
+    bool is_given_up; /* DOWN for so long that whoever has no place is refused */
+    nanoseconds give_up_at; /* if it is still DOWN then; NEVER */
+    char why[200]; /* of DOWN, or of the reset */
+};
+
+/* What operators are to hear. */
+struct session_notices {
+    char *lines[MAX_NOTICES]; /* owned */
+    size_t n;
+    uint64_t last_hash; /* of a line that is not said again before something else, or all is well */
+    char *taken; /* the one last taken; owned */
+    char trouble[160]; /* the last error of the server, until a renewal is good; or "" */
+};
+
+/* What outlives the daemon: session_write(). */
+struct session_tenure {
+    bool is_changed; /* since it was written */
+    nanoseconds ttl;
+    nanoseconds told_ttl; /* the last that the database told; 0: none since the start */
+    nanoseconds good_until; /* 0: never was */
+    uint64_t incarnation;
+    uint64_t highest_token, highest_ticket; /* seen so far */
+    char *kept; /* what a later version has written besides, to be written again: words, each behind
+                   a space; or NULL; owned */
+};
+
+/* What the database has got to, as far as is known: one that has not got so far is an older one
+ * that has come back. No larger numbers are written down than `written_...`. */
+struct session_reached {
+    uint64_t sequence, written_sequence; /* of the last call that was answered */
+    uint64_t event, written_event; /* of the session */
+};
+
+struct session_renewal {
+    nanoseconds renewed_at; /* t0 of the last good one, or of a hello that may become one */
+    nanoseconds next_at;
+    nanoseconds not_before; /* after one has failed */
+    nanoseconds due_at; /* this session has to call then, if anybody waits; NEVER */
+    nanoseconds hello_at; /* a grace has begun: it renews then, to be told so; NEVER */
+    bool is_wanted; /* at once */
+    bool is_in_flight;
+};
+
+/* Events of leases as they were may still be under way until a renewal has brought all that was
+ * sent after call `unsafe_tag`: until then nothing is asked for that may have had any. */
+struct session_events {
+    uint64_t last; /* taken in order */
+    uint64_t acknowledged; /* of these */
+    uint64_t newest_at_begin; /* events up to this one were before the hello */
+    uint64_t unsafe_tag;
+    uint64_t renewed_tag; /* of the last renewal that brought all */
+};
+
+struct session_hello {
+    enum listing_step step;
+    char *cursor; /* of `end`; owned */
+    nanoseconds not_before;
+    uint32_t n_begun; /* since one was ended */
+    bool is_in_flight; /* a call of it is */
+    bool is_held; /* more leases may have to be listed */
+    bool is_new; /* the database had nothing of this session when it began */
+};
+
+struct session_leases {
+    struct entry_list entries[N_ENTRY_STATES];
+    struct table by_id;
+    uint64_t last_serial;
+};
+
+struct session_calls {
+    struct flight_list in_flight;
+    struct table by_tag;
+    size_t n_in_flight;
+    uint64_t last_tag;
+    uint64_t n_sent;
+    struct arguments arguments; /* scratch */
+    struct claims claims; /* scratch */
+};
+
+struct session_definitions {
+    struct known_definition_list all, untold;
+    struct table by_name;
+    bool is_in_flight; /* a `define` outside of a hello is */
+};
+
+/* Operators' changes. */
+struct session_changes {
+    struct known_change_list all, untold;
+    struct table by_name;
+    uint64_t floor; /* what is not newer, and not among them, was taken back */
+    uint64_t foreign_place; /* all changes are from that database; 0: from this one */
+    bool is_unwritten; /* they, or how far the database was, are to be stored */
+    nanoseconds store_at;
+};
+
+/* What is stored for all. */
+struct session_news {
+    uint64_t followed; /* number of the newest that was fetched since the hello */
+    uint64_t floor_there; /* of the database, as it last said */
+    nanoseconds follow_at; /* NEVER: nothing is known to be newer */
+    bool is_in_flight; /* a call of it is */
+    bool is_of_all; /* from the first on, not only what was added */
+};
+
+/* Of operators. */
+struct session_requests {
+    struct inquiry_list unsent;
+    struct inquiry_list asked; /* in flight */
+    struct inquiry_list results; /* over */
+    size_t n; /* in all three */
+};
+
+/* The snapshot that is being made. */
+struct session_look {
+    struct inquiry *request; /* in flight or between two pages; or NULL */
+    nanoseconds since;
+    nanoseconds not_before;
+};
 
 struct session {
     struct core *core;
@@ -156,97 +280,22 @@ struct session {
     uint64_t random;
     nanoseconds wall_offset;
     uint8_t database;
-
     enum session_state state;
-    bool is_connected;
-    bool is_given_up; /* it has been DOWN for so long that whoever has no place is refused */
-    bool is_resetting; /* the link is being given up: nothing more is sent */
-    bool wants_reset; /* session_wants_reset() has not been asked yet */
-    bool is_changed; /* see session.h */
-    char *kept; /* what a later version has written in its tenure besides, to be written again:
-                   words, each behind a space; or NULL; owned */
-    char why[200]; /* of DOWN, or of the reset */
-    char trouble[160]; /* the last error of the server, until a renewal is good; or "" */
-    char *notices[MAX_NOTICES]; /* owned */
-    size_t n_notices;
-    uint64_t last_said; /* a hash of it: nothing is said twice in a row until all is well again */
-    char *notice; /* the one last taken; owned */
-
-    /* time */
-    nanoseconds ttl;
-    nanoseconds told_ttl; /* the last that the database told; 0: none since the start */
-    nanoseconds good_until;
-    nanoseconds grace_until; /* NEVER: none */
-    nanoseconds give_up_at; /* if it is still DOWN then */
-    nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
-    nanoseconds renew_at;
-    nanoseconds renew_not_before; /* after one has failed */
-    nanoseconds due_at; /* this one has to call then, if anybody waits; NEVER */
-    nanoseconds hello_at; /* a grace has begun: it renews then, to be told so; NEVER */
-    bool wants_renewal; /* at once */
-    bool is_renewing;
-
-    /* numbers */
-    uint64_t incarnation;
-    uint64_t highest_token, highest_ticket; /* seen so far */
-    /* What the database has got to, as far as is known: one that has not got so far is an older one
-     * that has come back. */
-    uint64_t sequence; /* of the last call that was answered */
-    uint64_t newest_event; /* of the session */
-    uint64_t written_sequence, written_event; /* no larger ones are written down yet */
-    uint64_t last_event; /* taken in order */
-    uint64_t acknowledged; /* of these */
-    /* Events of leases as they were may still be under way, until a renewal has brought them all
-     * that was sent after this call: until then nothing is asked for that may have had any. */
-    uint64_t unsafe_tag;
-    uint64_t renewed_tag; /* of the last renewal that did */
-    bool is_new; /* the database had nothing of this session when it began */
-    uint64_t newest_at_begin; /* events up to this one were before the hello */
-
-    /* hello */
-    enum listing_step step;
-    char *cursor; /* of `end`; owned */
-    nanoseconds hello_not_before;
-    uint32_t n_hellos; /* begun since one was ended */
-    bool is_saying_hello; /* a call of it is in flight */
-    bool holds_listing;
-
-    struct entry_list entries[N_ENTRY_STATES];
-    struct table entries_by_id;
-    uint64_t last_serial;
-
-    struct flight_list in_flight;
-    struct table flights_by_tag;
-    size_t n_in_flight;
-    uint64_t last_tag;
-    uint64_t n_calls;
-    struct arguments arguments;
-    struct claims claims; /* scratch */
-
-    struct known_definition_list definitions, untold;
-    struct table definitions_by_name;
-    bool is_defining; /* a `define` outside of a hello is in flight */
-
-    struct known_change_list changes, untold_changes;
-    struct table changes_by_name;
-    uint64_t floor; /* what is not newer, and not among them, was taken back */
-    uint64_t foreign_place; /* all changes are from that database; 0: from this one */
-    bool changes_changed; /* or have to be stored again, with how far the database was */
-    nanoseconds store_at;
-
-    uint64_t followed; /* number of the newest of the news that were fetched since the hello */
-    uint64_t floor_there; /* of the database, as it last said */
-    nanoseconds follow_at; /* NEVER: nothing is known to be newer */
-    bool is_following; /* a call of it is in flight */
-    bool is_following_all; /* from the first on, not only what was added */
-
-    struct inquiry_list requests; /* not sent yet */
-    struct inquiry_list asked; /* in flight */
-    struct inquiry_list results; /* over */
-    size_t n_requests; /* in all three */
-    struct inquiry *looking; /* the snapshot that is being made, in flight or between two pages */
-    nanoseconds looking_since;
-    nanoseconds look_not_before;
+    nanoseconds grace_until; /* the database's; NEVER: none */
+    struct session_link link;
+    struct session_notices notices;
+    struct session_tenure tenure;
+    struct session_reached reached;
+    struct session_renewal renewal;
+    struct session_events events;
+    struct session_hello hello;
+    struct session_leases leases;
+    struct session_calls calls;
+    struct session_definitions definitions;
+    struct session_changes changes;
+    struct session_news news;
+    struct session_requests requests;
+    struct session_look look;
 };
 
 /* ---- session.c ---- */

@@ -5,18 +5,18 @@
 
 static bool is_safe(const struct session *session)
 {
-    return session->renewed_tag >= session->unsafe_tag;
+    return session->events.renewed_tag >= session->events.unsafe_tag;
 }
 
 /* The database's ttl may be shorter than the file's, with which kill-after was compared. */
 static void shorten_stop(struct session *session, struct lease *lease, struct effects *effects)
 {
     if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
-        lease->terms.kill_after = session->ttl / 4;
+        lease->terms.kill_after = session->tenure.ttl / 4;
         effects_change(effects, lease);
-        session_say(session,
-            "kill-after is cut to %lld ms, because its ttl is %lld ms",
-            (long long)(lease->terms.kill_after / 1000000), (long long)(session->ttl / 1000000));
+        session_say(session, "kill-after is cut to %lld ms, because its ttl is %lld ms",
+            (long long)(lease->terms.kill_after / 1000000),
+            (long long)(session->tenure.ttl / 1000000));
     }
 }
 
@@ -35,7 +35,7 @@ void session_ask(
         entry_attach(entry, lease);
         if (session->state == SESSION_UP && !is_safe(session)) {
             entry_wait_for_renewal(session, entry);
-            session->wants_renewal = true;
+            session->renewal.is_wanted = true;
         }
     }
 }
@@ -79,7 +79,7 @@ static struct flight *release_some(struct session *session)
     struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(CALL_RELEASE, CHUNK);
     struct entry *entry;
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_ENDING])) &&
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_ENDING])) &&
         flight_takes(call, entry, CHUNK)) {
         call_add_id(arguments, entry->id);
         entry_move(session, entry, ENTRY_RELEASING);
@@ -93,7 +93,7 @@ static struct flight *acquire_some(struct session *session)
     struct arguments *arguments = flight_arguments(session);
     struct flight *call = flight_new(CALL_ACQUIRE, MOST_ASKED);
     struct entry *entry;
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT])) &&
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT])) &&
         flight_takes(call, entry, MOST_ASKED)) {
         call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
         entry->is_there = true;
@@ -104,14 +104,14 @@ static struct flight *acquire_some(struct session *session)
 
 bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    if (session->n_in_flight >= MAX_IN_FLIGHT) {
+    if (session->calls.n_in_flight >= MAX_IN_FLIGHT) {
         return false;
     }
-    if (!TAILQ_EMPTY(&session->entries[ENTRY_ENDING])) {
+    if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_ENDING])) {
         flight_send(session, release_some(session), now, out);
         return true;
     }
-    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNSENT])) {
+    if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNSENT])) {
         flight_send(session, acquire_some(session), now, out);
         return true;
     }
@@ -130,13 +130,14 @@ const char *release_is_answered(struct session *session, struct flight *call,
     for (size_t i = 0; i < call->n; i++) {
         struct entry *entry = call->entries[i];
         entry->is_there = entry->must_release = false;
-        session->unsafe_tag = entry->may_return ? session->last_tag : session->unsafe_tag;
+        session->events.unsafe_tag =
+            entry->may_return ? session->calls.last_tag : session->events.unsafe_tag;
         if (!entry->lease) {
             entry_free(session, entry);
             continue;
         }
         entry_wait_for_renewal(session, entry);
-        session->wants_renewal = true;
+        session->renewal.is_wanted = true;
     }
     return NULL;
 }
@@ -162,18 +163,18 @@ void release_is_undone(struct session *session, struct flight *call)
 void entries_are_listed(struct session *session, uint64_t tag)
 {
     struct entry *entry;
-    session->unsafe_tag = session->is_new ? session->unsafe_tag : tag;
-    while (!is_safe(session) && (entry = TAILQ_FIRST(&session->entries[ENTRY_UNSENT]))) {
+    session->events.unsafe_tag = session->hello.is_new ? session->events.unsafe_tag : tag;
+    while (!is_safe(session) && (entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT]))) {
         entry_wait_for_renewal(session, entry);
-        session->wants_renewal = true;
+        session->renewal.is_wanted = true;
     }
 }
 
 void entries_renewed(struct session *session, uint64_t tag)
 {
     struct entry *entry;
-    session->renewed_tag = tag;
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_LATER])) && entry->after < tag) {
+    session->events.renewed_tag = tag;
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_LATER])) && entry->after < tag) {
         bool must_end = !entry->lease || entry->must_release;
         entry_move(session, entry, must_end ? ENTRY_ENDING : ENTRY_UNSENT);
     }

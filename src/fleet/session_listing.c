@@ -11,20 +11,20 @@ void listing_begin(struct session *session)
 {
     if (session->state != SESSION_REPLACED) {
         session->state = SESSION_LISTING;
-        session->step = STEP_BEGIN;
+        session->hello.step = STEP_BEGIN;
     }
 }
 
 void session_hold_listing(struct session *session, bool hold)
 {
-    session->holds_listing = hold;
+    session->hello.is_held = hold;
 }
 
 nanoseconds listing_deadline(const struct session *session)
 {
-    bool waits = session->state == SESSION_LISTING && session->step == STEP_BEGIN &&
-        session->n_in_flight == 0;
-    return waits ? session->hello_not_before : NEVER;
+    bool waits = session->state == SESSION_LISTING && session->hello.step == STEP_BEGIN &&
+        session->calls.n_in_flight == 0;
+    return waits ? session->hello.not_before : NEVER;
 }
 
 /* ---- what is sent ---- */
@@ -40,22 +40,22 @@ static struct arguments *hello_arguments(struct session *session, const char *ph
  * connection that is given up, it is behind, and does nothing. */
 static struct flight *begin(struct session *session)
 {
-    session->incarnation++;
-    session->is_changed = true;
+    session->tenure.incarnation++;
+    session->tenure.is_changed = true;
     struct arguments *arguments = hello_arguments(session, "begin");
     const struct database *settings = session->settings;
     arguments_add_number(arguments, (uint64_t)(settings->ttl / NANOSECONDS_PER_MILLISECOND));
     arguments_add_number(
         arguments, (uint64_t)(settings->failover_lag / NANOSECONDS_PER_MILLISECOND));
     arguments_add(arguments, session->host);
-    arguments_add_number(arguments, session->highest_token);
-    arguments_add_number(arguments, session->highest_ticket);
-    arguments_add_number(arguments, (uint64_t)(session->ttl / NANOSECONDS_PER_MILLISECOND));
+    arguments_add_number(arguments, session->tenure.highest_token);
+    arguments_add_number(arguments, session->tenure.highest_ticket);
+    arguments_add_number(arguments, (uint64_t)(session->tenure.ttl / NANOSECONDS_PER_MILLISECOND));
     entries_unlist(session);
     definitions_untell(session);
     news_begin(session);
-    free(session->cursor);
-    session->cursor = memory_string("");
+    free(session->hello.cursor);
+    session->hello.cursor = memory_string("");
     return flight_new(CALL_BEGIN, 0);
 }
 
@@ -64,7 +64,7 @@ static struct flight *list_some(struct session *session)
     struct arguments *arguments = hello_arguments(session, "lease");
     struct flight *call = flight_new(CALL_LIST, CHUNK);
     struct entry *entry;
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_UNLISTED])) &&
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNLISTED])) &&
         flight_takes(call, entry, CHUNK)) {
         call_add_listed(arguments, session->core, entry->lease, session->wall_offset);
         entry_move(session, entry, ENTRY_LISTING);
@@ -75,50 +75,50 @@ static struct flight *list_some(struct session *session)
 static struct flight *end(struct session *session)
 {
     struct arguments *arguments = hello_arguments(session, "end");
-    arguments_add(arguments, session->cursor);
+    arguments_add(arguments, session->hello.cursor);
     return flight_new(CALL_END, 0);
 }
 
 static bool say(
     struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
 {
-    session->is_saying_hello = true;
+    session->hello.is_in_flight = true;
     flight_send(session, call, now, out);
     return true;
 }
 
 static bool begin_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    if (session->n_in_flight > 0 || now < session->hello_not_before) {
+    if (session->calls.n_in_flight > 0 || now < session->hello.not_before) {
         return false; /* what is in flight is of before: first its answers */
     }
-    if (++session->n_hellos >= MAX_HELLOS_AT_ONCE) {
-        session->hello_not_before = now + session->ttl / 24;
+    if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
+        session->hello.not_before = now + session->tenure.ttl / 24;
     }
     return say(session, begin(session), now, out);
 }
 
 bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    if (session->is_saying_hello) {
+    if (session->hello.is_in_flight) {
         return false;
     }
-    if (session->step == STEP_BEGIN) {
+    if (session->hello.step == STEP_BEGIN) {
         return begin_next_call(session, now, out);
     }
-    if ((session->step == STEP_NEWS && news_next_call(session, now, out)) ||
+    if ((session->hello.step == STEP_NEWS && news_next_call(session, now, out)) ||
         definitions_next_call(session, now, out)) {
-        session->is_saying_hello = true;
+        session->hello.is_in_flight = true;
         return true;
     }
-    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED])) {
-        session->step = STEP_LIST;
+    if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
+        session->hello.step = STEP_LIST;
         return say(session, list_some(session), now, out);
     }
-    if (session->holds_listing) {
+    if (session->hello.is_held) {
         return false;
     }
-    session->step = STEP_END;
+    session->hello.step = STEP_END;
     return say(session, end(session), now, out);
 }
 
@@ -126,7 +126,8 @@ bool listing_next_call(struct session *session, nanoseconds now, struct session_
 
 void hello_is_undone(struct session *session, struct flight *call)
 {
-    session->is_saying_hello = session->is_defining = session->is_following = false;
+    session->hello.is_in_flight = session->news.is_in_flight = false;
+    session->definitions.is_in_flight = false;
     for (size_t i = 0; i < call->n; i++) {
         entry_move(session, call->entries[i], ENTRY_UNLISTED);
     }
@@ -139,7 +140,7 @@ void hello_has_failed(struct session *session, struct flight *call, const struct
     nanoseconds now, struct effects *effects)
 {
     hello_is_undone(session, call);
-    session->hello_not_before = now + session->ttl / 24;
+    session->hello.not_before = now + session->tenure.ttl / 24;
     if (session->state == SESSION_LISTING) {
         entries_refuse(session, false, now, effects); /* nobody knows how long that lasts */
         requests_fail(session, answer->text);
@@ -149,11 +150,11 @@ void hello_has_failed(struct session *session, struct flight *call, const struct
 
 static void take_ttl(struct session *session, nanoseconds ttl)
 {
-    if (ttl != session->settings->ttl && ttl != session->told_ttl) {
+    if (ttl != session->settings->ttl && ttl != session->tenure.told_ttl) {
         session_say(session, "its ttl is %lld ms, not the file's: other hosts use it",
             (long long)(ttl / NANOSECONDS_PER_MILLISECOND));
     }
-    session->ttl = session->told_ttl = ttl;
+    session->tenure.ttl = session->tenure.told_ttl = ttl;
 }
 
 const char *begin_is_answered(struct session *session, struct flight *call,
@@ -161,7 +162,7 @@ const char *begin_is_answered(struct session *session, struct flight *call,
 {
     uint64_t incarnation, ttl, newest, is_new;
     (void)now, (void)effects;
-    session->is_saying_hello = false;
+    session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &incarnation) ||
         incarnation == 0 ||
         !answer_number(answer, 1, LONGEST_TTL / NANOSECONDS_PER_MILLISECOND, &ttl) ||
@@ -170,22 +171,22 @@ const char *begin_is_answered(struct session *session, struct flight *call,
         !answer_number(answer, 3, 1, &is_new)) {
         return "a wrong answer to begin";
     }
-    if (incarnation != session->incarnation) { /* the database has seen more of us than we know */
-        session->incarnation = incarnation;
+    if (incarnation != session->tenure.incarnation) { /* the database has seen a later one of us */
+        session->tenure.incarnation = incarnation;
         listing_begin(session);
         return NULL;
     }
     changes_arrive(session, answer->grace > 0);
     take_ttl(session, (nanoseconds)ttl * NANOSECONDS_PER_MILLISECOND);
-    session->renewed_at = call->sent_at;
-    session->renew_at = call->sent_at + timing_renewal(session->ttl);
-    session->newest_at_begin = newest;
+    session->renewal.renewed_at = call->sent_at;
+    session->renewal.next_at = call->sent_at + timing_renewal(session->tenure.ttl);
+    session->events.newest_at_begin = newest;
     session_saw_event(session, newest);
-    session->is_new = is_new;
-    if (is_new || session->last_event > newest) {
-        session->last_event = newest;
+    session->hello.is_new = is_new;
+    if (is_new || session->events.last > newest) {
+        session->events.last = newest;
     }
-    session->step = STEP_NEWS;
+    session->hello.step = STEP_NEWS;
     return NULL;
 }
 
@@ -222,8 +223,8 @@ static void learn_tokens(struct session *session, struct lease *lease, uint64_t 
         knows_all &= lease->claims[i].token != 0;
     }
     session_saw(session, claims_highest_token(claims), ticket);
-    if (!knows_all && !claims_read(&session->claims, claims, lease)) {
-        core_fleet_granted(session->core, lease, ticket, session->claims.list, now, effects);
+    if (!knows_all && !claims_read(&session->calls.claims, claims, lease)) {
+        core_fleet_granted(session->core, lease, ticket, session->calls.claims.list, now, effects);
     }
 }
 
@@ -264,7 +265,7 @@ static const char *is_listed(struct session *session, struct entry *entry,
 const char *list_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    session->is_saying_hello = false;
+    session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || answer->n != 4 * call->n) {
         return "a wrong answer to lease";
     }
@@ -281,7 +282,7 @@ const char *list_is_answered(struct session *session, struct flight *call,
 static void take_gifts(struct session *session, nanoseconds now, struct effects *effects)
 {
     struct entry *entry;
-    while ((entry = TAILQ_FIRST(&session->entries[ENTRY_GIFT]))) {
+    while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_GIFT]))) {
         char *claims = entry->claims;
         entry->claims = NULL;
         entry_move(session, entry, ENTRY_KNOWN);
@@ -294,29 +295,30 @@ const char *end_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     const char *cursor;
-    session->is_saying_hello = false;
+    session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_text(answer, 0, &cursor)) {
         return "a wrong answer to end";
     }
-    if (session->step != STEP_END) {
+    if (session->hello.step != STEP_END) {
         return NULL; /* something else has said meanwhile that all is to begin again */
     }
     if (*cursor != '\0') {
-        free(session->cursor);
-        session->cursor = memory_string(cursor);
+        free(session->hello.cursor);
+        session->hello.cursor = memory_string(cursor);
         return NULL;
     }
-    if (!TAILQ_EMPTY(&session->entries[ENTRY_UNLISTED])) {
+    if (!TAILQ_EMPTY(&session->leases.entries[ENTRY_UNLISTED])) {
         listing_begin(session);
         return NULL;
     }
     session->state = SESSION_UP;
-    session->last_said = 0;
-    session->is_given_up = false;
-    session->give_up_at = NEVER;
-    session->n_hellos = 0;
-    session->renew_at = session->renewed_at + session_random(session, timing_renewal(session->ttl));
-    session->wants_renewal |= session->newest_at_begin > session->last_event;
+    session->notices.last_hash = 0;
+    session->link.is_given_up = false;
+    session->link.give_up_at = NEVER;
+    session->hello.n_begun = 0;
+    session->renewal.next_at =
+        session->renewal.renewed_at + session_random(session, timing_renewal(session->tenure.ttl));
+    session->renewal.is_wanted |= session->events.newest_at_begin > session->events.last;
     session_set_good(session, now, effects);
     entries_are_listed(session, call->tag);
     take_gifts(session, now, effects);

@@ -12,14 +12,14 @@ enum { NEWS_ROW = 4, LONGEST_SPREAD = 3600 * 1000 /* ms */ };
 void news_begin(struct session *session)
 {
     changes_untell(session);
-    session->followed = session->floor_there = 0;
-    session->follow_at = 0;
-    session->is_following_all = true;
+    session->news.followed = session->news.floor_there = 0;
+    session->news.follow_at = 0;
+    session->news.is_of_all = true;
 }
 
 static void follow_by(struct session *session, nanoseconds at)
 {
-    session->follow_at = at < session->follow_at ? at : session->follow_at;
+    session->news.follow_at = at < session->news.follow_at ? at : session->news.follow_at;
 }
 
 void news_are_newer(struct session *session, nanoseconds now)
@@ -44,7 +44,7 @@ bool news_message(struct session *session, const char *text, nanoseconds now)
         !number_parse(rest + n + 1, LONGEST_SPREAD, &spread)) {
         return false;
     }
-    if (number > session->followed) {
+    if (number > session->news.followed) {
         nanoseconds span = (nanoseconds)spread * NANOSECONDS_PER_MILLISECOND;
         follow_by(session, now + session_random(session, span));
     }
@@ -57,35 +57,36 @@ static struct arguments *change_arguments(struct session *session)
 {
     struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "change");
-    arguments_add_number(arguments, session->floor);
-    arguments_add_number(arguments, session->followed);
+    arguments_add_number(arguments, session->changes.floor);
+    arguments_add_number(arguments, session->news.followed);
     return arguments;
 }
 
 static bool send(
     struct session *session, enum call_kind kind, nanoseconds now, struct session_call *out)
 {
-    session->is_following = true;
+    session->news.is_in_flight = true;
     flight_send(session, flight_new(kind, 0), now, out);
     return true;
 }
 
 bool news_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    if (session->is_following) {
+    if (session->news.is_in_flight) {
         return false;
     }
-    if (now >= session->follow_at) {
+    if (now >= session->news.follow_at) {
         struct arguments *arguments = flight_arguments(session);
         arguments_add(arguments, "news");
-        arguments_add_number(arguments, session->followed);
+        arguments_add_number(arguments, session->news.followed);
         return send(session, CALL_NEWS, now, out);
     }
-    if (!TAILQ_EMPTY(&session->untold_changes)) {
+    if (!TAILQ_EMPTY(&session->changes.untold)) {
         changes_tell_some(session, change_arguments(session));
         return send(session, CALL_CHANGE, now, out);
     }
-    if (session->floor > session->floor_there) { /* all else is told: this makes it whole */
+    if (session->changes.floor >
+        session->news.floor_there) { /* told last: it makes the rest whole */
         change_arguments(session);
         return send(session, CALL_CHANGE, now, out);
     }
@@ -94,7 +95,7 @@ bool news_next_call(struct session *session, nanoseconds now, struct session_cal
 
 nanoseconds news_deadline(const struct session *session)
 {
-    return session->is_following ? NEVER : session->follow_at;
+    return session->news.is_in_flight ? NEVER : session->news.follow_at;
 }
 
 /* ---- what comes back ---- */
@@ -115,13 +116,13 @@ static const char *take_rows(struct session *session, const struct answer *answe
         uint64_t number, version;
         const char *what, *json;
         if (!answer_number(answer, i, MAX_DATABASE_NUMBER, &number) ||
-            number <= session->followed || !answer_text(answer, i + 1, &what) ||
+            number <= session->news.followed || !answer_text(answer, i + 1, &what) ||
             !answer_number(answer, i + 2, MAX_DATABASE_NUMBER, &version) ||
             !answer_text(answer, i + 3, &json)) {
             return "a wrong answer to news";
         }
         take_row(session, what, version, json);
-        session->followed = number;
+        session->news.followed = number;
     }
     return NULL;
 }
@@ -135,22 +136,22 @@ static uint64_t largest(uint64_t a, uint64_t b)
 /* What the database has forgotten since the last time it may never have said. */
 static bool has_missed_some(const struct session *session, uint64_t followed)
 {
-    return !session->is_following_all && session->floor_there > followed;
+    return !session->news.is_of_all && session->news.floor_there > followed;
 }
 
 const char *news_are_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    uint64_t newest, followed = session->followed;
+    uint64_t newest, followed = session->news.followed;
     (void)call, (void)now, (void)effects;
-    session->is_following = session->is_saying_hello = false;
+    session->news.is_in_flight = session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || !answer_number(answer, 0, MAX_DATABASE_NUMBER, &newest) ||
-        !answer_number(answer, 1, MAX_CREDIBLE_NUMBER, &session->floor_there) ||
+        !answer_number(answer, 1, MAX_CREDIBLE_NUMBER, &session->news.floor_there) ||
         answer->n % NEWS_ROW != 2) {
         return "a wrong answer to news";
     }
     const char *wrong = take_rows(session, answer);
-    if (wrong || (answer->n > 2 && session->followed < newest)) {
+    if (wrong || (answer->n > 2 && session->news.followed < newest)) {
         return wrong; /* the next page */
     }
     if (has_missed_some(session, followed)) {
@@ -158,9 +159,10 @@ const char *news_are_answered(struct session *session, struct flight *call,
         news_begin(session);
         return NULL;
     }
-    session->followed = largest(session->followed, largest(newest, session->floor_there));
-    session->follow_at = NEVER;
-    session->is_following_all = false;
+    session->news.followed =
+        largest(session->news.followed, largest(newest, session->news.floor_there));
+    session->news.follow_at = NEVER;
+    session->news.is_of_all = false;
     changes_are_heard(session);
     return NULL;
 }
@@ -169,9 +171,9 @@ const char *change_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
     (void)call, (void)effects;
-    session->is_following = session->is_saying_hello = false;
+    session->news.is_in_flight = session->hello.is_in_flight = false;
     if (answer->kind != ANSWER_OK || answer->n % 3 != 1 ||
-        !answer_number(answer, 0, MAX_CREDIBLE_NUMBER, &session->floor_there)) {
+        !answer_number(answer, 0, MAX_CREDIBLE_NUMBER, &session->news.floor_there)) {
         return "a wrong answer to change";
     }
     for (size_t i = 1; i < answer->n; i += 3) {
@@ -184,7 +186,7 @@ const char *change_is_answered(struct session *session, struct flight *call,
         }
         change_hear(session, name, version, json);
     }
-    if (session->floor != session->floor_there) {
+    if (session->changes.floor != session->news.floor_there) {
         follow_by(session, now); /* others have told something meanwhile */
     }
     return NULL;

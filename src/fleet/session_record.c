@@ -39,38 +39,38 @@ static void take_sequence(struct session *session, const char *text)
 {
     uint64_t sequence;
     if (text && number_parse(text, MAX_DATABASE_NUMBER, &sequence) &&
-        sequence > session->sequence) {
-        session->sequence = session->written_sequence = sequence;
+        sequence > session->reached.sequence) {
+        session->reached.sequence = session->reached.written_sequence = sequence;
     }
 }
 
 bool session_is_changed(const struct session *session)
 {
-    return session->is_changed;
+    return session->tenure.is_changed;
 }
 
 void session_write(struct session *session, struct text *out)
 {
-    session->is_changed = false;
-    session->written_sequence = session->sequence;
-    session->written_event = session->newest_event;
+    session->tenure.is_changed = false;
+    session->reached.written_sequence = session->reached.sequence;
+    session->reached.written_event = session->reached.event;
     text_add(out, "until=");
-    text_add_number(out, session->good_until > 0 ? (uint64_t)session->good_until : 0);
-    text_add_number_key(out, "ttl", (uint64_t)session->ttl);
-    text_add_number_key(out, "incarnation", session->incarnation);
-    text_add_number_key(out, "token", session->highest_token);
-    text_add_number_key(out, "ticket", session->highest_ticket);
-    text_add_number_key(out, "sequence", session->sequence);
-    text_add_number_key(out, "event", session->newest_event);
+    text_add_number(out, session->tenure.good_until > 0 ? (uint64_t)session->tenure.good_until : 0);
+    text_add_number_key(out, "ttl", (uint64_t)session->tenure.ttl);
+    text_add_number_key(out, "incarnation", session->tenure.incarnation);
+    text_add_number_key(out, "token", session->tenure.highest_token);
+    text_add_number_key(out, "ticket", session->tenure.highest_ticket);
+    text_add_number_key(out, "sequence", session->reached.sequence);
+    text_add_number_key(out, "event", session->reached.event);
     text_add_number_key(out, "place", hash_of_place(session->settings));
     text_add_key(out, "session", session->id);
-    text_add(out, session->kept ? session->kept : "");
+    text_add(out, session->tenure.kept ? session->tenure.kept : "");
 }
 
 static bool is_ours(const char *word)
 {
-    static const char *const keys[] = {"until", "ttl", "incarnation", "token", "ticket", "sequence",
-        "event", "place", "session"};
+    static const char *const keys[] = {
+        "until", "ttl", "incarnation", "token", "ticket", "sequence", "event", "place", "session"};
     size_t length = strcspn(word, "=");
     bool is_known = false;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -91,8 +91,8 @@ static void keep_others(struct session *session, const char *text, size_t length
         }
     }
     free(line);
-    free(session->kept);
-    session->kept = kept.bytes;
+    free(session->tenure.kept);
+    session->tenure.kept = kept.bytes;
 }
 
 /* The leases are known by it: what a host is called, or where its directories are, may change. */
@@ -112,7 +112,7 @@ static void take_reached(struct session *session, char *const words[], size_t n_
     if (place_is_ours(session, words_find(words, n_words, "place"))) {
         take_sequence(session, words_find(words, n_words, "sequence"));
         if (event && number_parse(event, MAX_DATABASE_NUMBER, &number)) {
-            session->newest_event = session->written_event = number;
+            session->reached.event = session->reached.written_event = number;
         }
     }
 }
@@ -148,14 +148,15 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     if (!is_whole || values[TTL] < (uint64_t)SHORTEST_TTL) {
         return false;
     }
-    session->ttl = (nanoseconds)values[TTL];
-    session->incarnation = values[INCARNATION];
+    session->tenure.ttl = (nanoseconds)values[TTL];
+    session->tenure.incarnation = values[INCARNATION];
     session_saw(session, values[TOKEN], values[TICKET]);
-    session->good_until = (nanoseconds)values[UNTIL];
-    if (session->good_until > now + timing_good_for(session->ttl)) {
-        session->good_until = 0; /* of another boot's clock */
+    session->tenure.good_until = (nanoseconds)values[UNTIL];
+    if (session->tenure.good_until > now + timing_good_for(session->tenure.ttl)) {
+        session->tenure.good_until = 0; /* of another boot's clock */
     }
-    core_fleet_good_until(session->core, session->database, session->good_until, now, effects);
+    core_fleet_good_until(
+        session->core, session->database, session->tenure.good_until, now, effects);
     return true;
 }
 
@@ -168,12 +169,12 @@ static const char reached_word[] = "@ ";
 
 void reached_write(const struct session *session, struct text *out)
 {
-    if (session->foreign_place != 0) { /* no call has been answered here yet */
-        text_add_format(out, "%s%ju 0\n", reached_word, (uintmax_t)session->foreign_place);
-    } else if (session->sequence > 0) {
+    if (session->changes.foreign_place != 0) { /* no call has been answered here yet */
+        text_add_format(out, "%s%ju 0\n", reached_word, (uintmax_t)session->changes.foreign_place);
+    } else if (session->reached.sequence > 0) {
         text_add(out, reached_word);
         place_write(session, out);
-        text_add_format(out, " %ju\n", (uintmax_t)session->sequence);
+        text_add_format(out, " %ju\n", (uintmax_t)session->reached.sequence);
     }
 }
 
@@ -190,7 +191,7 @@ bool reached_restore(struct session *session, char *line)
     if (place_is_ours(session, place)) {
         take_sequence(session, sequence);
     } else {
-        number_parse(place, UINT64_MAX, &session->foreign_place);
+        number_parse(place, UINT64_MAX, &session->changes.foreign_place);
     }
     return true;
 }
