@@ -18,7 +18,8 @@ from mutations import TOP
 # Neither optimized nor hardened: what is built is run a few times.
 CONFIGURE = ("--enable-tests", "--disable-hardening", "CFLAGS=-O0")
 MAKE = ("make", "-rRs", "-C", "build")
-DEADLINE = "10"  # of process tests, in seconds: what a mutation keeps from happening is waited for no longer
+# Of process tests, in seconds: what a mutation keeps from happening is waited for no longer.
+DEADLINE = int(os.environ.get("BERTH_DEADLINE", 10))
 PR_SET_CHILD_SUBREAPER = 36
 
 Done = collections.namedtuple("Done", "status output seconds")  # status: None if its time was up
@@ -83,7 +84,7 @@ class Workshop:
         used that much of a processor is killed."""
         began = time.monotonic()
         environment = {
-            "BERTH_DEADLINE": DEADLINE, **os.environ,
+            **os.environ, "BERTH_DEADLINE": str(DEADLINE),
             "BERTH_BUILD_DIR": str(self.build), "BERTH_SOURCE_DIR": str(self.source), "BERTH_TREE_DIR": str(TOP / "build"),
             "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(self.source / "pycache")}
         output = self.source / "output"
