@@ -3,9 +3,10 @@
 #include "base/words.h"
 #include "core/resource.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <endian.h>
 #include <string.h>
+
+enum { HASH_DIGITS = 16 };
 
 /* ---- SipHash ---- */
 
@@ -14,13 +15,12 @@ static uint64_t rotate(uint64_t word, unsigned by)
     return word << by | word >> (64 - by);
 }
 
+/* Of at most 8 bytes. */
 static uint64_t little_endian(const uint8_t *bytes, uint32_t n)
 {
     uint64_t word = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        word |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return word;
+    memcpy(&word, bytes, n);
+    return le64toh(word);
 }
 
 static void rounds(uint64_t v[static 4], int n)
@@ -73,18 +73,28 @@ uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, u
 static void add_subject(struct text *out, uint64_t id, uint32_t uid, bool is_held,
     const struct process *process)
 {
-    text_add_format(out, "%" PRIu64 " %" PRIu32 " %s %" PRId32 ",%" PRIu64, id, uid,
-        is_held ? "held" : "waiting", process->pid, process->started);
+    text_add_number(out, id);
+    text_add(out, " ");
+    text_add_number(out, uid);
+    text_add(out, is_held ? " held " : " waiting ");
+    text_add_number(out, (uint64_t)process->pid);
+    text_add(out, ",");
+    text_add_number(out, process->started);
 }
 
 static void add_claim(struct text *out, const char *name, uint32_t count)
 {
-    text_add_format(out, " %s:%" PRIu32, name, count);
+    text_add(out, " ");
+    text_add(out, name);
+    text_add(out, ":");
+    text_add_number(out, count);
 }
 
 static void add_token(struct text *out, uint64_t token)
 {
-    text_add_format(out, ":%" PRIu64 ":", token);
+    text_add(out, ":");
+    text_add_number(out, token);
+    text_add(out, ":");
 }
 
 static void add_unit(struct text *out, const char *item, uint32_t slot)
@@ -139,11 +149,15 @@ static void describe_remembered(struct text *out, const struct remembered *said)
     }
 }
 
-static uint64_t hash_of(const uint8_t secret[static SECRET_BYTES], struct text *text)
+/* Ends the text. */
+static void hash_format(
+    char out[static HASH_DIGITS], const uint8_t secret[static SECRET_BYTES], struct text *text)
 {
     uint64_t hash = siphash(secret, (const uint8_t *)text->bytes, (uint32_t)text->length);
+    for (size_t i = HASH_DIGITS; i-- > 0; hash >>= 4) {
+        out[i] = "0123456789abcdef"[hash & 15];
+    }
     text_deinit(text);
-    return hash;
 }
 
 /* ---- proofs ---- */
@@ -151,11 +165,14 @@ static uint64_t hash_of(const uint8_t secret[static SECRET_BYTES], struct text *
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
+    char hash[HASH_DIGITS];
     struct text text = TEXT_INIT;
     describe_lease(&text, lease);
-    text_add_format(out, "%016" PRIx64, hash_of(secret, &text));
+    hash_format(hash, secret, &text);
+    text_add_bytes(out, hash, sizeof hash);
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease->n_claims; i++) {
-        text_add_format(out, ",%" PRIu64, lease->claims[i].token);
+        text_add(out, ",");
+        text_add_number(out, lease->claims[i].token);
     }
 }
 
@@ -181,13 +198,12 @@ static bool read_tokens(const char *text, struct remembered *said)
 bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said)
 {
-    enum { HASH_DIGITS = 16 };
-    char hash[HASH_DIGITS + 1];
+    char hash[HASH_DIGITS];
     struct text text = TEXT_INIT;
     if (strlen(proof) < HASH_DIGITS || !read_tokens(proof + HASH_DIGITS, said)) {
         return false;
     }
     describe_remembered(&text, said);
-    snprintf(hash, sizeof hash, "%016" PRIx64, hash_of(secret, &text));
-    return memcmp(hash, proof, HASH_DIGITS) == 0;
+    hash_format(hash, secret, &text);
+    return memcmp(hash, proof, sizeof hash) == 0;
 }

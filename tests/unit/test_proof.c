@@ -91,6 +91,14 @@ Test(proof, of_who_waits)
     cr_expect_not(is_good(proof_of("B")));
 }
 
+/* Clients show proofs to later versions of berthd. */
+Test(proof, is_the_same_in_every_version)
+{
+    hold_and_wait();
+    cr_expect_str_eq(proof_of("A"), "1f0e704d2002a530,1,2");
+    cr_expect_str_eq(proof_of("B"), "39819f1f0ffad4e9");
+}
+
 /* The wrapper is who must live. */
 Test(proof, of_a_lease_with_a_wrapper)
 {
