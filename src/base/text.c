@@ -23,20 +23,17 @@ char *text_take(struct text *text)
     return bytes;
 }
 
-/* Room for `n` more and a NUL; returns where they go. */
-static char *text_room(struct text *text, size_t n)
+char *text_grow(struct text *text, size_t n)
 {
-    if (text->size - text->length <= n) {
-        size_t size = text->size < SMALLEST ? SMALLEST : text->size;
-        while (size - text->length <= n) {
-            size *= 2;
-        }
-        text->bytes = realloc(text->bytes, size);
-        if (!text->bytes) {
-            abort();
-        }
-        text->size = size;
+    size_t size = text->size < SMALLEST ? SMALLEST : text->size;
+    while (size - text->length <= n) {
+        size *= 2;
     }
+    text->bytes = realloc(text->bytes, size);
+    if (!text->bytes) {
+        abort();
+    }
+    text->size = size;
     return text->bytes + text->length;
 }
 
@@ -46,34 +43,27 @@ static void text_grown(struct text *text, size_t n)
     text->bytes[text->length] = '\0';
 }
 
-void text_add_bytes(struct text *text, const char *bytes, size_t n)
-{
-    char *room = text_room(text, n);
-    if (n > 0) {
-        memcpy(room, bytes, n);
-    }
-    text_grown(text, n);
-}
-
 void text_add_repeated(struct text *text, char byte, size_t n)
 {
     memset(text_room(text, n), byte, n);
     text_grown(text, n);
 }
 
-void text_add(struct text *text, const char *string)
-{
-    text_add_bytes(text, string, strlen(string));
-}
-
+/* Two digits at a time: the divisions are what takes long. */
 void text_add_number(struct text *text, uint64_t number)
 {
+    static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
+                                "3536373839404142434445464748495051525354555657585960616263646566676869"
+                                "707172737475767778798081828384858687888990919293949596979899";
     char digits[20];
     size_t n = sizeof digits;
-    do {
-        digits[--n] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
+    for (; number >= 10; number /= 100) {
+        n -= 2;
+        memcpy(digits + n, pairs + 2 * (number % 100), 2);
+    }
+    if (number > 0 || n == sizeof digits) {
+        digits[--n] = (char)('0' + number);
+    }
     text_add_bytes(text, digits + n, sizeof digits - n);
 }
 
@@ -100,9 +90,12 @@ void text_add_encoded(struct text *text, const char *string)
 
 static void text_add_key_name(struct text *text, const char *key)
 {
-    text_add_bytes(text, " ", 1);
-    text_add(text, key);
-    text_add_bytes(text, "=", 1);
+    size_t n = strlen(key);
+    char *room = text_room(text, n + 2);
+    room[0] = ' ';
+    memcpy(room + 1, key, n);
+    room[n + 1] = '=';
+    text_grown(text, n + 2);
 }
 
 void text_add_key(struct text *text, const char *key, const char *value)

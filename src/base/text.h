@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct text {
     char *bytes; /* owned; NULL until something, even "", was added; then with a final NUL */
@@ -20,9 +21,30 @@ void text_deinit(struct text *text);
 /* Hands the string over to the caller, who frees it; never NULL. */
 char *text_take(struct text *text);
 
-void text_add(struct text *text, const char *string);
-/* `bytes` may be NULL if n is 0. */
-void text_add_bytes(struct text *text, const char *bytes, size_t n);
+/* Room for `n` more and a NUL: where they go. text_grow() makes it. */
+char *text_grow(struct text *text, size_t n);
+static inline char *text_room(struct text *text, size_t n)
+{
+    return text->size - text->length > n ? text->bytes + text->length : text_grow(text, n);
+}
+
+/* Inline, since most of what is added are literals, whose lengths the compiler knows. `bytes` may be
+ * NULL if n is 0. */
+static inline void text_add_bytes(struct text *text, const char *bytes, size_t n)
+{
+    char *room = text_room(text, n);
+    if (n > 0) {
+        memcpy(room, bytes, n);
+    }
+    room[n] = '\0';
+    text->length += n;
+}
+
+static inline void text_add(struct text *text, const char *string)
+{
+    text_add_bytes(text, string, strlen(string));
+}
+
 void text_add_repeated(struct text *text, char byte, size_t n);
 void text_add_number(struct text *text, uint64_t number);
 __attribute__((format(printf, 2, 3))) void text_add_format(

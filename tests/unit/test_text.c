@@ -2,6 +2,8 @@
 #include "base/text.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,22 @@ Test(textbuf, takes_everything_in_order)
     cr_assert_eq(text.length, strlen(text.bytes));
     text_deinit(&text);
     cr_assert_null(text.bytes);
+}
+
+Test(textbuf, takes_numbers_of_any_length)
+{
+    struct text text = TEXT_INIT;
+    char expected[32];
+    for (uint64_t number = 1; number <= UINT64_MAX / 10; number *= 10) {
+        const uint64_t numbers[] = {number - 1, number, number + 1, 9 * number, 10 * number - 1};
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+            text.length = 0;
+            text_add_number(&text, numbers[i]);
+            snprintf(expected, sizeof expected, "%" PRIu64, numbers[i]);
+            cr_assert_str_eq(text.bytes, expected);
+        }
+    }
+    text_deinit(&text);
 }
 
 Test(textbuf, grows_at_every_length)
