@@ -73,10 +73,16 @@ enum event event_find(const char *word)
     return EVENT_NONE;
 }
 
+/* Most differ in the first byte already. */
+static bool is_word(const char *known, const char *word, size_t length)
+{
+    return known[0] == word[0] && strncmp(known, word, length) == 0 && known[length] == '\0';
+}
+
 static enum command_index command_find(const char *word)
 {
     enum command_index command = 0;
-    while (command < N_COMMANDS && strcmp(command_table[command].word, word) != 0) {
+    while (command < N_COMMANDS && !is_word(command_table[command].word, word, strlen(word))) {
         command++;
     }
     return command;
@@ -85,25 +91,32 @@ static enum command_index command_find(const char *word)
 static enum request_key request_key_find(const char *word, size_t length)
 {
     enum request_key key = 0;
-    while (key < N_REQUEST_KEYS &&
-        (strncmp(request_key_words[key], word, length) != 0 ||
-            request_key_words[key][length] != '\0')) {
+    while (key < N_REQUEST_KEYS && !is_word(request_key_words[key], word, length)) {
         key++;
     }
     return key;
 }
 
+/* Printable, and no two spaces behind each other. Looks at the byte behind the last. */
+static inline bool are_clean(const char *bytes, size_t n)
+{
+    unsigned char wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        wrong |= (unsigned char)((c < ' ') | (c > '~') | ((c == ' ') & (bytes[i + 1] == ' ')));
+    }
+    return !wrong;
+}
+
+/* In blocks, of which the compiler has all bytes looked at together. */
 static bool line_is_clean(const char *line, size_t length)
 {
-    bool after_space = true; /* neither a leading, a double nor a trailing space */
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)line[i];
-        if (c == ' ' ? after_space : c < '!' || c > '~') {
-            return false;
-        }
-        after_space = c == ' ';
+    enum { BLOCK = 16 };
+    bool clean = length > 0 && line[0] != ' ' && line[length - 1] != ' ';
+    for (; clean && length >= BLOCK; line += BLOCK, length -= BLOCK) {
+        clean = are_clean(line, BLOCK);
     }
-    return length > 0 && !after_space;
+    return clean && are_clean(line, length);
 }
 
 static enum code request_take_key(

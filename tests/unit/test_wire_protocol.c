@@ -306,6 +306,26 @@ Test(requests, malformed_lines)
     }
 }
 
+Test(requests, malformed_at_any_place)
+{
+    static const char bytes[] = {'\0', '\x1f', '\x7f', '\x80', '\xff'};
+    char line[64] = "status ";
+    for (size_t n = 8; n < sizeof line; n++) {
+        memset(line + 7, 'a', n - 7);
+        cr_assert_neq(parsed_bytes(line, n)[0], '!');
+        for (size_t at = 7; at < n; at++) {
+            for (size_t i = 0; i < N(bytes); i++) {
+                line[at] = bytes[i];
+                cr_assert_str_eq(parsed_bytes(line, n), "!malformed -");
+            }
+            line[at] = line[at - 1] = ' ';
+            cr_assert_str_eq(parsed_bytes(line, n), "!malformed -");
+            line[at] = line[at - 1] = 'a';
+            line[6] = ' ';
+        }
+    }
+}
+
 #define PARSED_BYTES(literal) parsed_bytes(literal, sizeof(literal) - 1)
 
 Test(requests, zero_bytes_are_malformed)
