@@ -312,33 +312,39 @@ char *words_find(char *const words[], size_t n, const char *key)
 /* Crockford's base 32: no i, l, o or u. https://www.crockford.com/base32.html */
 static const char base32[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
+/* Of each digit its value, plus 1. */
+static const uint8_t base32_values[UINT8_MAX + 1] = {
+    ['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8,
+    ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['g'] = 17, ['h'] = 18, ['j'] = 19, ['k'] = 20, ['m'] = 21, ['n'] = 22, ['p'] = 23, ['q'] = 24,
+    ['r'] = 25, ['s'] = 26, ['t'] = 27, ['v'] = 28, ['w'] = 29, ['x'] = 30, ['y'] = 31, ['z'] = 32,
+};
+
 void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id)
 {
-    char reversed[LEASE_ID_SIZE];
-    size_t n = 0;
-    do {
-        reversed[n++] = base32[id & 31];
-        id >>= 5;
-    } while (id != 0);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = reversed[n - 1 - i];
+    size_t n = 1;
+    for (uint64_t rest = id >> 5; rest != 0; rest >>= 5) {
+        n++;
     }
     out[n] = '\0';
+    for (; n > 0; id >>= 5) {
+        out[--n] = base32[id & 31];
+    }
 }
 
 bool lease_id_parse(const char *text, uint64_t *idp)
 {
     uint64_t id = 0;
-    size_t n = strlen(text);
-    if (n < 1 || n >= LEASE_ID_SIZE || (n > 1 && text[0] == '0')) {
-        return false;
-    }
-    for (; *text; text++) {
-        const char *digit = strchr(base32, *text);
-        if (!digit || id >> 59 != 0) {
+    size_t n = 0;
+    for (; n < LEASE_ID_SIZE - 1 && text[n]; n++) {
+        uint8_t value = base32_values[(unsigned char)text[n]];
+        if (value == 0 || id >> 59 != 0) {
             return false;
         }
-        id = id << 5 | (uint64_t)(digit - base32);
+        id = id << 5 | (uint64_t)(value - 1);
+    }
+    if (n == 0 || text[n] != '\0' || (n > 1 && text[0] == '0')) {
+        return false;
     }
     *idp = id;
     return true;

@@ -9,18 +9,23 @@
 
 /* Each step can be undone, so that two inputs that differ in one aligned word alone always differ
  * here; 6 cycles for 8 bytes. The host's byte order: files stay on their host. */
+static inline uint64_t checksum_step(uint64_t sum, const char *bytes, size_t n)
+{
+    uint64_t word = 0;
+    memcpy(&word, bytes, n);
+    sum = (sum ^ word) * UINT64_C(0xd6e8feb86659fd93);
+    return sum ^ sum >> 32;
+}
+
 static inline uint64_t checksum(const void *bytes, size_t length)
 {
     const char *next = bytes;
     uint64_t sum = UINT64_C(0x9e3779b97f4a7c15) ^ length;
-    while (length > 0) {
-        uint64_t word = 0;
-        size_t n = length < sizeof word ? length : sizeof word;
-        memcpy(&word, next, n);
-        sum = (sum ^ word) * UINT64_C(0xd6e8feb86659fd93);
-        sum ^= sum >> 32;
-        next += n;
-        length -= n;
+    for (; length >= sizeof sum; length -= sizeof sum, next += sizeof sum) {
+        sum = checksum_step(sum, next, sizeof sum);
+    }
+    if (length > 0) {
+        sum = checksum_step(sum, next, length);
     }
     return (sum ^ sum >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
