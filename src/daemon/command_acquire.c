@@ -152,30 +152,25 @@ static bool parse_binding(struct call *call, struct ask *ask)
     return job_identify(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
-static bool may_use_all(struct call *call, const struct ask *ask)
+/* The definitions of all names are known from then on. */
+static bool may_use_all(struct call *call, struct ask *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
-        const char *name = ask->wants[i].name;
-        const struct definition *definition = core_find_definition(call->server->core, name);
-        if (!definition) {
-            call_refuse_unknown(call, name, rights_use);
+        struct want *want = &ask->wants[i];
+        want->definition = core_find_definition(call->server->core, want->name);
+        if (!want->definition) {
+            call_refuse_unknown(call, want->name, rights_use);
             return false;
         }
-        if (!call_may_use(call, definition, name)) {
+        if (!call_may_use(call, want->definition, want->name)) {
             return false;
         }
     }
     return true;
 }
 
-static uint8_t database_of(const struct call *call, const char *name)
+static enum outcome may_ask_for(const struct call *call, const struct definition *definition)
 {
-    return core_find_definition(call->server->core, name)->database;
-}
-
-static enum outcome may_ask_for(const struct call *call, const char *name)
-{
-    const struct definition *definition = core_find_definition(call->server->core, name);
     enum outcome outcome =
         definition->database == 0 ? OUTCOME_OK : fleet_may_use(call->server->fleet, definition);
     bool is_unwritten = outcome == OUTCOME_OK && definition->database != 0 &&
@@ -186,16 +181,16 @@ static enum outcome may_ask_for(const struct call *call, const char *name)
 /* Whether its database, if it has one, can be asked for a new lease. */
 static bool can_be_asked(struct call *call, const struct ask *ask)
 {
-    uint8_t database = database_of(call, ask->wants[0].name);
+    uint8_t database = ask->wants[0].definition->database;
     for (size_t i = 0; i < ask->n_wants; i++) {
-        const char *name = ask->wants[i].name;
-        if (database_of(call, name) != database) {
+        const struct want *want = &ask->wants[i];
+        if (want->definition->database != database) {
             return true; /* the core says why not */
         }
-        enum outcome outcome = may_ask_for(call, name);
+        enum outcome outcome = may_ask_for(call, want->definition);
         if (outcome != OUTCOME_OK) {
             char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-            fleet_why(why, sizeof why, call->server->fleet, database, name, outcome);
+            fleet_why(why, sizeof why, call->server->fleet, database, want->name, outcome);
             answer_error_saying(call->out, outcome_code(outcome), why);
             return false;
         }
@@ -444,13 +439,11 @@ static bool parse_units(struct call *call, const struct ask *ask, char *const te
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
-        const struct definition *definition =
-            core_find_definition(call->server->core, want->name);
         bool fits = texts[i] && want->count <= MAX_UNITS;
         if (fits) {
             struct remembered_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
             claims[i].units = units; /* from now on said_deinit()'s */
-            fits = units_parse(texts[i], definition_is_pool(definition), want->count, units);
+            fits = units_parse(texts[i], definition_is_pool(want->definition), want->count, units);
         }
         if (!fits) {
             answer_error_saying(call->out, CODE_BAD_VALUE, "not COUNT units");
@@ -479,13 +472,13 @@ static bool parse_said(
 
 /* Where our own secret was lost as well, there is nothing to compare with, and no token to believe.
  * A database knows the tokens of its leases better. */
-static bool was_given(struct call *call, struct remembered *said)
+static bool was_given(struct call *call, const struct ask *ask, struct remembered *said)
 {
     const struct state *state = &call->server->state;
     const char *proof = call->request->keys[KEY_INDEX_proof];
     bool is_good =
         !state->is_old_secret || (proof && proof_read(proof, state->secret, said));
-    bool is_fleet = database_of(call, said->claims[0].name) != 0;
+    bool is_fleet = ask->wants[0].definition->database != 0;
     if (!is_good) {
         answer_error_saying(call->out, CODE_LOST, "berthd does not know it and has no proof of it");
     }
@@ -506,7 +499,7 @@ static void reclaim_unknown(struct call *call, uint64_t id)
         !parse_terms(call, &asked.ask)) {
         return;
     }
-    if (parse_said(call, &asked.ask, texts, &said) && was_given(call, &said)) {
+    if (parse_said(call, &asked.ask, texts, &said) && was_given(call, &asked.ask, &said)) {
         asked.claims = said.is_held ? said.claims : NULL;
         take_lease(call, &asked);
     }

@@ -49,9 +49,9 @@ uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t lon
     if (!has_caught_up(ledger) || owes_a_grace(ledger) || !numbers_are_left(ledger->numbers)) {
         return RECORD_NONE;
     }
-    const struct definition *first = core_find_definition(ledger->core, ask->wants[0].name);
-    const char *database = fleet_name_of(ledger->databases, first ? first->database : 0);
-    return journal_reserve(&ledger->journal, record_most_bytes(ask, longest_grant, database));
+    uint8_t database = ask->wants[0].definition->database;
+    const char *name = fleet_name_of(ledger->databases, database);
+    return journal_reserve(&ledger->journal, record_most_bytes(ask, longest_grant, name));
 }
 
 void ledger_give_back(struct ledger *ledger, uint32_t record)

@@ -48,8 +48,10 @@ void answer_lease_id(struct text *text, const struct lease *lease)
 }
 
 /* Of the items that the file or the operator has put into service. */
-static size_t longest_item(const struct definition *definition, const struct resource *resource)
+static size_t longest_item(struct core *core, const struct want *want)
 {
+    const struct definition *definition = want->definition;
+    const struct resource *resource = core_find_resource(core, want->name);
     size_t longest = 0;
     for (size_t i = 0; i < definition->n_items; i++) {
         size_t length = strlen(definition->items[i]);
@@ -62,22 +64,20 @@ static size_t longest_item(const struct definition *definition, const struct res
     return longest;
 }
 
-static size_t longest_items(
-    const struct definition *definition, const struct resource *resource, uint32_t count)
+static size_t longest_items(struct core *core, const struct want *want)
 {
-    size_t at_most = count * (size_t)(ITEM_BYTES + 1);
+    size_t at_most = want->count * (size_t)(ITEM_BYTES + 1);
     return at_most < LINE_BYTES / MAX_RESOURCES_PER_LEASE
         ? at_most
-        : count * (longest_item(definition, resource) + 1);
+        : want->count * (longest_item(core, want) + 1);
 }
 
 /* The longest that naming the units of one want can get, commas included. */
-static size_t longest_units(const struct definition *definition, const struct resource *resource,
-    const struct want *want, size_t n_wants)
+static size_t longest_units(struct core *core, const struct want *want, size_t n_wants)
 {
     static const size_t slot_digits = 7; /* of MAX_LIMIT */
-    if (definition_is_pool(definition)) {
-        return longest_items(definition, resource, want->count);
+    if (definition_is_pool(want->definition)) {
+        return longest_items(core, want);
     }
     return (slot_digits + 1) * slots_most_words(want->count, n_wants);
 }
@@ -92,13 +92,9 @@ size_t answer_longest_grant(struct core *core, const struct ask *ask)
     size_t length = fixed + (has_job ? of_a_job : 0);
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
-        const struct definition *definition = core_find_definition(core, want->name);
         length += sizeof " slot=,," + strlen(want->name) + token_digits;
         length += has_job ? sizeof "," + token_digits : 0; /* in the proof */
-        if (definition) {
-            length +=
-                longest_units(definition, core_find_resource(core, want->name), want, ask->n_wants);
-        }
+        length += longest_units(core, want, ask->n_wants);
     }
     return length;
 }

@@ -18,7 +18,7 @@ void answer_lease_id(struct text *text, const struct lease *lease);
 void answer_stop_rules(struct text *text, const struct lease *lease);
 /* The event that says until when a held lease is good; nothing if its time is not limited. */
 void answer_deadline(struct text *text, const struct lease *lease);
-/* How long a line that grants this ask can get. */
+/* How long a line that grants this ask, whose definitions are known, can get. */
 size_t answer_longest_grant(struct core *core, const struct ask *ask);
 
 /* An event without a lease. */

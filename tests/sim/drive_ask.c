@@ -38,6 +38,6 @@ void core_ask_init(struct core_ask *out, struct simulation *simulation, const st
         out->ask.terms.once = once_text(out->once, ask->once);
     }
     for (size_t i = 0; i < ask->n_wants; i++) {
-        out->ask.wants[i] = (struct want){ask->wants[i].name, ask->wants[i].count};
+        out->ask.wants[i] = (struct want){.name = ask->wants[i].name, .count = ask->wants[i].count};
     }
 }

@@ -170,7 +170,7 @@ static struct ask ask_of(const struct scene *scene, const char *holder)
 {
     struct ask ask = {.n_wants = scene->wants[1] ? 2 : 1, .wait = NEVER, .terms.holder = holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
-        ask.wants[i] = (struct want){scene->wants[i], 1};
+        ask.wants[i] = (struct want){.name = scene->wants[i], .count = 1};
     }
     return ask;
 }

@@ -226,7 +226,8 @@ static void come(struct core *core, struct client *client, const struct said *sa
         .process = remembered->process,
         .terms.holder = remembered->terms.holder};
     for (size_t i = 0; i < ask.n_wants; i++) {
-        ask.wants[i] = (struct want){remembered->claims[i].name, remembered->claims[i].count};
+        ask.wants[i] = (struct want){
+            .name = remembered->claims[i].name, .count = remembered->claims[i].count};
     }
     enum outcome outcome = core_reclaim_unknown(
         core, client, &ask, remembered->id, remembered->claims, 0, &effects, &lease, &about);

@@ -292,6 +292,11 @@ static void expect_bound(
     text_deinit(&out);
 }
 
+static const struct definition *definition_of(const char *name)
+{
+    return core_find_definition(the_core(), name);
+}
+
 Test(record, its_bound_holds)
 {
     EXPECT(define("semaphore s limit=600", "pool g items=a,b,c,d,e,f,g,h", "lock d"), "ok");
@@ -301,7 +306,8 @@ Test(record, its_bound_holds)
     cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
     for (uint32_t i = 0; i < 16; i++) {
         const struct ask ask = {
-            .wants = {{"g", 1 + i / 2}, {"s", i * 25 + 1}, {"d", 1}},
+            .wants = {{"g", 1 + i / 2, definition_of("g")}, {"s", i * 25 + 1, definition_of("s")},
+                {"d", 1, definition_of("d")}},
             .n_wants = 1 + i % 3,
             .wait = NEVER,
             .terms.holder = i & 1 ? odd + REASON_BYTES - HOLDER_BYTES : NULL,
