@@ -49,22 +49,33 @@ void text_add_repeated(struct text *text, char byte, size_t n)
     text_grown(text, n);
 }
 
-/* Two digits at a time: the divisions are what takes long. */
+/* The digits of 2^n are about n * log(2), which is 1233/4096. */
+static size_t count_digits(uint64_t number)
+{
+    static const uint64_t powers[] = {0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+        1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+        1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+        10000000000000000000U};
+    size_t n = (size_t)(64 - __builtin_clzll(number | 1)) * 1233 >> 12;
+    return n + (number >= powers[n]);
+}
+
+/* Two digits at a time, since the divisions are what takes long. */
 void text_add_number(struct text *text, uint64_t number)
 {
     static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
                                 "3536373839404142434445464748495051525354555657585960616263646566676869"
                                 "707172737475767778798081828384858687888990919293949596979899";
-    char digits[20];
-    size_t n = sizeof digits;
+    size_t n = count_digits(number);
+    char *digits = text_room(text, n) + n;
     for (; number >= 10; number /= 100) {
-        n -= 2;
-        memcpy(digits + n, pairs + 2 * (number % 100), 2);
+        digits -= 2;
+        memcpy(digits, pairs + 2 * (number % 100), 2);
     }
-    if (number > 0 || n == sizeof digits) {
-        digits[--n] = (char)('0' + number);
+    if (n % 2 == 1) {
+        digits[-1] = (char)('0' + number);
     }
-    text_add_bytes(text, digits + n, sizeof digits - n);
+    text_grown(text, n);
 }
 
 void text_add_format(struct text *text, const char *format, ...)
