@@ -190,27 +190,20 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-/* A request whose answer was lost has none yet. */
-static void take_ticket(
-    struct session *session, struct lease *lease, uint64_t ticket, struct effects *effects)
-{
-    if (lease->ticket != ticket) {
-        core_fleet_waits(session->core, lease, ticket, lease->position, effects);
-    }
-}
-
-/* The lease is there, waiting, as far as the database knows. */
+/* The lease is there, waiting, as far as the database knows. Whoever has not been told that it waits is
+ * told now. Others know their place better: those before them may not be listed yet. */
 static void is_listed_waiting(struct session *session, struct entry *entry, uint64_t ticket,
-    nanoseconds now, struct effects *effects)
+    uint32_t position, nanoseconds now, struct effects *effects)
 {
     struct lease *lease = entry->lease;
+    position = lease->position != 0 ? lease->position : position;
     if (lease->state == LEASE_HELD) {
         entry_lost(session, entry, now, effects);
     } else if (lease->wants_now) { /* a grace has taken its units back */
         entry_refuse(session, entry, OUTCOME_WOULD_WAIT, now, effects);
         entry_end(session, entry);
     } else {
-        take_ticket(session, lease, ticket, effects);
+        core_fleet_waits(session->core, lease, ticket, position, effects);
     }
 }
 
@@ -232,7 +225,7 @@ static const char *is_listed(struct session *session, struct entry *entry,
     const struct answer *answer, size_t i, nanoseconds now, struct effects *effects)
 {
     const char *id, *word, *claims;
-    uint64_t number, ticket;
+    uint64_t number, ticket, position;
     if (!answer_text(answer, i, &id) || !lease_id_parse(id, &number) || number != entry->id ||
         !answer_text(answer, i + 1, &word) ||
         !answer_number(answer, i + 2, MAX_DATABASE_NUMBER, &ticket) ||
@@ -246,14 +239,17 @@ static const char *is_listed(struct session *session, struct entry *entry,
     if (strcmp(word, "lost") == 0) {
         entry_lost(session, entry, now, effects);
     } else if (strcmp(word, "waiting") == 0) {
-        is_listed_waiting(session, entry, ticket, now, effects);
+        if (!answer_number(answer, i + 3, UINT32_MAX, &position)) {
+            return "no position";
+        }
+        is_listed_waiting(session, entry, ticket, (uint32_t)position, now, effects);
     } else if (strcmp(word, "held") != 0) {
         return "an unknown word for a lease";
     } else if (entry->lease->state == LEASE_HELD) {
         learn_tokens(session, entry->lease, ticket, claims, now, effects);
     } else {
         if (!entry->lease->wants_now) { /* the data may be lost before the grant is taken */
-            take_ticket(session, entry->lease, ticket, effects);
+            core_fleet_waits(session->core, entry->lease, ticket, 0, effects);
         }
         entry->ticket = ticket;
         entry->claims = memory_string(claims);

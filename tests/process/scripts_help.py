@@ -382,10 +382,12 @@ class Member:
         return {name: (verdict, text) for name, verdict, text in ok(reply).rows(3)}
 
     def lists(self, *leases):
-        """Rows of list_row(): -> {id: (word, ticket, claims)}"""
+        """Rows of list_row(): -> {id: (word, ticket, claims)}; of one that waits, {id: (word, ticket, position)}"""
         reply = self.call("hello", "lease", *(word for row in leases for word in row))
-        return {one: (word, int(ticket), [] if claims == "-" else parse_claims(claims))
-                for one, word, ticket, claims in ok(reply).rows(4)}
+
+        def more(word, text):
+            return {"held": parse_claims, "waiting": int, "lost": {"-": []}.get}[word](text)
+        return {one: (word, int(ticket), more(word, text)) for one, word, ticket, text in ok(reply).rows(4)}
 
     def end(self):
         cursor = ""

@@ -327,6 +327,14 @@ def sessions(server):
             if ":" not in name}
 
 
+def comes_back(client, line, place):
+    """It is told its place at once or, if the listing is not over, by an event."""
+    answer = client.request(line)
+    if answer.startswith("pending "):
+        answer = event(client)[len("* "):]
+    assert answer.startswith(f"waiting {place}"), answer
+
+
 def test_berthd_dies(redis_server, host):
     """Who holds, holds; who waits, waits in its old place; nothing is granted twice."""
     client, waiter, behind = (host.client() for _ in range(3))
@@ -338,8 +346,8 @@ def test_berthd_dies(redis_server, host):
     before = sessions(redis_server)
     host.restart()
     client, waiter, behind = (host.client() for _ in range(3))
-    pending(behind, f"{third} a:1", "reclaim")
-    pending(waiter, f"{second} a:1", "reclaim")
+    comes_back(behind, f"reclaim {third} a:1", f"{third} position=2")
+    comes_back(waiter, f"reclaim {second} a:1", f"{second} position=1")
     answer = client.request(f"reclaim {lease} a:1:0")
     assert answer.startswith(f"ok {lease} slot=a,{token},0 "), answer
     good_until(client.line(), lease)

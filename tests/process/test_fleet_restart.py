@@ -181,6 +181,21 @@ def test_a_place_is_not_lost_with_its_answer(redis_server, hosts, witness, ways,
     fleet.go_in_turn()
 
 
+def test_whoever_is_in_line_is_told_so_if_the_answer_is_lost(fleet):
+    """A job that hears nothing takes the database for dead, and gives up."""
+    fleet.runs(0)
+    fleet.waits(1)
+    with contextlib.closing(Client(fleet.hosts[1].socket)) as client:
+        fleet.ways[1].lose_replies()
+        word, lease = client.request("acquire s").split(" ")[:2]
+        assert word == "pending"
+        fleet.until(lambda: fleet.n_waiting() == 2)
+        fleet.ways[1].reset()
+        fleet.ways[1].heal()
+        assert client.line() == f"* waiting {lease} position=2"
+    fleet.end_in_turn()
+
+
 def test_away_for_too_long(fleet):
     """Its job is stopped by the wrapper before the next one starts elsewhere."""
     fleet.runs(0)

@@ -735,7 +735,7 @@ def test_an_acquire_whose_answer_was_lost(world):
     waits(b.acquire("2", "a"), 2)
     asked = [list_row(lease, "asked", [Claim(name, 1, 0, ())]) for lease, name in (("1", "a"), ("2", "b"), ("3", "a"))]
     assert a.hello(None, asked) == {
-        "1": ("waiting", ticket, []), "2": ("held", units.ticket, units.claims), "3": ("lost", 0, [])}
+        "1": ("waiting", ticket, 1), "2": ("held", units.ticket, units.claims), "3": ("lost", 0, [])}
     data = world.check()
     assert data.queued["a"] == [a.key("1"), b.key("2")]
     assert a.key("2") in data.holding()
@@ -752,7 +752,7 @@ def test_an_acquire_whose_answer_was_lost_before_a_grace(world, directory):
     world.server.save(directory / "old.rdb")
     world.server.restart(directory / "old.rdb")
     listed = a.hello(None, [list_row(lease, "asked", [Claim("a", 1, 0, ())]) for lease in "12"])
-    assert listed == {"1": ("waiting", ticket, []), "2": ("waiting", later, [])}
+    assert listed == {"1": ("waiting", ticket, 1), "2": ("waiting", later, 2)}
     world.end_grace(a)
     assert world.check().holding() == {a.key("1")}
 
@@ -775,7 +775,7 @@ def test_nothing_is_granted_until_all_are_back(world):
         list_row("1", "held", first.claims, ticket=first.ticket),
         list_row("2", "waiting", [Claim("a", 1, 0, ())], ticket=third)])
     assert listed["1"] == ("held", first.ticket, first.claims)
-    assert listed["2"] == ("waiting", third, [])
+    assert listed["2"] == ("waiting", third, 1)
     world.end_grace(a, b)
     data = world.check()
     assert data.holding() == {a.key("1"), b.key("1")}
@@ -824,7 +824,7 @@ def test_old_data_do_not_let_a_waiter_go(world, directory):
     later = granted(b.acquire("2", "a"))
     world.server.restart(directory / "old.rdb")
     listed = a.hello(None, [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=ticket)])
-    assert listed == {"1": ("waiting", ticket, [])}
+    assert listed == {"1": ("waiting", ticket, 1)}
     assert b.hello(None, [list_row("2", "held", later.claims, ticket=later.ticket)])["2"][0] == "held"
     world.end_grace(a, b)
     assert world.check().holding() == {b.key("2")}

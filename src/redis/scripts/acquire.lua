@@ -29,13 +29,7 @@ local function granted(lease)
 end
 
 local function waiting(lease)
-    local position = 0
-    for _, claim in ipairs(lease.claims) do
-        local low, high = '[' .. claim.name .. ' ', '(' .. claim.name .. ' ' .. order_text(lease)
-        local before = call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high)
-        position = max(position, before + 1)
-    end
-    return 'waiting', text_of(lease.ticket), position
+    return 'waiting', text_of(lease.ticket), position_of(lease)
 end
 
 -- The asker's file has the template alone, and the name's own definition has units of another kind.

@@ -439,7 +439,8 @@ local function list()
         rows[#rows + 1] = lease.id
         rows[#rows + 1] = word
         rows[#rows + 1] = word == 'lost' and '0' or text_of(now.ticket)
-        rows[#rows + 1] = word == 'held' and claims_text(now) or '-'
+        rows[#rows + 1] = word == 'held' and claims_text(now)
+            or word == 'waiting' and text_of(position_of(now)) or '-'
     end
     settle()
     return answer('ok', unpack(rows))

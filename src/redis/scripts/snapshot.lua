@@ -64,11 +64,6 @@ local function n_cooling(resource)
     return n
 end
 
-local function n_in_line_before(name, order)
-    local low, high = '[' .. name .. ' ', '(' .. name .. ' ' .. order
-    return call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high)
-end
-
 local function describe_resource(name)
     local resource = resource_of(name)
     local rules = resource.definition

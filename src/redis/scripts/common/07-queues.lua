@@ -63,6 +63,20 @@ local function n_waiting(name)
         + call('ZLEXCOUNT', ELSEWHERE, low, high)
 end
 
+local function n_in_line_before(name, order)
+    local low, high = '[' .. name .. ' ', '(' .. name .. ' ' .. order
+    return call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high)
+end
+
+-- Of a waiter: the largest, if it wants several.
+local function position_of(lease)
+    local position = 0
+    for _, claim in ipairs(lease.claims) do
+        position = max(position, n_in_line_before(claim.name, order_text(lease)) + 1)
+    end
+    return position
+end
+
 local turns, roads -- () -> what only those calls need in which somebody waits; below
 
 local function queue_members(lease) -- taken out by one command: all or none
