@@ -116,9 +116,11 @@ static int usage(const char *what, const char *word)
  * at the last. */
 static const char *refused_word(char **argv)
 {
-    const char *before = argv[optind - 1];
-    bool has_moved_on = before[0] == '-' && (optopt == 0 || strchr(before, optopt));
-    return has_moved_on ? before : argv[optind];
+    const char *before = argv[optind - 1], *next = argv[optind]; /* NULL behind the last one */
+    bool are_letters = next && next[0] == '-' && next[1] != '-';
+    bool is_inside = optopt != 0 && are_letters && strchr(next, optopt) &&
+        !(before[0] == '-' && strchr(before, optopt));
+    return is_inside ? next : before;
 }
 
 /* argv[0] is the command, or berthctl itself. */
