@@ -59,6 +59,9 @@ void session_give_back(struct session *session, struct lease *lease, nanoseconds
 void session_restore(struct session *session, struct lease *lease)
 {
     struct entry *entry = lease->entry;
+    if (lease->state == LEASE_WAITING && !lease->is_asked) {
+        return; /* session_ask() comes when this host grants again */
+    }
     if (!entry) {
         entry = entry_new(session, lease->id, ENTRY_UNSENT);
         entry_attach(entry, lease);

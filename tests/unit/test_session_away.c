@@ -164,6 +164,23 @@ Test(session_away, what_was_asked_for_before_a_restart_keeps_its_place)
     cr_assert_eq(lease("A")->ticket, 6);
 }
 
+/* It would be granted what this host gives back at once, and its job refused. */
+Test(session_away, what_was_given_back_before_a_restart_is_not_listed)
+{
+    go_up();
+    wait_in_line("A", "s", "6");
+    drain(true);
+    CALL("release $A");
+    restart();
+    connect_link();
+    begin_hello("30000 '0' 1");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    NO_CALL();
+    drain(false);
+    CALL("acquire $A 0 0 6 7 7 '' i 1 s s 1 3 0");
+}
+
 Test(session_away, in_chunks)
 {
     char name[8], text[4096];
