@@ -202,8 +202,12 @@ class Game:
         for lease in keeps:
             claims = [claim for claim in self.data.leases[lease.key]["claims"]]
             limits = "|".join(f"{name} {askers} {above_text(lease)}" for name, _, askers in lease.claims)
-            row = list_row(lease.key.split("/")[1], "held" if lease.is_held else "waiting", claims,
-                           lease.priority, lease.ticket, lease.uid, holder=lease.holder, limits=limits)
+            said, ticket = "held" if lease.is_held else "waiting", lease.ticket
+            if self.chance.randrange(2):  # its answer was lost
+                said, ticket = "asked", 0
+                claims = [claim._replace(token=0, units=()) for claim in claims]
+            row = list_row(lease.key.split("/")[1], said, claims,
+                           lease.priority, ticket, lease.uid, holder=lease.holder, limits=limits)
             reply = self.call(lambda **how: member.call("hello", "lease", *row, **how))
             assert ok(reply).rest[1] == ("held" if lease.key in self.look else "waiting")
             self.listed.add(lease.key)
