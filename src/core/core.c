@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- life ---- */
 
@@ -77,24 +76,6 @@ static void claim_give_back(struct core *core, struct claim *claim, nanoseconds 
     queue_mark_dirty(core, resource);
 }
 
-static char *names_of(const struct lease *lease)
-{
-    size_t size = 0, length = 0;
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        size += strlen(lease->claims[i].resource->name) + 1;
-    }
-    char *names = memory_new(size + 1);
-    for (size_t i = 0; i < lease->n_claims; i++) {
-        const char *name = lease->claims[i].resource->name;
-        if (i > 0) {
-            names[length++] = ' ';
-        }
-        memcpy(names + length, name, strlen(name) + 1);
-        length += strlen(name);
-    }
-    return names;
-}
-
 void core_unlink_lease(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -125,7 +106,6 @@ void core_unlink_lease(
     once_leave(core, lease);
     table_remove(&core->leases, &lease->by_id);
     charge_give_back(&lease->charge, &core->accounts);
-    lease->last_names = names_of(lease);
     lease_set_state(lease, LEASE_ENDED);
     lease->next_ended = effects->ended;
     effects->ended = lease;

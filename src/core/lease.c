@@ -4,14 +4,39 @@
 #include "core/core.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+static size_t names_size(const struct ask *ask)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        size += strlen(ask->wants[i].name) + 1;
+    }
+    return size;
+}
+
+/* Returns what is behind them. */
+static char *copy_names(const struct ask *ask, char *room)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        room = stpcpy(room, ask->wants[i].name) + 1;
+        room[-1] = i + 1 < ask->n_wants ? ' ' : '\0';
+    }
+    return room;
+}
+
+/* One block: the lease, its claims, its texts. */
 struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now)
 {
-    struct lease *lease = memory_new(sizeof *lease + ask->n_wants * sizeof lease->claims[0]);
+    size_t size = sizeof(struct lease) + ask->n_wants * sizeof(struct claim);
+    struct lease *lease =
+        memory_new(size + names_size(ask) + terms_texts_size(&ask->terms));
+    char *names = (char *)lease + size;
+    lease->names = names;
+    terms_copy(&lease->terms, &ask->terms, copy_names(ask, names));
     lease->asked_at = now;
     lease->uid = uid;
     lease->pid = ask->pid;
-    terms_copy(&lease->terms, &ask->terms);
     lease->binding = (uint8_t)ask->binding;
     lease->process = ask->process;
     lease->wrapper = ask->wrapper;
@@ -29,9 +54,7 @@ void lease_free(struct lease *lease)
 {
     free(lease->waiting);
     free(lease->term);
-    terms_deinit(&lease->terms);
     free(lease->kept);
-    free(lease->last_names);
     free(lease);
 }
 

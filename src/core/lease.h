@@ -124,8 +124,8 @@ struct lease {
     struct tenure *tenure; /* fleet scope, once it is linked: its database's; else NULL */
     struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
     char *kept; /* what a later version has written of it, to be written again; or NULL; owned */
-    char *last_names; /* once it has ended: its resources, which may be gone, with a space between
-                         their names; owned */
+    const char *names; /* its resources', with a space between them: these may be gone once it has
+                          ended */
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
     uint32_t record; /* where it is written down */

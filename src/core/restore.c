@@ -59,7 +59,8 @@ static struct lease *restored_lease(const struct remembered *remembered)
         .ttl = remembered->ttl,
     };
     for (size_t i = 0; i < remembered->n_claims; i++) {
-        ask.wants[i].count = remembered->claims[i].count;
+        ask.wants[i] = (struct want){
+            .name = remembered->claims[i].name, .count = remembered->claims[i].count};
     }
     struct lease *lease = lease_new(&ask, remembered->uid, remembered->asked_at);
     lease->database = remembered->database;

@@ -1,9 +1,8 @@
 #include "core/terms.h"
 
-#include "base/memory.h"
 #include "base/words.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 const struct attribute_row attribute_rows[N_ATTRIBUTES] = {
 #define ATTRIBUTE(name, kind, most, none, title)                                                   \
@@ -76,22 +75,26 @@ bool terms_parse(struct terms *terms, enum attribute attribute, const char *valu
     return false;
 }
 
-void terms_copy(struct terms *copy, const struct terms *terms)
+size_t terms_texts_size(const struct terms *terms)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        const struct attribute_row *row = &attribute_rows[i];
+        const char *text = row->type == ATTRIBUTE_TEXT ? terms_text(terms, row) : NULL;
+        size += text ? strlen(text) + 1 : 0;
+    }
+    return size;
+}
+
+void terms_copy(struct terms *copy, const struct terms *terms, char *room)
 {
     *copy = *terms;
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         const struct attribute_row *row = &attribute_rows[i];
-        if (row->type == ATTRIBUTE_TEXT) {
-            *(char **)((char *)copy + row->offset) = memory_string(terms_text(terms, row));
-        }
-    }
-}
-
-void terms_deinit(struct terms *terms)
-{
-    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
-        if (attribute_rows[i].type == ATTRIBUTE_TEXT) {
-            free((void *)terms_text(terms, &attribute_rows[i]));
+        const char *text = row->type == ATTRIBUTE_TEXT ? terms_text(terms, row) : NULL;
+        if (text) {
+            *(char **)((char *)copy + row->offset) = room;
+            room = stpcpy(room, text) + 1;
         }
     }
 }

@@ -13,8 +13,7 @@
 #define MEMBER_SIGNAL uint8_t
 #define MEMBER_LEASE uint64_t
 
-/* A text is NULL if it is not given. It belongs to whoever has the terms, or, in an ask and in what
- * is remembered, to others. */
+/* A text is NULL if it is not given. It belongs to others: in a lease, it stands behind it. */
 struct terms {
 #define ATTRIBUTE(word, type, ...) MEMBER_##type word;
 #include "base/attributes.def"
@@ -58,9 +57,9 @@ static inline const char *terms_text(const struct terms *terms, const struct att
 void terms_init(struct terms *terms);
 /* As a request gives it. False: it is malformed, or out of bounds. `value` is not copied. */
 bool terms_parse(struct terms *terms, enum attribute attribute, const char *value);
-/* With copies of all texts. */
-void terms_copy(struct terms *copy, const struct terms *terms);
-/* Frees the texts. */
-void terms_deinit(struct terms *terms);
+/* Bytes of all texts, with their final NULs. */
+size_t terms_texts_size(const struct terms *terms);
+/* With copies of all texts, which go into `room` for so many bytes. */
+void terms_copy(struct terms *copy, const struct terms *terms, char *room);
 
 #endif

@@ -31,10 +31,7 @@ static void why_of_fleet(
     char *out, size_t size, const struct server *server, const struct effect *effect)
 {
     const struct lease *lease = effect->lease;
-    const char *name = NULL;
-    if (lease->n_claims == 1) {
-        name = lease->state == LEASE_ENDED ? lease->last_names : lease->claims[0].resource->name;
-    }
+    const char *name = lease->n_claims == 1 ? lease->names : NULL;
     fleet_why(out, size, server->fleet, lease->database, name, effect->why);
 }
 

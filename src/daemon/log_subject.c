@@ -31,7 +31,7 @@ void log_subject_lease(
     about->program = lease->terms.program;
     about->database = fleet_name_of(databases, lease->database);
     if (lease->state == LEASE_ENDED) {
-        add_names(about, lease->last_names);
+        add_names(about, lease->names);
         return;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {

@@ -39,7 +39,8 @@ static void remember_claim(struct remembered_claim *out, const struct claim *cla
 
 struct remembered *remember(const struct lease *lease)
 {
-    struct remembered *remembered = calloc(1, sizeof *remembered);
+    struct remembered *remembered =
+        calloc(1, sizeof *remembered + terms_texts_size(&lease->terms));
     *remembered = (struct remembered){
         .id = lease->id,
         .is_held = lease->state == LEASE_HELD,
@@ -58,7 +59,7 @@ struct remembered *remember(const struct lease *lease)
         .wants_now = lease->wants_now,
         .n_claims = lease->n_claims,
     };
-    terms_copy(&remembered->terms, &lease->terms);
+    terms_copy(&remembered->terms, &lease->terms, (char *)(remembered + 1));
     for (size_t i = 0; i < lease->n_claims; i++) {
         remember_claim(&remembered->claims[i], &lease->claims[i], remembered->is_held);
     }
@@ -80,10 +81,7 @@ struct remembered *forget(struct remembered *remembered)
         free_const(claim->units);
         free_const(claim->name);
     }
-    if (remembered) {
-        terms_deinit(&remembered->terms);
-        free(remembered);
-    }
+    free(remembered);
     return NULL;
 }
 
