@@ -96,7 +96,7 @@ void command_run(struct conn *conn, char *line, size_t length)
         .now = clock_now(),
         .out = conn_answers(conn),
     };
-    if (!seat_is_for(conn, request.command)) {
+    if (!seat_is_for(conn->is_operators, request.command)) {
         answer_error_saying(call.out, CODE_BUSY, "too many connections: the rest are for operators' requests");
         conn_end_input(conn);
         return;

@@ -5,7 +5,7 @@
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
-#include "daemon/job.h"
+#include "daemon/named_process.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/server.h"
@@ -124,7 +124,7 @@ static bool parse_wrapper(struct call *call, struct ask *ask)
     if (!pid || ask->binding != BOUND_PROCESS) {
         return true;
     }
-    if (!job_identify(call, pid, &binding, &wrapper)) {
+    if (!named_process_find(call, pid, &binding, &wrapper)) {
         return false;
     }
     ask->wrapper = wrapper;
@@ -149,7 +149,7 @@ static bool parse_binding(struct call *call, struct ask *ask)
         return true;
     }
     ask->terms.signal = ask->terms.signal != 0 ? ask->terms.signal : SIGTERM;
-    return job_identify(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
+    return named_process_find(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
 /* The definitions of all names are known from then on. */

@@ -6,6 +6,7 @@
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
+#include "daemon/named_process.h"
 #include "daemon/remote.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
@@ -259,7 +260,7 @@ void command_bind(struct call *call)
         return;
     }
     struct lease *lease = find_by_id(call);
-    if (!lease || !job_identify(call, pid, &binding, &process)) {
+    if (!lease || !named_process_find(call, pid, &binding, &process)) {
         return;
     }
     enum outcome outcome =

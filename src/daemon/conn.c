@@ -68,7 +68,7 @@ static void on_closed(uv_handle_t *handle)
 /* The descriptor is closed at once: another connection may have its place. */
 static void close_pipe(struct conn *conn)
 {
-    seat_give_back(conn);
+    seat_give_back(&conn->server->seats, conn->is_operators);
     uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }
 
@@ -570,17 +570,17 @@ bool conn_accept(struct server *server, int fd)
         close(fd);
         return false;
     }
-    struct seat seat = seat_find(server, fd, &peer);
+    struct seat seat = seat_find(&server->seats, fd, &peer);
     if (seat.why_not) {
         return refuse(fd, seat.why_not);
     }
     struct conn *conn = memory_new(sizeof *conn);
     conn->server = server;
     conn->pid = peer.pid;
-    const char *why_not = seat_take(&seat, conn, fd, &peer);
-    if (why_not) {
+    if (!seat_take(&server->seats, &seat, &conn->client, &conn->member, fd, &peer)) {
         free(conn);
-        return refuse(fd, why_not);
+        return refuse(fd, seat.why_not);
     }
+    conn->is_operators = seat.is_operators;
     return conn_open(conn, fd);
 }

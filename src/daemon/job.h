@@ -1,23 +1,32 @@
-/* job.h - the process that a lease is bound to: whether it may be, when it is gone, how it is
- * stopped. */
+/* job.h - the process that a lease is bound to: when it is gone, how it is stopped. */
 #ifndef BERTH_DAEMON_JOB_H
 #define BERTH_DAEMON_JOB_H
 
-#include "daemon/command_call.h"
+#include "daemon/group.h"
+#include "daemon/watch.h"
 
-/* The process that the client names by `pid`; BOUND_CONNECTION if the client lives in another PID
- * namespace, whose numbers are not ours. False, with an answer, if there is none, or not one that
- * the client may signal. */
-bool job_identify(
-    struct call *call, const char *pid, enum binding *bindingp, struct process *process);
+struct core;
+struct effects;
+struct fleet_names;
+struct lease;
+struct turn;
+
+struct jobs {
+    struct watches watches;
+    struct group_signaller signaller;
+    struct turn *turn;
+    struct core *core;
+    struct effects *effects; /* the core's */
+    const struct fleet_names *databases;
+};
 
 /* Its process has become another user's (by sudo, by a setuid program): its holder may not signal it
  * any more. */
 bool job_is_beyond_holder(const struct lease *lease);
 
 /* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */
-void job_watch(struct server *server, struct lease *lease);
-void job_signal(struct server *server, const struct lease *lease, int signal);
+void job_watch(struct jobs *jobs, struct lease *lease);
+void job_signal(struct jobs *jobs, const struct lease *lease, int signal);
 /* Lets go of the watch, if there is one. */
 void job_forget(struct lease *lease);
 

@@ -1,8 +1,10 @@
 #include "daemon/seat.h"
 
 #include "base/clock.h"
+#include "core/core.h"
 #include "daemon/asker.h"
-#include "daemon/server.h"
+#include "daemon/fair_queue.h"
+#include "daemon/watch.h"
 #include "log/log.h"
 
 /* Those that take or keep a lease. All others are short, and berthctl's. */
@@ -15,9 +17,9 @@ static const bool is_for_jobs[N_COMMANDS] = {
     [COMMAND_cancel] = true,
 };
 
-bool seat_is_for(const struct conn *conn, enum command_index command)
+bool seat_is_for(bool is_operators, enum command_index command)
 {
-    return !conn->is_operators || !is_for_jobs[command];
+    return !is_operators || !is_for_jobs[command];
 }
 
 static struct log_about about_peer(const struct peer *peer)
@@ -26,64 +28,66 @@ static struct log_about about_peer(const struct peer *peer)
 }
 
 /* What root's jobs ask for gets no further than that, but their connections come first. */
-static bool is_there_one_of_operators(const struct server *server, int fd, const struct peer *peer)
+static bool is_there_one_of_operators(const struct seats *seats, int fd, const struct peer *peer)
 {
     struct asker asker;
-    if (server->n_operators >= server->max_operators) {
+    if (seats->n_operators >= seats->max_operators) {
         return false;
     }
-    asker_init(&asker, fd, peer->uid, &server->admins);
+    asker_init(&asker, fd, peer->uid, seats->admins);
     bool is_admin = asker_may(&asker, rights_daemon, NULL);
     asker_deinit(&asker);
     return is_admin;
 }
 
-struct seat seat_find(const struct server *server, int fd, const struct peer *peer)
+struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer)
 {
-    bool is_full = server->n_conns + 1 + server->watches.n_pidfds > server->max_conns;
-    if (!is_full || is_there_one_of_operators(server, fd, peer)) {
+    bool is_full = seats->n_conns + 1 + seats->watches->n_pidfds > seats->max_conns;
+    if (!is_full || is_there_one_of_operators(seats, fd, peer)) {
         return (struct seat){.is_operators = is_full};
     }
     const struct log_about about = about_peer(peer);
     log_provoked_about(LOG_LEVEL_WARNING, &about, "more than %u connections: uid %u refused",
-        server->max_conns, peer->uid);
+        seats->max_conns, peer->uid);
     return (struct seat){.why_not = "too%20many%20connections"};
 }
 
 /* False: the user has as many as one may have. */
-static bool take_client(const struct seat *seat, struct conn *conn, int fd, const struct peer *peer)
+static bool take_client(const struct seats *seats, struct seat *seat, struct client *client, int fd,
+    const struct peer *peer)
 {
-    conn->is_operators = seat->is_operators ||
-        core_client_init(conn->server->core, &conn->client, peer->uid) != OUTCOME_OK;
-    if (conn->is_operators) {
-        client_init_uncounted(&conn->client, peer->uid);
+    bool is_kept = seat->is_operators;
+    seat->is_operators =
+        is_kept || core_client_init(seats->core, client, peer->uid) != OUTCOME_OK;
+    if (seat->is_operators) {
+        client_init_uncounted(client, peer->uid);
     }
-    return !conn->is_operators || seat->is_operators ||
-        is_there_one_of_operators(conn->server, fd, peer);
+    return !seat->is_operators || is_kept || is_there_one_of_operators(seats, fd, peer);
 }
 
-const char *seat_take(const struct seat *seat, struct conn *conn, int fd, const struct peer *peer)
+bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
+    struct fair_member *member, int fd, const struct peer *peer)
 {
-    struct server *server = conn->server;
-    struct fair_queue *fair_queue = &server->scheduler.fair_queue;
+    struct fair_queue *fair_queue = seats->fair_queue;
     const struct log_about about = about_peer(peer);
-    if (!fair_user_join(fair_queue, &conn->member, peer->uid, clock_now())) {
+    if (!fair_user_join(fair_queue, member, peer->uid, clock_now())) {
         log_provoked_about(LOG_LEVEL_WARNING, &about,
             "uid %u makes too many connections per second: refused", peer->uid);
-        return "too%20many%20new%20connections%20of%20this%20user";
+        seat->why_not = "too%20many%20new%20connections%20of%20this%20user";
+        return false;
     }
-    if (!take_client(seat, conn, fd, peer)) {
-        fair_user_leave(fair_queue, &conn->member, clock_now());
+    if (!take_client(seats, seat, client, fd, peer)) {
+        fair_user_leave(fair_queue, member, clock_now());
         log_provoked_about(
             LOG_LEVEL_WARNING, &about, "uid %u has too many connections: refused", peer->uid);
-        return "too%20many%20connections%20of%20this%20user";
+        seat->why_not = "too%20many%20connections%20of%20this%20user";
+        return false;
     }
-    *(conn->is_operators ? &server->n_operators : &server->n_conns) += 1;
-    return NULL;
+    *(seat->is_operators ? &seats->n_operators : &seats->n_conns) += 1;
+    return true;
 }
 
-void seat_give_back(struct conn *conn)
+void seat_give_back(struct seats *seats, bool is_operators)
 {
-    struct server *server = conn->server;
-    *(conn->is_operators ? &server->n_operators : &server->n_conns) -= 1;
+    *(is_operators ? &seats->n_operators : &seats->n_conns) -= 1;
 }

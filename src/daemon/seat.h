@@ -9,11 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct conn;
+struct client;
+struct core;
+struct daemon_admins;
+struct fair_member;
+struct fair_queue;
 struct peer;
-struct server;
+struct watches;
 
 enum { OPERATORS_SEATS = 8 }; /* fewer where the limit of open files is very low */
+
+struct seats {
+    uint32_t n_conns, max_conns; /* those that are closing do not count */
+    uint32_t n_operators, max_operators; /* the same on seats of operators, which n_conns is without */
+    struct core *core;
+    struct fair_queue *fair_queue;
+    const struct daemon_admins *admins;
+    const struct watches *watches; /* which need descriptors as well */
+};
 
 /* What a connection may have, before anything is spent on it. */
 struct seat {
@@ -22,12 +35,14 @@ struct seat {
 };
 
 /* Why there is no room is logged, here and below. */
-struct seat seat_find(const struct server *server, int fd, const struct peer *peer);
-/* Begins conn->client and conn->member. NULL, or why not: then they have not begun. */
-const char *seat_take(const struct seat *seat, struct conn *conn, int fd, const struct peer *peer);
-void seat_give_back(struct conn *conn);
+struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer);
+/* Begins `client` and `member`, of the user at the other end of `fd`. False, with seat->why_not: then
+ * they have not begun. */
+bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
+    struct fair_member *member, int fd, const struct peer *peer);
+void seat_give_back(struct seats *seats, bool is_operators);
 
 /* On a place that is kept for operators: what takes or keeps a lease is not. */
-bool seat_is_for(const struct conn *conn, enum command_index command);
+bool seat_is_for(bool is_operators, enum command_index command);
 
 #endif

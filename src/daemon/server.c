@@ -5,7 +5,6 @@
 #include "daemon/activation.h"
 #include "daemon/client_events.h"
 #include "daemon/fleet_sessions.h"
-#include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/pool.h"
@@ -79,7 +78,7 @@ static void tell_drained(struct server *server, const struct effect *effect)
 static void watch_job(struct server *server, const struct effect *effect)
 {
     if (effect->lease->state != LEASE_ENDED && !server->turn.stopping) {
-        job_watch(server, effect->lease);
+        job_watch(&server->jobs, effect->lease);
     }
 }
 
@@ -92,7 +91,7 @@ static void forget_job(struct server *server, const struct effect *effect)
 static void signal_job(struct server *server, const struct effect *effect)
 {
     if (effect->lease->state != LEASE_ENDED) {
-        job_signal(server, effect->lease, effect->signal);
+        job_signal(&server->jobs, effect->lease, effect->signal);
     }
 }
 
@@ -160,8 +159,9 @@ static void server_set_timer(struct server *server)
 /* Connections and watches share the places: whoever has none of the latter is looked at instead. */
 static uint32_t most_watches(const struct server *server)
 {
-    uint32_t most = server->max_conns / 2;
-    uint32_t left = server->n_conns < server->max_conns ? server->max_conns - server->n_conns : 0;
+    const struct seats *seats = &server->seats;
+    uint32_t most = seats->max_conns / 2;
+    uint32_t left = seats->n_conns < seats->max_conns ? seats->max_conns - seats->n_conns : 0;
     return left < most ? left : most;
 }
 
@@ -187,7 +187,7 @@ static void end_turn(struct turn *turn)
         fleet_end_turn(server->fleet);
     } while (flush_all(server));
     storing_end_turn(server);
-    server->watches.most = most_watches(server);
+    server->jobs.watches.most = most_watches(server);
     ledger_note_complete(&server->ledger);
     server_set_timer(server);
     notify_end_turn(&server->notify);
@@ -393,6 +393,15 @@ static void begin_ledger(struct server *server)
     ledger->grace = server->conf->grace;
 }
 
+static void begin_jobs(struct server *server)
+{
+    struct jobs *jobs = &server->jobs;
+    jobs->turn = &server->turn;
+    jobs->core = server->core;
+    jobs->effects = &server->effects;
+    jobs->databases = &server->databases;
+}
+
 static void begin_fleet(struct server *server, const char *socket_path)
 {
     const struct fleet_options options = {
@@ -430,6 +439,8 @@ static bool start_core(struct server *server)
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
     server->numbers = (struct numbers){.core = server->core, .state = &server->state};
     begin_ledger(server);
+    begin_jobs(server);
+    server->seats.core = server->core;
     begin_fleet(server, fits ? socket : server->listener.path);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
@@ -450,6 +461,11 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
 {
     *server = (struct server){
         .turn = {.carry_out = carry_out, .end = end_turn},
+        .seats = {
+            .fair_queue = &server->scheduler.fair_queue,
+            .admins = &server->admins,
+            .watches = &server->jobs.watches,
+        },
         .listener = LISTENER_INIT,
         .ledger = {.journal = JOURNAL_INIT, .line = TEXT_INIT},
         .started_at = clock_now(),
@@ -475,8 +491,8 @@ bool server_init(struct server *server, struct conf *conf, const struct inherite
     pool_start(&server->loop);
     storing_init(server);
     settings_use(server, conf);
-    group_signaller_init(&server->group_signaller, &server->loop);
-    watches_init(&server->watches, &server->loop, most_watches(server));
+    group_signaller_init(&server->jobs.signaller, &server->loop);
+    watches_init(&server->jobs.watches, &server->loop, most_watches(server));
     start_signals(server);
     notify_init(&server->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(server) ||
@@ -536,7 +552,7 @@ static bool stop_core(struct server *server)
     if (is_stored) {
         state_deinit(&server->state);
     }
-    watches_deinit(&server->watches);
+    watches_deinit(&server->jobs.watches);
     return is_stored;
 }
 
@@ -575,7 +591,7 @@ void server_deinit(struct server *server)
     int error = uv_loop_close(&server->loop);
     assert(error == 0);
     (void)error;
-    group_signaller_deinit(&server->group_signaller);
+    group_signaller_deinit(&server->jobs.signaller);
     storing_deinit(server);
     scheduler_deinit(&server->scheduler);
     close(server->deadline_fd);

@@ -10,16 +10,16 @@
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_views.h"
-#include "daemon/group.h"
+#include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/listener.h"
 #include "daemon/notify.h"
 #include "daemon/numbers.h"
 #include "daemon/reload.h"
 #include "daemon/scheduler.h"
+#include "daemon/seat.h"
 #include "daemon/storing.h"
 #include "daemon/turn.h"
-#include "daemon/watch.h"
 #include "journal/state.h"
 #include "wire/protocol.h"
 
@@ -50,18 +50,16 @@ struct server {
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and what is said to them */
     struct notify notify; /* the service manager */
-    struct watches watches; /* of processes that leases are bound to */
-    struct group_signaller group_signaller; /* job.c's */
+    struct jobs jobs; /* that leases are bound to */
     struct ledger ledger; /* what is written down of leases */
     struct state state;
     struct numbers numbers; /* of leases */
     struct storing storing; /* writes it */
     struct fleet_journal fleet_journal;
+    struct seats seats;
     struct conn_list conns;
     struct conn_queue dirty; /* have something to send or to do */
     struct views views;
-    uint32_t n_conns, max_conns; /* those that are closing do not count */
-    uint32_t n_operators, max_operators; /* the same on seats of operators, which n_conns is without */
     nanoseconds refused_until; /* accept_check's: what refusing has cost is paid for until then */
     nanoseconds started_at;
     nanoseconds armed_for; /* what deadline_fd is set to */

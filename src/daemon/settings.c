@@ -43,9 +43,9 @@ static void set_most_connections(struct server *server, const struct conf *conf)
                                                  : FEWEST_RESERVED;
     uint32_t possible = all > reserved + 2 ? all - reserved : 2;
     uint32_t quarter = (possible + 3) / 4;
-    server->max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
-    possible -= server->max_operators;
-    server->max_conns = conf->max_clients < possible ? conf->max_clients : possible;
+    server->seats.max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
+    possible -= server->seats.max_operators;
+    server->seats.max_conns = conf->max_clients < possible ? conf->max_clients : possible;
 }
 
 static struct daemon_admins admins_of(const struct conf *conf)

@@ -1,0 +1,79 @@
+#include "daemon/named_process.h"
+
+#include "base/words.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
+#include "daemon/process.h"
+#include "status/answer_lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* For want of something that has nothing to do with the process. */
+static bool could_not_look(void)
+{
+    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
+static enum conn_pids conn_look_at_pids(struct conn *conn)
+{
+    if (conn->pids == PIDS_NOT_KNOWN) {
+        errno = 0;
+        bool shares = process_shares_our_namespace(conn->pid);
+        conn->pids = shares ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
+    }
+    return conn->pids;
+}
+
+/* A client that names itself need be looked at but once: should its pid be another process by now,
+ * the start says so. */
+static enum process_check identify(struct conn *conn, pid_t pid, struct process *process)
+{
+    uint32_t uid = conn->client.uid;
+    if (pid == getpid()) {
+        return PROCESS_NOT_YOURS; /* it would stop us */
+    }
+    if (pid == conn->pid && conn->started != 0) {
+        *process = (struct process){.pid = pid, .started = conn->started};
+        return PROCESS_OK;
+    }
+    enum process_check check = process_identify(pid, uid, uid == 0, process);
+    if (check == PROCESS_OK && pid == conn->pid) {
+        conn->started = process->started;
+    }
+    return check;
+}
+
+bool named_process_find(
+    struct call *call, const char *pid, enum binding *bindingp, struct process *process)
+{
+    uint64_t number;
+    *bindingp = BOUND_CONNECTION;
+    *process = (struct process){.pid = call->conn->pid};
+    if (!number_parse(pid, INT32_MAX, &number) || number == 0) {
+        call_refuse(call, CODE_BAD_VALUE, "pid");
+        return false;
+    }
+    enum conn_pids pids = conn_look_at_pids(call->conn);
+    if (pids == PIDS_NOT_KNOWN) {
+        answer_error_saying(call->out, CODE_NO_MEMORY, strerror(errno));
+        return false;
+    }
+    if (pids == PIDS_OTHERS) {
+        return true;
+    }
+    switch (identify(call->conn, (pid_t)number, process)) {
+    case PROCESS_OK:
+        *bindingp = BOUND_PROCESS;
+        return true;
+    case PROCESS_NONE:
+        answer_error_saying(call->out, could_not_look() ? CODE_NO_MEMORY : CODE_BAD_VALUE,
+            could_not_look() ? strerror(errno) : "pid: no such process");
+        return false;
+    case PROCESS_NOT_YOURS:
+        break;
+    }
+    answer_error_saying(call->out, CODE_FORBIDDEN, "pid: not your process");
+    return false;
+}
