@@ -369,7 +369,7 @@ def signals(text):
 def check_signals():
     require_same("berth.1: SIGNALS", signals(section("berth.1", "SIGNALS")),
                  found("signals", signals(code["src/berth/signals.c"])))
-    coded = signals(code["src/daemon/server.c"]) | signals(code["src/journal/journal_map.c"])
+    coded = signals(code["src/daemon/serve.c"]) | signals(code["src/journal/journal_map.c"])
     require_same("berthd.8: SIGNALS", signals(section("berthd.8", "SIGNALS")),
                  found("signals", coded) | {"SIGKILL", "SIGCONT"})
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/lease_log.h"
 #include "daemon/log_subject.h"
@@ -68,5 +69,16 @@ void client_events_place(struct server *server, const struct effect *effect)
 {
     if (effect->lease->state == LEASE_WAITING) {
         client_events_tell(server, effect);
+    }
+}
+
+void client_events_to_drainers(struct server *server, enum event event)
+{
+    struct conn *conn;
+    LIST_FOREACH (conn, &server->conns, link) {
+        if (conn->wants_drained) {
+            conn->wants_drained = false;
+            answer_event(conn_events(conn), event);
+        }
     }
 }

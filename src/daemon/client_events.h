@@ -3,6 +3,7 @@
 #define BERTH_DAEMON_CLIENT_EVENTS_H
 
 #include "core/effects.h"
+#include "wire/protocol.h"
 
 struct server;
 
@@ -11,5 +12,7 @@ void client_events_tell(struct server *server, const struct effect *effect);
 void client_events_over(struct server *server, const struct effect *effect);
 /* Only a database gives out a place that is not known at once. */
 void client_events_place(struct server *server, const struct effect *effect);
+/* Those who sent "drain wait=1" hear how it ended: drained or undrained. */
+void client_events_to_drainers(struct server *server, enum event event);
 
 #endif

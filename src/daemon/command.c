@@ -56,11 +56,6 @@ static bool (*const right_checks[])(struct call *call) = {
 
 /* ---- one line ---- */
 
-void command_refuse_too_long(struct conn *conn)
-{
-    answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
-}
-
 /* Answered from `from` on; in fleet scope its database has yet to say. */
 static bool is_refused(const struct call *call, size_t from)
 {

@@ -8,6 +8,5 @@ struct conn;
 
 /* `line` is taken apart in place. */
 void command_run(struct conn *conn, char *line, size_t length);
-void command_refuse_too_long(struct conn *conn);
 
 #endif

@@ -4,10 +4,11 @@
 #include "core/units.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
+#include "daemon/fleet_journal.h"
 #include "daemon/fleet_sessions.h"
-#include "daemon/named_process.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
+#include "daemon/named_process.h"
 #include "daemon/server.h"
 #include "daemon/storing.h"
 #include "journal/proof.h"
@@ -174,7 +175,7 @@ static enum outcome may_ask_for(const struct call *call, const struct definition
     enum outcome outcome =
         definition->database == 0 ? OUTCOME_OK : fleet_may_use(call->server->fleet, definition);
     bool is_unwritten = outcome == OUTCOME_OK && definition->database != 0 &&
-        !fleet_is_written_down(&call->server->fleet_journal, definition->database);
+        !fleet_is_written_down(call->server->fleet_journal, definition->database);
     return is_unwritten ? OUTCOME_NO_SPACE : outcome;
 }
 

@@ -2,10 +2,12 @@
  * checked by command.c. */
 #include "base/memory.h"
 #include "base/words.h"
+#include "daemon/client_events.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/parked.h"
+#include "daemon/reload.h"
 #include "daemon/remote.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
@@ -255,7 +257,7 @@ static void drain(struct call *call, bool draining, void (*answer)(struct conn *
     struct server *server = call->server;
     if (storing_has_room(call)) {
         if (!draining) {
-            server_tell_drainers(server, EVENT_UNDRAINED);
+            client_events_to_drainers(server, EVENT_UNDRAINED);
         }
         core_drain(server->core, draining, call->now, &server->effects);
         settings_note_changes(server);

@@ -135,7 +135,7 @@ static bool ask_database(struct server *server, struct status_request *request)
         return true;
     }
     struct view *view =
-        views_ask(&server->views, &request->asker, request->database, n, names, request->age);
+        views_ask(server->views, &request->asker, request->database, n, names, request->age);
     if (view) {
         snapshot_set_view(request->snapshot, request->database, view, NULL);
     }

@@ -2,13 +2,13 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "daemon/command.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
 #include "daemon/snapshot.h"
 #include "log/log.h"
+#include "status/answer_lines.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -21,6 +21,7 @@
 #define STALL_LIMIT (10 * NANOSECONDS_PER_SECOND)
 
 enum {
+    STALL_CHECK_MS = 1000,
     PIECE_BYTES = 16 * 1024, /* of a long answer */
     FEW_BYTES = 4096, /* that are read of who has to wait, in its turn */
     SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
@@ -275,7 +276,7 @@ static bool conn_carry_out_again(struct conn *conn)
     char *line = conn->again;
     if (line) {
         conn->again = NULL;
-        command_run(conn, line, strlen(line));
+        conn->server->run_line(conn, line, strlen(line));
         free(line);
     }
     return line;
@@ -292,9 +293,9 @@ static bool conn_carry_out_next(struct conn *conn)
     }
     scheduler_charge_request(&conn->server->scheduler, conn->member.fair_user);
     if (result == LINE_OK) {
-        command_run(conn, line, length);
+        conn->server->run_line(conn, line, length);
     } else {
-        command_refuse_too_long(conn);
+        answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
     }
     return true;
 }
@@ -410,20 +411,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 
 /* ---- both ---- */
 
-static void conn_note_stall(struct conn *conn)
-{
-    bool behind = conn_load_is_behind(conn_load(conn)) ||
-        (conn->state.peer == PEER_HALF_CLOSED && conn_unsent(conn) > 0);
-    if (!behind) {
-        conn->stalled_since = 0;
-    } else if (conn->stalled_since == 0) {
-        conn->stalled_since = clock_now();
-        conn->taken_then = conn_taken(conn);
-        server_watch_stalls(conn->server);
-    }
-}
-
-void conn_check_stall(struct conn *conn, nanoseconds now)
+/* Closes it if it has taken nothing for long. */
+static void check_stall(struct conn *conn, nanoseconds now)
 {
     if (conn_taken(conn) > conn->taken_then) {
         conn->stalled_since = now;
@@ -434,6 +423,45 @@ void conn_check_stall(struct conn *conn, nanoseconds now)
         log_provoked_about(LOG_LEVEL_WARNING, &about,
             "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);
+    }
+}
+
+static void on_stall_timer(uv_timer_t *timer)
+{
+    struct server *server = container_of(timer, struct server, stall_timer);
+    nanoseconds now = clock_now();
+    bool any = false;
+    struct conn *next;
+    for (struct conn *conn = LIST_FIRST(&server->conns); conn; conn = next) {
+        next = LIST_NEXT(conn, link);
+        if (conn->stalled_since != 0) {
+            any = true;
+            check_stall(conn, now);
+        }
+    }
+    if (!any) {
+        uv_timer_stop(timer);
+    }
+    server_end_turn(server);
+}
+
+static void watch_stalls(struct server *server)
+{
+    if (!uv_is_active((uv_handle_t *)&server->stall_timer)) {
+        uv_timer_start(&server->stall_timer, on_stall_timer, STALL_CHECK_MS, STALL_CHECK_MS);
+    }
+}
+
+static void conn_note_stall(struct conn *conn)
+{
+    bool behind = conn_load_is_behind(conn_load(conn)) ||
+        (conn->state.peer == PEER_HALF_CLOSED && conn_unsent(conn) > 0);
+    if (!behind) {
+        conn->stalled_since = 0;
+    } else if (conn->stalled_since == 0) {
+        conn->stalled_since = clock_now();
+        conn->taken_then = conn_taken(conn);
+        watch_stalls(conn->server);
     }
 }
 

@@ -53,9 +53,6 @@ struct conn {
     bool wants_drained; /* sent "drain wait=1", and was not told yet */
 };
 
-LIST_HEAD(conn_list, conn);
-STAILQ_HEAD(conn_queue, conn);
-
 /* Takes over `fd`, just accepted: a connection, or (false) refused and closed. */
 bool conn_accept(struct server *server, int fd);
 /* A long answer begins: `snapshot`, which is handed over, says the rest. */
@@ -86,7 +83,5 @@ void conn_again(struct conn *conn, char *line);
 void conn_continue(struct conn *conn);
 /* The peer has closed it. If it has put something off, its leases end now, not in its turn. */
 void conn_gone(struct conn *conn);
-/* Called about once a second while conn->stalled_since is set: closes it if it takes nothing. */
-void conn_check_stall(struct conn *conn, nanoseconds now);
 
 #endif

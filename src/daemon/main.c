@@ -7,7 +7,7 @@
 #include "conf/conf.h"
 #include "daemon/activation.h"
 #include "daemon/manager.h"
-#include "daemon/server.h"
+#include "daemon/serve.h"
 #include "log/log.h"
 
 #include <fcntl.h>
@@ -222,15 +222,15 @@ int main(int argc, char **argv)
         conf_free(conf);
         return EX_CONFIG;
     }
-    static struct server server;
+    static struct serving serving;
     char *socket = socket_path(&options, conf);
-    bool serving = server_init(&server, conf, &inherited, socket);
-    if (serving) {
-        server_run(&server, options.ready_fd);
+    bool is_serving = serve_init(&serving, conf, &inherited, socket);
+    if (is_serving) {
+        serve_run(&serving, options.ready_fd);
     } else {
         manager_not_started(log_last_error());
     }
-    server_deinit(&server);
+    serve_deinit(&serving);
     free(socket);
-    return serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
+    return is_serving ? EXIT_SUCCESS : EX_UNAVAILABLE;
 }

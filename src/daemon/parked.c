@@ -1,6 +1,7 @@
 #include "daemon/parked.h"
 
 #include "base/memory.h"
+#include "daemon/conn.h"
 #include "daemon/server.h"
 
 #include <assert.h>

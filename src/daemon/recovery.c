@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "core/fleet.h"
 #include "daemon/changes.h"
+#include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/lease_log.h"
@@ -237,7 +238,7 @@ static void restore_tenures(
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure) {
-            fleet_restore_tenure(&server->fleet_journal, found->slot, found->tenure,
+            fleet_restore_tenure(server->fleet_journal, found->slot, found->tenure,
                 strlen(found->tenure), now, &server->effects);
         }
     }
@@ -251,7 +252,7 @@ static void forget_tenures(struct server *server, const struct findings *finding
         const struct found *found = &findings->list[i];
         if (found->tenure && found->slot != RECORD_NONE) {
             fleet_forget_tenure(
-                &server->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
+                server->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
         }
     }
 }
@@ -355,7 +356,7 @@ bool recovery_run(struct server *server, const char *socket_path)
     char *changes = memory_string(server->state.changes);
     changes_apply(server->core, changes, clock_now(), &server->effects);
     free(changes);
-    fleet_restore_changes(&server->fleet_journal);
+    fleet_restore_changes(server->fleet_journal);
     server_carry_out(server);
     numbers_reserve(&server->numbers);
     if (!server->numbers.are_kept) {

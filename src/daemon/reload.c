@@ -2,6 +2,8 @@
 
 #include "base/memory.h"
 #include "base/words.h"
+#include "daemon/conn.h"
+#include "daemon/notify.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "daemon/settings.h"
@@ -86,8 +88,8 @@ static void on_work(uv_work_t *work)
 
 static void on_read(uv_work_t *work, int status)
 {
-    struct server *server = container_of(work, struct server, reload.work);
-    struct reload *reload = &server->reload;
+    struct reload *reload = container_of(work, struct reload, work);
+    struct server *server = reload->server;
     (void)status;
     reload->is_reading = false;
     if (server->turn.stopping) {
@@ -96,23 +98,23 @@ static void on_read(uv_work_t *work, int status)
         return;
     }
     settings_reload(server, reload->loaded, &reload->errors);
-    notify_reloaded(&server->notify);
+    notify_reloaded(reload->notify);
     answer_all(reload);
     conf_errors_deinit(&reload->errors);
     if (reload->is_wanted) {
-        reload_begin(server);
+        reload_begin(reload);
     }
     server_end_turn(server);
 }
 
-void reload_begin(struct server *server)
+void reload_begin(struct reload *reload)
 {
-    struct reload *reload = &server->reload;
+    struct server *server = reload->server;
     reload->is_wanted = reload->is_reading;
     if (reload->is_reading) {
         return;
     }
-    notify_reloading(&server->notify);
+    notify_reloading(reload->notify);
     reload->is_reading = true;
     reload->n_begun++;
     reload->running = server->conf; /* which another reload alone would replace */
@@ -124,22 +126,22 @@ void reload_begin(struct server *server)
 void reload_for(struct conn *conn)
 {
     static const struct parked_ops ops = {.late = waiter_is_late, .free = waiter_free};
-    struct reload *reload = &conn->server->reload;
+    struct reload *reload = conn->server->reload;
     struct reload_waiter *waiter = memory_new(sizeof *waiter);
-    reload_begin(conn->server);
+    reload_begin(reload);
     waiter->conn = conn;
     waiter->reading = reload->n_begun + (reload->is_wanted ? 1 : 0);
     LIST_INSERT_HEAD(&reload->waiters, waiter, link);
     parked_begin(conn, &ops, waiter);
 }
 
-bool reload_is_reading(const struct server *server)
+bool reload_is_reading(const struct reload *reload)
 {
-    return server->reload.is_reading;
+    return reload->is_reading;
 }
 
-void reload_init(struct reload *reload)
+void reload_init(struct reload *reload, struct server *server, struct notify *notify)
 {
-    *reload = (struct reload){.errors = CONF_ERRORS_INIT};
+    *reload = (struct reload){.server = server, .notify = notify, .errors = CONF_ERRORS_INIT};
     LIST_INIT(&reload->waiters);
 }

@@ -14,12 +14,15 @@
 #include <uv.h>
 
 struct conn;
+struct notify;
 struct server;
 
 struct reload_waiter;
 LIST_HEAD(reload_waiters, reload_waiter);
 
 struct reload {
+    struct server *server;
+    struct notify *notify;
     uv_work_t work;
     uint64_t n_begun; /* readings so far */
     bool is_reading;
@@ -30,12 +33,12 @@ struct reload {
     struct reload_waiters waiters;
 };
 
-void reload_init(struct reload *reload);
+void reload_init(struct reload *reload, struct server *server, struct notify *notify);
 /* Soon. What becomes of it is logged. */
-void reload_begin(struct server *server);
+void reload_begin(struct reload *reload);
 /* The same for a connection, which is parked until it has its answer. */
 void reload_for(struct conn *conn);
 /* Perhaps for as long as a name service does not answer: the loop cannot end before. */
-bool reload_is_reading(const struct server *server);
+bool reload_is_reading(const struct reload *reload);
 
 #endif

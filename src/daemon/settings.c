@@ -5,6 +5,7 @@
 #include "core/fleet.h"
 #include "daemon/asker.h"
 #include "daemon/changes.h"
+#include "daemon/conn.h"
 #include "daemon/definition_diff.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/seat.h"
@@ -153,7 +154,7 @@ void settings_note_changes(struct server *server)
     text_add(&lines, "");
     changes_describe(&lines, server->core);
     state_set_changes(&server->state, lines.bytes, lines.length);
-    storing_note_changes(&server->storing);
+    storing_note_changes(server->storing);
     text_deinit(&lines);
 }
 

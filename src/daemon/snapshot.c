@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "core/fleet.h"
 #include "daemon/asker.h"
+#include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 #include "wire/protocol.h"

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "daemon/conn.h"
 #include "daemon/parked.h"
 #include "daemon/request_log.h"
 #include "daemon/server.h"
@@ -94,7 +95,7 @@ static void carry_out_again(struct held_requests *list)
 
 bool storing_has_room(struct call *call)
 {
-    struct storing *storing = &call->server->storing;
+    struct storing *storing = call->server->storing;
     if (state_writer_has_room(&storing->writer)) {
         return true;
     }
@@ -110,7 +111,7 @@ static void refuse_room(struct server *server, uint64_t request, int error)
     char why[512];
     const char *path = server->state.path ? server->state.path : "there is no state directory";
     snprintf(why, sizeof why, "not changed: %s: %s", path, strerror(error));
-    while ((held = TAILQ_FIRST(&server->storing.for_room)) && held->room <= request) {
+    while ((held = TAILQ_FIRST(&server->storing->for_room)) && held->room <= request) {
         refuse_held(held, why);
     }
 }
@@ -119,7 +120,7 @@ static void on_room(void *context, uint64_t request, int error)
 {
     struct server *server = context;
     if (error == 0) {
-        carry_out_again(&server->storing.for_room);
+        carry_out_again(&server->storing->for_room);
     } else {
         refuse_room(server, request, error);
     }
@@ -171,7 +172,7 @@ void storing_answer_later(struct call *call, void (*answer)(struct conn *conn))
 {
     static const struct parked_ops ops = {
         .late = made_late, .free = made_let_go, .holds_events = true};
-    struct storing *storing = &call->server->storing;
+    struct storing *storing = call->server->storing;
     struct made_change *made = memory_new(sizeof *made);
     *made = (struct made_change){
         .conn = call->conn,
@@ -212,7 +213,7 @@ static void settle_made(struct storing *storing, uint64_t up_to, enum stored sto
 
 bool storing_has_numbers(struct call *call)
 {
-    struct storing *storing = &call->server->storing;
+    struct storing *storing = call->server->storing;
     bool has_just_failed = call->now < storing->numbers_again_at;
     if (numbers_are_left(&call->server->numbers) || has_just_failed) { /* the ledger refuses it */
         return true;
@@ -225,7 +226,7 @@ bool storing_has_numbers(struct call *call)
 /* So early that nobody has to wait for them. */
 static void ask_for_numbers(struct server *server)
 {
-    struct storing *storing = &server->storing;
+    struct storing *storing = server->storing;
     if (numbers_are_short(&server->numbers) &&
         (storing->numbers_again_at == 0 || clock_now() >= storing->numbers_again_at) &&
         numbers_want_more(&server->numbers)) {
@@ -235,7 +236,7 @@ static void ask_for_numbers(struct server *server)
 
 static void settle_numbers(struct server *server, enum stored stored)
 {
-    struct storing *storing = &server->storing;
+    struct storing *storing = server->storing;
     storing->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
     if (numbers_are_left(&server->numbers) || stored != STORED) {
         carry_out_again(&storing->for_numbers);
@@ -275,7 +276,7 @@ static void log_changes_not_stored(const struct storing *storing, uint64_t from,
 static void on_written(void *context, uint64_t from, uint64_t to, enum stored stored)
 {
     struct server *server = context;
-    struct storing *storing = &server->storing;
+    struct storing *storing = server->storing;
     if (stored == STORED_NOT) {
         log_changes_not_stored(storing, from, to);
     }
@@ -288,36 +289,35 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
 
 /* ---- life ---- */
 
-void storing_end_turn(struct server *server)
+void storing_end_turn(struct storing *storing)
 {
+    struct server *server = storing->server;
     if (!server->turn.stopping) {
         ask_for_numbers(server);
     }
-    state_writer_begin(&server->storing.writer);
+    state_writer_begin(&storing->writer);
 }
 
-bool storing_end(struct server *server)
+bool storing_end(struct storing *storing)
 {
-    struct storing *storing = &server->storing;
-    if (numbers_give_back(&server->numbers)) {
+    if (numbers_give_back(&storing->server->numbers)) {
         state_writer_change(&storing->writer);
     }
     return state_writer_end(&storing->writer, PATIENCE_AT_THE_END_MS);
 }
 
-void storing_init(struct server *server)
+void storing_init(struct storing *storing, struct server *server)
 {
     static const struct state_writer_events events = {
         .on_room = on_room, .on_written = on_written};
-    struct storing *storing = &server->storing;
-    *storing = (struct storing){0};
+    *storing = (struct storing){.server = server};
     TAILQ_INIT(&storing->for_room);
     TAILQ_INIT(&storing->for_numbers);
     TAILQ_INIT(&storing->made);
     state_writer_init(&storing->writer, &server->loop, &server->state, &events, server);
 }
 
-void storing_deinit(struct server *server)
+void storing_deinit(struct storing *storing)
 {
-    state_writer_deinit(&server->storing.writer);
+    state_writer_deinit(&storing->writer);
 }

@@ -22,6 +22,7 @@ TAILQ_HEAD(held_requests, held_request);
 TAILQ_HEAD(made_changes, made_change);
 
 struct storing {
+    struct server *server;
     struct state_writer writer;
     struct held_requests for_room, for_numbers; /* in the order in which they came */
     struct made_changes made; /* those that are not on disk yet, the oldest first */
@@ -29,9 +30,9 @@ struct storing {
     nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
 };
 
-void storing_init(struct server *server);
+void storing_init(struct storing *storing, struct server *server);
 /* When the loop is no more. */
-void storing_deinit(struct server *server);
+void storing_deinit(struct storing *storing);
 
 /* What a request needs before it does anything. False: it is held back, and carried out once more
  * when there is some; it returns without an answer. */
@@ -48,9 +49,9 @@ void storing_note_changes(struct storing *storing);
 void storing_note_fleet_changes(struct storing *storing);
 
 /* At the end of a turn. */
-void storing_end_turn(struct server *server);
+void storing_end_turn(struct storing *storing);
 /* The end of the run: what has changed is stored, and which numbers were not given out. False: the disk
  * does not answer, and a thread is still waiting for it. */
-bool storing_end(struct server *server);
+bool storing_end(struct storing *storing);
 
 #endif

@@ -1,0 +1,90 @@
+#include "daemon/carry_out.h"
+
+#include "base/clock.h"
+#include "daemon/client_events.h"
+#include "daemon/fleet_sessions.h"
+#include "daemon/lease_log.h"
+#include "daemon/server.h"
+
+/* Nothing is granted that could not be written down. */
+static void tell_granted(struct server *server, const struct effect *effect)
+{
+    struct lease *lease = effect->lease;
+    if (!lease->is_unwritten) {
+        lease_log_place(&server->databases, lease);
+        client_events_tell(server, effect);
+        return;
+    }
+    struct effect denied = *effect;
+    denied.kind = EFFECT_DENIED;
+    denied.why = OUTCOME_NO_SPACE;
+    client_events_tell(server, &denied);
+    if (lease->state != LEASE_ENDED) {
+        core_end(server->core, lease, lease->client, clock_now(), &server->effects);
+    }
+}
+
+static void tell_drained(struct server *server, const struct effect *effect)
+{
+    (void)effect;
+    client_events_to_drainers(server, EVENT_DRAINED);
+}
+
+static void watch_job(struct server *server, const struct effect *effect)
+{
+    if (effect->lease->state != LEASE_ENDED && !server->turn.stopping) {
+        job_watch(&server->jobs, effect->lease);
+    }
+}
+
+static void forget_job(struct server *server, const struct effect *effect)
+{
+    (void)server;
+    job_forget(effect->lease);
+}
+
+static void signal_job(struct server *server, const struct effect *effect)
+{
+    if (effect->lease->state != LEASE_ENDED) {
+        job_signal(&server->jobs, effect->lease, effect->signal);
+    }
+}
+
+static void ask_database(struct server *server, const struct effect *effect)
+{
+    fleet_carry_out(server->fleet, effect);
+}
+
+void effects_carry_out(struct server *server)
+{
+    static void (*const functions[])(struct server *server, const struct effect *effect) = {
+        [EFFECT_GRANTED] = tell_granted,
+        [EFFECT_DENIED] = client_events_over,
+        [EFFECT_LOST] = client_events_over,
+        [EFFECT_STOP] = client_events_over,
+        [EFFECT_WATCH] = watch_job,
+        [EFFECT_UNWATCH] = forget_job,
+        [EFFECT_SIGNAL] = signal_job,
+        [EFFECT_PLACE] = client_events_place,
+        [EFFECT_ASK] = ask_database,
+        [EFFECT_GIVE_BACK] = ask_database,
+        [EFFECT_DRAINED] = tell_drained,
+    };
+    struct effects *effects = &server->effects;
+    size_t i = 0;
+    ledger_commit(&server->ledger);
+    while (i < effects->n) {
+        for (size_t end = effects->n; i < end; i++) {
+            const struct effect effect = effects->list[i];
+            functions[effect.kind](server, &effect);
+        }
+        ledger_commit(&server->ledger); /* before what that has appended is carried out */
+    }
+    for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
+        job_forget(lease);
+        if (!server->turn.stopping) { /* then it goes on, for the next berthd */
+            lease_log_ended(&server->databases, lease);
+        }
+    }
+    effects_clear(effects);
+}

@@ -1,0 +1,40 @@
+/* serve.h - berthd from its start to its end: the loop, and all that hangs on it. */
+#ifndef BERTH_DAEMON_SERVE_H
+#define BERTH_DAEMON_SERVE_H
+
+#include "daemon/accepting.h"
+#include "daemon/fleet_journal.h"
+#include "daemon/fleet_views.h"
+#include "daemon/notify.h"
+#include "daemon/reload.h"
+#include "daemon/server.h"
+#include "daemon/storing.h"
+
+enum { N_SERVING_SIGNALS = 3 };
+
+struct inherited;
+
+struct serving {
+    struct server server; /* which has pointers to some of: */
+    struct notify notify; /* the service manager */
+    struct reload reload;
+    struct storing storing;
+    struct fleet_journal fleet_journal;
+    struct views views;
+    struct accepting accepting;
+    uv_poll_t deadline_poll; /* of deadline_fd */
+    uv_signal_t signals[N_SERVING_SIGNALS];
+    nanoseconds armed_for; /* what deadline_fd is set to */
+    int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
+};
+
+/* Takes over `conf`; listens on what was inherited or, if that is nothing, on `path`, whatever the
+ * file says. False (logged) if it cannot serve; serve_deinit() in any case. */
+bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
+    const char *path);
+/* Until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
+void serve_run(struct serving *serving, int ready_fd);
+/* Everything is closed and freed; asserts that nothing of the loop is left. */
+void serve_deinit(struct serving *serving);
+
+#endif
