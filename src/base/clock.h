@@ -13,4 +13,12 @@ static inline nanoseconds clock_now(void)
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
+/* The time of day, since 1970: it may step. */
+static inline nanoseconds clock_wall_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
 #endif

@@ -6,11 +6,12 @@
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/fleet_views.h"
 #include "daemon/parked.h"
 #include "daemon/server.h"
-#include "daemon/snapshot.h"
 #include "status/answer_lines.h"
 #include "status/describe.h"
+#include "status/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +238,16 @@ static void begin(struct call *call, struct snapshot *snapshot, size_t n, const 
     }
 }
 
+static struct snapshot_source source_of(const struct server *server)
+{
+    struct snapshot_source source = {.core = server->core};
+    for (uint8_t i = 1; i <= server->databases.n; i++) {
+        source.databases[i - 1] = (struct snapshot_database){
+            fleet_name_of(&server->databases, i), fleet_session_id(server->fleet, i)};
+    }
+    return source;
+}
+
 static void status_of_lease(struct call *call, const char *text)
 {
     const char *names[MAX_RESOURCES_PER_LEASE];
@@ -254,7 +265,8 @@ static void status_of_lease(struct call *call, const char *text)
         names[i] = lease->claims[i].resource->name;
     }
     nanoseconds waits_for = call->now - lease->asked_at;
-    begin(call, snapshot_new_of_lease(call->conn, lease), lease->n_claims, names,
+    const struct snapshot_source source = source_of(call->server);
+    begin(call, snapshot_new_of_lease(&source, lease), lease->n_claims, names,
         waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH);
 }
 
@@ -285,8 +297,10 @@ void command_status(struct call *call)
     } else if (lease) {
         status_of_lease(call, lease);
     } else if (are_known(call)) {
+        const struct snapshot_source source = source_of(call->server);
         begin(call,
-            n == 0 ? snapshot_new(call->conn) : snapshot_new_of(call->conn, request->arguments, n),
+            n == 0 ? snapshot_new(&source)
+                   : snapshot_new_of(&source, request->arguments, n),
             n, request->arguments, 0);
     }
 }

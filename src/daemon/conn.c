@@ -2,13 +2,14 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "daemon/asker.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
-#include "daemon/snapshot.h"
 #include "log/log.h"
 #include "status/answer_lines.h"
+#include "status/snapshot.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -498,6 +499,22 @@ static void conn_end_deaf(struct conn *conn)
     }
 }
 
+/* Of a long answer. False: that was the last. */
+static bool send_piece(struct conn *conn)
+{
+    struct asker asker;
+    asker_init(&asker, conn_fd(conn), conn->client.uid, &conn->server->admins);
+    const struct snapshot_moment moment = {
+        .viewer = &asker.viewer,
+        .now = clock_now(),
+        .wall_now = clock_wall_now(),
+    };
+    bool has_more = snapshot_continue(
+        conn->snapshot, &moment, &conn->output, conn->output.length + PIECE_BYTES);
+    asker_deinit(&asker);
+    return has_more;
+}
+
 /* The next pieces of a long answer. */
 static void conn_send_pieces(struct conn *conn)
 {
@@ -507,7 +524,7 @@ static void conn_send_pieces(struct conn *conn)
             return;
         }
         conn_pass(conn, CONN_HAS_ACTED);
-        if (!snapshot_continue(conn->snapshot, &conn->output, conn->output.length + PIECE_BYTES)) {
+        if (!send_piece(conn)) {
             end_snapshot(conn);
         }
         conn_send(conn);

@@ -348,9 +348,7 @@ const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
 /* To tell the time of day from the boot clock's. */
 static nanoseconds wall_offset(void)
 {
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    return wall.tv_sec * NANOSECONDS_PER_SECOND + wall.tv_nsec - clock_now();
+    return clock_wall_now() - clock_now();
 }
 
 static void member_init(struct member *member, struct fleet *fleet, uint8_t database)

@@ -26,32 +26,6 @@ struct view_batch {
     struct view *latest; /* or NULL */
 };
 
-/* ---- views ---- */
-
-struct view *view_keep(struct view *view)
-{
-    view->n_users++;
-    return view;
-}
-
-struct view *view_release(struct view *view)
-{
-    if (view && --view->n_users == 0) {
-        fleet_rows_free(view->rows);
-        free(view);
-    }
-    return NULL;
-}
-
-static struct view *view_new(struct session_result *result)
-{
-    struct view *view = memory_new(sizeof *view);
-    view->n_users = 1;
-    view->made_at = clock_now();
-    view->rows = result->outcome == OUTCOME_OK ? fleet_rows_new(&result->rows) : NULL;
-    return view;
-}
-
 /* ---- batches ---- */
 
 static void batch_free(struct view_batch *batch)
@@ -133,7 +107,8 @@ static void on_result(void *context, struct session_result *result)
     batch->leader = NULL;
     batch->is_telling = true;
     view_release(batch->latest);
-    batch->latest = view_new(result);
+    bool is_answer = result->outcome == OUTCOME_OK;
+    batch->latest = view_new(is_answer ? fleet_rows_new(&result->rows) : NULL, clock_now());
     while ((asker = TAILQ_FIRST(&told))) {
         TAILQ_REMOVE(&told, asker, link);
         asker->batch = NULL;

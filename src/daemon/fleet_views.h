@@ -5,7 +5,7 @@
 #define BERTH_DAEMON_FLEET_VIEWS_H
 
 #include "core/types.h"
-#include "status/fleet_rows.h"
+#include "status/fleet_view.h"
 
 #include <sys/queue.h>
 
@@ -13,17 +13,6 @@ struct conn;
 struct fleet;
 struct turn;
 struct view_batch;
-
-/* Shared; whoever has one gives it back. */
-struct view {
-    unsigned n_users;
-    nanoseconds made_at;
-    struct fleet_rows *rows; /* NULL: the database could not be asked */
-};
-
-struct view *view_keep(struct view *view);
-/* NULL is fine; returns NULL. */
-struct view *view_release(struct view *view);
 
 /* A connection that waits for one; in the memory of whoever asks. */
 struct view_asker {

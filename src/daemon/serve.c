@@ -150,10 +150,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
  * and, should that be lost, at the wall clock's microseconds. */
 static struct core_options first_numbers(const struct state *state)
 {
-    struct timespec now;
-    struct core_options options;
-    clock_gettime(CLOCK_REALTIME, &now);
-    options.first_id = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    struct core_options options = {.first_id = (uint64_t)clock_wall_now() / 1000};
     if (options.first_id < state->mark) {
         options.first_id = state->mark;
     }

@@ -1,13 +1,10 @@
-#include "daemon/snapshot.h"
+#include "status/snapshot.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/fleet.h"
-#include "daemon/asker.h"
-#include "daemon/conn.h"
-#include "daemon/fleet_sessions.h"
-#include "daemon/server.h"
+#include "status/describe.h"
+#include "status/fleet_lines.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>
@@ -34,10 +31,9 @@ struct fleet_part {
 };
 
 struct snapshot {
-    struct conn *conn; /* who asks */
-    const struct viewer *viewer; /* the same; while it is being made */
-    const struct server *server;
-    struct core *core;
+    struct snapshot_source source;
+    struct core *core; /* the source's */
+    const struct snapshot_moment *moment; /* while a piece is being made */
     struct text held_back;
 
     bool of_all;
@@ -63,40 +59,41 @@ struct snapshot {
     uint64_t major, minor;
 };
 
-static struct snapshot *snapshot_make(struct conn *conn)
+static struct snapshot *snapshot_make(const struct snapshot_source *source)
 {
     struct snapshot *snapshot = memory_new(sizeof *snapshot);
-    snapshot->conn = conn;
-    snapshot->server = conn->server;
-    snapshot->core = conn->server->core;
+    snapshot->source = *source;
+    snapshot->core = source->core;
     snapshot->next_database = 1;
     return snapshot;
 }
 
-struct snapshot *snapshot_new(struct conn *conn)
+struct snapshot *snapshot_new(const struct snapshot_source *source)
 {
-    struct snapshot *snapshot = snapshot_make(conn);
+    struct snapshot *snapshot = snapshot_make(source);
     snapshot->of_all = true;
     core_cursor_init(snapshot->core, &snapshot->cursor);
     return snapshot;
 }
 
-struct snapshot *snapshot_new_of(struct conn *conn, const char *const names[], size_t n)
+struct snapshot *snapshot_new_of(
+    const struct snapshot_source *source, const char *const names[], size_t n)
 {
-    struct snapshot *snapshot = snapshot_make(conn);
+    struct snapshot *snapshot = snapshot_make(source);
     for (size_t i = 0; i < n; i++) {
         snapshot->names[snapshot->n_names++] = memory_string(names[i]);
     }
     return snapshot;
 }
 
-struct snapshot *snapshot_new_of_lease(struct conn *conn, const struct lease *lease)
+struct snapshot *snapshot_new_of_lease(
+    const struct snapshot_source *source, const struct lease *lease)
 {
     const char *names[MAX_RESOURCES_PER_LEASE];
     for (size_t i = 0; i < lease->n_claims; i++) {
         names[i] = lease->claims[i].resource->name;
     }
-    struct snapshot *snapshot = snapshot_new_of(conn, names, lease->n_claims);
+    struct snapshot *snapshot = snapshot_new_of(source, names, lease->n_claims);
     snapshot->lease = lease->id;
     return snapshot;
 }
@@ -153,23 +150,20 @@ static const struct claim *claim_on(const struct lease *lease, const char *name)
     return NULL;
 }
 
-static nanoseconds wall_now(void)
+static const struct snapshot_database *database_of(const struct snapshot *snapshot, uint8_t database)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+    return &snapshot->source.databases[database - 1];
 }
 
 static struct fleet_scene scene_of(const struct snapshot *snapshot, uint8_t database)
 {
-    const struct server *server = snapshot->server;
     return (struct fleet_scene){
         .core = snapshot->core,
-        .viewer = snapshot->viewer,
-        .database = fleet_database(&server->databases, database)->name,
-        .session = fleet_session_id(server->fleet, database),
-        .now = clock_now(),
-        .wall_now = wall_now(),
+        .viewer = snapshot->moment->viewer,
+        .database = database_of(snapshot, database)->name,
+        .session = database_of(snapshot, database)->session,
+        .now = snapshot->moment->now,
+        .wall_now = snapshot->moment->wall_now,
     };
 }
 
@@ -212,12 +206,12 @@ static bool lease_is_shown(
 
 /* The view may be a little older than its place in line. */
 static void show_lease_itself(
-    struct snapshot *snapshot, struct text *out, const char *name, nanoseconds now)
+    struct snapshot *snapshot, struct text *out, const char *name)
 {
     const struct lease *lease = core_find_lease(snapshot->core, snapshot->lease);
     const struct claim *claim = claim_on(lease, name);
     if (claim && lease->state == LEASE_WAITING) {
-        describe_waiter(out, claim, claim_position(claim), snapshot->viewer, now);
+        describe_waiter(out, claim, claim_position(claim), snapshot->moment->viewer, snapshot->moment->now);
     }
 }
 
@@ -233,7 +227,7 @@ static void show_fleet_leases(struct snapshot *snapshot, struct text *out, size_
     }
     if (snapshot->row == resource->end) {
         if (snapshot->lease != 0 && !snapshot->has_shown_lease) {
-            show_lease_itself(snapshot, out, resource->name, scene.now);
+            show_lease_itself(snapshot, out, resource->name);
         }
         snapshot->fleet_resource = NULL;
     }
@@ -307,7 +301,7 @@ static const struct own_waiter *own_waiters(
 
 /* Those that wait still. */
 static bool show_own_waiters(struct snapshot *snapshot, const struct resource *resource,
-    struct text *out, size_t enough, nanoseconds now)
+    struct text *out, size_t enough)
 {
     size_t n;
     const struct own_waiter *waiters = own_waiters(snapshot, resource, &n);
@@ -318,7 +312,7 @@ static bool show_own_waiters(struct snapshot *snapshot, const struct resource *r
         const struct lease *lease = core_find_lease(snapshot->core, waiters[snapshot->minor].id);
         const struct claim *claim = claim_on(lease, resource->name);
         if (claim && lease->state == LEASE_WAITING) {
-            describe_waiter(out, claim, claim_position(claim), snapshot->viewer, now);
+            describe_waiter(out, claim, claim_position(claim), snapshot->moment->viewer, snapshot->moment->now);
         }
     }
     return true;
@@ -336,7 +330,7 @@ static void describe(struct snapshot *snapshot, struct text *out, const struct r
     size_t n_waiters;
     own_waiters(snapshot, resource, &n_waiters);
     struct describe_where where = {
-        .database = fleet_database(&snapshot->server->databases, database)->name,
+        .database = database_of(snapshot, database)->name,
         .state = snapshot->fleet[database].why,
         .n_waiting = (uint32_t)n_waiters,
     };
@@ -399,7 +393,7 @@ static bool begin_next(struct snapshot *snapshot, struct text *out)
 
 /* They stand in the order of their tokens. False when `out` has enough. */
 static bool show_holders(struct snapshot *snapshot, const struct resource *resource,
-    struct text *out, size_t enough, nanoseconds now)
+    struct text *out, size_t enough)
 {
     const struct claim *claim = resource_holder_from(resource, snapshot->token, snapshot->holder);
     for (; claim; claim = claim_next_holder(claim)) {
@@ -409,7 +403,7 @@ static bool show_holders(struct snapshot *snapshot, const struct resource *resou
         if (out->length >= enough) {
             return false;
         }
-        describe_holder(out, claim, snapshot->viewer, now);
+        describe_holder(out, claim, snapshot->moment->viewer, snapshot->moment->now);
         snapshot->token = claim->token;
         snapshot->holder = claim->lease->id + 1;
     }
@@ -423,7 +417,7 @@ static struct order_node *next_in(const struct order *order, uint32_t rank)
 
 /* All sets together, in the one order: who is aside keeps the place. */
 static bool show_waiters(struct snapshot *snapshot, const struct resource *resource,
-    struct text *out, size_t enough, nanoseconds now)
+    struct text *out, size_t enough)
 {
     const struct order *sets[N_STANDINGS] = {&resource->queue, &resource->kept, &resource->aside};
     struct order_node *nodes[N_STANDINGS];
@@ -446,7 +440,7 @@ static bool show_waiters(struct snapshot *snapshot, const struct resource *resou
             return false;
         }
         describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
-            snapshot->viewer, now);
+            snapshot->moment->viewer, snapshot->moment->now);
         snapshot->major = (*firstp)->major;
         snapshot->minor = (*firstp)->minor;
         *firstp = order_next(*firstp);
@@ -454,39 +448,38 @@ static bool show_waiters(struct snapshot *snapshot, const struct resource *resou
 }
 
 static bool show_all_waiters(struct snapshot *snapshot, const struct resource *resource,
-    struct text *out, size_t enough, nanoseconds now)
+    struct text *out, size_t enough)
 {
     if (snapshot->lease != 0) {
-        show_lease_itself(snapshot, out, resource->name, now);
+        show_lease_itself(snapshot, out, resource->name);
         return true;
     }
     return resource->definition->database == 0
-        ? show_waiters(snapshot, resource, out, enough, now)
-        : show_own_waiters(snapshot, resource, out, enough, now);
+        ? show_waiters(snapshot, resource, out, enough)
+        : show_own_waiters(snapshot, resource, out, enough);
 }
 
-static void go_on(struct snapshot *snapshot, struct text *out, size_t enough, nanoseconds now)
+static void go_on(struct snapshot *snapshot, struct text *out, size_t enough)
 {
     const struct resource *resource = core_find_resource(snapshot->core, snapshot->name);
     if (resource && snapshot->part == PART_HOLDERS) {
-        if (!show_holders(snapshot, resource, out, enough, now)) {
+        if (!show_holders(snapshot, resource, out, enough)) {
             return;
         }
         snapshot->part = PART_WAITERS;
     }
-    if (!resource || show_all_waiters(snapshot, resource, out, enough, now)) {
+    if (!resource || show_all_waiters(snapshot, resource, out, enough)) {
         snapshot->name[0] = '\0';
     }
 }
 
 static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough)
 {
-    nanoseconds now = clock_now();
     while (out->length < enough) {
         if (snapshot->fleet_resource) {
             show_fleet_leases(snapshot, out, enough);
         } else if (snapshot->name[0] != '\0') {
-            go_on(snapshot, out, enough, now);
+            go_on(snapshot, out, enough);
         } else if (!begin_next(snapshot, out)) {
             text_add(out, "end\n");
             text_add_bytes(out, snapshot->held_back.bytes, snapshot->held_back.length);
@@ -496,14 +489,11 @@ static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough
     return true;
 }
 
-bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough)
+bool snapshot_continue(struct snapshot *snapshot, const struct snapshot_moment *moment,
+    struct text *out, size_t enough)
 {
-    struct asker asker;
-    asker_init(&asker, conn_fd(snapshot->conn), snapshot->conn->client.uid,
-        &snapshot->server->admins);
-    snapshot->viewer = &asker.viewer;
+    snapshot->moment = moment;
     bool is_unfinished = make_more(snapshot, out, enough);
-    snapshot->viewer = NULL;
-    asker_deinit(&asker);
+    snapshot->moment = NULL;
     return is_unfinished;
 }

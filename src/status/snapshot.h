@@ -3,24 +3,43 @@
  *
  * What one piece shows is of one moment. Between two of them anything may happen: what has gone is
  * left out, and a list goes on behind the last one shown. What databases say is of one moment. */
-#ifndef BERTH_DAEMON_SNAPSHOT_H
-#define BERTH_DAEMON_SNAPSHOT_H
+#ifndef BERTH_STATUS_SNAPSHOT_H
+#define BERTH_STATUS_SNAPSHOT_H
 
 #include "base/text.h"
 #include "core/core.h"
-#include "daemon/fleet_views.h"
-#include "status/describe.h"
-#include "status/fleet_lines.h"
+#include "status/fleet_view.h"
+#include "status/viewer.h"
 
-struct conn;
 struct snapshot;
 
-/* Of all resources, for who asks there, which outlives it; nothing is made yet. */
-struct snapshot *snapshot_new(struct conn *conn);
+/* What lines say of a database. */
+struct snapshot_database {
+    const char *name;
+    const char *session; /* whose leases there are this host's */
+};
+
+/* Of which a snapshot is made; all that it points to must outlive that. */
+struct snapshot_source {
+    struct core *core;
+    struct snapshot_database databases[MAX_DATABASES]; /* database 1 first */
+};
+
+/* When one piece is made, and for whom. */
+struct snapshot_moment {
+    const struct viewer *viewer;
+    nanoseconds now;
+    nanoseconds wall_now; /* since 1970 */
+};
+
+/* Of all resources; nothing is made yet. */
+struct snapshot *snapshot_new(const struct snapshot_source *source);
 /* Of these, which are known and are copied; at most MAX_ARGUMENTS. */
-struct snapshot *snapshot_new_of(struct conn *conn, const char *const names[], size_t n);
+struct snapshot *snapshot_new_of(
+    const struct snapshot_source *source, const char *const names[], size_t n);
 /* Of the resources of that lease, as seen by it: no other waiters, and few of the holders. */
-struct snapshot *snapshot_new_of_lease(struct conn *conn, const struct lease *lease);
+struct snapshot *snapshot_new_of_lease(
+    const struct snapshot_source *source, const struct lease *lease);
 struct snapshot *snapshot_free(struct snapshot *snapshot); /* NULL is fine; returns NULL */
 /* Before the first piece. Takes the view over; NULL: `why` (static) is why there is none. */
 void snapshot_set_view(
@@ -29,7 +48,8 @@ void snapshot_set_view(
 bool snapshot_has_views(const struct snapshot *snapshot);
 /* Adds to `out` until it has `enough` bytes. False when that was the end; then the "end" line and
  * the events held back have been added as well. */
-bool snapshot_continue(struct snapshot *snapshot, struct text *out, size_t enough);
+bool snapshot_continue(struct snapshot *snapshot, const struct snapshot_moment *moment,
+    struct text *out, size_t enough);
 /* Events that must not stand inside the answer. */
 struct text *snapshot_held_back(struct snapshot *snapshot);
 
