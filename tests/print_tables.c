@@ -54,6 +54,6 @@ int main(void)
         print_conf_key(&key_table[i]);
     }
     printf("keys\n");
-    conf_print_keys(stdout);
+    keys_print(stdout);
     return 0;
 }

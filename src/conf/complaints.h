@@ -3,9 +3,10 @@
 #ifndef BERTH_CONF_COMPLAINTS_H
 #define BERTH_CONF_COMPLAINTS_H
 
-#include "conf/conf.h"
+#include "conf/configuration.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct place {
     uint32_t file; /* index into complaints.files */

@@ -47,37 +47,6 @@ struct conf *conf_reload(const struct conf *running, struct conf_errors *errors)
     return conf_reload_with(running, &conf_system_lookup, errors);
 }
 
-struct conf *conf_free(struct conf *conf)
-{
-    if (!conf) {
-        return NULL;
-    }
-    for (size_t i = 0; i < conf->n_definitions; i++) {
-        definition_deinit(&conf->definitions[i]);
-    }
-    free(conf->definitions);
-    for (size_t i = 0; i < conf->n_databases; i++) {
-        database_deinit(&conf->databases[i]);
-    }
-    free(conf->databases);
-    id_set_deinit(&conf->admin_users);
-    id_set_deinit(&conf->admin_groups);
-    free(conf->socket);
-    free(conf->include);
-    free(conf->path);
-    free(conf);
-    return NULL;
-}
-
-void conf_errors_deinit(struct conf_errors *errors)
-{
-    for (size_t i = 0; i < errors->n; i++) {
-        free(errors->messages[i]);
-    }
-    free(errors->messages);
-    *errors = (struct conf_errors)CONF_ERRORS_INIT;
-}
-
 /* ---- reload ---- */
 
 static void keep_databases(struct conf *running, struct conf *loaded)

@@ -4,19 +4,7 @@
 #define BERTH_CONF_INTERNAL_H
 
 #include "conf/conf.h"
-
-enum lookup_result {
-    LOOKUP_FOUND,
-    LOOKUP_UNKNOWN,
-    LOOKUP_FAILED, /* errno says why */
-};
-
-struct conf_lookup {
-    enum lookup_result (*user)(const char *name, uint32_t *idp);
-    enum lookup_result (*group)(const char *name, uint32_t *idp);
-};
-
-extern const struct conf_lookup conf_system_lookup;
+#include "conf/names.h"
 
 struct conf *conf_load_with(
     const char *path, const struct conf_lookup *lookup, struct conf_errors *errors);

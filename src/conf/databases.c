@@ -14,31 +14,6 @@
 #define STEP (100 * MILLISECOND) /* of the kill-after that is advised */
 #define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
 
-bool database_name_is_valid(const char *name)
-{
-    return name_is_valid(name) && !strchr(name, '/');
-}
-
-struct database *database_find(const struct conf *conf, const char *name)
-{
-    for (size_t i = 0; i < conf->n_databases; i++) {
-        if (strcmp(conf->databases[i].name, name) == 0) {
-            return &conf->databases[i];
-        }
-    }
-    return NULL;
-}
-
-void database_deinit(struct database *database)
-{
-    redis_url_deinit(&database->url);
-    free(database->name);
-    free(database->url_text);
-    free(database->password_file);
-    free(database->sentinel_password_file);
-    free(database->prefix);
-}
-
 /* "[redis]", "[redis NAME]" */
 static void print_database(const char *name, FILE *out)
 {

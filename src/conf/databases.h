@@ -25,10 +25,6 @@ struct fleet_use {
     uint32_t kill_after_line; /* in the same file; 0: not given */
 };
 
-bool database_name_is_valid(const char *name);
-/* NULL if there is none. */
-struct database *database_find(const struct conf *conf, const char *name);
-void database_deinit(struct database *database);
 
 /* The section being read is [redis] (name NULL) or [redis NAME]. */
 void database_open(struct loading *loading, const char *name);

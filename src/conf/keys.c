@@ -1,7 +1,7 @@
 #include "conf/keys.h"
 
 #include "base/nearest.h"
-#include "conf/conf.h"
+#include "conf/configuration.h"
 #include "conf/values.h"
 
 #include <string.h>
@@ -114,7 +114,7 @@ void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *
     }
 }
 
-void conf_print_keys(FILE *out)
+void keys_print(FILE *out)
 {
     for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
         for (size_t i = 0; i < N_KEYS; i++) {

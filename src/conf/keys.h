@@ -53,4 +53,8 @@ const struct key_row *key_nearest(enum section_kind kind, const char *word);
 /* Why the section has no such key: where it belongs, or what may be meant. */
 void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out);
 
+/* The table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where
+ * there is none. */
+void keys_print(FILE *out);
+
 #endif

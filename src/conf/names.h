@@ -3,8 +3,22 @@
 #ifndef BERTH_CONF_NAMES_H
 #define BERTH_CONF_NAMES_H
 
-#include "conf/conf_internal.h"
 #include "conf/known.h"
+
+#include <stdint.h>
+
+enum lookup_result {
+    LOOKUP_FOUND,
+    LOOKUP_UNKNOWN,
+    LOOKUP_FAILED, /* errno says why */
+};
+
+struct conf_lookup {
+    enum lookup_result (*user)(const char *name, uint32_t *idp);
+    enum lookup_result (*group)(const char *name, uint32_t *idp);
+};
+
+extern const struct conf_lookup conf_system_lookup;
 
 struct names {
     const struct conf_lookup *lookup;

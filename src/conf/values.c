@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "conf/databases.h"
 #include "conf/grow.h"
 
 #include <assert.h>
@@ -501,8 +500,7 @@ void value_set_default(const struct key_row *key, void *object)
     }
 }
 
-void id_set_deinit(struct id_set *set)
+bool database_name_is_valid(const char *name)
 {
-    free(set->ids);
-    *set = (struct id_set){.ids = NULL};
+    return name_is_valid(name) && !strchr(name, '/');
 }

@@ -48,7 +48,7 @@ void value_end(const struct value *value);
 /* Stores the default, if there is one. */
 void value_set_default(const struct key_row *key, void *object);
 
-/* Frees what the keys of a section made in `object`. */
-void id_set_deinit(struct id_set *set);
+/* [redis NAME]: a name without parts. */
+bool database_name_is_valid(const char *name);
 
 #endif

@@ -74,7 +74,7 @@ Test(conf_values, the_table_is_the_contract)
     }
     fclose(out);
     out = open_memstream(&text, &size);
-    conf_print_keys(out);
+    keys_print(out);
     fclose(out);
     cr_expect_str_eq(text, expected);
     free(text);

@@ -1,0 +1,52 @@
+/* configuration.h - what the files say, or all that is wrong with them. */
+#ifndef BERTH_CONF_CONFIGURATION_H
+#define BERTH_CONF_CONFIGURATION_H
+
+#include "conf/redis_url.h"
+#include "core/definition.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONF_DEFAULT_SOCKET "/run/berth/berth.sock"
+
+struct conf {
+    /* [daemon] */
+    char *socket; /* where to listen; absolute */
+    uint32_t socket_mode;
+    bool gives_socket, gives_socket_mode; /* they stand in the file */
+    struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
+    uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
+    struct user_bounds user_bounds;
+    uint32_t max_requests_per_second; /* of one uid; UNBOUNDED if not set */
+    nanoseconds grace; /* after a start: for leases whose clients are not back yet */
+    char *include; /* file or directory, as given; NULL if none */
+
+    struct definition *definitions; /* in file order: the main file, then what it includes */
+    size_t n_definitions;
+
+    struct database *databases; /* in file order; definition.database is an index + 1 */
+    size_t n_databases;
+
+    char *path; /* the main file, as given */
+};
+
+/* Messages; of errors: one each, "FILE:LINE: [section] key: what is wrong", in the order of the
+ * files. One line each, without control characters. */
+struct conf_errors {
+    char **messages;
+    size_t n;
+};
+
+#define CONF_ERRORS_INIT                                                                           \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+struct conf *conf_free(struct conf *conf); /* NULL is fine; returns NULL */
+void conf_errors_deinit(struct conf_errors *errors);
+
+/* NULL if there is none. */
+struct database *database_find(const struct conf *conf, const char *name);
+
+#endif
