@@ -75,7 +75,7 @@ uint32_t core_user_bound_met(const struct core *core, uint32_t uid, enum account
 struct want {
     const char *name;
     uint32_t count;
-    const struct definition *definition; /* the caller's: what governs the name; unused here */
+    const struct definition *definition; /* what governs the name; for units_most_bytes() alone */
 };
 
 struct ask {

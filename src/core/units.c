@@ -2,7 +2,8 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "core/resource.h"
+#include "core/core.h"
+#include "core/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +46,93 @@ void units_write_claim(struct text *text, const struct claim *claim, size_t most
     }
 }
 
+/* What stands before the units of one resource. */
+static void add_head(struct text *text, bool is_pool, const char *name, uint64_t token)
+{
+    text_add(text, is_pool ? " item=" : " slot=");
+    text_add(text, name);
+    text_add(text, ",");
+    text_add_number(text, token);
+    text_add(text, ",");
+}
+
 void units_write(struct text *text, const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        text_add(text, resource_is_pool(claim->resource) ? " item=" : " slot=");
-        text_add(text, claim->resource->name);
-        text_add(text, ",");
-        text_add_number(text, claim->token);
-        text_add(text, ",");
+        const struct resource *resource = claim->resource;
+        add_head(text, resource_is_pool(resource), resource->name, claim->token);
         units_write_claim(text, claim, SIZE_MAX);
     }
+}
+
+/* ---- how long that can get ---- */
+
+/* Of the items that the file or the operator has put into service. */
+static size_t longest_item(struct core *core, const struct want *want)
+{
+    const struct definition *definition = want->definition;
+    const struct resource *resource = core_find_resource(core, want->name);
+    size_t longest = 0;
+    for (size_t i = 0; i < definition->n_items; i++) {
+        size_t length = strlen(definition->items[i]);
+        longest = length > longest ? length : longest;
+    }
+    for (uint32_t i = 0; resource && i < resource->n_units; i++) {
+        size_t length = strlen(resource->units[i]->item);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* Of one, in a list of so many: a few are not worth a look at all items. */
+static size_t longest_item_of(struct core *core, const struct want *want)
+{
+    enum { FEW = 3 };
+    return want->count <= FEW ? ITEM_BYTES : longest_item(core, want);
+}
+
+/* With commas between them. */
+static size_t list_bytes(size_t n_words, size_t bytes)
+{
+    return n_words == 0 ? 0 : n_words * (bytes + 1) - 1;
+}
+
+/* The lengths of words whose values are the largest; always the same. */
+static const struct longest {
+    size_t head; /* of a resource without a name */
+    size_t slot;
+} *longest_words(void)
+{
+    static struct longest longest;
+    if (longest.head == 0) {
+        const struct unit unit = {.index = MAX_SLOTS - 1};
+        struct text text = TEXT_INIT;
+        add_slots(&text, &unit);
+        longest.slot = text.length;
+        add_head(&text, false, "", INT64_MAX);
+        longest.head = text.length - longest.slot;
+        text_deinit(&text);
+    }
+    return &longest;
+}
+
+static size_t claim_most_bytes(struct core *core, const struct want *want, size_t n_claims)
+{
+    const struct longest *longest = longest_words();
+    size_t list = definition_is_pool(want->definition)
+        ? list_bytes(want->count, longest_item_of(core, want))
+        : list_bytes(slots_most_words(want->count, n_claims), longest->slot);
+    return longest->head + strlen(want->name) + list;
+}
+
+size_t units_most_bytes(struct core *core, const struct want *wants, size_t n)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < n; i++) {
+        length += claim_most_bytes(core, &wants[i], n);
+    }
+    return length;
 }
 
 /* ---- read ---- */

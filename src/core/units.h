@@ -6,8 +6,14 @@
 #include "base/text.h"
 #include "core/remembered.h"
 
+struct core;
+struct want;
+
 /* " slot=NAME,TOKEN,SLOTS item=NAME,TOKEN,ITEMS ..." of a held lease. */
 void units_write(struct text *text, const struct lease *lease);
+/* How long that gets at most if these, whose definitions are known, are granted, whichever their units
+ * are; those that wait for them are not longer (" want=NAME,COUNT"). */
+size_t units_most_bytes(struct core *core, const struct want *wants, size_t n);
 /* "0-3,7" or "gpu0,gpu1"; more than `most` bytes are cut, ending in "...". */
 void units_write_claim(struct text *text, const struct claim *claim, size_t most);
 

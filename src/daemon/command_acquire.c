@@ -308,19 +308,27 @@ static uint64_t ask_units(const struct ask *ask)
     return n;
 }
 
+/* Whether its grant does, which names its units. */
+static bool fits_on_a_line(const struct ask *ask, size_t units)
+{
+    size_t proof = ask->terms.signal != 0 ? proof_most_bytes(ask->n_wants) : 0;
+    return answer_longest_grant(ask) + units + proof <= LINE_BYTES;
+}
+
 /* The place to write it down is there before it is granted, and it is written down before anybody
  * hears of it. */
 static void take_lease(struct call *call, const struct asked *asked)
 {
-    size_t longest = answer_longest_grant(call->server->core, &asked->ask);
-    if (longest > LINE_BYTES || ask_units(&asked->ask) > MAX_UNITS) {
+    const struct ask *ask = &asked->ask;
+    size_t units = units_most_bytes(call->server->core, ask->wants, ask->n_wants);
+    if (!fits_on_a_line(ask, units) || ask_units(ask) > MAX_UNITS) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
         return;
     }
     if (!storing_has_numbers(call)) {
         return;
     }
-    uint32_t record = ledger_reserve(&call->server->ledger, &asked->ask, longest);
+    uint32_t record = ledger_reserve(&call->server->ledger, ask, units);
     if (record == RECORD_NONE) {
         call_refuse(call, CODE_NO_SPACE, NULL);
         return;

@@ -2,12 +2,12 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "core/units.h"
 #include "daemon/fleet_names.h"
 #include "daemon/numbers.h"
 #include "daemon/turn.h"
 #include "journal/record.h"
 #include "log/log.h"
-#include "wire/protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool owes_a_grace(struct ledger *ledger)
     return ledger->owes_grace;
 }
 
-uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t longest_grant)
+uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units)
 {
     /* The high-water mark in the state directory is always ahead of what is given out. */
     if (!has_caught_up(ledger) || owes_a_grace(ledger) || !numbers_are_left(ledger->numbers)) {
@@ -51,7 +51,7 @@ uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t lon
     }
     uint8_t database = ask->wants[0].definition->database;
     const char *name = fleet_name_of(ledger->databases, database);
-    return journal_reserve(&ledger->journal, record_most_bytes(ask, longest_grant, name));
+    return journal_reserve(&ledger->journal, record_most_bytes(&ask->terms, name, units));
 }
 
 void ledger_give_back(struct ledger *ledger, uint32_t record)
@@ -171,14 +171,29 @@ void ledger_commit(struct ledger *ledger)
 
 /* ---- at the start ---- */
 
-/* A bound from the lease itself: it only gets shorter from there. */
+static size_t most_bytes_of_units(struct ledger *ledger, const struct lease *lease)
+{
+    if (lease->state == LEASE_HELD) {
+        ledger->line.length = 0;
+        units_write(&ledger->line, lease);
+        return ledger->line.length;
+    }
+    struct want wants[MAX_RESOURCES_PER_LEASE];
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct resource *resource = lease->claims[i].resource;
+        wants[i] =
+            (struct want){resource->name, lease->claims[i].count, resource->definition};
+    }
+    return units_most_bytes(ledger->core, wants, lease->n_claims);
+}
+
 void ledger_enter(struct ledger *ledger, struct lease *lease)
 {
-    struct text *line = &ledger->line;
-    line->length = 0;
-    record_write(line, lease, fleet_name_of(ledger->databases, lease->database));
-    size_t most = line->length + (lease->state == LEASE_WAITING ? LINE_BYTES : 512);
-    lease->record = journal_reserve(&ledger->journal, most);
+    const char *database = fleet_name_of(ledger->databases, lease->database);
+    size_t units = most_bytes_of_units(ledger, lease);
+    size_t kept = lease->kept ? strlen(lease->kept) : 0;
+    lease->record = journal_reserve(
+        &ledger->journal, record_most_bytes(&lease->terms, database, units) + kept);
     if (lease->record == RECORD_NONE) {
         ledger->is_behind = true;
     } else {

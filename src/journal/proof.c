@@ -162,6 +162,12 @@ static void hash_format(
 
 /* ---- proofs ---- */
 
+static void add_proved_token(struct text *out, uint64_t token)
+{
+    text_add(out, ",");
+    text_add_number(out, token);
+}
+
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
@@ -171,9 +177,20 @@ void proof_write(
     hash_format(hash, secret, &text);
     text_add_bytes(out, hash, sizeof hash);
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease->n_claims; i++) {
-        text_add(out, ",");
-        text_add_number(out, lease->claims[i].token);
+        add_proved_token(out, lease->claims[i].token);
     }
+}
+
+size_t proof_most_bytes(size_t n_claims)
+{
+    static size_t of_token; /* always the same */
+    if (of_token == 0) {
+        struct text text = TEXT_INIT;
+        add_proved_token(&text, INT64_MAX);
+        of_token = text.length;
+        text_deinit(&text);
+    }
+    return HASH_DIGITS + n_claims * of_token;
 }
 
 /* Where the tokens are, `text` points behind the last. */

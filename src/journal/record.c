@@ -102,7 +102,7 @@ void record_add_rest(struct text *record, nanoseconds ended_at)
 
 /* ---- how long it can get ---- */
 
-/* Of such a lease whose values are the longest, without what depends on the request. */
+/* With the longest values, without what depends on the request: texts and units. */
 static size_t longest_in(bool is_held)
 {
     struct text out = TEXT_INIT;
@@ -132,14 +132,14 @@ static size_t texts_length(const struct terms *terms, const char *database)
     return length;
 }
 
-size_t record_most_bytes(const struct ask *ask, size_t longest_grant, const char *database)
+size_t record_most_bytes(const struct terms *terms, const char *database, size_t units)
 {
     static size_t longest; /* always the same */
     if (longest == 0) {
         size_t held = longest_in(true), waiting = longest_in(false);
         longest = held > waiting ? held : waiting;
     }
-    return longest + texts_length(&ask->terms, database) + longest_grant;
+    return longest + texts_length(terms, database) + units;
 }
 
 /* ---- read: one word ---- */

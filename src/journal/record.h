@@ -14,9 +14,9 @@
 void record_write(struct text *out, const struct lease *lease, const char *database);
 /* To the record of a held lease: it has ended, and its units rest from then on. */
 void record_add_rest(struct text *record, nanoseconds ended_at);
-/* How long the record of a lease that is made from this ask can get, whatever becomes of it;
- * `longest_grant` as answer_longest_grant() gives it. */
-size_t record_most_bytes(const struct ask *ask, size_t longest_grant, const char *database);
+/* How long the record of a lease with such texts can get, whatever becomes of it. `units` as
+ * units_most_bytes() gives it. */
+size_t record_most_bytes(const struct terms *terms, const char *database, size_t units);
 
 enum record_kind {
     RECORD_LEASE,

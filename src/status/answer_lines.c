@@ -47,58 +47,6 @@ void answer_lease_id(struct text *text, const struct lease *lease)
     text_add(text, id);
 }
 
-/* Of the items that the file or the operator has put into service. */
-static size_t longest_item(struct core *core, const struct want *want)
-{
-    const struct definition *definition = want->definition;
-    const struct resource *resource = core_find_resource(core, want->name);
-    size_t longest = 0;
-    for (size_t i = 0; i < definition->n_items; i++) {
-        size_t length = strlen(definition->items[i]);
-        longest = length > longest ? length : longest;
-    }
-    for (uint32_t i = 0; resource && i < resource->n_units; i++) {
-        size_t length = strlen(resource->units[i]->item);
-        longest = length > longest ? length : longest;
-    }
-    return longest;
-}
-
-static size_t longest_items(struct core *core, const struct want *want)
-{
-    size_t at_most = want->count * (size_t)(ITEM_BYTES + 1);
-    return at_most < LINE_BYTES / MAX_RESOURCES_PER_LEASE
-        ? at_most
-        : want->count * (longest_item(core, want) + 1);
-}
-
-/* The longest that naming the units of one want can get, commas included. */
-static size_t longest_units(struct core *core, const struct want *want, size_t n_wants)
-{
-    static const size_t slot_digits = 7; /* of MAX_LIMIT */
-    if (definition_is_pool(want->definition)) {
-        return longest_items(core, want);
-    }
-    return (slot_digits + 1) * slots_most_words(want->count, n_wants);
-}
-
-size_t answer_longest_grant(struct core *core, const struct ask *ask)
-{
-    static const size_t fixed = sizeof "* granted \n" + LEASE_ID_SIZE;
-    static const size_t of_a_job = sizeof " bound=connection kill_after=315360000000ms on_lost=kill"
-                                          " proof=0123456789abcdef";
-    static const size_t token_digits = 19;
-    bool has_job = ask->terms.signal != 0;
-    size_t length = fixed + (has_job ? of_a_job : 0);
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct want *want = &ask->wants[i];
-        length += sizeof " slot=,," + strlen(want->name) + token_digits;
-        length += has_job ? sizeof "," + token_digits : 0; /* in the proof */
-        length += longest_units(core, want, ask->n_wants);
-    }
-    return length;
-}
-
 void answer_stop_rules(struct text *text, const struct lease *lease)
 {
     if (lease->terms.signal == 0) {
@@ -184,6 +132,31 @@ void answer_effect_saying(struct text *text, const struct effect *effect, const 
     text_add(text, " ");
     answer_lease_id(text, effect->lease);
     rows[effect->kind].add_rest(text, effect, what);
+}
+
+/* A lease without units or a proof, whose values are the longest. */
+static size_t longest_grant(bool has_job)
+{
+    struct lease lease = {.id = UINT64_MAX,
+        .state = LEASE_HELD,
+        .binding = BOUND_CONNECTION,
+        .terms = {.kill_after = NEVER - 1, .on_lost = ON_LOST_KILL, .signal = has_job}};
+    const struct effect effect = {.kind = EFFECT_GRANTED, .lease = &lease};
+    struct text text = TEXT_INIT;
+    answer_effect_saying(&text, &effect, has_job ? "" : NULL);
+    size_t length = text.length;
+    text_deinit(&text);
+    return length;
+}
+
+size_t answer_longest_grant(const struct ask *ask)
+{
+    static size_t longest[2]; /* always the same */
+    bool has_job = ask->terms.signal != 0;
+    if (longest[has_job] == 0) {
+        longest[has_job] = longest_grant(has_job);
+    }
+    return longest[has_job];
 }
 
 void answer_effect(struct text *text, const struct effect *effect)

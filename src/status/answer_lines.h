@@ -18,8 +18,9 @@ void answer_lease_id(struct text *text, const struct lease *lease);
 void answer_stop_rules(struct text *text, const struct lease *lease);
 /* The event that says until when a held lease is good; nothing if its time is not limited. */
 void answer_deadline(struct text *text, const struct lease *lease);
-/* How long a line that grants this ask, whose definitions are known, can get. */
-size_t answer_longest_grant(struct core *core, const struct ask *ask);
+/* How long a line that grants this ask can get, besides its units (units_most_bytes()) and what its
+ * proof says. */
+size_t answer_longest_grant(const struct ask *ask);
 
 /* An event without a lease. */
 void answer_event(struct text *text, enum event event);

@@ -1,5 +1,6 @@
 /* test_proof.c - SipHash by its authors' vectors, and that a proof is one of what was given and of
  * nothing else. */
+#include "base/words.h"
 #include "core_fixture.h"
 #include "journal/proof.h"
 
@@ -20,6 +21,12 @@ Test(proof, siphash)
     }
     cr_expect_eq(siphash(secret, bytes, 0), UINT64_C(0x726fdb47dd0e0e31));
     cr_expect_eq(siphash(secret, bytes, 15), UINT64_C(0xa129ca6149be45e5));
+}
+
+/* The protocol has room for the proof of any lease. */
+Test(proof, its_longest)
+{
+    cr_expect_eq(proof_most_bytes(MAX_RESOURCES_PER_LEASE), PROOF_BYTES);
 }
 
 static struct remembered said; /* what a client says, to be changed */

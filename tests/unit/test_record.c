@@ -3,6 +3,7 @@
 #include "core/units.h"
 #include "core_fixture.h"
 #include "journal/journal.h"
+#include "journal/proof.h"
 #include "journal/record.h"
 #include "status/answer_lines.h"
 #include "terms_help.h"
@@ -246,18 +247,30 @@ static char *repeated(const char *what, size_t n)
     return out;
 }
 
-/* All numbers as large as they get. */
+/* Its numbers as large as they get. */
+static void inflate_terms(struct terms *terms)
+{
+#define INFLATE_TEXT(member, bound) (member)
+#define INFLATE_NUMBER(member, bound) -(bound)
+#define INFLATE_SPAN(member, bound) (bound)
+#define INFLATE_ON_LOST(member, bound) ON_LOST_WARN
+#define INFLATE_SIGNAL(member, bound) (bound)
+#define INFLATE_LEASE(member, bound) UINT64_MAX
+#define ATTRIBUTE(word, type, bound, initial, title)                                               \
+    terms->word = INFLATE_##type(terms->word, bound);
+#include "base/attributes.def"
+#undef ATTRIBUTE
+}
+
 static void inflate(struct lease *lease, struct term *term)
 {
-    lease->id = lease->terms.parent = UINT64_MAX;
+    inflate_terms(&lease->terms);
+    lease->id = UINT64_MAX;
     lease->uid = UINT32_MAX;
-    lease->pid = lease->process.pid = INT32_MAX;
-    lease->process.started = UINT64_MAX;
-    lease->asked_at = lease->granted_at = lease->terms.kill_after = lease->ttl = NEVER - 1;
-    lease->terms.priority = -MAX_PRIORITY;
-    lease->terms.signal = 64;
-    lease->terms.on_lost = ON_LOST_WARN;
-    lease->stopping = OUTCOME_MAX_HOLD;
+    lease->pid = lease->process.pid = lease->wrapper.pid = INT32_MAX;
+    lease->process.started = lease->wrapper.started = UINT64_MAX;
+    lease->asked_at = lease->granted_at = lease->ttl = NEVER - 1;
+    lease->stopping = OUTCOME_WITHDRAWN;
     lease->term = term;
     term->timer.major = NEVER - 1;
     term->timer.size = 1;
@@ -266,30 +279,49 @@ static void inflate(struct lease *lease, struct term *term)
     }
 }
 
-/* The bound for the ask, less what the record takes at most. */
-static void expect_bound(
+/* The bounds for the ask, less what its record and its grant take at most. */
+struct room {
+    size_t of_record, of_grant;
+};
+
+static struct room room_of(
     struct core *core, struct client *client, const struct ask *ask, const char *database)
 {
+    struct room room;
+    static const uint8_t secret[SECRET_BYTES];
     struct effects effects = EFFECTS_INIT;
-    struct text out = TEXT_INIT;
+    struct text out = TEXT_INIT, proof = TEXT_INIT;
     struct lease *lease;
     struct term term = {.lease = NULL};
     const char *about;
-    size_t most = record_most_bytes(ask, answer_longest_grant(core, ask), database);
+    size_t units = units_most_bytes(core, ask->wants, ask->n_wants);
+    size_t most = record_most_bytes(&ask->terms, database, units);
     cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &about), OUTCOME_OK);
     struct lease saved = *lease;
     inflate(lease, &term);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database);
     record_add_rest(&out, NEVER - 1);
-    cr_assert_leq(out.length, most);
+    cr_expect_leq(out.length, most);
     cr_assert_leq(most, JOURNAL_MOST_BYTES);
+    room.of_record = most - out.length;
+    const struct effect effect = {.kind = EFFECT_GRANTED, .lease = lease};
+    proof_write(&proof, secret, lease);
+    lease->binding = BOUND_CONNECTION; /* then that is said too */
+    lease->term = NULL; /* no second line */
+    out.length = 0;
+    answer_effect_saying(&out, &effect, proof.bytes);
+    most = answer_longest_grant(ask) + units + proof_most_bytes(ask->n_wants);
+    cr_expect_leq(out.length, most);
+    room.of_grant = most - out.length;
     *lease = saved;
     core_end(core, lease, client, 0, &effects);
     effects_clear_changed(&effects);
     effects_clear(&effects);
     effects_deinit(&effects);
     text_deinit(&out);
+    text_deinit(&proof);
+    return room;
 }
 
 static const struct definition *definition_of(const char *name)
@@ -297,7 +329,7 @@ static const struct definition *definition_of(const char *name)
     return core_find_definition(the_core(), name);
 }
 
-Test(record, its_bound_holds)
+Test(record, its_bounds_hold)
 {
     EXPECT(define("semaphore s limit=600", "pool g items=a,b,c,d,e,f,g,h", "lock d"), "ok");
     char *database = repeated("d", NAME_BYTES);
@@ -316,15 +348,38 @@ Test(record, its_bound_holds)
             .terms.once = i & 8 ? odd + REASON_BYTES - ONCE_BYTES : NULL,
             .binding = BOUND_PROCESS,
             .process = {9, 9},
+            .terms.signal = SIGNAL_TERM,
         };
-        expect_bound(the_core(), &client, &ask, NULL);
-        expect_bound(the_core(), &client, &ask, database);
+        room_of(the_core(), &client, &ask, NULL);
+        room_of(the_core(), &client, &ask, database);
     }
     struct effects effects = EFFECTS_INIT;
     core_client_deinit(the_core(), &client, 0, &effects);
     effects_deinit(&effects);
     free(odd);
     free(database);
+}
+
+/* Nobody reserves more than what may come: here only a ttl, which is not there with a process. */
+Test(record, its_bounds_are_no_larger)
+{
+    EXPECT(define("pool g items=aa,bb,cc,dd,ee"), "ok");
+    struct client client;
+    cr_assert_eq(core_client_init(the_core(), &client, 7), OUTCOME_OK);
+    const struct ask ask = {
+        .wants = {{"g", 4, definition_of("g")}},
+        .n_wants = 1,
+        .terms = {.signal = SIGNAL_TERM, .holder = "a b", .reason = "%"},
+        .binding = BOUND_PROCESS,
+        .process = {9, 9},
+        .wrapper = {9, 9},
+    };
+    struct room room = room_of(the_core(), &client, &ask, "big");
+    cr_expect_eq(room.of_record, strlen(" ttl=9223372036854775806"));
+    cr_expect_eq(room.of_grant, 0);
+    struct effects effects = EFFECTS_INIT;
+    core_client_deinit(the_core(), &client, 0, &effects);
+    effects_deinit(&effects);
 }
 
 /* ---- malformed ---- */
