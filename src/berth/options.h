@@ -42,7 +42,17 @@ struct options {
     nanoseconds kill_after; /* a span; NEVER: not given */
     enum on_lost on_lost;
     enum if_down if_down;
-    const char *holder, *reason, *item, *export, *socket;
+    const char *item, *export, *socket;
+    /* The texts among a lease's attributes. `program` and `once` are no options. */
+#define OPTION_TEXT(word) const char *word;
+#define OPTION_NUMBER(word)
+#define OPTION_SPAN(word)
+#define OPTION_ON_LOST(word)
+#define OPTION_SIGNAL(word)
+#define OPTION_LEASE(word)
+#define ATTRIBUTE(word, type, ...) OPTION_##type(word)
+#include "base/attributes.def"
+#undef ATTRIBUTE
     bool no_fork, tree, json;
     bool quiet, verbose;
     bool help;

@@ -31,14 +31,16 @@
  *        "pid": 4711, "uid": 1000,
  *        "user": "alice",            or null: that uid has no name here
  *        "host": null,               in fleet scope: whose it is
- *        "program": "train", "reason": null, "holder": "job-12",       or null
+ *        "program": "train",         and each other attribute that status shows
+ *                                    (base/attributes.def), or null
+ *        "holder": "job-12",         or null
  *        "age_ms": 123456}],         since it was granted
  *      "waiters": [{
  *        "lease": "3f9m",
  *        "position": 1,              1 is the head
  *        "wants": 2,                 units
  *        "pid": 4712, "uid": 1000, "user": "alice",
- *        "host": null, "program": null, "reason": null, "holder": null,
+ *        "host": null, "program": null, "holder": null, ...
  *        "priority": 0,
  *        "blocked": null,            "quota", "other": who is passed over, and why
  *        "age_ms": 1234}]            since it was asked for
