@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { LOOKS_PER_SECOND = 10, LOOK_MS = 1000 / LOOKS_PER_SECOND };
@@ -61,24 +60,6 @@ static void set_timer(struct watches *watches)
         uv_timer_start(&watches->timer, on_timer, 0, 0);
     } else if (!TAILQ_EMPTY(&watches->looked_at) && !uv_is_active((uv_handle_t *)&watches->timer)) {
         uv_timer_start(&watches->timer, on_timer, LOOK_MS, 0);
-    }
-}
-
-/* ---- spare descriptors ---- */
-
-static void take_spares(struct watches *watches)
-{
-    for (size_t i = 0; i < 2; i++) {
-        watches->spares[i] = eventfd(0, EFD_CLOEXEC);
-    }
-}
-
-static void lend_spares(struct watches *watches)
-{
-    for (size_t i = 0; i < 2; i++) {
-        if (watches->spares[i] >= 0) {
-            close(watches->spares[i]);
-        }
     }
 }
 
@@ -143,20 +124,12 @@ static int watch_by_pidfd(struct watch *watch)
 
 /* ---- by looking ---- */
 
-static bool is_alive(struct watches *watches, const struct process *process)
-{
-    lend_spares(watches);
-    bool alive = process_is_alive(process);
-    take_spares(watches);
-    return alive;
-}
-
 /* Takes a pidfd instead if there is one by now. */
 static int look(struct watch *watch)
 {
     struct watches *watches = watch->watches;
     int error = watch_by_pidfd(watch);
-    bool is_gone = error == ESRCH || (error != 0 && !is_alive(watches, &watch->process));
+    bool is_gone = error == ESRCH || (error != 0 && !process_is_alive(&watch->process));
     move(watch, is_gone ? &watches->gone : error == 0 ? &watches->with_pidfd : &watches->looked_at);
     return is_gone ? 0 : error;
 }
@@ -224,14 +197,12 @@ bool watch_signal(struct watch *watch, int signal)
     if (watch->pidfd) {
         return process_signal(watch->pidfd->fd, &watch->process, signal);
     }
-    lend_spares(watch->watches);
     int fd = process_open(&watch->process);
     bool is_sent = fd >= 0 && process_signal(fd, &watch->process, signal);
     int error = errno;
     if (fd >= 0) {
         close(fd);
     }
-    take_spares(watch->watches);
     errno = error;
     return is_sent;
 }
@@ -244,12 +215,10 @@ void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t most)
     TAILQ_INIT(&watches->gone);
     TAILQ_INIT(&watches->told);
     uv_timer_init(loop, &watches->timer);
-    take_spares(watches);
 }
 
 void watches_deinit(struct watches *watches)
 {
     assert(TAILQ_EMPTY(&watches->with_pidfd) && TAILQ_EMPTY(&watches->looked_at));
     assert(TAILQ_EMPTY(&watches->gone) && TAILQ_EMPTY(&watches->told));
-    lend_spares(watches);
 }

@@ -1,5 +1,9 @@
 /* watch.h - waits for processes to end: by pidfds in the loop and, where none can be had, by
- * looking at /proc. What their end means is the caller's. */
+ * looking at /proc. What their end means is the caller's.
+ *
+ * A look, and a signal to a process without a pidfd, take descriptors for a moment. Connections and
+ * pidfds together leave some (settings.c). Should there be none all the same, a process that
+ * nobody has reaped yet counts as alive until there is one again. */
 #ifndef BERTH_DAEMON_WATCH_H
 #define BERTH_DAEMON_WATCH_H
 
@@ -28,7 +32,6 @@ struct watches {
     uint32_t looks_left; /* in this second */
     uint32_t part; /* of those looked at: how many at a time, in this second */
     uint32_t most; /* pidfds; whoever sets it lower takes none away */
-    int spares[2]; /* descriptors that are lent to a look at /proc when there are no others */
 };
 
 /* At most `most` pidfds at once. */

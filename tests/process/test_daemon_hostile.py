@@ -3,7 +3,9 @@
 import contextlib
 import random
 import resource
+import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -265,6 +267,29 @@ def test_more_connections_than_files(berthd, files):
         client.close()
     first.finds_all_as_it_was()
     held(daemon.client(), "acquire a")
+
+
+@pytest.mark.parametrize("files", [32, 64, 200])
+def test_a_job_is_stopped_when_all_places_are_taken(berthd, files):
+    """A signal to it and a look at it take a file or two, which connections leave."""
+    daemon = berthd("[lock a]\nkill-after = 100ms\n")
+    operator = daemon.client()
+    limit_files(daemon, files, files)
+    assert operator.request("reload") == "ok"
+    with subprocess.Popen(["sleep", "infinity"]) as job:
+        try:
+            lease = held(daemon.client(), f"acquire a pid={job.pid}")
+            assert operator.request("acquire a").startswith("waiting ")
+            others = [Client(daemon.socket) for _ in range(files)]
+            for client in others:
+                with contextlib.suppress(BrokenPipeError):
+                    client.send("ping\n")
+            assert any(client.line().startswith("error busy ") for client in others)
+            assert operator.request(f"revoke {lease}").startswith("ok")
+            assert job.wait(DEADLINE) == -signal.SIGKILL
+        finally:
+            job.kill()
+    assert operator.line().startswith("* granted ")
 
 
 def test_no_files_left_at_all(berthd):

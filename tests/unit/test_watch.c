@@ -312,7 +312,8 @@ static void give_descriptors_back(void)
     setrlimit(RLIMIT_NOFILE, &usual_limit);
 }
 
-WATCH_TEST(without_descriptors_deaths_are_seen_no_less)
+/* kill(2) tells who has been reaped, and finds a zombie. */
+WATCH_TEST(without_descriptors_nobody_counts_as_gone_early)
 {
     struct seen of_lasting = {0}, of_ending = {0};
     struct child lasting = child_start(NULL), ending = child_start(NULL);
@@ -322,17 +323,34 @@ WATCH_TEST(without_descriptors_deaths_are_seen_no_less)
     watch(&of_ending, &process);
     cr_expect_eq(watches.n_pidfds, 0);
     cr_expect_eq(watches.n_looked_at, 2);
-    child_end(&ending); /* a zombie: kill(2) would still find it */
+    cr_expect_not(watch_signal(of_lasting.watch, SIGKILL));
+    cr_expect_eq(errno, EMFILE);
+    child_end(&ending);
+    child_reap(&ending, 0);
     run_until_told(&of_ending);
     cr_expect_eq(of_lasting.n, 0);
-    expect_told_from_the_loop(&process);
-    process.started++;
     expect_told_from_the_loop(&process);
     give_descriptors_back();
     watch_free(of_ending.watch);
     watch_free(of_lasting.watch);
-    child_reap(&ending, 0);
     child_reap(&lasting, SIGKILL);
+}
+
+WATCH_TEST(deaths_are_seen_when_there_are_descriptors_again)
+{
+    struct seen seen = {0};
+    struct child child = child_start(NULL);
+    struct process process = child_process(&child);
+    use_up_descriptors();
+    watch(&seen, &process);
+    child_end(&child); /* a zombie */
+    give_descriptors_back();
+    run_until_told(&seen);
+    expect_told_from_the_loop(&process);
+    process.started++;
+    expect_told_from_the_loop(&process);
+    watch_free(seen.watch);
+    child_reap(&child, 0);
 }
 
 WATCH_TEST(descriptors_are_taken_when_there_are_some_again)
@@ -452,19 +470,19 @@ WATCH_TEST(or_to_the_process_alone)
     watch_free(seen.watch);
 }
 
-WATCH_TEST(signals_without_descriptors)
+WATCH_TEST(signals_without_a_pidfd)
 {
     struct seen seen = {0}, of_another = {0};
     struct child leader = child_start_in_group(0), member = child_start_in_group(leader.pid);
     struct process process = child_process(&leader), another = process;
     another.started--;
-    use_up_descriptors();
+    watches.most = 0;
     watch(&of_another, &another);
     cr_expect_not(watch_signal(of_another.watch, SIGTERM));
     cr_expect_eq(errno, ESRCH);
     watch(&seen, &process);
     cr_expect(watch_signal(seen.watch, SIGTERM));
-    give_descriptors_back();
+    cr_expect_eq(watches.n_pidfds, 0);
     expect_ended_by(&leader, SIGTERM);
     expect_ended_by(&member, SIGTERM);
     watch_free(seen.watch);
