@@ -1,0 +1,43 @@
+#include "base/pattern.h"
+
+#include "base/words.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { MOST_STARS = 3 };
+
+bool pattern_is_valid(const char *pattern)
+{
+    size_t n = 0, n_stars = 0;
+    for (; pattern[n] != '\0'; n++) {
+        char one[] = {'a', pattern[n], 'a', '\0'}; /* with "/" as well */
+        n_stars += pattern[n] == '*';
+        if (n == NAME_BYTES || (pattern[n] != '*' && !name_is_valid(one))) {
+            return false;
+        }
+    }
+    return n_stars >= 1 && n_stars <= MOST_STARS;
+}
+
+/* If what follows a star does not match, the star takes one byte more: only the last one need, as those before
+ * it have left as much as they could. */
+bool pattern_matches(const char *pattern, const char *name)
+{
+    const char *behind_star = NULL, *taken = NULL;
+    while (*name != '\0') {
+        if (*pattern == '*') {
+            behind_star = ++pattern;
+            taken = name;
+        } else if (*pattern == *name) {
+            pattern++;
+            name++;
+        } else if (behind_star && *taken != '/') {
+            pattern = behind_star;
+            name = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
