@@ -269,12 +269,31 @@ static void add_without_del(struct text *out, const char *json)
     text_add(out, json);
 }
 
+/* ---- templates ---- */
+
+static json_t *template_value(const struct status_template *template)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "name", text_value(template->name));
+    json_object_set_new(object, "kind", text_value(template->kind));
+    json_object_set_new(object, "scope", text_value(template->scope));
+    json_object_set_new(object, "database", text_value(template->database));
+    json_object_set_new(object, "database_state", text_value(template->database_state));
+    json_object_set_new(object, "limit", number_value(template->limit));
+    json_object_set_new(object, "instances", number_value(template->instances));
+    return object;
+}
+
 void json_print(const struct status *status, struct text *out)
 {
     json_set_alloc_funcs(allocate, free);
     json_t *resources = json_array();
     for (size_t i = 0; i < status->n_resources; i++) {
         json_array_append_new(resources, resource_value(&status->resources[i]));
+    }
+    json_t *templates = json_array();
+    for (size_t i = 0; i < status->n_templates; i++) {
+        json_array_append_new(templates, template_value(&status->templates[i]));
     }
     json_t *databases = json_array();
     for (size_t i = 0; i < status->n_databases; i++) {
@@ -285,6 +304,7 @@ void json_print(const struct status *status, struct text *out)
     json_object_set_new(object, "draining", json_boolean(status->draining));
     json_object_set_new(object, "grace_ms", optional_value(&status->grace));
     json_object_set_new(object, "resources", resources);
+    json_object_set_new(object, "templates", templates);
     json_object_set_new(object, "databases", databases);
     char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     add_without_del(out, json);

@@ -45,6 +45,12 @@
  *        "blocked": null,            "quota", "other": who is passed over, and why
  *        "age_ms": 1234}]            since it was asked for
  *    }],
+ *    "templates": [{
+ *      "name": "market/...",        ends with a star
+ *      "kind": "semaphore", "scope": "host",
+ *      "database": null, "database_state": null,                     as of a resource
+ *      "limit": 5,                 units of each instance
+ *      "instances": 2}],           that are alive
  *    "databases": [{               of fleet scope
  *      "name": "default",
  *      "state": "up",              or "listing" (connecting), "down", "replaced" (another daemon

@@ -180,6 +180,7 @@ int show_status(struct call *call, char *answer)
         struct table_style style = {
             .width = width,
             .most_leases = width > 0 && call->request.n_arguments == 0 ? MOST_LEASES : 0,
+            .is_of_some = call->request.n_arguments > 0,
         };
         table_print(&status, &style, &out);
         exit_status = print(&out);

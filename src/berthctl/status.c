@@ -33,6 +33,10 @@ struct field {
     {                                                                                              \
         key, type, offsetof(struct status_lease, member)                                           \
     }
+#define TEMPLATE(key, type, member)                                                                \
+    {                                                                                              \
+        key, type, offsetof(struct status_template, member)                                        \
+    }
 #define DATABASE(key, type, member)                                                                \
     {                                                                                              \
         key, type, offsetof(struct status_database, member)                                        \
@@ -98,6 +102,16 @@ const struct shown_row shown_rows[N_SHOWN] = {
 #define ATTRIBUTE(name, type, bound, initial, heading) [SHOWN_##name] = {#name, heading},
 #include "base/attributes.def"
 #undef ATTRIBUTE
+};
+
+static const struct field template_fields[] = {
+    TEMPLATE("kind", FIELD_TEXT, kind),
+    TEMPLATE("scope", FIELD_TEXT, scope),
+    TEMPLATE("database", FIELD_TEXT, database),
+    TEMPLATE("database_state", FIELD_TEXT, database_state),
+    TEMPLATE("limit", FIELD_NUMBER, limit),
+    TEMPLATE("instances", FIELD_NUMBER, instances),
+    {0},
 };
 
 static const struct field database_fields[] = {
@@ -247,6 +261,20 @@ static bool lease_take(struct status_leases *leases, char *line, char *const wor
         lease_take_shown(lease, words + 2, n - 2);
 }
 
+static bool template_take(struct status *status, char *line, char *const words[], size_t n)
+{
+    void *list = status->templates;
+    struct status_template *template =
+        array_add(&list, &status->n_templates, &status->templates_size, sizeof *template);
+    status->templates = list;
+    template->line = line;
+    if (n < 2) {
+        return false;
+    }
+    template->name = words[1];
+    return fields_take(template_fields, words + 2, n - 2, template) && template->kind;
+}
+
 static bool database_take(struct status *status, char *line, char *const words[], size_t n)
 {
     void *list = status->databases;
@@ -266,6 +294,9 @@ static bool status_take_words(struct status *status, char *line, char *const wor
     bool is_holder = strcmp(words[0], "holder") == 0;
     if (strcmp(words[0], "resource") == 0) {
         return resource_take(status, line, words, n);
+    }
+    if (strcmp(words[0], "template") == 0) {
+        return template_take(status, line, words, n);
     }
     if (strcmp(words[0], "database") == 0) {
         return database_take(status, line, words, n);
@@ -324,9 +355,13 @@ void status_deinit(struct status *status)
         free(resource->reserves);
         free(resource->line);
     }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        free(status->templates[i].line);
+    }
     for (size_t i = 0; i < status->n_databases; i++) {
         free(status->databases[i].line);
     }
+    free(status->templates);
     free(status->databases);
     free(status->resources);
     *status = (struct status)STATUS_INIT;

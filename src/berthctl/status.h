@@ -83,6 +83,15 @@ struct status_resource {
     struct status_leases holders, waiters;
 };
 
+/* Names one level below it are resources. */
+struct status_template {
+    char *line; /* what all strings point into */
+    const char *name, *kind, *scope;
+    const char *database, *database_state; /* as of a resource */
+    uint64_t limit;
+    uint64_t instances; /* that are alive */
+};
+
 /* A Redis that grants what is of fleet scope. */
 struct status_database {
     char *line; /* what all strings point into */
@@ -103,6 +112,8 @@ struct status {
     struct optional grace; /* milliseconds */
     struct status_resource *resources;
     size_t n_resources, size;
+    struct status_template *templates;
+    size_t n_templates, templates_size;
     struct status_database *databases;
     size_t n_databases, databases_size;
 };

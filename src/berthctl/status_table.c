@@ -95,6 +95,26 @@ static void add_resource(struct grid *grid, const struct status *status,
     add_state(grid, status, resource);
 }
 
+/* Nothing is granted of a template itself. */
+static void add_template(struct grid *grid, const struct status_template *template, bool with_scope)
+{
+    struct text state = TEXT_INIT;
+    add_string(grid, template->name);
+    add_string(grid, template->kind);
+    add_string(grid, with_scope ? template->scope : NULL);
+    add_number(grid, template->limit);
+    add_string(grid, "-");
+    add_string(grid, "-");
+    add_string(grid, "-");
+    text_add_format(&state, "template, %llu instance%s", (unsigned long long)template->instances,
+        template->instances == 1 ? "" : "s");
+    if (template->database_state) {
+        text_add(&state, ", database ");
+        text_add_escaped(&state, template->database_state);
+    }
+    grid_add(grid, &state);
+}
+
 /* ---- notes below a resource ---- */
 
 static void print_note(struct text *out, const char *title, const char *rest)
@@ -420,6 +440,11 @@ static bool has_fleet_scope(const struct status *status)
             return true;
         }
     }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        if (status->templates[i].database) {
+            return true;
+        }
+    }
     return false;
 }
 
@@ -434,6 +459,9 @@ void table_print(const struct status *status, const struct table_style *style, s
         add_resource(&resources, status, &status->resources[i], with_scope);
         add_leases(&leases, &status->resources[i], style);
     }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        add_template(&resources, &status->templates[i], with_scope);
+    }
     if (style->width > 0) {
         grid_fit(&leases, style->width);
     }
@@ -447,13 +475,17 @@ void table_print(const struct status *status, const struct table_style *style, s
         text_add(out, " more for its earlier clients\n");
     }
     grid_print_titles(&resources, out);
-    if (status->n_resources == 0) {
-        text_add(out, "no resource is defined, and no template is in use\n");
+    if (status->n_resources + status->n_templates == 0) {
+        text_add(out, style->is_of_some ? "no resource and no template has such a name\n"
+                                        : "no resources are defined yet\n");
     }
     size_t row = 0;
     for (size_t i = 0; i < status->n_resources; i++) {
         grid_print_row(&resources, i, out);
         print_resource(&status->resources[i], &leases, &row, style, out);
+    }
+    for (size_t i = 0; i < status->n_templates; i++) {
+        grid_print_row(&resources, status->n_resources + i, out);
     }
     if (status->n_databases > 0) {
         print_databases(status, out);

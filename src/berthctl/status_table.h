@@ -8,6 +8,7 @@
 struct table_style {
     size_t width; /* of the terminal; 0: nothing is cut */
     size_t most_leases; /* of one resource; what is left out is counted. 0: all */
+    bool is_of_some; /* those that the command line names */
 };
 
 void table_print(const struct status *status, const struct table_style *style, struct text *out);

@@ -209,6 +209,8 @@ struct lease *core_find_identity(
 struct resource *core_find_resource(struct core *core, const char *name);
 /* The definition that governs a name, whether or not its resource is alive. NULL: unknown. */
 const struct definition *core_find_definition(struct core *core, const char *name);
+/* How many of that template are alive. */
+uint32_t core_n_instances(const struct core *core, const char *template);
 
 /* Operator's changes at runtime. */
 enum change_kind {

@@ -56,6 +56,12 @@ struct template *registry_find_template(const struct core *core, const char *nam
     return NULL;
 }
 
+uint32_t core_n_instances(const struct core *core, const char *template)
+{
+    const struct template *found = registry_find_template(core, template);
+    return found ? found->n_instances : 0;
+}
+
 struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition)
 {

@@ -92,7 +92,9 @@ bool call_check_name(struct call *call, const char *name)
 {
     bool valid = name_is_valid(name);
     if (!valid) {
-        answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of a resource");
+        answer_error_saying(call->out, CODE_BAD_VALUE,
+            template_name_is_valid(name) ? "a template: name one of the resources below it"
+                                         : "not the name of a resource");
     }
     return valid;
 }

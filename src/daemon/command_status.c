@@ -2,6 +2,7 @@
  * made, of what they have said and of what this host knows. */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "base/words.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
@@ -276,6 +277,13 @@ static bool are_known(struct call *call)
     const struct request *request = call->request;
     for (size_t i = 0; i < request->n_arguments; i++) {
         const char *name = request->arguments[i];
+        if (pattern_is_valid(name)) {
+            continue;
+        }
+        if (strchr(name, '*')) {
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not a name with at most 3 stars");
+            return false;
+        }
         if (!call_check_name(call, name)) {
             return false;
         }
@@ -285,6 +293,16 @@ static bool are_known(struct call *call)
         }
     }
     return true;
+}
+
+/* Which resources there are is for the databases to say. */
+static bool has_pattern(const struct request *request)
+{
+    size_t i = 0;
+    while (i < request->n_arguments && !pattern_is_valid(request->arguments[i])) {
+        i++;
+    }
+    return i < request->n_arguments;
 }
 
 void command_status(struct call *call)
@@ -301,6 +319,6 @@ void command_status(struct call *call)
         begin(call,
             n == 0 ? snapshot_new(&source)
                    : snapshot_new_of(&source, request->arguments, n),
-            n, request->arguments, 0);
+            has_pattern(request) ? 0 : n, request->arguments, 0);
     }
 }

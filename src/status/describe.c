@@ -117,17 +117,35 @@ static void add_kept(struct text *out, const struct resource *resource)
     }
 }
 
-void describe_resource(
-    struct text *out, const struct resource *resource, const struct describe_where *where)
+static void add_kind(
+    struct text *out, const struct definition *definition, const struct describe_where *where)
 {
-    text_add(out, "resource ");
-    text_add(out, resource->name);
-    text_add_key(out, "kind", kind_words[resource->definition->kind]);
+    text_add_key(out, "kind", kind_words[definition->kind]);
     text_add_key(out, "scope", where ? "fleet" : "host");
     if (where) {
         text_add_key(out, "database", where->database);
         text_add_key(out, "database_state", where->state);
     }
+}
+
+void describe_template(struct text *out, const struct definition *template, uint32_t n_instances,
+    const struct describe_where *where)
+{
+    text_add(out, "template ");
+    text_add(out, template->name);
+    add_kind(out, template, where);
+    text_add_number_key(
+        out, "limit", definition_is_pool(template) ? template->n_items : template->limit);
+    text_add_number_key(out, "instances", n_instances);
+    text_add(out, "\n");
+}
+
+void describe_resource(
+    struct text *out, const struct resource *resource, const struct describe_where *where)
+{
+    text_add(out, "resource ");
+    text_add(out, resource->name);
+    add_kind(out, resource->definition, where);
     text_add_number_key(out, "limit", resource_limit(resource));
     text_add_number_key(out, "in_use", resource_in_use(resource));
     text_add_number_key(out, "free", free_units(resource, where));

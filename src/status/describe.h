@@ -18,6 +18,9 @@ struct describe_where {
 /* `where` is NULL in host scope. */
 void describe_resource(
     struct text *out, const struct resource *resource, const struct describe_where *where);
+/* A template, of which that many instances are alive. */
+void describe_template(struct text *out, const struct definition *template, uint32_t n_instances,
+    const struct describe_where *where);
 /* The viewer is whom it is shown to. */
 void describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
     nanoseconds now);

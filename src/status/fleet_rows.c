@@ -158,6 +158,34 @@ const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, cons
         name, rows->resources, rows->n_resources, sizeof rows->resources[0], name_compare);
 }
 
+/* The first that is not before `name`. */
+static size_t place_of(const struct fleet_rows *rows, const char *name)
+{
+    size_t low = 0, high = rows->n_resources;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = strcmp(rows->resources[middle].name, name) < 0;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}
+
+uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *template)
+{
+    char prefix[NAME_BYTES + 1];
+    size_t n = strlen(template) - 1;
+    memcpy(prefix, template, n);
+    prefix[n] = '\0';
+    uint32_t n_instances = 0;
+    for (size_t i = place_of(rows, prefix);
+         i < rows->n_resources && strncmp(rows->resources[i].name, prefix, n) == 0; i++) {
+        const struct fleet_row *row = &rows->rows[rows->resources[i].row];
+        n_instances += strcmp(fleet_field(row, RESOURCE_DEFINITION), template) == 0;
+    }
+    return n_instances;
+}
+
 bool fleet_key_parse(const char *key, uint64_t *idp)
 {
     size_t n = strspn(key, "0123456789abcdef");

@@ -32,6 +32,9 @@ struct fleet_rows *fleet_rows_free(struct fleet_rows *rows); /* NULL is fine; re
 /* NULL: the database says nothing of it. */
 const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name);
 
+/* How many of its resources are instances of that template. */
+uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *template);
+
 /* ---- one row ---- */
 
 enum resource_field {

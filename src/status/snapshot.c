@@ -1,6 +1,7 @@
 #include "status/snapshot.h"
 
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "base/words.h"
 #include "core/fleet.h"
 #include "status/describe.h"
@@ -10,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_HOLDERS = 8 }; /* that a lease is shown */
+enum {
+    FEW_HOLDERS = 8, /* that a lease is shown */
+    MOST_LOOKED_AT = 64, /* names that patterns leave out, in one piece */
+};
 
 enum part { PART_HOLDERS, PART_WAITERS };
 
@@ -36,11 +40,14 @@ struct snapshot {
     const struct snapshot_moment *moment; /* while a piece is being made */
     struct text held_back;
 
+    char *names[MAX_ARGUMENTS]; /* of these; owned */
+    size_t n_names, next_name;
+    char *patterns[MAX_ARGUMENTS]; /* then of what they match, if it is of_all; owned */
+    size_t n_patterns; /* 0: of all there are */
     bool of_all;
     struct core_cursor cursor; /* of_all */
     uint8_t next_database; /* of_all, behind the cursor's end: whose instances are shown */
-    char *names[MAX_ARGUMENTS]; /* otherwise; owned */
-    size_t n_names, next_name;
+    size_t next_template; /* of_all, behind those: place in the file */
     uint64_t lease; /* that alone is shown of those who wait; 0: all are */
     struct fleet_part fleet[MAX_DATABASES + 1];
 
@@ -68,11 +75,16 @@ static struct snapshot *snapshot_make(const struct snapshot_source *source)
     return snapshot;
 }
 
+static void look_at_all(struct snapshot *snapshot)
+{
+    snapshot->of_all = true;
+    core_cursor_init(snapshot->core, &snapshot->cursor);
+}
+
 struct snapshot *snapshot_new(const struct snapshot_source *source)
 {
     struct snapshot *snapshot = snapshot_make(source);
-    snapshot->of_all = true;
-    core_cursor_init(snapshot->core, &snapshot->cursor);
+    look_at_all(snapshot);
     return snapshot;
 }
 
@@ -81,7 +93,14 @@ struct snapshot *snapshot_new_of(
 {
     struct snapshot *snapshot = snapshot_make(source);
     for (size_t i = 0; i < n; i++) {
-        snapshot->names[snapshot->n_names++] = memory_string(names[i]);
+        if (pattern_is_valid(names[i])) {
+            snapshot->patterns[snapshot->n_patterns++] = memory_string(names[i]);
+        } else {
+            snapshot->names[snapshot->n_names++] = memory_string(names[i]);
+        }
+    }
+    if (snapshot->n_patterns > 0) {
+        look_at_all(snapshot);
     }
     return snapshot;
 }
@@ -106,6 +125,9 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
         }
         for (size_t i = 0; i < snapshot->n_names; i++) {
             free(snapshot->names[i]);
+        }
+        for (size_t i = 0; i < snapshot->n_patterns; i++) {
+            free(snapshot->patterns[i]);
         }
         for (size_t i = 0; i <= MAX_DATABASES; i++) {
             view_release(snapshot->fleet[i].view);
@@ -136,6 +158,19 @@ bool snapshot_has_views(const struct snapshot *snapshot)
 struct text *snapshot_held_back(struct snapshot *snapshot)
 {
     return &snapshot->held_back;
+}
+
+/* Of all there are, is it one that is asked for, and has not been shown by its name? */
+static bool is_meant(const struct snapshot *snapshot, const char *name)
+{
+    bool is_meant = snapshot->n_patterns == 0;
+    for (size_t i = 0; i < snapshot->n_patterns && !is_meant; i++) {
+        is_meant = pattern_matches(snapshot->patterns[i], name);
+    }
+    for (size_t i = 0; i < snapshot->n_names && is_meant; i++) {
+        is_meant = strcmp(snapshot->names[i], name) != 0;
+    }
+    return is_meant;
 }
 
 /* ---- what databases say ---- */
@@ -233,21 +268,26 @@ static void show_fleet_leases(struct snapshot *snapshot, struct text *out, size_
     }
 }
 
-/* Instances that only other hosts use: of those that this host's file allows. */
+/* Instances that only other hosts use: of those that this host's file allows, if they are meant. */
+static void begin_elsewhere(struct snapshot *snapshot, struct text *out, uint8_t database,
+    const struct fleet_resource *resource)
+{
+    const struct definition *definition = core_find_definition(snapshot->core, resource->name);
+    if (definition && definition->database == database && is_meant(snapshot, resource->name) &&
+        !core_find_resource(snapshot->core, resource->name)) {
+        begin_fleet(snapshot, out, database, resource);
+    }
+}
+
+/* Looks at one. False if there is no next one. */
 static bool begin_next_elsewhere(struct snapshot *snapshot, struct text *out)
 {
     for (; snapshot->next_database <= MAX_DATABASES; snapshot->next_database++) {
-        uint8_t database = snapshot->next_database;
-        struct fleet_part *part = &snapshot->fleet[database];
-        while (part->view && part->next < part->view->rows->n_resources) {
-            const struct fleet_resource *resource = &part->view->rows->resources[part->next++];
-            const struct definition *definition =
-                core_find_definition(snapshot->core, resource->name);
-            if (definition && definition->database == database &&
-                !core_find_resource(snapshot->core, resource->name)) {
-                begin_fleet(snapshot, out, database, resource);
-                return true;
-            }
+        struct fleet_part *part = &snapshot->fleet[snapshot->next_database];
+        if (part->view && part->next < part->view->rows->n_resources) {
+            begin_elsewhere(snapshot, out, snapshot->next_database,
+                &part->view->rows->resources[part->next++]);
+            return true;
         }
     }
     return false;
@@ -363,30 +403,63 @@ static void show_idle_instance(struct snapshot *snapshot, struct text *out, cons
     resource_free(idle);
 }
 
-/* False if there is no next one. */
-static bool begin_next(struct snapshot *snapshot, struct text *out)
+static void show_template(
+    struct snapshot *snapshot, struct text *out, const struct definition *template)
 {
-    const struct resource *resource;
-    if (snapshot->of_all) {
-        resource = core_cursor_next(snapshot->core, &snapshot->cursor);
-        if (!resource) {
-            return begin_next_elsewhere(snapshot, out);
-        }
-        begin(snapshot, out, resource);
-        return true;
+    uint8_t database = template->database;
+    const struct fleet_part *part = &snapshot->fleet[database];
+    struct describe_where where = {.state = part->why};
+    if (database != 0) {
+        where.database = fleet_database(&snapshot->server->databases, database)->name;
     }
-    if (snapshot->next_name == snapshot->n_names) {
+    uint32_t n = part->view ? fleet_rows_n_instances(part->view->rows, template->name)
+                            : core_n_instances(snapshot->core, template->name);
+    describe_template(out, template, n, database != 0 ? &where : NULL);
+}
+
+/* One of the file, if it is one. False if that has no more. */
+static bool show_next_template(struct snapshot *snapshot, struct text *out)
+{
+    const struct conf *conf = snapshot->server->conf; /* perhaps another one since the last piece */
+    if (snapshot->next_template >= conf->n_definitions) {
         return false;
     }
-    const char *name = snapshot->names[snapshot->next_name++];
+    const struct definition *definition = &conf->definitions[snapshot->next_template++];
+    if (template_name_is_valid(definition->name) && is_meant(snapshot, definition->name)) {
+        show_template(snapshot, out, definition);
+    }
+    return true;
+}
+
+static void begin_named(struct snapshot *snapshot, struct text *out, const char *name)
+{
     const struct definition *definition = core_find_definition(snapshot->core, name);
-    resource = core_find_resource(snapshot->core, name);
+    const struct resource *resource = core_find_resource(snapshot->core, name);
     if (resource) {
         begin(snapshot, out, resource);
     } else if (definition) {
         show_idle_instance(snapshot, out, name, definition);
     }
-    return true;
+}
+
+/* Looks at the next one; it is perhaps none that is asked for. False if there is no next one. */
+static bool begin_next(struct snapshot *snapshot, struct text *out)
+{
+    if (snapshot->next_name < snapshot->n_names) {
+        begin_named(snapshot, out, snapshot->names[snapshot->next_name++]);
+        return true;
+    }
+    if (!snapshot->of_all) {
+        return false;
+    }
+    const struct resource *resource = core_cursor_next(snapshot->core, &snapshot->cursor);
+    if (resource) {
+        if (is_meant(snapshot, resource->name)) {
+            begin(snapshot, out, resource);
+        }
+        return true;
+    }
+    return begin_next_elsewhere(snapshot, out) || show_next_template(snapshot, out);
 }
 
 /* ---- within a resource ---- */
@@ -475,7 +548,8 @@ static void go_on(struct snapshot *snapshot, struct text *out, size_t enough)
 
 static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough)
 {
-    while (out->length < enough) {
+    for (unsigned n_left_out = 0; out->length < enough && n_left_out < MOST_LOOKED_AT;) {
+        size_t length = out->length;
         if (snapshot->fleet_resource) {
             show_fleet_leases(snapshot, out, enough);
         } else if (snapshot->name[0] != '\0') {
@@ -485,6 +559,7 @@ static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough
             text_add_bytes(out, snapshot->held_back.bytes, snapshot->held_back.length);
             return false;
         }
+        n_left_out += out->length == length;
     }
     return true;
 }

@@ -34,7 +34,7 @@ struct snapshot_moment {
 
 /* Of all resources; nothing is made yet. */
 struct snapshot *snapshot_new(const struct snapshot_source *source);
-/* Of these, which are known and are copied; at most MAX_ARGUMENTS. */
+/* Of these, at most MAX_ARGUMENTS, which are copied: names that are known, and patterns. */
 struct snapshot *snapshot_new_of(
     const struct snapshot_source *source, const char *const names[], size_t n);
 /* Of the resources of that lease, as seen by it: no other waiters, and few of the holders. */

@@ -113,7 +113,7 @@ def keys(words):
 
 class Status:
     """.resources[name]: its keys, .holders and .waiters: keys of each, with its lease in "lease";
-    .databases[name]: its keys."""
+    .templates[name] and .databases[name]: their keys."""
 
     def __init__(self, lines):
         assert lines[-1] == "end", lines
@@ -121,7 +121,7 @@ class Status:
         self.held, self.waiting, self.draining = (
             int(head[key]) for key in ("held", "waiting", "draining"))
         self.grace = int(head["grace"]) if "grace" in head else None  # milliseconds
-        self.resources, self.databases = {}, {}
+        self.resources, self.templates, self.databases = {}, {}, {}
         current = None
         for line in lines[1:-1]:
             assert len(line) < 4096
@@ -129,8 +129,8 @@ class Status:
             if kind == "resource":
                 current = self.resources[name] = keys(words)
                 current["holders"], current["waiters"] = [], []
-            elif kind == "database":
-                self.databases[name] = keys(words)
+            elif kind in ("template", "database"):
+                getattr(self, kind + "s")[name] = keys(words)
             else:
                 current[kind + "s"].append({"lease": name, **keys(words)})
 

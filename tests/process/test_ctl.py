@@ -379,12 +379,18 @@ def test_ping_and_version(daemon, ok):
 
 def test_status_of_an_idle_host(daemon, ok, status):
     assert ok("status").splitlines() == [
-        "NAME    KIND       LIMIT  USED  FREE  WAIT  STATE",
-        "etl     semaphore      2     0     2     0",
-        "deploy  lock           1     0     1     0",
-        "gpus    pool           3     0     3     0",
+        "NAME      KIND       LIMIT  USED  FREE  WAIT  STATE",
+        "etl       semaphore      2     0     2     0",
+        "deploy    lock           1     0     1     0",
+        "gpus      pool           3     0     3     0",
+        "market/*  semaphore      5     -     -     -  template, 0 instances",
     ]
+    assert ok("status", "market/*").splitlines()[1:] == [
+        "market/*  semaphore      5     -     -     -  template, 0 instances"]
+    assert ok("status", "none*").splitlines()[1:] == ["no resource and no template has such a name"]
     answer = status()
+    assert answer["templates"] == [{"name": "market/*", "kind": "semaphore", "scope": "host", "database": None,
+                                    "database_state": None, "limit": 5, "instances": 0}]
     assert not answer["draining"]
     assert [row["name"] for row in answer["resources"]] == ["etl", "deploy", "gpus"]
     assert ok("status", "market/alice", "etl").count("semaphore") == 2

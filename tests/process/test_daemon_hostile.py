@@ -109,7 +109,7 @@ def test_random_requests(daemon, bystander, seed, more):
     for line in answers:
         word = line.split(" ")[0]
         if inside:
-            assert word in ("resource", "holder", "waiter", "end"), line
+            assert word in ("resource", "holder", "waiter", "template", "end"), line
             inside = word != "end"
         elif word != "*":
             assert word in ("ok", "error", "waiting"), line

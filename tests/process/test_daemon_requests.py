@@ -131,6 +131,7 @@ def test_status_of_everything(client):
         "resource a kind=lock scope=host limit=1 in_use=0 free=1 waiting=0",
         "resource b kind=semaphore scope=host limit=8 in_use=0 free=8 waiting=0",
         "resource gpus kind=pool scope=host limit=3 in_use=0 free=3 waiting=0 items=g0,g1,g2",
+        "template market/* kind=semaphore scope=host limit=2 instances=0",
         "end"]
 
 
@@ -165,7 +166,7 @@ def test_status_of_what_the_operator_did(client):
     for line in ("limit b 1", "pause a reason=flood%20in%20the%20cellar", "remove gpus g0",
                  "reserve gpus g2 reason=mine", "reserve gpus g1", "reserve b 0 reason=too"):
         assert client.request(line) == "ok"
-    assert ageless(client, "status")[1:-1] == [
+    assert ageless(client, "status")[1:-2] == [
         "resource a kind=lock scope=host limit=1 in_use=0 free=0 waiting=0 paused=1 "
         "reason=flood%20in%20the%20cellar",
         "resource b kind=semaphore scope=host limit=1 in_use=2 free=0 waiting=0 changed=limit "
@@ -190,6 +191,54 @@ def test_status_of_a_template(client):
     assert "market/x" in status(client).resources
     assert client.request(f"release {lease}") == "ok"
     assert "market/x" not in status(client).resources
+
+
+def test_templates(client):
+    """They come last, with as many instances as are held, waited for or changed."""
+    template = "template market/* kind=semaphore scope=host limit=2 instances="
+    assert client.lines("status")[-2:] == [template + "0", "end"]
+    assert client.lines("status market/*")[1:] == [template + "0", "end"]
+    lease = held(client, "acquire market/x market/y")
+    waiting = waits(client, "acquire market/y:2")
+    assert client.request("pause market/z") == "ok"
+    assert client.lines("status")[-2] == template + "3"
+    assert client.request(f"cancel {waiting}") == "ok" and client.request(f"release {lease}") == "ok"
+    assert status(client).templates["market/*"]["instances"] == "1"
+    assert client.request("resume market/z") == "ok"
+    assert client.lines("status")[-2] == template + "0"
+    assert not status(client, "market/y").templates
+
+
+def test_patterns(client):
+    for name in ("x", "xy", "z"):
+        held(client, f"acquire market/{name}")
+    for words, resources, templates in (
+            ("market/*", "market/x market/xy market/z", "market/*"),
+            ("market/x*", "market/x market/xy", ""),
+            ("market/x* */*y gpus", "gpus market/x market/xy", ""),
+            ("market/xy market/x* a", "market/xy a market/x", ""),
+            ("*", "a b gpus", ""),
+            ("*/*", "market/x market/xy market/z", "market/*"),
+            ("m*/idle*", "", ""),
+            ("none*", "", "")):
+        now = status(client, words)
+        assert (list(now.resources), list(now.templates)) == (resources.split(), templates.split()), words
+        assert all(one["holders"] for name, one in now.resources.items() if "/" in name)
+    assert refused(client, "status none market/*") == "unknown"
+    assert refused(client, "status a****") == "bad-value"
+    assert refused(client, "status a?*") == "bad-value"
+    assert refused(client, "acquire market/*") == "bad-value"
+    assert client.request("pause market/*") == (
+        "error bad-value a%20template:%20name%20one%20of%20the%20resources%20below%20it")
+
+
+def test_a_pattern_is_looked_for_piece_by_piece(berthd):
+    """Also where nothing matches for long."""
+    names = [f"far/{i}" for i in range(3000)]
+    client = berthd("".join(f"[lock {name}]\n" for name in names) + "[lock z/near]\n[lock z/*]\n").client()
+    now = status(client, "z/*")
+    assert (list(now.resources), list(now.templates)) == (["z/near"], ["z/*"])
+    assert list(status(client, "far/*").resources) == names
 
 
 def test_status_of_a_lease(client):

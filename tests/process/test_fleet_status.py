@@ -84,6 +84,11 @@ def test_instances_of_other_hosts(pair):
     assert list(now.resources) == ["etl", "gpus", "door", "here", "market/alice"]
     assert now.resources["market/alice"].items() >= {"template": "market/*", "in_use": "1"}.items()
     assert shown(b, "market/alice").resources["market/alice"]["in_use"] == "1"
+    assert now.templates["market/*"] == {
+        "kind": "semaphore", "scope": "fleet", "database": "default", "limit": "2", "instances": "1"}
+    matching = shown(b, "market/*", "do*")
+    assert (list(matching.resources), list(matching.templates)) == (["door", "market/alice"], ["market/*"])
+    assert not shown(b, "market/b*").resources
     assert shown(b, "market/bob").resources["market/bob"].items() >= {
         "limit": "2", "free": "2", "scope": "fleet"}.items()
     client.close()

@@ -463,7 +463,41 @@ Test(table, draining_host)
     expect_table(lines, N(lines), &(struct table_style){0},
         "draining: this host grants nothing; 2 leases held\n"
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
-        "no resource is defined, and no template is in use\n");
+        "no resources are defined yet\n");
+    expect_table(lines, N(lines), &(struct table_style){.is_of_some = true},
+        "draining: this host grants nothing; 2 leases held\n"
+        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "no resource and no template has such a name\n");
+}
+
+/* Of a fresh installation, and of a fleet. */
+static const char *const templates[] = {
+    "ok draining=0 held=0 waiting=0",
+    "database b state=down ttl=6000",
+    "resource adhoc/report kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 template=adhoc/*",
+    "template adhoc/* kind=lock scope=host limit=1 instances=1 novelty=1",
+    "template far/* kind=pool scope=fleet database=b database_state=down limit=3 instances=20",
+    "end",
+};
+
+Test(table, templates)
+{
+    static const char *const fresh[] = {
+        "ok draining=0 held=0 waiting=0",
+        "template adhoc/* kind=lock scope=host limit=1 instances=0",
+        "end",
+    };
+    expect_table(fresh, N(fresh), &(struct table_style){0},
+        "NAME     KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "adhoc/*  lock      1     -     -     -  template, 0 instances\n");
+    expect_table(templates, N(templates), &(struct table_style){0},
+        "NAME          KIND  SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
+        "adhoc/report  lock  host       1     0     1     0\n"
+        "adhoc/*       lock  host       1     -     -     -  template, 1 instance\n"
+        "far/*         pool  fleet      3     -     -     -  template, 20 instances, database down\n"
+        "\n"
+        "DATABASE  STATE  TTL\n"
+        "b         down    6s\n");
 }
 
 /* Several hosts, one of which is this. */
@@ -654,7 +688,7 @@ Test(json, whole)
         "\"database_state\":null,\"limit\":0,\"in_use\":0,"
         "\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
         "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
-        "\"holders\":[],\"waiters\":[]}],\"databases\":[]}\n");
+        "\"holders\":[],\"waiters\":[]}],\"templates\":[],\"databases\":[]}\n");
     free(json);
 }
 
@@ -691,6 +725,19 @@ Test(json, fleet)
         at = strstr(at, parts[i]);
         cr_assert(at, "%s\n%s", parts[i], json);
     }
+    free(json);
+}
+
+Test(json, templates)
+{
+    char *json = json_of(templates, N(templates));
+    cr_expect(strstr(json,
+                  ",\"templates\":["
+                  "{\"name\":\"adhoc/*\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
+                  "\"database_state\":null,\"limit\":1,\"instances\":1},"
+                  "{\"name\":\"far/*\",\"kind\":\"pool\",\"scope\":\"fleet\",\"database\":\"b\","
+                  "\"database_state\":\"down\",\"limit\":3,\"instances\":20}],\"databases\":["),
+        "%s", json);
     free(json);
 }
 

@@ -457,3 +457,26 @@ Test(fleet_rows, cut_off)
     }
     free(whole);
 }
+
+static void add_named(const char *name, const char *defined_as)
+{
+    ROW("resource", name, "semaphore", "4", "3", "1", "1", "0", "0", "", defined_as, "", "", "");
+}
+
+/* Of names below it some have a definition of their own, or belong to another template. */
+Test(fleet_rows, instances_of_a_template)
+{
+    add_named("market/b", "market/*");
+    add_named("market/x/y", "market/x/*");
+    add_named("market/a", "market/*");
+    add_named("market", "market");
+    add_named("market/own", "market/own");
+    add_named("market0/a", "market0/*");
+    struct fleet_rows *rows = rows_of();
+    cr_expect_eq(fleet_rows_n_instances(rows, "market/*"), 2);
+    cr_expect_eq(fleet_rows_n_instances(rows, "market/x/*"), 1);
+    cr_expect_eq(fleet_rows_n_instances(rows, "market0/*"), 1);
+    cr_expect_eq(fleet_rows_n_instances(rows, "z/*"), 0);
+    cr_expect_eq(fleet_rows_n_instances(rows, "a/*"), 0);
+    fleet_rows_free(rows);
+}
