@@ -224,6 +224,8 @@ def test_patterns(client):
         now = status(client, words)
         assert (list(now.resources), list(now.templates)) == (resources.split(), templates.split()), words
         assert all(one["holders"] for name, one in now.resources.items() if "/" in name)
+        lines = client.lines(f"status {words}")
+        assert len([line for line in lines if line.startswith("resource ")]) == len(now.resources), "each once"
     assert refused(client, "status none market/*") == "unknown"
     assert refused(client, "status a****") == "bad-value"
     assert refused(client, "status a?*") == "bad-value"
