@@ -282,8 +282,24 @@ static void add_life(struct grid *grid, const struct status_lease *lease)
     grid_add(grid, &state);
 }
 
+/* Why it is passed over: another resource, or what is wrong with this one. */
+static const char *blocked_by(
+    const struct status_resource *resource, const struct status_lease *lease)
+{
+    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
+    if (!lease->blocker || is_quota) {
+        return lease->blocked;
+    }
+    bool is_this = strcmp(lease->blocker, resource->name) == 0;
+    return !is_this           ? lease->blocker
+        : resource->paused     ? "paused"
+        : resource->limit == 0 ? "closed"
+                               : "limit";
+}
+
 /* What holders and waiters have in common. */
-static void add_who(struct grid *grid, const struct status_lease *lease)
+static void add_who(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
     add_times(grid, lease);
@@ -300,8 +316,7 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
         text_add_format(&cell, "%lld", (long long)lease->priority);
     }
     grid_add(grid, &cell);
-    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
-    add_string(grid, lease->blocker && !is_quota ? lease->blocker : lease->blocked);
+    add_string(grid, blocked_by(resource, lease));
     add_life(grid, lease);
     add_string(grid, lease->id);
     add_string(grid, lease->holder);
@@ -312,21 +327,23 @@ static void add_who(struct grid *grid, const struct status_lease *lease)
     }
 }
 
-static void add_holder(struct grid *grid, const struct status_lease *lease, bool is_pool)
+static void add_holder(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
 {
     add_string(grid, "held");
-    add_units(grid, &lease->units, is_pool);
-    add_who(grid, lease);
+    add_units(grid, &lease->units, status_is_pool(resource));
+    add_who(grid, resource, lease);
 }
 
-static void add_waiter(struct grid *grid, const struct status_lease *lease)
+static void add_waiter(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
 {
     struct text cell = TEXT_INIT;
     text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
     grid_add(grid, &cell);
     text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
     grid_add(grid, &cell);
-    add_who(grid, lease);
+    add_who(grid, resource, lease);
 }
 
 static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
@@ -339,10 +356,10 @@ static void add_leases(
     struct grid *grid, const struct status_resource *resource, const struct table_style *style)
 {
     for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
-        add_holder(grid, &resource->holders.list[i], status_is_pool(resource));
+        add_holder(grid, resource, &resource->holders.list[i]);
     }
     for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
-        add_waiter(grid, &resource->waiters.list[i]);
+        add_waiter(grid, resource, &resource->waiters.list[i]);
     }
 }
 

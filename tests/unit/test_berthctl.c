@@ -582,6 +582,32 @@ Test(table, what_is_kept)
         "  #2     wants 1  1m01s    2  1000  quota    3f9n\n");
 }
 
+/* By the resource itself, for each of the reasons that there are. */
+Test(table, blocked_by_itself)
+{
+    static const char *const lines[] = {
+        "ok draining=0 held=0 waiting=3",
+        "resource a kind=semaphore scope=host limit=1 in_use=0 free=1 waiting=1",
+        "waiter 3a position=1 wants=2 pid=1 uid=7 blocked=other blocker=a",
+        "resource b kind=lock scope=host limit=0 in_use=0 free=0 waiting=1",
+        "waiter 3b position=1 wants=1 pid=1 uid=7 blocked=other blocker=b",
+        "resource c kind=lock scope=host limit=0 in_use=0 free=0 waiting=1 paused=1",
+        "waiter 3c position=1 wants=1 pid=1 uid=7 blocked=other blocker=c",
+        "end",
+    };
+    expect_table(lines, N(lines), &(struct table_style){0},
+        "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
+        "a     semaphore      1     0     1     1\n"
+        "  PLACE  UNITS    AGE  PID  USER  BLOCKED  LEASE\n"
+        "  #1     wants 2   0s    1  7     limit    3a\n"
+        "b     lock           0     0     0     1  closed\n"
+        "  PLACE  UNITS    AGE  PID  USER  BLOCKED  LEASE\n"
+        "  #1     wants 1   0s    1  7     closed   3b\n"
+        "c     lock           0     0     0     1  paused, closed\n"
+        "  PLACE  UNITS    AGE  PID  USER  BLOCKED  LEASE\n"
+        "  #1     wants 1   0s    1  7     paused   3c\n");
+}
+
 static const char *const reasons[] = {
     "ok draining=0 held=1 waiting=0",
     "resource nightly-etl kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=0",
