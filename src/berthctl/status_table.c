@@ -430,8 +430,9 @@ static void print_databases(const struct status *status, struct text *out)
         if (database->differing > 0) {
             text_add_repeated(out, ' ', INDENT);
             text_add_format(out,
-                "differing: %llu definitions of this host's file differ from the fleet's\n",
-                (unsigned long long)database->differing);
+                "differing: %llu %s from the fleet's\n", (unsigned long long)database->differing,
+                database->differing == 1 ? "definition of this host's file differs"
+                                         : "definitions of this host's file differ");
         }
     }
     grid_deinit(&grid);

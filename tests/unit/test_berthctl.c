@@ -534,6 +534,19 @@ Test(table, fleet)
         "  why: refused\\x0aroot\n");
 }
 
+Test(table, one_definition_differs)
+{
+    static const char *const lines[] = {
+        "ok draining=0 held=0 waiting=0", "database default state=up ttl=6000 differing=1", "end"};
+    expect_table(lines, N(lines), &(struct table_style){0},
+        "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
+        "no resources are defined yet\n"
+        "\n"
+        "DATABASE  STATE  TTL\n"
+        "default   up      6s\n"
+        "  differing: 1 definition of this host's file differs from the fleet's\n");
+}
+
 /* How leases end: bound to what, how soon, being stopped, without a client. */
 static const char *const lives[] = {
     "ok draining=0 held=4 waiting=1 grace=8999",
