@@ -1,15 +1,16 @@
-/* backoff.h - when to try again: soon at first, then after twice the time, up to a bound; jittered, so
- * that those who lost one server together do not come back together. Pure: chance is passed in. */
+/* backoff.h - when to try again: soon at first, then after pauses that double up to a bound. The
+ * pauses are jittered, so that clients that lost one server together do not come back together.
+ * Pure: chance is passed in. */
 #ifndef BERTH_BASE_BACKOFF_H
 #define BERTH_BASE_BACKOFF_H
 
 #include "base/time.h"
 
 struct backoff {
-    nanoseconds pause; /* the longest before the next try; 0: the first one */
+    nanoseconds pause; /* the longest possible next pause; 0 before the first */
 };
 
-/* The next pause is a short one again. */
+/* The next pause starts short again. */
 void backoff_reset(struct backoff *backoff);
 
 /* How long until the next try: at least half the pause, and less than all of it. The first pause is

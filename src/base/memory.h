@@ -1,5 +1,5 @@
-/* memory.h - allocation that cannot fail: a daemon that is restarted without anybody noticing may
- * end when there is no memory, and everything that peers can make it allocate is bounded. */
+/* memory.h - allocation that cannot fail. The daemon ends when there is no memory: a restart costs
+ * no job anything, and everything that peers can make it allocate is bounded. */
 #ifndef BERTH_BASE_MEMORY_H
 #define BERTH_BASE_MEMORY_H
 

@@ -17,7 +17,7 @@ static char fold(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Up to LONGEST + 1. */
+/* LONGEST + 1 for anything longer. */
 static size_t length_of(const char *word)
 {
     size_t n = 0;
@@ -27,15 +27,15 @@ static size_t length_of(const char *word)
     return n;
 }
 
-/* How many letters of it may be wrong. */
+/* How many letters of the candidate may be wrong. */
 static size_t most_wrong(const char *candidate)
 {
     size_t n = length_of(candidate);
     return n < 6 ? 1 : least(n / 3, FARTHEST);
 }
 
-/* Optimal string alignment. Only what is at most `most` beside the diagonal matters: all else of `d` is
- * farther. */
+/* Optimal string alignment. Only cells within `most` of the diagonal matter: all others of `d`
+ * count as farther. */
 size_t nearest_distance(const char *a, const char *b, size_t most)
 {
     size_t n_a = length_of(a), n_b = length_of(b);

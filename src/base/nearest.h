@@ -7,7 +7,7 @@
 
 struct nearest {
     const char *word; /* what was written */
-    const char *best; /* the nearest candidate so far that is near enough; or NULL */
+    const char *best; /* the nearest candidate so far, if near enough; or NULL */
     size_t distance;
 };
 
@@ -16,13 +16,13 @@ struct nearest {
         .word = (written)                                                                          \
     }
 
-/* How many letters were left out, added, changed or swapped with their neighbour, whatever their case.
- * SIZE_MAX: more than `most`, or a word is longer than any that is looked at. */
+/* How many letters were left out, added, changed or swapped with their neighbour, ignoring case.
+ * SIZE_MAX: more than `most`, or a word is too long to be compared. */
 size_t nearest_distance(const char *a, const char *b, size_t most);
 
-/* Whether it would be the best. */
+/* Whether the candidate would be the best. */
 bool nearest_is_better(const struct nearest *nearest, const char *candidate);
-/* Keeps it, if it is. */
+/* Keeps the candidate if it is the best. */
 void nearest_try(struct nearest *nearest, const char *candidate);
 
 #endif

@@ -5,16 +5,16 @@
 #include <stdbool.h>
 
 enum on_lost { /* stricter is larger */
-    ON_LOST_WARN, /* it is told */
-    ON_LOST_TERM, /* it gets a signal */
-    ON_LOST_KILL, /* and SIGKILL, if that does not end it */
+    ON_LOST_WARN, /* the job is left alone, and its user is told */
+    ON_LOST_TERM, /* the job gets a signal */
+    ON_LOST_KILL, /* and SIGKILL, if the signal does not end it */
     N_ON_LOST,
-    ON_LOST_NOT_SAID = N_ON_LOST /* whoever is asked decides */
+    ON_LOST_NOT_SAID = N_ON_LOST /* the resource's rule applies */
 };
 
 extern const char *const on_lost_words[N_ON_LOST + 1]; /* ends with NULL */
 
-/* False if it is none of the words. */
+/* False if the word is unknown. */
 bool on_lost_parse(const char *word, enum on_lost *on_lostp);
 
 #endif

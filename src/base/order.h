@@ -1,10 +1,11 @@
 /* order.h - an intrusive ordered set: insert and remove in O(log n), first in O(1), rank and
  * selection by rank in O(log n). Queues, timers and free units are all such sets.
  *
- * Keys are pairs of integers and never equal within one set: every tie is broken by `minor`.
- * Nodes may have weights: the sum of those before a key is told in O(log n) as well.
- * A treap (Aragon & Seidel 1989) whose priorities are a hash of the key: no state, no allocation,
- * and nobody outside chooses the keys freely. */
+ * Keys are pairs of integers, and no two nodes of a set have the same key: `minor` breaks every
+ * tie. Nodes may have weights; the sum of the weights before a key also takes O(log n).
+ *
+ * The set is a treap (Aragon & Seidel 1989) whose priorities are a hash of the key. It needs no
+ * random state and no allocation, and nobody outside can choose the keys freely. */
 #ifndef BERTH_BASE_ORDER_H
 #define BERTH_BASE_ORDER_H
 
@@ -36,7 +37,7 @@ static inline uint32_t order_size(const struct order *order)
     return order->root ? order->root->size : 0;
 }
 
-/* Of all weights. */
+/* The sum of all weights. */
 static inline uint32_t order_sum(const struct order *order)
 {
     return order->root ? order->root->sum : 0;
@@ -61,18 +62,18 @@ static inline struct order_node *order_first(const struct order *order)
 struct order_node *order_next(const struct order_node *node); /* NULL after the last */
 struct order_node *order_last(const struct order *order);
 struct order_node *order_previous(const struct order_node *node); /* NULL before the first */
-/* Of nodes that may be in different sets. */
+/* The nodes may be in different sets. */
 static inline bool order_node_is_before(const struct order_node *a, const struct order_node *b)
 {
     return a->major != b->major ? a->major < b->major : a->minor < b->minor;
 }
-/* How many are before `node` in its set. */
+/* The number of nodes before `node` in its set. */
 uint32_t order_rank(const struct order_node *node);
-/* How many have a smaller key. */
+/* The number of nodes with a smaller key. */
 uint32_t order_count_below(const struct order *order, uint64_t major, uint64_t minor);
-/* The weights of those with a smaller key. */
+/* The sum of the weights of nodes with a smaller key. */
 uint32_t order_sum_below(const struct order *order, uint64_t major, uint64_t minor);
-/* The one with `rank` before it; rank < order_size(). */
+/* The node with `rank` nodes before it; rank < order_size(). */
 struct order_node *order_at(const struct order *order, uint32_t rank);
 
 #endif

@@ -1,4 +1,4 @@
-/* table.h - an intrusive hash table with chaining. It grows and shrinks with its use. */
+/* table.h - an intrusive hash table with chaining. It grows and shrinks with use. */
 #ifndef BERTH_BASE_TABLE_H
 #define BERTH_BASE_TABLE_H
 
@@ -19,10 +19,10 @@ struct table {
 
 #define TABLE_INIT {0}
 
-void table_deinit(struct table *table); /* asserts emptiness */
+void table_deinit(struct table *table); /* asserts that the table is empty */
 void table_insert(struct table *table, struct table_node *node, uint64_t hash);
 void table_remove(struct table *table, struct table_node *node);
-/* Nodes with this hash: pass the result back for the next one. The caller compares keys. */
+/* Finds a node with this hash; table_find_next() continues from it. The caller compares keys. */
 struct table_node *table_find(const struct table *table, uint64_t hash);
 struct table_node *table_find_next(const struct table_node *node);
 

@@ -1,5 +1,5 @@
-/* text.h - text that grows: answers of the daemon, pages of berthctl. Memory that cannot be had
- * ends the program. Pure. */
+/* text.h - text that grows: answers of the daemon, pages of berthctl. Running out of memory ends
+ * the program. Pure. */
 #ifndef BERTH_BASE_TEXT_H
 #define BERTH_BASE_TEXT_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct text {
-    char *bytes; /* owned; NULL until something, even "", was added; then with a final NUL */
+    char *bytes; /* owned; NULL until something, even "", has been added; NUL-terminated */
     size_t length, size;
 };
 
@@ -52,9 +52,9 @@ __attribute__((format(printf, 2, 3))) void text_add_format(
 
 /* ---- words of the protocol ---- */
 
-/* Percent-encoded. */
+/* Adds the string percent-encoded. */
 void text_add_encoded(struct text *text, const char *string);
-/* " key=value", encoded; nothing if the value is NULL. */
+/* Adds " key=value", the value percent-encoded; nothing if the value is NULL. */
 void text_add_key(struct text *text, const char *key, const char *value);
 void text_add_number_key(struct text *text, const char *key, uint64_t number);
 

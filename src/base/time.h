@@ -1,10 +1,10 @@
-/* time.h - instants and spans. Nobody here reads a clock (clock.h does). */
+/* time.h - instants and spans. Reading the clock is clock.h's business. */
 #ifndef BERTH_BASE_TIME_H
 #define BERTH_BASE_TIME_H
 
 #include <stdint.h>
 
-/* Instants on the caller's clock (CLOCK_BOOTTIME in the programs) and spans of it. */
+/* Instants on the caller's clock (CLOCK_BOOTTIME in the programs), and spans between them. */
 typedef int64_t nanoseconds;
 
 #define NEVER INT64_MAX

@@ -23,7 +23,7 @@ static bool is_dots(const char *part, size_t n)
     return (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.');
 }
 
-/* `n` bytes without a template's star. */
+/* `n` bytes of a name, without a template's star. */
 static bool name_bytes_are_valid(const char *name, size_t n)
 {
     if (n < 1 || n > NAME_BYTES || !is_alnum(name[0])) {
@@ -117,7 +117,7 @@ bool signed_number_parse(const char *text, int64_t max, int64_t *valuep)
     return true;
 }
 
-/* Bigger first. The plain number's "" comes last so that formatting never chooses it. */
+/* Largest first. The plain number's "" comes last so that formatting never chooses it. */
 static const struct {
     const char *suffix;
     int64_t nanoseconds;
@@ -199,7 +199,7 @@ size_t duration_format(char *out, size_t size, int64_t nanoseconds)
 size_t age_format(char *out, size_t size, uint64_t milliseconds)
 {
     static const struct {
-        uint64_t seconds, part; /* of the unit; of the smaller one */
+        uint64_t seconds, part; /* of the unit; of the next smaller unit */
         char unit, smaller;
     } units[] = {{86400, 3600, 'd', 'h'}, {3600, 60, 'h', 'm'}, {60, 1, 'm', 's'}};
     uint64_t seconds = milliseconds / 1000;
@@ -234,7 +234,7 @@ size_t percent_encode(char *out, size_t size, const char *text)
             }
             out[n + need] = '\0';
         } else if (n < size) {
-            size = n + 1; /* nothing shorter may follow what did not fit */
+            size = n + 1; /* after one part that did not fit, no shorter one may follow */
         }
         n += need;
     }

@@ -23,35 +23,35 @@ enum {
 
 /* [A-Za-z0-9._/@+-]{1,128}, beginning with a letter or digit, no empty, "." or ".." parts. */
 bool name_is_valid(const char *name);
-/* As a name whose last part is a star: the name of a template. */
+/* The name of a template: a name whose last part is a star. */
 bool template_name_is_valid(const char *name);
 /* [A-Za-z0-9._/:@+-]{1,64} */
 bool item_is_valid(const char *item);
 
-/* Strict decimals: no sign, blank, or leading zero. False if malformed or above max. */
+/* Strict decimals: no sign, blank, or leading zero. False if malformed or above `max`. */
 bool number_parse(const char *text, uint64_t max, uint64_t *valuep);
-/* The same with an optional minus; the magnitude at most `max`. */
+/* The same with an optional minus; the magnitude is at most `max`. */
 bool signed_number_parse(const char *text, int64_t max, int64_t *valuep);
 
-/* "7", or "3-7" with the smaller one first: `length` bytes of two such numbers, or of one that is
- * both. */
+/* Parses `length` bytes: "3-7", the smaller number first, or "7", which is first and last. */
 bool range_parse(
     const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp);
 
-/* "250ms", "30s", "1.5h", "10" (seconds), at most 10 years, into nanoseconds. */
+/* Parses "250ms", "30s", "1.5h" or "10" (seconds) into nanoseconds; at most 10 years. */
 bool duration_parse(const char *text, int64_t *nanosecondsp);
-/* The largest unit that keeps the value whole: "90s", "2h", "250ms". Nanoseconds below a
- * millisecond are dropped. */
+/* Uses the largest unit that keeps the value whole: "90s", "2h", "250ms". Drops nanoseconds below a
+ * millisecond. */
 size_t duration_format(char *out, size_t size, int64_t nanoseconds);
-/* How long ago, in at most 6 columns: "14s", "2m03s", "3h12m", "5d04h". */
+/* An age in at most 6 columns: "14s", "2m03s", "3h12m", "5d04h". */
 size_t age_format(char *out, size_t size, uint64_t milliseconds);
 
 /* Writes `text` with every byte outside [!-~], and %, as %XX. */
 size_t percent_encode(char *out, size_t size, const char *text);
-/* In place. False for a bad escape or an encoded zero byte (text is then unspecified). */
+/* Decodes in place. False for a bad escape or an encoded zero byte (the text is then
+ * unspecified). */
 bool percent_decode(char *text);
 
-/* Cuts the first word of a line off at its space: the rest, or NULL if there is none. */
+/* Ends the first word of a line at its space. Returns the rest, or NULL if there is none. */
 char *word_cut(char *text);
 /* Splits a line at its spaces, in place. Returns the number of words, or 0 if it is empty or has
  * more than `max`. Words are not decoded. */
@@ -60,7 +60,7 @@ size_t words_split(char *line, char *words[], size_t max);
 /* The value of key=value among words, or NULL. Not decoded. */
 char *words_find(char *const words[], size_t n, const char *key);
 
-/* Lease ids are numbers inside and words of base 32 (Crockford's digits, lower case) outside. */
+/* A lease id is a number inside, and a word of base 32 (Crockford's digits, lower case) outside. */
 void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id);
 bool lease_id_parse(const char *text, uint64_t *idp);
 

@@ -21,9 +21,9 @@ static log_taker *diverted;
 static char last_error[LINE_SIZE];
 static const struct log_about nothing;
 
-/* ---- where it goes ---- */
+/* ---- the destination ---- */
 
-/* JOURNAL_STREAM says of which file it speaks: stderr may have been redirected since. */
+/* JOURNAL_STREAM names a file; stderr may have been redirected since. */
 static bool stderr_is_the_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -79,13 +79,13 @@ static void to_stderr(enum log_level level, const char *text)
     char line[LINE_SIZE + 16];
     int n = with_level ? snprintf(line, sizeof line, "<%d>%s\n", (int)level, text)
                        : snprintf(line, sizeof line, "berthd: %s\n", text);
-    /* Whoever does not read the log must not stop the daemon: lines are lost instead. */
+    /* A reader that stops reading must not stop the daemon: lines are lost instead. */
     struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&log, 1, 0) != 1) {
         return;
     }
     ssize_t written = write(STDERR_FILENO, line, (size_t)n);
-    (void)written; /* nowhere left to say so */
+    (void)written; /* nowhere is left to report it */
 }
 
 static void emit(
@@ -126,7 +126,7 @@ void log_message(enum log_level level, const char *format, ...)
     errno = saved;
 }
 
-/* ---- what can be provoked ---- */
+/* ---- lines that clients can provoke ---- */
 
 static bool may_be_said(const struct log_about *about)
 {

@@ -1,5 +1,5 @@
-/* log.h - to stderr, or to whoever log_divert() names. A healthy daemon says nothing but what an
- * operator did. Preserves errno. */
+/* log.h - writes to stderr, or to the function given to log_divert(). In normal operation, the log
+ * has only what operators did. Preserves errno. */
 #ifndef BERTH_LOG_LOG_H
 #define BERTH_LOG_LOG_H
 
@@ -17,8 +17,9 @@ enum log_level { /* syslog's numbers */
     LOG_LEVEL_DEBUG = 7,
 };
 
-/* What a message is about: it can be found by that where the log has fields (log_fields.h). All of
- * it may be missing: {0} is about nothing. Good for as long as what it was made from (log_subject.h). */
+/* What a message is about, for logs that have fields (log_fields.h). Every member is optional: {0}
+ * is about nothing in particular. Valid only as long as the objects it was made from
+ * (log_subject.h). */
 enum { LOG_RESOURCES = 16 };
 struct log_process {
     uint32_t uid;
@@ -29,37 +30,38 @@ struct log_about {
     const char *database, *identity, *program;
     struct log_process holder, asker;
     char lease[64];
-    /* Names with a space between them; what does not fit is left out. */
+    /* Names separated by spaces; names that do not fit are left out. */
     char resources[LOG_RESOURCES * (NAME_BYTES + 1)];
 };
 
-/* Whether stderr is the journal: lines have its level prefixes then. */
+/* Returns whether stderr is the journal; lines then have its level prefixes. */
 bool log_init(enum log_level most_verbose);
 
-/* Takes a finished message, without newline, in printable ASCII; false: it is to go to stderr. */
+/* Takes a finished message: printable ASCII, without newline. False sends it to stderr. */
 typedef bool log_taker(enum log_level level, const char *text, const struct log_about *about);
 void log_divert(log_taker *taker);
 
-/* Whether anything of this level is said at all: before something is made up for it. */
+/* Whether messages of this level are written at all; ask before composing an expensive one. */
 bool log_says(enum log_level level);
 
-/* Bytes outside printable ASCII in the finished line are shown as \xNN: clients' text ends up
- * here. */
+/* In the finished line, bytes outside printable ASCII become \xNN: messages contain clients'
+ * text. */
 __attribute__((format(printf, 2, 3))) void log_message(
     enum log_level level, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void log_about(
     enum log_level level, const struct log_about *about, const char *format, ...);
 
-/* For what clients can provoke at will: at most a few lines a minute, then their number; for each user
- * who asks, or else holds, by itself (log_budget.h). */
+/* For messages that clients can provoke at will: at most a few lines a minute for each user who
+ * asks, or else holds (log_budget.h); the others are counted. */
 __attribute__((format(printf, 1, 2))) void log_provoked(const char *format, ...);
 __attribute__((format(printf, 3, 4))) void log_provoked_about(
     enum log_level level, const struct log_about *about, const char *format, ...);
 
-/* The latest line of that level; "" before the first. */
+/* The latest line of level error; "" before the first. */
 const char *log_last_error(void);
 
-/* Printable ASCII as it is, other bytes as \xNN; what does not fit is cut. Returns the length. */
+/* Keeps printable ASCII, writes other bytes as \xNN, and cuts what does not fit. Returns the
+ * length. */
 size_t log_escape(char *out, size_t size, const char *text);
 
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -1,5 +1,5 @@
-/* log_budget.h - how many lines one user may provoke in the log in a minute: each has a budget of its
- * own, so that whoever fills the log hides nothing about others. Pure: time is an argument. */
+/* log_budget.h - how many lines a user may provoke in the log in a minute. Each user has a budget,
+ * so that one who fills the log hides nothing about others. Pure: time is an argument. */
 #ifndef BERTH_LOG_LOG_BUDGET_H
 #define BERTH_LOG_LOG_BUDGET_H
 
@@ -9,10 +9,10 @@
 
 enum {
     LOG_BUDGET_PER_MINUTE = 10,
-    LOG_BUDGETS = 64, /* users whose numbers are the same modulo this share one */
+    LOG_BUDGETS = 64, /* users whose uids are equal modulo this share a budget */
 };
 
-#define LOG_BUDGET_NOBODY UINT32_MAX /* provoked by no user in particular */
+#define LOG_BUDGET_NOBODY UINT32_MAX /* for lines that no particular user provoked */
 
 struct log_budgets {
     struct log_budget {
@@ -21,8 +21,8 @@ struct log_budgets {
     } of[LOG_BUDGETS + 1]; /* zeroed at first */
 };
 
-/* Whether one more line may be said. *suppressedp: of how many, in a minute that is over, nothing was
- * said; they are told with this one. */
+/* Whether one more line may be written. *suppressedp is the number of lines suppressed in a minute
+ * that is over; this line is to mention them. */
 bool log_budget_take(
     struct log_budgets *budgets, uint32_t uid, nanoseconds now, uint32_t *suppressedp);
 

@@ -12,14 +12,14 @@ enum {
 };
 
 struct log_fields {
-    struct iovec list[LOG_FIELDS_MOST]; /* into .bytes */
+    struct iovec list[LOG_FIELDS_MOST]; /* points into .bytes */
     int n;
     size_t length;
     char bytes[LOG_FIELDS_BYTES];
 };
 
-/* Values are printable ASCII, so that none can become a field of its own; a resource each has a
- * BERTH_RESOURCE. What there is no room for is left out. */
+/* Values are printable ASCII, so that none can become a field of its own. Each resource gets its
+ * own BERTH_RESOURCE. Fields that do not fit are left out. */
 void log_fields_fill(struct log_fields *fields, enum log_level level, const char *text,
     const struct log_about *about);
 

@@ -127,7 +127,7 @@ static enum code request_take_key(
         return CODE_UNKNOWN_KEY;
     }
     if (request->keys[key]) {
-        return CODE_MALFORMED; /* twice */
+        return CODE_MALFORMED; /* the key is given twice */
     }
     char *value = equals + 1;
     if (!percent_decode(value)) {

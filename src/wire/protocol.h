@@ -1,5 +1,6 @@
 /* protocol.h - one line of the protocol <-> one struct, and the tables of requests, keys, error
- * codes and events. Pure; shared by daemon and client. What a request does is not known here.
+ * codes and events. Pure; shared by daemon and client. What a request does is the daemon's
+ * business.
  *
  * Doc: doc/protocol.md. */
 #ifndef BERTH_WIRE_PROTOCOL_H
@@ -14,7 +15,7 @@
 enum {
     LINE_BYTES = 4096, /* the longest line, LF included */
     PROTOCOL_VERSION = 1,
-    MAX_WORDS = 1024, /* of a received line; a granted line has at most 16 + 2 */
+    MAX_WORDS = 1024, /* of a received line; a line that grants has at most 16 + 2 */
     MAX_ARGUMENTS = 1 + 16, /* a lease and resources */
 };
 
@@ -69,12 +70,12 @@ enum command_index {
     N_COMMANDS
 };
 
-/* 0 is not a right, so that a forgotten column is found by a test. */
+/* 0 is no right, so that a test finds a forgotten column. */
 enum right {
     RIGHT_ANYONE = 1,
-    RIGHT_USE, /* allow-users and allow-groups of each resource named */
+    RIGHT_USE, /* allow-users and allow-groups of each named resource */
     RIGHT_OWNER, /* the lease's uid, or an admin of its resources */
-    RIGHT_RESOURCE_ADMIN, /* admin of the resource named first, or of the daemon */
+    RIGHT_RESOURCE_ADMIN, /* an admin of the resource named first, or of the daemon */
     RIGHT_DAEMON_ADMIN,
 };
 
@@ -97,8 +98,8 @@ struct request {
     const char *keys[N_REQUEST_KEYS]; /* decoded; NULL if absent */
 };
 
-/* Takes `line` apart in place (LF already replaced by NUL; `length` without it). CODE_NONE, or
- * why not; then *detailp is the offending word, or NULL. */
+/* Parses `line` in place; its LF is a NUL already, and `length` does not count it. Returns
+ * CODE_NONE or the error; on an error *detailp is the offending word, or NULL. */
 enum code request_parse(char *line, size_t length, struct request *request, const char **detailp);
 
 #endif
