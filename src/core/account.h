@@ -38,20 +38,20 @@ struct charge {
 
 void accounts_init(struct accounts *accounts);
 void accounts_deinit(struct accounts *accounts); /* asserts that nothing is charged */
-/* Takes nothing away from who is above a new bound. */
+/* A uid that is above a new bound keeps what it has. */
 void accounts_set_bounds(struct accounts *accounts, const struct user_bounds *bounds);
 
-/* How much of it the uid may have, if it has as much; else UNBOUNDED. */
+/* The bound, if the uid has as much as that; else UNBOUNDED. */
 uint32_t accounts_bound_met(const struct accounts *accounts, uint32_t uid, enum account_slot slot);
 
 /* May the uid have one more, if `n_gone` of those that it has do not count? */
 bool accounts_have_room(
     const struct accounts *accounts, uint32_t uid, enum account_slot slot, uint32_t n_gone);
 
-/* False if the uid has as much as it may; the charge is then empty. */
+/* False if the uid is at its bound; the charge is then empty. */
 bool charge_take(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
-/* Whatever the bound: of what the uid had before. */
+/* Ignores the bound: for what the uid had before. */
 void charge_take_anyway(
     struct charge *charge, struct accounts *accounts, uint32_t uid, enum account_slot slot);
 void charge_give_back(struct charge *charge, struct accounts *accounts);

@@ -1,4 +1,4 @@
-/* acquire.c - from an ask to a granted or waiting lease, or to the reason why not. */
+/* acquire.c - from a request to a granted or waiting lease, or to the reason for a refusal. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
@@ -9,7 +9,7 @@
 
 enum { MAX_ANCESTORS = 64 };
 
-/* The strictest of its resources and its own. False if its own is laxer than theirs. */
+/* The lease gets the strictest of its resources' rules and its own. False if its own are laxer. */
 static bool take_stop_rules(
     struct lease *lease, const struct ask *ask, const struct definition *definition)
 {
@@ -24,7 +24,8 @@ static bool take_stop_rules(
     return !is_laxer;
 }
 
-/* The database may have an exact definition of an instance, of another host's file: that governs. */
+/* The database may have an exact definition of this instance, from another host's file, which
+ * governs. */
 static bool may_be_given(const struct resource *resource, uint32_t count)
 {
     bool is_ours_to_say = !resource_is_fleet(resource) || !resource->is_instance;
@@ -97,11 +98,11 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
     }
 }
 
-/* Units of a resource that the asker's own ancestors hold: they will not be given back before the
- * asker has ended. */
+/* Units of a resource that the requester's ancestors hold: they come back only after the requester
+ * has ended. */
 struct ancestral {
     uint32_t units;
-    uint32_t of_same_user; /* of these; they count in the asker's quota */
+    uint32_t of_same_user; /* the part that counts in the requester's quota */
 };
 
 static struct ancestral held_by_ancestors(struct core *core, const struct claim *claim)

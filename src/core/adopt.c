@@ -1,4 +1,4 @@
-/* adopt.c - units that a lease had before, or that its database gives it: these and no others,
+/* adopt.c - gives a lease particular units, which it had before or which its database gives it,
  * whatever the definitions say by now. */
 #include "base/memory.h"
 #include "core/internal.h"
@@ -17,9 +17,9 @@ struct unit *adopt_find(struct resource *resource, const struct remembered_unit 
     return wanted->slot < MAX_LIMIT ? resource_slot(resource, wanted->slot) : NULL;
 }
 
-/* ---- can they be had? ---- */
+/* ---- which leases have to end ---- */
 
-/* Strings by their contents, all of one resource. */
+/* Compares strings by contents; all units are of one resource. */
 static int compare_units(const void *left, const void *right)
 {
     const struct remembered_unit *a = left, *b = right;
@@ -96,7 +96,7 @@ void ousted_deinit(struct ousted *ousted)
     *ousted = (struct ousted){.leases = NULL};
 }
 
-/* ---- what it would be without the others ---- */
+/* ---- figures without those leases ---- */
 
 uint32_t ousted_units(
     const struct ousted *ousted, const struct resource *resource, const uint32_t *uid)
@@ -134,7 +134,7 @@ void ousted_end(
 
 /* ---- taking ---- */
 
-/* An item that is in service no more is made, held and removed at once: it drains. */
+/* An item that is no longer in service is made, held and removed at once: it drains. */
 static void take_item(struct core *core, struct claim *claim, const char *item)
 {
     struct unit *unit = resource_add_item(claim->resource, item);
@@ -164,7 +164,7 @@ static bool take_unit(
     return true;
 }
 
-/* From the last to the first: each goes to the front of the claim's list. */
+/* From the last to the first, as each goes to the front of the claim's list. */
 static bool take_units(
     struct core *core, struct claim *claim, const struct remembered_unit units[])
 {

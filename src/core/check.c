@@ -1,4 +1,4 @@
-/* check.c - core_check(): derived figures against the sets they are derived from. */
+/* check.c - core_check(): compares derived figures with the sets they are derived from. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/keep.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Not assert(): tests want it in every build. */
+/* Replaces assert(): tests want it in every build. */
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -51,7 +51,7 @@ static void check_units(const struct resource *resource)
     REQUIRE(order_is_empty(&resource->given));
 }
 
-/* Fleet scope: exactly the units that this host holds. */
+/* Fleet scope: resource.given has exactly the units that this host holds. */
 static void check_given(const struct resource *resource)
 {
     const struct unit *before = NULL;
@@ -114,7 +114,7 @@ static void check_set(const struct order *order, enum standing standing)
     REQUIRE(order_sum(order) == sum);
 }
 
-/* What is kept is there, and there is still enough of it for each in turn. */
+/* The kept units exist, and suffice for each keeper in turn. */
 static void check_kept(const struct resource *resource)
 {
     REQUIRE(resource_kept(resource) <= resource_available(resource));

@@ -1,4 +1,4 @@
-/* client.h - who asks: in the daemon, one connection. Embedded in the caller's struct. */
+/* client.h - a client: in the daemon, one connection. Embedded in the caller's struct. */
 #ifndef BERTH_CORE_CLIENT_H
 #define BERTH_CORE_CLIENT_H
 
@@ -14,8 +14,8 @@ LIST_HEAD(lease_list, lease);
 
 struct client {
     uint32_t uid;
-    uint64_t number; /* larger than that of each one that came before; 0: it is not counted */
-    bool is_nobody; /* the core's own, for leases without a client */
+    uint64_t number; /* larger than that of each earlier client; 0 for an uncounted one */
+    bool is_nobody; /* the core's own client, for leases without one */
     struct charge charge; /* one connection of that uid */
     struct lease_list leases; /* held and waiting */
 };

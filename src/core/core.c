@@ -25,7 +25,7 @@ struct core *core_new(const struct core_options *options)
     LIST_INIT(&core->detached.leases);
     LIST_INIT(&core->absent.leases);
     core->last_token = options->first_token - 1;
-    core->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
+    core->random = hash_number(options->seed) | 1; /* xorshift must not start at 0 */
     return core;
 }
 
@@ -123,7 +123,7 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects)
 {
     queue_pump(core, now, effects);
     bool is_drained = core->draining && core->n_held == 0;
-    /* While leases may come back that nobody remembers, their jobs run. */
+    /* While leases that nobody remembers may come back, their jobs run. */
     if (is_drained && !core->is_closed && !core->drain_reported) {
         core->drain_reported = true;
         effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
@@ -217,7 +217,7 @@ static void wait_is_over(struct core *core, nanoseconds now, struct effects *eff
         core, container_of(node, struct waiting, timer)->lease, OUTCOME_TIMEOUT, now, effects);
 }
 
-/* All that rest until the same instant are free together, before anybody is granted one. */
+/* Units that rest until the same instant are free together, before anybody is granted one. */
 static void cooldowns_are_over(struct core *core, nanoseconds now, struct effects *effects)
 {
     (void)now, (void)effects;
@@ -237,8 +237,8 @@ static nanoseconds next_wait(const struct core *core)
     return due(&core->wait_timers);
 }
 
-/* What time brings. Of things due at the same instant the first row's comes first: units are free
- * before somebody's wait is over. */
+/* What becomes due in time. At the same instant the first row's comes first: units are free before
+ * a wait ends. */
 static const struct {
     nanoseconds (*next)(const struct core *core);
     void (*is_due)(struct core *core, nanoseconds now, struct effects *effects);

@@ -1,5 +1,5 @@
-/* database.h - what the operator wrote in one [redis NAME] section: a Redis that grants the leases of
- * fleet-scope resources. Read-only for all but conf/, which makes it. */
+/* database.h - one [redis NAME] section: a Redis that grants the leases of fleet-scope resources.
+ * Made by conf/; read-only for all others. */
 #ifndef BERTH_CORE_DATABASE_H
 #define BERTH_CORE_DATABASE_H
 
@@ -33,13 +33,13 @@ struct database {
     char *name; /* "default" for [redis] */
     char *url_text; /* as given; it may hold a password: never print it */
     struct redis_url url;
-    char *password_file; /* one line; read anew at each connect; or NULL. "credential:NAME" is
+    char *password_file; /* one line; read again at each connect; or NULL. "credential:NAME" is
                             $CREDENTIALS_DIRECTORY/NAME */
     char *sentinel_password_file; /* or NULL */
-    char *prefix; /* of all keys and channels: its hash tag */
+    char *prefix; /* of all keys and channels: the hash tag */
     nanoseconds ttl;
     nanoseconds failover_lag;
-    uint64_t generation; /* which file is newer */
+    uint64_t generation; /* the file with the larger one is newer */
 };
 
 #endif

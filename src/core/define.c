@@ -12,7 +12,7 @@ static bool is_template(const struct definition *definition)
     return definition->name[strlen(definition->name) - 1] == '*';
 }
 
-/* The new definitions by their names, for the time of one core_define(). */
+/* The new definitions by name, during one core_define(). */
 struct entry {
     struct table_node by_name;
     const struct definition *definition;
@@ -74,7 +74,7 @@ static const struct definition *catalogue_find(
     return definition;
 }
 
-/* Its units stay what they are. */
+/* Its units keep their meaning. */
 static bool is_same_sort(const struct resource *resource, const struct definition *next)
 {
     return definition_is_pool(next) == resource_is_pool(resource) &&
@@ -112,7 +112,8 @@ static bool items_are_equal(const struct definition *a, const struct definition 
     return true;
 }
 
-/* The same kind of units as before. Runtime changes last until their key's value changes. */
+/* The units are of the same kind as before. Runtime changes last until their key's value
+ * changes. */
 static void resource_redefine(
     struct core *core, struct resource *resource, const struct definition *next)
 {
@@ -140,7 +141,7 @@ static void resource_redefine(
     definition_free(remains);
 }
 
-/* An exact definition, or a template's instance from now on. */
+/* The definition is exact, or the resource is from now on a template's instance. */
 static void resource_attach(
     struct core *core, struct resource *resource, const struct definition *definition)
 {
@@ -162,8 +163,8 @@ static void resource_apply(
         resource_redefine(core, resource, next);
         resource_attach(core, resource, next);
     } else {
-        /* Gone, or (nobody uses it) of another sort: drains, then goes. Its definition is about
-         * to be freed; the remains live by a copy. */
+        /* The definition is gone, or of another sort and nobody uses the resource: it drains, then
+         * goes. The definition is about to be freed; `remains` is a copy. */
         resource->is_defined = false;
         resource->template = NULL;
         resource_keep_remains(resource);
@@ -186,7 +187,7 @@ static void replace_templates(
     }
 }
 
-/* Makes what is new, and puts everything in file order, instances last. */
+/* Makes new resources, and puts all in file order, instances last. */
 static void arrange(struct core *core, const struct definition *definitions, size_t n)
 {
     for (size_t i = n; i-- > 0; ) {
@@ -202,7 +203,7 @@ static void arrange(struct core *core, const struct definition *definitions, siz
     }
 }
 
-/* ---- who waits, and may not any more ---- */
+/* ---- waiters that may no longer wait ---- */
 
 void core_set_judge(struct core *core, core_judge *judge, void *context)
 {
@@ -223,7 +224,7 @@ static bool is_unwanted(const struct core *core, const struct lease *lease)
 
 struct unwanted {
     struct core *core;
-    struct lease **leases; /* room for all who wait */
+    struct lease **leases; /* room for all waiters */
     size_t n;
 };
 
@@ -268,7 +269,7 @@ static void redefine(struct core *core, const struct catalogue *catalogue,
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         operator_changed(core, resource, now, effects);
     }
-    queue_pump(core, now, effects); /* forgets what drained, so that its name is free */
+    queue_pump(core, now, effects); /* forgets drained resources, which frees their names */
     arrange(core, definitions, n);
 }
 

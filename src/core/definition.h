@@ -1,7 +1,7 @@
 /* definition.h - what the operator wrote about one resource or template.
  *
- * Read-only for the core, which keeps pointers to definitions until the next
- * core_define() has returned. Whoever built them (conf/) owns them. */
+ * Read-only for the core, which keeps pointers to definitions until the next core_define() has
+ * returned. conf/ builds and owns them. */
 #ifndef BERTH_CORE_DEFINITION_H
 #define BERTH_CORE_DEFINITION_H
 
@@ -25,14 +25,14 @@ enum selection {
     SELECT_RANDOM,
 };
 
-/* A sorted or unsorted set of ids; `ids` is owned by whoever owns the definition. */
+/* A set of ids, sorted or not. The definition's owner owns `ids`. */
 struct id_set {
     uint32_t *ids;
     size_t n;
 };
 
-/* Who may do what. Empty allow sets mean everyone; who is denied may not, whoever allows it. Admins
- * need no allowance. */
+/* Who may do what. Empty allow sets mean everyone; deny overrides allow. Admins need no
+ * allowance. */
 struct rights {
     struct id_set allow_users, allow_groups;
     struct id_set deny_users, deny_groups;
@@ -42,7 +42,7 @@ struct rights {
 struct definition {
     char *name; /* a template's ends in "/" and a star */
     enum kind kind;
-    uint8_t database; /* who grants it: 0 the core (host scope), else one of the caller's databases */
+    uint8_t database; /* that grants it: one of the caller's; 0: the core (host scope) */
     enum queue_order order;
     enum selection selection; /* pools */
     uint32_t limit; /* semaphores and locks; 0 = closed */
@@ -59,11 +59,11 @@ struct definition {
     uint32_t max_instances; /* templates */
     int32_t max_priority;
     bool identity_shared; /* identities are not per uid */
-    bool shows_to_owner_only; /* what its leases say of themselves: to their uid and to admins */
+    bool shows_to_owner_only; /* only its uid and admins see what a lease says about itself */
     struct rights rights;
 };
 
-/* Deep copies; NULL is fine. */
+/* Deep copies; NULL stays NULL. */
 struct definition *definition_copy(const struct definition *definition);
 void definition_free(struct definition *definition);
 /* Frees what it points to, not the struct. */

@@ -1,10 +1,11 @@
-/* detached.c - leases without a client: those that outlive their connection because of what they are
- * bound to (detached), and those of an earlier berthd whose clients are expected back (absent). */
+/* detached.c - leases without a client: *detached* ones outlive their connection because of what
+ * they are bound to; *absent* ones are of an earlier berthd, and their clients are expected
+ * back. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
 
-/* ---- being away ---- */
+/* ---- leases whose client has gone ---- */
 
 void lease_move(struct lease *lease, struct client *to)
 {
@@ -21,7 +22,7 @@ void away_watch(struct lease *lease, struct effects *effects)
     }
 }
 
-/* A pidfd for each of thousands would leave no descriptors for connections. */
+/* A pidfd for each of thousands of leases would leave no descriptors for connections. */
 static void away_unwatch(struct lease *lease, struct effects *effects)
 {
     if (lease->is_watched && !lease->process_is_gone && lease->stopping == OUTCOME_OK) {
@@ -60,8 +61,8 @@ void core_process_gone(
         return;
     }
     lease->process_is_gone = true;
-    /* A client that is stopping its job knows better when all of that is gone, until its time is
-     * over: the rest of the process group. */
+    /* A client that is stopping its job knows better when the rest of the process group is gone,
+     * until its time is over. */
     if (!client || lease->is_killed) {
         core_unlink_lease(core, lease, now, effects);
         if (client) {

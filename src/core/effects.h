@@ -1,4 +1,4 @@
-/* effects.h - what an operation of the core wants done outside of it.
+/* effects.h - what an operation of the core wants done outside the core.
  *
  * Operations append; the glue carries the effects out after the operation has returned and then
  * calls effects_clear(), which also frees the leases that ended. So nothing outside ever runs
@@ -16,16 +16,16 @@ struct lease;
 enum effect_kind {
     EFFECT_GRANTED, /* a waiting lease is held now */
     EFFECT_DENIED, /* a waiting lease is over, `why` */
-    EFFECT_LOST, /* a held lease is over without its client having asked for it, `why` */
+    EFFECT_LOST, /* a held lease is over although its client did not ask, `why` */
     EFFECT_STOP, /* the client is to stop the job of a held lease, `why` */
-    EFFECT_WATCH, /* the caller must see to it that core_process_gone() is called */
-    EFFECT_UNWATCH, /* no more: its client is back, and tells */
-    EFFECT_SIGNAL, /* `signal` to the process that the lease is bound to; `why`: with whose rights */
-    EFFECT_ASK, /* fleet scope: the lease's database is to be asked for it (fleet.h); it may have
+    EFFECT_WATCH, /* the caller must call core_process_gone() when the process is gone */
+    EFFECT_UNWATCH, /* the watch is over: the client is back, and will tell */
+    EFFECT_SIGNAL, /* send `signal` to the lease's process; `why`: with whose rights */
+    EFFECT_ASK, /* fleet scope: ask the lease's database for it (fleet.h); the lease may have
                    ended, and EFFECT_GIVE_BACK follows */
-    EFFECT_GIVE_BACK, /* fleet scope: the database is to forget it; it may have ended */
-    EFFECT_PLACE, /* fleet scope: its place in line is known, or another one */
-    EFFECT_DRAINED, /* draining, and the last held lease is over; no lease */
+    EFFECT_GIVE_BACK, /* fleet scope: the database is to forget the lease, which may have ended */
+    EFFECT_PLACE, /* fleet scope: the lease's place in line is known, or has changed */
+    EFFECT_DRAINED, /* draining, and the last held lease is over; no lease is named */
 };
 
 struct effect {
@@ -33,28 +33,28 @@ struct effect {
     enum outcome why;
     int signal;
     struct lease *lease; /* good until effects_clear() */
-    struct client *client; /* whose lease it is, or was; NULL without a lease, or if that is away */
+    struct client *client; /* the lease's, now or last; NULL without a lease, or if it is away */
 };
 
 struct effects {
     struct effect *list;
     size_t n, size;
     struct lease *ended; /* linked by next_ended; freed by effects_clear() */
-    struct lease *changed; /* linked by next_changed: what is written down of them is not true any
-                              more. May have ended as well. */
+    struct lease *changed; /* linked by next_changed: their records are out of date. They may
+                              have ended as well. */
 };
 
 #define EFFECTS_INIT {0}
 
-void effects_deinit(struct effects *effects); /* asserts that it has been cleared */
+void effects_deinit(struct effects *effects); /* asserts that effects_clear() was called */
 void effects_append(struct effects *effects, enum effect_kind kind, struct lease *lease,
     struct client *client, enum outcome why);
-/* Takes out the effects of that kind on the lease that stand at `from` or behind: the caller says
- * the same in another way. */
+/* Takes out the effects of that kind on the lease from index `from` on: the caller reports them in
+ * another way. */
 void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,
     const struct lease *lease);
 void effects_change(struct effects *effects, struct lease *lease);
-/* The caller has dealt with effects->changed. */
+/* The caller has written down effects->changed. */
 void effects_clear_changed(struct effects *effects);
 void effects_clear(struct effects *effects);
 

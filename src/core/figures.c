@@ -1,4 +1,4 @@
-/* figures.c - what there is to say of a resource's units: how many there may be, are, are left. */
+/* figures.c - figures of a resource's units: how many there may be, are, and are left. */
 #include "core/resource.h"
 
 uint32_t resource_limit(const struct resource *resource)
@@ -29,7 +29,7 @@ uint32_t resource_kept(const struct resource *resource)
     return order_sum(&resource->kept);
 }
 
-/* Free slots that may be granted: all but those above a lowered limit. */
+/* The free slots that may be granted: all but those above a lowered limit. */
 static uint32_t free_below_limit(const struct resource *resource, uint32_t limit)
 {
     uint32_t never_used = limit > resource->n_units ? limit - resource->n_units : 0;
@@ -53,7 +53,7 @@ uint32_t resource_available(const struct resource *resource)
         return resource->n_in_state[UNIT_FREE];
     }
     if (resource->n_in_state[UNIT_RESERVED] == 0 || spare == 0) {
-        return spare; /* then at least as many are free below the limit */
+        return spare; /* then at least that many are free below the limit */
     }
     uint32_t free_units = free_below_limit(resource, resource_limit(resource));
     return spare < free_units ? spare : free_units;

@@ -1,4 +1,4 @@
-/* fleet.c - leases that a database grants: when it is asked, and what its answers mean for them.
+/* fleet.c - leases that a database grants: when the database is asked, and what its answers mean.
  * The answers come from outside: one that cannot be true changes nothing. */
 #include "core/fleet.h"
 
@@ -34,14 +34,14 @@ enum outcome fleet_begin(
     return OUTCOME_PENDING;
 }
 
-/* ---- all of a database ---- */
+/* ---- all leases of a database ---- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* By their tickets, then those who have none yet; by age. */
+/* By ticket, then by age those that have none yet. */
 static int compare_waiters(const void *a, const void *b)
 {
     const struct lease *x = *(struct lease *const *)a, *y = *(struct lease *const *)b;
@@ -89,7 +89,7 @@ void core_fleet_for_each_waiter(struct core *core, uint8_t database,
     free(leases);
 }
 
-/* ---- what the core grants at present has changed ---- */
+/* ---- when the core starts or stops granting ---- */
 
 struct look {
     struct core *core;
@@ -105,7 +105,7 @@ static void ask_again(struct lease *lease, void *context)
     }
 }
 
-/* Another host may have what it would get; it goes on waiting here, with its ticket. */
+/* Another host may have what it would get; here it goes on waiting, with its ticket. */
 static void take_back(struct lease *lease, void *context)
 {
     const struct look *look = context;
@@ -161,7 +161,7 @@ static bool has_these(const struct claim *claim, const struct remembered_claim *
     return claim->token == 0 || claim->token == said->token;
 }
 
-/* Said once more; or of one that was reclaimed, whose tokens only the database knew. */
+/* The grant is repeated, or tells a reclaimed lease its tokens, which only the database knew. */
 static bool granted_again(
     struct lease *lease, const struct remembered_claim said[], struct effects *effects)
 {
@@ -222,8 +222,8 @@ void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, u
         return;
     }
     if (lease->wants_now) {
-        /* The database was told that it does not want to wait. The end of a lease that waits for a
-         * database lets nobody go here, so no instant is needed. */
+        /* The database knew that the request does not want to wait. The end of a lease that waits
+         * for a database lets nobody go here, so no instant is needed. */
         core_deny(core, lease, OUTCOME_WOULD_WAIT, 0, effects);
         core_settle(core, 0, effects);
         return;

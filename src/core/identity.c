@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all uids where the resource shares identities. */
+/* Ignores the uid where the resource shares identities. */
 static uint64_t identity_hash(const struct resource *resource, uint32_t uid, const char *holder)
 {
     uint64_t owner = resource->definition->identity_shared ? UINT64_MAX : uid;

@@ -6,14 +6,14 @@
 #include "core/fleet.h"
 #include "core/quota.h"
 
-/* A `x/` + star definition, and how many instances of it are alive. */
+/* The definition "x/" + star, and how many instances are alive. */
 struct template {
     struct table_node by_name; /* without the star */
     const struct definition *definition;
     uint32_t n_instances;
 };
 
-/* One identity on one resource: at most one lease has it. */
+/* An identity on a resource: at most one lease has it. */
 struct identity {
     struct table_node by_key;
     struct claim *claim;
@@ -21,10 +21,10 @@ struct identity {
 
 TAILQ_HEAD(tenure_list, lease);
 
-/* What the core keeps of one database: its leases, and until when they are good. */
+/* What the core keeps about a database: its leases, and until when they are good. */
 struct tenure {
-    nanoseconds good_until; /* all held ones; 0: they never were */
-    struct order by_budget; /* of those that are held and not being stopped: the largest first */
+    nanoseconds good_until; /* all held leases; 0: they never were */
+    struct order by_budget; /* held leases that are not being stopped: the largest budget first */
     struct tenure_list waiting, held; /* oldest first */
     size_t n_waiting;
 };
@@ -34,8 +34,8 @@ struct core {
     struct resource_list resource_list; /* oldest first */
     struct resource_list dirty; /* whose queues must be looked at */
     struct resource_list changed; /* by operators, longest ago first */
-    struct order agenda; /* struct waiting: who may be able to do something, in order */
-    struct lane_list stale_lanes; /* from which somebody may be let in */
+    struct order agenda; /* struct waiting: waiters that may be able to act, in order */
+    struct lane_list stale_lanes; /* from which a request may be let in */
     struct core_cursor *cursors;
     struct table templates;
 
@@ -50,10 +50,10 @@ struct core {
 
     struct accounts accounts;
     struct client detached; /* has the leases that live without a connection */
-    struct client absent; /* has those whose client is expected back, until grace_until */
-    struct table once; /* leases, by what their asker may repeat */
+    struct client absent; /* has the leases whose clients are expected back, until grace_until */
+    struct table once; /* leases by `once` */
     nanoseconds grace_until;
-    bool is_closed; /* until then: only who had a lease may have one */
+    bool is_closed; /* until then, only earlier leases come back */
 
     uint64_t first_id; /* smaller ones are of earlier runs */
     uint64_t last_id, last_token, last_client;
@@ -69,15 +69,15 @@ struct core {
 
 struct resource *registry_find(const struct core *core, const char *name);
 struct template *registry_find_template(const struct core *core, const char *name);
-/* Defined or alive, else a new instance charged to the uid `payer`; NULL is an operator, whom no
- * bound holds up. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */
+/* Finds a defined or live resource, or makes an instance and charges it to the uid `payer`; NULL is
+ * an operator, whom no bound holds up. OUTCOME_UNKNOWN, OUTCOME_QUOTA. */
 enum outcome registry_get(
     struct core *core, const char *name, const uint32_t *payer, struct resource **resourcep);
 struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition);
-/* After an operator, or a reload, may have changed what resource_is_changed() says. */
+/* Call after an operator or a reload may have changed the result of resource_is_changed(). */
 void registry_list_changed(struct core *core, struct resource *resource);
-/* Frees it if nothing keeps it: an idle instance, or one that is no longer defined. */
+/* Frees an idle instance, or a resource no longer defined, that nothing keeps. */
 void registry_forget_if_idle(struct core *core, struct resource *resource);
 void registry_add_template(struct core *core, const struct definition *definition);
 void registry_free_templates(struct core *core);
@@ -85,20 +85,21 @@ void registry_free(struct core *core);
 
 /* ---- core.c ---- */
 
-/* Takes a lease out of everything and hands it to `effects` to be freed. No effect, no pump. */
+/* Takes a lease out of everything and hands it to `effects` to be freed. Appends no effect, pumps
+ * no queue. */
 void core_unlink_lease(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* A waiting lease is over: effect and unlink. */
+/* Ends a waiting lease: effect and unlink. */
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
-/* Marks every resource's queue to be looked at. */
+/* Marks every queue to be looked at. */
 void core_look_at_all(struct core *core);
-/* Nothing at all is granted at present. */
+/* Whether granting is suspended. */
 static inline bool core_grants_nothing(const struct core *core)
 {
     return core->draining || core->is_closed;
 }
-/* The end of every operation: grants what can be granted, forgets what is idle. */
+/* Ends every operation: grants what can be granted, forgets what is idle. */
 void core_settle(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- identity.c ---- */
@@ -107,70 +108,72 @@ struct identity *identity_find(
     const struct core *core, const struct resource *resource, uint32_t uid, const char *holder);
 void identity_add(struct core *core, struct claim *claim);
 void identity_remove(struct core *core, struct claim *claim);
-/* After the resource's `identity` key has changed. */
+/* Call after the resource's `identity` key has changed. */
 void identity_rekey(struct core *core, struct resource *resource);
 
-/* ---- term.c: leases whose time is limited, and stopping ---- */
+/* ---- term.c: limited leases, and stopping ---- */
 
 /* A lease was granted, or made again with the time that it has left (NEVER: all). */
 void term_start(struct core *core, struct lease *lease, nanoseconds until);
 void term_end(struct core *core, struct lease *lease);
 nanoseconds term_next_deadline(const struct core *core);
-/* The first that is due. */
+/* Handles the first lease that is due. */
 void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
 void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
-/* The same, and SIGKILL comes so early that the job is gone by then, even if `now` is late. */
+/* The same, with SIGKILL early enough that the job is gone by then, even if `now` is late. */
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects);
-/* The same of an earlier run: it has no more time than it had then. */
+/* Resumes a stop that began in an earlier run, with the time that was left. */
 void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
     nanoseconds now, struct effects *effects);
-/* It is not being stopped, or by its own user alone, which is not enough for others. */
+/* Whether the lease is not being stopped, or only by its own user, which does not suffice for
+ * others. */
 static inline bool stop_may_begin(const struct lease *lease, enum outcome why)
 {
     return lease->stopping == OUTCOME_OK ||
         (lease->stopping == OUTCOME_WITHDRAWN && why != OUTCOME_WITHDRAWN);
 }
-/* Its client has gone while it is being stopped. */
+/* The client has gone while its lease is being stopped. */
 void stop_without_client(struct lease *lease, struct effects *effects);
 
 /* ---- tenure.c: until when the leases of a database are good ---- */
 
 void tenures_init(struct core *core);
-/* A lease of fleet scope, from when it is linked until it has ended. */
+/* Called when a fleet lease is linked, and when it has ended. */
 void tenure_enter(struct core *core, struct lease *lease);
 void tenure_leave(struct lease *lease);
-/* It is held now; it is being stopped (not by its own user alone), or over. */
+/* Called when the lease becomes held, and when it ends or is stopped (other than by its own
+ * user). */
 void tenure_holds(struct lease *lease);
 void tenure_stops(struct lease *lease);
 nanoseconds tenure_next_deadline(const struct core *core);
-/* The first that is due. */
+/* Handles the first lease that is due. */
 void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- fleet.c: leases that a database grants ---- */
 
-/* The answer to a new one that its database has to be asked for: OUTCOME_PENDING, or a refusal. */
+/* Whether a new lease's database is asked: OUTCOME_PENDING, or a refusal. */
 enum outcome fleet_begin(
     struct core *core, struct lease *lease, bool wants_now, struct effects *effects);
-/* Whether anything is granted at present has changed: asks for those that wait, or takes it back. */
+/* Granting was suspended or resumed: takes requests back, or asks for those that wait. */
 void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- detached.c: leases without a client ---- */
 
-/* Whom an effect on the lease is for; NULL if nobody is there. */
+/* The client that gets the lease's effects; NULL if it has none. */
 static inline struct client *lease_real_client(const struct lease *lease)
 {
     return lease_is_away(lease) ? NULL : lease->client;
 }
-/* Held, and its client has gone: over, or it lives on alone. */
+/* The client of a held lease has gone: the lease ends, or lives on alone. */
 void away_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* From one client's list to another's: a client's, .detached or .absent. */
+/* Moves the lease to another list: a client's, .detached or .absent. */
 void lease_move(struct lease *lease, struct client *to);
-/* The same, to a client that has come for it and is told if the job is being stopped. */
+/* The same, to a client that has come for the lease and is told if its job is being stopped. */
 void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects);
-/* OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING: how it stands. */
+/* The lease's state: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
 enum outcome lease_outcome(const struct lease *lease);
 /* Asks for a watch on the process, once. */
 void away_watch(struct lease *lease, struct effects *effects);
@@ -178,30 +181,30 @@ nanoseconds away_next_deadline(const struct core *core);
 /* The grace is over. */
 void away_is_due(struct core *core, nanoseconds now, struct effects *effects);
 
-/* ---- once.c: requests that may come once more ---- */
+/* ---- once.c: repeated requests ---- */
 
-/* For as long as the lease lives. */
+/* The lease is in the table for as long as it lives. */
 void once_enter(struct core *core, struct lease *lease);
 void once_leave(struct core *core, struct lease *lease);
 
 /* ---- acquire.c ---- */
 
-/* Finds or makes the resources, and refuses what can never be. With `has_proof` the lease was held
- * before: its instances are made whatever the bounds on them, and its identities may be somebody
- * else's too, as those of a lease on record. */
+/* Finds or makes the resources, and refuses requests that can never be met. With `has_proof` the
+ * lease was held before: its instances are made whatever the bounds on them, and its identities may
+ * also be another lease's, as with a recorded lease. */
 enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
     struct lease *lease, const char **aboutp);
-/* Into the tables and the client's list, as one that waits in no queue yet. */
+/* Links the lease into the tables and the client's list, waiting but in no queue yet. */
 void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
-/* May it wait, and does it want to? */
+/* May the lease wait, and does it want to? */
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
     struct effects *effects, const char **aboutp);
-/* core_settle() at the end of an operation whose result says what became of that lease: the outcome
- * as it is then. A grant that settling brings about is the result too, not an effect. */
+/* core_settle() for an operation whose result is this lease's outcome: returns the outcome
+ * afterwards. A grant that settling brings about is part of the result, and no effect. */
 enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
     nanoseconds now, struct effects *effects);
-/* Those that were held before it asked, which it says it runs under; only its own user's, as anybody
- * can name the lease of another one. */
+/* Whether the lease's ancestors hold this: leases that were held before it was requested, and that
+ * it says it runs under. Only those of its own user count, as anybody can name another's lease. */
 bool lease_ancestors_hold(
     struct core *core, const struct lease *lease, const struct resource *resource);
 /* Of an acquire: there is a lease, held or not yet. */
@@ -210,18 +213,18 @@ static inline bool outcome_is_lease(enum outcome outcome)
     return outcome == OUTCOME_OK || outcome == OUTCOME_WAITING || outcome == OUTCOME_PENDING;
 }
 
-/* ---- adopt.c: certain units ---- */
+/* ---- adopt.c: particular units ---- */
 
-/* A slot that nobody has used yet is made. NULL: no such item, no slot there can be; fleet scope:
+/* Makes a slot that nobody has used yet. NULL if there is no such item or slot; in fleet scope, if
  * nobody here holds it. */
 struct unit *adopt_find(struct resource *resource, const struct remembered_unit *wanted);
-/* The leases that certain claims end, because these have the larger tokens for one of their units. */
+/* The leases that must end because others claim their units with larger tokens. */
 struct ousted {
     struct lease **leases; /* .is_ousted: each once, in the order of the units */
     size_t n;
 };
-/* Finds them, and changes nothing. False if the units cannot be had: one is named twice or cannot be,
- * or the token of whoever holds one is as large. To be deinitialized in any case. */
+/* Finds these leases, and changes nothing. False if the units cannot be had: one is named twice or
+ * does not exist, or its holder's token is as large. Deinitialize `ousted` in any case. */
 bool adopt_may(
     struct ousted *ousted, const struct lease *lease, const struct remembered_claim claims[]);
 void ousted_deinit(struct ousted *ousted);
@@ -229,11 +232,11 @@ void ousted_deinit(struct ousted *ousted);
 uint32_t ousted_units(
     const struct ousted *ousted, const struct resource *resource, const uint32_t *uid);
 uint32_t ousted_leases(const struct ousted *ousted, uint32_t uid);
-/* They are over, and told so. */
+/* Ends them, and tells their clients. */
 void ousted_end(
     struct core *core, const struct ousted *ousted, nanoseconds now, struct effects *effects);
-/* These units and tokens, for all of the lease's claims or for none: false if somebody holds one of
- * them, or there is no such slot. Whether the lease may have them is the caller's matter. */
+/* Gives these units and tokens to all of the lease's claims or to none: false if another lease
+ * holds one, or there is no such slot. The caller decides whether the lease may have them. */
 bool adopt_units(struct core *core, struct lease *lease, const struct remembered_claim claims[]);
 
 #endif

@@ -11,16 +11,16 @@
 
 enum {
     MAX_DOUBLINGS = 62,
-    /* So often it makes way for nested requests before its patience must end by itself. */
+    /* how often a waiter makes way for nested requests before its patience must end by itself */
     MAX_FORCED = 3,
 };
 
-/* So that time passes before anything is kept again. */
+/* Lets time pass before anything is kept again. */
 #define KEEP_LEAST (NANOSECONDS_PER_SECOND / 1000)
 
 /* ---- the road ---- */
 
-/* The larger part of its limit comes first, then the name decides. */
+/* The claim to the larger part of its limit comes first, then the name decides. */
 static bool comes_before(const struct claim *a, const struct claim *b)
 {
     uint64_t part_a = (uint64_t)a->count * resource_limit(b->resource);
@@ -57,7 +57,7 @@ struct claim *lease_station(struct lease *lease)
     return road ? road->station : &lease->claims[0];
 }
 
-/* To the place `to` on the road, which is at or before its own. */
+/* Moves the claim to the place `to` on the road, at or before its own. */
 static void road_move(struct road *road, const struct claim *claim, size_t to)
 {
     uint8_t index = (uint8_t)(claim - road->lease->claims);
@@ -69,7 +69,7 @@ static void road_move(struct road *road, const struct claim *claim, size_t to)
     road->claims[to] = index;
 }
 
-/* ---- enough ---- */
+/* ---- enough units ---- */
 
 bool claim_is_its_turn(const struct claim *claim)
 {
@@ -92,7 +92,7 @@ static uint32_t kept_for_older(const struct claim *claim)
     return order_sum_below(&claim->resource->kept, node->major, node->minor);
 }
 
-/* Are there enough units beside so many that are kept, and is it its turn? */
+/* Are there enough units beside `kept`, and is it the claim's turn? */
 static bool has_beside(const struct claim *claim, uint32_t kept)
 {
     return claim_has_units(claim) && kept <= resource_available(claim->resource) - claim->count &&
@@ -126,7 +126,7 @@ struct claim *keep_lost(struct lease *lease)
     return lease_keeps(lease) ? first_without(lease, 0, lease->waiting->road->n_kept) : NULL;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- keeping and letting go ---- */
 
 static nanoseconds patience(const struct road *road)
 {
@@ -154,7 +154,7 @@ static void stop_timer(struct core *core, struct road *road)
     }
 }
 
-/* Only the first `n` of what is kept still is. */
+/* Keeps only the first `n` of the kept claims. */
 static void keep_only(struct core *core, struct road *road, size_t n)
 {
     while (road->n_kept > n) {
@@ -216,7 +216,7 @@ void keep_fall(struct core *core, struct lease *lease, const struct claim *lost)
     changed(core, lease);
 }
 
-/* It begins with what it has missed. */
+/* The lease begins again with the claim that lacked units. */
 static void let_go(struct core *core, struct lease *lease)
 {
     struct road *road = lease->waiting->road;
@@ -239,14 +239,14 @@ void keep_drop(struct core *core, struct lease *lease)
 
 /* ---- nested requests ---- */
 
-/* It waits for an ancestor of the nested request, and so for that request itself. */
+/* The keeper waits for an ancestor of the nested request, and so for that request itself. */
 static bool yields_to(struct core *core, struct lease *keeper, const struct lease *nested)
 {
     return keeper->waiting->road->n_forced < MAX_FORCED &&
         lease_ancestors_hold(core, nested, lease_station(keeper)->resource);
 }
 
-/* What those who yield keep of it; of `usage`, those of that user alone. */
+/* How much of the resource those who yield keep; with `usage`, only that user's. */
 static uint32_t kept_by_yielders(
     struct core *core, const struct claim *nested, const struct usage *usage)
 {

@@ -25,14 +25,14 @@ enum lease_state {
     LEASE_ENDED, /* until effects_clear() */
 };
 
-/* What a held lease lasts as long as. */
+/* What keeps a held lease alive. */
 enum binding {
-    BOUND_CONNECTION, /* its client's */
+    BOUND_CONNECTION, /* its client's connection */
     BOUND_PROCESS, /* until both the connection and the process are gone */
     BOUND_TIME, /* its ttl, since the grant or the last renewal */
 };
 
-/* One resource's part of a lease. */
+/* A lease's part of one resource. */
 struct claim {
     struct lease *lease;
     struct resource *resource;
@@ -40,19 +40,19 @@ struct claim {
     struct identity *identity; /* NULL without one */
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
     struct order_node node; /* held: in resource.holders */
-    uint64_t token; /* held */
+    uint64_t token; /* of a held lease */
     uint32_t count;
 };
 
-/* In which of its resource's sets a place is. */
+/* Which of its resource's sets a place is in. */
 enum standing {
-    STANDS_ASIDE, /* .aside: the lease waits for something else */
-    STANDS_IN_QUEUE, /* .queue: it waits here */
-    STANDS_KEEPING, /* .kept: it has waited here, has enough, and waits elsewhere for the rest */
+    STANDS_ASIDE, /* .aside: the lease stands nowhere, or in another queue */
+    STANDS_IN_QUEUE, /* .queue: the lease waits here */
+    STANDS_KEEPING, /* .kept: it has enough here, and waits for the rest elsewhere */
     N_STANDINGS
 };
 
-/* One claim's place in line. Only while its lease waits. */
+/* A claim's place in line, while its lease waits. */
 struct place {
     struct claim *claim;
     struct order_node node; /* in the set that .standing names */
@@ -61,17 +61,17 @@ struct place {
     uint8_t standing; /* enum standing; only place_put() writes it */
 };
 
-/* What only a waiting lease needs. */
+/* What only a waiting lease has. */
 struct waiting {
     struct lease *lease;
-    struct order_node timer; /* in core's wait timers, if the wait is limited */
+    struct order_node timer; /* in the core's wait timers, if the wait is limited */
     struct order_node agenda_node; /* in core.agenda, while it is to be looked at */
     struct charge charge; /* ACCOUNT_WAITERS */
     struct road *road; /* of a lease on several resources; else NULL */
-    struct lane *lane; /* if one of its resources bounds its users' units; else NULL */
-    struct order_node lane_node; /* in .lane_set, which is one of the lane's, or NULL */
+    struct lane *lane; /* if a resource bounds its users' units; else NULL */
+    struct order_node lane_node; /* in .lane_set, one of the lane's sets, or NULL */
     struct order *lane_set;
-    bool aside; /* in no queue, for a reason that is no queue's */
+    bool aside; /* in no queue, for a reason outside the queues */
     struct place places[]; /* in the order of lease.claims */
 };
 
@@ -79,13 +79,13 @@ struct waiting {
  * where that is limited. */
 struct term {
     struct lease *lease;
-    struct order_node timer; /* in core's term timers */
+    struct order_node timer; /* in the core's term timers */
     nanoseconds hold_until; /* max-hold; NEVER if there is none */
 };
 
 struct lease {
-    uint64_t id; /* also its ticket: the place in line */
-    struct client *client; /* in whose list it is; NULL once ended */
+    uint64_t id; /* also the ticket in host scope */
+    struct client *client; /* whose list has it; NULL once ended */
     LIST_ENTRY(lease) link; /* in client->leases */
     struct table_node by_id;
     struct table_node by_once; /* if its terms have .once */
@@ -97,9 +97,9 @@ struct lease {
     nanoseconds asked_at, granted_at;
     struct terms terms; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME */
-    nanoseconds rests_until; /* once it has ended: its units' last cooldown; 0: they have none */
+    nanoseconds rests_until; /* once ended: when its units' last cooldown ends; 0: no cooldown */
     struct process process; /* BOUND_PROCESS */
-    struct process wrapper; /* BOUND_PROCESS: keeps it too; pid 0: none */
+    struct process wrapper; /* BOUND_PROCESS: also keeps it; pid 0: none */
     uint32_t uid;
     int32_t pid; /* as status shows it */
     uint8_t state; /* enum lease_state; only lease_set_state() writes it */
@@ -109,40 +109,41 @@ struct lease {
     bool is_changed; /* in effects.changed */
     bool is_killed; /* being stopped: SIGKILL has been asked for */
     bool is_watched; /* EFFECT_WATCH has been asked for, and no EFFECT_UNWATCH since */
-    bool main_is_gone; /* the process; only where there is a wrapper, which keeps the lease since */
-    bool process_is_gone; /* the last that kept the lease */
+    bool main_is_gone; /* the job's process is gone, and the wrapper keeps the lease since */
+    bool process_is_gone; /* the last process that kept the lease is gone */
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
-    bool is_untold; /* fleet scope: granted while its client was away: no job has begun under it */
-    bool is_ousted; /* for as long as it is decided about who would end it: see adopt_may() */
-    bool wants_now; /* it does not want to wait; only while it is waiting (for an answer) */
-    bool is_opaque; /* a later version's: .kept is all there is to write of it, and nothing of it
-                       can be changed but its end */
+    bool is_untold; /* fleet scope: granted while its client was away: no job runs under it yet */
+    bool is_ousted; /* only while it is decided whether this lease ends: see adopt_may() */
+    bool wants_now; /* it does not want to wait; only while waiting (for an answer) */
+    bool is_opaque; /* written by a later version: .kept is all there is to write, and only its
+                       end can change it */
     uint8_t database; /* 0: host scope */
-    uint32_t position; /* fleet scope: in line, as last heard; 0: not known */
-    uint64_t ticket; /* fleet scope: its place in line; 0: it has none yet */
+    uint32_t position; /* fleet scope: place in line, as last heard; 0: not known */
+    uint64_t ticket; /* fleet scope: ticket; 0: none yet */
     TAILQ_ENTRY(lease) database_link; /* fleet scope: in its database's list */
-    struct tenure *tenure; /* fleet scope, once it is linked: its database's; else NULL */
+    struct tenure *tenure; /* fleet scope, once linked: its database's; else NULL */
     struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
     char *kept; /* what a later version has written of it, to be written again; or NULL; owned */
     const char *names; /* its resources', with a space between them: these may be gone once it has
                           ended */
 
     /* The caller's, who sets and frees them; 0 for a new lease. */
-    uint32_t record; /* where it is written down */
-    bool is_unwritten; /* what is written down there is not true any more */
+    uint32_t record; /* where the journal has it */
+    bool is_unwritten; /* its record is out of date */
     void *watch;
     void *entry; /* fleet scope: its session's */
 
     struct claim claims[]; /* in the order asked */
 };
 
-/* In no table, list or queue yet; claims have no resource. Freed by effects_clear(). */
+/* Makes a lease that is in no table, list or queue yet, with claims that have no resource.
+ * effects_clear() frees it. */
 struct lease *lease_new(const struct ask *ask, uint32_t uid, nanoseconds now);
 void lease_free(struct lease *lease);
 /* waiting -> held -> ended, or waiting -> ended; anything else aborts. */
 void lease_set_state(struct lease *lease, enum lease_state state);
 
-/* BOUND_PROCESS: with whom the lease ends. */
+/* BOUND_PROCESS: the process that the lease ends with. */
 static inline const struct process *lease_keeper(const struct lease *lease)
 {
     return lease->main_is_gone ? &lease->wrapper : &lease->process;

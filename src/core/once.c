@@ -1,5 +1,5 @@
-/* once.c - requests that come once more. A client that has not seen the answer repeats its acquire
- * with the same `once`, and has the same lease, whatever its first connection does meanwhile. */
+/* once.c - repeated requests. A client that has not seen the answer repeats its acquire with the
+ * same `once`, and gets the same lease, whatever its first connection does meanwhile. */
 #include "base/memory.h"
 #include "core/internal.h"
 
@@ -36,8 +36,8 @@ struct lease *core_find_once(struct core *core, uint32_t uid, const char *once)
     return newest;
 }
 
-/* A line of an earlier connection may be read after it was repeated on a later one: its end would
- * take the lease along. */
+/* A line of an earlier connection may be read after a later one has repeated the request. If the
+ * lease went back, it would end with the earlier connection. */
 static bool is_older(const struct client *client, const struct client *other)
 {
     return client->number < other->number;

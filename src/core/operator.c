@@ -1,4 +1,4 @@
-/* operator.c - what the operator changes at runtime: limit, items, reservations, pause. */
+/* operator.c - what operators change at runtime: limit, items, reservations, pause. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/operator.h"
@@ -49,7 +49,7 @@ static bool definition_has_item(const struct definition *definition, const char 
     return i < definition->n_items;
 }
 
-/* Whether the items in service are other than those of the file. */
+/* Whether the items in service differ from the file's. */
 static bool items_differ(const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
@@ -65,7 +65,7 @@ static bool items_differ(const struct resource *resource)
     return false;
 }
 
-/* ---- one function for each change; see core.h for what they are given ---- */
+/* ---- one function for each change; core.h says what they are given ---- */
 
 static enum outcome change_limit(
     struct core *core, struct resource *resource, const struct change *change)
@@ -200,7 +200,8 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     struct resource *resource;
     enum outcome outcome = registry_get(core, name, NULL, &resource);
     if (outcome == OUTCOME_OK) {
-        /* What an operator has changed may stay for that: no user pays for it any more. */
+        /* An instance that an operator has changed may stay for that: no user pays for it any
+         * more. */
         charge_give_back(&resource->instance_charge, &core->accounts);
         outcome = change_functions[change->kind](core, resource, change);
         registry_list_changed(core, resource);

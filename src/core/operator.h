@@ -4,8 +4,8 @@
 
 #include "core/core.h"
 
-/* After the rules of a resource have changed: denies waiters that can never be granted any more
- * and sorts the others anew. No grants yet: core_settle(). */
+/* Call after a resource's rules have changed: denies waiters that can never be granted any more and
+ * sorts the others again. core_settle() then grants. */
 void operator_changed(
     struct core *core, struct resource *resource, nanoseconds now, struct effects *effects);
 

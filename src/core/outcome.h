@@ -1,5 +1,5 @@
-/* outcome.h - how an operation of the core, or a lease, ended. Named results that the caller must
- * handle, never "out of memory" (which ends the daemon: doc/architecture.md). */
+/* outcome.h - how an operation of the core, or a lease, ended: named results that the caller must
+ * handle. Running out of memory is none of them: it ends the daemon (doc/architecture.md). */
 #ifndef BERTH_CORE_OUTCOME_H
 #define BERTH_CORE_OUTCOME_H
 

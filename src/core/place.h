@@ -1,17 +1,17 @@
-/* place.h - where those who wait stand: the sets of each resource, all in the one order of (bigger
- * priority, smaller ticket), and who is to be looked at because something there has changed. */
+/* place.h - where waiters stand: the sets of each resource, all in the one order (bigger priority,
+ * smaller ticket), and which waiters to look at after a change there. */
 #ifndef BERTH_CORE_PLACE_H
 #define BERTH_CORE_PLACE_H
 
 #include "base/memory.h"
 #include "core/core.h"
 
-/* Into that order. The weight counts in order_sum_below() alone. */
+/* Inserts in that order. Only order_sum_below() uses the weight. */
 void place_insert(
     struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight);
 /* A lease that begins to wait stands aside until place_put(). */
 void place_enter(struct claim *claim);
-/* It waits no more, wherever it stood. */
+/* The lease no longer waits, wherever it stood. */
 void place_leave(struct core *core, struct claim *claim);
 /* The only function that moves a waiting lease's claim between the sets of its resource. */
 void place_put(struct core *core, struct claim *claim, enum standing standing);
@@ -26,7 +26,7 @@ static inline struct lease *lease_of_place_node(struct order_node *node)
     return place_of_node(node)->claim->lease;
 }
 
-/* Whoever stands first there, or keeps something, is to be looked at. */
+/* The first in that queue, and all for whom units are kept, are to be looked at. */
 void queue_mark_dirty(struct core *core, struct resource *resource);
 void queue_mark_all_dirty(struct core *core, const struct lease *lease);
 /* This lease is to be looked at, if it still waits then. */

@@ -26,7 +26,7 @@ static const struct claim *blocked_claim(const struct lease *lease)
     return NULL;
 }
 
-/* By a pause, a closed resource or a limit that is smaller now; or a database decides. */
+/* By a pause, a closed resource or a limit that is now too small; or a database decides. */
 static bool lease_is_blocked(const struct lease *lease)
 {
     return lease->database != 0 || blocked_claim(lease);
@@ -70,8 +70,8 @@ static void set_aside(struct core *core, struct lease *lease, bool is_blocked)
     queue_mark_all_dirty(core, lease);
 }
 
-/* What keeps it aside may have come or gone. Whether its user's quota does is asked when it is its
- * turn, or its lane's. */
+/* What keeps the lease aside may have come or gone. Its user's quota is checked when it is the
+ * lease's turn, or its lane's. */
 static void lease_sort(struct core *core, struct lease *lease)
 {
     bool is_blocked = lease_is_blocked(lease);
@@ -198,13 +198,14 @@ static void lease_grant(
 
 /* ---- who goes next ---- */
 
-/* Is there anybody to give it to? Who is away keeps the place until its client is back. */
+/* Whether a client is there to grant to. A lease without one keeps its place until a client is
+ * back. */
 static bool can_be_granted(const struct core *core, const struct lease *lease)
 {
     return !core_grants_nothing(core) && !lease_is_away(lease);
 }
 
-/* Not aside, or only because of what may be kept for those that yield to it. */
+/* Not aside, or only because of units that may be kept for waiters that yield to this lease. */
 static bool is_there(const struct lease *lease)
 {
     return !lease->waiting->aside || (lease->terms.parent != 0 && lane_is_next(lease));
@@ -228,13 +229,13 @@ bool queue_try(
     return may;
 }
 
-/* Who cannot be granted yet keeps all but the last, and stands for that. */
+/* A lease that cannot be granted yet keeps all but its last claim, and stands for that. */
 static bool can_go_on(const struct core *core, const struct lease *lease)
 {
     return can_be_granted(core, lease) || keep_has_another(lease);
 }
 
-/* Would act() do anything for this one, who stands in the queue that is being looked at? */
+/* Would act() do anything for this lease, which stands in the queue being looked at? */
 static bool can_act(struct core *core, struct lease *lease)
 {
     struct claim *station = lease_station(lease);
@@ -253,7 +254,7 @@ static void look_at_queue(struct core *core, const struct resource *resource)
         struct lease *lease = lease_of_place_node(node);
         if (can_act(core, lease)) {
             queue_look_at(core, lease);
-            return; /* that makes the queue dirty again */
+            return; /* acting makes the queue dirty again */
         }
         if (place_of_node(node)->overtaken >= definition->max_overtakes) {
             return;
@@ -261,7 +262,7 @@ static void look_at_queue(struct core *core, const struct resource *resource)
     }
 }
 
-/* If somebody has still enough, so have all before, but where free slots lie so scattered that a
+/* If one keeper still has enough, so have all before it, unless free slots lie so scattered that a
  * large count may not have them. */
 static void look_at_keepers(struct core *core, const struct resource *resource)
 {
@@ -291,7 +292,7 @@ static struct lease *next_to_look_at(struct core *core)
     return first ? container_of(first, struct waiting, agenda_node)->lease : NULL;
 }
 
-/* Its station has enough. */
+/* The lease's station has enough. */
 static void go_on(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     if (can_be_granted(core, lease) && !lease_lacks(lease)) {
@@ -302,7 +303,7 @@ static void go_on(struct core *core, struct lease *lease, nanoseconds now, struc
     }
 }
 
-/* It does not fit in its user's quota, unless those yield to it who keep what it lacks. */
+/* The lease exceeds its user's quota, unless those that keep what it lacks yield to it. */
 static bool go_before_keepers(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -313,7 +314,7 @@ static bool go_before_keepers(
     return goes;
 }
 
-/* One step of one lease. It may take more: what changes by it is looked at again. */
+/* Takes one step of one lease. It may need more: what a step changes is looked at again. */
 static void act(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     struct claim *station = lease_station(lease), *lost = keep_lost(lease);
@@ -339,12 +340,12 @@ static void act(struct core *core, struct lease *lease, nanoseconds now, struct 
         if (can_go_on(core, lease) && keep_would_yield(core, station)) {
             keep_yields(core, station);
         }
-        queue_mark_dirty(core, station->resource); /* then it may, or somebody behind it */
+        queue_mark_dirty(core, station->resource); /* now this lease may act, or one behind it */
     }
 }
 
-/* The oldest who can do something does it, then everybody is asked again: so nobody younger is
- * ever quicker, and what comes of it does not depend on which queue is looked at first. */
+/* The oldest lease that can act does so, then all are asked again. So no younger one is ever
+ * quicker, and the result does not depend on which queue is looked at first. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
 {
     struct lease *lease;
@@ -354,7 +355,7 @@ void queue_pump(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
-/* ---- after a change of the rules ---- */
+/* ---- after the rules have changed ---- */
 
 struct lease **queue_waiters(const struct resource *resource, size_t *np)
 {

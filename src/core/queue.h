@@ -4,12 +4,12 @@
  * and delays nobody). It is aside while
  *   - one of its resources is blocked: paused, closed, or limited to less than it wants;
  *   - its user's quota leaves no room for it (quota.h);
- *   - or a database decides about it (fleet scope): then as long as it waits.
+ *   - or, in fleet scope, for as long as it waits: a database decides.
  *
- * An active lease is granted when it may go in the queues of all its resources: under `fifo` as the
- * head; under `first-fit` if it is among the first FIRST_FIT_WINDOW and nobody before it has been
- * overtaken max-overtakes times; and when there are enough units of each, beside those that are
- * kept for older ones (keep.h). */
+ * An active lease is granted when it may go in the queues of all its resources and each has enough
+ * units, beside those kept for older leases (keep.h). Under `fifo` the head may go; under
+ * `first-fit`, one of the first FIRST_FIT_WINDOW, if nobody before it has been overtaken
+ * max-overtakes times. */
 #ifndef BERTH_CORE_QUEUE_H
 #define BERTH_CORE_QUEUE_H
 
@@ -17,23 +17,23 @@
 #include "core/place.h"
 #include "core/quota.h"
 
-/* Makes the lease wait: its claims get their places. The resources are dirty afterwards. */
+/* Makes the lease wait: its claims get their places. Marks the resources dirty. */
 void queue_enter(struct core *core, struct lease *lease, nanoseconds until);
-/* Undoes it, for whatever reason; frees lease->waiting. */
+/* Undoes queue_enter(), for whatever reason; frees lease->waiting. */
 void queue_leave(struct core *core, struct lease *lease);
 
-/* Grants to this one lease if it may go now. No effect but the change. */
+/* Grants to this one lease if it may go now. Appends no effect about the grant. */
 bool queue_try(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* From the queue to the holders: the claims have their units. Gives new tokens to those that have
- * none (but not in fleet scope). */
+/* Moves the lease from the queue to the holders; its claims have their units. Claims without a
+ * token get a new one (but not in fleet scope). */
 void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at);
-/* After anything that may let somebody go: grants until nobody can. */
+/* Call after anything that may let a waiter go: grants until nobody can go. */
 void queue_pump(struct core *core, nanoseconds now, struct effects *effects);
-/* The claim has its token, or another one: holders stand in the order of their tokens. */
+/* The claim has got a token, or another one: holders stand in the order of their tokens. */
 void queue_place_holder(struct claim *claim);
 
-/* After a resource's pause, limit or bounds have changed: sorts its waiters anew into active and
- * aside. O(waiters). */
+/* Call after a resource's pause, limit or bounds have changed: sorts its waiters again into active
+ * and aside. O(waiters). */
 void queue_resort(struct core *core, struct resource *resource);
 
 /* All waiters, those in the queue first, in an array that the caller frees: for walks during which

@@ -51,7 +51,7 @@ static bool is_bounded(const struct claim *claim)
     return claim->resource->definition->max_units_per_user != UNBOUNDED;
 }
 
-/* Does it fit beside so many that its user has already? */
+/* Does the claim fit beside this many units of its user? */
 static bool fits_beside(const struct claim *claim, uint64_t units)
 {
     return units + claim->count <= claim->resource->definition->max_units_per_user;
@@ -125,7 +125,7 @@ static struct lane *lane_new(const struct lease *lease)
     return lane;
 }
 
-/* Nested or not, where its resources know of it. */
+/* Tells the lane's resources whether its first request is nested. */
 static void lane_set_nested(struct lane *lane, bool is_nested)
 {
     for (size_t i = 0; is_nested != lane->is_nested && i < lane->n_links; i++) {
@@ -230,7 +230,7 @@ static struct lease *lane_first(const struct order *set)
     return node ? container_of(node, struct waiting, lane_node)->lease : NULL;
 }
 
-/* The first that is outside, unless one inside comes before it; or NULL. */
+/* The first lease outside, unless one inside comes before it; or NULL. */
 static struct lease *lane_next(const struct lane *lane)
 {
     struct lease *next = lane_first(&lane->outside), *ahead = lane_first(&lane->inside);
@@ -276,8 +276,8 @@ void quota_look_at_nested(struct core *core, const struct resource *resource)
 
 /* ---- changes ---- */
 
-/* Those of a lane want the same, and the later one has more before it that counts: if it fits, so do all
- * before. */
+/* Leases of a lane want the same, and a later one has more before it that counts: if it fits, so do
+ * all before it. */
 static void lane_look(struct core *core, struct lane *lane)
 {
     struct order_node *node = order_last(&lane->keeping);

@@ -1,11 +1,11 @@
-/* quota.h - what one user may have of one resource (max-units-per-user), so that one user's quota
- * holds up nobody else.
+/* quota.h - how much one user may have of one resource (max-units-per-user), so that a user at the
+ * quota holds up nobody else.
  *
  * What a user holds counts, and so does what is kept for an older request of that user. A request
- * that does not fit is set aside. Of a user's requests for exactly the same things, bounded at one
- * of them at least, all fit or none: they form a *lane*, and only the first of them stands in a
- * queue until it has got something there. So a user at the quota fills no queue, and a unit that
- * comes back lets one request in for each lane, not all of them. */
+ * that does not fit is set aside. A user's requests for exactly the same things, at least one of
+ * them bounded, form a *lane*: all of them fit or none does, so only the first stands in a queue
+ * until something is kept for it there. So a user at the quota fills no queue, and a unit that
+ * comes back lets in one request for each lane. */
 #ifndef BERTH_CORE_QUOTA_H
 #define BERTH_CORE_QUOTA_H
 
@@ -20,10 +20,10 @@ struct usage {
     uint32_t units; /* held */
     uint32_t n_claims; /* held and waiting */
     struct order kept; /* the uid's places that are STANDS_KEEPING there, weighted by their count */
-    TAILQ_HEAD(, lane_link) lanes; /* of those that want some of it */
+    TAILQ_HEAD(, lane_link) lanes; /* of those with a claim to the resource */
 };
 
-/* One resource of a lane. */
+/* A lane's part of one resource. */
 struct lane_link {
     TAILQ_ENTRY(lane_link) link; /* in usage.lanes */
     TAILQ_ENTRY(lane_link) nested_link; /* in resource.nested, if the lane .is_nested */
@@ -36,11 +36,11 @@ struct lane_link {
 struct lane {
     TAILQ_ENTRY(lane) stale_link; /* in the core's list, if .is_stale */
     struct order outside; /* aside, but not by a pause: the first is let in when it fits */
-    struct order inside; /* in a queue, and nothing is kept for them yet */
+    struct order inside; /* in a queue, with nothing kept for them yet */
     struct order keeping; /* the others that are not aside */
     size_t n_leases;
     bool is_stale;
-    bool is_nested; /* the first that is outside is nested, when the lane was last looked at */
+    bool is_nested; /* when last looked at, the first one outside was nested */
     uint8_t n_links;
     struct lane_link links[]; /* in the order asked */
 };
@@ -51,36 +51,37 @@ struct usage *usage_find(const struct resource *resource, uint32_t uid);
 void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
 
-/* Whether what its user holds, but for `n_gone` units of it, leaves room for the claim. */
+/* Whether what its user holds, `n_gone` units not counted, leaves room for the claim. */
 bool claim_fits_quota(const struct claim *claim, uint32_t n_gone);
-/* The same for all that the lease, which waits, wants; and what is kept for that user's older
- * requests counts too. */
+/* The same for all claims of a waiting lease; what is kept for that user's older requests counts
+ * too. */
 bool quota_fits(const struct lease *lease);
 /* The first claim that does not fit; NULL: none. */
 const struct claim *quota_misfit(const struct lease *lease);
 
-/* What is kept of it for its user's older requests. */
+/* How many units of the claim's resource are kept for its user's older requests. */
 uint32_t quota_kept_for_older(const struct claim *claim);
-/* Does it fit beside what its user holds, and so many that are kept? */
+/* Does the claim fit beside what its user holds and `kept`? */
 bool quota_fits_beside(const struct claim *claim, uint32_t kept);
 
-/* After the user's held or kept units have changed, or the bound. */
+/* Call after the user's held or kept units, or the bound, have changed. */
 void quota_changed(struct core *core, const struct usage *usage);
-/* The same of all that the lease has to do with. */
+/* The same for all resources of the lease. */
 void quota_changed_for(struct core *core, const struct lease *lease);
 
-/* A lease that waits finds its lane, if it needs one; or another, after a change of the bounds. */
+/* A waiting lease finds its lane if it needs one, or another lane after the bounds have changed. */
 void lane_find(struct core *core, struct lease *lease);
 void lane_leave(struct core *core, struct lease *lease);
-/* After anything that the lane wants to know about the lease has changed: whether it is aside,
- * and whether by a pause; whether anything is kept for it. */
+/* Call after what the lane knows about the lease has changed: whether it is aside, and whether by a
+ * pause; whether anything is kept for it. */
 void lane_update(struct core *core, struct lease *lease, bool is_blocked);
-/* It is aside by a quota, and no other of its lane comes before it. */
+/* The lease is aside by a quota, and the first of its lane. */
 bool lane_is_next(const struct lease *lease);
-/* A lease that is to be let in now; NULL when there is none left. The nested ones that are not are put
- * on the agenda: others may make way for them. */
+/* The next lease that is to be let in; NULL when none is left. Nested ones that are not let in are
+ * put on the agenda: others may make way for them. */
 struct lease *lane_next_to_enter(struct core *core);
-/* The resource has changed: the same for nested requests that are aside by a quota. One of each lane. */
+/* The resource has changed: puts nested requests that are aside by a quota on the agenda, one of
+ * each lane. */
 void quota_look_at_nested(struct core *core, const struct resource *resource);
 
 #endif

@@ -25,7 +25,8 @@ bool ranges_are_few(const struct resource *resource)
     return resource->n_free_ranges < most_ranges(MAX_RESOURCES_PER_LEASE);
 }
 
-/* Wherever the lowest free slots are; one more range may be those that nobody has used yet. */
+/* Whether the lowest free slots fit wherever they are; slots that nobody has used yet may be one
+ * more range. */
 static bool fits_anyhow(const struct claim *claim)
 {
     uint32_t most = most_ranges(claim->lease->n_claims);
@@ -62,14 +63,14 @@ static bool next_range(const struct resource *resource, uint32_t from, struct ra
     return first < limit;
 }
 
-/* The longest ranges: all above a length, and as many as are left of that length. */
+/* The longest ranges: all above a length, and as many of that length as are needed. */
 struct longest {
     uint32_t length, n_of_that;
-    bool is_enough; /* the claim's slots are in so few */
+    bool is_enough; /* these ranges have enough slots for the claim */
 };
 
-/* One look at the ranges, without putting them in order: somebody may scatter them on purpose, and
- * this is done again at each release. */
+/* Reads the ranges once, without sorting them: a client may scatter them on purpose, and this is
+ * done again at each release. */
 static struct longest find_longest(const struct claim *claim)
 {
     uint32_t *n_of_length = memory_new((claim->count + 1) * sizeof *n_of_length);

@@ -14,7 +14,7 @@ struct resource *registry_find(const struct core *core, const char *name)
     return node ? container_of(node, struct resource, by_name) : NULL;
 }
 
-/* Where the last part of a name begins; 0 if it has but one. */
+/* Where the last part of a name begins; 0 if there is only one. */
 static size_t last_part(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -38,7 +38,7 @@ void registry_add_template(struct core *core, const struct definition *definitio
         hash_prefix(definition->name, last_part(definition->name)));
 }
 
-/* The template one level above `name`: "a/b/" + star for "a/b/c". No other one can match. */
+/* The template one level above `name`: "a/b/" + star for "a/b/c". No other template can match. */
 struct template *registry_find_template(const struct core *core, const char *name)
 {
     size_t length = last_part(name);

@@ -1,5 +1,5 @@
-/* remembered.h - all of a lease that outlives berthd: what is written down, and what a lease is
- * made again from. Strings and arrays belong to whoever filled it in. */
+/* remembered.h - everything about a lease that outlives berthd: it is written down, and a lease is
+ * made again from it. Whoever fills it in owns the strings and arrays. */
 #ifndef BERTH_CORE_REMEMBERED_H
 #define BERTH_CORE_REMEMBERED_H
 
@@ -29,13 +29,13 @@ struct remembered {
     struct process process; /* BOUND_PROCESS */
     struct process wrapper; /* BOUND_PROCESS; pid 0: none */
     nanoseconds asked_at, granted_at;
-    nanoseconds rested_at; /* it ended then, and only its units are remembered, at rest; or 0 */
+    nanoseconds rested_at; /* when it ended, if only its units are remembered, at rest; or 0 */
     nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
     nanoseconds ttl; /* BOUND_TIME */
     enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
     uint64_t ticket; /* fleet scope; 0: none */
     uint8_t database; /* 0: host scope */
-    bool wants_now; /* fleet scope, waiting: it did not want to wait, and had no answer yet */
+    bool wants_now; /* fleet scope, waiting: it does not want to wait, and had no answer yet */
     const char *kept; /* see struct lease; or NULL */
     bool is_opaque;
     size_t n_claims;

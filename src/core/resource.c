@@ -8,7 +8,7 @@
 
 /* ---- units ---- */
 
-/* Slots go by their number, items by their place or (`lru`) by when they became free. */
+/* Slots are ordered by number, items by place or (`lru`) by when they became free. */
 static uint64_t unit_free_key(struct unit *unit)
 {
     struct resource *resource = unit->resource;
@@ -18,7 +18,7 @@ static uint64_t unit_free_key(struct unit *unit)
     return resource->definition->selection == SELECT_LRU ? resource->n_frees++ : unit->rank;
 }
 
-/* A slot becomes free, or is so no more: between two free ones it makes one range of two. */
+/* A slot becomes free, or stops being free: between two free ones it turns two ranges into one. */
 static void note_slot(const struct unit *unit, bool becomes_free)
 {
     struct resource *resource = unit->resource;
@@ -117,7 +117,7 @@ static void close_gaps(struct resource *resource, uint32_t from)
     resource->n_units = n;
 }
 
-/* Leaves a gap: close_gaps() is the caller's matter. */
+/* Leaves a gap, which the caller fills with close_gaps(). */
 static void unit_delete(struct unit *unit, struct order *timers)
 {
     struct resource *resource = unit->resource;
@@ -245,7 +245,7 @@ static void given_delete(struct unit *unit)
     unit_free(unit);
 }
 
-/* ---- what becomes of units ---- */
+/* ---- removing and reserving ---- */
 
 /* False if it is held: it goes when it is given back. */
 static bool unit_goes(struct unit *unit, struct order *timers)
@@ -424,7 +424,7 @@ void resource_free(struct resource *resource)
     free(resource);
 }
 
-/* The units stand in another order. */
+/* Numbers the units after they were put in another order. */
 static void resource_rank(struct resource *resource)
 {
     for (uint32_t i = 0; i < resource->n_units; i++) {
@@ -437,7 +437,7 @@ static void resource_rank(struct resource *resource)
     }
 }
 
-/* `taken` by their index, all of them false at first. Adds the definition's to `units`. */
+/* `taken` is by index, false at first. Appends the definition's items to `units`. */
 static uint32_t list_items_of_file(
     const struct resource *resource, struct unit **units, bool *is_taken)
 {

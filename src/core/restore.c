@@ -1,5 +1,5 @@
-/* restore.c - leases made again: from what was written down of them, or (the record being lost)
- * from what their client says, which is checked like an acquire. */
+/* restore.c - makes leases again: from their records or, when these are lost, from what their
+ * clients say, which is checked like an acquire. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
@@ -70,8 +70,8 @@ static struct lease *restored_lease(const struct remembered *remembered)
     return lease;
 }
 
-/* Finds the resources, and refuses a record that cannot be true. Of identities nothing is asked:
- * a reload may have made one of two, and both go on. */
+/* Finds the resources, and refuses a record that cannot be true. Does not check identities: a
+ * reload may have made one of two, and both leases go on. */
 static enum outcome restore_resolve(
     struct core *core, const struct remembered *remembered, struct lease *lease)
 {
@@ -117,7 +117,7 @@ static bool restore_held(struct core *core, const struct remembered *remembered,
         return false;
     }
     queue_hold(core, lease, remembered->granted_at);
-    /* A max-hold that is newer takes nothing away. */
+    /* A newer max-hold takes nothing away. */
     if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) {
         term_start(core, lease, remembered->until);
     }
@@ -227,8 +227,8 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
 
 /* ---- from what the client says ---- */
 
-/* As if it were acquired now, were it not for those whom it ousts. What rests does not count either for
- * one that has a proof: its job runs. In fleet scope the database says who has what. */
+/* Whether the claim could be acquired now without the leases that it ousts. For a proven claim,
+ * units at rest do not count either: its job runs. In fleet scope the database decides. */
 static bool may_have(
     const struct claim *claim, const struct remembered_claim *said, const struct ousted *ousted)
 {
@@ -264,8 +264,8 @@ static enum outcome may_hold(struct core *core, const struct lease *lease,
     return OUTCOME_OK;
 }
 
-/* First it is decided who has its units wrongly, then whether it may have them without those, and only
- * then is anything taken away. */
+/* First finds the leases that hold these units wrongly, then checks whether this one may have them,
+ * and only then takes anything away. */
 static enum outcome reclaim_units(struct core *core, struct lease *lease,
     const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
 {

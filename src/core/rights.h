@@ -1,5 +1,5 @@
-/* rights.h - may this uid with these groups do that? Pure; the one place where it is decided.
- * Which right a request needs is a column of the command table (wire/commands.def). */
+/* rights.h - may this uid with these groups do that? Pure; the one place that decides. Which right
+ * a request needs is a column of the command table (wire/commands.def). */
 #ifndef BERTH_CORE_RIGHTS_H
 #define BERTH_CORE_RIGHTS_H
 
@@ -15,7 +15,7 @@ struct credentials {
     size_t n_gids;
 };
 
-/* Root, the daemon's own uid, or named in admin-users or admin-groups of [daemon]. */
+/* Root, the daemon's own uid, and the users and groups of [daemon] admin-users, admin-groups. */
 struct daemon_admins {
     uid_t own_uid;
     const struct id_set *users, *groups;
@@ -26,10 +26,10 @@ bool rights_admin_of_daemon(
 /* An admin of the daemon, or of this resource. */
 bool rights_admin_of(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights);
-/* Allowed to take units: anyone, if the resource allows nobody in particular; and its admins. Who is
- * denied is not, whatever allows him, unless he is an admin of the daemon: an admin of the resource
- * may then administer it, but not use it. While the groups are not known, nobody is let in whom one
- * of them might deny. */
+/* May take units: anyone, if the resource allows nobody in particular; and its admins. Deny
+ * overrides allow, except for an admin of the daemon: a denied admin of the resource may administer
+ * it, but not use it. While the groups are not known, a user whom one of them might deny is
+ * refused. */
 bool rights_use(const struct credentials *credentials, const struct daemon_admins *admins,
     const struct rights *rights);
 

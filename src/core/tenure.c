@@ -1,6 +1,6 @@
-/* tenure.c - until when the leases of a database are good, and what is done in time about those
- * that could not be kept alive there. All of one database are good until the same instant, so that
- * a renewal costs the same whatever their number. */
+/* tenure.c - until when the leases of a database are good, and how those that could not be kept
+ * alive there are stopped in time. All leases of a database are good until the same instant, so the
+ * cost of a renewal does not depend on their number. */
 #include "base/memory.h"
 #include "core/internal.h"
 

@@ -1,8 +1,8 @@
 /* term.c - leases whose time is limited (max-hold, ttl), and how a lease is taken away: the job is
  * stopped first, so that nobody else gets its units while it runs.
  *
- * Two killers: a client that is there has kill_after, and half the margin that the
- * deadline leaves, before SIGKILL comes from us; without a client we do all of it. */
+ * Two killers: a client that is there has kill_after, and half the margin before the deadline,
+ * until we send SIGKILL; without a client, we also send the first signal. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/timing.h"
@@ -94,7 +94,7 @@ nanoseconds lease_until(const struct lease *lease)
     return earlier(lease_own_until(lease), held_stop_at(lease));
 }
 
-/* From the signal until the job is certainly gone, if it is one that is stopped. */
+/* From the signal until the job is certainly gone; only for a job that is stopped. */
 static nanoseconds stop_takes(const struct lease *lease)
 {
     return after(lease->terms.kill_after, timing_stop_margin(lease->terms.kill_after));
@@ -143,8 +143,8 @@ void stop_without_client(struct lease *lease, struct effects *effects)
     }
 }
 
-/* Its own user's stop may end short of processes that the user may not signal: from now on it
- * reaches all. The client has been told. */
+/* A stop by the job's own user may miss processes that this user may not signal: from now on
+ * signals reach all. The client has been told. */
 static void stop_harder(struct lease *lease, enum outcome why, struct effects *effects)
 {
     lease->stopping = (uint8_t)why;
@@ -187,7 +187,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
     term_set(core, lease, after(now, patience));
 }
 
-/* If it is being stopped, the next signal comes no later than that. */
+/* If the job is being stopped, the next signal comes no later than `at`. */
 static void hurry(struct core *core, struct lease *lease, nanoseconds at)
 {
     bool is_over = lease->state == LEASE_ENDED;
@@ -223,8 +223,8 @@ static void stop_goes_on(
         lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
         return;
     }
-    /* Held until it is dead: again and again, for one that the kernel cannot end yet, or that has
-     * made itself another user's for a while. */
+    /* Held until the job is dead. SIGKILL is repeated: the kernel may not be able to end the job
+     * yet, or another user's rights may protect it for a while. */
     lease->is_killed = true;
     if (lease->stopping == OUTCOME_WITHDRAWN && now >= lease->term->hold_until) {
         stop_harder(lease, OUTCOME_MAX_HOLD, effects);
@@ -248,7 +248,7 @@ void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
-/* ---- asked for ---- */
+/* ---- revoke, withdraw, drop, renew, bind ---- */
 
 static void revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)

@@ -58,7 +58,7 @@ bool terms_parse(struct terms *terms, enum attribute attribute, const char *valu
     switch (row->type) {
     case ATTRIBUTE_TEXT:
         *(const char **)member = value;
-        return true; /* its length is the protocol's matter */
+        return true; /* the protocol checks its length */
     case ATTRIBUTE_NUMBER:
         return parse_number(value, row->bound, member);
     case ATTRIBUTE_SPAN:

@@ -1,4 +1,4 @@
-/* terms.h - what a request says of its lease besides its resources: the rows of
+/* terms.h - what a request says about its lease besides the resources: the rows of
  * base/attributes.def. */
 #ifndef BERTH_CORE_TERMS_H
 #define BERTH_CORE_TERMS_H
@@ -42,7 +42,7 @@ struct attribute_row {
     enum attribute_type type;
     size_t offset; /* in struct terms */
     uint64_t bound, initial;
-    bool is_shown; /* by status, with others of its kind */
+    bool is_shown; /* status shows it in a column */
 };
 
 extern const struct attribute_row attribute_rows[N_ATTRIBUTES];
@@ -53,9 +53,9 @@ static inline const char *terms_text(const struct terms *terms, const struct att
     return *(const char *const *)((const char *)terms + row->offset);
 }
 
-/* Of a record that says nothing of them. */
+/* The terms of a record that does not mention them. */
 void terms_init(struct terms *terms);
-/* As a request gives it. False: it is malformed, or out of bounds. `value` is not copied. */
+/* Parses the value in a request. False: malformed, or out of bounds. Does not copy `value`. */
 bool terms_parse(struct terms *terms, enum attribute attribute, const char *value);
 /* Bytes of all texts, with their final NULs. */
 size_t terms_texts_size(const struct terms *terms);

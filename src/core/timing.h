@@ -1,5 +1,5 @@
-/* timing.h - the times of doc/fleet.md, each in one place: until when what a database has granted is good,
- * and how long before that a job must be told. T is the database's ttl. */
+/* timing.h - the times of doc/fleet.md, each in one place: until when a grant of a database is
+ * good, and how long before that a job must be told. T is the database's ttl. */
 #ifndef BERTH_CORE_TIMING_H
 #define BERTH_CORE_TIMING_H
 
@@ -7,22 +7,22 @@
 
 enum { RENEWALS_PER_TTL = 6 };
 
-/* More often where the ttl is long: a call moves the session clock on by 0.16 T + 250 ms at most, and
- * the renewals of one daemon must be enough for it to go right. */
+/* More often where the ttl is long: a call moves the session clock on by at most 0.16 T + 250 ms,
+ * and the renewals of one daemon must suffice to keep it right. */
 static inline nanoseconds timing_renewal(nanoseconds ttl)
 {
     nanoseconds part = ttl / RENEWALS_PER_TTL, most = ttl / 100 * 16 + NANOSECONDS_PER_SECOND / 5;
     return part < most ? part : most;
 }
 
-/* From when a renewal was sent until its leases are lost. Of T, as both clocks may be slewed by a
- * twelfth; and a margin (doc/fleet.md, Times). */
+/* From sending a renewal until the leases are lost: a part of T, as both clocks may be slewed by a
+ * twelfth, less a margin (doc/fleet.md, Times). */
 static inline nanoseconds timing_good_for(nanoseconds ttl)
 {
     return ttl / 100 * 84 - NANOSECONDS_PER_SECOND / 4;
 }
 
-/* What a stop may take beyond kill-after until the job is certainly gone. */
+/* How long a stop may take beyond kill-after until the job is certainly gone. */
 static inline nanoseconds timing_stop_margin(nanoseconds kill_after)
 {
     nanoseconds third = kill_after / 3;

@@ -1,5 +1,5 @@
-/* types.h - the few types and bounds that every part of the core shares. The core never reads a
- * clock: time comes in as an argument. */
+/* types.h - the few types and bounds that every part of the core shares. Time comes in as an
+ * argument. */
 #ifndef BERTH_CORE_TYPES_H
 #define BERTH_CORE_TYPES_H
 
@@ -13,18 +13,18 @@
 enum {
     MAX_RESOURCES_PER_LEASE = 16,
     MAX_LIMIT = 1000000, /* units of one resource */
-    MAX_FLEET_ITEMS = 5000, /* of a pool in fleet scope: its database looks at all of them in a call */
+    MAX_FLEET_ITEMS = 5000, /* of a pool in fleet scope: its database looks at all in each call */
     MAX_UNITS = 16384, /* of one lease */
     MAX_RANGES = 224, /* of one lease's slots: a grant has to fit on a line */
     MAX_SLOTS = 10 * MAX_LIMIT, /* slots have smaller numbers */
     MAX_PRIORITY = 1000,
-    SIGNAL_KILL = 9, /* these two everywhere: POSIX, kill(1) */
+    SIGNAL_KILL = 9, /* these two are the same everywhere (POSIX, kill(1)) */
     SIGNAL_TERM = 15,
     MAX_SIGNAL = 64, /* of Linux */
     FIRST_FIT_WINDOW = 64, /* how far from the head first-fit looks */
 };
 
-/* A pid alone may mean another process later: `started` is when, in clock ticks since boot (field
+/* A pid may later be another process: `started` is its start time, in clock ticks since boot (field
  * 22 of /proc/PID/stat). The core compares neither with anything. */
 struct process {
     int32_t pid;

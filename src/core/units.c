@@ -10,7 +10,7 @@
 
 /* ---- written ---- */
 
-/* A run of consecutive slots is one word. Returns the unit after it. */
+/* Writes a run of consecutive slots as one word. Returns the unit after it. */
 static const struct unit *add_slots(struct text *text, const struct unit *first)
 {
     const struct unit *last = first;
@@ -179,7 +179,7 @@ static bool are_in_order(const struct remembered_unit *units, uint32_t count)
 static bool are_different(const struct remembered_unit *units, uint32_t count)
 {
     if (are_in_order(units, count)) {
-        return true; /* as most are, at no cost */
+        return true; /* as most are; costs nothing */
     }
     size_t size = count * sizeof *units;
     struct remembered_unit *sorted = memcpy(memory_new(size), units, size);
@@ -204,7 +204,7 @@ static void parse_slots(char *text, struct remembered_unit *unit)
 {
     for (char *word; (word = strsep(&text, ","));) {
         uint64_t slot = 1, last = 0;
-        range_parse(word, strlen(word), MAX_LIMIT - 1, &slot, &last); /* as when they were counted */
+        range_parse(word, strlen(word), MAX_LIMIT - 1, &slot, &last); /* as counted before */
         while (slot <= last) {
             *unit++ = (struct remembered_unit){.slot = (uint32_t)slot++};
         }

@@ -1,5 +1,5 @@
-/* units.h - lists of units as the protocol and the journal write them: "0-3,7", "gpu0,gpu1". What
- * is parsed may be anybody's. */
+/* units.h - lists of units as the protocol and the journal write them: "0-3,7", "gpu0,gpu1". The
+ * parser takes untrusted text. */
 #ifndef BERTH_CORE_UNITS_H
 #define BERTH_CORE_UNITS_H
 
@@ -17,10 +17,10 @@ size_t units_most_bytes(struct core *core, const struct want *wants, size_t n);
 /* "0-3,7" or "gpu0,gpu1"; more than `most` bytes are cut, ending in "...". */
 void units_write_claim(struct text *text, const struct claim *claim, size_t most);
 
-/* How many units the list names; 0 if it is not one, or names more than MAX_UNITS. */
+/* How many units the list names; 0 if it is malformed or names more than MAX_UNITS. */
 uint32_t units_count(const char *text, bool is_pool);
-/* False unless it names exactly `count`, each once; `units` has room for them. Items point into the
- * text, which is cut in place. */
+/* False unless the list names exactly `count` units, each once; `units` has room for them. Cuts the
+ * text in place, and items point into it. */
 bool units_parse(char *text, bool is_pool, uint32_t count, struct remembered_unit *units);
 
 #endif
