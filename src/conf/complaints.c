@@ -43,7 +43,7 @@ static void complaints_append(struct complaints *complaints, struct place place)
     complaints->list[n] = (struct complaint){.place = place, .sequence = n};
 }
 
-/* Whatever the files and their names hold: a message is one line that a terminal can show. */
+/* A message is one line that a terminal can show, whatever the files and their names contain. */
 static void text_clean(char *text)
 {
     for (; *text; text++) {
@@ -53,8 +53,8 @@ static void text_clean(char *text)
     }
 }
 
-/* Where that part of a URL ends that may be a password and its end: at the last @ of what is
- * quoted. Without an @ there is none, but for a quotation that was cut. */
+/* The end of the part of a URL that may hold a password: the last @ of the quotation. Without an @
+ * there is no such part, unless the quotation was cut. */
 static char *secret_end(char *text)
 {
     char *quote = strrchr(text, '"');
@@ -64,7 +64,7 @@ static char *secret_end(char *text)
     return at ? at + 1 : is_quoted ? word_end : text;
 }
 
-/* Who mistakes one line for another must not find a password in the log. */
+/* A message must not show a password, even where another line was mistaken for a URL. */
 static void hide_urls(char *text)
 {
     static const char begin[] = "://", hidden[] = "...";

@@ -1,4 +1,4 @@
-/* complaints.h - everything wrong with the configuration, collected in any order, told in the
+/* complaints.h - everything wrong with the configuration, collected in any order, reported in the
  * order of the files and lines. */
 #ifndef BERTH_CONF_COMPLAINTS_H
 #define BERTH_CONF_COMPLAINTS_H
@@ -10,7 +10,7 @@
 
 struct place {
     uint32_t file; /* index into complaints.files */
-    uint32_t line; /* from 1; 0: the file as a whole */
+    uint32_t line; /* from 1; 0: the whole file */
 };
 
 struct complaint {
@@ -37,18 +37,18 @@ void complaints_deinit(struct complaints *complaints);
 uint32_t complaints_add_file(struct complaints *complaints, const char *name);
 const char *complaints_file(const struct complaints *complaints, struct place place);
 
-/* `section` ("semaphore x") and `key` may be NULL. What is wrong is written between the two.
- * Of a URL nothing but its scheme will be told: it may hold a password. */
+/* Write what is wrong to the stream, between begin and end. `section` ("semaphore x") and `key` may
+ * be NULL. Of a URL only the scheme is shown: it may hold a password. */
 FILE *complaint_begin(
     struct complaints *complaints, struct place place, const char *section, const char *key);
 void complaint_end(struct complaints *complaints);
-/* Both in one. */
+/* complaint_begin() and complaint_end() in one. */
 void complain(struct complaints *complaints, struct place place, const char *section,
     const char *key, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Something in that line was complained of; line 0: never. */
+/* Whether there is a complaint about that line; never for line 0. */
 bool complaints_has(const struct complaints *complaints, struct place place);
-/* Moves all of it to `errors`, sorted. */
+/* Moves all complaints to `errors`, sorted. */
 void complaints_tell(struct complaints *complaints, struct conf_errors *errors);
 
 /* For text of any length inside a message: "%.*s%s" with QUOTE(text). Cuts at a whole character. */

@@ -98,7 +98,7 @@ static bool key_is_same(const struct key_row *key, const void *a, const void *b)
     return key->type->same((const char *)a + key->offset, (const char *)b + key->offset);
 }
 
-/* `name` of the database; NULL: the keys of [daemon]. */
+/* `name` is the database's; NULL: the keys of [daemon]. */
 static void compare_keys(enum section_kind kind, const void *running, const void *loaded,
     const char *name, struct conf_errors *changes)
 {

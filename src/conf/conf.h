@@ -1,25 +1,25 @@
 /* conf.h - the configuration file(s) -> one immutable object, or all errors of one run.
  *
- * Reload = conf_load() a second object and swap; nothing is ever half applied. */
+ * To reload, conf_load() a second object and swap: nothing is ever half applied. */
 #ifndef BERTH_CONF_CONF_H
 #define BERTH_CONF_CONF_H
 
 #include "conf/configuration.h"
 
-/* Reads `path` and what it includes. NULL if there was any error; then `errors` has at least one
- * message. Resolves user and group names, so it may block in the name service. */
+/* Reads `path` and what it includes. Returns NULL if there was any error; `errors` then has at
+ * least one message. Resolves user and group names, so it may block in the name service. */
 struct conf *conf_load(const char *path, struct conf_errors *errors);
-/* The same file once more, while `running` is in force: its databases, which only a restart
- * changes, are those that definition.database numbers, and no others can be used. So what this
- * returns is whole after conf_keep_fixed(). */
+/* Reads the same file again while `running` is in force. Only a restart changes the databases:
+ * those of `running` are the ones that definition.database numbers, and no others can be used. The
+ * result is complete after conf_keep_fixed(). */
 struct conf *conf_reload(const struct conf *running, struct conf_errors *errors);
 
-/* What differs but takes effect at the next start only, one message each, such as "socket" or
+/* The differences that take effect only at the next start, one message each, such as "socket" or
  * "ttl of [redis x]". */
 void conf_fixed_changes(
     const struct conf *running, const struct conf *loaded, struct conf_errors *changes);
-/* `loaded` takes that over from `running`, which is about to be freed: it goes on to hold, and the
- * databases stay where they are in memory. */
+/* `loaded` takes these settings over from `running`, which is about to be freed. They stay in
+ * force, and the databases stay where they are in memory. */
 void conf_keep_fixed(struct conf *running, struct conf *loaded);
 
 /* Whether two resources have the same name and kind, and the same value of every key. */

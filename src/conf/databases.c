@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MILLISECOND INT64_C(1000000)
-#define STEP (100 * MILLISECOND) /* of the kill-after that is advised */
+#define STEP (100 * MILLISECOND) /* for the kill-after that messages advise */
 #define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
 
 /* "[redis]", "[redis NAME]" */
@@ -94,7 +94,7 @@ static void check_url(struct loading *loading, struct database *database)
     }
 }
 
-/* Two that write to the same keys would take each other for one. */
+/* Two databases that write the same keys would mistake each other's data for their own. */
 static void check_twins(struct loading *loading, const struct database *database)
 {
     const struct conf *conf = loading->conf;
@@ -193,17 +193,17 @@ static void complain_of_newness(struct loading *loading, const struct fleet_use 
 
 /* ---- times ----
  *
- * A lease is good until 0.84 ttl - 250ms after its last renewal was sent; a job must be dead by
- * then. Its stop begins so early that there is time for it, and that must be later than two
- * renewals: a single one that fails stops nothing. */
+ * A lease is good until 0.84 ttl - 250ms after its last renewal was sent, and its job must be dead
+ * by then. The stop begins early enough for that, but later than two renewals: a single renewal
+ * that fails stops nothing. */
 
 static nanoseconds two_renewals(nanoseconds ttl)
 {
     return 2 * timing_renewal(ttl);
 }
 
-/* The longest that a job may take to stop: kill_after and the daemon's margin. 0 where it is only
- * warned. */
+/* The longest that a job may take to stop: kill_after and the daemon's margin. 0 where the job is
+ * only warned. */
 static nanoseconds stop_time(const struct definition *definition)
 {
     return definition->on_lost == ON_LOST_WARN
@@ -221,7 +221,7 @@ static nanoseconds longest_kill_after(nanoseconds ttl)
     return (longest - 1) / STEP * STEP;
 }
 
-/* The stop and two renewals take less than that is good for, in whole seconds. (Renewals of a long ttl
+/* The ttl, in whole seconds, at which the stop and two renewals fit. (With a long ttl, renewals
  * take less than a sixth each.) */
 static nanoseconds shortest_ttl(nanoseconds stop)
 {
@@ -261,7 +261,7 @@ static void check_times(struct loading *loading, const struct fleet_use *use,
     complaint_end(&loading->complaints);
 }
 
-/* One of the numbers is not what the file says, and that was said. */
+/* Whether one of the numbers was refused, and complained of, so that it is not the file's. */
 static bool is_refused(const struct loading *loading, const struct fleet_use *use, size_t database)
 {
     struct place kill_after = {.file = use->place.file, .line = use->kill_after_line};

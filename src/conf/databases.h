@@ -1,5 +1,4 @@
-/* databases.h - [redis] sections, and whether what resources of fleet scope want of them is there
- * and fits. */
+/* databases.h - [redis] sections, and whether they have what resources of fleet scope need. */
 #ifndef BERTH_CONF_DATABASES_H
 #define BERTH_CONF_DATABASES_H
 
@@ -8,9 +7,9 @@
 
 struct loading;
 
-#define DEFAULT_DATABASE "default" /* the name of [redis] */
+#define DEFAULT_DATABASE "default" /* the name that [redis] has */
 
-/* Where a [redis] section says what; line 0: nowhere. */
+/* Where the keys of a [redis] section are given; line 0: nowhere. */
 struct database_places {
     struct place header, url, ttl;
 };
@@ -20,7 +19,7 @@ struct fleet_use {
     size_t definition; /* index in conf->definitions */
     char *section; /* as in messages */
     char *database;
-    enum key_id key; /* that says which database: redis, or scope */
+    enum key_id key; /* the one that names the database: redis, or scope */
     struct place place; /* of that key */
     uint32_t kill_after_line; /* in the same file; 0: not given */
 };
@@ -31,7 +30,8 @@ void database_open(struct loading *loading, const char *name);
 void database_close(struct loading *loading);
 /* The section being read was a resource. */
 void fleet_use_note(struct loading *loading);
-/* All files have been read: says who uses which database, and what does not fit. */
+/* All files have been read: links resources to their databases, and complains of what does not
+ * fit. */
 void fleet_uses_resolve(struct loading *loading);
 void fleet_uses_deinit(struct loading *loading);
 

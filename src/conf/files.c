@@ -108,8 +108,8 @@ static void include_directory(struct loading *loading, const char *path)
     free(entries);
 }
 
-/* A directory that is not there is an empty one: whoever first drops a file in makes it. For what
- * is not there its name must tell that it would be a directory. */
+/* A directory that does not exist counts as empty: whoever drops the first file into it makes it. A
+ * missing path must look like a directory's. */
 static bool may_be_absent(const char *path)
 {
     return has_suffix(path, "/") || has_suffix(path, ".d");

@@ -36,7 +36,7 @@ enum {
 #define DAEMON_MEMBER(member) offsetof(struct conf, member)
 #define DATABASE_MEMBER(member) offsetof(struct database, member)
 #define RESOURCE_MEMBER(member) offsetof(struct definition, member)
-#define MAX_COUNTER ((UINT64_C(1) << 53) - 1) /* what a double of Lua holds exactly */
+#define MAX_COUNTER ((UINT64_C(1) << 53) - 1) /* the largest exact integer of Lua */
 
 #define NOWHERE 0
 #define REQUIRED NULL

@@ -1,4 +1,5 @@
-/* keys.h - the table of keys (keys.def): where each may stand, what it takes, where it goes. */
+/* keys.h - the table of keys (keys.def): where each may stand, what values it takes, where they
+ * go. */
 #ifndef BERTH_CONF_KEYS_H
 #define BERTH_CONF_KEYS_H
 
@@ -48,9 +49,9 @@ static inline bool key_is_in(const struct key_row *key, enum section_kind kind)
 
 /* NULL if the section has no such key. */
 const struct key_row *key_find(enum section_kind kind, const char *word);
-/* The key of that section that may have been meant; NULL if none is near. */
+/* The section's key that was probably meant; NULL if none is near. */
 const struct key_row *key_nearest(enum section_kind kind, const char *word);
-/* Why the section has no such key: where it belongs, or what may be meant. */
+/* Says why the section has no such key: where the key belongs, or what was probably meant. */
 void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out);
 
 /* The table, one "SECTION KEY DEFAULT" a line; DEFAULT is "(required)" or "(empty)" where

@@ -12,17 +12,17 @@
 struct reader {
     struct loading *loading;
     FILE *stream;
-    char *line; /* the line being read; without its end, comment and indentation from `text` on */
+    char *line; /* the line being read; from `text` on without end, comment and indentation */
     size_t size;
     char *text;
-    char *rest; /* words of it that inih was not given yet; NULL if none */
+    char *rest; /* words that inih has not been given yet; NULL if none */
     uint32_t number;
     enum {
         ABOVE_NOTHING, /* no key in this section yet */
         ABOVE_KEY, /* an indented line continues its value */
         ABOVE_ERROR, /* its continuation is passed over */
     } above;
-    bool is_key; /* the piece that inih has begins with a key */
+    bool is_key; /* inih's current piece begins with a key */
     bool is_at_end;
     bool unanswered; /* inih has a piece and has not called the handler yet */
 };
@@ -42,7 +42,7 @@ static void reader_complain(struct reader *reader, const char *what)
     section_complain(reader->loading, reader->number, NULL, "%s", what);
 }
 
-/* Passes over the line, and over what would continue it. Whoever calls this complains. */
+/* Skips the line and its continuation. The caller complains. */
 static void refuse_line(struct reader *reader)
 {
     section_refuse(reader->loading, reader->number, reader->text);
@@ -51,9 +51,9 @@ static void refuse_line(struct reader *reader)
     reader->unanswered = false;
 }
 
-/* ---- a line and what is wrong with it ---- */
+/* ---- checking a line ---- */
 
-/* As inih does it: at the start of a line, or a semicolon after white space. */
+/* As inih does: a comment begins at the start of a line, or with a semicolon after white space. */
 static void cut_comment(char *line)
 {
     char *text = skip_blanks(line);
@@ -94,7 +94,7 @@ static const char *find_bad_byte(const char *text)
     return NULL;
 }
 
-/* False, having complained, if a word cannot be handed on. */
+/* False, with a complaint, if inih cannot take one of the words. */
 static bool check_words(struct reader *reader)
 {
     for (char *word = reader->text; *word; word = skip_blanks(word)) {
@@ -182,7 +182,7 @@ static bool next_line(struct reader *reader)
     ssize_t n = getline(&reader->line, &reader->size, reader->stream);
     if (n < 0) {
         if (!feof(reader->stream) && !ferror(reader->stream)) {
-            abort(); /* no memory for the line; what would be read of the file is but its beginning */
+            abort(); /* no memory for the line: only a part of the file would be read */
         }
         return false;
     }
@@ -209,9 +209,9 @@ static bool next_line(struct reader *reader)
     return true;
 }
 
-/* ---- to and from inih ---- */
+/* ---- feeding inih ---- */
 
-/* As many words as fit into `size` bytes, at least one. */
+/* Writes as many words as fit into `size` bytes, at least one. */
 static void write_piece(struct reader *reader, char *out, size_t size)
 {
     size_t length = 0;
@@ -236,7 +236,7 @@ static void write_piece(struct reader *reader, char *out, size_t size)
     reader->unanswered = true;
 }
 
-/* What inih did not take for KEY = VALUE. */
+/* Complains of what inih did not take for KEY = VALUE. */
 static void check_answered(struct reader *reader)
 {
     if (reader->unanswered) {
@@ -246,7 +246,7 @@ static void check_answered(struct reader *reader)
     }
 }
 
-/* inih's way to ask for a line, as fgets does. */
+/* inih reads its lines with this, as with fgets. */
 static char *give_line(char *out, int size, void *stream)
 {
     struct reader *reader = stream;
@@ -281,7 +281,7 @@ static int take_pair(void *user, const char *section, const char *name, const ch
 void lines_read(struct loading *loading, FILE *stream)
 {
     struct reader reader = {.loading = loading, .stream = stream};
-    /* What it returns tells nothing that was not complained of already. */
+    /* its result adds nothing to the complaints */
     ini_parse_stream(give_line, &reader, take_pair, &reader);
     section_close(loading);
     if (!reader.is_at_end) {

@@ -13,7 +13,7 @@ enum {
     MAX_BUFFER_BYTES = 64 << 20, /* groups with very many members need megabytes */
 };
 
-/* As POSIX has it, "not found" is 0 and no entry; some name services say so by an errno. */
+/* POSIX reports "not found" as 0 and no entry; some name services use an errno. */
 static enum lookup_result lookup_result(int error, const void *entry)
 {
     if (entry) {
@@ -66,7 +66,7 @@ static enum lookup_result find(struct known_set *set,
     enum lookup_result (*lookup)(const char *, uint32_t *), const char *text, uint32_t *idp)
 {
     uint64_t number;
-    if (number_parse(text, UINT32_MAX - 1, &number)) { /* (uid_t)-1 is nobody's */
+    if (number_parse(text, UINT32_MAX - 1, &number)) { /* (uid_t)-1 is no user */
         *idp = (uint32_t)number;
         return LOOKUP_FOUND;
     }

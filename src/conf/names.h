@@ -1,5 +1,5 @@
-/* names.h - users and groups by name or number. Each name is looked up once per load: thousands
- * of resources that name the same group cost one question to the name service. */
+/* names.h - users and groups by name or number. Each name is looked up once per load: thousands of
+ * resources that name the same group cost the name service one query. */
 #ifndef BERTH_CONF_NAMES_H
 #define BERTH_CONF_NAMES_H
 

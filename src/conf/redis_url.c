@@ -1,5 +1,5 @@
-/* redis_url.c - the text of a [redis] section's url -> where that is. Pure. What is wrong is said
- * in words of our own alone, for the text may hold a password. */
+/* redis_url.c - parses the url of a [redis] section. Pure. Errors are fixed texts that quote
+ * nothing: the url may hold a password. */
 #include "conf/redis_url.h"
 
 #include "base/memory.h"
@@ -45,7 +45,7 @@ static const char *take_text(char *text, char **textp)
     return NULL;
 }
 
-/* "USER:PASSWORD@" at the front. Either may be empty, and is then not there. */
+/* "USER:PASSWORD@" at the front. An empty part counts as absent. */
 static const char *take_user(char **textp, struct redis_url *url)
 {
     char *user = *textp, *at = strrchr(user, '@');
@@ -155,7 +155,7 @@ static const char *take_host(char *text, uint16_t default_port, struct redis_url
     return text[0] == '[' ? take_bracketed_host(text, host) : take_named_host(text, host);
 }
 
-/* Cuts at the first slash; returns what is behind it, or NULL. */
+/* Cuts at the first slash; returns what follows, or NULL. */
 static char *cut_at_slash(char *text)
 {
     char *slash = strchr(text, '/');
@@ -166,7 +166,7 @@ static char *cut_at_slash(char *text)
     return slash + 1;
 }
 
-/* ---- schemes; `text` is what stands behind "://" ---- */
+/* ---- schemes; `text` is what follows "://" ---- */
 
 static const char *parse_tcp(char *text, struct redis_url *url)
 {

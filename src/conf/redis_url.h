@@ -1,4 +1,4 @@
-/* redis_url.h - the url of a [redis] section, taken apart. Pure. */
+/* redis_url.h - parses the url of a [redis] section. Pure. */
 #ifndef BERTH_CONF_REDIS_URL_H
 #define BERTH_CONF_REDIS_URL_H
 
@@ -7,7 +7,7 @@
 /* redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]  unix://[USER[:PASSWORD]@]/PATH[?db=N]
  * sentinel://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...[/MASTER[/DB]]
  * Percent-encoding in user, password, path and master name. */
-/* NULL, or what is wrong (static text). redis_url_deinit() in any case. */
+/* NULL, or what is wrong (static text). Call redis_url_deinit() in any case. */
 const char *redis_url_parse(const char *text, struct redis_url *url);
 void redis_url_deinit(struct redis_url *url);
 

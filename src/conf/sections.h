@@ -1,5 +1,5 @@
-/* sections.h - sections and keys in the order they stand in the files -> struct conf. What a line
- * is was decided before (lines.c); what a word means is decided elsewhere (values.c). */
+/* sections.h - sections and keys, in the order of the files -> struct conf. lines.c decides what a
+ * line is, values.c what a word means. */
 #ifndef BERTH_CONF_SECTIONS_H
 #define BERTH_CONF_SECTIONS_H
 
@@ -14,22 +14,22 @@ enum { LABEL_BYTES = 160 }; /* of a section's name in messages; longer ones are 
 struct section {
     enum {
         SECTION_NONE, /* before the first one of a file */
-        SECTION_SKIPPED, /* its header was wrong, and that was said */
+        SECTION_SKIPPED, /* its header was wrong: complained of already */
         SECTION_OPEN,
     } state;
     enum section_kind kind;
     struct place place;
     void *object; /* struct conf, struct database or struct definition */
     uint32_t lines[N_KEYS]; /* where each key was given; 0: not yet */
-    bool is_meant[N_KEYS]; /* given in a line that was refused: not to be called missing */
+    bool is_meant[N_KEYS]; /* given in a line that was refused: do not call it missing */
     char *database; /* of a resource: the value of `redis`; NULL if not given or refused */
-    struct value value; /* of the key read last; value.key is NULL if that is to be skipped */
+    struct value value; /* of the key read last; value.key is NULL if the value is to be skipped */
     char label[LABEL_BYTES];
 };
 
 struct loading {
     struct conf *conf;
-    const struct conf *running; /* this is a reload: what runs at present; else NULL */
+    const struct conf *running; /* in a reload, what runs at present; else NULL */
     struct complaints complaints;
     struct names names;
     struct known_set resources;
@@ -47,22 +47,22 @@ void loading_init(
     struct loading *loading, const struct conf *running, const struct conf_lookup *lookup);
 void loading_deinit(struct loading *loading);
 
-/* `inside` is what stands between the brackets; NULL if that cannot be told. */
+/* `inside` is the text between the brackets; NULL if it cannot be read. */
 void section_open(struct loading *loading, uint32_t line, const char *inside);
 void section_key(struct loading *loading, uint32_t line, const char *word, const char *text);
 /* More of the last key's value, from the same or an indented line. */
 void section_more(struct loading *loading, uint32_t line, const char *text);
-/* A line that is complained of elsewhere and begins with `text`. */
+/* A line, complained of elsewhere, that begins with `text`. */
 void section_refuse(struct loading *loading, uint32_t line, const char *text);
-/* The file ends: what must be there is there, what must fit fits. */
+/* The file ends: complains of what is missing, and of what does not fit together. */
 void section_close(struct loading *loading);
 
-/* The default of every key of such a section. */
+/* Sets every key of such a section to its default. */
 void section_set_defaults(enum section_kind kind, void *object);
 
-/* The section being read is there for the second time; `what` of it is. */
+/* The section being read is there for the second time; `what` is what it repeats. */
 void section_complain_of_repetition(struct loading *loading, struct place first, const char *what);
-/* An error in the section being read. */
+/* Complains of the section being read. */
 void section_complain(struct loading *loading, uint32_t line, const char *key, const char *format,
     ...) __attribute__((format(printf, 4, 5)));
 

@@ -93,7 +93,7 @@ static void describe_duration(const struct key_row *key, FILE *out)
         most);
 }
 
-/* A duration that may be without end. */
+/* A duration that may be endless. */
 static bool parse_span(const struct value *value, const char *word)
 {
     if (strcmp(word, "unbounded") != 0) {
@@ -189,7 +189,7 @@ static bool parse_choice(const struct value *value, const char *word)
     return choose(value, word, target(value));
 }
 
-/* The second of two words is true. */
+/* The second of the two words means true. */
 static bool parse_either(const struct value *value, const char *word)
 {
     unsigned choice;
@@ -206,7 +206,7 @@ static bool parse_scope(const struct value *value, const char *word)
     if (!choose(value, word, &choice)) {
         return false;
     }
-    *(uint8_t *)target(value) = choice == 1; /* which database is found out later */
+    *(uint8_t *)target(value) = choice == 1; /* the database is found later */
     return true;
 }
 
@@ -232,7 +232,7 @@ static void value_complain(const struct value *value, const char *what)
     complain(value->complaints, value->place, value->section, value->key->word, "%s", what);
 }
 
-/* Its lines are joined. Never shown, as it may hold a password. */
+/* The value's lines are joined. It is never shown, as it may hold a password. */
 static bool parse_url(const struct value *value, const char *word)
 {
     char **textp = target(value);
@@ -257,7 +257,7 @@ static void describe_url(const struct key_row *key, FILE *out)
 
 #define CREDENTIAL "credential:"
 
-/* Not shown either: somebody may have written the password itself. */
+/* Not shown either: it may be the password itself, written there by mistake. */
 static bool parse_secret(const struct value *value, const char *word)
 {
     static const char characters[] =
@@ -370,7 +370,7 @@ static bool same_ids(const void *a, const void *b)
         (left->n == 0 || memcmp(left->ids, right->ids, left->n * sizeof *left->ids) == 0);
 }
 
-/* False: unknown. */
+/* Complains and returns false if the name is unknown. */
 static bool add_name(
     const struct value *value, const char *word, enum lookup_result result, uint32_t id)
 {

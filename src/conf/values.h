@@ -7,12 +7,12 @@
 #include "conf/known.h"
 #include "conf/names.h"
 
-/* A value being read, and whom to tell what is wrong with it. */
+/* A value being read, and where to complain about it. */
 struct value {
     const struct key_row *key;
-    void *object; /* as key->offset has it, with the members' defaults in it */
+    void *object; /* the object that key->offset refers to; its members have their defaults */
     size_t n_words; /* so far */
-    bool is_refused; /* has too many words, and that was said */
+    bool is_refused; /* it has too many words: complained of already */
     struct place place; /* of the words being read */
     uint32_t first_line; /* of the key */
     uint32_t word_line; /* of the word before; 0: none yet */
@@ -24,10 +24,10 @@ struct value {
 };
 
 struct value_type {
-    /* False: the word is not what describe() says. Says itself what else is wrong. */
+    /* False: the word is not what describe() says. Complains itself of anything else. */
     bool (*parse)(const struct value *value, const char *word);
     void (*describe)(const struct key_row *key, FILE *out);
-    bool (*same)(const void *a, const void *b); /* of two members; NULL if nobody compares them */
+    bool (*same)(const void *a, const void *b); /* of two members; NULL if nothing needs it */
     const char *const *choices;
     bool is_list;
 };
@@ -41,11 +41,11 @@ enum value_type_id {
 
 extern const struct value_type value_types[N_VALUE_TYPES];
 
-/* Text between "=" and the end of the line, or its continuation. Complains of all that is wrong. */
+/* `text` is the rest of the line behind "=", or a continuation. Complains of every error. */
 void value_take(struct value *value, const char *text);
 /* All words have been taken. */
 void value_end(const struct value *value);
-/* Stores the default, if there is one. */
+/* Stores the default if there is one. */
 void value_set_default(const struct key_row *key, void *object);
 
 /* [redis NAME]: a name without parts. */

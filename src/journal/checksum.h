@@ -1,5 +1,5 @@
-/* checksum.h - tells a damaged file from a good one. Not against anybody who means harm: whoever
- * may write our files may also compute this. Pure. */
+/* checksum.h - tells a damaged file from a good one. It is no defence against an attacker: whoever
+ * may write our files can also compute this. Pure. */
 #ifndef BERTH_JOURNAL_CHECKSUM_H
 #define BERTH_JOURNAL_CHECKSUM_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Each step can be undone, so that two inputs that differ in one aligned word alone always differ
- * here; 6 cycles for 8 bytes. The host's byte order: files stay on their host. */
+/* Each step can be undone, so two inputs that differ in only one aligned word always have different
+ * sums. 6 cycles for 8 bytes. In the host's byte order: files stay on their host. */
 static inline uint64_t checksum_step(uint64_t sum, const char *bytes, size_t n)
 {
     uint64_t word = 0;

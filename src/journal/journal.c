@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In journal.next: of a slot that is in use, or that begins no extent. */
+/* In journal.next: the slot is in use, or begins no extent. */
 #define NOT_FREE UINT32_MAX
 
 /* ---- free extents ---- */
@@ -44,7 +44,7 @@ static uint32_t pop_free(struct journal *journal, size_t size_class)
     return slot;
 }
 
-/* All of them are in use, until somebody says otherwise. */
+/* Marks all slots of the new chunks as in use. */
 static void know_chunks(struct journal *journal, uint32_t n_before)
 {
     size_t n = (size_t)journal->header.n_chunks * JOURNAL_SLOTS;
@@ -55,8 +55,8 @@ static void know_chunks(struct journal *journal, uint32_t n_before)
     journal_map_chunks(&journal->map, journal->fd, journal->header.n_chunks);
 }
 
-/* The zeros that the file is made longer with look like places that were never used. The next
- * berthd must not think that there was nothing. */
+/* A file that was cut and made longer again has zeros that look like places never used. The next
+ * berthd must not conclude that there were no records. */
 static void distrust_if_cut(struct journal *journal)
 {
     bool was_cut = journal->map.was_cut || !file_is_whole(journal->fd, &journal->header);
@@ -82,7 +82,7 @@ static bool grow(struct journal *journal, size_t size_class)
     return true;
 }
 
-/* One of a larger class, before anybody is refused. */
+/* Takes an extent of a larger class before it refuses. */
 static uint32_t reserve_of(struct journal *journal, size_t size_class)
 {
     uint32_t slot = pop_free(journal, size_class);
@@ -115,7 +115,7 @@ static void let_go(struct journal *journal)
     memset(journal->free, 0, sizeof journal->free);
 }
 
-/* An empty one, under a name of its own until install(). */
+/* Makes an empty file, under a temporary name until install(). */
 static bool make(struct journal *journal)
 {
     let_go(journal);
@@ -176,7 +176,7 @@ uint32_t journal_reserve(struct journal *journal, size_t most_bytes)
     return slot;
 }
 
-/* By one store, or else into the file; also when the store has met a file that was cut. */
+/* Writes by one store, or else into the file; also if the store has found the file cut. */
 static bool write_extent(struct journal *journal, uint32_t slot, const struct extent_header *extent)
 {
     bool is_stored = extent->mark.length > 0 ? journal_map_publish(&journal->map, slot, extent)
@@ -249,7 +249,7 @@ void journal_set_complete(struct journal *journal)
 struct opening {
     struct journal *journal;
     const struct old_file *old;
-    uint32_t *places; /* of the records of a damaged file: where they are now; 0: nowhere */
+    uint32_t *places; /* for the records of a damaged file: where each is now; 0: nowhere */
     journal_visit *visit;
     void *context;
 };
@@ -301,7 +301,7 @@ static void adopt(struct opening *opening)
     file_scan(opening->old, adopt_extent, opening);
 }
 
-/* The new file takes the old one's place only once everything is in it. */
+/* The new file replaces the old one only once everything is in it. */
 static void move(struct opening *opening)
 {
     struct journal *journal = opening->journal;

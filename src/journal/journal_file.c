@@ -32,7 +32,7 @@ static bool write_all(int fd, const char *bytes, size_t n, off_t offset)
     return true;
 }
 
-/* As much as there is. */
+/* Reads as much as there is. */
 static size_t read_all(int fd, char *bytes, size_t n, off_t offset)
 {
     size_t length = 0;
@@ -86,8 +86,8 @@ static void count_extent(
     tally->n_bad += state == EXTENT_BAD;
 }
 
-/* Who was killed while the file grew leaves up to a chunk of zeros that the header does not know
- * of yet: no damage. */
+/* A daemon killed while the file grew leaves up to a chunk of zeros that the header does not know
+ * yet: no damage. */
 static bool end_is_clean(const struct old_file *old)
 {
     off_t known = header_file_size(&old->header);
@@ -104,7 +104,7 @@ static bool end_is_clean(const struct old_file *old)
     return is_clean;
 }
 
-/* Nobody else can have written it. */
+/* Whether only berthd's user can have written the file. */
 static bool is_ours(int fd, off_t *sizep)
 {
     struct stat status;
@@ -186,7 +186,7 @@ int file_make(const char *path, struct journal_header *header)
     if (!new_path(path, name)) {
         return -1;
     }
-    unlink(name); /* of one that was killed */
+    unlink(name); /* left by a daemon that was killed */
     int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return -1;
@@ -258,7 +258,7 @@ bool file_read_extent(int fd, uint32_t slot, struct extent_header *extent, size_
     return read_all(fd, (char *)extent, n, slot_offset(slot)) == n;
 }
 
-/* The first page comes last: an extent that was free stays so until all is there. */
+/* The first page comes last: a free extent stays free until all of the record is there. */
 bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent)
 {
     const char *bytes = (const char *)extent;

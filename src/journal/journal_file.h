@@ -1,40 +1,40 @@
-/* journal_file.h - the system calls below journal.c: a journal's file is found, read, made and
- * written. Nothing that is read is trusted. */
+/* journal_file.h - the system calls below journal.c: finds, reads, makes and writes a journal's
+ * file. Does not trust what it reads. */
 #ifndef BERTH_JOURNAL_JOURNAL_FILE_H
 #define BERTH_JOURNAL_JOURNAL_FILE_H
 
 #include "journal/journal.h"
 
 struct old_file {
-    int fd; /* -1: none that may be read */
+    int fd; /* -1: no file that may be read */
     off_t size;
     size_t n_records;
-    struct journal_header header; /* without chunks if it cannot be trusted */
+    struct journal_header header; /* without chunks if the file cannot be trusted */
 };
 
-/* Looks at every byte that counts; logs what is wrong. The descriptor is the caller's. */
+/* Checks every byte that counts; logs what is wrong. The caller owns the descriptor. */
 enum journal_found file_open(struct old_file *old, const char *path, const char *boot_id);
 
-/* Each extent in order; those that the file is too short for are bad. */
+/* Called for each extent in order; extents beyond the end of the file are bad. */
 typedef void file_extent(
     void *context, uint32_t slot, enum extent_state state, const char *bytes, size_t length);
 void file_scan(const struct old_file *old, file_extent *extent, void *context);
 
-/* A new file beside `path`, with that header (of no chunks); -1 with errno. */
+/* Makes a file beside `path`, with that header (of no chunks); -1 with errno. */
 int file_make(const char *path, struct journal_header *header);
-/* It takes the name `path`, whatever has that now. On failure (errno) it is gone. */
+/* Renames the new file to `path`, replacing any file there. On failure (errno) removes it. */
 bool file_install(const char *path);
 
-/* It is as long as its header says, at least. */
+/* Whether the file is at least as long as its header says. */
 bool file_is_whole(int fd, const struct journal_header *header);
 
-/* The rest return false with errno. */
+/* These return false with errno. */
 bool file_write_header(int fd, struct journal_header *header);
-/* One chunk more, whose space is certain; in the header too. */
+/* Adds a chunk whose space is allocated, also to the header. */
 bool file_grow(int fd, struct journal_header *header, size_t size_class);
-/* An extent of `n` bytes. */
+/* Reads an extent of `n` bytes. */
 bool file_read_extent(int fd, uint32_t slot, struct extent_header *extent, size_t n);
-/* A sealed extent. */
+/* Writes a sealed extent. */
 bool file_write_extent(int fd, uint32_t slot, const struct extent_header *extent);
 
 #endif

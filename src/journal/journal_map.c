@@ -8,10 +8,10 @@
 
 #define REGION_BYTES ((size_t)JOURNAL_MOST_CHUNKS * JOURNAL_CHUNK)
 
-/* ---- a file that got shorter ----
+/* ---- a file that was cut ----
  *
- * Touching what is gone is SIGBUS. The page is replaced by one of nobody's, so that the store has
- * somewhere to go, and the map is given up (after systemd's basic/sigbus.c). */
+ * A store beyond the end of the file raises SIGBUS. The handler puts an anonymous page there, so
+ * that the store can go on, and gives the map up (after systemd's basic/sigbus.c). */
 
 static char *volatile guarded; /* the region of the one map */
 static volatile sig_atomic_t was_cut;
@@ -100,7 +100,7 @@ static struct extent_header *extent_at(struct journal_map *map, uint32_t slot)
         : NULL;
 }
 
-/* After everything else has been stored. Who is killed before leaves a free extent. */
+/* Comes after all other stores: a daemon killed before it leaves a free extent. */
 static void store_mark(struct extent_header *extent, union extent_mark mark)
 {
     atomic_store_explicit((_Atomic uint64_t *)&extent->mark.word, mark.word, memory_order_release);

@@ -1,9 +1,9 @@
-/* journal_map.h - the journal's chunks as memory: a record appears, or is gone, by one store of
- * eight bytes, without a system call. Two pwrites were 14 % of an acquire and its release
- * (bench/), which are turns of their own and meet the kernel's paths cold.
+/* journal_map.h - the journal's chunks as memory: one store of eight bytes adds or removes a
+ * record, without a system call. Two pwrites took 14 % of an acquire and its release (bench/): each
+ * runs in a turn of its own and finds the kernel's code cold.
  *
- * A record that is rewritten is not for this file: somebody killed between two stores would leave
- * neither the old bytes nor the new ones. */
+ * Not for rewriting a record: a daemon killed between two stores would leave neither the old bytes
+ * nor the new ones. */
 #ifndef BERTH_JOURNAL_JOURNAL_MAP_H
 #define BERTH_JOURNAL_JOURNAL_MAP_H
 
@@ -12,18 +12,18 @@
 #include <stdbool.h>
 
 struct journal_map {
-    char *region; /* addresses for every chunk there can be; NULL: nothing is mapped */
+    char *region; /* addresses for every possible chunk; NULL: nothing is mapped */
     uint32_t n_chunks;
-    bool was_cut; /* somebody has made the file shorter: what was in it may be gone */
+    bool was_cut; /* the file was cut by somebody: its data may be gone */
 };
 
-/* Chunks 0 ... n-1 of the file, whose space is allocated. Those that cannot be mapped are not:
- * then the functions below return false. One map at a time in a process. */
+/* Maps chunks 0 ... n-1 of the file, whose space is allocated. For chunks that cannot be mapped,
+ * the functions below return false. One map at a time in a process. */
 void journal_map_chunks(struct journal_map *map, int fd, uint32_t n_chunks);
 void journal_map_end(struct journal_map *map);
 
-/* False if that must be written to the file: the slot holds a record, or is not mapped, or somebody
- * has made the file shorter. */
+/* False if the caller must write to the file instead: the slot holds a record or is not mapped, or
+ * the file was cut. */
 bool journal_map_publish(
     struct journal_map *map, uint32_t slot, const struct extent_header *sealed);
 bool journal_map_withdraw(struct journal_map *map, uint32_t slot);

@@ -28,7 +28,7 @@ static int first_length(const char *directories)
     return (int)strcspn(directories, ":");
 }
 
-/* Set, and absolute. */
+/* The variable's value if it is set and absolute. */
 static const char *directory_of_environment(const char *variable)
 {
     const char *directory = getenv(variable);
@@ -64,7 +64,7 @@ static bool stands_for_itself(char c)
         c == '_' || c == '.';
 }
 
-/* As systemd-escape --path does. What would make too long a file name is cut, and told apart by a
+/* Escapes as systemd-escape --path does. A path too long for a file name is cut, and gets a
  * hash. */
 static void path_word(const char *path, char out[static LONGEST_WORD + 32])
 {

@@ -1,25 +1,25 @@
-/* paths.h - where berthd keeps what survives it. All of it is named after the socket, so that
- * several daemons of one host do not share anything. Makes nothing, asks only the environment. */
+/* paths.h - where berthd keeps files that survive it. They are named after the socket, so that
+ * several daemons on one host share nothing. These functions make no file, and read only the
+ * environment. */
 #ifndef BERTH_JOURNAL_PATHS_H
 #define BERTH_JOURNAL_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All take the socket's absolute path, and return false if the result does not fit into `size`
- * bytes. */
+/* `socket_path` is absolute. All return false if the result does not fit into `size` bytes. */
 
-/* The one name of a socket that may be reached by several: its folder without symbolic links. As it
- * is, if that cannot be found out. */
+/* One name for a socket that may have several: its folder without symbolic links, or the path
+ * unchanged if that cannot be resolved. */
 bool path_canonical(const char *socket_path, char *out, size_t size);
 
-/* In the first of $RUNTIME_DIRECTORY, else beside the socket; `suffix` is ".journal", ".lock". */
+/* In the first $RUNTIME_DIRECTORY, else beside the socket; `suffix` is ".journal" or ".lock". */
 bool path_at_runtime(const char *socket_path, const char *suffix, char *out, size_t size);
 
-/* The first of $STATE_DIRECTORY; of an ordinary user $XDG_STATE_HOME/berth or
+/* The first $STATE_DIRECTORY; for an ordinary user $XDG_STATE_HOME/berth or
  * $HOME/.local/state/berth; else /var/lib/berth. */
 bool path_of_state_directory(char *out, size_t size);
-/* A file in it: the socket's path as one word ("run-berth-berth.sock"), and `suffix`. */
+/* A file there: the socket's path as one word ("run-berth-berth.sock"), and `suffix`. */
 bool path_in_state_directory(const char *socket_path, const char *suffix, char *out, size_t size);
 
 #endif

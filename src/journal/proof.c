@@ -65,10 +65,9 @@ uint64_t siphash(const uint8_t key[static SECRET_BYTES], const uint8_t *bytes, u
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* ---- what is proved, as a text that nothing else has ----
+/* ---- what is proved, as an unambiguous text ----
  *
- *     ID UID held|waiting PID,STARTED NAME:COUNT[:TOKEN:UNIT,...]...
- */
+ *     ID UID held|waiting PID,STARTED NAME:COUNT[:TOKEN:UNIT,...]... */
 
 static void add_subject(struct text *out, uint64_t id, uint32_t uid, bool is_held,
     const struct process *process)
@@ -107,7 +106,7 @@ static void add_unit(struct text *out, const char *item, uint32_t slot)
     text_add(out, ",");
 }
 
-/* Who must live for the lease to do so. */
+/* The process that keeps the lease. */
 static struct process keeper(
     enum binding binding, const struct process *process, const struct process *wrapper)
 {

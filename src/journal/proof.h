@@ -1,5 +1,5 @@
-/* proof.h - what a client shows, when berthd has lost its journal, to have a lease back: what it was
- * given, as berthd said it then, and that berthd said it. A word for the protocol,
+/* proof.h - lets a client have its lease back when berthd has lost the journal: the proof shows
+ * what the client was given, and that berthd itself said so. A word for the protocol,
  *
  *     HASH[,TOKEN]...          a token for each resource if the lease is held
  *
@@ -16,7 +16,7 @@
 
 enum { SECRET_BYTES = 16 };
 
-/* Adds the word for a lease as it is now. */
+/* Appends the proof of a lease as it is now. */
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
 /* How long that word can get for a lease of so many resources. */

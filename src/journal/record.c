@@ -1,8 +1,8 @@
 /* record.c - the words of a lease's record, in the order in which they are written; doc/journal.md
- * states the rules.
+ * has the rules.
  *
- * The envelope is read or there is no record. Any other key may be a later version's: what is not
- * understood is kept as it is written. */
+ * A record without a readable envelope is no record. Any other key may be a later version's: what
+ * is not understood is kept as written. */
 #include "journal/record.h"
 
 #include "base/memory.h"
@@ -16,14 +16,14 @@ enum { N_STATES = 2 };
 
 static const char *const state_words[N_STATES] = {[false] = "waiting", [true] = "held"};
 
-#define MOST_TICKET (UINT64_C(1) << 53) /* Lua's numbers */
+#define MOST_TICKET (UINT64_C(1) << 53) /* the largest integer exact in Lua */
 
 enum presence {
     MAY_WAITING = 1,
     MAY_HELD = 2,
     MUST_WAITING = 4 | MAY_WAITING,
     MUST_HELD = 8 | MAY_HELD,
-    MANY = 16, /* may be there more than once */
+    MANY = 16, /* the key may be given more than once */
     ENVELOPE = 32, /* read alike by every version */
     MAY = MAY_WAITING | MAY_HELD,
     MUST = MUST_WAITING | MUST_HELD | ENVELOPE,
@@ -100,7 +100,7 @@ void record_add_rest(struct text *record, nanoseconds ended_at)
     record_put_number(record, find_row("rested", strlen("rested")), (uint64_t)ended_at);
 }
 
-/* ---- how long it can get ---- */
+/* ---- the longest record ---- */
 
 /* With the longest values, without what depends on the request: texts and units. */
 static size_t longest_in(bool is_held)
@@ -151,7 +151,7 @@ static void keep(struct record *record, const char *word)
     strcpy(end + 1, word);
 }
 
-/* Another version's. False: not a word of a record at all. */
+/* Another version's word. False if it is malformed. */
 static bool read_unknown(struct record *record, const char *word, const char *key)
 {
     record->remembered.is_opaque |= key != word;
@@ -170,7 +170,8 @@ static bool read_known(struct remembered *remembered, const struct record_row *r
     return is_good || !(row->presence & ENVELOPE);
 }
 
-/* KEY=VALUE, or !KEY=VALUE: who does not understand it must not go by anything but the envelope. */
+/* KEY=VALUE, or !KEY=VALUE: a reader that does not understand the latter may use only the
+ * envelope. */
 static bool read_word(struct record *record, char *word, bool seen[N_ROWS])
 {
     char *key = word + (word[0] == '!');
@@ -181,7 +182,7 @@ static bool read_word(struct record *record, char *word, bool seen[N_ROWS])
         : read_unknown(record, word, key);
 }
 
-/* ---- all of them ---- */
+/* ---- the whole record ---- */
 
 static bool has_tokens(const struct remembered *remembered)
 {
@@ -203,19 +204,19 @@ static bool has_envelope(const struct remembered *remembered, const bool seen[N_
     bool is_bound_once = !remembered->process.pid || !remembered->ttl;
     bool has_job = !remembered->wrapper.pid || remembered->process.pid;
     bool is_of_its_scope = record_database(remembered)
-        ? remembered->rested_at == 0 /* the database keeps what rests */
+        ? remembered->rested_at == 0 /* in fleet scope the database keeps resting units */
         : has_tokens(remembered);
     return remembered->n_claims > 0 && is_bound_once && has_job && is_of_its_scope;
 }
 
-/* Nothing else gives those out. */
+/* Only databases give these out. */
 static bool is_of_fleet_only(const struct remembered *remembered)
 {
     return remembered->stopping == OUTCOME_LOST || remembered->stopping == OUTCOME_DEADLINE ||
         remembered->ticket != 0 || remembered->wants_now;
 }
 
-/* As if only the envelope had been there. */
+/* Leaves only what the envelope says. */
 static void forget_the_rest(struct remembered *remembered)
 {
     struct remembered all = *remembered;

@@ -1,18 +1,18 @@
 /* record.h - one lease as a line of text, for the journal (doc/journal.md): words of key=value,
- * percent-encoded, without LF. Whatever is read may be damaged in spite of its checksum: it is all checked. Pure.
+ * percent-encoded, without LF. The reader checks everything: a record may be damaged in spite of
+ * its checksum. Pure.
  *
- * Databases are numbered anew at each start: a lease of fleet scope is written with the name of its
- * database. */
+ * Databases get new numbers at each start, so a record of fleet scope has its database's name. */
 #ifndef BERTH_JOURNAL_RECORD_H
 #define BERTH_JOURNAL_RECORD_H
 
 #include "base/text.h"
 #include "core/core.h"
 
-/* Adds all of a waiting or held lease that must outlive berthd. `database` is the name of its
- * database; NULL in host scope. */
+/* Appends everything about a waiting or held lease that must outlive berthd. `database` is the name
+ * of its database; NULL in host scope. */
 void record_write(struct text *out, const struct lease *lease, const char *database);
-/* To the record of a held lease: it has ended, and its units rest from then on. */
+/* Appends to the record of a held lease that it has ended, and that its units rest since then. */
 void record_add_rest(struct text *record, nanoseconds ended_at);
 /* How long the record of a lease with such texts can get, whatever becomes of it. `units` as
  * units_most_bytes() gives it. */
@@ -20,19 +20,19 @@ size_t record_most_bytes(const struct terms *terms, const char *database, size_t
 
 enum record_kind {
     RECORD_LEASE,
-    RECORD_UNKNOWN, /* another version's; can be left alone */
-    RECORD_MUST_UNDERSTAND, /* another version's; cannot */
+    RECORD_UNKNOWN, /* another version's; may be left alone */
+    RECORD_MUST_UNDERSTAND, /* another version's; may not */
     RECORD_NONSENSE,
 };
 
-/* What its first word says. */
+/* Depends on the first word alone. */
 enum record_kind record_kind(const char *text, size_t length);
-/* NULL if it is not a lease's record. Keeps nothing of `text`; record_free() frees it. remembered.database
- * is 0: the caller knows its number. */
+/* NULL if this is no lease's record. Keeps no pointer to `text`; record_free() frees it.
+ * remembered.database is 0: the caller finds the number. */
 struct remembered *record_read(const char *text, size_t length);
-/* NULL: host scope. Good as long as what was read. */
+/* NULL: host scope. Good as long as `remembered`. */
 const char *record_database(const struct remembered *remembered);
-/* Returns NULL, accepts it. */
+/* Accepts NULL; returns NULL. */
 struct remembered *record_free(struct remembered *remembered);
 
 #endif

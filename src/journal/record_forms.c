@@ -60,7 +60,7 @@ static bool read_number(struct remembered *remembered, const struct record_row *
 
 const struct record_form form_number = {write_number, write_most, read_number};
 
-/* Signed or not: never negative. */
+/* Signed or not; never negative. */
 static void write_uint32(const struct writing *writing, const struct record_row *row)
 {
     uint32_t number;
@@ -96,7 +96,7 @@ static bool read_time(struct remembered *remembered, const struct record_row *ro
 }
 
 const struct record_form form_time = {write_time, write_most, read_time};
-/* It has ended by then: record_add_rest() writes it. */
+/* Only record_add_rest() writes it, when the lease has ended. */
 const struct record_form form_rested = {NULL, write_most, read_time};
 
 static void write_signal(const struct writing *writing, const struct record_row *row)
@@ -405,7 +405,7 @@ const struct record_form form_until = {write_until, write_most, read_time};
 
 /* ---- units ---- */
 
-/* NAME,... : the next claim, and what is behind its name. */
+/* NAME,... : starts the next claim; returns what follows the name. */
 static struct remembered_claim *read_claim_name(
     struct remembered *remembered, char *value, char **restp)
 {
@@ -444,7 +444,7 @@ static bool read_units(
         return false;
     }
     struct remembered_unit *units = memory_new(claim->count * sizeof *units);
-    claim->units = units; /* from now on record_free()'s */
+    claim->units = units; /* record_free() frees them from now on */
     return units_parse(comma + 1, is_pool, claim->count, units);
 }
 

@@ -1,34 +1,34 @@
-/* record_forms.h - the words of a lease's record: a row says what a word is called and where its
- * value is, a form how such a value is written and read. */
+/* record_forms.h - the words of a lease's record: a row has a word's key and the place of its
+ * value, a form how such values are written and read. */
 #ifndef BERTH_JOURNAL_RECORD_FORMS_H
 #define BERTH_JOURNAL_RECORD_FORMS_H
 
 #include "base/text.h"
 #include "core/core.h"
 
-/* What is being written. */
+/* A record being written. */
 struct writing {
     struct text *out;
     const struct lease *lease;
     const char *database; /* its name; NULL: host scope */
 };
 
-/* What is being read. */
+/* A record being read. */
 struct record {
     struct remembered remembered; /* first: record_free() gets a pointer to it */
     const char *database; /* or NULL */
-    char *kept; /* the rest of `text`: what is not understood */
-    char text[]; /* what its strings point into */
+    char *kept; /* the rest of `text`: words not understood */
+    char text[]; /* the strings point into it */
 };
 
 struct record_row;
 
 struct record_form {
-    /* Nothing, if the value is the row's initial one. NULL: another row sees to it. */
+    /* Writes nothing if the value is the row's initial one. NULL: another row writes it. */
     void (*write)(const struct writing *writing, const struct record_row *row);
-    /* With the longest value. NULL: that depends on the request. */
+    /* Writes the longest value. NULL: that depends on the request. */
     void (*write_longest)(struct text *out, const struct record_row *row);
-    /* False: it is no such value. `value` is cut up in place. */
+    /* False: malformed. Cuts `value` up in place. */
     bool (*read)(struct remembered *remembered, const struct record_row *row, char *value);
 };
 
@@ -37,12 +37,12 @@ struct record_row {
     size_t key_length;
     const struct record_form *form;
     unsigned presence; /* enum presence, record.c */
-    size_t from; /* offset of its member in struct lease */
+    size_t from; /* offset of the member in struct lease */
     size_t to; /* in struct remembered */
     uint64_t least, most, initial;
 };
 
-#define ALWAYS UINT64_MAX /* for .initial: none is left out */
+#define ALWAYS UINT64_MAX /* for .initial: always written */
 
 extern const struct record_form
     form_id, /* of a lease */
@@ -50,7 +50,7 @@ extern const struct record_form
     form_text, form_process, form_wrapper, form_ttl, form_database, form_now, form_until,
     form_rested, form_stopping, form_slot, form_item, form_want;
 
-/* Both have the same members for the forms of attributes. */
+/* For the forms of attributes, both structs have the same members. */
 #define form_TEXT form_text
 #define form_NUMBER form_signed
 #define form_SPAN form_time
@@ -60,9 +60,9 @@ extern const struct record_form
 
 /* " key=" and a number. */
 void record_put_number(struct text *out, const struct record_row *row, uint64_t number);
-/* The length of " key=" and that text, encoded; 0 if it is NULL. */
+/* The length of " key=" and the encoded text; 0 if it is NULL. */
 size_t record_text_length(const struct record_row *row, const char *text);
-/* Into the index of the word; words may be missing. */
+/* Sets the index of the word; `words` may have gaps. */
 bool record_find_word(const char *value, const char *const words[], size_t n, size_t *indexp);
 
 #endif

@@ -16,11 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The mark is so far ahead that it is seldom written again. What is left at the end of a run is lost,
- * and numbers should not run ahead of the clock, which they begin at should the file be lost: this is
- * 17 s of its microseconds. */
+/* How far the mark is ahead, so that it is seldom written. Numbers left over at the end of a
+ * crashed run are lost. Numbers should not run ahead of the clock, from which they start if the
+ * file is lost: this is 17 s of microseconds. */
 #define NUMBERS_AHEAD (UINT64_C(1) << 24)
-/* Of a damaged file: microseconds until the year 2112, about where numbers begin. */
+/* In a damaged file: microseconds until the year 2112; numbers start near the clock's. */
 #define MOST_CREDIBLE (UINT64_C(1) << 52)
 #define MOST_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
 
@@ -41,7 +41,7 @@ static const char first_line[] = "berth-state 1\n";
 
 static const char fleet_word[] = "fleet ";
 
-/* All but the check, which takes its time. */
+/* Everything except the check, which takes time to compute. */
 static void add_all(struct text *text, const struct state *state)
 {
     text_add(text, first_line);
@@ -61,7 +61,7 @@ static void add_check(struct text *text)
     text_add_format(text, "check %016llx\n", (unsigned long long)hash_string(text->bytes, 0));
 }
 
-/* The last line says what the others hash to; cuts it off. */
+/* Whether the last line has the hash of the others; cuts it off. */
 static bool is_whole(char *text)
 {
     char *check = strstr(text, "\ncheck ");
@@ -81,7 +81,7 @@ static bool is_whole(char *text)
     return has_form && memcmp(hash, saved, 16) == 0;
 }
 
-/* The rest of a line that begins with `word`; cuts it out of *textp. NULL if it does not. */
+/* Cuts a line that begins with `word` out of *textp; returns its rest, or NULL. */
 static char *take_line(char **textp, const char *word)
 {
     size_t length = strlen(word);
@@ -107,7 +107,7 @@ static bool parse_secret(struct state *state, const char *hex)
     return hex[2 * SECRET_BYTES] == '\0';
 }
 
-/* Those of databases come last. */
+/* The databases' changes come last. */
 static void parse_changes(struct state *state, const char *text)
 {
     const char *fleet = text;
@@ -122,7 +122,7 @@ static void parse_changes(struct state *state, const char *text)
     state->fleet_changes = memory_string(fleet);
 }
 
-/* What can be made out, even of a damaged file: a mark that is higher than need be does no harm. */
+/* Takes what it can, even from a damaged file: a mark that is too high does no harm. */
 static void parse(struct state *state, char *text, bool whole)
 {
     char *boot = NULL, *numbers = NULL, *secret = NULL;
@@ -149,8 +149,8 @@ static void parse(struct state *state, char *text, bool whole)
 
 /* ---- reading ---- */
 
-/* NULL if there is none (errno), or if it is not one of ours. With a final NUL; the caller frees
- * it. */
+/* NULL if there is no file (errno), or it is not one of ours. NUL-terminated; the caller frees the
+ * text. */
 static char *read_file(const char *path)
 {
     struct stat status;
@@ -225,7 +225,7 @@ void state_load(struct state *state, const char *socket_path)
 void state_deinit(struct state *state)
 {
     if (state->next_path) {
-        unlink(state->next_path); /* what state_file_make_room() left */
+        unlink(state->next_path); /* left by state_file_make_room() */
     }
     free(state->path);
     free(state->next_path);
@@ -335,7 +335,7 @@ static void log_not_stored(const struct state *state, enum stored stored, int er
     }
 }
 
-/* A mark that may be lost in a crash is none. */
+/* A mark that a crash may undo does not count. */
 void state_image_settle(
     const struct state_image *image, struct state *state, enum stored stored, int error)
 {

@@ -1,8 +1,9 @@
-/* state.h - the file in the state directory: what must outlive a reboot. A high-water mark of
- * the numbers given out, the boot it was written in, and the runtime changes as lines of text whose
- * meaning is changes.h's; those of databases, which all begin with "fleet ", are fleet_journal.h's.
+/* state.h - the file in the state directory, for what must outlive a reboot: a high-water mark of
+ * the numbers given out, the boot it was written in, and the runtime changes as lines of text.
+ * changes.h has the meaning of these lines; fleet_journal.h that of databases' lines, which all
+ * begin with "fleet ".
  *
- * This is what the file says. state_file.h writes it: at the start on the loop, else for
+ * Here is what the file says. state_file.h writes it: on the loop at the start, later for
  * state_writer.h in other threads. */
 #ifndef BERTH_JOURNAL_STATE_H
 #define BERTH_JOURNAL_STATE_H
@@ -23,67 +24,67 @@ enum {
 enum state_found {
     STATE_MISSING,
     STATE_READ,
-    STATE_DAMAGED, /* logged; the mark is what could be made out of it, the changes are lost */
+    STATE_DAMAGED, /* logged; the mark may be a guess, the changes are lost */
 };
 
 struct state {
-    char *path; /* NULL if there is no place for it; owned */
-    char *next_path; /* beside it: the file that is being written; owned */
-    char *changes; /* lines, each with its LF; never NULL; owned */
+    char *path; /* NULL if there is no place for a file; owned */
+    char *next_path; /* beside it, for the next version of the file; owned */
+    char *changes; /* lines that end in LF; never NULL; owned */
     char *fleet_changes; /* the same */
-    uint64_t mark; /* on disk: no number at or above it has been given out; 0: none at all */
-    uint64_t wanted_mark; /* to be stored; the mark itself: nothing else is wanted */
+    uint64_t mark; /* on disk: all numbers given out are smaller; 0: none at all */
+    uint64_t wanted_mark; /* to be stored; equal to `mark` if no more is wanted */
     enum state_found found;
-    bool same_boot; /* it was last written since the host has started */
-    char boot_id[BOOT_ID_BYTES]; /* of now */
-    uint8_t secret[SECRET_BYTES]; /* of proof.h */
-    bool is_old_secret; /* from the file: what was proved by it before still is */
+    bool same_boot; /* the host has not been restarted since the file was written */
+    char boot_id[BOOT_ID_BYTES]; /* the present boot's */
+    uint8_t secret[SECRET_BYTES]; /* the key of proofs, proof.h */
+    bool is_old_secret; /* read from the file: earlier proofs are still good */
 };
 
-/* state_deinit() in any case. */
+/* Call state_deinit() in any case. */
 void state_load(struct state *state, const char *socket_path);
 void state_deinit(struct state *state);
 
-/* What the file is to say. The changes are set in memory alone: they are on disk once an image of
- * what is here has been stored. */
+/* These set what the file is to say, in memory alone: it is on disk once a later image has been
+ * stored. */
 
-/* `changes` take the place of the ones before. */
+/* Replaces the changes. */
 void state_set_changes(struct state *state, const char *changes, size_t length);
-/* The same of databases' changes. More than STATE_FLEET_BYTES are refused (logged, false), and the
- * ones before stay. */
+/* Replaces the databases' changes. Refuses more than STATE_FLEET_BYTES (logged, false), and keeps
+ * the old ones. */
 bool state_set_fleet_changes(struct state *state, const char *changes, size_t length);
 
 /* Whether numbers up to `next` may be given out. */
 bool state_has_numbers(const struct state *state, uint64_t next);
-/* Whether half of what was stored ahead has been used up, and no more is wanted yet. */
+/* Whether half of the stored numbers are used up, and no more have been asked for. */
 bool state_is_short_of_numbers(const struct state *state, uint64_t next);
-/* The next image has a mark that is well above `next`. False (logged): there are no numbers left. */
+/* The next image gets a mark well above `next`. False (logged): there are no numbers left. */
 bool state_want_numbers(struct state *state, uint64_t next);
 
-/* All of it, at one moment. */
+/* The whole state at one moment. */
 struct state_image {
     struct text text;
     uint64_t mark;
 };
 
-/* The bytes that an image of the state as it is now has at most. */
+/* The most bytes that an image of the present state can have. */
 size_t state_most_bytes(const struct state *state);
-/* state_image_deinit() in any case. */
+/* Call state_image_deinit() in any case. */
 void state_image_init(struct state_image *image, const struct state *state);
 void state_image_deinit(struct state_image *image);
-/* May run in any thread: of the state it reads only the paths. */
+/* May run in any thread: it reads only the paths of the state. */
 enum stored state_image_store(struct state_image *image, const struct state *state, int *errorp);
-/* What became of it: logged, and if its mark is on disk, that may be used from now on. */
+/* Logs the result; if the image's mark is on disk, numbers below it may be used from now on. */
 void state_image_settle(
     const struct state_image *image, struct state *state, enum stored stored, int error);
 
 /* ---- on the loop: at the start and at the end ---- */
 
-/* As it is now. */
+/* Stores the present state. */
 enum stored state_store(struct state *state);
-/* Numbers from `next` on may be given out: sees to it that the mark is well above, and on disk. */
+/* Numbers from `next` on are to be given out: stores a mark well above, if necessary. */
 bool state_reserve_numbers(struct state *state, uint64_t next);
-/* The end of a run: none from `next` on has been given out. The next image says so. */
+/* The end of a run: no number from `next` on has been given out. The next image says so. */
 void state_give_back_numbers(struct state *state, uint64_t next);
 
 #endif

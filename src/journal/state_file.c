@@ -56,7 +56,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
     return true;
 }
 
-/* The new name is only on disk when the directory is. */
+/* The new name is on disk only when the directory is. */
 static bool sync_directory_of(const char *path)
 {
     char *directory = directory_of(path);
@@ -71,7 +71,7 @@ static bool sync_directory_of(const char *path)
     return synced;
 }
 
-/* Over what state_file_make_room() has allocated, then cut. */
+/* Writes over the space that state_file_make_room() has allocated, then cuts the file. */
 static bool write_next(const char *next_path, const char *bytes, size_t n)
 {
     int fd = open_next(next_path);
