@@ -1,5 +1,5 @@
-/* calls.h - what has been sent to one Redis and is not answered yet, in the order of the answers.
- */
+/* calls.h - what has been sent to one Redis and not been answered yet, in the order of the
+ * answers. */
 #ifndef BERTH_REDIS_CALLS_H
 #define BERTH_REDIS_CALLS_H
 
@@ -11,8 +11,8 @@
 
 struct call {
     STAILQ_ENTRY(call) link;
-    bool is_load; /* SCRIPT LOAD, the link's own; else a script's call */
-    bool is_source; /* sent as EVAL: there is nothing more to be tried */
+    bool is_load; /* the link's own SCRIPT LOAD; else a script's call */
+    bool is_source; /* sent as EVAL: nothing more can be tried */
     enum script script;
     uint64_t tag;
     char *bytes; /* owned: what was sent */
@@ -24,11 +24,11 @@ struct calls {
 };
 
 void calls_init(struct calls *calls);
-/* All are forgotten. */
+/* Forgets all calls. */
 void calls_clear(struct calls *calls);
 /* Takes over call.bytes. */
 void calls_add(struct calls *calls, const struct call *call);
-/* NULL: none is due. The caller frees it. */
+/* The oldest call; NULL: there is none. The caller frees it. */
 struct call *calls_take(struct calls *calls);
 struct call *call_free(struct call *call); /* returns NULL */
 

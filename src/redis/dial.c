@@ -17,11 +17,11 @@ struct dial {
     void *context;
     uv_timer_t timer; /* of the lookup */
     uv_getaddrinfo_t lookup;
-    int n_open; /* the timer, the lookup: not freed before they are over */
+    int n_open; /* the timer and the lookup: they must be over before the dial is freed */
     bool is_looking, is_over;
     struct sockaddr_storage addresses[MOST_ADDRESSES];
     size_t n, next;
-    struct stream *stream; /* that is being connected */
+    struct stream *stream; /* the one being connected */
 };
 
 static size_t n_looking;
@@ -58,7 +58,7 @@ static void dial_end(struct dial *dial, struct stream *stream, const char *why)
     dial_done *done = dial->done;
     void *context = dial->context;
     if (stream) {
-        dial->stream = NULL; /* not ours any more */
+        dial->stream = NULL; /* belongs to the caller now */
         stream_set_timer(stream, 0);
     }
     dial_cancel(dial);
@@ -158,7 +158,7 @@ static void dial_look_up(struct dial *dial, const char *host, uint16_t port)
     snprintf(service, sizeof service, "%u", port);
     dial->lookup.data = dial;
     uv_timer_start(&dial->timer, on_lookup_timer, (uint64_t)(dial->timeout + 999999) / 1000000, 0);
-    /* If it cannot even begin, the timer says so. */
+    /* If the lookup cannot even begin, the timer says so. */
     if (uv_getaddrinfo(dial->loop, &dial->lookup, on_found, host, service, &hints) == 0) {
         dial->is_looking = true;
         dial->n_open++;
@@ -186,7 +186,7 @@ static struct dial *dial_new(uv_loop_t *loop, nanoseconds timeout, dial_done *do
     return dial;
 }
 
-/* Without a thread of libuv's pool, and so without waiting for one. */
+/* Numeric addresses need no thread of libuv's pool, and so never wait for one. */
 static bool is_numeric(const char *host, uint16_t port, struct sockaddr_storage *address)
 {
     memset(address, 0, sizeof *address);

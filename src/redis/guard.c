@@ -6,7 +6,7 @@
 
 enum { LEAST_MAJOR = 6, LEAST_MINOR = 2 };
 
-/* "key:value" at the beginning of a line. False, and "", if there is none. */
+/* The value of "key:value" at the beginning of a line. False, and "", if there is none. */
 static bool info_value(const char *info, const char *key, char *value, size_t size)
 {
     size_t length = strlen(key);
@@ -27,7 +27,7 @@ static unsigned long info_number(const char *info, const char *key)
     return info_value(info, key, value, sizeof value) ? strtoul(value, NULL, 10) : 0;
 }
 
-/* ---- what is refused; each gives the sentence, or leaves it empty ---- */
+/* ---- reasons to refuse; each writes the sentence, or leaves it empty ---- */
 
 static void refuse_unknown(struct guard *guard, const char *info)
 {
@@ -57,7 +57,7 @@ static void refuse_cluster(struct guard *guard, const char *info)
     }
 }
 
-/* KeyDB's "active-replica" as well: with several masters no limit holds. */
+/* Refuses KeyDB's "active-replica" too: with several masters no limit holds. */
 static void refuse_role(struct guard *guard, const char *info)
 {
     char role[32];
@@ -69,7 +69,7 @@ static void refuse_role(struct guard *guard, const char *info)
     }
 }
 
-/* None of the keys has a time to live, so volatile-* leaves them alone. */
+/* No key has a time to live, so volatile-* leaves them alone. */
 static void refuse_eviction(struct guard *guard, const char *info)
 {
     char policy[32];
@@ -90,9 +90,9 @@ static void (*const refusals[])(struct guard *guard, const char *info) = {
     refuse_eviction,
 };
 
-/* ---- what is warned about ---- */
+/* ---- reasons to warn ---- */
 
-/* min_slaves_good_slaves is there only if both settings are. */
+/* INFO has min_slaves_good_slaves only if both settings are set. */
 static void warn_of_replicas(struct guard *guard, const char *info, bool may_fail_over)
 {
     char value[32];

@@ -1,4 +1,4 @@
-/* guard.h - may this server keep leases? From the text of its INFO to the answer. Pure. */
+/* guard.h - may this server keep leases? Decides by the text of INFO. Pure. */
 #ifndef BERTH_REDIS_GUARD_H
 #define BERTH_REDIS_GUARD_H
 
@@ -9,11 +9,12 @@
 struct guard {
     char run_id[64];
     char version[32];
-    char refusal[SAY_BYTES]; /* why it must not be used; or "" */
-    char warning[SAY_BYTES]; /* why it is not as safe as it could be; or "" */
+    char refusal[SAY_BYTES]; /* why the server must not be used; or "" */
+    char warning[SAY_BYTES]; /* why the server is not as safe as it could be; or "" */
 };
 
-/* `may_fail_over`: another server may take its place, whether or not it has replicas just now. */
+/* `may_fail_over`: another server may take this one's place, even if it has no replicas at
+ * present. */
 void guard_judge(struct guard *guard, const char *info, bool may_fail_over);
 
 #endif

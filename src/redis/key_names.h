@@ -7,18 +7,18 @@
 #include <stdbool.h>
 
 enum {
-    CHANNEL_OWN, /* what concerns one session */
+    CHANNEL_OWN, /* for events of one session */
     CHANNEL_ALL,
     N_CHANNELS
 };
 
-/* All share one hash tag, the prefix. */
+/* All names share one hash tag, the prefix. */
 struct keys {
     char keys[N_SCRIPT_KEYS][SCRIPT_KEY_BYTES];
     char channels[N_CHANNELS][SCRIPT_KEY_BYTES];
 };
 
-/* False if they would be too long. */
+/* False if the names would be too long. */
 bool keys_init(struct keys *keys, const char *prefix, const char *session);
 
 #endif

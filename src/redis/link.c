@@ -13,7 +13,7 @@
 
 /* ---- giving up ---- */
 
-/* A Sentinel that is cut off names yesterday's master: another one is asked next time. */
+/* A Sentinel that is cut off names yesterday's master: the next try asks another one first. */
 static void link_judge_sentinel(struct link *link, bool was_right)
 {
     if (link->is_told && was_right) {
@@ -71,7 +71,7 @@ static void on_step_timer(void *context)
 
 /* ---- making a connection ready ---- */
 
-/* From the file, if there is one. False: the link has failed. */
+/* Reads the password file, if there is one. False: the link has failed. */
 static bool read_password(
     struct link *link, const char *file, const char *otherwise, char **passwordp)
 {
@@ -121,7 +121,7 @@ static void ready_send(struct link *link, struct stream *stream)
     stream_set_timer(stream, link->timeout);
 }
 
-/* True: it is ready. */
+/* True: the connection is ready. */
 static bool ready_take(struct link *link, struct stream *stream, const struct resp *reply)
 {
     struct text out = TEXT_INIT;

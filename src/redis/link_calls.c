@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_OWN = 3 }; /* EVALSHA, which, how many keys */
+enum { N_OWN = 3 }; /* EVALSHA, the digest, the number of keys */
 
 /* ---- sending ---- */
 
@@ -23,7 +23,7 @@ static void link_make_room(struct link *link, size_t n)
     }
 }
 
-/* What is in link->argv. */
+/* Sends link->argv. */
 static void link_send(struct link *link, size_t argc, struct call *call)
 {
     call->bytes = resp_command(argc, link->argv, link->lengths, &call->n);
@@ -36,7 +36,7 @@ void link_call(struct link *link, enum script script, size_t argc, const char *c
 {
     struct call call = {.script = script, .tag = tag};
     if (link->state != LINK_UP) {
-        return; /* on_down is due, and speaks for it */
+        return; /* on_down is due, which covers this call */
     }
     link_make_room(link, N_OWN + N_SCRIPT_KEYS + argc);
     link_put(link, 0, "EVALSHA", 7);
@@ -69,7 +69,7 @@ static void link_load_again(struct link *link)
     }
 }
 
-/* The same command, but with the script itself. */
+/* Sends the command again with the script itself. */
 static void link_send_source(struct link *link, const struct call *old)
 {
     struct resp_reader *reader = resp_reader_new();

@@ -1,4 +1,4 @@
-/* link_internal.h - between link.c (how a link is made, and made again), link_calls.c (calls and
+/* link_internal.h - shared by link.c (makes a link, again if necessary), link_calls.c (calls and
  * their replies) and link_messages.c (pub/sub). */
 #ifndef BERTH_REDIS_LINK_INTERNAL_H
 #define BERTH_REDIS_LINK_INTERNAL_H
@@ -31,18 +31,18 @@ struct link {
     enum link_state state;
     uv_timer_t timer; /* WAITING: the next try; FAILED: on_down */
     struct backoff backoff;
-    nanoseconds longest_pause; /* of it. Short where leases do not last long. */
+    nanoseconds longest_pause; /* between tries; short where leases do not last long */
     uint64_t up_since; /* uv_now() */
     char why[SAY_BYTES];
     bool refused;
 
-    struct sentinel *sentinel; /* one of the two, while it is looking for the server */
+    struct sentinel *sentinel; /* while a Sentinel or a connection is being tried, one of these */
     struct dial *dial;
     struct sentinel_order order;
     uint8_t told_by; /* the Sentinel that named the master */
     bool is_told;
     struct stream *commands, *messages; /* or NULL */
-    struct ready ready; /* of the one that is being made ready */
+    struct ready ready; /* of the connection that is being made ready */
     struct link_info info;
 
     char shas[N_SCRIPTS][SHA_BYTES + 1];
@@ -54,10 +54,11 @@ struct link {
     bool is_pinged;
 };
 
-/* Gives both connections up; on_down follows in another turn. Nothing where that is due already. */
+/* Gives both connections up; on_down follows in another turn. Does nothing if on_down is due
+ * already. */
 void link_fail(struct link *link, const char *why, bool refused);
 
-/* Replies of a link that is up. */
+/* A reply on a link that is up. */
 void link_take_reply(struct link *link, const struct resp *reply);
 void link_take_message(struct link *link, const struct resp *reply);
 /* The heartbeat of the connection for messages. */

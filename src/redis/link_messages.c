@@ -25,7 +25,7 @@ void link_heartbeat_tick(struct link *link)
     stream_set_timer(link->messages, link->timeout);
 }
 
-/* Elements of a push of n strings, the first of them `word`. */
+/* Whether the reply is a push of n strings, the first one `word`. */
 static bool is_push(const struct resp *reply, const char *word, size_t n)
 {
     bool good = reply->type == RESP_ARRAY && reply->n == n;

@@ -6,13 +6,13 @@
 #include <string.h>
 
 struct ready_kind {
-    const char *word; /* for messages */
-    /* Fills argv, returns argc. `number` is room for one. */
+    const char *word; /* the command's name, for messages */
+    /* Fills argv, returns argc. `number` has room for one number. */
     size_t (*make)(
         const struct ready_wish *wish, size_t index, const char *argv[3], char number[16]);
-    /* False: `why` says what is wrong. Errors are dealt with before. */
+    /* False: `why` says what is wrong. Error replies never get here. */
     bool (*check)(struct ready *ready, size_t index, const struct resp *reply);
-    /* Its errors may repeat what they were sent. */
+    /* Error replies may repeat the secret that was sent. */
     bool is_secret;
 };
 
@@ -53,7 +53,7 @@ static bool check_status(struct ready *ready, size_t index, const struct resp *r
     return reply->type == RESP_STATUS || fail(ready, "not the answer of a Redis");
 }
 
-/* ---- INFO: all of it, in one; ROLE would need another right ---- */
+/* ---- INFO: one call for everything; ROLE would need another right ---- */
 
 static size_t make_info(
     const struct ready_wish *wish, size_t index, const char *argv[3], char number[16])
@@ -74,7 +74,7 @@ static bool check_info(struct ready *ready, size_t index, const struct resp *rep
     return !ready->refused || fail(ready, ready->guard.refusal);
 }
 
-/* Behind a name or a proxy there may be several servers. */
+/* A name or a proxy may lead to several servers. */
 static bool check_same_server(struct ready *ready, size_t index, const struct resp *reply)
 {
     if (!check_info(ready, index, reply)) {
@@ -134,7 +134,7 @@ static bool check_subscribe(struct ready *ready, size_t index, const struct resp
     return good || fail(ready, "not the answer of a Redis");
 }
 
-/* ---- the list ---- */
+/* ---- the commands ---- */
 
 static const struct ready_kind kind_auth = {"AUTH", make_auth, check_status, true};
 static const struct ready_kind kind_select = {"SELECT", make_select, check_status, false};

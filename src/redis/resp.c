@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one reply. What was asked for is far smaller: this bounds what a server gone mad can cost. */
+/* For one reply. Berth asks for far less: this bounds what a broken server can cost. */
 enum {
     MOST_BYTES = 64 * 1024 * 1024,
     MOST_ELEMENTS = 1024 * 1024,
-    MOST_LINE_BYTES = 64 * 1024, /* hiredis looks for its end from its beginning each time */
+    MOST_LINE_BYTES = 64 * 1024, /* hiredis searches the whole line for its end each time */
     MOST_HEADER_BYTES = 32, /* "$64000000\r\n", without the dollar */
 };
 
 struct resp_reader {
     redisReader *hiredis;
     size_t n_bytes; /* fed since the last whole reply */
-    size_t n_elements; /* of the reply that is being read */
-    struct resp *reply; /* the last one handed out */
+    size_t n_elements; /* of the reply being read */
+    struct resp *reply; /* the last one returned */
 };
 
-/* ---- hiredis' builder: straight into struct resp ---- */
+/* ---- hiredis' builder: makes struct resp directly ---- */
 
 static void resp_deinit(struct resp *resp)
 {
@@ -166,7 +166,8 @@ void resp_reader_feed(struct resp_reader *reader, const char *bytes, size_t n)
     redisReaderFeed(reader->hiredis, bytes, n);
 }
 
-/* A line (an error, say) that has no end so far; a string's own begins with its short length. */
+/* Whether a line (such as an error) has grown too long without an end; a string begins with its
+ * short length. */
 static bool line_is_endless(const redisReader *hiredis)
 {
     size_t n = hiredis->len - hiredis->pos;

@@ -1,6 +1,5 @@
-/* resp.h - what Redis sends, as plain values, and what it is sent. The one file of this name (.c)
- * that touches hiredis: its reader and its formatter, nothing else of it (its asynchronous core
- * aborts on surprises and loses errors). */
+/* resp.h - what Redis sends, as plain values, and what it is sent. resp.c alone uses hiredis, and
+ * only its reader and formatter: its asynchronous core aborts on surprises and loses errors. */
 #ifndef BERTH_REDIS_RESP_H
 #define BERTH_REDIS_RESP_H
 
@@ -9,17 +8,17 @@
 struct resp_reader;
 
 struct resp_reader *resp_reader_new(void);
-struct resp_reader *resp_reader_free(struct resp_reader *reader); /* NULL is fine; returns NULL */
+struct resp_reader *resp_reader_free(struct resp_reader *reader); /* accepts NULL; returns NULL */
 void resp_reader_feed(struct resp_reader *reader, const char *bytes, size_t n);
 
 enum resp_next {
-    RESP_MORE, /* nothing whole yet */
+    RESP_MORE, /* no whole reply yet */
     RESP_REPLY, /* *replyp is good until the next call with this reader */
-    RESP_NONSENSE, /* not RESP 2, or deeper or larger than anything that was asked for: give up */
+    RESP_NONSENSE, /* not RESP 2, or deeper or larger than any answer: give up */
 };
 enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **replyp);
 
-/* A command as bytes, which the caller frees; *np is their number. */
+/* A command as bytes, *np many, which the caller frees. */
 char *resp_command(size_t argc, const char *const argv[], const size_t lengths[], size_t *np);
 
 #endif

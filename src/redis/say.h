@@ -1,5 +1,5 @@
-/* say.h - sentences for the log and for status, with words of a peer in them: one line, bounded,
- * nothing that a terminal would take for a command. Pure. */
+/* say.h - sentences for the log and for status that quote a peer: one line, bounded, and harmless
+ * to a terminal. Pure. */
 #ifndef BERTH_REDIS_SAY_H
 #define BERTH_REDIS_SAY_H
 
@@ -7,7 +7,7 @@
 
 enum { SAY_BYTES = 256 };
 
-/* As snprintf(); what is not printable ASCII becomes '?'. */
+/* As snprintf(); bytes outside printable ASCII become '?'. */
 __attribute__((format(printf, 3, 4))) void say(char *out, size_t size, const char *format, ...);
 
 #endif

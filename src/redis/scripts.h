@@ -1,11 +1,11 @@
-/* scripts.h - the Lua scripts, embedded at build time from scripts/: each is common.lua and one
- * file of its own. What they take and answer: doc/fleet.md. */
+/* scripts.h - the Lua scripts, embedded at build time: each is all of scripts/common/ and one file
+ * of its own. doc/fleet.md has their arguments and answers. */
 #ifndef BERTH_REDIS_SCRIPTS_H
 #define BERTH_REDIS_SCRIPTS_H
 
 #include "fleet/script.h"
 
-#define SCRIPT_KEYS_WORD "21" /* their number, as EVALSHA takes it */
+#define SCRIPT_KEYS_WORD "21" /* the number of keys, as EVALSHA takes it */
 
 enum { N_SCRIPT_KEYS = 21, SCRIPT_KEY_BYTES = 96 };
 
@@ -17,7 +17,7 @@ struct script_source {
 
 extern const struct script_source script_table[N_SCRIPTS];
 
-extern const struct script_bounds script_bounds; /* as the scripts have them */
+extern const struct script_bounds script_bounds; /* the same bounds as in the scripts */
 /* Without their prefix: "db", "sessions", ... in the order of KEYS. */
 extern const char *const script_key_words[N_SCRIPT_KEYS];
 

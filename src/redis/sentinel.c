@@ -14,14 +14,14 @@ struct sentinel {
     uv_loop_t *loop;
     const struct redis_url *url;
     struct sentinel_order order;
-    size_t next; /* in the order */
+    size_t next; /* index in .order */
     char *password;
     nanoseconds timeout;
     sentinel_done *done;
     void *context;
-    struct dial *dial; /* one of the two, for the one that is being asked */
+    struct dial *dial; /* for the Sentinel being asked, one of these */
     struct stream *stream;
-    bool is_authenticating; /* that reply comes first */
+    bool is_authenticating; /* the reply to AUTH comes first */
     char why[SAY_BYTES]; /* of all so far */
 };
 
@@ -77,7 +77,8 @@ static void sentinel_end(struct sentinel *sentinel, const struct sentinel_answer
     sentinel_done *done = sentinel->done;
     void *context = sentinel->context;
     say(why, sizeof why, "%s", sentinel->why);
-    /* The answer is in the stream's reader, which lives until the loop has closed it. */
+    /* The answer points into the stream's reader, which lives until the loop has closed the
+     * stream. */
     sentinel_cancel(sentinel);
     done(context, answer, why);
 }
@@ -111,7 +112,7 @@ static void on_timer(void *context)
     on_failed(context, "no answer in time");
 }
 
-/* ---- what it says ---- */
+/* ---- the answer ---- */
 
 static bool read_answer(const struct resp *reply, struct sentinel_answer *answer)
 {
@@ -131,7 +132,7 @@ static void on_reply(void *context, const struct resp *reply)
     struct sentinel *sentinel = context;
     struct sentinel_answer answer = {.index = sentinel_index(sentinel)};
     if (reply->type == RESP_ERROR) {
-        /* That of AUTH might repeat the password. */
+        /* The reply to AUTH might repeat the password. */
         on_failed(sentinel, sentinel->is_authenticating ? "password not accepted" : reply->text);
     } else if (sentinel->is_authenticating) {
         sentinel->is_authenticating = false;

@@ -22,7 +22,7 @@ struct stream {
         uv_pipe_t pipe;
     } uv;
     uv_timer_t timer;
-    /* Whichever of the two comes first sends what this turn has to say. */
+    /* Whichever comes first sends what this turn has to send. */
     uv_prepare_t prepare;
     uv_check_t check;
     int n_handles; /* not closed yet */
@@ -33,7 +33,7 @@ struct stream {
         struct sockaddr_un local;
     } address;
     uv_connect_t connecting;
-    int error; /* to be told in the next turn; 0: none */
+    int error; /* to be reported in the next turn; 0: none */
     struct resp_reader *reader;
     struct text output;
 };
@@ -83,8 +83,8 @@ static void on_timer(uv_timer_t *timer)
 {
     struct stream *stream = timer->data;
     if (!stream->is_overdue) {
-        /* What is there already is read first: an answer that came while this process was stopped,
-         * or why the server does not want to be written to. */
+        /* Reads what has arrived first: an answer that came while this process was stopped, or the
+         * reason why the server refuses to be written to. */
         stream->is_overdue = true;
         uv_timer_start(timer, on_timer, 1, 0);
     } else if (stream->error) {
@@ -109,7 +109,7 @@ void stream_set_timer(struct stream *stream, nanoseconds after)
     }
 }
 
-/* What was found where nobody may be called back. */
+/* For errors found where no callback may run. */
 static void stream_fail_later(struct stream *stream, int error)
 {
     stream->error = error;
@@ -211,7 +211,7 @@ static void stream_take_replies(struct stream *stream)
     }
 }
 
-/* One buffer for all: the reader copies. */
+/* One buffer serves all: the reader copies. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
@@ -293,7 +293,7 @@ struct stream *stream_unix(
     uv_pipe_init(loop, &stream->uv.pipe, 0);
     stream->uv.handle.data = stream;
     stream->address.local.sun_family = AF_UNIX;
-    /* libuv would cut it off. */
+    /* libuv would truncate the path. */
     if (strlen(path) >= sizeof stream->address.local.sun_path) {
         stream_fail_later(stream, UV_ENAMETOOLONG);
     } else {

@@ -17,27 +17,27 @@ struct stream_events {
     void (*on_connected)(void *context);
     void (*on_reply)(void *context, const struct resp *reply);
     void (*on_timer)(void *context);
-    /* At most once; nothing but stream_close() may follow. */
+    /* Called at most once; only stream_close() may follow. */
     void (*on_broken)(void *context, const char *why);
 };
 
-/* Begin to connect. */
+/* These begin to connect. */
 struct stream *stream_tcp(uv_loop_t *loop, const struct sockaddr *address,
     const struct stream_events *events, void *context);
 struct stream *stream_unix(
     uv_loop_t *loop, const char *path, const struct stream_events *events, void *context);
-/* Another one to the same place. */
+/* Another connection to the same place. */
 struct stream *stream_again(
     const struct stream *stream, const struct stream_events *events, void *context);
-/* Somebody else's from now on. */
+/* The stream reports to another owner from now on. */
 void stream_hand_over(struct stream *stream, const struct stream_events *events, void *context);
 
-/* Copies. */
+/* Copies the bytes. */
 void stream_send(struct stream *stream, const char *bytes, size_t n);
-/* One on_timer after so long; 0: none. It comes only when what had arrived by then has been read.
- */
+/* One on_timer after that span; 0: none. It comes only after everything that had arrived by then
+ * was read. */
 void stream_set_timer(struct stream *stream, nanoseconds after);
-/* No callback any more; frees itself. NULL is fine. Returns NULL. */
+/* No callback comes afterwards; the stream frees itself. Accepts NULL; returns NULL. */
 struct stream *stream_close(struct stream *stream);
 
 #endif

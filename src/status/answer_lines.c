@@ -108,7 +108,7 @@ void answer_event(struct text *text, enum event event)
     text_add(text, "\n");
 }
 
-/* What the client is told to do about it. */
+/* What the client is told to do. */
 static enum event stop_event(const struct effect *effect)
 {
     return outcome_code(effect->why) == CODE_REVOKED ? EVENT_REVOKED : EVENT_EXPIRED;

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* A line's bytes. A resource has a name (or two: its template's), a reason and, of a pool, three
- * lists, which leaves so much to the reasons of reservations. */
+/* Sizes of a line's parts. A resource has a name (or two: its template's), a reason and, for a
+ * pool, three lists; this leaves the given room for the reasons of reservations. */
 enum {
     UNITS_BYTES = 1200, /* of a holder */
     LIST_BYTES = 600,
@@ -47,7 +47,7 @@ static void add_unit_name(struct text *out, const struct unit *unit)
     }
 }
 
-/* " key=a,b,..." of the units that `belongs` says; nothing if there is none. */
+/* Appends " key=a,b,..." of the units for which `belongs` is true; nothing if there is none. */
 static void add_unit_list(struct text *out, const char *key, const struct resource *resource,
     bool (*belongs)(const struct unit *unit))
 {
@@ -71,7 +71,7 @@ static void add_unit_list(struct text *out, const char *key, const struct resour
     }
 }
 
-/* " reserve=ITEM,REASON" of as many as there is room for. */
+/* Appends " reserve=ITEM,REASON" for as many as there is room for. */
 static void add_reservations(struct text *out, const struct resource *resource)
 {
     size_t start = out->length;
@@ -99,14 +99,14 @@ static void add_changes(struct text *out, const struct resource *resource)
     }
 }
 
-/* A database that does not say what is free gives nothing out. */
+/* While a database does not say what is free, it gives nothing out. */
 static uint32_t free_units(const struct resource *resource, const struct describe_where *where)
 {
     bool gives_nothing = resource_is_blocked(resource) || (where && where->state);
     return gives_nothing ? 0 : resource_available(resource);
 }
 
-/* How many, and the place of the first for whom. */
+/* Appends how many units are kept, and the first waiter for whom they are. */
 static void add_kept(struct text *out, const struct resource *resource)
 {
     const struct order_node *first = order_first(&resource->kept);
@@ -233,7 +233,7 @@ void describe_holder(struct text *out, const struct claim *claim, const struct v
     text_add(out, "\n");
 }
 
-/* Why a waiter is passed over for the time being, if it is, and by which resource. */
+/* Why a waiter is passed over at present, if it is, and because of which resource. */
 static void add_blocker(struct text *out, const struct claim *claim)
 {
     const struct resource *resource;
@@ -281,7 +281,7 @@ const char *describe_state(enum session_state state)
     return state_words[state];
 }
 
-/* What a server says of itself may be anything. */
+/* A server's description of itself may be anything. */
 static void add_bounded(struct text *out, const char *key, const char *value, size_t most)
 {
     char copy[512];

@@ -1,4 +1,4 @@
-/* describe.h - a resource, a holder, a waiter, a database as the lines of `status`. Pure. */
+/* describe.h - formats a resource, a holder, a waiter, a database as lines of `status`. Pure. */
 #ifndef BERTH_STATUS_DESCRIBE_H
 #define BERTH_STATUS_DESCRIBE_H
 
@@ -8,10 +8,10 @@
 #include "fleet/session.h"
 #include "status/viewer.h"
 
-/* Of a resource in fleet scope whose database has said nothing of it. */
+/* For a resource in fleet scope whose database has said nothing about it. */
 struct describe_where {
-    const char *database; /* its name */
-    const char *state; /* why only what this host knows is shown; NULL: it knows no more */
+    const char *database; /* the database's name */
+    const char *state; /* why only this host's leases are shown; NULL: no reason known */
     uint32_t n_waiting; /* of this host */
 };
 
@@ -24,14 +24,14 @@ void describe_template(struct text *out, const struct definition *template, uint
 /* The viewer is whom it is shown to. */
 void describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
     nanoseconds now);
-/* Place 0 is not known. */
+/* Place 0: not known. */
 void describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
     const struct viewer *viewer, nanoseconds now);
-/* The keys of a held lease that only its own host knows: what it is bound to, ... */
+/* Appends the keys of a held lease that only its own host knows: what it is bound to, ... */
 void describe_life(struct text *out, const struct lease *lease, nanoseconds now);
 
 const char *describe_state(enum session_state state);
-/* `info` is NULL if it was never connected. */
+/* `info` is NULL if the database was never connected. */
 void describe_database(struct text *out, const struct database *database,
     const struct session_view *view, const struct link_info *info, nanoseconds now);
 

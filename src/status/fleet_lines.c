@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a line has room for, in bytes of it. */
+/* Sizes of a line's parts, in bytes. */
 enum {
     UNITS_BYTES = 1200,
     LIST_BYTES = 600,
     RESERVATIONS_BYTES = 1000,
-    HOST_BYTES = 64, /* before they are encoded */
+    HOST_BYTES = 64, /* before encoding */
 };
 
 /* ---- words of a line ---- */
@@ -22,7 +22,7 @@ enum {
 #include "base/attributes.def"
 #undef ATTRIBUTE
 
-/* Not more than `most` bytes of it. */
+/* Appends at most `most` bytes of the value. */
 static void add_bounded(struct text *out, const char *key, const char *value, size_t most)
 {
     char copy[REASON_BYTES + 1];
@@ -42,13 +42,13 @@ static void add_decoded(struct text *out, const char *key, const char *value, si
     }
 }
 
-/* Items, or the numbers of slots: runs of them as first-last. */
+/* Items, or slot numbers with runs as first-last. */
 struct unit_list {
     struct text *out;
     size_t start, most;
     bool is_pool;
-    bool is_full; /* no more fit */
-    uint64_t first, last; /* of the run; first > last: there is none */
+    bool is_full; /* no more fits */
+    uint64_t first, last; /* of the run; first > last: no run */
 };
 
 static void add_separated(struct unit_list *list, const char *first, const char *last)
@@ -115,7 +115,8 @@ static bool unit_is_valid(const char *unit, bool is_pool)
     return is_pool ? item_is_valid(unit) : number_parse(unit, FLEET_NUMBER_MOST, &slot);
 }
 
-/* RESERVED is "UNIT,REASON UNIT,REASON ...": the units in one key; each reason in its own. */
+/* RESERVED is "UNIT,REASON UNIT,REASON ...". Appends the units as one key, and a key for each
+ * reason. */
 static void add_reserved(struct text *out, const char *reserved, bool is_pool)
 {
     char pair[ITEM_BYTES + 1 + 3 * REASON_BYTES + 1];
@@ -237,7 +238,7 @@ const struct lease *fleet_own_lease(const struct fleet_row *row, const struct fl
     return is_own ? core_find_lease(scene->core, id) : NULL;
 }
 
-/* The value of a word of INFO. */
+/* The value of a word in INFO. */
 static const char *info_find(const char *info, const char *key, size_t *lengthp)
 {
     size_t n = strlen(key);
@@ -284,7 +285,7 @@ static uint64_t info_number(const char *info, const char *key, uint64_t most)
     return number;
 }
 
-/* Clocks of hosts differ: never below 0. */
+/* Hosts' clocks differ: an age is never below 0. */
 static void add_age(
     struct text *out, const char *info, const struct lease *own, const struct fleet_scene *scene)
 {
@@ -316,7 +317,7 @@ static bool is_seen(const struct fleet_row *row, const char *info, const struct 
             definition_of(row, scene->core));
 }
 
-/* Of another host only what it has told. */
+/* About a lease of another host, only what that host has told is known. */
 static void add_who(struct text *out, const struct fleet_row *row, enum lease_field host,
     const struct lease *own, const struct fleet_scene *scene)
 {
@@ -360,7 +361,7 @@ static void add_holder(
     add_who(out, row, HOLDER_HOST, own, scene);
 }
 
-/* What it lacks, if that is not its turn there; what is kept for it. */
+/* Appends what the waiter lacks, unless it is its turn there; or that something is kept for it. */
 static void add_blocker(struct text *out, const struct fleet_row *row)
 {
     const char *blocked = fleet_field(row, WAITER_BLOCKED);

@@ -59,14 +59,14 @@ static bool resource_row_is_sound(const struct fleet_row *row)
     return fleet_number(row, RESOURCE_PAUSED, 1, &number);
 }
 
-/* The row that begins at `at`, and where the next one does. */
+/* Reads the row at `at`; returns where the next one begins. */
 static const char *row_read(struct fleet_row *row, const char *at, const char *end)
 {
     *row = (struct fleet_row){.fields = at};
     while (at < end && *at != '\n') {
         const char *nul = memchr(at, '\0', (size_t)(end - at));
         if (!nul) {
-            return end; /* cut off: not a field */
+            return end; /* cut off: no field */
         }
         row->n++;
         at = nul + 1;
@@ -90,7 +90,7 @@ static void rows_add(struct fleet_rows *rows, struct fleet_row row, size_t *size
     rows->rows[rows->n_rows++] = row;
 }
 
-/* Rows of leases belong to the resource before them. */
+/* Rows of leases belong to the resource above them. */
 static void find_resources(struct fleet_rows *rows)
 {
     size_t n = 0;
@@ -194,7 +194,7 @@ bool fleet_key_parse(const char *key, uint64_t *idp)
 
 /* ---- words ---- */
 
-/* A value that was encoded by whoever wrote it; false if it is not one. */
+/* Decodes a value that the writer encoded; false if malformed. */
 bool fleet_decode(char *out, size_t size, const char *value, size_t n)
 {
     if (n >= size) {
@@ -205,8 +205,8 @@ bool fleet_decode(char *out, size_t size, const char *value, size_t n)
     return percent_decode(out);
 }
 
-/* The next of a list, which it cuts off; NULL: that was all. `size` is of `word`; what does not fit
- * is an empty word. */
+/* Cuts the next word off a list; NULL at the end. `size` is of `word`; a word that does not fit is
+ * returned empty. */
 const char *fleet_take_word(const char *list, char separator, char *word, size_t size)
 {
     if (!list || *list == '\0') {
@@ -267,7 +267,7 @@ enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_
     return is_sound ? kind : FLEET_NEITHER;
 }
 
-/* ---- who is in the way ---- */
+/* ---- holders of a unit or an identity ---- */
 
 static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool)
 {

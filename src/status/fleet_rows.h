@@ -1,6 +1,6 @@
-/* fleet_rows.h - what a database says of its resources: the rows of the script `snapshot`
- * (doc/fleet.md), and who is where in them. Pure. They were written by other hosts: anything may be
- * in them, and what makes no sense is passed over. */
+/* fleet_rows.h - parses the rows of the script `snapshot` (doc/fleet.md), which say what a database
+ * knows about its resources. Pure. Other hosts have written them: anything may be in them, and what
+ * makes no sense is skipped. */
 #ifndef BERTH_STATUS_FLEET_ROWS_H
 #define BERTH_STATUS_FLEET_ROWS_H
 
@@ -8,28 +8,28 @@
 #include "core/core.h"
 
 struct fleet_row {
-    const char *fields; /* each ends with a NUL */
+    const char *fields; /* each ends in a NUL */
     size_t n;
 };
 
 /* A resource, and which rows are its holders (by token) and waiters (by place). */
 struct fleet_resource {
     const char *name;
-    size_t row, end; /* its own; behind its last */
+    size_t row, end; /* its own row; the end of its last */
 };
 
 struct fleet_rows {
     char *text;
     struct fleet_row *rows;
     size_t n_rows;
-    struct fleet_resource *resources; /* by name; each once */
+    struct fleet_resource *resources; /* sorted by name; each once */
     size_t n_resources;
 };
 
-/* Takes what is in `text`: fields that end with a NUL, rows that end with LF. */
+/* Takes over the contents of `text`: fields that end in a NUL, rows that end in LF. */
 struct fleet_rows *fleet_rows_new(struct text *text);
-struct fleet_rows *fleet_rows_free(struct fleet_rows *rows); /* NULL is fine; returns NULL */
-/* NULL: the database says nothing of it. */
+struct fleet_rows *fleet_rows_free(struct fleet_rows *rows); /* accepts NULL; returns NULL */
+/* NULL: the database has no row for it. */
 const struct fleet_resource *fleet_rows_find(const struct fleet_rows *rows, const char *name);
 
 /* How many of its resources are instances of that template. */
@@ -57,7 +57,7 @@ enum resource_field {
     RESOURCE_KEEPER
 };
 
-/* Of holders and waiters. */
+/* The fields of holders and waiters. */
 enum lease_field {
     ROW_WORD,
     ROW_NAME,
@@ -83,32 +83,32 @@ enum lease_field {
 enum { FLEET_NUMBER_MOST = INT32_MAX };
 /* "" if there is none. */
 const char *fleet_field(const struct fleet_row *row, size_t i);
-/* False, and 0, if it is not a number up to `most`. */
+/* False, and 0, unless the field is a number up to `most`. */
 bool fleet_number(const struct fleet_row *row, size_t i, uint64_t most, uint64_t *numberp);
-/* Percent-decoded; false if it is not encoded rightly, or does not fit. */
+/* Percent-decodes; false if malformed, or too long. */
 bool fleet_decode(char *out, size_t size, const char *value, size_t n);
-/* Copies the first word of a list; `size` is of `word`, and what does not fit is an empty word.
- * Where the rest begins; NULL: there was none. */
+/* Copies the first word of a list; `size` is of `word`, and a word that does not fit becomes empty.
+ * Returns where the rest begins; NULL: the list was empty. */
 const char *fleet_take_word(const char *list, char separator, char *word, size_t size);
 
 enum fleet_lease { FLEET_NEITHER, FLEET_HOLDER, FLEET_WAITER };
-/* Whether it is a sound one, of that resource. */
+/* Which kind of lease a well-formed row of that resource describes. */
 enum fleet_lease fleet_row_kind(const struct fleet_row *row, const struct fleet_resource *resource);
 bool fleet_is_pool(const struct fleet_row *row);
 
-/* ---- who is in the way ---- */
+/* ---- holders of a unit or an identity ---- */
 
-/* What must be known of a lease to take it away. */
+/* What a caller needs to take the lease away. */
 struct fleet_holder {
     const char *key; /* SESSION/ID */
     uint32_t uid;
 };
 
-/* Who has that unit (or, if it is NULL, that identity) of the resource. False: nobody. */
+/* Finds who has that unit (or, if it is NULL, that identity) of the resource. False: nobody. */
 bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
     const char *unit, const char *identity, struct fleet_holder *holder);
 uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource);
-/* Whether that unit exists, as far as the row of the resource can tell. */
+/* Whether that unit exists, as far as the resource's row tells. */
 bool fleet_has_unit(
     const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit);
 

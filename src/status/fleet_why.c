@@ -22,10 +22,10 @@ void database_place(char *out, size_t size, const struct database *database)
     }
 }
 
-/* What is said behind "the database `NAME` (PLACE)". */
+/* What follows "the database `NAME` (PLACE)". */
 static const struct {
     const char *text;
-    bool has_trouble; /* what there is to say of the database follows */
+    bool has_trouble; /* the database's own trouble follows */
 } sayings[N_OUTCOMES] = {
     [OUTCOME_DOWN] = {"cannot be reached", true},
     [OUTCOME_DEADLINE] = {"could not be reached in time", true},

@@ -6,12 +6,12 @@
 
 enum { MOST_LOOKED_AT = 1000 };
 
-/* What would have to be written to mean a definition, and what is suggested then. */
+/* The name to compare, and the suggestion that it leads to. */
 struct candidate {
     char name[SUGGESTION_SIZE], suggestion[SUGGESTION_SIZE];
 };
 
-/* "" if that is too long for a name. */
+/* "" if the result is too long for a name. */
 static void join(char out[static SUGGESTION_SIZE], const char *start, size_t n, const char *rest)
 {
     size_t n_rest = strlen(rest);
@@ -29,7 +29,7 @@ static void candidate_of(struct candidate *candidate, const char *defined, const
         join(candidate->name, defined, n, "");
         join(candidate->suggestion, defined, n, "");
     } else if (slash) {
-        /* "maket/alice": of the template market/ and a star, market/alice */
+        /* "maket/alice": suggests market/alice, of the template market/ and a star */
         join(candidate->name, defined, n - 1, slash + 1);
         join(candidate->suggestion, defined, n - 1, slash + 1);
     } else {

@@ -1,4 +1,5 @@
-/* suggest.h - "did you mean ...?" of an unknown name: the nearest of those that the asker may know. Pure. */
+/* suggest.h - "did you mean ...?" for an unknown name: the nearest name that the user who asks may
+ * know. Pure. */
 #ifndef BERTH_STATUS_SUGGEST_H
 #define BERTH_STATUS_SUGGEST_H
 
@@ -8,7 +9,7 @@
 /* "/NAME" for a template that was named without a name below it. */
 enum { SUGGESTION_SIZE = NAME_BYTES + sizeof "/NAME" };
 
-/* Whether the asker may be told of it. */
+/* Whether the user who asks may know the definition. */
 typedef bool suggest_may(void *context, const struct definition *definition);
 
 /* Looks at the first 1000 definitions. False: none is near. */

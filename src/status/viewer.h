@@ -1,5 +1,5 @@
-/* viewer.h - what one who asks is shown of leases (`show-commands`): pid, uid and age always;
- * program, reason and identity perhaps. Pure. */
+/* viewer.h - what a user may see of leases (`show-commands`): always pid, uid and age; program,
+ * reason and identity only with the right to. Pure. */
 #ifndef BERTH_STATUS_VIEWER_H
 #define BERTH_STATUS_VIEWER_H
 
@@ -9,18 +9,19 @@
 struct viewer {
     uint32_t uid;
     void *context;
-    /* Of the resource with these rights; NULL: of the daemon. */
+    /* Whether the viewer administers the resource with these rights; NULL: the daemon. */
     bool (*administers)(void *context, const struct rights *rights);
-    /* The process by which a lease of this host is shown. */
+    /* The process that status shows for a lease of this host. */
     int32_t (*pid_of)(const struct lease *lease);
 };
 
-/* All is shown of his own leases. Of others, if each of its resources that hides it is one that he
- * administers: what one resource hides, another that the lease has as well does not show. */
+/* A user sees everything about their own leases. Another's details show only if the viewer
+ * administers each of its resources that hides them: what one resource hides, another does not
+ * show. */
 bool viewer_sees(const struct viewer *viewer, const struct lease *lease);
 
-/* A lease of another host, in the list of the resource with that definition (NULL: not known
- * here). `n_hiding` of its resources hide it, as its own host says. */
+/* For a lease of another host, in the list of the resource with that definition (NULL: not known
+ * here). `n_hiding` is how many of its resources hide it, as its own host says. */
 bool viewer_sees_elsewhere(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
     const struct definition *definition);
 

@@ -10,11 +10,11 @@
 struct refusal {
     const struct core *core;
     const struct ask *ask;
-    const struct want *want; /* the one that it is about */
-    const struct definition *first; /* of what is asked for first */
-    const struct resource *resource; /* of that; NULL if it is not alive */
-    const struct definition *definition; /* of that; NULL if there is none */
-    const struct lease *same_identity; /* that has the identity asked for; or NULL */
+    const struct want *want; /* the one at fault */
+    const struct definition *first; /* of the first want */
+    const struct resource *resource; /* of `want`; NULL if it is not alive */
+    const struct definition *definition; /* of `want`; NULL if there is none */
+    const struct lease *same_identity; /* that has the requested identity; or NULL */
     const struct viewer *viewer; /* who asked */
     nanoseconds now;
 };
@@ -121,7 +121,7 @@ static size_t why_mixed(char *out, size_t size, const struct refusal *refusal)
               first, scope_of(a));
 }
 
-/* "one user may have 2 units of this resource (max-units-per-user)": of `thing` `rest`. */
+/* "one user may have 2 units of this resource (max-units-per-user)": `rest` follows `thing`. */
 static size_t say_bound(char *out, size_t size, uint32_t bound, const char *thing, const char *rest,
     const char *key)
 {
@@ -129,7 +129,7 @@ static size_t say_bound(char *out, size_t size, uint32_t bound, const char *thin
         bound == 1 ? "" : "s", rest, key);
 }
 
-/* The core says that it is too much, and nothing has changed since: of what, can be seen. */
+/* The core says that a quota is exceeded, and nothing has changed since: which one, can be seen. */
 static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
 {
     const struct core *core = refusal->core;
@@ -140,7 +140,7 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
     uint32_t waiters = core_user_bound_met(core, uid, ACCOUNT_WAITERS);
     bool is_instance = !refusal->resource && definition;
     bool would_wait = refusal->ask->wait != 0 || !definition ||
-        definition->database != 0; /* until that answers */
+        definition->database != 0; /* until the database answers */
     if (leases != UNBOUNDED) {
         return say_bound(out, size, leases, "lease", ", held and waiting", "max-leases-per-user");
     } else if (is_instance && instances != UNBOUNDED) {
@@ -158,7 +158,7 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
     return say_bound(out, size, waiters, "waiting request", "", "max-waiters-per-user");
 }
 
-/* Those that can say more than their code does. */
+/* The outcomes that can be explained better than by their code. */
 static size_t (*const explanations[N_OUTCOMES])(
     char *out, size_t size, const struct refusal *refusal) = {
     [OUTCOME_WOULD_WAIT] = why_in_use,
@@ -170,7 +170,7 @@ static size_t (*const explanations[N_OUTCOMES])(
     [OUTCOME_QUOTA] = why_quota,
 };
 
-/* The others can be said of an instance that is not alive. */
+/* The others also occur for an instance that is not alive. */
 static bool needs_resource(enum outcome outcome)
 {
     return outcome == OUTCOME_WOULD_WAIT;

@@ -1,4 +1,4 @@
-/* why.h - a refused acquire in words that help: who is in the way, what there is. Pure. */
+/* why.h - explains a refused acquire: who is in the way, what there is. Pure. */
 #ifndef BERTH_STATUS_WHY_H
 #define BERTH_STATUS_WHY_H
 
@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* Writes at most `size` bytes; the viewer asked, and `about` is as core_acquire() said, or NULL. */
+/* Writes at most `size` bytes. The viewer made the request; `about` is as core_acquire() set it, or
+ * NULL. */
 void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
     const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now);
 /* Why a lease on `what` must end. */

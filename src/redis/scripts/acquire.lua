@@ -1,13 +1,13 @@
--- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT
--- LIMIT ANCESTRAL}*N}... For each, all or nothing: granted, or a place in line, or refused. The same
--- ID again gets the same answer. Several in one call cost little more than one.
+-- acquire.lua - ARGV: {ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT
+-- ANCESTRAL}*N}... Each request gets all that it asks for, or a place in line, or a refusal. The same ID gets
+-- the same answer again. Several requests in one call cost little more than one.
 local wrong = enter()
 if wrong then
     return wrong
 end
-settle() -- what time has freed goes to who waits, before anybody new is answered
+settle() -- what time has freed goes to waiters before new requests are answered
 
--- The lease that is asked for at ARGV[at], and where the next one begins.
+-- The request at ARGV[at], and where the next one begins.
 local function parse_lease(at)
     local lease = {key = ME .. '/' .. ARGV[at], session = ME, id = ARGV[at], state = 'W',
         wants_now = ARGV[at + 1] == '1', incarnation = INCARNATION,
@@ -32,13 +32,13 @@ local function waiting(lease)
     return 'waiting', text_of(lease.ticket), position_of(lease)
 end
 
--- The asker's file has the template alone, and the name's own definition has units of another kind.
+-- The requester's file has only the template; the name's own definition has units of another kind.
 local function asks_for_other_units(resource, claim)
     local own = claim.definition ~= resource.definition_name and definition_of(claim.definition)
     return own and (own.kind == 'pool') ~= resource.is_pool
 end
 
--- What can never be, whatever is given back.
+-- Why no release can ever satisfy the request.
 local function why_never(lease)
     local name = identity_taken(lease)
     if name then
@@ -62,7 +62,7 @@ local function why_never(lease)
     end
 end
 
--- Whoever does not want to wait is told the strongest reason.
+-- A request that does not want to wait gets the strongest reason.
 local function why_not_now(lease)
     local code, about = db.grace and 'grace' or 'would-wait', lease.claims[1].name
     for _, claim in ipairs(lease.claims) do
@@ -96,14 +96,14 @@ local function has_all(lease)
     return true
 end
 
--- Nobody who waits is in its way, or whoever is lets go.
+-- Whether no waiter is in its way, or those that are let go.
 local function may_go(lease)
     return not db.grace and not why_aside(lease)
         and (has_all(lease) or db.keeps and roads().make_way(lease, lease.claims))
 end
 
--- A script was broken off before it had all that its record says. If it was granted from a queue, and has not
--- left that, it waits there again.
+-- The script that wrote this lease was broken off before it had written all that the record says. If it was
+-- granting from a queue, and the lease has not left that queue, the lease waits there again.
 local function mend(known)
     if not turns().stands_in_line(known) then
         drop_lease(known)
@@ -116,7 +116,7 @@ local function mend(known)
     return known
 end
 
--- What an earlier call has made of it, if there was one.
+-- The lease as an earlier call has left it, if there was one.
 local function known_lease(key)
     local known = load_lease(key)
     if known and known.state == 'H' and not has_its_units(known) then
@@ -154,7 +154,7 @@ local function acquire(lease)
     end
     if may_go(lease) and choose_units(lease) then
         for _, claim in ipairs(db.keeps and lease.claims or {}) do
-            mark_dirty(claim.name) -- it may be before somebody for whom some was kept
+            mark_dirty(claim.name) -- it may stand before a lease for which units were kept
         end
         take_identities(lease)
         give_tokens(lease)

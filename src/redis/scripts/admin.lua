@@ -1,5 +1,5 @@
--- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER]. What operators change, for the
--- whole fleet; each change is kept as JSON with a version, and every daemon fetches it.
+-- admin.lua - ARGV: OP NAME [ITEM, N, UID or CURSOR] [REASON] [HOLDER]. Operators' changes for the whole
+-- fleet. Each is kept as JSON with a version, and every daemon fetches it.
 local wrong = enter()
 if wrong then
     return wrong
@@ -11,7 +11,7 @@ local function refused(code, about)
     return answer('refused', code, about or NAME)
 end
 
--- ---- to a lease, wherever its daemon is ----
+-- ---- changes to a lease, whichever daemon has it ----
 
 local function tell_owner(key, word)
     local lease = key and load_lease(key)
@@ -31,7 +31,7 @@ local function release_identity()
         return refused('not-holder')
     end
     settle()
-    return answer('ok') -- what is free already
+    return answer('ok') -- units that are free already
 end
 
 if OP == 'revoke' or OP == 'drop' then
@@ -40,15 +40,15 @@ elseif OP == 'release' then
     return release_identity()
 end
 
--- ---- to a definition ----
+-- ---- changes to a definition ----
 
 local MOST_SWEPT = 100 -- members that one call looks at
-local MOST_COUNTED = 1000 -- units, or blocks of them, for an operator to read
-local MOST_OWN = 300 -- names below a template that have a definition of their own, and are in use
+local MOST_COUNTED = 1000 -- units, or blocks of units, to show an operator
+local MOST_OWN = 300 -- names below a template that are in use and have a definition of their own
 
--- The definition leaves the database, with all that is kept under its name; of a template also what is kept of its
--- instances. One call does a bounded part, and answers with a CURSOR ("STEP LAST") for the next one.
--- The definition goes last: until then the operator can ask again, whatever was broken off.
+-- Removes a definition from the database, with all that is kept under its name, or, for a template, under its
+-- instances' names. One call does a bounded part, and answers with a CURSOR ("STEP LAST") for the next one.
+-- The definition goes last: until then the operator can repeat the request, wherever a script was broken off.
 local function forget()
     local prefix = is_template(NAME) and string.sub(NAME, 1, -2)
     local low, high = of_name(NAME)
@@ -67,7 +67,7 @@ local function forget()
         return json and json ~= '{}'
     end
 
-    local used -- "NAME N": of one of our names so many units are held or waited for
+    local used -- "NAME N": one of our names, N units of which are held or waited for
 
     local function note_use(name)
         local n, low_of_it, high_of_it = n_waiting(name), of_name(name)
@@ -78,8 +78,8 @@ local function forget()
         used = format('%s %d', name, max(n, 1))
     end
 
-    -- Walks over our names in a set that is ordered by them, from behind `last` on. Where it has got to, if
-    -- there may be more. It jumps over names that are not ours, however many members they have.
+    -- Calls `look` for our names in a set ordered by name, from behind `last` on. Returns how far it has got
+    -- if there may be more. It jumps over other names, however many members they have.
     local function sweep(set, last, look)
         local from = last ~= '' and '(' .. last or low
         while n_left > 0 and not used do
@@ -90,7 +90,7 @@ local function forget()
             for _, member in ipairs(members) do
                 local name = match(member, '^%S+')
                 if not is_ours(name) then
-                    n_left = n_left - 10 -- what was read behind it is read again
+                    n_left = n_left - 10 -- what follows is read again
                     from = '(' .. name .. '!'
                     break
                 end
@@ -110,7 +110,7 @@ local function forget()
         end)
     end
 
-    -- What is at rest is nobody's. In the order of end_rests().
+    -- Ends rests: a resting unit belongs to nobody. In the order of end_rests().
     local function end_rests(last)
         return sweep(HELD, last, function(member, name)
             local unit, key = match(member, '^(%S+ %S+) (%S+)$')
@@ -122,7 +122,7 @@ local function forget()
         end)
     end
 
-    -- All who wait: for us, and perhaps in the queue of something else that they want as well.
+    -- Finds all waiters: for our names, perhaps in the queue of another resource that they also want.
     local function find_waiters(set, last)
         local members = call('ZRANGEBYLEX', set, last ~= '' and '(' .. last or '-', '+', 'LIMIT', 0, n_left)
         for _, member in ipairs(members) do
@@ -146,7 +146,7 @@ local function forget()
         end)
     end
 
-    -- It is in the order of use: all of it is walked over.
+    -- This set is in the order of use, so all of it is read.
     local function forget_uses(last)
         local found = call('ZRANGEBYSCORE', FREED, last ~= '' and '(' .. last or '-inf', '+inf', 'WITHSCORES',
             'LIMIT', 0, 4 * n_left)
@@ -163,7 +163,7 @@ local function forget()
         return n_left <= 0 and text_of(tonumber(found[#found])) or nil
     end
 
-    -- As a reset does: the daemons drop theirs, and no host brings one in again.
+    -- As a reset does: the daemons drop their copies, and no host brings the change back.
     local function undo_change(name)
         if is_changed(name) then
             n_left = n_left - 10
@@ -171,7 +171,7 @@ local function forget()
         end
     end
 
-    -- What has a change has news of it.
+    -- Every changed name is in NEWS.
     local function undo_changes(last)
         if not prefix then
             return undo_change(NAME)
@@ -190,8 +190,8 @@ local function forget()
         end
     end
 
-    -- Whether nobody has come since the first steps, of all names in one call; and whether anything rests
-    -- again. (Nor can it be said if too many have definitions of their own, or rest.)
+    -- Whether, over all names in one call, no lease has come since the first steps; and whether units rest
+    -- again. (Also not idle if too many names have their own definitions, or too many units rest.)
     local function is_idle()
         local n_seen, rests = 0, false
         for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
@@ -224,7 +224,7 @@ local function forget()
         function(last) return remove_all(IDENTITIES, last) end,
         undo_changes,
     }
-    local LOOKS = 5 -- the last step that only looks, and ends rests; those behind it remove things
+    local LOOKS = 5 -- the last step that only looks and ends rests; later steps remove things
 
     if db.grace then
         return refused('grace')
@@ -272,7 +272,7 @@ if OP == 'forget' then
     return forget()
 end
 
--- ---- to a resource ----
+-- ---- changes to a resource ----
 
 local resource = resource_of(NAME)
 if not resource.definition then
@@ -280,7 +280,7 @@ if not resource.definition then
 end
 local change = resource.change
 
-local MOST_ITEMS = 5000 -- in service, of a pool
+local MOST_ITEMS = 5000 -- in service, in a pool
 
 local function has_item(items, item)
     for i, other in ipairs(items or {}) do
@@ -382,7 +382,7 @@ function operations.reset()
     end
 end
 
--- Empty ones are left out: JSON written from Lua cannot tell an empty list from an empty object.
+-- Leaves out empty lists: JSON written by Lua cannot tell an empty list from an empty object.
 local function to_json()
     for _, key in ipairs({'added', 'removed', 'reserved'}) do
         if change[key] and next(change[key]) == nil then
@@ -402,7 +402,7 @@ if code then
 end
 local json = to_json()
 
-local MOST_RESERVED = 64 -- slots of one name: each search for free ones looks at all of these
+local MOST_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
 
 local function are_too_many_slots()
     local n = 0
@@ -412,7 +412,7 @@ local function are_too_many_slots()
     return n > MOST_RESERVED
 end
 
--- More than every daemon keeps.
+-- Whether this would be more than every daemon keeps.
 local function is_too_much()
     local _, stored_json = change_text(NAME)
     if #json > MOST_CHANGE_BYTES then
@@ -424,7 +424,7 @@ local function is_too_much()
 end
 
 if are_too_many_slots() or is_too_much() then
-    resources[NAME] = nil -- it is as it was
+    resources[NAME] = nil -- the change was undone above
     return refused('too-much')
 end
 news().store_change(NAME, next_number(), json)

@@ -1,8 +1,7 @@
--- hello.lua - ARGV: PHASE ... How a daemon begins, or begins again: `begin` makes its session (or
--- the next incarnation of it), `news` gives it what operators have changed, `change`, `define` and
--- `lease` say what it has, `end` drops what it has not listed. During a grace the leases that it lists
--- are put back.
-call('ZREM', SESSIONS, '') -- the first write: a host comes back at maxmemory, too
+-- hello.lua - ARGV: PHASE ... A daemon begins, or begins again: `begin` makes its session (or the session's
+-- next incarnation), `news` returns operators' changes, `change`, `define` and `lease` say what the daemon
+-- has, `end` drops what it has not listed. During a grace, listed leases are put back.
+call('ZREM', SESSIONS, '') -- the first write: a host must be able to come back at maxmemory
 
 local MOST_ENDED = 100
 local MOST_NEWS, MOST_NEWS_BYTES = 100, 65536
@@ -16,7 +15,7 @@ local function fresh_database()
     time().begin_grace()
 end
 
--- The ttl belongs to the database as long as anybody else relies on it.
+-- The ttl belongs to the database as long as another session relies on it.
 local function agree_on_times()
     local ttl, lag = tonumber(ARGV[6]), tonumber(ARGV[7])
     local others = call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')
@@ -25,7 +24,7 @@ local function agree_on_times()
         others = others - 1
     end
     local longest = max(ttl, tonumber(ARGV[11]))
-    if db.grace and longest > db.ttl then -- somebody may have leases that are good for so long
+    if db.grace and longest > db.ttl then -- somebody may have leases that are good for this long
         db.grace = db.grace + longest - db.ttl
         db.ttl = longest
         call('HSET', DB, 'grace', text_of(db.grace), 'ttl', text_of(longest))
@@ -57,16 +56,16 @@ local function begin()
     raise_number(max(tonumber(ARGV[9]), tonumber(ARGV[10])))
     local session = session_of(ME)
     local is_new = not session
-    if session and session.incarnation >= INCARNATION then -- late, or it does not know how far it was
+    if session and session.incarnation >= INCARNATION then -- a late call, or the daemon did not know how far it was
         session.sequence = db.sequence
         write_session(session)
-        -- Never the number that it came with: it would take that for begun.
+        -- Never the number that the call gave: the daemon would take it for begun.
         return answer('ok', text_of(session.incarnation + 1), db.ttl, '0', 0)
     elseif is_new then
         session = {name = ME, sid = call('HINCRBY', DB, 'sid', 1), n_events = 0}
         sessions[ME] = session
     end
-    if session.n_events < EVENT_SAID then -- the numbers of its events go on above what it has had
+    if session.n_events < EVENT_SAID then -- new events get numbers above those that the daemon has had
         call('HSET', SESSION, 'n:' .. ME, text_of(EVENT_SAID))
     end
     session.incarnation, session.sequence = INCARNATION, db.sequence
@@ -85,8 +84,8 @@ local function without_limit(json)
     return (string.gsub(json, '"limit":%d+', '', 1))
 end
 
--- Of a template: as far as the names tell. Exact ones among them, which are none of its instances, do no
--- harm but that its kind has to wait for them.
+-- For a template: as far as the names tell. Names below it with their own definitions are no instances; if
+-- they are in use, a change of the template's kind waits for them too, which does no harm.
 local function is_in_use(definition)
     if not is_template(definition) then
         return n_taken(definition) + n_waiting(definition) > 0
@@ -148,8 +147,8 @@ end
 
 -- ---- news ----
 
--- A page of what is newer than FROM: {NUMBER WHAT VERSION JSON}... Of a definition it has the name
--- alone: a daemon that has one of that name tells it again, and hears the verdict.
+-- A page of what is newer than FROM: {NUMBER WHAT VERSION JSON}... For a definition, only its name: a daemon
+-- that has one of that name sends it again, and gets the verdict.
 local function page_of_news()
     local from = tonumber(ARGV[6])
     local reply = answer('ok', text_of(newest_news()), text_of(news().floor_of_changes()))
@@ -180,7 +179,7 @@ end
 
 -- ---- change ----
 
--- Below the higher floor, whoever has that knows better.
+-- Below the higher floor, the side with that floor knows better.
 local function is_newer(version, stored_version, floor_of_caller)
     local stored_floor = news().floor_of_changes()
     return version > stored_version and version <= MOST_CREDIBLE
@@ -208,13 +207,13 @@ local function take_changes(floor_of_caller)
     return rows
 end
 
--- Without any change: the caller has told all that it knows, and has fetched the news up to that
--- number. If these are all, nothing below its floor is missing here, and nothing is too much.
+-- Without any change: the caller has told all that it knows, and has fetched the news up to that number. If
+-- that is all news, nothing below the caller's floor is missing here, and nothing is too much.
 local function change()
     local floor_of_caller, up_to = tonumber(ARGV[6]), tonumber(ARGV[7])
     local rows = take_changes(floor_of_caller)
     if #ARGV == 7 and up_to >= newest_news() then
-        raise_number(floor_of_caller) -- what is changed from now on is above it
+        raise_number(floor_of_caller) -- later changes get larger numbers
         news().raise_floor(floor_of_caller)
     end
     settle()
@@ -246,7 +245,7 @@ local function token_in(lease, name)
     return 0
 end
 
--- Who has that unit or block, a part of it, or a block that it is a part of.
+-- The members for that unit or block, a part of it, or a block that contains it.
 local function members_over(resource, word)
     local mark, digits = match(word, '^([<=]?)(%d+)$')
     if resource.is_pool or not mark then
@@ -264,7 +263,7 @@ local function members_over(resource, word)
     return members
 end
 
--- Of two who say that they have a unit, the one who got it later has it.
+-- If two leases claim a unit, the one that got it later has it.
 local function may_win_word(lease, claim, word)
     for _, member in ipairs(members_over(resource_of(claim.name), word)) do
         local key = match(member, '(%S+)$')
@@ -280,7 +279,7 @@ local function win_word(lease, claim, word)
     local resource = resource_of(claim.name)
     local members = members_over(resource, word)
     if #members > 0 then
-        mark_if_waited_for(claim.name) -- this may be broken off before the unit is taken
+        mark_if_waited_for(claim.name) -- the script may be broken off before the unit is taken
     end
     for _, member in ipairs(members) do
         local key = match(member, '(%S+)$')
@@ -292,12 +291,12 @@ local function win_word(lease, claim, word)
     end
     for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
         call('ZREM', HELD, member)
-        call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, since the other one's end too
+        call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, and has been since the other one's end too
     end
     call('ZREM', REST, claim.name .. ' ' .. word) -- a script was broken off between these two
 end
 
--- False if any is another's, who keeps it: none is taken then.
+-- False, and none is taken, if one belongs to another lease, which keeps it.
 local function win_units(lease)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
@@ -318,7 +317,7 @@ local function win_units(lease)
     return true
 end
 
--- Back into a database that has lost it.
+-- Puts a lease back into a database that has lost it.
 local function put_back(lease)
     local before = load_lease(lease.key)
     if before then
@@ -359,8 +358,7 @@ local function is_in_force(stored, said)
     return has_its_units(stored)
 end
 
--- What its job has been told is what counts. (Token 0: the daemon has lost its journal, and does
--- not know it.)
+-- What the job was told counts. (Token 0: the daemon has lost its journal, and does not know the token.)
 local function has_same_units(stored, lease)
     for i, claim in ipairs(stored.claims) do
         local said = lease.claims[i]
@@ -372,7 +370,7 @@ local function has_same_units(stored, lease)
     return true
 end
 
--- Of a waiter: its daemon's file may be another one by now.
+-- For a waiter: its daemon's file may have changed.
 local function take_limits(stored, lease)
     for i, claim in ipairs(stored.claims) do
         local now = lease.claims[i]
@@ -384,12 +382,12 @@ local function take_limits(stored, lease)
     end
 end
 
--- What becomes of one that the caller says it has: the word, and the lease as it is stored now.
+-- Decides about a lease that the caller lists: the word, and the lease as it is now stored.
 local function list_one(lease, said)
     local stored = load_lease(lease.key)
 
-    -- Its daemon knows nothing of the grant. One from before the last grace may be old data, with a
-    -- token that others have overtaken.
+    -- The daemon knows nothing of the grant. A grant from before the last grace may be old data, with a token
+    -- that others have overtaken.
     local function is_grant_of_now()
         local before = tonumber(call('HGET', DB, 'before') or 0)
         for _, claim in ipairs(stored.claims) do
@@ -415,7 +413,7 @@ local function list_one(lease, said)
     elseif said == 'asked' and not stored then
         return 'lost', lease
     elseif said ~= 'held' then
-        if stored then -- perhaps it was granted: old data may say so of units that others have by now
+        if stored then -- it may have been granted: old data may grant units that others have by now
             lease.ticket = max(lease.ticket, stored.ticket)
             drop_lease(stored)
         end
@@ -448,7 +446,7 @@ end
 
 -- ---- end ----
 
--- CURSOR: how many of its leases have been looked at and stay.
+-- CURSOR: how many of the session's leases have been looked at and stay.
 local function end_listing()
     local session = session_of(ME)
     local n_kept = tonumber(ARGV[6]) or 0

@@ -1,6 +1,6 @@
--- release.lua - ARGV: ID... Ends leases of the caller's session, held or waiting. Those that it
--- does not know are over already.
-call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
+-- release.lua - ARGV: ID... Ends leases of the caller's session, held or waiting. Unknown ones are over
+-- already.
+call('ZREM', SESSIONS, '') -- the first write: release works at maxmemory, as do all commands after it
 local wrong = enter()
 if wrong then
     return wrong

@@ -1,9 +1,9 @@
--- renew.lua - ARGV: ACKNOWLEDGED FOLLOWED. The session lives on, and with it all its leases and
--- waiters; the answer has the events that it has not acknowledged. FOLLOWED is the newest of the news
--- that it has fetched.
+-- renew.lua - ARGV: ACKNOWLEDGED FOLLOWED. Prolongs the session, and with it all its leases and waiters. The
+-- answer has the events not acknowledged yet. FOLLOWED is the number of the newest news that the daemon has
+-- fetched.
 local MOST_EVENTS = 100
 
-call('ZREM', SESSIONS, '') -- the first write: this one works at maxmemory, and so do all after it
+call('ZREM', SESSIONS, '') -- the first write: renew works at maxmemory, as do all commands after it
 local wrong = enter()
 if wrong then
     return wrong
@@ -11,7 +11,7 @@ end
 local session = session_of(ME)
 call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
 
-settle() -- what this call itself brings about is in its answer
+settle() -- the answer includes what this call itself brings about
 
 local acknowledged = tonumber(ARGV[5])
 local function is_acknowledged(event)

@@ -1,9 +1,9 @@
--- snapshot.lua - ARGV: CURSOR {NAME}... What is held and waited for, page by page: of these names,
--- or of all that are defined or in use. Writes nothing but what time brings. CURSOR is the last name
--- that is done, or "NAME PART FROM": the name that is not, and where to go on in it.
+-- snapshot.lua - ARGV: CURSOR {NAME}... Returns what is held and waited for, page by page: for these names,
+-- or for all that are defined or in use. Writes only what becomes due. CURSOR is the last finished name, or
+-- "NAME PART FROM": the unfinished name, and where to go on.
 local MOST_NAMES, MOST_ROWS = 50, 150
 
-call('ZREM', SESSIONS, '') -- the first write: one can look at maxmemory, too
+call('ZREM', SESSIONS, '') -- the first write: operators can look at maxmemory, too
 local wrong = enter()
 if wrong then
     return wrong
@@ -84,7 +84,7 @@ local function describe_resource(name)
     return true
 end
 
--- Where the first of its units is: once.
+-- Describes a holder once, where its first unit is.
 local function describe_holder(name, member)
     local word, key = match(member, '^%S+ (%S+) (%S+)$')
     local lease = key ~= RESTING and load_lease(key)
@@ -114,8 +114,8 @@ local function describe_waiter(name, member, position)
     end
 end
 
--- What there is of a resource, in the order of the pages: who has it, who stands in its queue, who
--- wants it and stands elsewhere, who stands aside.
+-- A resource's parts, in the order of the pages: holders, waiters in its queue, waiters that stand elsewhere,
+-- waiters aside.
 local parts = {
     {set = HELD, describe = describe_holder},
     {set = QUEUE, describe = describe_waiter, is_in_line = true},
@@ -123,7 +123,7 @@ local parts = {
     {set = ASIDE, describe = describe_waiter, is_behind = true},
 }
 
--- From the place in that part on; where to go on with the next page, if it is full.
+-- Describes a part from `from` on; returns where to go on with the next page, if this one is full.
 local function describe_part(name, number, from)
     local part = parts[number]
     local low, high = of_name(name)
@@ -136,7 +136,7 @@ local function describe_part(name, number, from)
     return #members == MOST_ROWS and from + MOST_ROWS
 end
 
--- Those who wait, by their places, as far as they are in one page.
+-- Sorts waiters by place, within one page.
 local function sort_waiters(first)
     local POSITION = 10 -- in a waiter's row
     local waiters = {unpack(rows, first)}
@@ -148,7 +148,7 @@ local function sort_waiters(first)
     end
 end
 
--- The cursor behind what fits; nil if all of it did.
+-- The cursor behind what fits; nil if everything did.
 local function describe(name, first_part, from)
     local FIRST_OF_WAITERS = 2 -- of the parts
     if first_part == 0 then
@@ -176,7 +176,7 @@ local function describe(name, first_part, from)
     sort_waiters(first_waiter)
 end
 
--- ---- which ----
+-- ---- the names to describe ----
 
 -- Lua compares by the server's locale, sorted sets by bytes.
 local function is_before(a, b)
@@ -187,8 +187,8 @@ local function is_before(a, b)
     return (a:byte(i) or -1) < (b:byte(i) or -1)
 end
 
--- The first names behind the cursor, in order: one more than a page takes, so that it is seen whether
--- there are more.
+-- The first names behind the cursor, in order: one more than a page takes, which shows whether there are
+-- more.
 local function names_to_describe()
     local names, is_listed = {}, {}
 
@@ -237,7 +237,7 @@ local function describe_sessions()
     end
 end
 
--- Those of the caller, from the cursor on.
+-- The caller's names, from the cursor on.
 local function named()
     local names, is_behind = {}, cursor == ''
     for i = 6, #ARGV do
@@ -268,7 +268,7 @@ if not next_cursor then
     describe_sessions()
 end
 local reply = answer('ok', next_cursor or '')
-for _, row in ipairs(rows) do -- they may be more than unpack() can take
+for _, row in ipairs(rows) do -- there may be more rows than unpack() can take
     reply[#reply + 1] = row
 end
 return reply

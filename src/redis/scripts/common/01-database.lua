@@ -1,12 +1,12 @@
--- common.lua - what every script begins with: the database's record and its clock, leases, units,
--- queues, events. doc/fleet.md has the keys, the calls and the reasons.
+-- common.lua - the beginning of every script: the database's record and clock, leases, units, queues, events.
+-- doc/fleet.md has the keys, the calls and the reasons.
 --
--- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees
--- something is written before what takes it; a name is in DIRTY before its queue may have to move;
--- a lease's record goes last, and counts as held only if its units are there as well.
+-- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees something is
+-- written before what takes it; a name is in DIRTY before its queue may have to move; a lease's record goes
+-- last, and counts as held only if its units are there as well.
 --
--- Lua makes every function anew in every call (measured: 0.3 us each, as much as a command): those
--- that few calls need are made by pools(), turns() and time(), when one is needed.
+-- Lua creates every function again in every call (measured: 0.3 us each, as much as a command). Functions
+-- that few calls need are made by pools(), turns() and time(), on demand.
 local unpack = unpack or table.unpack
 local call = redis.call
 local format, match, floor, min, max = string.format, string.match, math.floor, math.min, math.max
@@ -17,27 +17,27 @@ local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
 local PREFIX = string.sub(DB, 1, -3)
 
 local MOST_PURGED = 64 -- leases of dead sessions, in one call
-local MOST_SERVED = 50 -- names, and waiters, in one call; the rest stays dirty
--- The next three are what every daemon keeps, too: see embed.
-local MOST_CHANGE_BYTES = 65536 -- of the JSON of what operators have changed of one name
-local MOST_CHANGES = 9000 -- names of which something is changed
-local MOST_UNDONE = 1000 -- changes that were taken back: so many are remembered
+local MOST_SERVED = 50 -- names, and waiters, in one call; the others stay dirty
+-- Every daemon keeps to the next three as well: see embed.
+local MOST_CHANGE_BYTES = 65536 -- of the JSON of operators' changes to one name
+local MOST_CHANGES = 9000 -- names with changes
+local MOST_UNDONE = 1000 -- how many undone changes are remembered
 local MOST_WORK = 1500 -- what else a call does; each part is one or two commands
 local MOST_WORDS = 1000 -- members, or members and their scores, in one command
-local MOST_WALKED = 30 -- names, and of those who wait, in one call, where something has changed
-local CHANGED = ' !' -- behind a name in DIRTY
-local WALK = 'walk ' -- before a name in DB: how far the walk over those who wait for it has come
-local made = {} -- tables of functions, by whoever makes them: below
+local MOST_WALKED = 30 -- names, and waiters, in one call, where something has changed
+local CHANGED = ' !' -- follows a name in DIRTY
+local WALK = 'walk ' -- precedes a name in DB: how far the walk over its waiters has come
+local made = {} -- tables of functions, by the function that makes them: below
 local RESTING = '-' -- instead of a KEY in HELD
--- No caller's word raises a number further: all are exact below 2^53, and what is left is for ever.
+-- No caller's word raises a number further: all stay exact below 2^53, and the rest is enough for ever.
 local MOST_CREDIBLE = 2 ^ 52
-local MOST_EVENTS_EVER = 10 ^ 11 -- of a session: they are in order as 12 digits
--- A grace raises the sequence by more than the calls of a renewal period, so that nobody else is ahead
--- of the one who has noticed.
+local MOST_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
+-- A grace raises the sequence by more than the calls of a renewal period, so that no daemon is ahead of the
+-- one that has noticed.
 local SEQUENCE_MARGIN = 2 ^ 24
 
--- What may be much in one call is counted as it is done: members written, places looked at. When there
--- is enough of it, the rest is left to the next call.
+-- Work that may become much is counted as it is done: members written, places looked at. Above a bound, the
+-- rest is left to the next call.
 local n_work = 0
 
 local function text_of(number) -- below 2^53, exactly
@@ -59,8 +59,8 @@ local function two_numbers(text)
     return tonumber(first), tonumber(second)
 end
 
--- The caller's: the layouts that it reads and writes, and the largest numbers that it has had from
--- this database, of calls and of its session's events.
+-- From the caller: the layouts that it reads and writes, and the largest numbers that it has had from this
+-- database, of calls and of its session's events.
 local FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
 local SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
 if SEQUENCE_SAID > MOST_CREDIBLE or EVENT_SAID > MOST_EVENTS_EVER then
@@ -86,14 +86,14 @@ local function read_database()
         db.sequence = tonumber(values[9] or 0)
         db.sweep = values[10] or nil
         db.run = values[11]
-        db.keeps = values[12] -- or false: nothing is kept for anybody
+        db.keeps = values[12] -- or false: nothing is kept for any waiter
     end
     db.info = call('INFO', 'replication')
     db.is_master = string.find(db.info, 'role:master', 1, true) ~= nil
     db.now_replid = match(db.info, 'master_replid:(%w+)') or ''
 end
 
--- Sessions expire on this clock: a step of the wall clock moves it by so much at most.
+-- Sessions expire on this clock: a step of the wall clock moves it by at most this much.
 local function advance_clock()
     db.clock = db.clock + min(max(wall - db.last, 0), floor(0.16 * db.ttl) + 250)
     db.last = wall
@@ -102,12 +102,12 @@ local function advance_clock()
         'sequence', text_of(db.sequence))
 end
 
--- Tickets, tokens and versions of changes: one counter, so that each is larger than all before.
+-- Tickets, tokens and versions of changes share one counter, so that each is larger than all before.
 local function next_number()
     return call('HINCRBY', DB, 'number', 1)
 end
 
--- What of these is nobody's any more is taken away by the calls that follow: numbers of time().sweep().
+-- The step of time().sweep() to begin with: later calls remove what no longer belongs to anybody.
 local SWEEP_LEASES, SWEEP_ITEMS = 1, 4
 
 local function sweep_from(number)
@@ -117,7 +117,7 @@ local function sweep_from(number)
     end
 end
 
--- It continues above everything that any clock or daemon can have seen.
+-- Raises the counter above everything that any clock or daemon can have seen.
 local function raise_number(least)
     local number = tonumber(call('HGET', DB, 'number') or 0)
     if number < least and least <= MOST_CREDIBLE then

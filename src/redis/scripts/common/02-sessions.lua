@@ -25,7 +25,7 @@ local function write_session(session)
         session.to, session.host))
 end
 
--- Kept until acknowledged; published as well, so that it is there at once.
+-- An event is kept until acknowledged. It is also published, so that it arrives at once.
 local function emit(name, text)
     local session = session_of(name)
     if session then

@@ -8,7 +8,7 @@ local function definition_of(name)
         local text = call('HGET', DEFINITIONS, name)
         local generation, json = match(text or '', '^(%d+) (.*)$')
         definitions[name] = json and cjson.decode(json) or false
-        if json and not definitions[name].keep then -- an older berthd has stored it
+        if json and not definitions[name].keep then -- stored by an older berthd
             definitions[name].keep = DEFAULT_KEEP
             json = string.gsub(json, '("cooldown":%d+)', '%1,"keep":' .. DEFAULT_KEEP, 1)
         end
@@ -24,7 +24,7 @@ local function is_template(name)
     return string.sub(name, -2) == '/*'
 end
 
--- An exact name, else its template; whatever the asker's file has.
+-- The exact name, else its template, whatever the caller's file has.
 local function definition_name(name)
     if definition_of(name) then
         return name
@@ -51,8 +51,8 @@ local function items_text(definition)
     return table.concat(definition.items or {}, ',')
 end
 
--- What is in force: a change of the limit or the items is over when the file says something else
--- than it did then.
+-- What is in force. A change to the limit or the items ends when the file's value is no longer what it was at
+-- the time of the change.
 local function resource_of(name)
     local resource = resources[name]
     if not resource then
@@ -64,7 +64,7 @@ local function resource_of(name)
             local change = resource.change
             resource.is_pool = rules.kind == 'pool'
             resource.limit_changed = change.limit and change['limit-base'] == rules.limit
-                and (rules.kind ~= 'lock' or change.limit <= 1) -- it was a semaphore then
+                and (rules.kind ~= 'lock' or change.limit <= 1) -- the limit was set when it was a semaphore
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
             resource.has_reserved = next(resource.reserved) ~= nil

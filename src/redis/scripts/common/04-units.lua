@@ -1,11 +1,11 @@
 -- ---- units ----
 
--- A unit is one word in sets that are ordered by bytes: an item, or a slot in 7 digits. Of the slots of a
--- lease that stand next to each other, each aligned block is one word: a mark that no item has, and its
--- first slot. So taking n slots costs few writes, and to count them is to count words.
+-- A unit is one word in sets that are ordered by bytes: an item, or a slot in 7 digits. For adjacent slots of
+-- a lease, each aligned block is one word: a mark that no item has, and the first slot. So taking n slots
+-- costs few writes, and counting them is counting words.
 local BLOCKS = {{mark = '=', size = 1024}, {mark = '<', size = 32}, {mark = '', size = 1}}
 
--- The first word of a run of slots, and how many of them it stands for.
+-- The first word of a run of slots, and how many slots it stands for.
 local function first_block(first, last)
     for _, block in ipairs(BLOCKS) do
         if first % block.size == 0 and first + block.size - 1 <= last then
@@ -14,7 +14,7 @@ local function first_block(first, last)
     end
 end
 
--- What a claim has are items, or slots as "7" and "0-499". nil: it is no slot.
+-- The units of a claim are items, or slots as "7" and "0-499". nil: this is no slot.
 local function run_of(unit)
     local first, last = match(unit, '^(%d+)-?(%d*)$')
     first = tonumber(first)
@@ -62,11 +62,11 @@ local function n_units(resource, units)
     return n
 end
 
-local function of_name(name) -- the range of a name's members in a set that is ordered by its bytes
+local function of_name(name) -- the range of a name's members in a set ordered by bytes
     return '[' .. name .. ' ', '(' .. name .. '!'
 end
 
-local function n_units_in(set, name) -- blocks by their size
+local function n_units_in(set, name) -- blocks count by their size
     local n = call('ZLEXCOUNT', set, of_name(name))
     for i = 1, n > 0 and #BLOCKS - 1 or 0 do
         local block = BLOCKS[i]
@@ -90,9 +90,9 @@ local function is_slot_taken(name, slot)
     return false
 end
 
--- Of pools, and of what is reserved.
+-- For pools, and for reserved units.
 local function make_pools()
-    local MOST_FREED = 20000 -- items of pools, of which is known when they were used
+    local MOST_FREED = 20000 -- items of pools whose last use is remembered
     local function items_of(resource)
         if not resource.items_changed then
             return resource.definition.items
@@ -126,7 +126,7 @@ local function make_pools()
     local function n_reserved_and_free(resource, limit) -- of slots
         local n = 0
         for slot in pairs(resource.reserved) do
-            local number = tonumber(slot) -- nil: an item, reserved when it was a pool
+            local number = tonumber(slot) -- nil: an item, reserved when this was a pool
             if number and number < limit and not is_slot_taken(resource.name, number) then
                 n = n + 1
             end
@@ -134,8 +134,8 @@ local function make_pools()
         return n
     end
 
-    -- The item that has been free for longest is the first; before all, in the file's order, those that
-    -- were never used.
+    -- Orders items by how long they have been free, longest first. Items that were never used come before
+    -- all, in the file's order.
     local function in_order_of_use(resource, items)
         local ordered, numbers, item_of = {}, {}, {}
         for i = 1, #items, MOST_WORDS do
@@ -171,8 +171,8 @@ local function make_pools()
 
     local orders = {lru = in_order_of_use, random = function(_, items) return shuffle(items) end}
 
-    -- Each item is its own limit: those that were removed and are held keep no others back. In the order
-    -- in which they are given, from `resource.next_free` on; good until one is freed.
+    -- The free items, in the order in which they are given, from `resource.next_free` on; good until one is
+    -- freed. Each item is its own limit: items that are held though removed keep no others back.
     local function free_items(resource)
         if not resource.free then
             local taken, free, items = {}, {}, items_of(resource)
@@ -204,7 +204,7 @@ local function make_pools()
     local function note_taken(resource, items)
         for _, item in ipairs(items) do
             if not resource.free or resource.free[resource.next_free] ~= item then
-                resource.free = nil -- others than those that were picked
+                resource.free = nil -- not the ones that were picked
                 return
             end
             resource.next_free = resource.next_free + 1
@@ -228,7 +228,7 @@ local function make_pools()
             call('ZADD', FREED, unpack(words, i, min(i + MOST_WORDS - 1, #words)))
         end
         local n_over = call('ZCARD', FREED) - MOST_FREED
-        if n_over > 0 then -- as if never used, so it is first again
+        if n_over > 0 then -- they count as never used, and so come first again
             call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, min(n_over, MOST_WORDS))))
         end
     end
@@ -262,12 +262,12 @@ local function items_of(resource)
     return pools().items_of(resource)
 end
 
--- That of the asker's file, if it has the definition that governs the name.
+-- The limit of the caller's file, if that has the definition that governs the name.
 local function own_limit(claim)
     return claim.definition == resource_of(claim.name).definition_name and claim.limit or nil
 end
 
--- The smaller of the fleet's limit and that of the asker's file; an operator's overrules both.
+-- The smaller of the fleet's limit and that of the caller's file; an operator's overrules both.
 local function limit_of(resource, askers)
     if resource.is_pool then
         return #items_of(resource)
@@ -277,7 +277,7 @@ local function limit_of(resource, askers)
     return min(resource.definition.limit, askers or resource.definition.limit)
 end
 
--- More can never be had; a limit of 0 in the file means closed, for now.
+-- The most that can ever be had; a limit of 0 in the file means closed for now.
 local function most_of(resource, askers)
     if resource.is_pool then
         return max(#items_of(resource), #resource.definition.items)

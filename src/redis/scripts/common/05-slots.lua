@@ -2,16 +2,16 @@
 
 local pick_slots
 
-do -- its helpers take none of the 200 locals that a script may have
+do -- this block keeps its helpers out of the 200 locals that a script may have
     local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
-    -- Ranges, in one search: enough for the lowest slots of 2^20. It halves those that are partly free: 511 at
-    -- most of more than 2048 slots, and of each of the 11 sizes below one for each word that there is room
-    -- for, two for the run that is too much, and one at the limit: 511 + 11 * 451.
+    -- Ranges, in one search: enough for the lowest slots of 2^20. A search halves the partly free ranges: at
+    -- most 511 of more than 2048 slots, and, for each of the 11 sizes below, one for each word that there is
+    -- room for, two for the run that is too much, and one at the limit: 511 + 11 * 451.
     local MOST_LOOKED = 5500
-    local LOOKED_FOR_RESERVED = 20 -- more for each reserved slot, one of each size: it takes no room
-    local MOST_COARSE = 2048 -- so many ranges of one size, and all larger ones, fit into a search
+    local LOOKED_FOR_RESERVED = 20 -- more for each reserved slot, one for each size: reserved slots take no room
+    local MOST_COARSE = 2048 -- this many ranges of one size, and all larger ones, fit into a search
 
-    -- How many slots of that range are taken, by blocks that are all in it.
+    -- How many slots of that range are taken, by blocks that lie inside it.
     local function n_taken_by(blocks, name, first, length)
         local n = 0
         for _, block in ipairs(blocks) do
@@ -24,9 +24,9 @@ do -- its helpers take none of the 200 locals that a script may have
         return n
     end
 
-    -- Calls back with runs of free slots, from the lowest, until that answers true. Aligned ranges are
-    -- halved: one that is all taken or all free is looked at once, and a block is never in two. With a
-    -- `grain`, a power of two, it finds only whole ranges of that size. Whether it ended before the last.
+    -- Calls `take` with runs of free slots, from the lowest, until it returns true. Halves aligned ranges:
+    -- one that is all taken or all free is looked at once, and no block straddles two. With a `grain`, a
+    -- power of two, finds only whole ranges of that size. Returns whether it ended before the last range.
     local function find_free(name, limit, grain, most_looked, take)
         local size, n_free, blocks, n_looked = 1, nil, {}, 0
         while size < limit do
@@ -67,7 +67,7 @@ do -- its helpers take none of the 200 locals that a script may have
         return resource.reserved_slots
     end
 
-    -- Calls back with what is left of each run that find_free() finds.
+    -- Calls `take` with what is left of each run that find_free() finds.
     local function find_unreserved(resource, limit, grain, take)
         if not resource.has_reserved then
             return find_free(resource.name, limit, grain, MOST_LOOKED, take)
@@ -89,8 +89,8 @@ do -- its helpers take none of the 200 locals that a script may have
         end)
     end
 
-    -- The lowest free slots, in runs {FIRST, LAST}; nil if they are not there, or too scattered, and
-    -- whether they may be where it has not looked.
+    -- The lowest free slots, in runs {FIRST, LAST}; nil if there are too few, or they are too scattered; and
+    -- whether there may be more where it has not looked.
     local function collect_slots(resource, count, limit, grain, room)
         local runs, lacks = {}, count
         local was_ended = find_unreserved(resource, limit, grain, function(first, last)
@@ -109,11 +109,11 @@ do -- its helpers take none of the 200 locals that a script may have
         return lacks == 0 and room >= 0 and runs or nil, was_ended and room >= 0
     end
 
-    -- The lowest ones; where those lie too scattered for a line, the lowest of longer runs.
+    -- The lowest slots; where these lie too scattered for a line, the lowest of longer runs.
     function pick_slots(resource, count, askers, n_claims)
         local limit = limit_of(resource, askers)
         local room = 2 * floor(MOST_ROOM / 2 / n_claims)
-        local below = limit -- that one are the lowest
+        local below = limit -- of that one, the lowest slots
         if limit > 64 then
             below = min(limit, n_taken(resource.name) + #reserved_slots(resource) + count)
         end

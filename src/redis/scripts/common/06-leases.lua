@@ -9,7 +9,7 @@ local function claims_text(lease)
     return table.concat(parts, '|')
 end
 
--- A record is packed: taken apart as text it cost as much as all the commands of a call.
+-- A record is packed: parsing text would cost as much as all the commands of a call.
 local function load_lease(key)
     local record = call('HGET', LEASES, key)
     if not record then
@@ -39,12 +39,12 @@ local function write_lease(lease)
         lease.road or false, lease.above or false}))
 end
 
--- Whose they are is in the member, whether or not the resource says that they are shared now.
+-- The member says whose identity it is, whether or not the resource now shares identities.
 local function identity_member(lease, claim)
     return claim.name .. ' ' .. lease.holder .. ' ' .. lease.uid .. ' ' .. lease.key
 end
 
--- KEY of a lease, other than that one, that has an identity of a user, or ("*") of anybody.
+-- The KEY of a lease, other than `but`, that has an identity of a user, or ("*") of any user.
 local function owner_of_identity(name, holder, uid, but)
     local whose = name .. ' ' .. holder .. (uid == '*' and '' or ' ' .. uid)
     local low, high = of_name(whose)
@@ -58,7 +58,7 @@ local function owner_of_identity(name, holder, uid, but)
     end
 end
 
--- Where another lease has the identity of this one.
+-- The name where another lease has this one's identity.
 local function identity_taken(lease)
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
         local rules = resource_of(claim.name).definition
@@ -70,7 +70,7 @@ local function identity_taken(lease)
 end
 
 local function take_identities(lease)
-    if lease.holder ~= '' then -- should this be broken off: see forget_unbegun
+    if lease.holder ~= '' then -- in case a script is broken off now: see forget_unbegun
         call('ZADD', OWNED, session_of(lease.session).sid, lease.key)
     end
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
@@ -84,8 +84,8 @@ local function drop_identities(lease)
     end
 end
 
--- Of a lease that is not there: if it is owned, a script was broken off before it had a record, and has
--- left what comes before that.
+-- For a lease without a record: if it is owned, a script was broken off before it wrote the record, and has
+-- left what it writes before that.
 local function forget_unbegun(key)
     if call('ZSCORE', OWNED, key) then
         sweep_from(SWEEP_LEASES)
@@ -93,7 +93,7 @@ local function forget_unbegun(key)
     end
 end
 
--- What stands for a claim's units in a set.
+-- The members that stand for a claim's units in a set.
 local function members_of(claim, before, behind)
     local members = {}
     for i, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
@@ -130,14 +130,14 @@ local function remove_all(set, members)
     end
 end
 
--- Its units count for its user.
+-- Counts the units for their user.
 local function count_units(lease)
     for _, claim in ipairs(lease.claims) do
         add_all(USERS, 0, user_members(lease, claim))
     end
 end
 
--- Of a lease whose record says held: a script may have been broken off before they were taken, or
+-- For a lease whose record says held: a script may have been broken off before the units were taken or
 -- counted, or after they were freed.
 local function has_its_units(lease)
     for _, claim in ipairs(lease.claims) do

@@ -13,7 +13,7 @@ local function head_of(name) -- of its queue: the member, or nil
     return call('ZRANGEBYLEX', QUEUE, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, 1)[1]
 end
 
-local dirty = {} -- names, in the order in which they became so
+local dirty = {} -- names, in the order in which they became dirty
 
 local function mark_dirty(name)
     if not dirty[name] then
@@ -25,8 +25,7 @@ end
 
 local walked = {} -- of this call, by name: whether a walk is under way
 
--- What it is granted by has changed: who stands aside has to be looked at as well, from the first one
--- on.
+-- What decides about grants has changed: leases aside have to be looked at as well, from the first one on.
 local function mark_changed(name)
     mark_dirty(name .. CHANGED)
     call('HSET', DB, WALK .. name, '')
@@ -40,8 +39,8 @@ local function is_walked(name)
     return walked[name]
 end
 
--- Nobody is granted any of it until all who stand aside have been looked at: in which order that is done
--- must not decide who goes first. The name of the walk.
+-- Nobody is granted a unit until all leases aside have been looked at: the order in which that is done must
+-- not decide who goes first. Returns the name of the walk.
 local function held_up_by(resource)
     local name = is_walked(resource.name) and resource.name or resource.definition_name
     if is_walked(name) then
@@ -79,7 +78,7 @@ end
 
 local turns, roads -- () -> what only those calls need in which somebody waits; below
 
-local function queue_members(lease) -- taken out by one command: all or none
+local function queue_members(lease) -- removed by one command: all or none
     local members = {}
     for i, claim in ipairs(lease.claims) do
         members[i] = claim.name .. ' ' .. order_text(lease)
@@ -87,7 +86,7 @@ local function queue_members(lease) -- taken out by one command: all or none
     return members
 end
 
--- Requests of a user that stand aside at one resource are in order of their counts: see wake_user.
+-- A user's requests that stand aside at one resource are in order of their counts: see wake_user.
 local function quota_reason(lease, claim)
     return format('u%s:%07d', lease.uid, claim.count)
 end
@@ -101,7 +100,7 @@ local function leave_queues(lease)
         call('ZREM', ASIDE, claim.name .. ' b ' .. order,
             claim.name .. ' ' .. quota_reason(lease, claim) .. ' ' .. order)
     end
-    call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever comes upon it there mends the rest
+    call('ZREM', QUEUE, unpack(queue_members(lease))) -- last: whoever finds it there repairs the rest
 end
 
 local function n_units_of_user(name, uid)
@@ -122,16 +121,17 @@ local function quota_left_for(lease, resource)
     return left
 end
 
--- Why it cannot go for a reason that is not the queue's: "b" (a resource is paused, closed, or
--- limited to less than it wants) or "u…" (its user's quota), and where. Such a lease waits aside and
--- delays nobody.
+-- The reason, outside the queue, why the lease cannot go: "b" (a resource is paused, closed, or limited to
+-- less than it wants) or "u…" (its user's quota); and the resource. Such a lease waits aside and delays
+-- nobody.
 local function why_aside(lease)
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
         if not resource.definition then
             return nil
         end
-        -- While a resource is paused or closed nobody can go there: those who want nothing else stay in line.
+        -- While a resource is paused or closed, nobody can go there: leases that want nothing else stay in
+        -- line.
         local limit = limit_of(resource, own_limit(claim))
         local is_shut = resource.change.paused or limit == 0
         if is_shut and #lease.claims > 1 or not is_shut and claim.count > limit then
@@ -142,7 +142,7 @@ local function why_aside(lease)
     end
 end
 
--- Into the queue, or aside: then what it is there. Writes the lease down.
+-- Puts the lease into the queue, or aside; returns which. Writes its record.
 local function enter_queues(lease, is_back)
     local why, name = why_aside(lease)
     if #lease.claims > 1 then

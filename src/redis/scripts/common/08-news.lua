@@ -1,7 +1,7 @@
--- ---- news: what is stored for all, numbered in the order in which it was ----
+-- ---- news: what is stored for all, numbered in the order of storing ----
 
--- "c NAME", an operator's change; "d NAME", a definition. The daemons fetch what is newer than what
--- they have.
+-- "c NAME", an operator's change; "d NAME", a definition. The daemons fetch what is newer than what they
+-- have.
 local function newest_news() -- 0: there is none
     return tonumber(call('ZRANGE', NEWS, -1, -1, 'WITHSCORES')[2] or 0)
 end
@@ -12,7 +12,7 @@ local function make_news()
         call('ZADD', NEWS, next_number(), what)
     end
 
-    -- One message, however much is new and however many are to fetch it: over so many ms they do.
+    -- One message, however much is new and however many daemons fetch it; they spread that over this many ms.
     local function tell()
         call('PUBLISH', PREFIX .. 'all', format('news %.0f %d', newest_news(), call('ZCARD', SESSIONS)))
     end
@@ -27,7 +27,8 @@ local function make_news()
         end
     end
 
-    -- Who has not been told of it yet and finds the floor above what he has followed starts from the first again.
+    -- A daemon that has not heard of it, and finds the floor above the number that it has fetched up to,
+    -- starts from the first again.
     local function forget_forgotten(name)
         local number = call('ZSCORE', NEWS, 'd ' .. name)
         if number and not definition_of(name) then
@@ -36,7 +37,7 @@ local function make_news()
         end
     end
 
-    -- Not for ever: below the floor, what is not stored has been taken back.
+    -- Undone changes are not remembered for ever: below the floor, what is not stored has been undone.
     local function forget_undone()
         local names = call('ZRANGEBYSCORE', UNDONE, '-inf', wall - UNDONE_KEPT, 'LIMIT', 0, 2)
         if #names == 0 and call('ZCARD', UNDONE) >= MOST_UNDONE then
@@ -56,7 +57,7 @@ local function make_news()
         end
     end
 
-    -- What an operator takes back stays as "{}", so that no host brings it in again.
+    -- An undone change stays as "{}", so that no host brings it back.
     local function store_change(name, version, json)
         mark_changed(name)
         note('c ' .. name)

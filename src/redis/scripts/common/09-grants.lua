@@ -1,4 +1,4 @@
--- ---- to take and to free ----
+-- ---- taking and freeing units ----
 
 -- Writes the lease down as holder of its claims' units, which nobody has.
 local function hold_units(lease)
@@ -22,7 +22,7 @@ local function hold_units(lease)
     count_units(lease)
 end
 
--- Chooses the units of each claim; nil, and the number of a claim, if that one's are not there, or too scattered.
+-- Chooses the units of each claim; nil, and the number of a claim whose units are too few or too scattered.
 local function choose_units(lease)
     for i, claim in ipairs(lease.claims) do
         local units = pick_units(claim, #lease.claims)
@@ -48,7 +48,7 @@ local function free_units(lease, claim, resource)
     n_work = n_work + 2
     for _, word in ipairs(words_of(resource, claim.units)) do
         local member = claim.name .. ' ' .. word .. ' ' .. lease.key
-        if call('ZSCORE', HELD, member) then -- somebody else may have it by now
+        if call('ZSCORE', HELD, member) then -- another lease may have it by now
             members[#members + 1] = member
             users[#users + 1] = claim.name .. ' ' .. lease.uid .. ' ' .. word
             resting[#resting + 1] = claim.name .. ' ' .. word
@@ -84,7 +84,7 @@ local function free_claim(lease, claim)
     end
 end
 
--- The end of a lease, held or waiting. Once it is begun, calling it again ends it.
+-- Ends a lease, held or waiting. If it is broken off, the next call finishes it.
 local function drop_lease(lease)
     for _, claim in ipairs(lease.claims) do
         mark_if_waited_for(claim.name)

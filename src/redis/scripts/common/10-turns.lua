@@ -1,6 +1,6 @@
 -- ---- who goes next: doc/ordering.md ----
 
--- Is there enough of it, beside what is kept for those before it, and does nobody stand before it?
+-- Are there enough units, beside those kept for older leases, and does nobody stand before it?
 local function has(lease, claim, is_head)
     local resource = resource_of(claim.name)
     local head = not is_head and head_of(claim.name)
@@ -21,17 +21,17 @@ local function next_name(set, name) -- the first after `name` ("": of all) in a 
     return member and match(member, '^(%S+)')
 end
 
--- What only those calls need in which somebody waits for several, or something is kept.
+-- For calls in which a lease waits for several resources, or something is kept.
 local function make_roads()
     local MOST_DOUBLINGS = 40
-    local MOST_FORCED = 3 -- nested requests that a waiter lets pass until its patience ends by itself
+    local MOST_FORCED = 3 -- nested requests for which a waiter makes way until its patience ends by itself
 
     -- ---- what is kept ----
     --
-    -- A count is kept as its powers of two, each a member for the resource and one for its user there:
-    -- so what is kept before a place takes a few ZLEXCOUNTs, however many keep. The lease's record
-    -- decides; a member that a broken-off script has left goes when its lease is next looked at, or
-    -- when its patience ends.
+    -- A count is kept as its powers of two, each a member for the resource and one for its user there. So a
+    -- few ZLEXCOUNTs tell what is kept before a place, however many keep. The lease's record decides; a
+    -- member that a broken-off script has left goes when its lease is next looked at, or when its patience
+    -- ends.
 
     local function kept_members(lease, claims, but_of_user)
         local members, order = {}, order_text(lease)
@@ -50,7 +50,7 @@ local function make_roads()
         return members
     end
 
-    -- The powers of two of which something is kept: "NAME PP" or "NAME uUID PP".
+    -- Visits the powers of two of which something is kept: "NAME PP" or "NAME uUID PP".
     local function each_power(prefix, visit)
         local from = '[' .. prefix
         while true do
@@ -64,7 +64,7 @@ local function make_roads()
         end
     end
 
-    -- How many units are kept for those before it, under "NAME " or "NAME uUID ".
+    -- How many units are kept for older leases, under "NAME " or "NAME uUID ".
     local function kept_before(lease, prefix)
         local n, order = 0, order_text(lease)
         each_power(prefix, function(power)
@@ -74,7 +74,7 @@ local function make_roads()
         return n
     end
 
-    -- How many units are kept there, and the place in line of the first for whom.
+    -- How many units are kept there, and the place in line of the first lease for which they are.
     local function all_kept(name)
         local n, first = 0, nil
         each_power(name .. ' ', function(power)
@@ -88,7 +88,7 @@ local function make_roads()
         return n, first
     end
 
-    -- The member of the last one for whom something is kept there.
+    -- The member of the last lease for which something is kept there.
     local function last_kept(name)
         local last, last_order
         each_power(name .. ' ', function(power)
@@ -101,12 +101,12 @@ local function make_roads()
         return last
     end
 
-    -- ---- the road of a request for several ----
+    -- ---- the road of a request for several resources ----
     --
-    -- `order`: the numbers of its claims; the first `kept` of these are kept for it; `station`: the
-    -- claim where it stands, negative where it stands aside; `ends`: its patience, on the session clock (0: it does not run);
-    -- `let_go`: how often it has ended; `forced`: how often a nested request has ended it since;
-    -- `is_fresh`: it stands for the first, and has to choose when it is the first there.
+    -- `order`: the numbers of its claims; the first `kept` of these are kept; `station`: the claim where it
+    -- stands, negative where it stands aside; `ends`: when its patience ends, on the session clock (0: it
+    -- does not run); `let_go`: how often it has ended; `forced`: how often a nested request has ended it
+    -- since; `is_fresh`: it stands for the first, and has to choose when it is the first there.
 
     local function new_road(lease)
         local order = {}
@@ -148,7 +148,7 @@ local function make_roads()
         end
     end
 
-    local function keeps(lease, claim) -- says its record
+    local function keeps(lease, claim) -- by the record
         local _, number = claim_on(lease, claim.name)
         return lease.state == 'W' and lease.road and lease.road.station > 0 and place_of(lease.road, number) <= lease.road.kept
     end
@@ -158,7 +158,7 @@ local function make_roads()
         table.insert(road.order, to, number)
     end
 
-    -- The place of what it has lost of all that is kept for it; 0: nobody knows yet, as a walk is under way.
+    -- The place on the road of a kept claim that has been taken; 0: unknown yet, as a walk is under way.
     local function lost_place(lease)
         local road = lease.road
         for place = 1, road.kept do
@@ -172,7 +172,7 @@ local function make_roads()
         end
     end
 
-    -- The first place on the road, from one to another, of which it has not enough.
+    -- The first place on the road, from one to another, with too few units.
     local function first_without(lease, from, to)
         for place = from, to do
             if not has(lease, lease.claims[lease.road.order[place]]) then
@@ -186,7 +186,7 @@ local function make_roads()
         return road.order[first_without(lease, road.kept + 1, #road.order) or road.kept + 1]
     end
 
-    -- What it wants and does not stand for: so who looks at a resource finds it.
+    -- Notes the names that the lease wants and does not stand for, so that looking at a resource finds it.
     local function note_elsewhere(lease)
         local members, order = {}, order_text(lease)
         for i, claim in ipairs(lease.claims) do
@@ -198,7 +198,7 @@ local function make_roads()
         call('ZADD', ELSEWHERE, unpack(members))
     end
 
-    -- Its user's later requests may have what it does not take, or is not kept for it any more.
+    -- Later requests of its user may have what this lease does not take, or what is no longer kept for it.
     local function wake_users(lease, claims)
         for _, claim in ipairs(claims) do
             local resource = resource_of(claim.name)
@@ -208,8 +208,8 @@ local function make_roads()
         end
     end
 
-    -- It is in no other queue than its record says. What it stood for and has not got, others of its user may
-    -- have.
+    -- Takes the lease out of all queues that its record does not name. Other requests of its user may have
+    -- what it stood for and did not get.
     local function leave_other_queues(lease)
         local here, others = math.abs(lease.road.station), queue_members(lease)
         local left = {}
@@ -227,11 +227,11 @@ local function make_roads()
             others[#others + 1] = member
         end
         wake_users(lease, left)
-        call('ZREM', QUEUE, unpack(others)) -- last: whoever comes upon it there does this again
+        call('ZREM', QUEUE, unpack(others)) -- last: whoever finds the lease there does this again
     end
 
-    -- It stands there and nowhere else, and is written down. (If that is broken off it is in more than
-    -- one queue, and leaves the others when it comes to the head of one.)
+    -- The lease stands there and nowhere else, and is written down. (If this is broken off, it is in several
+    -- queues, and leaves the others when it comes to the head of one.)
     local function stand(lease, number, is_fresh)
         local road = lease.road
         mark_dirty(lease.claims[number].name)
@@ -250,8 +250,8 @@ local function make_roads()
         end
     end
 
-    -- Only the first `n` of what is kept still is. The record is written next, then what the claims
-    -- that are returned had is free.
+    -- Keeps only the first `n` of the kept claims. The caller writes the record next, then frees what the
+    -- returned claims had.
     local function keep_only(lease, n)
         local freed, road = {}, lease.road
         for place = n + 1, road.kept do
@@ -261,8 +261,8 @@ local function make_roads()
         return freed
     end
 
-    -- The resource's members go last: should this be broken off, they are found, and it is done again. A claim of
-    -- which nothing is kept wakes nobody.
+    -- The resource's members go last: if this is broken off, they are found, and it is done again. A claim
+    -- that kept nothing wakes nobody.
     local function free_kept(lease, claims)
         local freed = {}
         for _, claim in ipairs(claims) do
@@ -277,7 +277,7 @@ local function make_roads()
         end
     end
 
-    -- ms that what is kept for it stays kept.
+    -- ms for which kept units stay kept
     local function patience(lease)
         local shortest = math.huge
         for _, claim in ipairs(lease.claims) do
@@ -287,7 +287,7 @@ local function make_roads()
         return min(max(shortest, 1) * 2 ^ lease.road.let_go, MOST_CREDIBLE / 2)
     end
 
-    -- It keeps what it stands for, and goes on to that claim, or to the first that it lacks.
+    -- The lease keeps what it stands for, and goes on to claim `to`, or to the first that it lacks.
     local function gain(lease, to)
         local road = lease.road
         local claim = station_of(lease)
@@ -309,13 +309,13 @@ local function make_roads()
         call('ZADD', KEPT, unpack(members))
         move_on_road(road, road.station, road.kept + 1)
         road.kept = road.kept + 1
-        for place = 1, road.kept do -- it waits for something else now: it may make way
+        for place = 1, road.kept do -- it waits for something else now: it may make way again
             mark_if_waited_for(lease.claims[road.order[place]].name)
         end
         stand(lease, to or choose_station(lease))
     end
 
-    -- What was kept at that place of its road has been taken: it stands there again.
+    -- What was kept at that place of the road has been taken: the lease stands there again.
     local function fall(lease, place)
         mark_all_dirty(lease)
         local freed = keep_only(lease, place - 1)
@@ -323,7 +323,7 @@ local function make_roads()
         free_kept(lease, freed)
     end
 
-    -- There is enough of all, but too scattered of one: that is what it lacks.
+    -- There are enough units of all, but too scattered in one: the lease lacks that.
     local function step_to_scattered(lease, number)
         local road = lease.road
         local place = place_of(road, number)
@@ -353,7 +353,7 @@ local function make_roads()
             road.forced, road.let_go = 0, min(road.let_go + 1, MOST_DOUBLINGS)
         end
         write_lease(lease)
-        free_kept(lease, lease.claims) -- what its record does not say a broken-off script has left
+        free_kept(lease, lease.claims) -- what the record does not say was left by a broken-off script
         call('ZREM', KEEPING, lease.key)
     end
 
@@ -374,7 +374,7 @@ local function make_roads()
         leave_other_queues(lease)
     end
 
-    -- In a grace, and while others come back from aside as well, it cannot know what it will lack.
+    -- In a grace, and while other leases come back from aside, the lease cannot know what it will lack.
     local function enter_road(lease, why, name, is_back)
         lease.road = lease.road or new_road(lease)
         if not why then
@@ -391,7 +391,7 @@ local function make_roads()
         return member
     end
 
-    -- It is in the queue no more, or never was.
+    -- The lease is not in a queue any more, or never was.
     local function leave_road(lease)
         call('ZREM', ELSEWHERE, unpack(queue_members(lease)))
         if db.keeps then
@@ -402,7 +402,7 @@ local function make_roads()
 
     -- ---- nested requests ----
 
-    -- What the leases under which it runs hold: their units come back only after it.
+    -- What the leases under which it runs hold: these units come back only after it has ended.
     local function names_above(lease)
         local names = {}
         for _, id in ipairs(split(lease.above, ',')) do
@@ -416,7 +416,7 @@ local function make_roads()
         return names
     end
 
-    -- Those before it, oldest first, for whom some of that is kept while they wait for what its
+    -- Older leases, oldest first, for which some of these names are kept while they wait for what the lease's
     -- ancestors hold.
     local function keepers_to_yield(lease, name, names)
         local keepers, seen, n = {}, {}, 0
@@ -441,7 +441,8 @@ local function make_roads()
         return keepers
     end
 
-    -- Who has to let go of these claims, as far as it takes; nil if that is not enough for all of them.
+    -- Which leases have to let go of these claims, as far as necessary; nil if that does not suffice for all
+    -- claims.
     local function who_makes_way(lease, claims)
         if not lease.above or not db.keeps then
             return nil
@@ -469,7 +470,7 @@ local function make_roads()
         return yielding
     end
 
-    -- Whether there is enough of all that it wants now.
+    -- Whether there are now enough units for all its claims.
     local function make_way(lease, claims)
         local yielding = who_makes_way(lease, claims)
         for _, keeper in ipairs(yielding or {}) do
@@ -478,7 +479,7 @@ local function make_roads()
         return yielding ~= nil
     end
 
-    -- Nothing is kept for it: what is left of that, as a script was broken off, goes.
+    -- Nothing is kept for the lease: removes what a broken-off script has left.
     local function forget_kept(lease, key)
         if lease then
             mark_all_dirty(lease)
@@ -491,7 +492,7 @@ local function make_roads()
         call('ZREM', KEEPING, key)
     end
 
-    -- At most so many whose patience is over let go.
+    -- Leases whose patience is over let go, a bounded number in a call.
     local function end_patience()
         for _, key in ipairs(call('ZRANGEBYSCORE', KEEPING, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
             local lease = load_lease(key)
@@ -524,8 +525,8 @@ end
 local function make_turns()
     local wake_user
 
-    -- It stands in line, and should not: those behind it may go, and its user's others of which there is
-    -- enough in his quota.
+    -- The lease stands in line, and should not: those behind it may go, and so may its user's others for
+    -- which the quota has room.
     local function step_aside(lease, why, name)
         if lease.road then
             return roads().step_aside(lease, why, name)
@@ -534,25 +535,27 @@ local function make_turns()
         call('ZADD', ASIDE, 0, name .. ' ' .. why .. ' ' .. order)
         mark_if_waited_for(name)
         wake_user(resource_of(name), lease.uid)
-        call('ZREM', QUEUE, name .. ' ' .. order) -- last: should this be broken off, it is done again
+        call('ZREM', QUEUE, name .. ' ' .. order) -- last: if this is broken off, it is done again
     end
 
-    -- Back from aside: into line, or aside for another reason. Whether it stays as it is.
+    -- Brings a lease back from aside: into line, or aside for another reason. Returns whether it stays as it
+    -- is.
     local function step_back(member)
         local lease = load_lease(match(member, '(%S+)$'))
         local is_aside = lease and lease.state == 'W' and (not lease.road or lease.road.station < 0)
         if is_aside and enter_queues(lease, true) == member then
             return true
-        elseif lease and lease.state == 'W' and lease.road and not is_aside then -- it was broken off as it came back
+        elseif lease and lease.state == 'W' and lease.road and not is_aside then -- broken off on its way back
             roads().leave_other_queues(lease)
         end
         call('ZREM', ASIDE, member)
         return false
     end
 
-    -- It was broken off before it had a record, and begins again with another ticket: its first place goes.
-    -- That is among the last of its priority, unless it had an older ticket or many have come since; such a
-    -- place goes when it is the first of the queue, or at the next walk over those aside.
+    -- A script was broken off before this lease had a record, and the lease begins again with another ticket:
+    -- its first place goes. That is among the last of its priority, unless its ticket was older or many have
+    -- come since; then the place goes when it is the first of the queue, or at the next walk over leases
+    -- aside.
     local function leave_unbegun(lease)
         local most = floor(MOST_WORDS / #lease.claims)
         for _, claim in ipairs(lease.claims) do
@@ -570,14 +573,14 @@ local function make_turns()
         end
     end
 
-    -- The oldest of a user's requests that stand aside there and want no more than that; its count.
+    -- The oldest of a user's requests that stand aside there and want at most `most`; its count.
     local function oldest_aside(name, uid, most)
         local prefix, oldest, order, count = name .. ' u' .. uid .. ':', nil, nil, nil
         if most < 1 then
             return nil
         end
         local from = '[' .. prefix
-        for _ = 1, MOST_WALKED do -- each is one of another count
+        for _ = 1, MOST_WALKED do -- each has another count
             local member = call('ZRANGEBYLEX', ASIDE, from,
                 format('(%s%07d', prefix, min(most, 9999998) + 1), 'LIMIT', 0, 1)[1]
             if not member then
@@ -592,15 +595,15 @@ local function make_turns()
         return oldest, count, order
     end
 
-    -- Those of a user's requests that fit now, in order; whether there may be more. Who goes to stand
-    -- elsewhere takes nothing here.
+    -- Wakes those of a user's requests that fit now, in order; returns whether there may be more. One that
+    -- goes on to stand elsewhere takes nothing here.
     local function wake_fitting(resource, uid)
         local left = quota_left(resource, uid)
         for _ = 1, MOST_WALKED do
             local member, count, order = oldest_aside(resource.name, uid, left)
             if not member then
                 return false
-            elseif step_back(member) then -- for what is kept for older ones: no less is kept for those behind it
+            elseif step_back(member) then -- because of what is kept for older ones: no less is kept for later ones
                 left = min(left, count - 1)
             elseif call('ZSCORE', QUEUE, resource.name .. ' ' .. order) then
                 left = left - count
@@ -609,9 +612,9 @@ local function make_turns()
         return true
     end
 
-    local waking = {} -- "NAME UID": whose leaving a queue wakes others is woken himself
+    local waking = {} -- "NAME UID": a wake-up that leaves a queue can cause another
 
-    -- The user has fewer units there than before, or something else does not count any more.
+    -- The user has fewer units there than before, or something no longer counts.
     function wake_user(resource, uid)
         local rules, what = resource.definition, resource.name .. ' ' .. uid
         if waking[what] or not rules or rules['max-units-per-user'] == 0 then
@@ -624,7 +627,7 @@ local function make_turns()
         waking[what] = nil
     end
 
-    -- What it wants may have been paused or limited: it lets go of the rest.
+    -- A resource that it wants may have been paused or limited: the lease lets go of the others.
     local function put_aside_blocked(member)
         local lease = load_lease(match(member, '(%S+)$'))
         if not lease then
@@ -639,7 +642,7 @@ local function make_turns()
 
     local n_walked = 0
 
-    -- The members of a set behind the last one. The last one of them, if there may be more.
+    -- Calls `look` for a set's members behind `last`. Returns the last one looked at if there may be more.
     local function walk(set, name, last, look)
         local low, high = of_name(name)
         local most = max(MOST_WALKED - n_walked, 0)
@@ -651,7 +654,7 @@ local function make_turns()
         return #members == most and (members[most] or last or '') or nil
     end
 
-    -- The same with the names of a template's instances.
+    -- The same for the names of a template's instances.
     local function walk_instances(set, template, last, look)
         local prefix = string.sub(template, 1, -2)
         local name = last or prefix
@@ -679,8 +682,8 @@ local function make_turns()
         return walk(ELSEWHERE, name, last, put_aside_blocked)
     end
 
-    -- What a definition's name stands for has changed, by three walks: who stands in its queue, who
-    -- wants it and stands elsewhere, and who stands aside.
+    -- The meaning of a definition's name has changed. Three walks: leases that stand in its queue, leases
+    -- that want it and stand elsewhere, and leases that stand aside.
     local walks = {
         {of = hold_up, of_template = function(name, last)
             return walk_instances(QUEUE, name, last, mark_changed)
@@ -693,8 +696,8 @@ local function make_turns()
         end},
     }
 
-    -- Whether it is done. Else a cursor is left: the number of the walk, and the last one that it has
-    -- looked at.
+    -- Whether this is done. If not, it leaves a cursor: the number of the walk, and the last member that it
+    -- has looked at.
     local function put_change_in_force(name)
         local number, last = match(call('HGET', DB, WALK .. name) or '', '^(%d)(.*)$')
         for i = tonumber(number or 1), #walks do
@@ -714,7 +717,7 @@ local function make_turns()
         emit(lease.session, format('granted %s %.0f %s', lease.id, lease.ticket, claims_text(lease)))
     end
 
-    -- Its units are chosen.
+    -- The units have been chosen.
     local function grant_waiter(lease)
         if #lease.claims > 1 then
             roads().mark_all_dirty(lease)
@@ -738,7 +741,7 @@ local function make_turns()
         for _, claim in ipairs(lease.claims) do
             local held, users = {}, {}
             for i, member in ipairs(held_members(lease, claim)) do
-                if call('ZSCORE', HELD, member) then -- else the same user's other lease may have it by now
+                if call('ZSCORE', HELD, member) then -- otherwise another lease of the user may have it by now
                     held[#held + 1], users[#users + 1] = member, user_members(lease, claim)[i]
                 end
             end
@@ -753,10 +756,10 @@ local function make_turns()
 
     -- ---- one step of one lease ----
 
-    -- Who is at the head of a queue, or nil if that was something which a broken-off script has left.
+    -- The lease at the head of a queue, or nil if a broken-off script has left the member.
     local function waiter_at(name, member)
         local lease = load_lease(match(member, '(%S+)$'))
-        if not lease or member ~= name .. ' ' .. order_text(lease) then -- broken off as it began
+        if not lease or member ~= name .. ' ' .. order_text(lease) then -- a script was broken off as it began
             call('ZREM', QUEUE, member)
             return nil
         elseif lease.state == 'H' and has_its_units(lease) then -- a script was broken off
@@ -768,7 +771,7 @@ local function make_turns()
         end
         if #lease.claims > 1 then
             local _, number = roads().claim_on(lease, name)
-            if not lease.road then -- an older berthd has made it stand in every queue
+            if not lease.road then -- an older berthd has put it into every queue
                 lease.road = roads().new_road(lease)
                 lease.road.station = number
             elseif lease.road.station ~= number then
@@ -779,9 +782,9 @@ local function make_turns()
         return lease
     end
 
-    local LATER = {} -- instead of a step: it is known when a walk is over
+    local LATER = {} -- stands for a step that is known only when a walk is over
 
-    -- What the head of a queue can do, and what that needs; nil: nothing.
+    -- What the lease at the head of a queue can do, and with which arguments; nil: nothing.
     local function step_of_waiter(lease)
         local why, where = why_aside(lease)
         if why then
@@ -822,7 +825,7 @@ local function make_turns()
         end
     end
 
-    -- The last one for whom some of it is kept, if it is there no more.
+    -- The last lease for which some of it is kept, if these units are not there any more.
     local function step_of_keeper(name)
         local member = db.keeps and roads().last_kept(name)
         local lease = member and load_lease(match(member, '(%S+)$'))
@@ -844,7 +847,7 @@ local function make_turns()
 
     local n_served, n_steps = 0, 0
 
-    -- The next step of those who stand or keep there: {take, order, name, at}; nil: there is none.
+    -- The next step of the leases that stand or keep there: {take, order, name, at}; nil: there is none.
     local function next_step(name)
         local change = held_up_by(resource_of(name))
         if change then
@@ -900,11 +903,11 @@ local function make_turns()
         end
     end
 
-    -- All that became dirty. What is done with is in `done`, but for what somebody can do.
+    -- Looks at all dirty names. `done` gets those that are finished, except where a step is possible.
     local function look_at_dirty(done)
         while #dirty > 0 do
             local name = table.remove(dirty, 1)
-            dirty[name] = nil -- it may become so again
+            dirty[name] = nil -- it may become dirty again
             if string.find(name, CHANGED, 1, true) then
                 if put_in_force(name) and not dirty[name] then
                     call('SREM', DIRTY, name)
@@ -926,8 +929,8 @@ local function make_turns()
         return oldest
     end
 
-    -- The oldest who can do something does it, then all whom that concerns are asked again: so what
-    -- comes of it does not depend on which queue is looked at first.
+    -- The oldest lease that can do something does it, then all whom that concerns are asked again. So the
+    -- result does not depend on which queue is looked at first.
     local function serve_dirty()
         local done = {}
         for _, name in ipairs(call('SRANDMEMBER', DIRTY, MOST_SERVED)) do

@@ -1,4 +1,4 @@
--- ---- what time brings ----
+-- ---- what becomes due ----
 
 -- The first of a set, and its score; math.huge if it is empty.
 local function first_of(set)
@@ -12,9 +12,9 @@ local function make_time()
         return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
     end
 
-    -- The server has another replication id. It is the same one, and has all that it had, if it was not
-    -- started in between, nor a replica: then it would know the id of its master. (A master takes a new
-    -- id when its first replica comes, and an hour after the last one has gone.)
+    -- The server has another replication id. It is the same server, with all its data, unless it was started
+    -- in between, or was a replica: then it would know its master's id. (A master takes a new id when its
+    -- first replica comes, and an hour after the last one has gone.)
     local function goes_on()
         if db.run ~= now_run() or not match(db.info, 'master_replid2:0+%s') then
             return false
@@ -24,8 +24,8 @@ local function make_time()
         return true
     end
 
-    -- The server is not the one that wrote this, or the data is new: the daemons put back what they
-    -- have, and nothing is granted until they have had the time.
+    -- This server has not written these data, or the data are new: the daemons put back what they have, and
+    -- nothing is granted until they have had the time.
     local function begin_grace()
         raise_number(wall * 1000)
         db.epoch = db.epoch + 1
@@ -89,7 +89,7 @@ local function make_time()
         end
     end
 
-    -- When the next one's patience is over.
+    -- When the next lease's patience is over.
     local function end_patience()
         local keeper, ends = first_of(KEEPING)
         if not keeper then
@@ -119,7 +119,7 @@ local function make_time()
         {set = FREED, is_left = is_out_of_service, is_by_score = true},
     }
 
-    -- Its members behind the last one, and the last one of these.
+    -- The members behind the last one, and the last of these.
     local function page_of(row, last)
         if not row.is_by_score then
             local page = call('ZRANGEBYLEX', row.set, last == '' and '-' or '(' .. last, '+',
@@ -134,7 +134,7 @@ local function make_time()
         return page, found[#found]
     end
 
-    -- Some more of it.
+    -- Does some more of the sweep.
     local function sweep()
         local number, last = match(db.sweep, '^(%d)(.*)$')
         local page, its_last = page_of(sweeps[tonumber(number)], last)
@@ -155,8 +155,8 @@ local function make_time()
         end
     end
 
-    -- The queues move again: what may is dirty. Who has not said hello in this grace has expired: it
-    -- lasts longer than what a session is promised.
+    -- The queues move again: all that may move are dirty. A session that has not said hello in this grace has
+    -- expired: the grace is longer than any promise to a session.
     local function end_grace()
         call('HDEL', DB, 'grace')
         db.grace = nil
@@ -171,7 +171,7 @@ local function time()
     return made.time
 end
 
--- The end of every call: all queues that may move.
+-- Ends every call: serves all queues that may move.
 local function settle()
     if db.grace or (#dirty == 0 and call('SCARD', DIRTY) == 0) then
         return
@@ -185,9 +185,9 @@ end
 
 local MOST_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
 
--- ms until a call is needed although nobody wants anything; 0: at once, as this one has left work;
--- -1: none is, or another daemon sees to it. That is the one of the first waiter: all others would
--- only find that it is done.
+-- ms until a call is needed even if nobody asks for anything; 0: at once, as this call has left work; -1:
+-- never, or another daemon sees to it. Only the first waiter's daemon makes the call: the others would find
+-- the work done.
 local function due()
     if not db.grace and db.has_left then
         return 0
@@ -208,7 +208,7 @@ local function due()
     if not is_ours(first) then
         at = math.huge
     end
-    if db.keeps then -- whose call it was that something is kept for it is told as well: it may not know
+    if db.keeps then -- the keeper's daemon is told as well: it may not know
         local keeper, ends = first_of(KEEPING)
         if keeper and (db.has_gained or match(keeper, '^[^/]*') == ME) then
             at = min(at, ends)

@@ -13,10 +13,9 @@ local function check_data()
     end
 end
 
--- The caller has had an answer, or an event, that these data know nothing of: they are older. What a
--- session was answered stands in its record, as the calls of others raise the sequence as well. (Who
--- has not said hello in this grace lists everything anyway; an event of an earlier incarnation may
--- be late.)
+-- The caller has had an answer or an event that these data do not know: they are older. A session's record
+-- has what the session was answered, as the calls of others raise the sequence as well. (A session that has
+-- not said hello in this grace lists everything anyway; an event of an earlier incarnation may be late.)
 local function is_older_than_caller()
     local session = session_of(ME)
     if not session or session.epoch ~= db.epoch then
@@ -26,8 +25,8 @@ local function is_older_than_caller()
         or (EVENT_SAID > session.n_events and session.incarnation <= INCARNATION)
 end
 
--- An expired session is purged by now; if not wholly, it is over all the same. (In a grace none is:
--- nothing of it has been given to anybody.)
+-- An expired session is purged by now; if only in part, it is over all the same. (In a grace none expires:
+-- nothing that belongs to it has been given away.)
 local function check_me()
     local session = session_of(ME)
     if not session then
@@ -43,7 +42,7 @@ local function check_me()
     end
 end
 
--- Time passes: before anything is done for the caller.
+-- What time has brought, before anything is done for the caller.
 local function catch_up()
     advance_clock()
     if db.replid ~= db.now_replid and not time().goes_on() or is_older_than_caller() then
@@ -71,7 +70,7 @@ local function catch_up()
     end
 end
 
--- For everything but `hello begin`. What is not nil is the answer.
+-- For everything but `hello begin`. A result other than nil is the answer.
 local function enter()
     read_database()
     local wrong = check_data()
