@@ -1,4 +1,5 @@
-/* acquire_command.c - `berth acquire`: a lease for somebody else, who is told of it on stdout. */
+/* acquire_command.c - `berth acquire`: takes a lease for another process, and prints it on
+ * stdout. */
 #include "berth/acquire_loop.h"
 #include "berth/assignments.h"
 #include "berth/environment.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nobody will know of the lease. */
+/* For a lease that nobody will know about. */
 static int give_back(struct acquire_loop *acquire_loop, int status)
 {
     struct request_line line;
@@ -67,7 +68,7 @@ static int acquire(struct acquire_loop *acquire_loop, const struct options *opti
         case ACQUIRE_LOOP_UNLEASED: /* refused as an option */
         case ACQUIRE_LOOP_OVER:
             return acquire_loop->status;
-        case ACQUIRE_LOOP_CHILD: /* whoever executed us left some */
+        case ACQUIRE_LOOP_CHILD: /* a child that was there before the exec */
             break;
         }
     }

@@ -67,7 +67,7 @@ enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
             [ALARM] = {.fd = alarm, .events = POLLIN},
         };
         poll(polled, N_POLLED, -1);
-        /* First: who sends a signal while the grant arrives wants no job. */
+        /* Signals first: a user who sends one while the grant arrives wants no job. */
         bool had_child = polled[SIGNALS].revents && take_signals(acquire_loop);
         if (acquire_loop->signal != 0) {
             acquisition_give_up(acquisition);

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A connection that lasted so long was a good one: the next pause is short again. */
+/* After a connection that lasted this long, the next pause is short again. */
 #define GOOD_CONNECTION NANOSECONDS_PER_SECOND
-/* A short -w is not taken for an outage: berthd has at least so long to say that it is busy. */
+/* A short -w does not count as an outage: berthd has at least this long to say that it is busy. */
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
-/* Who gets it sooner than this need not read that it waited, or that berthd was away. */
+/* A shorter wait is not worth a message, nor is a shorter outage of berthd. */
 #define SAY_AFTER NANOSECONDS_PER_SECOND
-/* A database that is away is away for many, on many hosts. */
+/* A database that is away is away for many clients, on many hosts. */
 #define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
 
 void acquisition_init(struct acquisition *acquisition, const struct options *options,
@@ -43,10 +43,11 @@ void acquisition_init(struct acquisition *acquisition, const struct options *opt
     };
 }
 
-/* Until when -w allows to go on. */
+/* Until when -w allows berth to go on. */
 static nanoseconds patience_end(const struct acquisition *acquisition)
 {
-    /* -n is about the resource: a berthd that is just started anew has not said yet that it is busy. */
+    /* -n is about the resource: a berthd that is being restarted has not said yet that it is
+     * busy. */
     nanoseconds shortest =
         acquisition->options->wait == 0 ? acquisition->options->down_after : SHORTEST_PATIENCE;
     return acquisition->was_queued ? acquisition->wait_until
@@ -68,7 +69,7 @@ static void cancel(struct acquisition *acquisition)
     struct request_line line;
     if (acquisition->state != ACQUISITION_APART) {
         request_cancel(&line, &acquisition->wish);
-        /* If that fails, berthd has closed. */
+        /* If that fails, berthd has closed the connection. */
         connection_send(acquisition->connection, line.text, line.length);
     }
 }
@@ -108,7 +109,7 @@ static void try_again_later(struct acquisition *acquisition, nanoseconds now)
     acquisition->retry_at = earlier(at, later(acquisition->down_at, now));
 }
 
-/* asking->outage says why. */
+/* asking->outage has the reason. */
 static enum acquisition_result is_down(struct acquisition *acquisition, nanoseconds now)
 {
     bool is_patient = acquisition->was_queued || acquisition->options->if_down == IF_DOWN_WAIT;
@@ -125,8 +126,8 @@ static enum acquisition_result is_down(struct acquisition *acquisition, nanoseco
         return time_out(acquisition);
     }
     if (acquisition->options->if_down == IF_DOWN_RUN) {
-        cancel(acquisition); /* the job would have it, unknowing, if it is granted in this very
-                                moment */
+        cancel(acquisition); /* if it is granted at this very moment, the job would hold it
+                                without knowing */
         connection_close(acquisition->connection);
         message("%s; running without a lease", acquisition->outage.why);
         return ACQUISITION_UNLEASED;
@@ -136,8 +137,8 @@ static enum acquisition_result is_down(struct acquisition *acquisition, nanoseco
     return refuse(acquisition, STATUS_DOWN);
 }
 
-/* It was there a moment ago, or has no time at the moment: another try may help, until it counts
- * as down. */
+/* berthd was there a moment ago, or has no time at the moment: another try may help, until it
+ * counts as down. */
 static enum acquisition_result is_absent(struct acquisition *acquisition, nanoseconds now)
 {
     if (acquisition->was_queued ||
@@ -168,8 +169,8 @@ static nanoseconds patience_left(const struct acquisition *acquisition, nanoseco
     return acquisition->wait_until > now ? acquisition->wait_until - now : 0;
 }
 
-/* Who has a place in the queue asks for that. For a lease bound to time there is no reclaim, but
- * the repeated acquire, known by its `once`, does as well. */
+/* A waiter asks for the place that it has. A lease bound to time cannot be reclaimed; the repeated
+ * acquire, known by its `once`, does the same. */
 static bool request_fill(
     struct acquisition *acquisition, struct request_line *line, nanoseconds now)
 {
@@ -193,7 +194,7 @@ static enum acquisition_result send_request(struct acquisition *acquisition, nan
     if (acquisition->down_at == NEVER) {
         acquisition->down_at = now + acquisition->options->down_after;
     }
-    /* If that fails, berthd has closed, but may have said why before: reading will tell. */
+    /* If that fails, berthd has closed, but may have said why: reading will tell. */
     connection_send(acquisition->connection, line.text, line.length);
     return ACQUISITION_GOES_ON;
 }
@@ -202,10 +203,10 @@ static enum acquisition_result ask(struct acquisition *acquisition, nanoseconds 
 {
     int error = connection_open(acquisition->connection, acquisition->endpoint);
     if (error != 0) {
-        /* EAGAIN: its queue of connections is full. */
+        /* EAGAIN: berthd's queue of connections is full. */
         bool is_about = error == EAGAIN || acquisition->opened_at != 0;
         if (error == EAGAIN) {
-            backoff_reset(&acquisition->backoff); /* a crowd: who pauses for long is never let in */
+            backoff_reset(&acquisition->backoff); /* a crowd: whoever pauses long never gets in */
         }
         char reason[512];
         connection_explain(acquisition->endpoint, error, reason, sizeof reason);
@@ -241,7 +242,7 @@ static enum acquisition_result is_denied(
     }
 
     if (answer->code == CODE_TIMEOUT) {
-        return time_out(acquisition); /* its clock was first */
+        return time_out(acquisition); /* berthd's clock was first */
     }
     if (status == STATUS_DOWN && answer->code != CODE_NONE) {
         outage_set(&acquisition->outage, answer->code == CODE_DOWN, reason);
@@ -263,7 +264,7 @@ static enum acquisition_result is_granted(
     return ACQUISITION_GRANTED;
 }
 
-/* False: it names none. */
+/* False: the answer names none. */
 static bool take_lease(
     struct acquisition *acquisition, const struct answer *answer, enum acquisition_state state)
 {
@@ -278,7 +279,7 @@ static bool take_lease(
     return true;
 }
 
-/* Who has once been accepted stays until there is an answer, however long that takes. */
+/* A request once accepted stays until there is an answer, however long that takes. */
 static enum acquisition_result is_pending(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
@@ -292,8 +293,8 @@ static enum acquisition_result is_pending(
     return ACQUISITION_GOES_ON;
 }
 
-/* Once is enough: after a connection was lost, the line would say the same. But who was told of that
- * must hear that it is over. */
+/* Say it once: after a lost connection, the line would be the same. But a user who has read about
+ * the lost connection must read that it is over. */
 static nanoseconds say_where_at(const struct acquisition *acquisition, nanoseconds now)
 {
     if (acquisition->options->quiet) {
@@ -318,7 +319,7 @@ static enum acquisition_result is_queued(
     return ACQUISITION_GOES_ON;
 }
 
-/* What is wanted still is; but from now on it is another request. */
+/* The wish stays; but from now on it is another request. */
 static void forget_lease(struct acquisition *acquisition)
 {
     acquisition->wait_message.lease[0] = '\0';
@@ -331,8 +332,8 @@ static enum acquisition_result ask_anew(struct acquisition *acquisition, nanosec
     return send_request(acquisition, now);
 }
 
-/* The answer to a reclaim. What may pass, such as an old connection that berthd still takes for
- * alive, ends no wait. */
+/* The answer to a reclaim. A temporary reason, such as an old connection that berthd still takes
+ * for alive, ends no wait. */
 static enum acquisition_result is_not_reclaimed(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
 {
@@ -361,7 +362,7 @@ static enum acquisition_result take_first_answer(
     case ANSWER_ERROR:
         return (acquisition->wait_message.lease[0] ? is_not_reclaimed : is_denied)(
             acquisition, answer, now);
-    case ANSWER_EVENT: /* of no lease of ours */
+    case ANSWER_EVENT: /* about another lease */
         return ACQUISITION_GOES_ON;
     case ANSWER_OTHER:
         break;
@@ -432,7 +433,7 @@ static enum acquisition_result take_lines(struct acquisition *acquisition, nanos
 
 /* ---- time ---- */
 
-/* With -n there is no wait that could end: an answer that is late is an outage. */
+/* With -n there is no wait that could end: a late answer is an outage. */
 static nanoseconds pending_end(const struct acquisition *acquisition)
 {
     return acquisition->options->wait == 0 ? NEVER : patience_end(acquisition);

@@ -1,8 +1,8 @@
-/* acquisition.h - from nothing to a lease: connects, asks, waits in the queue, and does it over when
- * the connection breaks, keeping the place. Knows neither the job nor signals.
+/* acquisition.h - gets a lease: connects, asks, waits in the queue, and starts over when the
+ * connection breaks, keeping the place. Knows neither the job nor signals.
  *
- * Whoever runs the loop calls acquisition_step() when the connection is readable or
- * acquisition_deadline() has come; nothing here blocks. */
+ * The loop calls acquisition_step() when the connection is readable or acquisition_deadline() has
+ * come; nothing here blocks. */
 #ifndef BERTH_BERTH_ACQUISITION_H
 #define BERTH_BERTH_ACQUISITION_H
 
@@ -29,8 +29,8 @@ enum acquisition_state {
 enum acquisition_result {
     ACQUISITION_GOES_ON,
     ACQUISITION_GRANTED, /* acquisition.grant */
-    ACQUISITION_UNLEASED, /* berthd is down, and the job is to run all the same */
-    ACQUISITION_REFUSED, /* acquisition.status is the exit status; why has been said */
+    ACQUISITION_UNLEASED, /* berthd is down, and the job is to run without a lease */
+    ACQUISITION_REFUSED, /* acquisition.status is the exit status; a message was written */
 };
 
 struct acquisition {
@@ -41,29 +41,29 @@ struct acquisition {
     enum acquisition_state state;
     struct connection *connection;
     nanoseconds started_at;
-    nanoseconds wait_until; /* NEVER, or when -w is over */
-    nanoseconds down_at; /* from then on who does not answer counts as down; NEVER: does already */
+    nanoseconds wait_until; /* when -w is over, or NEVER */
+    nanoseconds down_at; /* from then on silence counts as an outage; NEVER: it does already */
     nanoseconds opened_at; /* the last connection; 0: there was none */
     nanoseconds retry_at;
-    struct outage outage; /* of what is to be tried again at retry_at */
+    struct outage outage; /* the reason for trying again at retry_at */
     struct backoff backoff;
-    bool was_queued; /* then --if-down does not hold any more */
+    bool was_queued; /* from then on --if-down does not apply */
     bool is_fleet; /* a database has been asked */
-    struct wait_message wait_message; /* has the id of the lease that waits, or "" */
+    struct wait_message wait_message; /* has the id of the waiting lease, or "" */
 
     struct grant grant;
     int status;
 };
 
-/* All pointers must stay. `pid` as of struct wish. `now` is when berth was started. */
+/* All pointers must stay valid. `pid` is wish.pid. `now` is when berth was started. */
 void acquisition_init(struct acquisition *acquisition, const struct options *options,
     const struct endpoint *endpoint, struct connection *connection, pid_t pid, nanoseconds now);
 
 enum acquisition_result acquisition_step(
     struct acquisition *acquisition, bool readable, nanoseconds now);
 
-/* Nobody wants it any more. What is bound to a process or to time would outlive the connection, if
- * it is granted in this very moment. */
+/* Nobody wants the lease any more. Without this, one bound to a process or to time would outlive
+ * the connection if it were granted at this very moment. */
 void acquisition_give_up(struct acquisition *acquisition);
 
 /* NEVER if only the connection can bring news. */

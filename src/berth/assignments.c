@@ -8,8 +8,8 @@
 
 /* ---- for shells ---- */
 
-/* Single quotes where no byte may mean anything. For a single quote itself double ones: a shell's
- * usual '\'' is something else to systemd. */
+/* Single quotes protect every byte but themselves. These get double quotes: the usual '\'' means
+ * something else to systemd. */
 static void print_quoted(FILE *out, const char *value)
 {
     static const char plain[] =
@@ -42,7 +42,7 @@ void assignments_print(FILE *out, const struct environment *environment)
 
 /* ---- JSON ---- */
 
-/* As UTF-16 has it. */
+/* As a UTF-16 escape. */
 static void print_character(FILE *out, uint32_t character)
 {
     if (character >= 0x10000) {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* NAME=value lines that a shell and systemd's EnvironmentFile= read alike. */
+/* NAME=value lines that shells and systemd's EnvironmentFile= read alike. */
 void assignments_print(FILE *out, const struct environment *environment);
 
 /* One JSON object on one line; doc: `berth acquire --help`. */

@@ -22,7 +22,7 @@ static int ask(struct connection *connection, const struct request_line *line, n
     struct answer *answer)
 {
     char *text;
-    /* If that fails, berthd has closed, but may have said why before. */
+    /* If that fails, berthd has closed, but may have said why. */
     connection_send(connection, line->text, line->length);
     while (connection_wait_line(connection, &text, deadline) == CONNECTION_LINE) {
         answer_parse(answer, text);

@@ -1,4 +1,4 @@
-/* call.h - one request, one answer: for subcommands that do nothing else. */
+/* call.h - one request and its answer: for subcommands that do nothing else. */
 #ifndef BERTH_BERTH_CALL_H
 #define BERTH_BERTH_CALL_H
 
@@ -6,7 +6,8 @@
 #include "berth/request.h"
 #include "client/answer.h"
 
-/* The exit status; why has been said if it is not 0. `*answerp` is the answer if it is ok. */
+/* Returns the exit status; unless it is 0, a message was written. On 0, `*answerp` is the
+ * answer. */
 int call(
     const struct options *options, const struct request_line *line, const struct answer **answerp);
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What goes through the pipe: the number of bytes in the block, then the block. */
+/* The pipe carries the number of bytes in the block, then the block. */
 
 static bool read_all(int fd, void *out, size_t n)
 {
@@ -56,7 +56,7 @@ static _Noreturn void child_main(int go, char **argv, const struct signals *sign
     if (!read_all(go, &environment.n, sizeof environment.n) ||
         environment.n > sizeof environment.bytes ||
         !read_all(go, environment.bytes, environment.n)) {
-        _exit(0); /* berth has gone, or does not want us */
+        _exit(0); /* berth has gone, or does not need us */
     }
     environment_enter(&environment);
     _exit(child_execute(argv));
@@ -70,7 +70,7 @@ bool child_fork(struct child *child, char **argv, const struct signals *signals)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        close(ends[1]); /* else it would keep itself waiting */
+        close(ends[1]); /* otherwise the child would never see the end of the pipe */
         child_main(ends[0], argv, signals);
     }
     int saved_errno = errno;
@@ -91,10 +91,10 @@ void child_start(struct child *child, const struct environment *environment)
     enum { PIPE_BYTES = 65536 };
     size_t n = environment->n + sizeof environment->n;
     if (n > PIPE_BYTES) {
-        /* All of it must fit, or we would wait for a child that somebody has stopped. */
+        /* All of it must fit: berth must not wait for a child that somebody has stopped. */
         fcntl(child->go, F_SETPIPE_SZ, (int)n);
     }
-    /* The block follows its length in memory. */
+    /* In memory the block follows its length. */
     _Static_assert(offsetof(struct environment, bytes) == sizeof environment->n, "no padding");
     write_all(child->go, environment, n);
     close(child->go);
@@ -107,15 +107,15 @@ void child_discard(struct child *child)
         return;
     }
     close(child->go);
-    kill(child->pid, SIGKILL); /* it would go by itself, but not if somebody has stopped it */
+    kill(child->pid, SIGKILL); /* it would exit by itself, but not if somebody has stopped it */
     waitpid(child->pid, NULL, 0);
     *child = (struct child){.go = -1};
 }
 
 static void signal_group(const struct child *child, int signal)
 {
-    /* The group is gone if the job has left it. Once it is gone and the child is reaped, its
-     * number may be another's: but only after the numbers have gone all the way round. */
+    /* The group is gone if the job has left it. Then, once the child is reaped, its number may
+     * become another group's, but only after all other numbers have been used. */
     if (child->pid > 0 && kill(-child->pid, signal) != 0 && errno == ESRCH && !child->is_reaped) {
         kill(child->pid, signal);
     }
@@ -132,7 +132,7 @@ void child_signal(const struct child *child, int signal)
 void child_stop(const struct child *child, int signal, bool only_new)
 {
     if (!only_new) {
-        /* What has lost its parents ends as our child: nobody else might reap it. */
+        /* Orphans become our children, and end as such: nobody else might reap them. */
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         signal_group(child, signal);
         signal_group(child, SIGCONT);
@@ -162,8 +162,8 @@ bool child_has_group(const struct child *child)
     return child->pid > 0 && (kill(-child->pid, 0) == 0 || errno != ESRCH);
 }
 
-/* Whose changes are ours to see. As the init of a container: those of all who have lost their
- * parents, as nobody else reaps them. */
+/* Whose changes we wait for. As the init of a container: also those of all orphans, as nobody else
+ * reaps them. */
 static pid_t whom_to_wait_for(const struct child *child)
 {
     if (child->tree || getpid() == 1) {

@@ -10,11 +10,11 @@ static const char prefix[] = "BERTH_";
 
 enum {
     VARIABLES_OF_A_RESOURCE = 4,
-    /* Of the first resource twice, LEASE, SOCKET, and the exported one. */
+    /* The first resource's twice, LEASE, SOCKET, and the exported one. */
     MAX_VARIABLES = (1 + MAX_ARGUMENTS) * VARIABLES_OF_A_RESOURCE + 3,
 };
 
-/* One past the end means that something did not fit. */
+/* An offset one past the end means that something did not fit. */
 static void __attribute__((format(printf, 2, 3)))
 environment_add(struct environment *environment, const char *format, ...)
 {
@@ -47,7 +47,7 @@ static void join_unit(void *context, const char *unit, size_t length)
     environment_add(joining->environment, "%.*s", (int)length, unit);
 }
 
-/* NAME=units, already begun with "NAME=". */
+/* NAME=units; "NAME=" is there already. */
 static void environment_add_units(
     struct environment *environment, const struct granted *granted, char separator)
 {
@@ -78,8 +78,8 @@ static void environment_add_granted(
     environment_add_units(environment, granted, ' ');
 }
 
-/* Whose units --export is for: the only pool's, as its items mean something outside; else the first
- * resource's. */
+/* The resource that --export is about: the only pool, as its items mean something outside; else the
+ * first. */
 static const struct granted *exported(const struct grant *grant)
 {
     const struct granted *pool = NULL;
@@ -113,7 +113,7 @@ bool environment_fill(struct environment *environment, const struct grant *grant
     return environment->n < sizeof environment->bytes;
 }
 
-static size_t n_variables; /* in environ, once it is ours */
+static size_t n_variables; /* in environ, once we own it */
 
 static bool is_ours(const char *variable)
 {

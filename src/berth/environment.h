@@ -1,4 +1,4 @@
-/* environment.h - what the job learns about its lease: the variables as one block of NUL-ended
+/* environment.h - what the job learns about its lease: the variables as one block of NUL-terminated
  * strings, made by the wrapper and put in place by the child. */
 #ifndef BERTH_BERTH_ENVIRONMENT_H
 #define BERTH_BERTH_ENVIRONMENT_H
@@ -11,8 +11,8 @@
 
 enum {
     ENVIRONMENT_BYTES = 256 * 1024,
-    /* Of longer lists the ranges stay as berthd sent them ("0-65535"): somebody who takes so many
-     * uses the semaphore as a weight, and one variable must not exceed 128 KiB. */
+    /* In longer lists the ranges stay as berthd sent them ("0-65535"): a job that takes so many
+     * slots uses the semaphore as a weight, and one variable must not exceed 128 KiB. */
     ENVIRONMENT_MAX_SLOTS = 1024,
 };
 
@@ -25,10 +25,10 @@ struct environment {
 bool environment_fill(struct environment *environment, const struct grant *grant,
     const struct options *options, const char *socket);
 
-/* In the child: drops every inherited BERTH_..., and makes room. What it does need not be done
- * between the grant and the job's start. False if out of memory. */
+/* In the child: drops every inherited BERTH_..., and makes room, all before the grant, so that it
+ * does not delay the job's start. False if out of memory. */
 bool environment_prepare(void);
-/* Then: adds what is in the block, which must stay. */
+/* In the child, later: adds the block's variables; the block must stay. */
 void environment_enter(struct environment *environment);
 
 #endif

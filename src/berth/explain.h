@@ -1,4 +1,4 @@
-/* explain.h - what berthd said, in words for people. */
+/* explain.h - berthd's answers, in words for people. */
 #ifndef BERTH_BERTH_EXPLAIN_H
 #define BERTH_BERTH_EXPLAIN_H
 
@@ -6,16 +6,16 @@
 #include "berth/options.h"
 #include "client/answer.h"
 
-/* "what it says (code)", fit to be shown; good until the next call. Decodes answer->text. */
+/* "the answer's text (code)", fit to be shown; good until the next call. Decodes answer->text. */
 const char *why(struct answer *answer);
 
-/* -v: what was granted. */
+/* With -v: says what was granted. */
 void say_granted(const struct grant *grant);
 
 /* "db, gpus" */
 void append_wanted(char *out, size_t size, const struct options *options);
 
-/* Of an event, which need not say what it is about: "gpus: why". `out` is "". */
+/* For an event, which may not say what it is about: "gpus: why". `out` is "" before. */
 void append_why_of_wanted(
     char *out, size_t size, struct answer *answer, const struct options *options);
 

@@ -1,13 +1,13 @@
-/* grammar.h - what options.c parses by: one row for each option, one struct for each subcommand. */
+/* grammar.h - tables for options.c: one row for each option, one struct for each subcommand. */
 #ifndef BERTH_BERTH_GRAMMAR_H
 #define BERTH_BERTH_GRAMMAR_H
 
 #include "berth/options.h"
 
-/* Takes an option's argument (NULL if it has none). NULL, or what is wrong with it. */
+/* Takes an option's argument (NULL if it has none). Returns NULL, or what is wrong with it. */
 typedef const char *set_option(struct options *options, const char *argument);
 
-/* Which subcommands take an option. */
+/* The subcommands that take an option. */
 enum {
     IN_RUN = 1,
     IN_ACQUIRE = 2,
@@ -19,10 +19,10 @@ enum {
 enum { FIRST_LONG = 256 };
 
 struct option_row {
-    int letter; /* from FIRST_LONG on: a long option alone */
+    int letter; /* from FIRST_LONG on: a long option only */
     unsigned in;
     const char *word;
-    const char *argument; /* how the help names it; NULL: none */
+    const char *argument; /* as the help names it; NULL: none */
     set_option *set;
     const char *help;
 };
@@ -34,8 +34,8 @@ struct grammar {
     const char *usage;
     const char *summary;
     bool needs_dashes; /* before a command */
-    /* The positional arguments, with `dashes` the place in `words` of what follows "--", or
-     * n if there is none. False: said why. */
+    /* Takes the positional arguments; `dashes` is the index in `words` of what follows "--", or n
+     * if there is no "--". False after a message. */
     bool (*take_words)(struct options *options, char **words, int n, int dashes);
     const char *more_help;
 };

@@ -32,7 +32,7 @@ static bool take_wanted(struct options *options, const char *word)
     options->wanted[options->n_wanted++] = (struct wanted){
         .name = word,
         .name_length = (int)n,
-        .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX, /* berthd says: impossible */
+        .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX, /* berthd refuses it */
     };
     return true;
 }

@@ -51,7 +51,7 @@ bool granted_for_each_unit(const struct granted *granted, unit_function *functio
     }
 }
 
-/* Without going through them one by one: a lease may have a million slots. */
+/* Uses ranges, not single slots: a lease may have a million. */
 static bool granted_has_units(const struct granted *granted, uint64_t count)
 {
     uint64_t n = 0;
@@ -74,7 +74,7 @@ static void ignore_unit(void *context, const char *unit, size_t length)
     (void)context, (void)unit, (void)length;
 }
 
-/* "slot=NAME,TOKEN,SLOTS" or "item=NAME,TOKEN,ITEMS". Takes it apart in place. */
+/* Parses "slot=NAME,TOKEN,SLOTS" or "item=NAME,TOKEN,ITEMS" in place. */
 static bool granted_parse(struct granted *granted, char *word, const struct wanted *wanted)
 {
     uint64_t token;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was granted of one resource. */
+/* What was granted for one resource. */
 struct granted {
     bool pool; /* named items, not numbered slots */
     const char *name, *token;
@@ -19,26 +19,26 @@ struct granted {
     uint32_t count;
 };
 
-/* Not to be copied: it points into itself. */
+/* Do not copy: it points into itself. */
 struct grant {
     char lease[LEASE_ID_SIZE];
-    bool is_bound_to_connection; /* berthd cannot see the process that it was to be bound to */
-    nanoseconds kill_after; /* a span; NEVER: not said */
+    bool is_bound_to_connection; /* berthd cannot see the process to bind it to */
+    nanoseconds kill_after; /* a span; NEVER: not given */
     enum on_lost on_lost;
     size_t n;
     struct granted granted[OPTIONS_MAX_RESOURCES];
     char text[LINE_BYTES];
 };
 
-/* From "ok LEASE UNITS..." or "* granted LEASE UNITS...". False unless it gives exactly what was
+/* Parses "ok LEASE UNITS..." or "* granted LEASE UNITS...". False unless it gives exactly what was
  * asked for. */
 bool grant_parse(struct grant *grant, const struct answer *answer, const struct options *options);
 
-/* Two grants of the same request: are the units the same? Tokens may differ. */
+/* Whether two grants of the same request have the same units. Tokens may differ. */
 bool grant_has_units_of(const struct grant *grant, const struct grant *other);
 
-/* Calls back for each unit: ranges of slots as one number after the other. `unit` has `length`
- * bytes. False if the list is malformed. */
+/* Calls `function` for each unit; a range of slots becomes one number after the other. `unit` has
+ * `length` bytes. False if the list is malformed. */
 typedef void unit_function(void *context, const char *unit, size_t length);
 bool granted_for_each_unit(const struct granted *granted, unit_function *function, void *context);
 

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* At a deadline berthd, which knows more about it, has the first word. The units of a fleet's lease
- * may go to another host whatever we do: a hung berthd may cost no more than a little of the margin
- * that the deadline leaves (a second at least). */
+/* At a deadline berthd, which knows more about it, speaks first. A fleet lease's units may go to
+ * another host whatever we do: there, a hung berthd may cost only a little of the margin before the
+ * deadline (at least a second). */
 #define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
 #define HEAR_FIRST_OF_FLEET (20 * NANOSECONDS_PER_MILLISECOND)
 
@@ -56,7 +56,7 @@ static void lease_is_gone(struct held_lease *held_lease)
     stopping_drop_deadline(&held_lease->stopping);
 }
 
-/* It may have been given to somebody else. */
+/* Another job may have the units by now. */
 static void lease_is_lost(struct held_lease *held_lease, const char *reason)
 {
     char line[1100];
@@ -103,7 +103,7 @@ static void reclaim(struct held_lease *held_lease, nanoseconds now)
     int error = connection_open(held_lease->connection, held_lease->endpoint);
     if (error != 0) {
         if (error == EAGAIN) {
-            backoff_reset(&held_lease->backoff); /* a crowd: who pauses for long is never let in */
+            backoff_reset(&held_lease->backoff); /* a crowd: whoever pauses long never gets in */
         }
         try_again_later(held_lease, now);
         return;
@@ -182,7 +182,7 @@ static void take_stop(struct held_lease *held_lease, struct answer *answer, nano
     stop_job(held_lease, why(answer));
 }
 
-/* Freed on purpose while the job runs: by somebody who wants it so, or under `on-lost = warn`. */
+/* Freed on purpose while the job runs: by a user who wants that, or under `on-lost = warn`. */
 static bool is_meant(enum code code)
 {
     return code == CODE_RELEASED || code == CODE_DROPPED || code == CODE_REVOKED ||
@@ -202,7 +202,7 @@ static void take_lost(struct held_lease *held_lease, struct answer *answer, nano
     }
 }
 
-/* What became of a reclaim whose answer was `pending`: of nothing else. */
+/* The result of a reclaim whose answer was `pending`, and of no other request. */
 
 static void take_granted(struct held_lease *held_lease, struct answer *answer, nanoseconds now)
 {
@@ -263,7 +263,7 @@ static void take_lines(struct held_lease *held_lease, nanoseconds now)
     }
 }
 
-/* ---- the loop's side ---- */
+/* ---- for the loop ---- */
 
 static void read_lines(struct held_lease *held_lease, bool readable, nanoseconds now)
 {
@@ -328,10 +328,10 @@ void held_lease_release(struct held_lease *held_lease)
         held_lease->state = HELD_LEASE_CONNECTED;
     }
     request_release_lease(&line, held_lease->grant->lease);
-    /* Whether or not it can be sent: berthd sees that the job is gone. */
+    /* Even if it cannot be sent, berthd sees that the job is gone. */
     send_line(held_lease, &line);
-    /* The next job waits for that. If berthd was woken on our CPU, the end of our process,
-     * which takes longer than its turn, would come first. */
+    /* The next job waits for berthd's turn. If berthd was woken on our CPU, our exit, which takes
+     * longer than that turn, would come first. */
     sched_yield();
     connection_close(held_lease->connection);
 }

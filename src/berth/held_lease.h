@@ -1,9 +1,9 @@
-/* held_lease.h - the lease while the job runs: what berthd says about it, having it back after the
- * connection was lost, and giving it back. Decides when the job is to be stopped; how is
- * stopping.h's. Knows no job.
+/* held_lease.h - the lease while the job runs: hears what berthd says about it, reclaims it after a
+ * lost connection, gives it back. Decides when the job is to be stopped; stopping.h decides how.
+ * Knows no job.
  *
- * Whoever runs the loop calls held_lease_step() when the connection is readable or
- * held_lease_deadline() has come; nothing here blocks. */
+ * The loop calls held_lease_step() when the connection is readable or held_lease_deadline() has
+ * come; nothing here blocks. */
 #ifndef BERTH_BERTH_HELD_LEASE_H
 #define BERTH_BERTH_HELD_LEASE_H
 
@@ -17,10 +17,10 @@
 #include <stdbool.h>
 
 enum held_lease_state {
-    HELD_LEASE_NOTHING, /* no lease, or it is gone */
+    HELD_LEASE_NOTHING, /* there is no lease, or it is gone */
     HELD_LEASE_CONNECTED,
     HELD_LEASE_APART, /* no connection; the next try is at held_lease.retry_at */
-    HELD_LEASE_RECLAIMING, /* connected, but not known whether we still have it */
+    HELD_LEASE_RECLAIMING, /* connected; whether we still have it is not known yet */
 };
 
 struct held_lease {
@@ -29,14 +29,14 @@ struct held_lease {
     const struct endpoint *endpoint;
     struct connection *connection;
     const struct grant *grant;
-    struct wish wish; /* what it was acquired with; later, bound to what it is now */
-    bool is_fleet; /* kept alive in a database: the deadline is its, and firm */
+    struct wish wish; /* what it was acquired with, bound to what it is bound to now */
+    bool is_fleet; /* kept alive in a database: the deadline is the database's, and firm */
     struct backoff backoff;
     nanoseconds retry_at;
     struct stopping stopping;
 };
 
-/* After ACQUISITION_GRANTED. `acquisition` and what it points at must stay. */
+/* After ACQUISITION_GRANTED. `acquisition` and what it points at must stay valid. */
 void held_lease_init(struct held_lease *held_lease, const struct acquisition *acquisition);
 /* After ACQUISITION_UNLEASED. */
 void held_lease_init_nothing(struct held_lease *held_lease);
@@ -45,10 +45,10 @@ void held_lease_step(struct held_lease *held_lease, bool readable, nanoseconds n
 /* Includes that of held_lease.stopping. NEVER if only the connection can bring news. */
 nanoseconds held_lease_deadline(const struct held_lease *held_lease);
 
-/* Only the wrapper keeps the lease from now on. */
+/* From now on only the wrapper keeps the lease. */
 void held_lease_main_is_gone(struct held_lease *held_lease);
 
-/* Gives the lease back: the job has ended, and is reaped. */
+/* Gives the lease back: the job has ended, and has been reaped. */
 void held_lease_release(struct held_lease *held_lease);
 
 #endif

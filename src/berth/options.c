@@ -17,7 +17,7 @@ struct getopt_tables {
 
 static void getopt_tables_fill(struct getopt_tables *tables, unsigned in)
 {
-    /* In order, so that the place of the first NAME is known; ':' tells a missing argument. */
+    /* In order, so that the index of the first NAME is known; ':' reports a missing argument. */
     size_t n_letters = 0, n = 0;
     tables->letters[n_letters++] = '-';
     tables->letters[n_letters++] = ':';
@@ -72,7 +72,7 @@ static bool take_option(
     return !wrong;
 }
 
-/* It may be pasted into a shell. */
+/* The message may be pasted into a shell. */
 static void append_quoted(char *out, size_t size, const char *word)
 {
     append(out, size, "'");
@@ -96,7 +96,7 @@ static void append_words(char *out, size_t size, char **words, int n)
     }
 }
 
-/* `berth run deploy ./x`: nothing may guess where the command begins but the user. */
+/* For `berth run deploy ./x`: only the user can say where the command begins. */
 static void say_no_dashes(int argc, char **argv, int first_word)
 {
     char words[1024] = "berth";

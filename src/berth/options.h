@@ -1,4 +1,4 @@
-/* options.h - the command lines of berth, as tables: parsing and help come from the same rows
+/* options.h - the command lines of berth, as tables: the same rows serve parsing and help
  * (grammar.h). */
 #ifndef BERTH_BERTH_OPTIONS_H
 #define BERTH_BERTH_OPTIONS_H
@@ -20,12 +20,12 @@ enum if_down {
 };
 
 struct wanted {
-    const char *name; /* not NUL-terminated: it may be followed by ":COUNT" */
+    const char *name; /* not NUL-terminated: ":COUNT" may follow */
     int name_length;
     uint32_t count;
 };
 
-/* Strings belong to argv. NULL: not given. */
+/* The parsed command line. Strings belong to argv. NULL: not given. */
 struct options {
     struct wanted wanted[OPTIONS_MAX_RESOURCES];
     size_t n_wanted;
@@ -58,15 +58,15 @@ struct options {
     bool help;
 };
 
-/* One subcommand's. */
+/* A subcommand's grammar. */
 struct grammar;
 extern const struct grammar grammar_run, grammar_acquire, grammar_release, grammar_renew;
 
-/* Takes argv[0] for the subcommand's word. False: it was not right, and why has been said. With
- * options->help nothing else is filled in. */
+/* argv[0] is the subcommand's word. False, after a message: the line is wrong. With options->help
+ * nothing else is filled in. */
 bool options_parse(struct options *options, const struct grammar *grammar, int argc, char **argv);
 
-/* On stdout. */
+/* Prints to stdout. */
 void options_print_help(const struct grammar *grammar);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "client/message.h"
 
-/* A berthd that is started anew, a database that changes its server: nothing that anybody must
- * know. */
+/* A shorter outage, as when berthd restarts or a database changes its server, is not worth a
+ * message. */
 #define SAY_AFTER NANOSECONDS_PER_SECOND
 
 void outage_set(struct outage *outage, bool is_of_database, const char *why)
@@ -23,7 +23,7 @@ void outage_goes_on(struct outage *outage, nanoseconds since)
 void outage_say(struct outage *outage, bool was_queued, nanoseconds now)
 {
     static const struct {
-        const char *before, *after; /* what is wrong */
+        const char *before, *after; /* around the reason */
     } words[2][2] = {
         /* [is_of_database][was_queued] */
         {{"waiting for berthd (", ")"}, {"lost berthd while waiting; trying again (", ")"}},

@@ -1,4 +1,4 @@
-/* outage.h - berthd, or its database, cannot be reached: since when, why, and saying so once. */
+/* outage.h - berthd, or its database, cannot be reached: since when and why; says so once. */
 #ifndef BERTH_BERTH_OUTAGE_H
 #define BERTH_BERTH_OUTAGE_H
 
@@ -12,19 +12,19 @@
 
 struct outage {
     nanoseconds since; /* NEVER: there is none */
-    bool is_of_database; /* berthd is there */
+    bool is_of_database; /* berthd itself is there */
     bool was_said;
-    char why[512]; /* in words; "": nothing speaks against the request that is on its way */
+    char why[512]; /* in words; "": no reason against the request that is on its way */
 };
 
 #define OUTAGE_NONE ((struct outage){.since = NEVER})
 
-/* What is known of the last try. */
+/* Sets the reason for the last failure. */
 void outage_set(struct outage *outage, bool is_of_database, const char *why);
-/* It failed. If there was no outage yet, this one began at `since`. */
+/* Another try failed. If there was no outage yet, this one began at `since`. */
 void outage_goes_on(struct outage *outage, nanoseconds since);
-/* On stderr, unless it was said before, or is too young to be worth it. `was_queued`: the place in the
- * queue is in danger. */
+/* Writes a message, unless it has been written, or the outage is too short to matter. `was_queued`:
+ * the place in the queue is in danger. */
 void outage_say(struct outage *outage, bool was_queued, nanoseconds now);
 
 #endif

@@ -46,7 +46,7 @@ static void request_begin(struct request_line *line, enum command_index command)
     request_add(line, "%s", command_table[command].word);
 }
 
-/* The last part of the command's path; status shows it. */
+/* The last part of the command's path, which status shows. */
 static void request_add_program(struct request_line *line, const struct options *options)
 {
     const char *command = options->command ? options->command[0] : "";
@@ -58,8 +58,8 @@ static void request_add_program(struct request_line *line, const struct options 
     }
 }
 
-/* Nothing for NEVER. Rounded up to milliseconds: a wait that is not over must not become "do not
- * wait". */
+/* Adds nothing for NEVER. Rounds up to milliseconds: a wait that is not over must not become "do
+ * not wait". */
 static void request_add_span(struct request_line *line, enum request_key key, nanoseconds span)
 {
     if (span != NEVER) {
@@ -87,7 +87,7 @@ static void request_add_shown(struct request_line *line, const struct options *o
 enum {
     WITH_TEXTS = 1, /* what only people read */
     WITH_NAMES = 2, /* what berthd needs if it does not know the lease, and rarely even then */
-    WITH_UNITS = 4, /* what it needs if it does not know the lease */
+    WITH_UNITS = 4, /* what berthd needs if it does not know the lease */
 };
 
 static void request_add_keys(struct request_line *line, const struct wish *wish, unsigned with)
@@ -149,7 +149,7 @@ static void request_add_proof(struct request_line *line, const struct wish *wish
     request_add_text(line, KEY_INDEX_proof, wish->proof[0] ? wish->proof : NULL);
 }
 
-/* `ttl` is no key of a reclaim: who asks for a time repeats the acquire. */
+/* `ttl` is no key of a reclaim: a lease bound to time repeats the acquire. */
 bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait)
 {
     request_begin(line, COMMAND_acquire);
@@ -174,14 +174,14 @@ void request_reclaim_waiting(
         request_add_proof(line, wish);
         fits = request_end(line);
     }
-    assert(fits); /* 16 names and all keys at their longest have 3300 bytes without the texts */
+    assert(fits); /* without the texts, 16 names and all keys at their longest have 3300 bytes */
 }
 
 void request_reclaim_held(
     struct request_line *line, const struct wish *wish, const struct grant *grant)
 {
-    /* If berthd knows the lease, only its id counts: so the last form, which always fits, still
-     * does for all but a lost journal. */
+    /* If berthd knows the lease, only the id counts: so the last form, which always fits, serves
+     * unless berthd has lost its journal. */
     static const unsigned forms[] = {
         WITH_UNITS | WITH_NAMES | WITH_TEXTS, WITH_UNITS | WITH_NAMES, WITH_UNITS, WITH_NAMES};
     bool fits = false;

@@ -18,36 +18,36 @@ struct request_line {
     size_t length;
 };
 
-/* What is said in every acquire and reclaim of one lease. Strings belong to others. */
+/* What every acquire and reclaim of one lease says. Strings belong to others. */
 struct wish {
     const struct options *options;
     const char *parent; /* $BERTH_LEASE or NULL; sent if it can be a lease */
     pid_t pid; /* what the lease is to be bound to; 0: to options->ttl */
-    pid_t wrapper; /* who keeps it when that has ended; 0: nobody */
-    uint64_t once; /* no other wish has it: berthd knows a repeated acquire by it */
-    char proof[PROOF_BYTES + 1]; /* that came with the lease; "": none yet */
+    pid_t wrapper; /* keeps the lease when `pid` has ended; 0: nobody */
+    uint64_t once; /* unique to this wish: berthd knows a repeated acquire by it */
+    char proof[PROOF_BYTES + 1]; /* came with the lease; "": none yet */
 };
 
-/* From an answer that says of a lease that it is granted or waits. */
+/* Takes the proof from an answer that says that a lease is granted or waits. */
 void wish_take_proof(struct wish *wish, const struct answer *answer);
 
 /* `wait` is what is left of options->wait. False if the line would be too long. */
 bool request_acquire(struct request_line *line, const struct wish *wish, nanoseconds wait);
 
-/* For a lease that waits. Fits; if need be, without what only people read. */
+/* For a lease that waits. Always fits; if necessary, without what only people read. */
 void request_reclaim_waiting(
     struct request_line *line, const struct wish *wish, const char *lease, nanoseconds wait);
 
-/* For a lease that is held. Fits; if need be, without what only people read. */
+/* For a lease that is held. Always fits; if necessary, without what only people read. */
 void request_reclaim_held(
     struct request_line *line, const struct wish *wish, const struct grant *grant);
 
-/* Gives up what was asked for, granted or not. */
+/* Gives up what was requested, granted or not. */
 void request_cancel(struct request_line *line, const struct wish *wish);
 void request_release_lease(struct request_line *line, const char *lease);
 void request_status(struct request_line *line, const char *lease);
 
-/* `berth release` and `berth renew` as their options say. False if the line would be too long. */
+/* `berth release` and `berth renew` with their options. False if the line would be too long. */
 bool request_release(struct request_line *line, const struct options *options);
 bool request_renew(struct request_line *line, const struct options *options);
 

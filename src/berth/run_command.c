@@ -17,17 +17,17 @@
 
 struct run {
     const struct options *options;
-    struct acquire_loop acquire_loop; /* until the job runs; its connection stays */
+    struct acquire_loop acquire_loop; /* until the job runs; later, its connection */
     struct child child;
     struct tree tree; /* with --tree */
     struct terminal terminal;
-    struct held_lease held_lease; /* from then on */
+    struct held_lease held_lease; /* once the job runs */
     bool job_runs;
 
     bool is_over;
     int status; /* the exit status; or, */
-    int signal; /* if not 0, what berth dies by, */
-    bool signal_to_group; /* with all of its process group */
+    int signal; /* if not 0, the signal that berth dies by */
+    bool signal_to_group; /* also to the rest of berth's process group */
 };
 
 static void run_over(struct run *run, int status)
@@ -48,8 +48,8 @@ static void job_has_ended(struct run *run, int status)
     }
     run->status = STATUS_SIGNAL + WTERMSIG(status);
     run->signal = WTERMSIG(status);
-    /* What the terminal sent to the job alone was meant for all: ^C must also end the script or
-     * the make above us. */
+    /* What the terminal sent to the job alone was meant for all: ^C must also end the script or the
+     * make above us. */
     run->signal_to_group = had_terminal && (run->signal == SIGINT || run->signal == SIGQUIT);
 }
 
@@ -58,7 +58,7 @@ static int stop_signal(const struct run *run)
     return run->options->signal != 0 ? run->options->signal : SIGTERM;
 }
 
-/* Those that have lost their parents are our children now. */
+/* The job's orphans are our children now. */
 static void look_at_tree(struct run *run)
 {
     if (!run->child.tree || !run->job_runs) {
@@ -96,7 +96,7 @@ static enum job_left what_is_left(const struct run *run)
     return asks_group && child_has_group(&run->child) ? JOB_GROUP_LEFT : JOB_GONE;
 }
 
-/* Whether the job is over, or what is next in stopping it. */
+/* Ends the job's lease if the job is over; else takes the next step of a stop. */
 static void see_to_end(struct run *run)
 {
     struct stopping *stopping = &run->held_lease.stopping;
@@ -163,7 +163,7 @@ static void run_turn(struct run *run)
         terminal_is_due(&run->terminal, &run->child);
     }
     if (polled[SIGNALS].revents || is_late) {
-        /* We may have been stopped for hours: why the job has ended meanwhile comes first. */
+        /* We may have been stopped for hours: first learn why the job has ended meanwhile. */
         poll(&polled[CONNECTION], 1, 0);
     }
     held_lease_step(&run->held_lease, polled[CONNECTION].revents != 0, clock_now());
@@ -172,8 +172,8 @@ static void run_turn(struct run *run)
 
 static void run_job(struct run *run, const struct environment *environment)
 {
-    /* What came with the grant: after a suspend the lease may be over already, and somebody else may
-     * have what it gave. */
+    /* First what came with the grant: after a suspend the lease may be over already, and another
+     * job may have its units. */
     held_lease_step(&run->held_lease, false, clock_now());
     if (run->held_lease.stopping.state != STOPPING_NOT) {
         child_discard(&run->child);
@@ -182,7 +182,7 @@ static void run_job(struct run *run, const struct environment *environment)
         return;
     }
     run->job_runs = true;
-    terminal_give(&run->terminal, &run->child); /* first: it may read at once */
+    terminal_give(&run->terminal, &run->child); /* first: the job may read at once */
     child_start(&run->child, environment);
     while (!run->is_over) {
         run_turn(run);
@@ -219,7 +219,7 @@ static void run_unleased(struct run *run)
     run_job(run, &nothing);
 }
 
-/* ---- before ---- */
+/* ---- beginning ---- */
 
 static bool run_init(struct run *run, const struct options *options)
 {
@@ -257,7 +257,7 @@ static void run_whole(struct run *run)
             run_over(run, run->acquire_loop.status);
             run->signal = run->acquire_loop.signal;
             break;
-        case ACQUIRE_LOOP_CHILD: /* the child has been killed before it became the job */
+        case ACQUIRE_LOOP_CHILD: /* the child was killed before it became the job */
             look_at_job(run);
             run->is_over = run->child.is_reaped;
             break;

@@ -1,4 +1,4 @@
-/* run_in_place.c - `berth run --no-fork`: berth becomes the job. berthd alone watches it. */
+/* run_in_place.c - `berth run --no-fork`: berth becomes the job. Only berthd watches it. */
 #include "berth/acquire_loop.h"
 #include "berth/child.h"
 #include "berth/environment.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns if it cannot. The connection is closed by the exec, or by our end. */
+/* Returns only if it fails. The exec, or our end, closes the connection. */
 static int execute_leased(struct acquire_loop *acquire_loop, const struct options *options)
 {
     static struct environment environment; /* large */
@@ -45,7 +45,7 @@ static int wait_and_execute(struct acquire_loop *acquire_loop, const struct opti
             return child_execute(options->command);
         case ACQUIRE_LOOP_OVER:
             return acquire_loop->status;
-        case ACQUIRE_LOOP_CHILD: /* whoever executed us left some */
+        case ACQUIRE_LOOP_CHILD: /* a child that was there before our exec */
             break;
         }
     }
@@ -59,7 +59,7 @@ int command_run_in_place(const struct options *options)
         return acquire_loop.status;
     }
     acquire_loop_begin(&acquire_loop, options, getpid(), now);
-    if (!environment_prepare()) { /* what was in it has been read */
+    if (!environment_prepare()) { /* before the exec, as everything in it has been read */
         message("cannot start a job: %s", strerror(errno));
         return STATUS_CANNOT_EXECUTE;
     }

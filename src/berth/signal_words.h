@@ -2,7 +2,7 @@
 #ifndef BERTH_BERTH_SIGNAL_WORDS_H
 #define BERTH_BERTH_SIGNAL_WORDS_H
 
-/* "TERM", "SIGTERM" or "15"; 0 if it is none. */
+/* Parses "TERM", "SIGTERM" or "15"; 0 if it is no signal. */
 int signal_parse(const char *word);
 
 #endif

@@ -12,7 +12,7 @@ struct signal_row {
     int signal;
     bool is_forwarded;
     bool ends; /* while waiting: leaves the queue and dies by it */
-    bool even_if_ignored; /* needed for something else than passing it on */
+    bool even_if_ignored; /* also needed for something other than forwarding */
 };
 
 static const struct signal_row signal_table[] = {
@@ -24,12 +24,12 @@ static const struct signal_row signal_table[] = {
     {.signal = SIGUSR2, .is_forwarded = true, .ends = true},
     {.signal = SIGWINCH, .is_forwarded = true},
     {.signal = SIGCONT, .is_forwarded = true, .even_if_ignored = true},
-    {.signal = SIGTSTP}, /* stops the job, and us when the job has stopped */
+    {.signal = SIGTSTP}, /* stops the job, and berth when the job has stopped */
     {.signal = SIGCHLD, .even_if_ignored = true},
 };
 
-/* Blocked without being read: taking the terminal back from the background, and writing to a job
- * or a terminal that is gone, must not stop or end the wrapper. */
+/* Blocked, never read: taking the terminal back from the background, and writing to a job or a
+ * terminal that is gone, must not stop or end the wrapper. */
 static const int only_blocked[] = {SIGTTOU, SIGPIPE};
 
 enum {
@@ -108,7 +108,8 @@ static void send_to_self(int signal, bool whole_group)
 
 void signal_die(int signal_number, bool whole_group)
 {
-    /* The core, if any, is the job's. Where cores are piped to a program the limit is not asked. */
+    /* A core is for the job to dump. Where cores are piped to a program, the limit does not
+     * apply. */
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     prctl(PR_SET_DUMPABLE, 0);
     signal(signal_number, SIG_DFL);
@@ -118,7 +119,7 @@ void signal_die(int signal_number, bool whole_group)
     sigemptyset(&one);
     sigaddset(&one, signal_number);
     sigprocmask(SIG_UNBLOCK, &one, NULL);
-    _exit(STATUS_SIGNAL + signal_number); /* PID 1 of a container does not die */
+    _exit(STATUS_SIGNAL + signal_number); /* PID 1 of a container does not die by it */
 }
 
 bool signal_stop(int signal_number, bool whole_group)
@@ -128,8 +129,8 @@ bool signal_stop(int signal_number, bool whole_group)
     sigset_t open = mask;
     sigdelset(&open, signal_number);
     send_to_self(signal_number, whole_group);
-    sigprocmask(SIG_SETMASK, &open, NULL); /* stops here */
+    sigprocmask(SIG_SETMASK, &open, NULL); /* berth stops here */
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    /* SIGCONT is blocked: if it ended a stop, it is still to be read. */
+    /* SIGCONT is blocked: if it ended a stop, it is still pending. */
     return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
 }

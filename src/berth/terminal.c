@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* A job inside vfork() whose child has stopped stops when that goes on, and no sooner: nobody would
- * see that it has been asked to. */
+/* A job inside vfork() whose child has stopped stops only when that child goes on: nobody would see
+ * that it has been asked to. */
 #define STOPS_WITHIN NANOSECONDS_PER_SECOND
 
 void terminal_init(struct terminal *terminal)
 {
-    /* Fails unless stdin is a terminal, and ours. */
+    /* Fails unless stdin is a terminal, and our controlling one. */
     bool is_ours = tcgetpgrp(STDIN_FILENO) >= 0;
     *terminal = (struct terminal){
         .fd = is_ours ? STDIN_FILENO : -1,
@@ -20,7 +20,7 @@ void terminal_init(struct terminal *terminal)
     };
 }
 
-/* Also where stdin is something else, as in a pipeline. */
+/* Works even where stdin is something else, as in a pipeline. */
 static bool terminal_find(struct terminal *terminal)
 {
     if (terminal->fd < 0) {
@@ -65,7 +65,7 @@ void terminal_is_due(struct terminal *terminal, const struct child *job)
     }
 }
 
-/* A job that reads stdin from elsewhere, but then wants the terminal itself: a pager in a
+/* For a job that reads stdin from elsewhere, but then wants the terminal itself: a pager in a
  * pipeline. */
 static bool terminal_give_on_demand(struct terminal *terminal, const struct child *job, int signal)
 {
@@ -81,7 +81,7 @@ void terminal_job_stopped(struct terminal *terminal, const struct child *job, in
 {
     bool was_asked = terminal->stop_was_asked;
     if (terminal->is_continued) {
-        return; /* that was before: it is continued with us */
+        return; /* that stop was before: the job is continued with us */
     }
     terminal->stop_was_asked = false;
     /* Without a terminal there is no job control: whoever stopped the job will continue the job,
@@ -94,14 +94,14 @@ void terminal_job_stopped(struct terminal *terminal, const struct child *job, in
         return;
     }
     terminal_take_back(terminal);
-    /* Our group has missed what the job's group got, be it ^Z or for reading in the background;
-     * those beside us in a pipeline, and a script above us, must stop too for the shell to see it.
-     */
+    /* Our group has missed the signal that the job's group got, for ^Z or for reading in the
+     * background. The rest of our pipeline, and a script above us, must stop too for the shell to
+     * see it. */
     int own = signal == SIGSTOP ? SIGTSTP : signal;
     terminal->is_continued = signal_stop(own, !was_asked);
     if (!terminal->is_continued && signal == SIGTSTP) {
         /* Nobody could continue us, so the kernel dropped our stop, as it would have dropped the
-         * job's without us in between. */
+         * job's stop without us in between. */
         terminal_continue(terminal, job);
     }
 }

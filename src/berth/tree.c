@@ -18,7 +18,7 @@ static bool list_contains(const struct pid_list *list, pid_t pid)
     return list->n > 0 && bsearch(&pid, list->pids, list->n, sizeof pid, compare_pids);
 }
 
-/* Without memory it is left out, and signalled when there is some. */
+/* Without memory a process is left out, and signalled once there is some. */
 static void list_append(struct pid_list *list, pid_t pid)
 {
     if (list->n == list->room) {
@@ -33,8 +33,8 @@ static void list_append(struct pid_list *list, pid_t pid)
     list->pids[list->n++] = pid;
 }
 
-/* As they are now: some may be missing that others are born or end meanwhile, so whoever wants all
- * asks again. */
+/* The children at present. Some may be missing if others are born or end meanwhile: repeat the call
+ * to get all. */
 static void list_fill_with_children(struct pid_list *list)
 {
     char path[64];

@@ -1,5 +1,6 @@
 /* tree.h - --tree: the descendants of a job that have outlived their parents. berth is their
- * reaper, so they are its children; those outside the job's process group get signals from here. */
+ * reaper, so they are its children; those outside the job's process group get their signals
+ * here. */
 #ifndef BERTH_BERTH_TREE_H
 #define BERTH_BERTH_TREE_H
 
@@ -8,26 +9,27 @@
 #include <sys/types.h>
 
 struct pid_list {
-    pid_t *pids; /* in their order */
+    pid_t *pids; /* sorted */
     size_t n, room;
 };
 
 struct tree {
-    struct pid_list strangers; /* children that we had before the job */
-    struct pid_list told; /* by the last tree_stop() */
+    struct pid_list strangers; /* children that berth had before the job */
+    struct pid_list told; /* signalled by the last tree_stop() */
 };
 
-/* Before the job is forked. False with errno. */
+/* Call before the job is forked. False with errno. */
 bool tree_init(struct tree *tree);
 
-/* To all children that are neither in the group nor strangers. */
+/* Signals all children that are neither in the group nor strangers. */
 void tree_signal(const struct tree *tree, pid_t group, int signal);
 
-/* The same, and continues them, or they would not see it. With `only_new` only those that were not
- * there the last time. */
+/* The same, and continues them: a stopped process would not see the signal. With `only_new`, only
+ * those that were not there the last time. */
 void tree_stop(struct tree *tree, pid_t group, int signal, bool only_new);
 
-/* Is there any child but strangers? To be asked when waitpid() has said that there are some. */
+/* Whether there are children other than strangers. Ask when waitpid() has said that there are
+ * children. */
 bool tree_has_members(const struct tree *tree);
 
 #endif

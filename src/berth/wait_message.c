@@ -26,7 +26,7 @@ static void append_age(char *out, size_t size, uint64_t milliseconds)
     append(out, size, "%s", age);
 }
 
-/* "NAME: this, that": what comes before the next thing that there is to say of the resource. */
+/* "NAME: this, that": what precedes the next remark about the resource. */
 static const char *separator(struct wait_message *wait_message)
 {
     return wait_message->resource.n_said++ == 0 ? ": " : ", ";
@@ -59,7 +59,7 @@ static void append_use(struct wait_message *wait_message)
     }
 }
 
-/* The resource that has been read goes into the line. */
+/* Puts the resource that has been read into the line. */
 static void end_resource(struct wait_message *wait_message)
 {
     if (!wait_message->resource.name[0]) {
@@ -81,7 +81,7 @@ static void end_resource(struct wait_message *wait_message)
     wait_message->resource.name[0] = '\0';
 }
 
-/* `ok`, the first line. */
+/* Takes the first line, `ok`. */
 static void take_host(struct wait_message *wait_message, const struct answer *answer)
 {
     if (number_of(answer, "draining")) {
@@ -89,7 +89,7 @@ static void take_host(struct wait_message *wait_message, const struct answer *an
     }
 }
 
-/* They come before the resources. */
+/* The databases' lines come before the resources'. */
 static void take_database(struct wait_message *wait_message, const struct answer *answer)
 {
     uint64_t grace = number_of(answer, "grace");
@@ -110,7 +110,7 @@ static void take_grace(struct wait_message *wait_message, const struct answer *a
     }
 }
 
-/* Items, or slots and ranges of slots; "..." where the list was cut. */
+/* Counts items, or slots and ranges of slots; "..." marks a list that was cut. */
 static uint64_t count_reserved(const struct answer *answer)
 {
     uint64_t n = 0;
@@ -124,7 +124,7 @@ static uint64_t count_reserved(const struct answer *answer)
     return n;
 }
 
-/* Why nothing of it is granted to anybody. */
+/* Why the resource grants nothing to anybody. */
 static void take_state(struct wait_message *wait_message, const struct answer *answer)
 {
     char *out = wait_message->resource.state;
@@ -164,7 +164,7 @@ static void take_holder(struct wait_message *wait_message, const struct answer *
     char *out = wait_message->resource.held;
     size_t size = sizeof wait_message->resource.held;
     if (wait_message->resource.n_holders++ > 0) {
-        return; /* in host scope the first has held it for longest */
+        return; /* in host scope the first one has held it for longest */
     }
     char *holder = value_of(answer, "holder");
     char *program = value_of(answer, "program");

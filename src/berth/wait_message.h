@@ -1,5 +1,5 @@
-/* wait_message.h - the one line that a waiting berth says: for what, who holds it, its place.
- * Made of the answer to `status lease=ID`. Pure but for the message at the end. */
+/* wait_message.h - the one line that a waiting berth writes: what it waits for, who holds that, its
+ * place. Made from the answer to `status lease=ID`. Pure but for the message at the end. */
 #ifndef BERTH_BERTH_WAIT_MESSAGE_H
 #define BERTH_BERTH_WAIT_MESSAGE_H
 
@@ -10,28 +10,28 @@
 #include <stdint.h>
 
 struct wait_message {
-    nanoseconds say_at; /* NEVER: said, or not to be said */
+    nanoseconds say_at; /* NEVER: written, or not to be written */
     bool was_asked; /* the answer is being read */
     uint64_t position;
-    char why[192]; /* nothing is granted at present, whoever holds what; or "" */
-    char grace_of[NAME_BYTES + 1]; /* a database that is in its grace, or "" */
-    uint64_t grace; /* what is left of it, milliseconds */
+    char why[192]; /* why nothing is granted at present; or "" */
+    char grace_of[NAME_BYTES + 1]; /* the database that is in its grace, or "" */
+    uint64_t grace; /* what is left of the grace, milliseconds */
     char lease[LEASE_ID_SIZE];
     /* The resource being read. */
     struct {
         char name[NAME_BYTES + 1];
-        char held[256]; /* by whom, in words */
+        char held[256]; /* the holders, in words */
         char state[REASON_BYTES + 32]; /* paused, closed, ..., or "" */
         uint64_t limit, in_use, cooling, reserved, wants;
-        uint64_t kept, keeper; /* units for older ones, and the place of the first of those */
+        uint64_t kept, keeper; /* units for older waiters, and the first one's place */
         uint64_t position; /* our own */
-        unsigned n_holders; /* that the answer names */
-        unsigned n_said; /* of it, in the line */
+        unsigned n_holders; /* in the answer */
+        unsigned n_said; /* in the line */
     } resource;
     char line[1024];
 };
 
-/* A line of the answer. True when it was the last one: then it has been said. */
+/* Takes a line of the answer. True when it was the last one: the message has been written. */
 bool wait_message_take(struct wait_message *wait_message, const struct answer *answer);
 
 #endif

@@ -1,5 +1,5 @@
-/* berthctl.c - berthctl: what operators ask of berthd. The command line and its tables; the rest is in
- * ctl_call (asking) and ctl_show (showing). Doc: berthctl(1). */
+/* berthctl.c - the program `berthctl`: its command line and tables. ctl_call asks, show shows. Doc:
+ * berthctl(1). */
 #include "base/nearest.h"
 #include "berthctl/show.h"
 #include "client/descriptors.h"
@@ -22,12 +22,12 @@ enum {
     OPTION_DATABASE = 8,
 };
 
-/* Word, number of arguments, right and help are those of the request in wire/commands.def. */
+/* wire/commands.def has each request's word, number of arguments, right and help. */
 struct command {
     enum command_index request;
     const char *arguments; /* as the help shows them */
-    unsigned options; /* those it takes */
-    unsigned required; /* of these */
+    unsigned options; /* the options that it takes */
+    unsigned required; /* those of them that must be given */
     show_function *show, *show_json;
 };
 
@@ -64,7 +64,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* The command line, taken apart. */
+/* The parsed command line. */
 struct line {
     const char *socket, *reason, *database;
     unsigned options; /* given */
@@ -102,7 +102,7 @@ static int print_help(void)
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* `word` is what was wrong, or NULL. */
+/* `word` is the wrong word, or NULL. */
 static int usage(const char *what, const char *word)
 {
     struct text escaped = TEXT_INIT;
@@ -114,8 +114,8 @@ static int usage(const char *what, const char *word)
 
 /* ---- command line ---- */
 
-/* The word that getopt() could not take. Of several letters it looks at one after the other, and moves on
- * at the last. */
+/* The word that getopt() has refused. It looks at the letters of a word one after the other, and
+ * moves on at the last. */
 static const char *refused_word(char **argv)
 {
     const char *before = argv[optind - 1], *next = argv[optind]; /* NULL behind the last one */
@@ -137,13 +137,13 @@ static void refuse_option(char **argv)
     }
 }
 
-/* Options from argv[1] on; with a `+` only those before the first other word. Returns the index of
- * the first word that is no option, or -1: why has been said. */
+/* Takes options from argv[1] on; with a `+` only those before the first other word. Returns the
+ * index of the first word that is no option, or -1 after a message. */
 static int take_options(struct line *line, int argc, char **argv, const char *letters)
 {
     int option;
     opterr = 0;
-    optind = 0; /* glibc: from the start again */
+    optind = 0; /* glibc: starts again */
     while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
         switch (option) {
         case 'S':
@@ -201,7 +201,7 @@ static int refuse_command(const char *word)
     return STATUS_USAGE;
 }
 
-/* 0, or the exit status: why has been said. */
+/* 0, or the exit status after a message. */
 static int check(const struct command *command, const struct line *line, char **words, size_t n)
 {
     const struct command_row *row = &command_table[command->request];
@@ -256,7 +256,7 @@ static int run(const struct command *command, const struct line *line, char **wo
     return exit_status;
 }
 
-/* Only what a terminal in UTF-8 shows is printed as it is. */
+/* Prints only what a UTF-8 terminal shows unescaped. */
 static void choose_locale(void)
 {
     if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {

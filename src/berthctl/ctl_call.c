@@ -35,7 +35,7 @@ static bool call_open(struct call *call)
     while ((error = connection_open(&call->connection, &call->endpoint)) == EAGAIN &&
         clock_now() < call->deadline) {
         struct timespec pause = {.tv_nsec = RETRY_MILLISECONDS * NANOSECONDS_PER_MILLISECOND};
-        nanosleep(&pause, NULL); /* connect() of a full queue cannot be waited for by poll() */
+        nanosleep(&pause, NULL); /* poll() cannot wait until a full queue has room */
     }
     if (error == 0) {
         return true;
@@ -95,7 +95,7 @@ static const char *const who_may[] = {
     [RIGHT_DAEMON_ADMIN] = "root, the daemon's user, and admin-users and admin-groups of [daemon]",
 };
 
-/* Several lines: each error of the configuration has one. */
+/* Several lines: the configuration may have several errors. */
 static void add_lines(struct text *out, char *lines)
 {
     for (char *line; (line = strsep(&lines, "\n")) != NULL;) {
@@ -133,7 +133,7 @@ static void call_refused(struct call *call, const char *word, char *why)
     call->exit_status = code != CODE_NONE ? row->exit_status : STATUS_DOWN;
 }
 
-/* `error CODE TEXT`: takes the line apart. */
+/* Parses `error CODE TEXT`. */
 static bool call_take_error(struct call *call, char *line)
 {
     char *words[MAX_WORDS];
@@ -156,7 +156,7 @@ static bool call_send(struct call *call)
     struct text line = TEXT_INIT;
     bool fits = request_print(&call->request, &line);
     if (fits) {
-        /* A daemon that is full says so and closes: that it cannot be written to is no news. */
+        /* A full daemon says so and closes: a failure to write adds nothing to that. */
         connection_send(&call->connection, line.bytes, line.length);
     } else {
         complain("%s: too much for one request", call->request.word);

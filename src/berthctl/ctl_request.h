@@ -9,14 +9,14 @@
 
 struct ctl_request {
     const char *word;
-    char *const *arguments; /* not empty strings: the protocol has no word for them */
+    char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
     const char *reason, *database; /* or NULL */
     bool wait;
 };
 
-/* With its LF. Whatever is in the arguments, the daemon gets them as they are, and judges. False
- * if no line can be that long. */
+/* Includes the LF. The daemon gets the arguments unchanged, and judges them. False if the line
+ * would be too long. */
 bool request_print(const struct ctl_request *request, struct text *out);
 
 #endif

@@ -70,7 +70,7 @@ size_t grid_n_rows(const struct grid *grid)
     return grid->n_cells / grid->n_columns;
 }
 
-/* Blanks that nothing follows are not printed: `*owedp` are those due before the next cell. */
+/* Prints blanks only before text: `*owedp` blanks are due before the next cell. */
 static void print_cell(
     const struct grid *grid, size_t column, const char *cell, size_t *owedp, struct text *out)
 {

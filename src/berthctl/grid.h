@@ -14,8 +14,8 @@ enum { MAX_COLUMNS = 32 };
 struct column {
     const char *title;
     bool is_right; /* aligned */
-    bool is_optional; /* left out if all its cells are empty */
-    size_t least; /* columns of the terminal that may remain when it is cut; 0: never cut */
+    bool is_optional; /* omitted if all its cells are empty */
+    size_t least; /* columns of the terminal to leave when it is cut; 0: never cut */
 };
 
 struct grid {
@@ -23,7 +23,7 @@ struct grid {
     size_t n_columns;
     size_t indent;
     size_t widths[MAX_COLUMNS]; /* of the longest cell */
-    bool used[MAX_COLUMNS]; /* has a cell that is not empty */
+    bool used[MAX_COLUMNS]; /* whether a cell is not empty */
     char **cells; /* owned, escaped, row by row */
     size_t n_cells, size;
 };
@@ -31,11 +31,11 @@ struct grid {
 void grid_init(struct grid *grid, const struct column *columns, size_t n_columns, size_t indent);
 void grid_deinit(struct grid *grid);
 
-/* The next cell, from left to right; takes what is in `cell`. */
+/* Adds the next cell, from left to right; takes the contents of `cell`. */
 void grid_add(struct grid *grid, struct text *cell);
 
-/* Once all cells are there: cuts the widest of the columns that may be cut, until lines are at
- * most `most` columns long or nothing more can be cut. */
+/* After all cells: cuts the widest of the columns that may be cut, until lines are at most `most`
+ * columns long or nothing more can be cut. */
 void grid_fit(struct grid *grid, size_t most);
 
 size_t grid_n_rows(const struct grid *grid);

@@ -98,7 +98,7 @@ static const char *item_state(const struct status_resource *resource, const char
     return is_held(resource, item) ? "held" : "idle";
 }
 
-/* Those of `words` that none of the `before` lists has had. */
+/* Those of `words` that are in none of the `before` lists. */
 static void add_items(json_t *array, const struct status_resource *resource,
     const struct words *words, const struct words *const before[2])
 {
@@ -259,7 +259,7 @@ static json_t *database_value(const struct status_database *database)
     return object;
 }
 
-/* jansson leaves DEL as it is; it can only stand inside a string. */
+/* jansson leaves DEL unescaped; it can only occur inside a string. */
 static void add_without_del(struct text *out, const char *json)
 {
     for (const char *del; (del = strchr(json, 0x7f)) != NULL; json = del + 1) {

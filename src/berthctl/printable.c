@@ -18,8 +18,8 @@ void *memory_resized(void *memory, size_t n, size_t size)
     return resized;
 }
 
-/* Printable for the C library, but unseen (Unicode's Default_Ignorable_Code_Point), or able to make
- * the text around them read differently: overrides of direction, separators of lines. */
+/* Printable for the C library, but invisible (Unicode's Default_Ignorable_Code_Point), or able to
+ * change how the text around them reads: direction overrides, line separators. */
 static const struct {
     uint32_t first, last;
 } deceptive[] = {
@@ -100,7 +100,7 @@ void text_add_age(struct text *text, uint64_t milliseconds)
     text_add(text, age);
 }
 
-/* The bytes of the character at `escaped`, which is not at its end, and its columns. */
+/* The bytes of the character at `escaped`, which has at least one, and its columns. */
 static size_t character_bytes(const char *escaped, size_t *widthp)
 {
     uint32_t character;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-    USUAL_WIDTH = 80, /* of a terminal that does not say */
-    MOST_LEASES = 20, /* of each resource on a terminal, if no resource was named */
+    USUAL_WIDTH = 80, /* for a terminal that does not say */
+    MOST_LEASES = 20, /* of each resource, on a terminal and without NAME */
 };
 
 /* Frees the text. */
@@ -46,7 +46,7 @@ int show_ok(struct call *call, char *answer)
     return print(&out);
 }
 
-/* The number after key= in an answer of one line. */
+/* The number of key= in a one-line answer. */
 static bool answer_number(char *const words[], size_t n, const char *key, uint64_t *numberp)
 {
     const char *value = words_find(words, n, key);
@@ -100,7 +100,7 @@ int show_added(struct call *call, char *answer)
     return EXIT_SUCCESS; /* an older berthd */
 }
 
-/* Waits for `* drained`. False: it will not come, and why has been said. */
+/* Waits for `* drained`. False, after a message: it will not come. */
 static bool wait_drained(struct call *call)
 {
     char *line;
@@ -142,7 +142,7 @@ int show_drain(struct call *call, char *answer)
 
 /* ---- status ---- */
 
-/* All its lines. False: why has been said. */
+/* Reads all its lines. False after a message. */
 static bool read_status(struct call *call, const char *line, struct status *status)
 {
     for (; line; line = call_line(call)) {

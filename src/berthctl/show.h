@@ -1,11 +1,11 @@
-/* show.h - how the answer to each command is shown: results on stdout, messages on stderr. */
+/* show.h - shows the answer to each command: results on stdout, messages on stderr. */
 #ifndef BERTH_BERTHCTL_SHOW_H
 #define BERTH_BERTHCTL_SHOW_H
 
 #include "berthctl/ctl_call.h"
 
-/* `answer` is the line that begins with "ok"; further ones come from call_line(). Returns the
- * exit status. */
+/* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
+ * status. */
 typedef int show_function(struct call *call, char *answer);
 
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status, show_status_json;

@@ -189,7 +189,7 @@ static bool fields_take(const struct field *fields, char *const words[], size_t 
 
 /* ---- lines ---- */
 
-/* A new element, all zero, at the end of an array that doubles. */
+/* Adds an element, all zero, at the end of an array that doubles. */
 static void *array_add(void **listp, size_t *np, size_t *sizep, size_t element)
 {
     if (*np == *sizep) {
@@ -199,7 +199,7 @@ static void *array_add(void **listp, size_t *np, size_t *sizep, size_t element)
     return memset((char *)*listp + (*np)++ * element, 0, element);
 }
 
-/* The reasons come as one key for each: reserve=ITEM,REASON. */
+/* Each reason is one key: reserve=ITEM,REASON. */
 static bool resource_take_reserves(struct status_resource *resource, char *const words[], size_t n)
 {
     static const char key[] = "reserve=";
@@ -220,7 +220,7 @@ static bool resource_take_reserves(struct status_resource *resource, char *const
     return true;
 }
 
-/* `line` is a copy of its own, handed over. */
+/* `line` is a copy; the record owns it. */
 static bool resource_take(struct status *status, char *line, char *const words[], size_t n)
 {
     void *list = status->resources;
@@ -367,7 +367,7 @@ void status_deinit(struct status *status)
     *status = (struct status)STATUS_INIT;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 bool status_is_pool(const struct status_resource *resource)
 {

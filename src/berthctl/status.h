@@ -1,7 +1,7 @@
-/* status.h - the answer to `status`, line by line, as structs. Pure.
+/* status.h - parses the answer to `status`, line by line, into structs. Pure.
  *
- * Doc: doc/protocol.md, status. Keys and lines that are not known are ignored; of known keys that
- * are missing the value is 0 or NULL. Strings are decoded, but not escaped. */
+ * Doc: doc/protocol.md, status. Unknown keys and lines are ignored; missing known keys are 0 or
+ * NULL. Strings are decoded, but not escaped. */
 #ifndef BERTH_BERTHCTL_STATUS_H
 #define BERTH_BERTHCTL_STATUS_H
 
@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list that was separated by commas. */
+/* A list with commas. */
 struct words {
     char **list;
     size_t n;
-    bool is_cut; /* the daemon had no room for all of them */
+    bool is_cut; /* the daemon had no room for the rest */
 };
 
 struct optional {
@@ -38,7 +38,7 @@ extern const struct shown_row shown_rows[N_SHOWN];
 
 /* A holder or a waiter. */
 struct status_lease {
-    char *line; /* what all strings point into */
+    char *line; /* all strings point into it */
     const char *id;
     struct words units; /* of a holder: items, or slots and ranges of slots, "3-7" */
     uint64_t token; /* of a holder */
@@ -47,14 +47,14 @@ struct status_lease {
     uint64_t position, wants; /* of a waiter */
     int64_t priority; /* of a waiter */
     const char *blocked, *blocker; /* of a waiter; the blocker is a resource */
-    uint64_t kept; /* for a waiter */
+    uint64_t kept; /* of a waiter */
     uint64_t pid, uid;
     uint64_t age; /* milliseconds */
-    bool away; /* no connection belongs to it */
+    bool away; /* no connection has it at present */
     const char *host; /* in fleet scope */
     const char *holder;
     const char *shown[N_SHOWN];
-    const char *user; /* the name of uid; whoever fills it in owns it */
+    const char *user; /* the name of uid; whoever sets it owns it */
 };
 
 struct status_leases {
@@ -67,13 +67,13 @@ struct status_reserve {
 };
 
 struct status_resource {
-    char *line; /* what all strings point into */
+    char *line; /* all strings point into it */
     const char *name, *kind, *scope, *template;
-    const char *database; /* fleet scope: its name */
-    const char *database_state; /* it has not been asked, and why: figures are this host's alone */
+    const char *database; /* fleet scope: the database's name */
+    const char *database_state; /* why the database was not asked: figures are this host's alone */
     uint64_t limit, in_use, free, waiting, cooling; /* units; waiting: leases */
-    uint64_t kept; /* of those that are free */
-    struct optional keeper; /* the place of the first for whom */
+    uint64_t kept; /* of the free ones */
+    struct optional keeper; /* the place of the first waiter for whom */
     bool paused, removed;
     const char *reason; /* of the pause */
     struct words changed;
@@ -94,19 +94,19 @@ struct status_template {
 
 /* A Redis that grants what is of fleet scope. */
 struct status_database {
-    char *line; /* what all strings point into */
+    char *line; /* all strings point into it */
     const char *name, *state;
-    const char *why; /* it is not up */
+    const char *why; /* why it is not up */
     const char *server, *version; /* NULL: never connected */
     const char *warning;
     uint64_t ttl; /* milliseconds */
     struct optional grace; /* milliseconds */
-    struct optional good; /* milliseconds for which what is held there is good */
+    struct optional good; /* milliseconds for which leases there are good */
     uint64_t incarnation, differing, calls;
 };
 
 struct status {
-    bool begun; /* the `ok` line has been taken */
+    bool begun; /* the `ok` line has come */
     bool draining;
     uint64_t held, waiting; /* leases on this host */
     struct optional grace; /* milliseconds */
@@ -128,17 +128,17 @@ void status_deinit(struct status *status);
 enum answer_result {
     ANSWER_MORE,
     ANSWER_END,
-    ANSWER_MALFORMED, /* no daemon says that */
+    ANSWER_MALFORMED, /* no daemon sends that */
 };
 
-/* The lines after one another, the `ok` line first. Copies what it keeps. */
+/* Takes one line after another, the `ok` line first. Copies what it keeps. */
 enum answer_result status_take(struct status *status, const char *line);
 
 bool status_is_pool(const struct status_resource *resource);
 bool words_contain(const struct words *words, const char *word);
 /* Why an item or slot is reserved, or NULL. */
 const char *status_reserve_reason(const struct status_resource *resource, const char *item);
-/* "3-7" or "3". False if it is neither, or more than any resource has. */
+/* Parses "3-7" or "3". False if malformed, or beyond any resource. */
 bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    INDENT = 2, /* of what belongs to a resource */
+    INDENT = 2, /* of lines below a resource */
 };
 
 /* ---- resources ---- */
@@ -37,7 +37,7 @@ static void add_number(struct grid *grid, uint64_t number)
     grid_add(grid, &cell);
 }
 
-/* Its database grants nothing new yet. */
+/* Its database is in its grace, and grants nothing new yet. */
 static bool is_in_grace(const struct status *status, const struct status_resource *resource)
 {
     for (size_t i = 0; i < status->n_databases && resource->database; i++) {
@@ -49,8 +49,8 @@ static bool is_in_grace(const struct status *status, const struct status_resourc
     return false;
 }
 
-/* Everything that an operator would not expect of a resource that works: a word each, so that it
- * need not be cut; the details are below the line. */
+/* Everything that an operator would not expect of a working resource: one word each, so that the
+ * column need not be cut; the lines below have the details. */
 static void add_state(
     struct grid *grid, const struct status *status, const struct status_resource *resource)
 {
@@ -152,7 +152,7 @@ static void print_words(struct text *out, const char *title, const struct words 
     text_deinit(&list);
 }
 
-/* "gpu3, gpu0 (broken fan)": those without a reason first. */
+/* "gpu3, gpu0 (broken fan)": units without a reason first. */
 static void print_reserved(struct text *out, const struct status_resource *resource)
 {
     const struct words *reserved = &resource->reserved;
@@ -236,7 +236,7 @@ static size_t fill_lease_columns(struct column columns[MAX_COLUMNS])
     return n;
 }
 
-/* "slot 0", "slots 0-3,5", "item gpu0": the number of a slot is not taken for a count. */
+/* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
 static void add_units(struct grid *grid, const struct words *units, bool is_pool)
 {
     struct text cell = TEXT_INIT;
@@ -264,7 +264,7 @@ static void add_times(struct grid *grid, const struct status_lease *lease)
     grid_add(grid, &cell);
 }
 
-/* Nothing for a lease that lasts as long as a process, and has its client. */
+/* Adds nothing for a lease that lasts as long as a process, and has its client. */
 static void add_life(struct grid *grid, const struct status_lease *lease)
 {
     bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
@@ -438,7 +438,7 @@ static void print_databases(const struct status *status, struct text *out)
     grid_deinit(&grid);
 }
 
-/* ---- the whole ---- */
+/* ---- everything ---- */
 
 static void print_resource(const struct status_resource *resource, const struct grid *leases,
     size_t *rowp, const struct table_style *style, struct text *out)

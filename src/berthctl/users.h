@@ -1,10 +1,10 @@
-/* users.h - names of users, each asked for once. */
+/* users.h - names of users, each looked up once. */
 #ifndef BERTH_BERTHCTL_USERS_H
 #define BERTH_BERTHCTL_USERS_H
 
 #include "berthctl/status.h"
 
-/* Fills in `user` everywhere; the names stay until the program ends. */
+/* Sets every `user`; the names stay until the program ends. */
 void users_fill_in(struct status *status);
 
 #endif

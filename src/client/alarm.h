@@ -1,4 +1,4 @@
-/* alarm.h - a descriptor that becomes readable at an instant, also if that has come while the
+/* alarm.h - a descriptor that becomes readable at an instant, even one that passed while the
  * machine was suspended. */
 #ifndef BERTH_CLIENT_ALARM_H
 #define BERTH_CLIENT_ALARM_H
@@ -15,7 +15,7 @@ struct alarm {
 /* False with errno. */
 bool alarm_init(struct alarm *alarm);
 
-/* Once for each wait. The descriptor to poll, or -1 for NEVER. */
+/* Call it for each wait. Returns the descriptor to poll, or -1 for NEVER. */
 int alarm_set(struct alarm *alarm, nanoseconds at);
 
 #endif

@@ -1,4 +1,4 @@
-/* answer.h - the lines that berthd sends, checked: nothing behind this file trusts the server to
+/* answer.h - parses and checks the lines that berthd sends: callers need not trust the server to
  * keep to the protocol. Pure. */
 #ifndef BERTH_CLIENT_ANSWER_H
 #define BERTH_CLIENT_ANSWER_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum answer_kind {
-    ANSWER_OTHER, /* a line within an answer of several lines, or nothing of ours */
+    ANSWER_OTHER, /* a line within an answer of several lines, or an unknown one */
     ANSWER_OK,
     ANSWER_WAITING,
     ANSWER_PENDING,
@@ -22,16 +22,16 @@ enum answer_kind {
 /* All pointers point into the line. */
 struct answer {
     enum answer_kind kind;
-    enum event event; /* of ANSWER_EVENT; EVENT_NONE: not known here, to be ignored */
+    enum event event; /* of ANSWER_EVENT; EVENT_NONE: unknown here, to be ignored */
     const char *lease; /* ok, waiting, pending, events; "" if there is none */
-    enum code code; /* error, denied, lost, revoked, expired; CODE_NONE: not known here */
-    const char *code_word; /* the same as a word; "" if there is none */
-    char *text; /* why, as sent; NULL if not said */
+    enum code code; /* error, denied, lost, revoked, expired; CODE_NONE: unknown here */
+    const char *code_word; /* the code as a word; "" if there is none */
+    char *text; /* why, as sent; NULL if not given */
     size_t n_words;
-    char *words[MAX_WORDS]; /* all of the line */
+    char *words[MAX_WORDS]; /* of the whole line */
 };
 
-/* Takes the line apart in place. */
+/* Parses the line in place. */
 void answer_parse(struct answer *answer, char *line);
 
 #endif

@@ -118,7 +118,7 @@ enum connection_line connection_wait_line(
     for (;;) {
         nanoseconds left = deadline - clock_now();
         if (left <= 0) {
-            return CONNECTION_MORE; /* even if there are lines, which may be without end */
+            return CONNECTION_MORE; /* even if there are lines, which may never end */
         }
         enum connection_line line = connection_next(connection, linep);
         if (line != CONNECTION_MORE) {

@@ -16,8 +16,8 @@ static bool is_shown(char c)
     return c >= ' ' && c <= '~';
 }
 
-/* Bytes outside printable ASCII as \xNN, as berth knows no locale. Returns the length; there is room
- * for a newline behind it. */
+/* Writes bytes outside printable ASCII as \xNN, as berth knows no locale. Returns the length;
+ * leaves room for a newline. */
 static size_t escape(char line[MESSAGE_BYTES], size_t n, const char *text)
 {
     enum { ESCAPED = 4 };

@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-/* "berth: ...\n" in one write, so that lines of parallel jobs do not mix. Whatever is in it (paths,
- * arguments), it is one line of printable ASCII. Keeps errno. */
+/* Writes "berth: ...\n" at once, so that lines of parallel jobs do not mix. Whatever it quotes
+ * (paths, arguments), the message is one line of printable ASCII. Keeps errno. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Makes a value that came over the wire fit to be shown: decodes it in place and replaces what
- * could steer a terminal. Returns `text`, or "" for NULL. */
+/* Makes a value from the wire fit to be shown: decodes it in place and replaces what could steer a
+ * terminal. Returns `text`, or "" for NULL. */
 char *message_clean(char *text);
 
-/* Appends to a string in a buffer of `size` bytes; what does not fit is cut off. */
+/* Appends to a string in a buffer of `size` bytes; cuts what does not fit. */
 void append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -3,13 +3,14 @@
 #include <assert.h>
 
 #define DEFAULT_KILL_AFTER (10 * NANOSECONDS_PER_SECOND)
-/* Nobody tells when the last process of a group has ended that is not our child. */
+/* The kernel does not report the end of a group's last process unless it is our child. */
 #define LOOK_EVERY (20 * NANOSECONDS_PER_MILLISECOND)
-/* After SIGKILL. What is in the group for longer is a zombie that its parent, outside the group,
+/* After SIGKILL. A process still in the group then is a zombie that its parent, outside the group,
  * does not reap, or stuck in the kernel, or another user's. */
 #define LEAVE_AFTER NANOSECONDS_PER_SECOND
-/* Of the time between stop and deadline, kept for ending what was sent SIGKILL: an eighth, half of
- * what berthd plans beyond kill_after. Only who begins late comes to feel it. */
+/* The part of the time between stop and deadline that is kept for the end of killed processes: an
+ * eighth, half of what berthd plans beyond kill_after. It matters only to a stop that begins
+ * late. */
 #define SHARE_OF_THE_KERNEL 8
 
 void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds kill_after)
@@ -54,7 +55,7 @@ static enum stopping_action ask(struct stopping *stopping, nanoseconds now)
 {
     stopping->state = STOPPING_ASKED;
     if (stopping->on_lost == ON_LOST_KILL) {
-        /* Who begins late, after a suspend, has less time. */
+        /* A stop that begins late, after a suspend, has less time. */
         stopping->kill_at = earlier(now + stopping->kill_after, later(stopping->kill_by, now));
     }
     return STOPPING_ASK;
@@ -74,7 +75,7 @@ static enum stopping_action after_ask(
     return STOPPING_KILL;
 }
 
-/* In each turn anew: under --tree there may be others by now. */
+/* Repeats in each turn: under --tree there may be other processes by now. */
 static enum stopping_action after_kill(
     struct stopping *stopping, enum job_left left, nanoseconds now)
 {
