@@ -1,5 +1,6 @@
-"""berthd under callgrind: counts its instructions for each workload, and holds them against the
-record. callgrind writes a part of its counts down at each ping: what is counted stands between two."""
+"""Counts berthd's instructions for each workload under callgrind, and compares them with the
+record. callgrind writes down a part of its counts at each ping: what is counted lies between two
+pings."""
 
 import argparse
 import glob
@@ -16,9 +17,9 @@ from workloads import CONFIGURATION, WORKLOADS, Client
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 RECORD = os.path.join(TOP, "bench", "instructions.txt")
 MOST_GROWTH = 0.05
-MACHINE = "x86_64"  # of which the record is
+MACHINE = "x86_64"  # the record's
 
-# The C library has its string functions once for each kind of processor: these are for all.
+# The C library has string functions for each kind of processor: these run on all.
 TUNABLES = "glibc.cpu.hwcaps=-AVX2,-AVX,-BMI2,-ERMS"
 
 
@@ -35,12 +36,12 @@ def tools():
 
 
 class Counted:
-    """A berthd that is counted. A context."""
+    """A berthd under callgrind. A context."""
 
     def __init__(self, build, directory):
         self.socket = os.path.join(directory, "berth.sock")
         self.parts = os.path.join(directory, "part")
-        self.connections = []  # what they hold lasts until the end: nothing goes on beside what is counted
+        self.connections = []  # open to the end, so that nothing else happens while we count
         configuration = os.path.join(directory, "berth.conf")
         with open(configuration, "w", encoding="ascii") as file:
             file.write(CONFIGURATION.format(socket=self.socket))
@@ -68,7 +69,7 @@ class Counted:
         return connection
 
     def run(self, workload):
-        """How often it was done; its count is the part between the last two pings."""
+        """Returns how often the work was done; its count is the part between the last two pings."""
         client = Client(self.connect())
         run = workload(self.connect)
         next(run)
@@ -95,7 +96,7 @@ class Counted:
 
 
 def count_all(build, directory):
-    """Instructions by the name of their workload."""
+    """Instructions by name of workload."""
     with Counted(build, directory) as berthd:
         times = [berthd.run(workload) for workload in WORKLOADS]
         if len(glob.glob(berthd.parts + ".*")) != 2 * len(WORKLOADS):
@@ -165,7 +166,7 @@ def may_count(build):
 
 
 def main(text):
-    """The exit status."""
+    """Returns the exit status."""
     parser = argparse.ArgumentParser(
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,

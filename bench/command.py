@@ -1,5 +1,5 @@
-"""What the commands of this folder have in common: a build with the programs that they need, figures
-measured and held against their bounds, the report."""
+"""What the commands of this folder have in common: a build with the programs that they need,
+figures that are measured and compared with their bounds, the report."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ def name_of(row):
 
 
 def measure(function, bound, bench):
-    """The best attempt, and how many there were."""
+    """Returns the best attempt, and how many there were."""
     best = None
     for attempt in range(1, ATTEMPTS + 1):
         result = function(bench)
@@ -81,9 +81,9 @@ def stop(*_):
 
 
 class Command:
-    """`figures` are rows of function, title, bound, and how value and bound are written;
-    `information` rows of function and title. `make_bench` makes of a build and a directory what the
-    functions are called with; what its `remarks` say is printed first."""
+    """`figures` are rows of function, title, bound, and format of value and bound; `information`
+    rows of function and title. `make_bench` makes the functions' argument from a build and a
+    directory; its `remarks` are printed first."""
 
     def __init__(self, name, text, figures, information, make_bench):
         self.name = name
@@ -139,7 +139,7 @@ class Command:
         return 0 if holds else 1
 
     def main(self):
-        """The exit status."""
+        """Returns the exit status."""
         arguments = self.parse_arguments()
         signal.signal(signal.SIGTERM, stop)
         # In memory, as a runtime directory is.

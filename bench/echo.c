@@ -1,9 +1,9 @@
-/* echo.c - the least that a libuv server can do: what comes in goes out again. The peer of berthd
- * for round trips and for the memory of a connection.
+/* echo.c - the least that a libuv server can do: it sends back what it gets. berthd's peer for
+ * round trips and for the memory of a connection.
  *
  *     echo SOCKET READY-FD
  *
- * Ends with SIGTERM. */
+ * Ends on SIGTERM. */
 #include "bench/bench.h"
 
 #include <signal.h>

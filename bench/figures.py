@@ -29,9 +29,9 @@ def milliseconds(ns):
 
 
 def compare(in_words, ours, theirs, block=1):
-    """Of samples taken in turns, in nanoseconds. What slows the machine down for a while slows both
-    down: so the ratio is taken block by block, of the medians of `block` samples, and the median
-    of these ratios is the figure."""
+    """Compares samples taken in turns, in nanoseconds. What slows the machine down for a while
+    slows both down, so the ratio is taken block by block, from the medians of `block` samples;
+    the figure is the median of these ratios."""
     ratios = [
         statistics.median(ours[i : i + block]) / statistics.median(theirs[i : i + block])
         for i in range(0, len(ours), block)
@@ -60,13 +60,13 @@ def pairs(bench, depth):
 
 def pair(bench):
     """An acquire and its release over one connection, one request at a time, beside two round trips
-    of the same requests to a bare libuv echo server; client and servers on one CPU: 100
-    blocks of 512 in turns."""
+    of the same requests to a bare libuv echo server; client and servers on one CPU: 100 blocks
+    of 512 in turns."""
     return compare(microseconds, *pairs(bench, 1))
 
 
 def journal(bench):
-    """The same pair at berthd, beside one that is built without its journal; all on one CPU: 200
+    """The same pair at berthd, beside a berthd built without its journal; all on one CPU: 200
     blocks of 512 in turns."""
     with bench.berthd(pinned=True), bench.berthd_unwritten(pinned=True) as peer:
         return compare(
@@ -86,9 +86,9 @@ def queue_ratio(bench, kind):
 
 
 def waiters(bench):
-    """A hand-over (release, the grant to the next that follows from it, and a new request at the
-    queue's end) with 10 000 waiting beside 10, each on a connection of its own, everything on
-    one CPU: 100 blocks of 200 in turns."""
+    """A hand-over (a release, the grant to the next waiter, and a new request at the queue's end)
+    with 10 000 waiting beside 10, each on its own connection, everything on one CPU: 100 blocks
+    of 200 in turns."""
     return queue_ratio(bench, "")
 
 
@@ -98,8 +98,9 @@ def waiters_shared(bench):
 
 
 def handover(bench):
-    """From one job's last act to the first act of the next, which waits for it, by `berth
-    run` and by `flock`, start of the process included: 300 of each in turns, in 15 blocks."""
+    """From one job's last act to the first act of the next, which waits for the first job's end, by
+    `berth run` and by `flock`, start of the process included: 300 of each in turns, in 15
+    blocks."""
     job = bench.program("bench/stamp")
     with contextlib.ExitStack() as stack:
         stack.enter_context(bench.berthd())
@@ -113,8 +114,8 @@ def handover(bench):
 
 
 def bytes_per_connection(bench, server, path, line, kind="Anonymous"):
-    """Of the server's own memory, with `bench.many` connections that have sent `line`. The journal
-    is a file: its pages are the page cache's, whether berthd has mapped them or not."""
+    """The server's own memory for each of `bench.many` connections that have sent `line`. The
+    journal is a file: its pages are the page cache's, whether berthd has mapped them or not."""
     before = server.memory(kind)
     with contextlib.ExitStack() as stack:
         for _ in range(bench.many):
@@ -132,8 +133,8 @@ def holder_bytes(bench, line, kind="Anonymous"):
 
 
 def memory(bench):
-    """Memory of berthd's own for each of 10 000 idle connections that hold one unit of a
-    semaphore each, beside the echo server's for each of 10 000 connections."""
+    """berthd's own memory for each of 10 000 idle connections that hold one unit of a semaphore
+    each, beside the echo server's for each of 10 000 connections."""
     line = b"acquire crowd\n"
     ours = holder_bytes(bench, line)
     with bench.echo() as server:
@@ -159,7 +160,7 @@ def start(bench):
 
 
 FIGURES = (
-    # function, what stands beside what, bound, how value and bound are written
+    # function, the two sides, bound, format of value and bound
     (run, "berth run NAME -- true / flock FILE true", 1.1, "%.2f x"),
     (pair, "acquire + release / 2 round trips of echo", 1.5, "%.2f x"),
     (journal, "the same / without the journal", 1.1, "%.2f x"),
@@ -175,8 +176,8 @@ FIGURES = (
 
 
 def sockets(bench):
-    """A round trip to the echo server over 10 000 connections in turn, beside 10: how much of
-    `waiters` is the sockets' own, for whoever serves them."""
+    """A round trip to the echo server over 10 000 connections in turn, beside 10: the part of
+    `waiters` that is due to the sockets, whoever serves them."""
     counts = (bench.many, FEW)
     with bench.echo(pinned=True):
         samples = bench.samples("ring", bench.echo_socket, 100, 200, *counts, pinned=True)
@@ -205,7 +206,7 @@ def memory_full(bench):
 
 
 def memory_mapped(bench):
-    """As `memory`, with the pages of the journal that berthd has mapped (Rss)."""
+    """As `memory`, with the journal's pages that berthd has mapped (Rss)."""
     return "%.0f B" % holder_bytes(bench, b"acquire crowd\n", "Rss")
 
 
@@ -216,7 +217,7 @@ def idle(bench):
 
 
 def size(bench):
-    """Of the programs on disk, stripped."""
+    """The programs' size on disk, stripped."""
     sizes = []
     for name in ("berth", "berthd"):
         stripped = os.path.join(bench.directory, name)

@@ -22,7 +22,7 @@ TTL = 30  # seconds, of a host unless told otherwise
 
 
 def pairs(bench, depth, rounds, of_a_round, apart):
-    """Nanoseconds a pair through berthd, and of the bare client; Redis on a CPU of its own if they
+    """Nanoseconds a pair through berthd, and through the bare client; Redis on its own CPU if they
     are `apart`, else everything on one."""
     with bench.redis(cpu=-1 if apart else 0) as server:
         with bench.host("a", server.url, cpu=0) as host:
@@ -48,7 +48,7 @@ def single(bench):
 
 
 def recipe_pair(server, callers, pairs):
-    """Nanoseconds, of the callers' pairs all together."""
+    """Nanoseconds a pair, over all callers together."""
     done = subprocess.run(
         [sys.executable, "-B", os.path.join(HERE, "recipe.py"), server.socket]
         + ["1000", str(callers), str(pairs)],
@@ -63,7 +63,7 @@ def recipe_pair(server, callers, pairs):
 
 
 def beside_recipe(bench, at_once, pairs, recipe_pairs):
-    """Nanoseconds a pair: blocks in turns on one Redis, nobody pinned."""
+    """Nanoseconds a pair: blocks in turns on one Redis, nothing pinned."""
     ours, theirs = [], []
     with bench.redis() as server, bench.host("a", server.url) as host:
         server.wait_for_hosts(1)
@@ -75,9 +75,9 @@ def beside_recipe(bench, at_once, pairs, recipe_pairs):
 
 
 def recipe(bench):
-    """An acquire and its release through berthd, 16 at once, beside the fair semaphore as the books
-    have it, in Python (recipe.py) with 16 callers, on the same Redis: 10 blocks in turns. (0.2 x
-    the time is 5 x as fast.)"""
+    """An acquire and its release through berthd, 16 at once, beside the books' fair semaphore in
+    Python (recipe.py) with 16 callers, on the same Redis: 10 blocks in turns. (0.2 x the time is 5
+    x as fast.)"""
     return compare(microseconds, *beside_recipe(bench, 16, 1024, 20))
 
 
@@ -120,7 +120,7 @@ def handover_samples(bench):
         samples = [(ours.hand_over(), host.hand_over(), start_of(job)) for _ in range(200)]
         with Client(hosts[0].socket) as client:
             client.acquire(["job"], b"waiting")
-            commands_of_renewals(server, renew_mark(server), 6)  # of both, with one held, one waiting
+            commands_of_renewals(server, renew_mark(server), 6)  # of both; one job holds, one waits
         return zip(*samples)
 
 
@@ -137,7 +137,7 @@ def handover(bench):
 
 
 def renew_mark(server):
-    """What a call of renew.lua can be told by: its hash, which Redis has from berthd."""
+    """What identifies a call of renew.lua: its hash, which Redis has from berthd."""
     scripts = os.path.join(HERE, os.pardir, "src", "redis", "scripts")
     text = b""
     for name in [*sorted(glob.glob(os.path.join(scripts, "common", "*.lua"))), os.path.join(scripts, "renew.lua")]:
@@ -156,7 +156,7 @@ def names_of(leases, resources):
 
 
 def commands_of_renewals(server, mark, n):
-    """For each of n renewals all commands that Redis carries out from it to the next one, inside
+    """For each of n renewals, all commands that Redis carries out from it to the next one, inside
     scripts as well; the first word of anything but renewals and heartbeats is an error."""
     counts = []
     with Monitor(server) as monitor:
@@ -174,7 +174,7 @@ def commands_of_renewals(server, mark, n):
 
 
 def renewal_of(bench, leases, resources, n=3):
-    """Commands and bytes of a renewal while so much is held; the same each time, or an error."""
+    """Commands and bytes of a renewal while these leases are held; the same each time, or an error."""
     with bench.redis() as server:
         mark_file = Way(bench.directory, server, mark=b"\0")
         with mark_file as way, bench.host("a", way.url, ttl=6) as host:
@@ -203,7 +203,7 @@ def renewal(bench):
 
 
 def cpu_percent(server, way, periods):
-    """Of one CPU, over so many renewal periods; they must be those of T/6, no shorter ones."""
+    """Of one CPU, over that many renewal periods; they must be T/6, not shorter."""
     way.wait_for_renewals(0)
     began, before = time.monotonic(), server.cpu_seconds()
     way.wait_for_renewals(periods)
@@ -230,7 +230,7 @@ def idle_cpu(bench):
 
 
 FIGURES = (
-    # function, what stands beside what, bound, how value and bound are written
+    # function, the two sides, bound, format of value and bound
     (throughput, "acquire + release, 64 at once / bare client", 1.25, "%.2f x"),
     (single, "acquire + release, one at a time / bare", 2.0, "%.2f x"),
     (recipe, "16 at once / the fair semaphore in Python", 0.2, "%.3f x"),
@@ -244,7 +244,7 @@ FIGURES = (
 
 
 def recipe_alone(bench):
-    """The same with one caller each, whom nobody disturbs: pinned to nothing, all on one Redis."""
+    """The same with one caller each, which nothing disturbs: nothing pinned, all on one Redis."""
     ours, theirs = (statistics.median(s) for s in beside_recipe(bench, 1, 256, 200))
     return "%.0f µs (Python: %.0f µs)" % (ours / 1e3, theirs / 1e3)
 

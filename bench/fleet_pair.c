@@ -1,11 +1,10 @@
-/* fleet_pair.c - what an acquire and the release that belongs to it cost in fleet scope through
- * berthd, beside a bare client that calls the same two scripts itself.
+/* fleet_pair.c - what an acquire and its release cost in fleet scope through berthd, beside a bare
+ * client that calls the same two scripts itself.
  *
  *     fleet_pair BERTH-SOCKET REDIS-SOCKET PREFIX NAME DEPTH ROUNDS PAIRS
  *
- * DEPTH requests are sent at once (1: one at a time), and when all are granted, their releases.
- * One line for each round: nanoseconds a pair through berthd, and nanoseconds of the bare client.
- */
+ * DEPTH requests are sent at once (1: one at a time), and when all are granted, their releases. One
+ * line for each round: nanoseconds a pair through berthd, and nanoseconds of the bare client. */
 #include "bench/bench.h"
 #include "bench/redis.h"
 
@@ -21,7 +20,7 @@ struct berth {
     char request[LINE_SIZE];
     char out[MAX_DEPTH * LINE_SIZE];
     char in[BUFFER_SIZE + 1];
-    size_t begin, end; /* what has been read and not yet looked at */
+    size_t begin, end; /* what has been read and not looked at yet */
     char leases[MAX_DEPTH][BENCH_LEASE_SIZE];
 };
 
@@ -58,14 +57,15 @@ static void unexpected(const char *line)
     bench_fail("not what was expected");
 }
 
-/* Before `granted`. */
+/* A line that may come before `granted`. */
 static bool is_interim(const char *line)
 {
     return begins(line, "pending ") || begins(line, "waiting ") || begins(line, "* waiting ") ||
         begins(line, "* deadline ");
 }
 
-/* Each is answered `pending`, and then granted by an event; deadlines may be told in between. */
+/* Each request is answered `pending`, and then granted by an event; deadlines may come in
+ * between. */
 static void acquire(struct berth *berth, unsigned depth)
 {
     size_t length = strlen(berth->request);

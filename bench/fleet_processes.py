@@ -1,5 +1,5 @@
-"""The processes of a measurement in fleet scope: a Redis of its own, hosts (each a berthd with files of
-its own), a way between them that counts, and a look at what Redis is asked."""
+"""The processes of a measurement in fleet scope: a private Redis, hosts (each a berthd with its own
+files), a way between them that counts, and a look at what Redis is asked."""
 
 import collections
 import contextlib
@@ -55,7 +55,7 @@ def free_port():
 
 
 class Redis:
-    """A redis-server that keeps nothing on disk. A context: it ends with it."""
+    """A redis-server that keeps nothing on disk. A context."""
 
     def __init__(self, directory, cpu=None):
         self.socket = os.path.join(directory, "redis.sock")
@@ -94,13 +94,13 @@ class Redis:
         return self.client.info("memory")["used_memory"]
 
     def calls(self, command):
-        """How many there were, and microseconds for each."""
+        """How many calls there were, and microseconds for each."""
         stats = self.client.info("commandstats").get("cmdstat_" + command)
         return (stats["calls"], stats["usec_per_call"]) if stats else (0, 0.0)
 
     def wait_for_hosts(self, n):
-        """Until so many daemons have said their hello; then the grace of the new database ends by
-        hand: nobody can have held anything."""
+        """Waits until so many daemons have said hello; then ends the grace of the new database by
+        hand: no lease can have been held before."""
 
         def is_listed():
             sessions = self.client.hgetall(SESSION)
@@ -160,7 +160,7 @@ class Way:
     connection before it, in both directions."""
 
     def __init__(self, directory, server, mark):
-        """`mark`: what a renewal can be told by."""
+        """`mark` identifies a renewal."""
         self.socket = os.path.join(directory, "way.sock")
         self.server = server
         self.mark = mark
@@ -210,7 +210,7 @@ class Way:
         sent[source][0] += len(data)
 
     def wait_for_renewals(self, n):
-        """Of now: bytes of each of the n periods between the next n + 1 renewals."""
+        """Counts from now on: bytes of each of the n periods between the next n + 1 renewals."""
         with self.renewed:
             first = len(self.renewals)
             enough = self.renewed.wait_for(lambda: len(self.renewals) > first + n, DEADLINE)
@@ -229,7 +229,7 @@ class Way:
 
 
 class Client:
-    """One connection to a berthd, over which many leases are asked for. A context."""
+    """A connection to a berthd that asks for many leases. A context."""
 
     def __init__(self, path):
         self.connection = socket.socket(socket.AF_UNIX)
@@ -262,7 +262,7 @@ class Client:
 
 
 class FleetChain(Chain):
-    """Jobs that take over from each other on one host and on the other, in turns."""
+    """Jobs that take over from each other, on one host and the other in turns."""
 
     def __init__(self, commands, has_waiter):
         super().__init__(commands[0], has_waiter)
@@ -275,13 +275,13 @@ class FleetChain(Chain):
 
 
 class FleetBench(Bench):
-    """What is measured, and a directory of our own for it."""
+    """What is measured, and a private directory for it."""
 
     def redis(self, cpu=None):
         return Redis(self.directory, cpu)
 
     def host(self, name, url, ttl=30, cpu=None):
-        """A berthd that keeps its leases there. A context."""
+        """A berthd that keeps its leases in that Redis. A context."""
         directory = os.path.join(self.directory, name)
         shutil.rmtree(directory, ignore_errors=True)
         os.mkdir(directory)

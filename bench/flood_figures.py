@@ -1,5 +1,5 @@
-"""What a user feels of another one's flood: the median of acquire + release with the flood, beside
-that with a flooder who only spins."""
+"""What a user feels of another user's flood: the median of acquire + release during the flood,
+beside that with a flooder that only spins."""
 
 import statistics
 
@@ -7,7 +7,7 @@ from figures import Result, microseconds
 
 
 def compare(rounds):
-    """The ratio is taken round by round, of the medians."""
+    """The ratio is taken round by round, from the medians."""
     ours, theirs = zip(*((statistics.median(a), statistics.median(b)) for a, b in rounds))
     return Result(
         microseconds(statistics.median(ours)),
@@ -22,18 +22,18 @@ def measure(bench, kind):
 
 
 def ping(bench):
-    """2000 connections, 850 of which wait for a lock, and all send `ping` without end, many at once,
-    and read the answers."""
+    """2000 connections, 850 of which wait for a lock, send `ping` without end, many at once, and
+    read the answers."""
     return measure(bench, "ping")
 
 
 def status(bench):
-    """The same with `status`, which shows all those who wait."""
+    """The same with `status`, which shows all waiters."""
     return measure(bench, "status")
 
 
 def deaf(bench):
-    """The same, and no answer is read."""
+    """The same, reading no answer."""
     return measure(bench, "deaf")
 
 
@@ -53,12 +53,12 @@ def drip(bench):
 
 
 def connect(bench):
-    """Connections that are made and closed without end."""
+    """Connects and closes without end."""
     return measure(bench, "connect")
 
 
 def last_words(bench):
-    """The same, and each asks for the lock before it closes."""
+    """The same; each connection asks for the lock before it closes."""
     return measure(bench, "last-words")
 
 
@@ -85,8 +85,8 @@ def percentile(samples, percent):
 
 
 def slow(bench):
-    """The slowest pair of a hundred, and the slowest of all, with each flood that was measured and
-    with spinning."""
+    """The slowest pair of a hundred, and the slowest of all, with each measured flood and with
+    spinning."""
     lines = []
     for kind, rounds in bench.measured.items():
         ours = [sample for flooded, _ in rounds for sample in flooded]

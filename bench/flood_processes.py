@@ -1,4 +1,4 @@
-"""The processes of a flood: berthd as it is delivered, one user who floods it, and another one."""
+"""The processes of a flood: berthd as delivered, one user who floods it, and another one."""
 
 import contextlib
 import os
@@ -10,9 +10,9 @@ from processes import DEADLINE, Bench, Trouble, pin_to, read_before_deadline, wa
 FLOODER = 65534
 VICTIM = 4711
 CONNECTIONS = 2000  # max-clients-per-user
-WAITERS = 850  # of max-waiters-per-user: the rest comes and goes
+WAITERS = 850  # below max-waiters-per-user: some waiters come and go
 
-# No key of [daemon] but where it is: the bounds that hold are the defaults.
+# No key of [daemon] but the socket: the default bounds apply.
 CONFIGURATION = """
 [daemon]
 socket = {socket}
@@ -23,7 +23,7 @@ limit = 1000
 
 
 def sockets(pid):
-    """How many the process has."""
+    """How many sockets the process has."""
     directory, n = "/proc/%d/fd" % pid, 0
     for fd in os.listdir(directory):
         with contextlib.suppress(FileNotFoundError):
@@ -32,7 +32,7 @@ def sockets(pid):
 
 
 class FloodBench(Bench):
-    """With what was measured so far: the figures and what stands for information are of one run."""
+    """Has the rounds measured so far: the figures and the information are from one run."""
 
     configuration = CONFIGURATION
 
@@ -49,7 +49,8 @@ class FloodBench(Bench):
 
     @contextlib.contextmanager
     def flooder(self, server, kind):
-        """It is at it, on the second CPU, until the end of the block, and leaves nothing behind."""
+        """The flooder works on the second CPU until the end of the block, and leaves nothing
+        behind."""
         before = sockets(server.process.pid)
         command = pin_to(1) + [self.program("bench/flood_user"), self.socket]
         process = subprocess.Popen(
@@ -66,11 +67,11 @@ class FloodBench(Bench):
         finally:
             process.kill()
             process.communicate()
-        self.connect(self.socket).close()  # behind all that are not accepted yet
+        self.connect(self.socket).close()  # waits until all connections before it are accepted
         wait_until(lambda: sockets(server.process.pid) <= before)
 
     def victim(self, how, bursts):
-        """Nanoseconds of each of its acquires and releases."""
+        """Nanoseconds of each of the victim's acquires and releases."""
         command = pin_to(0) + [self.program("bench/flood_victim"), self.socket]
         done = subprocess.run(
             command + [str(word) for word in (VICTIM, "slots", how, bursts)],

@@ -1,9 +1,9 @@
-/* flood_user.c - one user who does not mean well: as many connections and waiters as one may have,
- * and requests without end.
+/* flood_user.c - one hostile user: as many connections and waiters as the bounds allow, and
+ * requests without end.
  *
  *     flood_user SOCKET UID KIND CONNECTIONS WAITERS
  *
- * KIND is one of the table below. Prints "flooding" once it is at it, and goes on until it is
+ * KIND is a word of the table below. Prints "flooding" once it has begun, and goes on until it is
  * killed. */
 #include "bench/bench.h"
 
@@ -26,7 +26,7 @@ struct flooder {
     const char *socket;
     unsigned n, n_waiters;
     int *fds;
-    size_t *sent; /* of the block, by each */
+    size_t *sent; /* of the block, by each connection */
     char block[BLOCK_BYTES];
     size_t length;
     bool is_deaf;
@@ -43,7 +43,7 @@ static void tell(void)
 
 static void flooder_connect(struct flooder *flooder)
 {
-    static const char line[] = "acquire " NAME "\n"; /* the first one has it */
+    static const char line[] = "acquire " NAME "\n"; /* the first connection holds it */
     for (unsigned i = 0; i < flooder->n; i++) {
         flooder->fds[i] = bench_connect(flooder->socket);
         if (i <= flooder->n_waiters) {
@@ -52,7 +52,7 @@ static void flooder_connect(struct flooder *flooder)
     }
 }
 
-/* As much as goes without waiting. */
+/* Sends as much as it can without waiting. */
 static void send_some(struct flooder *flooder, unsigned i)
 {
     size_t *sentp = &flooder->sent[i];
@@ -62,7 +62,7 @@ static void send_some(struct flooder *flooder, unsigned i)
             MSG_DONTWAIT | MSG_NOSIGNAL);
         *sentp = n > 0 ? (*sentp + (size_t)n) % flooder->length : *sentp;
     } while (n > 0 && *sentp == 0 && flooder->length == BLOCK_BYTES);
-    if (n < 0 && errno != EAGAIN) { /* berthd has had enough of it */
+    if (n < 0 && errno != EAGAIN) { /* berthd has closed the connection */
         close(flooder->fds[i]);
         flooder->fds[i] = bench_connect(flooder->socket);
         *sentp = 0;
@@ -142,7 +142,7 @@ static const struct kind {
     void (*run)(struct flooder *flooder, const char *lines);
     const char *lines;
 } kinds[] = {
-    {"spin", spin, ""}, /* and leaves berthd alone */
+    {"spin", spin, ""}, /* leaves berthd alone */
     {"ping", flood, "ping\n"},
     {"status", flood, "status\n"},
     {"deaf", flood_deaf, "status\n"}, /* reads no answer */
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
         bench_fail_errno("setrlimit");
     }
     bench_become(bench_number(argv[2]));
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who has been killed cannot end us */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a killed parent cannot end us */
     kind->run(&flooder, kind->lines);
     return 0;
 }

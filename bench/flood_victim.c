@@ -48,7 +48,7 @@ static int64_t measure(const struct victim *victim)
     return bench_now() - start;
 }
 
-/* It paces itself: nothing is waited for. */
+/* Sets the pace: nothing else is waited for. */
 static void wait_for_the_next(struct timespec *next)
 {
     next->tv_nsec += PACE_NS;
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         bench_fail("out of memory, or the name is too long");
     }
     struct timespec next;
-    measure(&victim); /* so that it is accepted */
+    measure(&victim); /* waits until it is accepted */
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (unsigned i = 0; i < n; i++) {
         if (i % BURST == 0) {

@@ -1,4 +1,4 @@
-/* no_ledger.c - in place of daemon/ledger.c: a berthd that writes nothing down, to measure what
+/* no_ledger.c - replaces daemon/ledger.c: a berthd that writes nothing down, to measure what
  * writing costs. */
 #include "daemon/ledger.h"
 

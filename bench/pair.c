@@ -1,11 +1,10 @@
-/* pair.c - what an acquire and the release that belongs to it cost over one connection, beside two
- * round trips of the same requests to an echo server, or beside another berthd.
+/* pair.c - what an acquire and its release cost over one connection, beside two round trips of the
+ * same requests to an echo server, or beside another berthd.
  *
  *     pair SOCKET PEER-SOCKET echo|berthd NAME DEPTH ROUNDS PAIRS
  *
- * DEPTH requests are sent at once (1: one at a time), their answers read, then their releases.
- * One line for each round: nanoseconds a pair at berthd, and nanoseconds of the same at the peer.
- */
+ * DEPTH requests are sent at once (1: one at a time), their answers read, then their releases. One
+ * line for each round: nanoseconds a pair at berthd, and nanoseconds of the same at the peer. */
 #include "bench/bench.h"
 
 #include <stdbool.h>
@@ -23,7 +22,7 @@ struct batch {
 
 static char answers[BATCH_SIZE + 1];
 
-/* As berth run sends them: each with a key of its own, or the first would be answered again. */
+/* As berth run sends them: each with its own `once`, or berthd would repeat the first answer. */
 static void batch_init(struct batch *batch, unsigned depth, const char *name)
 {
     if (depth > MAX_DEPTH) {
@@ -41,7 +40,7 @@ static void batch_init(struct batch *batch, unsigned depth, const char *name)
     }
 }
 
-/* The releases of what `line`, and those after it, have granted. */
+/* The releases of what `line` and the lines after it have granted. */
 static void batch_fill_releases(struct batch *batch, char *line)
 {
     char lease[BENCH_LEASE_SIZE];

@@ -1,5 +1,5 @@
-"""The processes of a measurement: servers that say when they serve, jobs that take over from each
-other, and the programs of this folder."""
+"""The processes of a measurement: servers that report when they serve, jobs that take over from
+each other, and the programs of this folder."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-DEADLINE = 60  # seconds; for whatever is waited for
+DEADLINE = 60  # seconds, for any wait
 MANY = 10_000  # waiters, connections, resources
 
 CONFIGURATION = """
@@ -42,7 +42,7 @@ def read_before_deadline(fd):
 
 
 def wait_until(condition):
-    """For what no descriptor tells: looks again and again, and lets others run meanwhile."""
+    """For events that no descriptor reports: looks again and again, and lets others run meanwhile."""
     deadline = time.monotonic() + DEADLINE
     while not condition():
         if time.monotonic() > deadline:
@@ -51,21 +51,21 @@ def wait_until(condition):
 
 
 def pin_to(cpu):
-    """The first CPU that may be used, or the last one (which is the first where there is one only)."""
+    """Pins to the first CPU that may be used, or to the last one (if there is only one, to that)."""
     cpus = sorted(os.sched_getaffinity(0))
     return ["taskset", "-c", str(cpus[cpu])] if cpu is not None else []
 
 
 def pin(pinned):
-    """Server and client on one CPU: a wake-up across CPUs costs more than what is measured."""
+    """Server and client on one CPU: a wake-up across CPUs costs more than the work to be measured."""
     return pin_to(0 if pinned else None)
 
 
 class Server:
-    """A process that says on a descriptor when it serves. A context: it ends with it."""
+    """A process that reports on a descriptor when it serves. A context."""
 
     def __init__(self, command, **environ):
-        """The number of the ready descriptor is appended to the command."""
+        """Appends the number of the ready descriptor to the command."""
         readable, writable = os.pipe()
         started = time.monotonic()
         self.process = subprocess.Popen(
@@ -88,7 +88,7 @@ class Server:
             raise Trouble("%s: %s" % (command[0], self.process.communicate()[1].decode()))
 
     def memory(self, kind):
-        """Bytes of a kind. smaps_rollup counts; VmRSS in `status` is only about right."""
+        """Bytes of a kind. smaps_rollup counts exactly; VmRSS in `status` is only approximate."""
         with open("/proc/%d/smaps_rollup" % self.process.pid, encoding="ascii") as rollup:
             for line in rollup:
                 if line.startswith(kind + ":"):
@@ -109,8 +109,8 @@ class Server:
 
 class Chain:
     """Jobs that take over from each other: each prints when it began, stays until its standard
-    input ends, and prints when that was (stamp.c). A context, at whose beginning the first job
-    runs."""
+    input ends, and prints when that was (stamp.c). A context; the first job runs at its
+    beginning."""
 
     def __init__(self, command, has_waiter):
         self.command = command
@@ -122,7 +122,7 @@ class Chain:
         )
 
     def hand_over(self):
-        """Nanoseconds from the end of one to the start of the next, who was waiting for it."""
+        """Nanoseconds from the end of one job to the start of the next, which was waiting."""
         before, self.holder = self.holder, self.start()
         try:
             wait_until(self.has_waiter)
@@ -155,7 +155,7 @@ class Chain:
 
 
 class Bench:
-    """What is measured, and a directory of our own for it."""
+    """What is measured, and a private directory for it."""
 
     configuration = CONFIGURATION
 
@@ -171,7 +171,7 @@ class Bench:
 
     @property
     def remarks(self):
-        """What is not as it should be for a measurement."""
+        """Conditions that impair a measurement."""
         if self.many < MANY:
             yield "%d in place of %d: no more files may be open" % (self.many, MANY)
 
@@ -182,7 +182,7 @@ class Bench:
         path = socket + ".conf"
         with open(path, "w", encoding="ascii") as file:
             file.write(self.configuration.format(socket=socket) + more)
-        # Nobody comes back from the last measurement.
+        # No client comes back from the last measurement.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket + ".journal")
         shutil.rmtree(os.path.join(self.directory, "state"), ignore_errors=True)
@@ -198,7 +198,7 @@ class Bench:
         return self.start_berthd("berthd", self.socket, more, pinned)
 
     def berthd_unwritten(self, pinned=False):
-        """One that forgets everything."""
+        """A berthd that writes nothing down."""
         socket = os.path.join(self.directory, "unwritten.sock")
         return self.start_berthd("bench/berthd-unwritten", socket, "", pinned)
 
@@ -214,7 +214,7 @@ class Bench:
         return ["flock", self.lock_file, *command]
 
     def samples(self, name, *arguments, pinned=False):
-        """What a program of this folder prints: two columns of numbers."""
+        """The output of a program of this folder: two columns of numbers."""
         command = pin(pinned) + [self.program("bench/" + name)] + [str(a) for a in arguments]
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE, check=False
@@ -225,7 +225,7 @@ class Bench:
         return [int(row[0]) for row in rows], [int(row[1]) for row in rows]
 
     def connect(self, path):
-        """Not settimeout() alone, which would not wait where the queue of connections is full."""
+        """Not settimeout() alone, which would not wait while the queue of connections is full."""
         connection = socket.socket(socket.AF_UNIX)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", DEADLINE, 0))
         connection.connect(path)
@@ -233,7 +233,7 @@ class Bench:
         return connection
 
     def flock_has_waiter(self):
-        """A function that says whether somebody waits for the lock file."""
+        """A function that says whether a process waits for the lock file."""
         open(self.lock_file, "a", encoding="ascii").close()
         inode = os.stat(self.lock_file).st_ino
 
@@ -244,7 +244,7 @@ class Bench:
         return has_waiter
 
     def berth_has_waiter(self, connection):
-        """The same for the lock `job` of berthd."""
+        """The same for berthd's lock `job`."""
 
         def has_waiter():
             connection.sendall(b"status job\n")

@@ -1,11 +1,11 @@
-"""The fair counting semaphore as the books have it for Redis, to measure Berth beside it: a set of
-owners by time, a set by a counter, and a lock around both. It polls where it has to wait, and if a
-client's clock is wrong it takes away what others have; here it only has to be as fast as it can.
+"""The books' fair counting semaphore for Redis, to measure Berth beside it: a set of owners by
+time, a set by a counter, and a lock around both. It polls while it waits, and a client whose
+clock is wrong takes away what others have; here only its speed matters.
 
-    recipe.py REDIS-SOCKET LIMIT CALLERS PAIRS
+recipe.py REDIS-SOCKET LIMIT CALLERS PAIRS
 
-CALLERS threads, each with a connection of its own, acquire and release PAIRS times; prints
-nanoseconds for each pair of all."""
+CALLERS threads, each with its own connection, acquire and release PAIRS times; prints
+nanoseconds for each pair, over all callers."""
 
 import concurrent.futures
 import sys
@@ -16,7 +16,7 @@ import redis
 
 
 class Lock:
-    """SET NX with a time; given up only by whoever has it."""
+    """SET NX with a time; only its owner deletes it."""
 
     def __init__(self, client, name, seconds=10):
         self.client = client
@@ -26,7 +26,7 @@ class Lock:
 
     def acquire(self):
         while not self.client.set(self.name, self.mine, nx=True, ex=self.seconds):
-            time.sleep(0.001)  # as the recipe has it: it polls
+            time.sleep(0.001)  # as in the recipe: it polls
 
     def release(self):
         with self.client.pipeline() as pipe:
@@ -43,8 +43,8 @@ class Lock:
 
 
 class FairSemaphore:
-    """Owners by the time of their last refresh (what is older than `seconds` is over), and by the
-    number that they drew: the `limit` smallest have it."""
+    """Owners by the time of their last refresh (older than `seconds`: over), and by the number that
+    they drew: the `limit` smallest hold the semaphore."""
 
     def __init__(self, client, name, limit, seconds=10):
         self.client = client
@@ -71,8 +71,8 @@ class FairSemaphore:
         return None
 
     def acquire(self):
-        """Without the lock, two who draw their numbers in one order and enter them in the other
-        both have the last place."""
+        """Without the lock, two callers that draw numbers in one order and enter them in the other
+        both get the last place."""
         lock = Lock(self.client, self.name)
         lock.acquire()
         try:
@@ -81,7 +81,7 @@ class FairSemaphore:
             lock.release()
 
     def refresh(self, mine):
-        """False: it was lost, and is not any more."""
+        """False: it was lost, and stays lost."""
         if self.client.zadd(self.name, {mine: time.time()}):
             self.release(mine)
             return False
@@ -106,7 +106,7 @@ def work(path, limit, pairs):
 def main():
     path, limit, callers, pairs = sys.argv[1], *map(int, sys.argv[2:])
     with concurrent.futures.ThreadPoolExecutor(callers) as pool:
-        for n in (max(pairs // 10, 1), pairs):  # warm at first
+        for n in (max(pairs // 10, 1), pairs):  # the first time is a warm-up
             began = time.monotonic_ns()
             for done in [pool.submit(work, path, limit, n) for _ in range(callers)]:
                 done.result()

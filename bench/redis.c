@@ -26,7 +26,7 @@ struct redis {
     char shas[N_SCRIPTS][41];
     char incarnation[24];
     unsigned next_id, oldest_id;
-    /* With ID_BYTES of zeros where the id goes. */
+    /* with ID_BYTES of zeros in place of the id */
     char acquire[COMMAND_SIZE], release[COMMAND_SIZE];
     size_t acquire_length, release_length, acquire_id, release_id;
     char batch[MAX_DEPTH * COMMAND_SIZE];
@@ -51,7 +51,7 @@ static size_t command_of(char *out, size_t n, const char *const words[])
     return (size_t)(at - out);
 }
 
-/* Where the value that begins at `at` ends; NULL if it is not wholly there. */
+/* Where the value at `at` ends; NULL if it is incomplete. */
 static const char *end_of_value(const char *at, const char *end)
 {
     const char *line = memchr(at, '\n', (size_t)(end - at));
@@ -69,7 +69,7 @@ static const char *end_of_value(const char *at, const char *end)
     return line;
 }
 
-/* Reads `n` answers into redis->answers, and no more: nobody sends what was not asked for. */
+/* Reads `n` answers into redis->answers; the server sends no others. */
 static void read_answers(struct redis *redis, unsigned n)
 {
     size_t length = 0;
@@ -115,8 +115,8 @@ struct words {
     char keys[N_SCRIPT_KEYS][SCRIPT_KEY_BYTES];
 };
 
-/* "EVALSHA sha N KEYS LAYOUT RUN_ID SESSION INCARNATION" and the words that follow, up to a NULL.
- */
+/* "EVALSHA sha N KEYS LAYOUT RUN_ID SESSION INCARNATION" and the words that follow, up to a
+ * NULL. */
 static void words_init(struct words *words, const struct redis *redis, enum script script, ...)
 {
     va_list more;
@@ -176,7 +176,7 @@ static void load_scripts(struct redis *redis)
     }
 }
 
-/* A run before this one may have left the session behind: then its next incarnation. */
+/* An earlier run may have left the session behind: then this is its next incarnation. */
 static void say_hello(struct redis *redis)
 {
     char is_new[8] = "0", last[sizeof redis->incarnation] = "0";
@@ -189,7 +189,7 @@ static void say_hello(struct redis *redis)
     call(redis, SCRIPT_HELLO, "end", "");
 }
 
-/* Where the zeros of the id are in `command`. */
+/* The place of the id's zeros in `command`. */
 static size_t place_of_id(const char *command, size_t length)
 {
     const char *at = memmem(command, length, "\r\n00000000\r\n", ID_BYTES + 4);
@@ -229,7 +229,7 @@ void redis_renew(struct redis *redis)
     call(redis, SCRIPT_RENEW, "0");
 }
 
-/* `depth` times the command, each with an id of its own, from `*id` on. */
+/* Sends the command `depth` times, each time with the next id from `*id` on. */
 static void send_batch(struct redis *redis, const char *command, size_t length, size_t place,
     unsigned depth, unsigned *id)
 {

@@ -3,7 +3,7 @@
  *
  *     ring ECHO-SOCKET ROUNDS TRIPS CONNECTIONS CONNECTIONS
  *
- * In a round, TRIPS round trips over the first number of connections, and as many over the second.
+ * A round has TRIPS round trips over the first number of connections, and as many over the second.
  * One line for each round: nanoseconds a round trip, for each. */
 #include "bench/bench.h"
 

@@ -1,5 +1,5 @@
-"""What a fleet costs its Redis: simulated daemons, each with connections of its own, and what a session,
-a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
+"""What a fleet costs its Redis: simulated daemons, each with its own connections, and what a
+session, a lease and a waiter need there. For information, and for the tables of doc/fleet.md."""
 
 import contextlib
 import glob
@@ -23,7 +23,7 @@ INFO = "pid=12345 uid=1000 program=nightly-etl host=worker-0123"
 
 
 def command(*words):
-    """As Redis reads it."""
+    """In RESP, as Redis reads it."""
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
         data = str(word).encode()
@@ -32,7 +32,7 @@ def command(*words):
 
 
 def lease(name, count=1):
-    """What acquire.lua is told of one."""
+    """acquire.lua's arguments for one lease."""
     return [name, 0, 0, 0, 1000, 1000, "", INFO, 1, "crowd", "crowd", count, 10**6, 0]
 
 
@@ -68,14 +68,14 @@ class Simulation:
         self.call("hello", session, 1, "end", "")
 
     def open(self):
-        """A first session, the definition, and no grace any more."""
+        """Makes a first session and the definition, and ends the grace."""
         self.join(1)
         self.call("hello", 1, 1, "define", "crowd", 0, DEFINITION)
         self.client.hset(DB, "grace", 1)
         self.call("renew", 1, 1, 0)
 
     def acquire(self, ids):
-        """One call for each, as for jobs that come one by one."""
+        """One call for each lease, as for jobs that come one by one."""
         for each in ids:
             self.call("acquire", 1, 1, *lease(each))
 
@@ -110,7 +110,7 @@ class Daemons:
 
 
 def cost_of(server, daemons, requests, rounds):
-    """Microseconds of Redis' CPU for each (system calls and all), and bytes there and back."""
+    """Microseconds of Redis' CPU for each daemon (system calls and all), and bytes there and back."""
     before = server.cpu_seconds()
     for _ in range(rounds):
         for connection, request in zip(daemons.connections, requests):
@@ -138,8 +138,8 @@ def renewals(bench, n, rounds):
 
 
 def renewals_100(bench):
-    """A renewal by each of 100 simulated daemons, with connections of their own: CPU of Redis with
-    everything, bytes there and back; and a heartbeat of the connection for messages."""
+    """A renewal by each of 100 simulated daemons, with their own connections: Redis' CPU for all it
+    does, bytes there and back; and a heartbeat of the connection for messages."""
     return renewals(bench, 100, 50)
 
 
@@ -149,7 +149,7 @@ def renewals_1000(bench):
 
 
 def renewals_5000(bench):
-    """The same with 5000, or as many as files may be open."""
+    """The same with 5000, or as many as open files allow."""
     return renewals(bench, min(5000, bench.many // 2), 2)
 
 
@@ -167,8 +167,8 @@ def script_cost(server, simulation, calls):
 
 
 def calls(bench):
-    """Microseconds inside Redis for an acquire and a release of one lease in a call of its own, and
-    for a lease in a call with 32 (acquire) and 100 (release)."""
+    """Microseconds inside Redis for an acquire and a release with one lease in a call, and for each
+    lease with 32 (acquire) and 100 (release) in a call."""
 
     def measure(server, simulation):
         def acquire_many(simulation):

@@ -3,7 +3,7 @@
  *     spawn ROUNDS COMMAND-A... :: COMMAND-B...
  *
  * One line for each round: the nanoseconds of A and of B. Every second round runs B first, so that
- * neither has the place after the other to itself. */
+ * neither always comes after the other. */
 #include "bench/bench.h"
 
 #include <spawn.h>

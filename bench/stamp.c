@@ -1,5 +1,5 @@
-/* stamp.c - a job that says when it was: prints CLOCK_MONOTONIC in nanoseconds as its first act,
- * waits for the end of its standard input, and prints it once more as its last act. */
+/* stamp.c - a job that reports its times: prints CLOCK_MONOTONIC in nanoseconds as its first act,
+ * waits for the end of its standard input, and prints it again as its last act. */
 #include "bench/bench.h"
 
 #include <stdio.h>

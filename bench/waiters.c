@@ -2,11 +2,11 @@
  *
  *     waiters SOCKET ROUNDS HANDOVERS GROUP GROUP
  *
- * GROUP is NAME:WAITERS (each has a connection of its own) or NAME:WAITERS:shared (all have one).
- * NAME must have one unit. It goes round a ring of one holder and WAITERS waiters: who has given it
- * back asks again. In a round each group in turn hands its unit on HANDOVERS times. One line for
- * each round: nanoseconds for a release, the grant that follows from it, and the request that joins
- * the queue, for each group. */
+ * GROUP is NAME:WAITERS (each has its own connection) or NAME:WAITERS:shared (all have one). NAME
+ * must have one unit, which goes round a ring of one holder and WAITERS waiters: a client that has
+ * given it back asks again. In a round each group in turn hands its unit on HANDOVERS times. One
+ * line for each round: nanoseconds for a release, the grant that follows, and the request that
+ * joins the queue, for each group. */
 #include "bench/bench.h"
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct group {
     const char *name;
     bool shared;
     unsigned n_askers;
-    struct asker *askers; /* in the order of their turns, round the end */
+    struct asker *askers; /* in the order of their turns, as a ring */
     unsigned holder;
 };
 
@@ -68,7 +68,7 @@ static void group_enter(struct group *group, const char *socket)
     }
 }
 
-/* The answer to the release comes with the grant if it comes on the same connection. */
+/* The answer to the release comes with the grant if both use one connection. */
 static void read_grant(const struct group *group, const struct asker *next)
 {
     char granted[LINE_SIZE];

@@ -1,6 +1,6 @@
-"""What bench/instructions has berthd do. A workload is a generator: it prepares, yields, then does
-what is counted, and returns how often it did it. Requests, names and keys are always the same; only
-ids and process ids differ."""
+"""The work that bench/instructions gives berthd. A workload is a generator: it prepares, yields,
+does what is counted, and returns how often it did it. Requests, names and keys are always the
+same; only ids and process ids differ."""
 
 import itertools
 import os
@@ -10,7 +10,7 @@ WAITERS = 1000
 HOLDERS = 500
 IN_FLIGHT = 16
 
-# The tables' sizes are powers of two: the limits are far from where they grow.
+# The tables' sizes are powers of two: these limits are far from where a table grows.
 CONFIGURATION = """
 [daemon]
 socket = {socket}
@@ -131,7 +131,7 @@ def job(connect):
 
 
 def status(connect):
-    """a status of a resource with 500 holders, for each of them"""
+    """a status of a resource with 500 holders, counted for each holder"""
     client = Client(connect())
     for _ in range(HOLDERS):
         client.ask(acquire("shown", os.getpid()), "ok ")

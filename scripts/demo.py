@@ -1,7 +1,8 @@
-"""The demo (see scripts/demo): berthd with a semaphore of 4, and 16 callers who compress real files
-under it. What is shown and judged comes from the jobs' own notes: demo_job.py, demo_report.py.
+"""The demo (see scripts/demo): berthd with a semaphore of 4, and 16 callers that compress real
+files under it. What it shows and judges comes from the jobs' own notes: demo_job.py,
+demo_report.py.
 
-    demo.py [--keep] BUILD-DIRECTORY"""
+demo.py [--keep] BUILD-DIRECTORY"""
 
 import argparse
 import concurrent.futures
@@ -33,7 +34,7 @@ TOPS = ("/usr/bin", "/usr/lib", "/usr/share")
 FILES, FEWEST_FILES = 48, 40
 SMALLEST, LARGEST = 64 << 10, 1 << 20  # bytes: long enough to be seen, short enough to wait for
 COMPRESS = ("gzip", "-9")
-DEADLINE = 300  # seconds that nothing here takes, unless it hangs
+DEADLINE = 300  # seconds; only a hang takes that long
 JOB = pathlib.Path(__file__).with_name("demo_job.py")
 
 
@@ -60,7 +61,7 @@ def candidates(smallest, largest):
 
 
 def choose_sources(files=FILES, fewest=FEWEST_FILES, smallest=SMALLEST, largest=LARGEST):
-    """The largest, in the order of their names, so that long and short ones mix."""
+    """The largest, ordered by name, so that long and short ones mix."""
     chosen = heapq.nlargest(files, candidates(smallest, largest))
     if len(chosen) < fewest:
         raise DemoError(f"only {len(chosen)} readable files of {smallest >> 10} KiB to "
@@ -71,7 +72,7 @@ def choose_sources(files=FILES, fewest=FEWEST_FILES, smallest=SMALLEST, largest=
 # ---- berthd ----
 
 def end(process):
-    """Its exit status, after it was asked to end."""
+    """Asks the process to end; returns its exit status."""
     process.terminate()
     try:
         return process.wait(10)
@@ -81,7 +82,7 @@ def end(process):
 
 
 class Daemon:
-    """berthd with a socket and a configuration of its own; a context manager."""
+    """berthd with its own socket and configuration. A context."""
 
     def __init__(self, program, work, sections):
         self.program = program
@@ -117,7 +118,7 @@ class Daemon:
 # ---- the callers ----
 
 def parse_notes(notes):
-    """What a job has said of itself: one line when it began, another when it had ended."""
+    """A job's notes about itself: one line when it began, another when it had ended."""
     return {key: value for line in notes.splitlines() for key, value in json.loads(line).items()}
 
 
@@ -170,7 +171,7 @@ class Callers:
                 process.terminate()
 
     def run(self):
-        """All jobs; the first error ends everything."""
+        """Runs all jobs; the first error ends everything."""
         with concurrent.futures.ThreadPoolExecutor(CALLERS) as pool:
             callers = [pool.submit(self.work, caller)
                        for caller in string.ascii_uppercase[:CALLERS]]
@@ -184,7 +185,7 @@ class Callers:
 # ---- what came out ----
 
 def is_same(job):
-    """Whether the result, unpacked by another program than the one that packed it, is the file."""
+    """Whether the result, unpacked by another program than the one that packed it, equals the file."""
     try:
         with gzip.open(job.result) as unpacked, open(job.source, "rb") as original:
             while True:
@@ -249,7 +250,7 @@ def demonstrate(build, work):
 
 
 def main(demonstrate=demonstrate):
-    """The exit status. `demonstrate` is given the build, and a directory of our own."""
+    """Returns the exit status. `demonstrate` gets the build, and a private directory."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("build", type=pathlib.Path)
@@ -257,7 +258,7 @@ def main(demonstrate=demonstrate):
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for variable in [name for name in os.environ if name.startswith("BERTH_")]:
-        del os.environ[variable]  # of a berth around us
+        del os.environ[variable]  # set if a berth runs us
     work = pathlib.Path(tempfile.mkdtemp(prefix="berth-demo-"))
     try:
         return 0 if demonstrate(options.build.resolve(), work) else 1

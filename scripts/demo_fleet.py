@@ -1,8 +1,8 @@
-"""The demo of a fleet (see scripts/demo): a Redis of its own and three hosts, each a berthd with a socket and
-files of its own, under one limit. In the middle one host dies with all its jobs, and Redis is killed and
-comes back empty. What is shown and judged comes from the jobs' own notes.
+"""The demo of a fleet (see scripts/demo): a private Redis and three hosts, each a berthd with its
+own socket and files, under one limit. In the middle one host dies with all its jobs, and Redis
+is killed and comes back empty. What it shows and judges comes from the jobs' own notes.
 
-    demo_fleet.py [--keep] BUILD-DIRECTORY"""
+demo_fleet.py [--keep] BUILD-DIRECTORY"""
 
 import contextlib
 import os
@@ -25,8 +25,8 @@ JOBS = 60
 HOSTS = ("north", "south", "west")
 CALLERS_OF_A_HOST = 5
 SMALLEST, LARGEST = 128 << 10, 2 << 20  # bytes
-TTL, FAILOVER_LAG = 6, 1  # seconds; short, so that the demo is
-KILL_AFTER, RESTART_AFTER, RESTART_AT_LAST = 15, 30, 42  # so many jobs have ended
+TTL, FAILOVER_LAG = 6, 1  # seconds; short, to keep the demo short
+KILL_AFTER, RESTART_AFTER, RESTART_AT_LAST = 15, 30, 42  # how many jobs have ended by then
 
 
 # ---- Redis ----
@@ -38,7 +38,7 @@ def free_port():
 
 
 class Redis:
-    """redis-server on a Unix socket and on the loopback; keeps nothing on disk. A context manager."""
+    """redis-server on a Unix socket and on the loopback; keeps nothing on disk. A context."""
 
     def __init__(self, work):
         self.work = work
@@ -47,7 +47,7 @@ class Redis:
         self.process = None
 
     def start(self):
-        """Empty. Returns when it serves."""
+        """Starts empty. Returns when it serves."""
         self.process = subprocess.Popen(
             ["redis-server", "--save", "", "--appendonly", "no", "--dir", self.work,
              "--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", self.socket],
@@ -85,7 +85,7 @@ def sections(url):
 
 
 class Host(Daemon):
-    """A berthd in a directory of its own, which may die with all that runs under it."""
+    """A berthd in its own directory, which may die with all that runs under it."""
 
     def __init__(self, build, work, name, url):
         work.mkdir()
@@ -104,7 +104,7 @@ class Host(Daemon):
 
 
 def children(process):
-    """Of a wrapper: its job, which leads a process group."""
+    """The children of a wrapper: its job, which leads a process group."""
     with contextlib.suppress(OSError):
         path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
@@ -116,11 +116,11 @@ def signal_group(leader, number):
         os.killpg(leader, number)
 
 
-# ---- callers, and what befalls them ----
+# ---- callers, and the faults ----
 
 class FleetCallers(Callers):
-    """The callers of each host take what is to be done from one list; what dies with a host is done
-    anew by another. In the middle, faults() happen."""
+    """The callers of all hosts take their work from one list; what dies with a host, another one
+    does again. In the middle, faults() happen."""
 
     def __init__(self, build, hosts, redis, sources, results):
         super().__init__(None, sources, results)
@@ -144,7 +144,7 @@ class FleetCallers(Callers):
                 "--", sys.executable, "-ISB", demo.JOB, source, result, *COMPRESS]
 
     def compress(self, caller, source, result):
-        """Its job, which has notes of its end unless it died; None: it had not begun."""
+        """The job's notes, which include its end unless it died; None: it had not begun."""
         host = self.host_of(caller)
         called = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         process = self.start(self.command(host, source, result))
@@ -167,7 +167,7 @@ class FleetCallers(Callers):
                                      host=host.name, died=process.returncode != 0, **notes)
 
     def work(self, caller):
-        """Until everything is done, or its host is dead."""
+        """Works until everything is done, or the host is dead."""
         host = self.host_of(caller)
         while not host.is_dead:
             todo = self.take()
@@ -188,7 +188,7 @@ class FleetCallers(Callers):
         return []
 
     def take(self):
-        """The next one; what others do may come back, so it waits for them."""
+        """The next piece of work; waits for the others, whose work may come back."""
         with self.changed:
             while self.n_ended < JOBS and not self.is_stopped:
                 if not self.todo.empty():
@@ -209,8 +209,8 @@ class FleetCallers(Callers):
             return not self.is_stopped
 
     def kill_host(self, host):
-        """As if its power failed: berthd, wrappers and jobs, all at once. False, and nothing is done, if
-        no job runs there."""
+        """Kills berthd, wrappers and jobs, all at once, as a power failure would. If no job runs
+        there, returns False and does nothing."""
         with self.lock:
             doing = [what for caller, what in self.doing.items() if self.host_of(caller) is host]
             leaders = [leader for process, _ in doing for leader in children(process)]
@@ -231,7 +231,7 @@ class FleetCallers(Callers):
         return True
 
     def is_time_to_restart(self):
-        """Once the units of the dead host are free, or else before it is too late."""
+        """Once the dead host's units are free, but before it is too late."""
         since = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self.faults["host"]
         return (self.n_ended >= RESTART_AFTER and since > (TTL + 1) * 10**9
                 or self.n_ended >= RESTART_AT_LAST)
@@ -242,7 +242,7 @@ class FleetCallers(Callers):
         self.redis.start()
 
     def make_faults(self):
-        """In a thread of its own. Says on the way what it does."""
+        """Runs in its own thread. Reports on the way what it does."""
         host = self.hosts[-1]
         n = KILL_AFTER
         while self.wait_for(lambda: self.n_ended >= n) and not self.kill_host(host):

@@ -1,5 +1,5 @@
-"""From the notes of the jobs of a fleet: the picture of who ran when, on which host, and what must hold.
-Pure, as demo_report.py, on which it builds."""
+"""From the notes of a fleet's jobs: the picture of who ran when, on which host, and what must hold.
+Pure; builds on demo_report.py."""
 
 import dataclasses
 import itertools
@@ -7,7 +7,7 @@ import itertools
 import demo_report
 from demo_report import COLUMNS, MARGIN
 
-# By so much a request must have been called earlier to be certainly the earlier one at Redis.
+# A request called earlier by this much was certainly earlier at Redis.
 CERTAINLY = 2_000_000_000  # ns
 
 MARKS = {"host": ("K", "a host dies"), "redis": ("R", "Redis comes back empty")}
@@ -16,7 +16,7 @@ MARKS = {"host": ("K", "a host dies"), "redis": ("R", "Redis comes back empty")}
 @dataclasses.dataclass
 class Job(demo_report.Job):
     host: str
-    died: bool  # with its host: `ended` is when that was seen to be dead
+    died: bool  # with its host: `ended` is when its death was seen
 
 
 # ---- the picture ----
@@ -54,20 +54,20 @@ def timeline(jobs, hosts, limit, faults):
 # ---- what must hold ----
 
 def n_overtaken(jobs):
-    """Pairs of which the later request, by far, was granted first. (Lost while Redis was: nobody's
-    place is.)"""
+    """Pairs whose later request, by far, was granted first. (Not while Redis was down: then places
+    are lost.)"""
     return sum(later.called - earlier.called > CERTAINLY and later.token < earlier.token
                for earlier, later in itertools.permutations(jobs, 2))
 
 
 def n_backward_tokens(jobs):
-    """Pairs of which the one had ended before the other began, but has the larger token."""
+    """Pairs in which one job had ended before the other began, but has the larger token."""
     return sum(before.ended < after.started and before.token >= after.token
                for before, after in itertools.permutations(jobs, 2))
 
 
 def n_early(jobs):
-    """Jobs that had a slot of one that died before that one was certainly dead."""
+    """Jobs that had a dead job's slot before that job was certainly dead."""
     return sum(job.slot == dead.slot and dead.started < job.started < dead.ended
                for dead in jobs if dead.died for job in jobs)
 
@@ -79,7 +79,7 @@ def longest_pause_after(jobs, instant):
 
 
 def verdicts(jobs, limit, faults):
-    """(whether it holds, what does)"""
+    """Pairs: whether it holds, and what."""
     highest = demo_report.peak(jobs)
     overlaps = demo_report.overlaps_in_slot(jobs)
     slots = sorted({job.slot for job in jobs})

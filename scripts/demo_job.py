@@ -1,8 +1,8 @@
 """What the demo runs under a lease: COMMAND, which reads FILE and writes RESULT, between two looks
-at the clock. Says on stdout what it saw, as JSON, a line before and a line after: the demo believes
-the jobs, not the daemon.
+at the clock. Reports on stdout what it saw, as JSON, one line before and one after: the demo
+believes the jobs, not the daemon.
 
-    demo_job.py FILE RESULT COMMAND [ARGUMENT]...
+demo_job.py FILE RESULT COMMAND [ARGUMENT]...
 
 Imports little, because it is started so often."""
 

@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 
 WIDTH = 79
-MARGIN = 10  # of the picture, left
+MARGIN = 10  # columns left of the picture
 COLUMNS = WIDTH - MARGIN
 
 
@@ -31,7 +31,7 @@ def asked_order(jobs):
 
 
 def granted_order(jobs):
-    """Fencing tokens are given out with the units, and only grow."""
+    """Fencing tokens come with the units, and only grow."""
     return sorted(jobs, key=lambda job: job.token)
 
 
@@ -55,8 +55,8 @@ def overlaps_in_slot(jobs):
 
 
 def contradictions(jobs):
-    """Pairs in which the numbers of the leases cannot be the order of the requests: who has the
-    later one was running before the other had even called berth."""
+    """Pairs in which the numbers of the leases cannot be the order of the requests: the job with
+    the later number ran before the other caller had even called berth."""
     ordered = asked_order(jobs)
     return sum(later.started < earlier.called
                for earlier, later in itertools.combinations(ordered, 2))
@@ -143,7 +143,7 @@ def order_picture(jobs):
 # ---- the verdict ----
 
 def verdicts(jobs, limit):
-    """(whether it holds, what does)"""
+    """Pairs: whether it holds, and what."""
     in_order = sum(a is b for a, b in zip(asked_order(jobs), granted_order(jobs)))
     highest = peak(jobs)
     slots = sorted({job.slot for job in jobs})
