@@ -97,7 +97,8 @@ def check_sample():
 
 
 def check_messages():
-    """What a message calls a key is one: all keys with such a beginning, and what stands in backquotes."""
+    """Words that a message uses as keys are keys: all words with a key's beginning, and all in
+    backquotes."""
     keys = {word for word, *_ in rows("conf")}
     for path in (srcdir / "src").glob("*/*.c"):
         if path.parent.name not in ("status", "fleet", "daemon", "berthctl"):
@@ -127,7 +128,7 @@ def check_readme():
 
 
 def check_guarantees():
-    """Each row names tests, and there are such tests; each guarantee has rows and mutations."""
+    """Each row names tests that exist; each guarantee has rows and mutations."""
     sections = re.findall(r"^## (\d+)\. [^\n]*\n(.*?)(?=^## )", guarantees, re.M | re.S)
     numbers = [str(i) for i in range(1, N_GUARANTEES + 1)]
     require([number for number, _ in sections] == numbers, "guarantees.md: not numbered from 1 to 10")
@@ -148,7 +149,7 @@ def check_guarantees():
 
 
 def anchors(text):
-    """As they are made from headings: lower case, without punctuation, dashes for spaces."""
+    """Made from headings as GitHub does: lower case, without punctuation, dashes for spaces."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -166,7 +167,7 @@ def check_links():
 
 
 def check_citations():
-    """Documents that are named anywhere are in the repository."""
+    """Documents named anywhere are in the repository."""
     ours = {path.name for path in srcdir.glob("**/*.md")}
     for folder in ("src", "tests", "bench", "scripts", "doc", "conf", "debian", "systemd", "completions"):
         for path in (srcdir / folder).rglob("*"):
@@ -206,7 +207,7 @@ def check_scripts():
 
 
 def check_rights():
-    """The user line has each command that a script or the link gives, and no more."""
+    """The user line has each command that a script or the link uses, and no other."""
     line = re.search(r"^user berth (.*)$", fleet, re.M).group(1)
     documented = set(re.findall(r"\+(\S+)", line))
     given = {word for text in scripts.values() for word in re.findall(r"call\('([A-Z]+)'", text)}
@@ -220,7 +221,7 @@ def check_rights():
 
 
 def check_times():
-    """As src/conf/databases.c and src/core/term.c reckon."""
+    """Uses the formulas of src/conf/databases.c and src/core/term.c."""
     rows = [[float(cell.split()[0]) for cell in row] for row in table_after("<!-- times -->")]
     require(rows, "fleet.md: no table of times")
     for row in rows:
@@ -235,7 +236,7 @@ def check_times():
 
 
 def check_checked():
-    """The configurations that are marked as checked."""
+    """Tries the configurations marked as checked."""
     blocks = re.findall(r"^<!-- checked -->\n```ini\n(.*?)^```$", fleet, re.M | re.S)
     require(blocks, "fleet.md: no configuration is marked as checked")
     for block in blocks:

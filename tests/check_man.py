@@ -29,7 +29,7 @@ def require(condition, message):
 
 
 def require_same(what, page, program):
-    """Of two sets, or dicts: what only one of them has."""
+    """Of two sets or dicts: prints what only one of them has."""
     for name in sorted(page.keys() | program.keys() if isinstance(page, dict) else page | program):
         if isinstance(page, dict):
             require(page.get(name) == program.get(name),
@@ -40,7 +40,7 @@ def require_same(what, page, program):
 
 
 def found(what, values):
-    """Nothing found means that this check looks in the wrong place."""
+    """If nothing is found, this check looks in the wrong place."""
     require(values, f"{what}: the check finds none in the sources")
     return values
 
@@ -48,7 +48,7 @@ def found(what, values):
 # ---- the pages, as written ----
 
 def plain(text):
-    """Without scdoc's marks; an underscore inside of a word is none."""
+    """Without scdoc's marks; an underscore inside a word is none."""
     text = re.sub(r"\\(.)", lambda match: f"\0{ord(match[1])};", text)
     text = text.replace("*", "")
     text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", "", text)
@@ -71,7 +71,7 @@ def section(page, title):
 
 
 def entries(text):
-    """(term, description) of each: a line, and the indented ones below it."""
+    """(term, description) pairs: a line, and the indented lines below it."""
     return re.findall(r"^([*_].*)\n((?:\t.*\n|\n(?=\t))+)", text, re.M)
 
 
@@ -104,7 +104,7 @@ def options_of_help(text):
 
 
 def options_of_page(page, title="OPTIONS"):
-    """(letter, word): (argument, those that take it)"""
+    """(letter, word): (argument, the subcommands that take it)"""
     options = {}
     for term, _ in entries(section(page, title)):
         parsed = re.fullmatch(r"(?:\*(-\w)\*, )?\*(--[\w-]+)\*(?: ([^ (]+))?(?: \((.*)\))?", term)
@@ -134,7 +134,7 @@ def check_options_of_berth():
 
 
 def long_options(text):
-    """A getopt table of the source."""
+    """The words of a getopt table in the source."""
     return set(re.findall(r'^    \{"([a-z-]+)", (?:no|required)_argument', text, re.M))
 
 
@@ -186,7 +186,7 @@ def check_options_of_berthd():
 
 
 def check_options_elsewhere():
-    """Options that are named anywhere are somebody's."""
+    """Options named anywhere belong to some program."""
     known = {program: {word for _, word in options_of_page(page)} for program, page in PROGRAMS.items()}
     documents = {name: (srcdir / name).read_text() for name in ("README.md", "doc/recipes.md", "doc/fleet.md")}
     for page, text in {**source, **documents}.items():
@@ -211,7 +211,7 @@ def range_of(described, kind, most):
 
 
 def check_names():
-    """What is printed bold and looks like a key or a code is one."""
+    """Words that are bold and look like a key or a code are one."""
     known = {row[0] for row in rows("conf")} | {row[0] for row in rows("code")}
     for page, text in source.items():
         for name in re.findall(r"\*([a-z]+(?:-[a-z]+)+)(?: = [a-z-]+)?\*(?!\()", text):
@@ -239,7 +239,7 @@ def check_keys():
 
 
 def check_examples():
-    """The examples of berth.conf(5) are right, but for their users and groups."""
+    """The examples of berth.conf(5) are valid, apart from their users and groups."""
     examples = [block for block in source["berth.conf.5"].split("```\n")[1::2] if "[" in block]
     for example in found("examples", examples):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
@@ -260,8 +260,8 @@ def check_bounds():
 
 # ---- rights ----
 
-# What the table of berthd(8) says of each right of the table of requests: an ordinary user, the
-# lease's owner, an admin of the resource, one of the daemon, root, the daemon's own user.
+# For each right, the cells in the table of berthd(8): an ordinary user, the lease's owner, an admin
+# of the resource, one of the daemon, root, the daemon's own user.
 RIGHTS = {
     "anyone": ["yes", "yes", "yes", "yes", "yes", "yes"],
     "use": ["yes (1)", "yes (1)", "yes (2)", "yes", "yes", "yes"],
@@ -273,7 +273,7 @@ RIGHTS = {
 
 def check_rights():
     coded = {word: right for word, right, _ in rows("command")}
-    coded["reclaim"] = "owner" # `use` is for what berthd does not know; whose it is, is looked at first
+    coded["reclaim"] = "owner" # `use` is for unknown leases; the owner comes first
     page = {}
     for requests, cells in re.findall(r"^\|< (.*)\n((?::- .*\n)+)", section("berthd.8", "RIGHTS"), re.M):
         for word in re.sub(r" \(\d\)", "", requests).split(", "):
@@ -311,7 +311,7 @@ def check_statuses():
 
 # ---- environment ----
 
-# What functions of libraries read.
+# Variables that library functions read.
 READ_BY_FUNCTION = {
     "execvp": {"PATH"},
     "setlocale": {"LC_ALL", "LC_CTYPE", "LANG"},
@@ -328,14 +328,15 @@ CLIENTS = ("src/client/", "src/berth/", "src/berthctl/")
 
 
 def variables_read(program):
-    """Those of getenv() and of directory_of_environment() whose name is in the program: clients share a library."""
+    """The arguments of getenv() and directory_of_environment() that occur in the program: clients
+    share a library."""
     binary = (builddir / program).read_bytes()
     own = [text for path, text in code.items() if path.startswith(CLIENTS) != (program == "berthd")]
     names = {name for text in own for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}
     called = set()
-    if program == "berthd": # also where it is built without libsystemd
+    if program == "berthd": # read even where berthd is built without libsystemd
         called = {name for text in code.values() for name in re.findall(r"\b(sd_\w+)\(", text)}
     imported = called | set(re.findall(r" U (\w+)", output("nm", "-D", "--undefined-only", str(builddir / program))))
     for function in imported & READ_BY_FUNCTION.keys():
@@ -416,13 +417,13 @@ def check_journal():
 # ---- the pages, as shown ----
 
 def made(page):
-    """In a release they stand in the source."""
+    """In a release the page stands in the source."""
     path = builddir / "doc/man" / page
     return path if path.exists() else srcdir / "doc/man" / page
 
 
 def shown(page, width):
-    """On one page without end, or tbl complains of the ends of pages."""
+    """As one endless page, or tbl complains at page breaks."""
     return subprocess.run(["groff", "-Kutf8", "-t", "-man", "-Tutf8", "-ww", "-P-cbou", f"-rLL={width}n"],
                           input=".pl 20000v\n" + made(page).read_text(), capture_output=True, text=True,
                           check=False)
@@ -445,7 +446,7 @@ def check_rendering():
 
 
 def check_documents():
-    """What is made from a document has its headings and all that is fenced, as written."""
+    """A page made from a document has its headings, and all fenced text as written."""
     for page, document in DOCUMENTS.items():
         text = shown(page, 200).stdout
         markdown = (srcdir / document).read_text()
@@ -457,7 +458,7 @@ def check_documents():
 
 
 def check_protocol():
-    """What is made from doc/protocol.md has all of it: check_docs.py says that this is complete."""
+    """The page made from doc/protocol.md has all of it: check_docs.py says that this is complete."""
     text = shown("berth-protocol.7", 200).stdout
     words = " ".join(text.split())
     for word, _, keys in rows("command"):

@@ -24,7 +24,7 @@ class Guard:
         self.is_systemd = bool(self.pytest) and text.startswith("tests/systemd/")
 
     def what_is_missing(self, top):
-        """None if there is such a test in the source tree."""
+        """None if the source tree has such a test."""
         if self.pytest:
             path, name = self.pytest
             if not (top / path).exists():
@@ -43,11 +43,11 @@ class Guard:
 
     @property
     def targets(self):
-        """For make. Tests of Redis' scripts read these from the source."""
+        """For make. Tests of the Redis scripts read these from the source."""
         if self.pytest:
             return () if "/test_scripts" in self.text else PROGRAMS
         if self.words[0] == "make":
-            return ()  # which makes what it needs by itself
+            return ()  # it makes what it needs by itself
         if self.words[0] == "tests/alloc-failures":
             return PROGRAMS
         return (self.words[0],)
@@ -65,7 +65,7 @@ class Guard:
         return self.words
 
     def has_failed(self, status):
-        """And not merely ended: 2 to 5 are pytest's own errors."""
+        """And not just ended: 2 to 5 are pytest's own errors."""
         return status == 1 if self.pytest else status != 0
 
 

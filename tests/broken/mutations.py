@@ -28,7 +28,8 @@ class Mutation:
         return sorted({edit.path for edit in self.edits})
 
     def carried_out(self, path, text):
-        """The text of that file with this mutation. A LookupError says which text is not there once."""
+        """The text of that file with this mutation. A LookupError names a text that is not there
+        exactly once."""
         places = []
         for edit in self.edits:
             if edit.path == path:
@@ -42,7 +43,7 @@ class Mutation:
 
 
 def read_table(path):
-    """The mutations of one table, in its order. A SyntaxError says what no row of a table looks like."""
+    """The mutations of one table, in order. A SyntaxError names a malformed row."""
     mutations = []
     edit = None  # path, lines to find, lines to put
     lines = path.read_text().split("\n")

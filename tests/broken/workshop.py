@@ -1,4 +1,5 @@
-"""A copy of the source tree with a build of its own, in which one worker breaks one thing after the other."""
+"""A copy of the source tree with its own build, in which one worker breaks one thing after the
+other."""
 
 import collections
 import ctypes
@@ -15,7 +16,7 @@ import xml.etree.ElementTree
 from guards import PYTEST
 from mutations import TOP
 
-# Neither optimized nor hardened: what is built is run a few times.
+# Neither optimized nor hardened: each build runs only a few times.
 CONFIGURE = ("--enable-tests", "--disable-hardening", "CFLAGS=-O0")
 MAKE = ("make", "-rRs", "-C", "build")
 # Of process tests, in seconds: what a mutation keeps from happening is waited for no longer.
@@ -29,13 +30,13 @@ class Workshop:
     def __init__(self, directory):
         self.source = directory
         self.build = directory / "build"
-        self.originals = {}  # path: text, of what was ever broken
-        self.broken = set()  # paths, now
+        self.originals = {}  # path: text, for all that was ever broken
+        self.broken = set()  # paths broken at present
         # What a test leaves running becomes our child, and its time counts.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def set_up(self, wants_package):
-        """The sources as they are now, in place of those of an earlier run, and all programs."""
+        """Copies the present sources over those of an earlier run, and makes all programs."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=TOP, capture_output=True)
         names = listed.stdout.decode().split("\0")[:-1] or [
@@ -54,7 +55,7 @@ class Workshop:
     def become_copy_of(self, other):
         shutil.rmtree(self.source, ignore_errors=True)
         shutil.copytree(other.source, self.source, symlinks=True)
-        self.must(["./config.status", "--silent"], self.build)  # which knows where it is
+        self.must(["./config.status", "--silent"], self.build)  # it contains its own path
 
     def must(self, words, directory):
         done = self.run(words, 1800, directory)
@@ -65,7 +66,7 @@ class Workshop:
         return re.search(rf"^{name} = (.*)$", (self.build / "Makefile").read_text(), re.M).group(1)
 
     def carry_out(self, mutation):
-        """Mends what is broken now. None: mends alone."""
+        """Mends what is broken now, then carries the mutation out. None: only mends."""
         paths = set(mutation.paths) if mutation else set()
         for path in paths | self.broken:
             text = self.originals.setdefault(path, (self.source / path).read_text())
@@ -73,15 +74,15 @@ class Workshop:
         self.broken = paths
 
     def make(self, targets):
-        """None, or why it does not build."""
+        """Returns None, or why it does not build."""
         if not targets:
             return None
         done = self.run([*MAKE, *targets], 600, self.source)
         return None if done.status == 0 else done.output
 
     def run(self, words, seconds, directory=None, processor_seconds=resource.RLIM_INFINITY):
-        """Nothing of it is left behind. At the end of its time it may clean up for 5 seconds. A process of it that has
-        used that much of a processor is killed."""
+        """Leaves nothing running. At the end of its time the test may clean up for 5 seconds. A
+        process that has used that much of a processor is killed."""
         began = time.monotonic()
         environment = {
             **os.environ, "BERTH_DEADLINE": str(DEADLINE),
@@ -106,7 +107,7 @@ class Workshop:
         return Done(status, output.read_text(errors="replace"), time.monotonic() - began)
 
     def times_of(self, guards):
-        """Of process tests that are run together: {text: seconds of each that passes}, and the output."""
+        """Runs process tests together: {text: seconds of each that passes}, and the output."""
         report = self.source / "report.xml"
         report.unlink(missing_ok=True)
         tests = sorted({f"{self.source}/{guard.text}" for guard in guards})
@@ -126,7 +127,7 @@ class Workshop:
 
 
 def kill_children():
-    """And theirs, as they become ours."""
+    """And their children, as they become ours."""
     children = pathlib.Path(f"/proc/self/task/{os.getpid()}/children")
     while pids := children.read_text().split():
         for pid in map(int, pids):
@@ -135,6 +136,6 @@ def kill_children():
 
 
 def cpu_seconds():
-    """Of all that was run so far."""
+    """Of everything run so far."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -1,8 +1,8 @@
-/* alloc_shim.c - LD_PRELOAD: a process one of whose allocations fails.
+/* alloc_shim.c - LD_PRELOAD: one of a process's allocations fails.
  *
  * $BERTH_ALLOC_FILE holds two uint64 in the machine's byte order: how many allocations there have
- * been, also in earlier processes with this file; and which one fails, counted from 1. Of glibc's
- * own, those that its other functions make are among them. */
+ * been, including those of earlier processes with this file; and which one fails, counted from 1.
+ * glibc's own allocations count where its other functions make them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,12 +1,13 @@
-/* clock_shim.c - LD_PRELOAD: a process whose gettimeofday() may be stepped, or stopped, while it runs;
- * and whose locale orders text as no two programs should rely on.
+/* clock_shim.c - LD_PRELOAD: gettimeofday() of a process may be stepped, or stopped, while it runs;
+ * and its locale orders text in a way that programs must not rely on.
  *
- * $BERTH_CLOCK_FILE holds two int64 in the machine's byte order: microseconds that are added to what
- * the time really is; and, unless 0, the microseconds since 1970 that it is instead of that.
- * fleet_help.Clock writes it. Without the variable the time is what it is. Redis takes all its times
- * of day from here; its monotonic clock is left alone, as by a real step.
+ * $BERTH_CLOCK_FILE holds two int64 in the machine's byte order: microseconds to add to the real
+ * time; and, unless 0, the microseconds since 1970 to return instead of the real time.
+ * fleet_help.Clock writes it. Without the variable the time is real. Redis takes all its times of
+ * day from here; its monotonic clock goes on, as in a real step.
  *
- * With $BERTH_COLLATE strcoll() sees letters and digits first, without their case, as most locales do. */
+ * With $BERTH_COLLATE, strcoll() sorts letters and digits first and ignores case, as most locales
+ * do. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdint.h>

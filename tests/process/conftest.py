@@ -1,8 +1,8 @@
-"""What the process tests share: real programs, a directory and a socket for each test, and
-nothing that waits without a deadline.
+"""What the process tests share: real programs, a directory and a socket for each test, and no wait
+without a deadline.
 
 The programs are those of $BERTH_BUILD_DIR (default: ./build). Where they were built with
-sanitizers, a report of one fails the test that caused it."""
+sanitizers, a report fails the test that caused it."""
 
 import atexit
 import os
@@ -23,13 +23,13 @@ from fake_berthd import FakeBerthd
 from lines import DEADLINE, Client
 from still_running import pytest_runtest_protocol  # a hook
 
-# What a service manager tells whoever runs the tests is not meant for the daemons they start.
+# What a service manager tells the test runner is not meant for the daemons that tests start.
 for variable in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
                  "LISTEN_FDNAMES", "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"):
     os.environ.pop(variable, None)
 
-# A shell that runs us in the background (in_parts), or nohup, has them ignored, and so would all
-# programs here.
+# A shell that runs us in the background (in_parts), or nohup, makes us ignore these, and so would
+# all programs here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -40,8 +40,8 @@ PROGRAMS = (
 
 
 def reachable_build(build):
-    """Tests that run programs as another user need them where that may look: below /root, say, it
-    may not, and then they are copied."""
+    """Tests that run programs as another user need them where that user may look. Below /root, say,
+    it may not, and then they are copied."""
     if all(path.stat().st_mode & 0o001 for path in (build, *build.parents)):
         return build
     copy = pathlib.Path(tempfile.mkdtemp(prefix="berth-programs-", dir="/tmp"))
@@ -72,8 +72,8 @@ def pytest_configure(config):
 
 
 class Berthd:
-    """A running berthd with a configuration and a socket of its own. It may be stopped or killed
-    and started again; what it remembers is in .journal and .state."""
+    """A berthd with its own configuration and socket. It may be stopped or killed and started
+    again; what it remembers is in .journal and .state."""
 
     def __init__(self, directory, text, args=(), before=()):
         self.socket = directory / "s"
@@ -89,11 +89,12 @@ class Berthd:
         self.start()
 
     def configure(self, text):
-        """Writes the file; [daemon] has the socket already and may be continued at the top."""
+        """Writes the file. [daemon] has the socket already, and `text` may begin with more of its
+        keys."""
         self.config.write_text(f"[daemon]\nsocket = {self.socket}\n{text}")
 
     def start(self):
-        """Returns when it serves."""
+        """Returns when berthd serves."""
         ready, to_daemon = os.pipe()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
@@ -122,7 +123,7 @@ class Berthd:
         self.process.wait(DEADLINE)
 
     def stop(self):
-        """As an operator does; must end well."""
+        """Stops it as an operator does; it must end well."""
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -135,7 +136,7 @@ class Berthd:
 
 
 class Program:
-    """`berth` or `berthctl`, told where the socket is by the environment."""
+    """`berth` or `berthctl`; the environment names the socket."""
 
     def __init__(self, name, directory):
         self.path = str(BUILD / name)
@@ -157,7 +158,7 @@ class Program:
         return process
 
     def __call__(self, *args, input=None, **options):
-        """Runs it to its end: a CompletedProcess with text."""
+        """Runs the program to its end; returns a CompletedProcess with text."""
         if input is not None:
             options["stdin"] = subprocess.PIPE
         process = self.start(*args, text=True, **options)
@@ -191,7 +192,7 @@ def read_line(stream, timeout=DEADLINE):
 
 @pytest.fixture
 def seed():
-    """Of all that is drawn at random. Always the same, unless $BERTH_SEED has another one."""
+    """Seeds all that is drawn at random. Always the same, unless $BERTH_SEED sets another one."""
     seed = int(os.environ.get("BERTH_SEED", 1))
     print(f"BERTH_SEED={seed} plays it again")
     return seed
@@ -204,7 +205,7 @@ def chance(seed):
 
 @pytest.fixture
 def directory():
-    """Short, because of what a socket's path may have."""
+    """Short, as a socket's path is bounded."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
     path.chmod(0o755)
     yield path
@@ -213,7 +214,7 @@ def directory():
 
 @pytest.fixture(autouse=True)
 def own_files(directory, monkeypatch):
-    """Whatever starts a berthd: it leaves nothing outside of the test's directory."""
+    """Keeps every berthd that the test starts inside the test's directory."""
     monkeypatch.setenv("STATE_DIRECTORY", str(directory / "state"))
     monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
 
@@ -225,7 +226,7 @@ def sanitizer_reports(directory, monkeypatch):
         monkeypatch.setenv(variable, f"{options}:log_path={directory}/sanitizer")
     yield
     reports = [path.read_text() for path in sorted(directory.glob("sanitizer*"))]
-    # Of a leak check that was interrupted by our SIGKILL: nothing else follows it, or nothing at all.
+    # A leak check interrupted by our SIGKILL reports only these lines.
     reports = [text for text in reports
                if not re.fullmatch(r"(==\d+==Unable to get registers from thread \d+\.\n)*", text)]
     assert not reports, "\n".join(reports)

@@ -1,4 +1,4 @@
-"""For the tests of berthd itself: other users, its figures, its `status` taken apart."""
+"""For the tests of berthd itself: other users, its figures, its `status` parsed."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ NOBODY = 65534
 
 
 def in_child(work):
-    """Forks; work() runs in the child. Returns its pid."""
+    """Forks; work() runs in the child. Returns the child's pid."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -46,7 +46,7 @@ def become(uid, gid=None, groups=()):
 
 
 def connect_as(daemon, uid, gid=None, groups=()):
-    """A connection that somebody else has made: who it is, is settled when it is made."""
+    """A connection made as another user: who a client is, is settled when it connects."""
     here, there = socket.socketpair()
 
     def work():
@@ -67,7 +67,7 @@ def connect_as(daemon, uid, gid=None, groups=()):
 
 @contextlib.contextmanager
 def stopped(daemon):
-    """berthd does nothing meanwhile: what is done here, it will find done in one turn."""
+    """berthd is stopped in this block: it finds all that happens here in one turn."""
     pid = daemon.process.pid
     os.kill(pid, signal.SIGSTOP)
     os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
@@ -79,7 +79,7 @@ def stopped(daemon):
 
 @contextlib.contextmanager
 def children(n, work):
-    """n children that do work(k) until the end of the block, at which they are killed."""
+    """n children that do work(k) until the end of the block, which kills them."""
     pids = [in_child(lambda k=k: work(k)) for k in range(n)]
     try:
         yield pids
@@ -98,7 +98,7 @@ def open_files(daemon):
 
 
 def resident(daemon):
-    """Bytes. Says nothing of a leak where a sanitizer keeps what was freed."""
+    """Bytes. Tells nothing about leaks where a sanitizer keeps what was freed."""
     pages = pathlib.Path(f"/proc/{daemon.process.pid}/statm").read_text().split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
@@ -107,7 +107,7 @@ def resident(daemon):
 
 
 def keys(words):
-    """The key=value among the words of a line; of a repeated key, the last."""
+    """The key=value pairs among a line's words; of a repeated key, the last."""
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
@@ -159,8 +159,7 @@ def held(client, request):
 
 
 def held_with_proof(client, request):
-    """The lease, and the key that a reclaim of it needs when the journal is lost; `request` has a
-    pid."""
+    """The lease, and the key that reclaims it when the journal is lost; `request` has a pid."""
     answer = client.request(request)
     assert answer.startswith("ok "), answer
     proof, = [word for word in answer.split() if word.startswith("proof=")]
@@ -194,12 +193,12 @@ def refused(client, request):
 
 
 def is_quiet(client):
-    """Nothing has been said to it that it has not read: its ping is answered next."""
+    """Whether nothing unread has been sent to it: the next line answers its ping."""
     return client.request("ping") == "ok"
 
 
 def may_use(client, names):
-    """Those of which it gets a unit; all others are forbidden."""
+    """The names of which it gets a unit; all others are forbidden."""
     answers = {name: client.request(f"acquire {name} wait=0") for name in names}
     assert is_quiet(client)
     for name, answer in answers.items():
@@ -213,7 +212,7 @@ SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", pathlib.Path(__file__).
 
 
 def table_rows(path, macro):
-    """The arguments of each row, as they are written."""
+    """The arguments of each row, as written."""
     text = re.sub(r"/\*.*?\*/", "", (SOURCE / path).read_text(), flags=re.S)
     pattern = rf'^{macro}\((?P<row>(?:"[^"]*"|[^"])*?)\)$'
     for match in re.finditer(pattern, text, re.M | re.S):
@@ -234,7 +233,7 @@ class Command:
         self.keys = re.findall(r"KEY\((\w+)\)", keys) + (list(ATTRIBUTES) if "ATTRIBUTES" in keys else [])
 
     def line(self, *more, arguments=None):
-        """With as many arguments as it must have, and `more` words."""
+        """A request with the fewest arguments, and `more` words."""
         n = self.fewest if arguments is None else arguments
         return " ".join([self.word] + ["a"] * min(n, 1) + [str(i) for i in range(1, n)] + list(more))
 

@@ -1,9 +1,9 @@
-/* disk_shim.c - LD_PRELOAD: a disk that answers when a test likes, and what it likes, to who writes
+/* disk_shim.c - LD_PRELOAD: a disk that answers when and what a test likes to a program that writes
  * the file in the state directory.
  *
- * While there is a FIFO in $BERTH_DISK named after an operation ("fsync", "fsync-directory", "rename" or
- * "posix_fallocate"), that opens and reads it to its end first. A number in it is the errno with which
- * the operation fails, instead of being done. */
+ * While $BERTH_DISK has a FIFO named after an operation ("fsync", "fsync-directory", "rename" or
+ * "posix_fallocate"), that operation first opens the FIFO and reads it to its end. If it reads a
+ * number, it fails with that errno. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* The errno, or 0. */
+/* Returns the errno, or 0. */
 static int wait_at_gate(const char *operation)
 {
     char path[PATH_MAX], text[16] = "";

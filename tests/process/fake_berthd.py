@@ -1,7 +1,7 @@
-"""A server that says what the test tells it to: for what the real berthd never does, and for
-looking at what berth sends, byte by byte.
+"""A server that says what the test tells it to: for what the real berthd never does, and to look at
+what berth sends, byte by byte.
 
-The test itself plays the server: accept() a connection, read its lines, answer."""
+The test itself plays the server: it accepts a connection, reads lines, answers."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from lines import DEADLINE, LineSocket
 
 
 def boottime(seconds):
-    """So far from now, as deadlines say it."""
+    """An instant that far from now, as deadlines give it."""
     return int((time.clock_gettime(time.CLOCK_BOOTTIME) + seconds) * 1e9)
 
 
@@ -30,12 +30,12 @@ class FakeBerthd:
         return self.peers[-1]
 
     def asked(self):
-        """Accepts and reads the first request: the connection and its words."""
+        """Accepts and reads the first request; returns the connection and the request's words."""
         peer = self.accept()
         return peer, peer.line().split(" ")
 
     def grant(self, answer="ok 1 slot=r,1,0"):
-        """Accepts, and grants at once: the connection."""
+        """Accepts, and grants at once; returns the connection."""
         peer, _ = self.asked()
         peer.send(answer + "\n")
         return peer
@@ -46,7 +46,7 @@ class FakeBerthd:
         return peer
 
     def pending(self, *events, lease="1"):
-        """As for a resource of a fleet: the database is asked first."""
+        """As for a fleet's resource: the database is asked first."""
         peer, words = self.asked()
         peer.send("".join(line + "\n" for line in (f"pending {lease}", *events)))
         return peer, words

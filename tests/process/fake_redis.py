@@ -33,7 +33,7 @@ def info(**changes):
 
 
 def answer(words, **changes):
-    """What a good server says to a command that makes a connection ready."""
+    """What a good server answers to a command that makes a connection ready."""
     if words[0] == "INFO":
         return info(**changes)
     if words[:2] == ["SCRIPT", "LOAD"]:
@@ -52,7 +52,7 @@ class Peer:
         self.file = sock.makefile("rb")
 
     def command(self):
-        """The next one as a list of words; None at the end of the connection."""
+        """The next command as a list of words; None at the end of the connection."""
         try:
             head = self.file.readline()
         except ConnectionResetError:
@@ -71,7 +71,7 @@ class Peer:
         self.socket.sendall(data)
 
     def ready(self, until, **changes):
-        """Answers well until that many commands whose first words these are have been answered."""
+        """Answers well until it has answered commands with these first words."""
         word, n = until
         seen = []
         while n:
@@ -99,7 +99,7 @@ class Peer:
 
 class FakeRedis:
     def __init__(self, path=None, backlog=16):
-        """On that Unix socket, or else on a port of the loopback."""
+        """Listens on that Unix socket, or else on a port of the loopback."""
         self.socket = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
         self.socket.bind(str(path) if path else ("127.0.0.1", 0))
         self.socket.listen(backlog)

@@ -1,8 +1,8 @@
-"""For the tests of a fleet: private Redis servers whose clock may be stepped, a way to them that loses
-what it is told to lose, and hosts: each a berthd of its own with its own socket, files and rights.
+"""For the tests of a fleet: private Redis servers whose clock can be stepped, a way to them that
+loses what it is told to lose, and hosts: each a berthd with its own socket, files and rights.
 
-Everything lives below the test's directory; nothing here waits without a deadline, and nothing is
-signalled but what was started here."""
+Everything lives below the test's directory; every wait has a deadline; only processes started
+here get signals."""
 
 import contextlib
 import mmap
@@ -32,14 +32,14 @@ SHIM = BUILD / "tests/process/clock_shim.so"
 
 
 def free_port():
-    """Of the loopback. Somebody else might take it before we do: not on a test machine."""
+    """On the loopback. Another process might take it first: not on a test machine."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
 
 
 class Clock:
-    """What a process that is started with .environ takes for the time of day."""
+    """The time of day for a process started with .environ."""
 
     def __init__(self, path):
         self.path = path
@@ -52,21 +52,21 @@ class Clock:
         return struct.unpack("qq", self.map)
 
     def step(self, seconds):
-        """Forwards, or backwards."""
+        """Steps forwards, or backwards."""
         offset, instead = self.told()
         self.map[:] = struct.pack("qq", round(offset + seconds * 1e6), instead)
 
     def stand_at(self, milliseconds):
-        """It does not go by itself any more; what was stepped is added."""
+        """Stops the clock; steps still move it."""
         offset, _ = self.told()
         self.map[:] = struct.pack("qq", offset, milliseconds * 1000)
 
 
 class RedisServer:
-    """A redis-server of the test's own, on a Unix socket and, with `port`, on the loopback too.
+    """A private redis-server, on a Unix socket and, with `port`, on the loopback too.
 
-    It keeps nothing over a restart unless `dump` says so: then save() writes an RDB, and start()
-    reads the one that lies there. It is started by the constructor, and ready when that returns."""
+    It keeps nothing over a restart unless `dump` is set: then save() writes an RDB, and start()
+    reads the one that is there. The constructor starts it, and returns when it is ready."""
 
     def __init__(self, directory, name="redis", port=False, clock=None, options=(), replica_of=None,
                  sentinel_of=None, start=True, before=(), bind="127.0.0.1"):
@@ -94,7 +94,7 @@ class RedisServer:
 
     @property
     def url(self):
-        """As in [redis] url."""
+        """As [redis] url gives it."""
         return f"unix://{self.socket}"
 
     @property
@@ -115,7 +115,8 @@ class RedisServer:
         return [str(word) for word in [*words, *self.options]]
 
     def start(self):
-        """With the RDB that lies there, or else empty. Returns when it answers, with its data read."""
+        """Starts with the RDB that is there, or else empty. Returns when the server answers, with
+        its data read."""
         self.socket.unlink(missing_ok=True)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
@@ -141,12 +142,12 @@ class RedisServer:
                     pytest.fail(f"redis-server did not start:\n{self.log.read_text()}")
 
     def client(self, **options):
-        """decode_responses, a connection of its own."""
+        """A client with decode_responses and its own connection."""
         options = {"decode_responses": True, "socket_timeout": DEADLINE, **options}
         return redis.Redis(unix_socket_path=str(self.socket), **options)
 
     def do(self, *words):
-        """One command on a connection of its own."""
+        """One command on its own connection."""
         with contextlib.closing(self.client()) as client:
             return client.execute_command(*words)
 
@@ -159,7 +160,7 @@ class RedisServer:
         return self.info("server")["run_id"]
 
     def save(self, path=None):
-        """The data as they are now, as an RDB; also copied to `path`."""
+        """The present data as an RDB; also copied to `path`."""
         self.do("SAVE")
         if path:
             shutil.copy(self.dump, path)
@@ -168,7 +169,7 @@ class RedisServer:
         self.process.send_signal(number)
 
     def stop(self):
-        """SIGSTOP: it is there, and answers nothing. cont() goes on."""
+        """SIGSTOP: the server is there, and answers nothing. cont() goes on."""
         stop_process(self.process)
 
     def cont(self):
@@ -180,17 +181,17 @@ class RedisServer:
         self.process.wait(DEADLINE)
 
     def restart(self, rdb=None):
-        """SIGKILL, and started anew: empty, or with that RDB."""
+        """SIGKILL, and a new start: empty, or with that RDB."""
         self.kill()
         self.dump.unlink(missing_ok=True)
         if rdb:
             shutil.copy(rdb, self.dump)
         self.start()
 
-    # ---- replicas and Sentinel: they tell nobody who does not ask
+    # ---- replicas and Sentinel: polled, as they report nothing by themselves
 
     def ask_until(self, section, is_so, timeout=DEADLINE):
-        """INFO, again and again: the first that is_so()."""
+        """Repeats INFO until is_so(); returns that."""
         end = time.monotonic() + timeout
         while True:
             info = self.info(section)
@@ -206,7 +207,7 @@ class RedisServer:
         self.ask_until("sentinel", lambda info: info["master0"]["slaves"] >= replicas)
 
     def wait_for_master(self, port):
-        """Of a Sentinel: until that is its master, and says so itself."""
+        """For a Sentinel: waits until `server` is its master, and says so itself."""
         return self.ask_until(
             "sentinel", lambda info: info["master0"]["address"].endswith(f":{port}")
             and info["master0"]["status"] == "ok")
@@ -220,7 +221,7 @@ class Monitored:
 
 
 class Monitor:
-    """MONITOR, from when it is made: lines of words. A context."""
+    """MONITOR, from its creation on: lines of words. A context."""
 
     def __init__(self, server):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -231,7 +232,7 @@ class Monitor:
         assert self.line(DEADLINE) == "+OK"
 
     def line(self, timeout):
-        """The next one, or None after so many seconds."""
+        """The next line, or None after so many seconds."""
         end = time.monotonic() + timeout
         while b"\r\n" not in self.buffer:
             if not select.select([self.socket], [], [], max(end - time.monotonic(), 0))[0]:
@@ -259,10 +260,10 @@ class Monitor:
 
 
 class Way:
-    """Between one host and its Redis: a Unix socket that passes everything on, until told otherwise.
-    A thread of its own does the passing.
+    """Between one host and its Redis: a Unix socket that passes everything on, until told
+    otherwise. Its own thread does the passing.
 
-    lose_replies(n): of the next n connections' worth of replies, nothing arrives; see the methods."""
+    lose_replies(): from then on replies are swallowed; see the methods."""
 
     def __init__(self, path, server_socket):
         self.path = path
@@ -289,12 +290,12 @@ class Way:
     # ---- faults
 
     def lose_replies(self, lose=True):
-        """Redis does what it is asked, and nobody hears of it."""
+        """Redis does what it is asked, and its replies are lost."""
         self.losing = lose
         self.kick()
 
     def cut_off(self, cut=True):
-        """Nothing arrives anywhere; what was sent meanwhile arrives when it is healed."""
+        """Nothing arrives on either side; what is sent meanwhile arrives after heal()."""
         self.cut = cut
         self.kick()
 
@@ -373,7 +374,7 @@ class Way:
             self.held.setdefault(other, []).append((time.monotonic() + self.delay, data))
 
     def write(self, sock):
-        """What is due."""
+        """Writes what is due."""
         queue = self.held.get(sock, [])
         while queue and queue[0][0] <= time.monotonic():
             when, data = queue.pop(0)
@@ -399,7 +400,7 @@ class Way:
             try:
                 ready, writable, _ = select.select(
                     [self.wake, self.listener, *readers], writers, [], min(late, default=None))
-            except (OSError, ValueError):  # one was closed by reset() meanwhile
+            except (OSError, ValueError):  # reset() closed one meanwhile
                 continue
             if self.wake in ready:
                 os.read(self.wake, 4096)
@@ -421,8 +422,8 @@ def redis_section(url, ttl="6s", name="", **more):
 
 
 class Host(Berthd):
-    """One berthd and its `berth` and `berthctl`, in a directory of their own. Several of them are
-    several hosts, whatever the kernel thinks."""
+    """One berthd with its `berth` and `berthctl`, in its own directory. Several of them are several
+    hosts, though they share a kernel."""
 
     def __init__(self, directory, name, text, args=(), before=()):
         self.name = name
@@ -437,7 +438,7 @@ class Host(Berthd):
         self.start()
 
     def end(self):
-        """Of the test: the daemon must stop well, whatever became of its jobs."""
+        """At the end of the test: the daemon must stop well, whatever became of its jobs."""
         self.stop()
         for client in self.clients:
             client.close()
@@ -476,7 +477,7 @@ def ways(directory):
 
 @pytest.fixture
 def hosts(directory, sanitizer_reports):
-    """hosts(resources' text, n, [redis] text or a function of the number): so many Hosts."""
+    """hosts(resources' text, n, [redis] text or a function of the number): a list of n Hosts."""
     made = []
 
     def make(text, n=1, section=""):

@@ -1,4 +1,4 @@
-"""Hosts with networks of their own: a network namespace for each, joined by a cable to the one in which
+"""Hosts with their own networks: each has a network namespace, joined by a cable to the one where
 Redis is. Cables can be cut, one way or both. Needs the right to make namespaces."""
 
 import contextlib
@@ -34,7 +34,7 @@ needs_nets = pytest.mark.skipif(
 
 
 class Nets:
-    """One in the middle, .server is its address; hosts 0 ... n - 1 around it. A context."""
+    """A namespace in the middle, .server is its address; hosts 0 ... n - 1 around it. A context."""
 
     server = "10.77.0.1"
 
@@ -60,7 +60,7 @@ class Nets:
         subprocess.run([*self.inside(pid), "ip", *words.split()], check=True)
 
     def inside(self, pid):
-        """What a command line begins with to be there."""
+        """The words that start a command there."""
         return ["nsenter", "-t", str(pid), "-n", "--"]
 
     def join(self, number, pid):
@@ -76,14 +76,14 @@ class Nets:
     # ---- faults
 
     def pull(self, number):
-        """The cable, at the far end: both directions are silent."""
+        """Pulls the cable at the far end: both directions are silent."""
         self.ip(self.middle, f"link set cable{number} down")
 
     def plug(self, number):
         self.ip(self.middle, f"link set cable{number} up")
 
     def swallow_replies(self, number):
-        """What the host says arrives, what it is answered does not."""
+        """What the host sends arrives; what it is answered does not."""
         self.ip(self.middle, f"route add blackhole 10.77.{number + 1}.2/32")
 
     def spit(self, number):

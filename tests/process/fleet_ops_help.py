@@ -23,7 +23,7 @@ limit = 2
 
 
 def up(server, *hosts):
-    """All have their sessions; the grace of a new database is cut short."""
+    """Waits until all have their sessions; cuts the grace of the new database short."""
     for host in hosts:
         asked_until(host, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
     server.do("HDEL", "{berth}:db", "grace")
@@ -35,7 +35,7 @@ def fleet(server, hosts, n=2, text=RESOURCES, **options):
 
 
 def without_deadlines(client):
-    """They come with every renewal."""
+    """Without the events that come with every renewal."""
     next_line = client.line
 
     def line(*args):
@@ -52,7 +52,7 @@ def client_of(host, uid=None):
 
 
 def asks(client, request):
-    """The lease, and the line that tells what became of it: granted, waiting, ..."""
+    """The lease, and the line that tells its fate: granted, waiting, ..."""
     answer = client.request(request)
     while answer.startswith("pending ") or answer.endswith(" position=0"):
         answer = client.line().removeprefix("* ")

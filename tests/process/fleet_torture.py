@@ -1,8 +1,8 @@
-"""Random faults upon a fleet at work, and what must be true all the same: never too many jobs at once,
-no unit leaked, every job's result right. tests/fleet-torture runs it for as long as one likes.
+"""Random faults upon a fleet at work, and what must stay true: never too many jobs at once, no unit
+leaked, every job's result right. tests/fleet-torture runs it for as long as one likes.
 
-Jobs are their own witnesses (witness_job.c). No fault disables both killers of a job, its wrapper and
-its host's berthd, past its deadline."""
+Jobs are their own witnesses (witness_job.c). No fault disables both killers of a job, its wrapper
+and its host's berthd, past its deadline."""
 
 import contextlib
 import heapq
@@ -31,7 +31,8 @@ def held_and_waiting(host):
 
 
 def has_process(job):
-    """Also before it has become what it is to be: a child of its wrapper has the wrapper's words."""
+    """Whether it has a process, even one that has not executed yet: the wrapper's child has its
+    words."""
     words = b"\0" + "\0".join(job.process.args[-2:]).encode() + b"\0"
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -41,7 +42,7 @@ def has_process(job):
 
 
 class Running:
-    """A wrapper and what is known of its job."""
+    """A wrapper and what is known about its job."""
 
     def __init__(self, host, name, number, process, patient):
         self.host, self.name, self.number, self.process = host, name, number, process
@@ -87,12 +88,12 @@ class Torture(Changes):
         self.ending = False
 
     def make_redis(self):
-        """.redis: the master of the moment."""
+        """.redis: the present master."""
         self.redis = RedisServer(self.directory, clock=self.clock)
         self.servers = [self.redis]
 
     def url(self, n):
-        """Of host n."""
+        """For host n."""
         self.ways.append(Way(self.directory / f"w{n}", self.redis.socket))
         return self.url_of(n)
 
@@ -108,7 +109,7 @@ class Torture(Changes):
         heapq.heappush(self.plan, (time.monotonic() + seconds, next(self.ties), function, args))
 
     def wait(self, until):
-        """Carries out what is planned, hears what jobs say, notes who has ended."""
+        """Carries out what is planned, hears what jobs say, notes which have ended."""
         while True:
             now = time.monotonic()
             while self.plan and self.plan[0][0] <= now:
@@ -207,7 +208,7 @@ class Torture(Changes):
         if not job.patient and job.number not in witness.pids:
             expected.update((69, 75))
         if job.name == "one" and job.number not in witness.pids:
-            expected.add(75)  # the identity has it already
+            expected.add(75)  # another job has the identity
         if job.name == "old" and job.number not in witness.pids:
             expected.add(78)  # it is not in this host's file, or not any more
         if self.was_blind(time.monotonic() - 1):
@@ -225,7 +226,7 @@ class Torture(Changes):
     # ---- faults of one host
 
     def daemon_fault(self):
-        """Its wrappers are the killers now: all of them must be able to."""
+        """Its wrappers are the killers now: all of them must be able to kill."""
         host = self.chance.randrange(len(self.hosts))
         if not self.is_up[host]:
             return None
@@ -259,7 +260,7 @@ class Torture(Changes):
         return self.chance.choice(jobs) if jobs else None
 
     def wrapper_killed(self):
-        """Nobody but its berthd can stop that job now."""
+        """Only its berthd can stop that job now."""
         job = self.random_job()
         if job:
             job.faults.add("wrapper")
@@ -348,12 +349,13 @@ class Torture(Changes):
         return f"CLIENT KILL {kind}"
 
     def was_blind(self, when):
-        """Nobody can have noticed yet that old data had come back, or has had the time to stop."""
+        """No daemon can have noticed yet that old data have come back, or has had time to stop its
+        jobs."""
         return any(at <= when <= at + TTL + 1 for at in self.rolled_back_at)
 
     def redis_rolled_back(self):
-        """The machine of Redis goes back to a snapshot: it is the same server, of which only the calls say
-        that it is older."""
+        """Redis' machine goes back to a snapshot: only the calls show that this same server is
+        older."""
         if not self.rdbs:
             return None
         rdb = self.chance.choice(self.rdbs[-4:])
@@ -368,7 +370,7 @@ class Torture(Changes):
         return "redis rolled back"
 
     def clock_stepped(self):
-        """Not so often that one ttl sees three of them (doc/fleet.md, "Several clock steps")."""
+        """So seldom that one ttl never sees three steps (doc/fleet.md, "Several clock steps")."""
         if time.monotonic() - self.last_step > TTL:
             self.last_step = time.monotonic()
             step = self.chance.choice([3, -3, 26, -26, 120, -120])
@@ -378,7 +380,8 @@ class Torture(Changes):
     # ---- both at once
 
     def forgotten_while_away(self):
-        """A host is not heard of, its jobs run on; meanwhile Redis forgets, or its clock is stepped."""
+        """A host cannot be reached, its jobs run on; meanwhile Redis forgets, or its clock is
+        stepped."""
         if self.goes_away(self.chance.choice([3, 5, 8])):
             self.after(self.chance.choice([0, 0.1, 1, 2.5]), self.fault, self.FORGETS)
             return "a host is away, and"
@@ -422,8 +425,8 @@ class Torture(Changes):
                 "redis_scripts_flushed": 1, "redis_clients_killed": 2, "clock_stepped": 3}
 
     def run(self, seconds, jobs=20, calm=0.6, redis_calm=4.0):
-        """So many jobs at any time; a fault of a host each `calm` seconds, one of Redis each
-        `redis_calm`, on average."""
+        """Runs that many jobs at any time; on average a fault of a host each `calm` seconds, one of
+        Redis each `redis_calm`."""
         for witness in self.witnesses.values():
             witness.heard = set()
         for _ in range(jobs):
@@ -459,7 +462,7 @@ class Torture(Changes):
 
     def finish(self):
         """All is well again, everybody ends, nothing is left."""
-        self.wait(time.monotonic() + 9)  # what was planned
+        self.wait(time.monotonic() + 9)  # time for what was planned
         while any(function.__name__ in ("master_is_other", "host_joins", "new_file", "change_is_answered",
                                        "forget_is_answered")
                   for _, _, function, _ in self.plan):
@@ -476,7 +479,7 @@ class Torture(Changes):
         self.forget_for_good()
 
     def wait_until_idle(self):
-        """Redis tells nobody that it has nothing left."""
+        """Redis does not report that it has nothing left."""
         end = time.monotonic() + DEADLINE
         while True:
             left = self.database.leftovers()

@@ -1,5 +1,5 @@
-"""Gates: a program that a shim (names_shim.c, disk_shim.c) has been loaded into waits at one for as long
-as a test likes."""
+"""Gates: a program loaded with a shim (names_shim.c, disk_shim.c) waits at a gate for as long as a
+test likes."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from lines import DEADLINE, look_again
 
 
 class Gate:
-    """While it is shut, who comes waits there."""
+    """While the gate is shut, a program that comes to it waits."""
 
     def __init__(self, path):
         self.path = path
@@ -20,7 +20,7 @@ class Gate:
         os.mkfifo(self.path)
 
     def wait_for_somebody(self):
-        """At the gate: the descriptor that keeps him there."""
+        """Waits for one to come; returns the descriptor that keeps it there."""
         end = time.monotonic() + DEADLINE
         while True:
             with contextlib.suppress(OSError):  # nobody reads yet
@@ -29,7 +29,8 @@ class Gate:
             look_again()
 
     def open(self, after=0):
-        """For whoever waits there, and all others; the first has waited for so many seconds then."""
+        """Opens for the one that waits there, and all others; the first has then waited for so many
+        seconds."""
         first = self.wait_for_somebody()
         time.sleep(after)
         self.path.unlink()
@@ -37,7 +38,7 @@ class Gate:
 
 
 def with_shim(name, **variables):
-    """The words of a command line that start a program with it."""
+    """The words that start a program with the shim."""
     words = ["env", f"LD_PRELOAD={BUILD / 'tests/process' / name}"]
     words += [f"{variable}={value}" for variable, value in variables.items()]
     if SANITIZED:

@@ -1,4 +1,4 @@
-"""What strangers may write, and what may be printed of it."""
+"""What strangers may write, and what may be printed of that."""
 
 import re
 import urllib.parse
@@ -30,7 +30,7 @@ NASTY = {
 
 
 def texts(most):
-    """name: bytes, with the mark in it; the last is as long as may be, and grows by escaping."""
+    """{name: bytes with the mark}; the last has the greatest length, and escaping makes it longer."""
     made = {name: MARK.encode() + nasty + b"z" for name, nasty in NASTY.items()}
     made = {name: text for name, text in made.items() if len(text) <= most}
     made["longest"] = MARK.encode() + b"\x1b" * (most - len(MARK))
@@ -38,7 +38,7 @@ def texts(most):
 
 
 def encoded(text):
-    """As the protocol has it."""
+    """As the protocol encodes it."""
     return urllib.parse.quote_from_bytes(text, safe="")
 
 
@@ -47,7 +47,7 @@ UNSEEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2
 
 
 def require_harmless(output, unicode=False, lines=None):
-    """Nothing but lines of what can be seen; of ASCII, if it is not `unicode`."""
+    """Only lines of visible characters; only ASCII, unless `unicode`."""
     text = output.decode("utf-8") if isinstance(output, bytes) else output
     assert text == "" or text.endswith("\n"), text[-100:]
     for line in text.split("\n"):

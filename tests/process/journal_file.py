@@ -1,4 +1,5 @@
-"""A journal's file as doc/journal.md states it, to be read and changed by hand while berthd is away."""
+"""A journal's file as doc/journal.md states it, to be read and changed by hand while berthd is
+away."""
 
 import struct
 
@@ -46,7 +47,7 @@ def put(content, offset, slot, text):
 
 
 def rewrite(path, change):
-    """Each record becomes change(record)."""
+    """Replaces each record by change(record)."""
     content = bytearray(path.read_bytes())
     for offset, slot, text in list(found(content)):
         put(content, offset, slot, change(text))

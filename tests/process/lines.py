@@ -5,12 +5,13 @@ import socket
 import struct
 import time
 
-# Seconds after which something that should have happened has not. Generous: only failures wait.
+# Seconds after which an event counts as missing. Generous: only failures wait.
 DEADLINE = float(os.environ.get("BERTH_DEADLINE", 30))
 
 
 def look_again():
-    """Comes before the next look at what has no descriptor to wait for: its owner may want the processor."""
+    """Pauses before the next look at something without a descriptor: its owner may want the
+    processor."""
     time.sleep(0.001)
 
 
@@ -21,10 +22,10 @@ class LineSocket:
         self.socket = sock
         self.socket.settimeout(DEADLINE)
         self.ends = 0  # how often the end was read
-        self.buffer = bytearray()  # what is taken from its front costs no copy of the rest
+        self.buffer = bytearray()  # bytes taken from its front cost no copy of the rest
 
     def send(self, text):
-        """Text or bytes, as they are: mind the newline."""
+        """Sends text or bytes as they are: mind the newline."""
         self.socket.sendall(text if isinstance(text, bytes) else text.encode())
 
     def line(self, timeout=DEADLINE):
@@ -52,7 +53,7 @@ class LineSocket:
         return self.line()
 
     def lines(self, line):
-        """The lines of an answer that ends with "end"; or of one line if it is an error."""
+        """The lines of an answer up to "end"; or the one line of an error."""
         self.send(line + "\n")
         return self.rest_of_lines()
 
@@ -64,7 +65,7 @@ class LineSocket:
         return answer
 
     def ended(self):
-        """Waits for the other end to close; what it sent before is thrown away."""
+        """Waits for the other end to close; drops what it sent before."""
         while self.line():
             pass
         return True
@@ -78,7 +79,7 @@ class Client(LineSocket):
 
     def __init__(self, path):
         sock = socket.socket(socket.AF_UNIX)
-        # Not settimeout(), which would not wait where the queue of connections is full.
+        # Not settimeout(), which would not wait while the queue of connections is full.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(DEADLINE), 0))
         sock.connect(str(path))
         super().__init__(sock)

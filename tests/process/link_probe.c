@@ -1,5 +1,5 @@
-/* link_probe.c - a link to Redis and nothing else, for test_link.py: says on stdout what the link
- * says, does what stdin says, and leaves nothing open at the end of stdin.
+/* link_probe.c - a link to Redis and nothing else, for test_link.py: prints what the link reports,
+ * does what stdin says, and leaves nothing open at the end of stdin.
  *
  *   link_probe unix=PATH | host=HOST:PORT ... [master=NAME] [user=] [password=] [password-file=]
  *              [sentinel-password-file=] [db=] [timeout=MILLISECONDS]
@@ -24,7 +24,7 @@ struct probe {
     struct link *link;
 };
 
-/* ---- what the link says ---- */
+/* ---- what the link reports ---- */
 
 static void print_reply(const struct resp *reply)
 {

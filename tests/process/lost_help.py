@@ -1,5 +1,5 @@
 """For the tests of what must not be lost: crowds of wrappers with witnesses for jobs, chance that
-can be played again, namespaces, and waiting for what berthd tells only those who ask."""
+can be replayed, namespaces, and waiting for what berthd tells only when asked."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,8 @@ from daemon_help import SANITIZED, Status, become, in_child, must_end_well
 from lines import DEADLINE, Client, LineSocket
 from witness import Witness
 
-# Of what is done a hundred times, a sanitized build does a quarter, unless it is told a share.
+# A sanitized build does a quarter of what is done a hundred times, unless the variable sets a
+# share.
 SHARE = float(os.environ.get("BERTH_TEST_SHARE", 0.25 if SANITIZED else 1))
 
 
@@ -35,7 +36,7 @@ def witness(directory):
 
 
 class Crowd:
-    """Many `berth run s -- witness_job`. They have nothing to say."""
+    """Many `berth run s -- witness_job`, which print nothing."""
 
     def __init__(self, berth, witness, stderr):
         self.berth, self.witness = berth, witness
@@ -65,7 +66,7 @@ def restart(daemon, how):
 
 
 def asked_until(daemon, is_so, *names):
-    """The first `status` that is_so(); berthd tells nobody, so it is asked again and again."""
+    """The first `status` that is_so(), asked for again and again."""
     end = time.monotonic() + DEADLINE
     client = daemon.client()
     while True:
@@ -77,7 +78,7 @@ def asked_until(daemon, is_so, *names):
 
 
 def all_back(held, waiting):
-    """For asked_until: so many, and each has its connection."""
+    """For asked_until: there are n, and each has its connection."""
     def is_so(now):
         everybody = [one for resource in now.resources.values()
                      for one in resource["holders"] + resource["waiters"]]
@@ -103,16 +104,16 @@ leash, hand = os.pipe()
 
 
 def main_is_gone(now, name, wrapper):
-    """The main process of the job that holds it has ended, and the wrapper with that pid keeps it."""
+    """The job's main process has ended, and the wrapper with that pid keeps the lease."""
     holder, = now.resources[name]["holders"]
     return holder["pid"] == str(wrapper)
 
 
 class Job:
-    """`berth run` with a script that says "runs" and the pids of its processes."""
+    """`berth run` with a script that prints "runs" and the pids of its processes."""
 
     def __init__(self, berth, *args, script=STAYS):
-        self.stderr = berth.directory / f"said.{len(berth.started)}"  # what stays, keeps it open
+        self.stderr = berth.directory / f"said.{len(berth.started)}"  # what stays alive keeps it open
         with open(self.stderr, "wb") as stderr:
             self.wrapper = berth.start(
                 "run", *args, "--", "sh", "-c", script, stdin=subprocess.PIPE, stderr=stderr,
@@ -123,7 +124,7 @@ class Job:
         self.pidfds = [os.pidfd_open(pid) for pid in self.pids]
 
     def is_alive(self):
-        """Any process of it."""
+        """Whether any process is."""
         return len(select.select(self.pidfds, [], [], 0)[0]) < len(self.pidfds)
 
     def end(self):
@@ -132,7 +133,7 @@ class Job:
             assert select.select([fd], [], [], DEADLINE)[0], "the job runs on"
 
     def answer(self):
-        """A line, for which WAITS waits."""
+        """Sends the line that WAITS waits for."""
         self.wrapper.stdin.write(b"\n")
         self.wrapper.stdin.flush()
 
@@ -141,7 +142,7 @@ class Job:
         self.wrapper.wait()
 
     def wait(self):
-        """The wrapper's status, and what it said."""
+        """The wrapper's status, and its messages."""
         return self.wrapper.wait(DEADLINE), self.stderr.read_text()
 
     def close(self):
@@ -153,7 +154,7 @@ class Job:
 
 @pytest.fixture
 def job(berth):
-    """job(arguments of berth run…, script=…): it runs. Nothing of it outlives the test."""
+    """job(arguments of berth run…, script=…): a running job. Nothing outlives the test."""
     jobs = []
 
     def start(*args, **options):
@@ -166,7 +167,7 @@ def job(berth):
 
 
 def stop_process(process):
-    """SIGSTOP, and wait until it has."""
+    """SIGSTOP, and wait until it has stopped."""
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
 
@@ -192,7 +193,7 @@ def mount(source, target, kind=None, flags=0, options=None):
 
 
 def with_own_mounts(work):
-    """work() in a child that sees its own mounts: they go with it."""
+    """work() in a child with its own mounts, which end with it."""
     def child():
         call(libc.unshare, CLONE_NEWNS)
         mount(None, "/", flags=MS_REC | MS_PRIVATE)
@@ -201,7 +202,7 @@ def with_own_mounts(work):
 
 
 def with_own_pids(work):
-    """work() as process 1 of a world of its own: its children end with it."""
+    """work() as process 1 of its own namespace: its children end with it."""
     def parent():
         call(libc.unshare, CLONE_NEWNS | CLONE_NEWPID)
         mount(None, "/", flags=MS_REC | MS_PRIVATE)
@@ -215,7 +216,7 @@ def with_own_pids(work):
 
 
 def works(probe):
-    """Whether it ends well, in a child that says nothing."""
+    """Whether it ends well, in a child that prints nothing."""
     def child():
         nowhere = os.open("/dev/null", os.O_WRONLY)
         os.dup2(nowhere, 2)
@@ -241,7 +242,7 @@ def read_byte(fd):
 
 @contextlib.contextmanager
 def sleeper(before=lambda: None):
-    """A process that does nothing, when it has done before(): its pid. It ends with the block."""
+    """A process that does nothing after before(); yields its pid. It ends with the block."""
     ready, tell = os.pipe()
 
     def work():
@@ -263,8 +264,8 @@ def sleeper(before=lambda: None):
 
 @contextlib.contextmanager
 def living_as(daemon, uid):
-    """A connection of another user's process, which lives as long as the block: only so may it
-    name processes. (Of the maker of connect_as() nothing is left to look at.)"""
+    """A connection of another user's process, which lives as long as the block: only a living
+    process may name processes. (After connect_as() its maker is gone.)"""
     here, there = socket.socketpair()
 
     def connect():

@@ -1,4 +1,4 @@
-"""A service manager that the test plays: it hears what berthd says to it, and hands sockets over."""
+"""A service manager played by the test: it gets berthd's notifications, and hands sockets over."""
 
 import fcntl
 import os
@@ -12,8 +12,8 @@ import time
 from conftest import BUILD, read_line
 from lines import DEADLINE, Client
 
-# What systemd does between fork and exec: the pid is known only then. Arguments: descriptors
-# that are handed over, those that are closed; the program and its arguments.
+# As systemd does between fork and exec: the pid is known only then. Arguments: descriptors to hand
+# over, those to close; the program and its arguments.
 EXEC = """
 import os, sys
 for number, fd in enumerate(filter(None, sys.argv[1].split(",")), 3):
@@ -24,13 +24,13 @@ for fd in filter(None, sys.argv[2].split(",")):
 os.environ["LISTEN_PID"] = str(os.getpid())
 os.execv(sys.argv[3], sys.argv[3:])
 """
-SO_TIMESTAMP = 29  # of Linux on most machines; the socket module has no name for it
+SO_TIMESTAMP = 29  # Linux's number on most machines; the socket module has no name for it
 TIMEVAL = struct.Struct("@ll")
-ABOVE = 50  # what is handed over is not among the first descriptors before
+ABOVE = 50  # the sockets to hand over are above the first descriptors
 
 
-# A mount namespace of its own, in which the journal's socket is the test's. In a chroot / is no mount
-# point: then there is nothing above that could be made private, and must be nothing that is shared.
+# A mount namespace in which the journal's socket is the test's. In a chroot / is no mount point:
+# then nothing above can be made private, and nothing may be shared.
 WITH_JOURNAL = """
 { mount --make-rprivate / 2>/dev/null || ! grep -q ' shared:' /proc/self/mountinfo; } &&
 mount -t tmpfs none /run && mkdir -p /run/systemd/journal &&
@@ -39,7 +39,7 @@ mount --bind "$0" /run/systemd/journal && exec "$@"
 
 
 class Journal:
-    """What is sent to the journal, and nobody else's."""
+    """What is sent to this test's journal."""
 
     def __init__(self, directory):
         self.directory = directory / "journal"
@@ -52,7 +52,7 @@ class Journal:
         return ["unshare", "-m", "--propagation", "unchanged", "sh", "-c", WITH_JOURNAL, str(self.directory)]
 
     def entry(self, timeout=DEADLINE):
-        """The next one: of each field all values. None if there is none in time."""
+        """The next entry: all values of each field. None if there is none in time."""
         readable, _, _ = select.select([self.socket], [], [], timeout)
         if not readable:
             return None
@@ -133,7 +133,7 @@ class Manager:
             os.close(fd)
 
     def start(self, *args):
-        """Returns, when it is ready, what it said then."""
+        """Returns when berthd is ready; its notification then."""
         self.run(*args)
         return self.until(lambda said: "READY" in said)
 
@@ -166,14 +166,14 @@ class Manager:
         return self.clients[-1]
 
     def serves(self):
-        """Starts one that says by --ready-fd alone that it is ready; a client."""
+        """Starts a berthd that reports only by --ready-fd that it is ready; returns a client."""
         self.passed = [self.to_daemon]
         self.run("--ready-fd", str(self.to_daemon))
         assert read_line(self.ready) == "ready", self.log.read_text()
         return self.client()
 
     def fails(self, *args):
-        """Runs it to its end: status, log and the last thing it said."""
+        """Runs it to its end: status, log and last notification."""
         self.run(*args)
         status = self.process.wait(DEADLINE)
         while self.hear(0):

@@ -1,13 +1,12 @@
 """A shell with job control for the tests: leads a session on a terminal and does on request, over
-the descriptor given as its argument, what an interactive shell does.
+the descriptor in its argument, what an interactive shell does.
 
 Requests and answers are JSON, one a line:
-  ["start", argv...]   runs it in the foreground in a group of its own       -> pid
-  ["start-background", argv...]                                             -> pid
-  ["wait"]             until the job stops or ends; takes the terminal back  -> [how, number]
-  ["fg"], ["bg"]       continues it                                          -> null
-  ["foreground"]       the terminal's foreground group                       -> group
-"""
+["start", argv...]   runs it in the foreground in a group of its own       -> pid
+["start-background", argv...]                                             -> pid
+["wait"]             until the job stops or ends; takes the terminal back  -> [how, number]
+["fg"], ["bg"]       continues it                                          -> null
+["foreground"]       the terminal's foreground group                       -> group"""
 
 import json
 import os

@@ -1,5 +1,6 @@
-/* names_shim.c - LD_PRELOAD: a name service that does not answer for as long as a test likes. While
- * there is a FIFO at $BERTH_NAMES_GATE, looking up a user opens and reads it to its end first. */
+/* names_shim.c - LD_PRELOAD: a name service that gives no answer for as long as a test likes. While
+ * there is a FIFO at $BERTH_NAMES_GATE, looking up a user first opens the FIFO and reads it to its
+ * end. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pwd.h>

@@ -1,4 +1,4 @@
-"""What README.md has the reader type, and what it says is printed then."""
+"""What README.md has the reader type, and what it says will be printed."""
 
 import re
 
@@ -8,7 +8,7 @@ TEXT = (SOURCE / "README.md").read_text()
 
 
 def fenced(section):
-    """The fenced texts of one section, in order."""
+    """The fenced texts of a section, in order."""
     body = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", TEXT, re.M | re.S).group(1)
     return re.findall(r"^```\w*\n(.*?)^```$", body, re.M | re.S)
 
@@ -25,8 +25,8 @@ POOL = "\n".join(re.search(r'"(\[pool \w+\])" and "(items = [^"]*)"', TEXT).grou
 
 
 def without_particulars(text):
-    """Of what `berth` and `berthctl status` print: without pids, users, ages and leases; lines that are
-    broken, and columns of another width, are the same."""
+    """Drops pids, users, ages and leases from what `berth` and `berthctl status` print; line breaks
+    and column widths do not count."""
     text = re.sub(r"pid \d+ \((\w+), uid \d+\) for \d+s", r"pid PID (\1, uid UID) for AGE", text)
     text = re.sub(r"^( +(?:held +slot \d+|#\d+ +wants \d+)) +\d+s +\d+ +\w+ +(\w+) +\w+$", r"\1 AGE PID USER \2 LEASE",
                   text, flags=re.M)

@@ -17,7 +17,7 @@ from lost_help import asked_until
 
 DOCUMENT = "doc/recipes.md"
 
-# A job that says when it has started, and goes on when the test lets it.
+# A job that reports its start, and goes on when the test lets it.
 JOB = """#!/bin/sh
 mkfifo gate.$$
 echo "$$ $0 $*" >started
@@ -26,7 +26,7 @@ read -r go <gate.$$
 
 
 class Shell:
-    """Runs recipes in a directory of its own, with `berth` in PATH and asking that daemon."""
+    """Runs recipes in its own directory, with `berth` in PATH, on that daemon."""
 
     def __init__(self, daemon, started):
         self.daemon = daemon
@@ -60,7 +60,7 @@ class Shell:
         return process.returncode, out, err
 
     def next_job(self):
-        """Waits until one more has started: its pid, and its command line."""
+        """Waits until another job has started; returns its pid and command line."""
         pid, command = read_line(self.started).split(" ", 1)
         return pid, command
 
@@ -86,7 +86,7 @@ class Shell:
 
 
 def kill_session(leader):
-    """What is left of it if the test has failed: wrappers, and jobs that wait to be let go."""
+    """Kills what is left if the test has failed: wrappers, and jobs that wait to be let go."""
     for pid in [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]:
         with contextlib.suppress(ProcessLookupError):
             if os.getsid(pid) == leader:
@@ -141,6 +141,6 @@ def needs(program):
 
 
 def cron_commands(text):
-    """What cron would run, of a file of /etc/cron.d whose lines are all root's."""
+    """What cron would run from a file of /etc/cron.d, all of whose lines are root's."""
     lines = [line for line in text.splitlines() if not re.match(r"#|\w+=", line)]
     return [re.fullmatch(r"(?:[\d*/]+ +){5}root +(.*)", line).group(1) for line in lines]

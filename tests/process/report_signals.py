@@ -1,6 +1,6 @@
-"""A job for the tests: says on stdout "ready", then each signal that it gets; SIGTERM ends it with
-status 7. SIGTSTP, SIGTTIN and SIGTTOU keep their default, but for those that an argument names;
-what gets one of these gets SIGALRM 2 s later."""
+"""A job for the tests: prints "ready", then each signal that it gets; SIGTERM ends it with status
+7. SIGTSTP, SIGTTIN and SIGTTOU keep their default actions, unless an argument names them; such a
+signal is followed by SIGALRM 2 s later."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 """For the tests of the Lua scripts themselves: the calls as a daemon makes them (doc/fleet.md has
-their arguments and answers), and what must be true of the data whatever has been called."""
+their arguments and answers), and what must always be true of the data."""
 
 import collections
 import json
@@ -13,11 +13,11 @@ WORDS = ("db sessions session leases owned held users queue aside rest identitie
 # What may remain when nobody holds or waits for anything.
 STAY = {"db", "sessions", "session", "definitions", "changes", "news", "undone"}
 
-# Those that change data: the fault "broken off after k writes" counts them.
+# Commands that change data: the fault "broken off after k writes" counts these.
 WRITES = ("HSET HINCRBY HDEL HSETNX ZADD ZREM ZREMRANGEBYSCORE ZREMRANGEBYLEX ZINCRBY SADD SREM SPOP DEL "
           "PUBLISH SET UNLINK").split()
 
-# Before a script: it ends with an error after so many writes.
+# Precedes a script: the script ends with an error after so many writes.
 BREAKS_OFF = """
 local written, writes = 0, {%(writes)s}
 local redis = setmetatable({call = function(command, ...)
@@ -83,13 +83,13 @@ BLOCKS = {"<": 32, "=": 1024}
 
 
 def units_of_word(word):
-    """Of a member of `held`: each unit by itself, slots in 7 digits."""
+    """The units of a member of `held`, each by itself, slots in 7 digits."""
     size = BLOCKS.get(word[0], 1)
     return (word,) if size == 1 else tuple(f"{int(word[1:]) + i:07}" for i in range(size))
 
 
 def units_text(units):
-    """As berthd writes them: slots that follow each other are a range."""
+    """As berthd writes them: consecutive slots are a range."""
     if not units or not all(unit.isdigit() for unit in units):
         return ",".join(units) or "-"
     runs = []
@@ -118,8 +118,8 @@ def claims_text(claims):
 
 
 class Reply:
-    """.word, .due and .grace (ms), .rest: the script's own. Of an acquire of one lease, .word is what
-    became of that."""
+    """.word, .due and .grace (ms), .rest: the script's own. For an acquire of one lease, .word is
+    that lease's."""
 
     def __init__(self, reply, script):
         self.word, *rest = reply
@@ -140,7 +140,7 @@ class Reply:
 
     @property
     def units(self):
-        """Of the one resource that was asked for."""
+        """Of the one requested resource."""
         claim, = self.claims
         return claim.units
 
@@ -159,7 +159,7 @@ class Reply:
         return int(self.rest[0])
 
     def rows(self, n, skip=0):
-        """The rest, in rows of n."""
+        """.rest in rows of n."""
         rest = self.rest[skip:]
         assert len(rest) % n == 0, self
         return [tuple(rest[i:i + n]) for i in range(0, len(rest), n)]
@@ -185,8 +185,8 @@ class Database:
         return self.hashes[name]
 
     def call(self, name, session, incarnation, *args, reached=(0, 0), before=""):
-        """`reached`: what the caller has had, the number of a call and of an event; `before` is Lua
-        that comes first."""
+        """`reached`: what the caller has had, the numbers of a call and of an event; `before` is
+        Lua that precedes the script."""
         argv = [self.layouts, f"{reached[0]}-{reached[1]}", session, incarnation, *args]
         if before:
             reply = self.client.eval(before + source(name), len(WORDS), *self.keys, *argv)
@@ -216,15 +216,15 @@ class Database:
         return int(self.client.hget(self.key["db"], "clock"))
 
     def leftovers(self):
-        """What must be gone when all is idle: all of a key, but for when items of a pool that is no
-        instance were used."""
+        """What must be gone when all is idle: every key, except when items of a pool that is no
+        instance were last used."""
         data = {word: self.data()[word] for word in WORDS if word not in STAY}
         data["freed"] = [member for member, _ in data["freed"] if "/" in member.split(" ")[0]]
         return {word: content for word, content in data.items() if content}
 
 
 class Data:
-    """One look at a database's data, taken apart."""
+    """A database's data at one moment, parsed."""
 
     def __init__(self, database):
         self.raw = raw = database.data()
@@ -257,7 +257,7 @@ class Data:
                 self.aside[key].append(member)
 
     def is_stale(self, key, ticket):
-        """What a script has left that was broken off, and whoever comes upon it takes away."""
+        """Whether a broken-off script has left the member; whoever finds it removes it."""
         return key not in self.leases or self.leases[key]["ticket"] != int(ticket)
 
     @staticmethod
@@ -275,8 +275,8 @@ class Data:
         return sum(1 for (of, _), keys in self.held.items() if of == name and keys != ["-"])
 
     def check(self, settled=True, was_broken=False):
-        """What is always so between calls. `settled`: nothing was broken off just before; `was_broken`:
-        something was, and was made again."""
+        """Checks what is always true between calls. `settled`: nothing was broken off just before;
+        `was_broken`: a call was, and was repeated."""
         for where, keys in self.held.items():
             assert len(keys) == 1, f"{where} is held by {keys}"
         expected = {}
@@ -304,8 +304,8 @@ class Data:
         assert actual == expected
         assert set(self.queues) | set(self.aside) <= set(self.leases)
         owned = {member for member, _ in self.raw["owned"]}
-        # An acquire that was broken off, and refused when asked again, is owned until the next hello, and
-        # its identity is nobody's: who asks for it looks whether the lease is there.
+        # An acquire that was broken off, and refused when repeated, is owned until the next hello.
+        # Its identity is nobody's: a request for it looks whether the lease exists.
         assert owned == set(self.leases) if settled else owned >= set(self.leases)
         assert not settled or {member.split(" ")[3] for member, _ in self.raw["identities"]} <= set(self.leases)
         resting = {" ".join(where) for where, keys in self.held.items() if keys == ["-"]}
@@ -328,7 +328,7 @@ class Member:
         self.stored_ttl = ttl  # as last known
         self.incarnation = 0
         self.events = []  # texts, all that have come
-        self.seen = 0  # of these, by new_events()
+        self.seen = 0  # how many of these new_events() has returned
         self.acknowledged = 0
         self.is_new = None
         self.sequence = 0  # of its last call that was answered
@@ -346,7 +346,7 @@ class Member:
     # ---- hello
 
     def begin(self, token=0, ticket=0, before=""):
-        """The next incarnation; once more if the database knows of a later one."""
+        """The next incarnation; once more if the database knows a later one."""
         self.incarnation += 1
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
                           self.stored_ttl, before=before)
@@ -359,7 +359,7 @@ class Member:
         return reply
 
     def follow(self, since=0):
-        """What is newer: the newest one's number, the floor, and (number, what, version, JSON) of each."""
+        """What is newer: the newest number, the floor, and (number, what, version, JSON) of each."""
         rows = []
         while True:
             reply = ok(self.call("hello", "news", since))
@@ -398,7 +398,7 @@ class Member:
                 return reply
 
     def hello(self, definitions=None, leases=()):
-        """All of it: what became of `leases`, see lists()."""
+        """All phases; returns what became of `leases`, see lists()."""
         ok(self.begin())
         if definitions:
             self.define(definitions)
@@ -434,14 +434,14 @@ class Member:
         return self.call("admin", *words, before=before)
 
     def forget(self, name, before=""):
-        """In as many calls as it takes: the last reply. `before` is before the first one."""
+        """Calls until it is done; returns the last reply. `before` precedes the first call."""
         reply = self.admin("forget", name, "", before=before)
         while reply.word == "ok" and reply.rest[0]:
             reply = self.admin("forget", name, reply.rest[0])
         return reply
 
     def new_events(self):
-        """Those that have come since they were asked for, after one more renewal."""
+        """The events since the last call of this, after one more renewal."""
         ok(self.renew())
         new = self.events[self.seen:]
         self.seen = len(self.events)
@@ -463,8 +463,8 @@ class Member:
 
 
 def past_the_first_grace(server, clock, ttl, lag):
-    """An empty database as if it had been in use for a while: its first grace is over. In seconds, as
-    the daemons will say."""
+    """An empty database as if it had been in use for a while: its first grace is over. In seconds,
+    as the daemons will say."""
     one = Member(Database(server), 0xfffe, round(ttl * 1000), round(lag * 1000))
     ok(one.begin())
     one.end()
@@ -501,7 +501,7 @@ def fifo(data, key_order):
 
 
 class World:
-    """One server whose time stands still until pass_time(), and its members."""
+    """A server whose time stands still until pass_time(), and its members."""
 
     START = 1_800_000_000_000  # ms since 1970
 
@@ -521,7 +521,7 @@ class World:
         return one
 
     def several(self, n, definitions, **options):
-        """So many, and the database's first grace is over."""
+        """n members, after the database's first grace."""
         made = [self.member(definitions, **options) for _ in range(n)]
         self.end_grace(*made)
         return made
@@ -531,7 +531,7 @@ class World:
         self.clock.stand_at(self.now)
 
     def pass_time(self, ms, *alive):
-        """In steps that the session clock follows; those who are alive renew."""
+        """In steps that the session clock follows; living members renew."""
         caller = alive[0] if alive else Member(self.database, 0xffff)
         step = 1000
         while ms > 0:
@@ -550,7 +550,7 @@ class World:
         raise AssertionError("the grace does not end")
 
     def becomes_another_server(self):
-        """As if another one had written the data."""
+        """As if another server had written the data."""
         self.database.client.hset(self.database.key["db"], mapping={"replid": "another", "run": "another"})
 
     def copy(self):
@@ -569,7 +569,7 @@ class World:
         return Data(self.database)
 
     def n_commands(self, function):
-        """How many commands Redis has executed for it, those of scripts among them."""
+        """How many commands Redis has executed for it, including those in scripts."""
         def count():
             return sum(row["calls"] for row in self.database.client.info("commandstats").values())
         before = count()

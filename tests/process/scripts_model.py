@@ -1,5 +1,5 @@
-"""What the Lua scripts should do, said again in the plainest way: who holds, who waits, who is next.
-Which units of those that are free a lease gets, the model takes from what Redis says, and judges it."""
+"""What the Lua scripts should do, in the plainest terms: who holds, who waits, who is next. Which
+free units a lease gets, the model takes from Redis, and judges."""
 
 import dataclasses
 import itertools
@@ -65,9 +65,9 @@ class Lease:
     is_held: bool = False
     units: dict = dataclasses.field(default_factory=dict)  # name: tuple
     above: tuple = ()  # keys of the leases under which it runs
-    # of who waits for several
+    # of a lease that waits for several resources
     road: list = dataclasses.field(default_factory=list)  # its claims, in the order in which it wants them
-    n_kept: int = 0  # the first so many of these are kept for it
+    n_kept: int = 0  # how many of the first of these are kept
     station: tuple = None  # the claim where it stands; None: aside
     ends: int = 0  # its patience
     n_let_go: int = 0
@@ -104,9 +104,9 @@ class Model:
         self.clock = 0
         self.leases = {}
         self.expiry = {}  # session: ms
-        self.grants = []  # keys, of waiters, in order, since somebody took them
+        self.grants = []  # keys of waiters, in order, since this was last emptied
 
-    # ---- time: before anything that a call does
+    # ---- time passes before a call does anything
 
     def pass_time(self, clock):
         self.clock = clock
@@ -123,7 +123,7 @@ class Model:
     def lives_on(self, session):
         self.expiry[session] = self.clock + self.ttl
 
-    # ---- who goes
+    # ---- what fits
 
     def users_units(self, name, uid):
         return sum(self.leases[key].uid == uid for key in self.resources[name].held.values())
@@ -165,7 +165,7 @@ class Model:
     def has_all(self, lease):
         return all(self.has(lease, claim) for claim in lease.claims)
 
-    # ---- for several: where it stands, and what is kept for it
+    # ---- several resources: where it stands, and what is kept for it
 
     def enter(self, lease):
         """In line, or aside."""
@@ -182,7 +182,7 @@ class Model:
         return next((claim for claim in rest if not self.has(lease, claim)), rest[0])
 
     def sort(self):
-        """What is paused, limited or free again has put some aside, and calls others back."""
+        """A pause, a limit or its end has put some aside, and calls others back."""
         for lease in self.waiting():
             if lease.station and self.is_shut_out(lease):
                 lease.station, lease.n_kept, lease.ends, lease.is_fresh = None, 0, 0, False
@@ -191,7 +191,7 @@ class Model:
                 lease.station, lease.is_fresh = lease.road[0], True
 
     def lost(self, lease):
-        """The place on its road of the first that was kept for it, and was taken."""
+        """The place on its road of the first kept claim that has been taken."""
         return next((place for place, claim in enumerate(lease.road[:lease.n_kept])
                      if not self.has(lease, claim)), None)
 
@@ -218,7 +218,7 @@ class Model:
             lease.n_forced = lease.n_forced + 1 if forced else 0
 
     def who_makes_way(self, lease, claims):
-        """The keepers who have to let go for a nested request; None if that is not enough."""
+        """The keepers that have to let go for a nested request; None if that does not suffice."""
         above = {name for key in lease.above if key in self.leases and self.leases[key].is_held
                  and self.leases[key].uid == lease.uid for name in self.leases[key].names()}
         yielding = []
@@ -236,7 +236,7 @@ class Model:
                 return None
         return yielding
 
-    # ---- who goes
+    # ---- who goes next
 
     def choose(self, lease):
         lease.station, lease.is_fresh = self.first_to_stand_at(lease), False
@@ -265,8 +265,8 @@ class Model:
                     yield lease.order, 1, lambda lease=lease: self.fall(lease)
 
     def settle(self, look):
-        """`look` is Redis' view of who holds what: {key: {name: units}}. The oldest who can do something
-        does it, then all are asked again."""
+        """`look` is Redis' view of the holders: {key: {name: units}}. The oldest that can do
+        something does it, then all are asked again."""
         self.sort()
         for _ in range(1000):
             step = min(self.steps(look), default=None, key=lambda step: step[:2])
@@ -304,7 +304,7 @@ class Model:
                     if resource.cooldown:
                         resource.rest[unit] = self.clock + resource.cooldown
 
-    # ---- asking
+    # ---- requests
 
     def why_never(self, lease):
         for name, count, askers in lease.claims:
@@ -336,8 +336,8 @@ class Model:
                    >= self.resources[name].max_waiters for name in lease.names())
 
     def acquire(self, lease, nowait, look):
-        """What the answer must be: "granted", "waiting" or a code. Who waits is served after that, and
-        may be this one."""
+        """The expected answer: "granted", "waiting" or a code. Waiters are served afterwards,
+        perhaps this one too."""
         code = self.why_never(lease)
         if code:
             return code

@@ -1,5 +1,5 @@
-"""What bash and zsh offer at a TAB: the completions of completions/, in real shells, for a line that ends
-where the cursor is."""
+"""What bash and zsh offer at a TAB: the completions of completions/, in real shells, for a line
+that ends at the cursor."""
 
 import os
 import pathlib
@@ -57,15 +57,15 @@ unsetopt prompt_sp
 
 
 class Bash:
-    """Completes lines of programs that are found in `path`."""
+    """Completes lines of programs found in `path`."""
 
     def __init__(self, path, environ, directory):
         self.options = {
             "env": {**environ, "PATH": f"{path}:/usr/sbin:/usr/bin:/sbin:/bin"}, "cwd": directory}
 
     def offers(self, line):
-        """The words, a set."""
-        # As the line editor takes it apart.
+        """Returns a set of words."""
+        # Splits as the line editor does.
         words = [part for word in line.split(" ") for part in re.findall(r"[:=]+|[^:=]+", word) or [""]]
         done = subprocess.run(
             ["bash", "--norc", "-c", BASH, "bash", COMPLETIONS / words[0], line, *words], **self.options,
@@ -78,7 +78,7 @@ class Bash:
 
 
 class Zsh:
-    """The same. It needs a terminal, and takes long to start: one for several lines."""
+    """The same for zsh. It needs a terminal, and takes long to start: one serves several lines."""
 
     def __init__(self, path, environ, directory):
         (directory / ".zshrc").write_text(ZSH)
@@ -92,7 +92,7 @@ class Zsh:
         self.read_until("READY")
 
     def offers(self, line):
-        """The words, or what is to come of them after a slash, a set."""
+        """Returns a set of words, or of what follows a slash."""
         os.write(self.terminal, line.encode() + b"\t")
         return set(re.findall(r"^HIT (.+)\r$", self.read_until("THAT WAS ALL"), re.M))
 

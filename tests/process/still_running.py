@@ -1,5 +1,5 @@
 """Names a test that has run for a minute, and again each minute, while it runs: on the descriptor
-$BERTH_NOTICES, as what a test prints is shown when it is over."""
+$BERTH_NOTICES, as a test's own output is shown when it is over."""
 
 import os
 import signal

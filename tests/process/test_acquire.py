@@ -1,4 +1,4 @@
-"""berth acquire: what it asks, what it prints, and what it does if nobody can read that."""
+"""berth acquire: what it asks and prints, and what it does if nobody can read that."""
 
 import json
 import os
@@ -87,7 +87,7 @@ SEVERAL = "ok 3k slot=b,2,1-3 item=a,1,gpu:0,x/y@z+w\n"
 
 
 def test_variables_of_several(berth, fake):
-    """The same as a job of berth run gets, as a shell reads them."""
+    """The variables that a job of berth run gets, as a shell reads them."""
     (status, out, _), _, _ = acquired(
         berth, fake, "--ttl", "1", "b:3", "a:2", answer=SEVERAL)
     assert status == 0
@@ -208,7 +208,8 @@ def test_a_process_that_berthd_cannot_see(berth, fake):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_leave_the_queue(berth, fake, number):
-    """It gives up what it may be granted in this very moment: that would outlive the connection."""
+    """berth gives up a lease that may be granted at this very moment: it would outlive the
+    connection."""
     process = berth.start("acquire", "--pid", "4242", "r")
     peer, asked = fake.asked()
     peer.send("waiting 3k position=1\n")
@@ -226,7 +227,7 @@ def test_timed_out(berth, fake):
 
 
 def test_a_place_in_the_queue(berth, fake):
-    """Kept by a reclaim, or, as a reclaim has no ttl, by the same acquire."""
+    """Kept by a reclaim or, as a reclaim has no ttl, by the same acquire."""
     process = berth.start("acquire", "--pid", "4242", "r")
     peer, _ = fake.asked()
     peer.send("waiting 3k position=1\n")

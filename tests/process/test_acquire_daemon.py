@@ -58,7 +58,7 @@ def test_it_lasts_as_long_as_the_process(berth, berthd):
 
 
 def test_a_script_that_acquires_for_itself(berth, berthd, directory):
-    """As the help says. Its end is that of the lease."""
+    """As the help shows. The script's end is the lease's."""
     berthd(CONFIGURATION)
     script = ('found=$("$0" acquire --pid $$ deploy) && eval "$found" && echo "has $BERTH_LEASE"; '
               '"$0" run -n deploy -- true || echo "not twice: $?"')
@@ -103,7 +103,7 @@ def test_waits_as_run_does(berth, berthd):
 
 
 def test_by_identity(berth, berthd):
-    """What is known from locks in Redis: take, refresh, give back, all by a name of one's own."""
+    """The steps known from locks in Redis: take, refresh, give back, all by one's own name."""
     berthd(CONFIGURATION)
     assert berth("acquire", "--ttl", "1h", "--holder", "me", "etl").returncode == 0
     done = berth("acquire", "--ttl", "1h", "--holder", "me", "etl")

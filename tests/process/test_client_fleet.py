@@ -1,4 +1,4 @@
-"""berth and resources of a fleet: berthd must ask a database, which may be away, and the lease is
+"""berth and a fleet's resources: berthd must ask a database, which may be away, and the lease is
 good until a deadline that moves."""
 
 import os
@@ -14,7 +14,7 @@ from lines import DEADLINE
 
 DOWN = "its database cannot be reached (down)"
 KEEP_ALIVE = "berth: stopping the job: the lease could not be kept alive (deadline)\n"
-# Ends by SIGKILL alone; says ready when it does.
+# Only SIGKILL ends it; prints when it is ready.
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; echo ready; while :; do sleep 1000; done"]
 QUICK = "kill_after=300ms on_lost=kill"
 
@@ -210,7 +210,7 @@ def test_acquire_down_wait_up(berth, fake):
 
 
 def test_an_acquire_that_is_given_up(berth, fake):
-    """It would outlive its connection, if it were granted now."""
+    """It would outlive its connection if it were granted now."""
     process = berth.start("acquire", "--ttl", "1m", "--down-after", "0.2s", "r")
     peer, words = fake.pending()
     assert error_of(process, 69) == "berth: no answer from the database of r\n"
@@ -234,7 +234,7 @@ def test_in_place(berth, fake):
 # ---- the deadline ----
 
 def test_the_deadline_of_a_stopped_berthd(berth, directory):
-    """One that is stopped with SIGSTOP as soon as it has granted: the job is dead when it must be."""
+    """berthd is stopped with SIGSTOP as soon as it has granted: the job is dead in time."""
     fake = FakeBerthd(directory / "s")
     line, dead_by = deadline(1.0)
     told, to_test = os.pipe()
@@ -271,7 +271,7 @@ def test_the_deadline_of_a_dead_berthd(berth, fake):
 
 
 def test_the_deadline_of_one_that_does_not_know_yet(berth, fake):
-    """Started anew, it must ask its database: until then the old deadline is in force."""
+    """A new berthd must ask its database: until then the old deadline applies."""
     process, peer = start(berth, fake)
     line, dead_by = deadline(0.8)
     peer.send(line + "\n")
@@ -309,7 +309,7 @@ def test_each_renewal_moves_it(berth, fake):
 
 
 def test_the_whole_group_is_dead(berth, fake):
-    """Also who ignores the signal and is not the main process."""
+    """Including a process that ignores the signal and is not the main process."""
     process, peer = start(berth, fake, [
         "sh", "-c", "(trap '' TERM; echo ready; exec sleep 1000) & wait"])
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
@@ -342,8 +342,8 @@ def test_warn(berth, fake):
 
 
 def test_a_lease_that_is_over_before_the_job_begins(berth, fake, directory):
-    """The machine slept while it was granted: somebody else may have the units by now."""
-    process = berth.start("run", "-s", "WINCH", "r", "--", "touch", "ran")  # would not mind that
+    """The machine slept while the lease was granted: another job may have the units by now."""
+    process = berth.start("run", "-s", "WINCH", "r", "--", "touch", "ran")  # would survive WINCH
     late = f"* deadline 1 {boottime(60)} stop={boottime(-1)}"
     peer, _ = fake.pending("* granted 1 slot=r,5,0", late)
     assert peer.line() == "release 1"

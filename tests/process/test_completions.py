@@ -1,5 +1,5 @@
-"""completions/: bash and zsh offer every command and option that the programs have, and what berthd has at
-the time; and nothing that a client could have put onto somebody's command line."""
+"""completions/: bash and zsh offer every command and option of the programs, and the names that
+berthd has at the time; and nothing that a client could have put onto somebody's command line."""
 
 import re
 
@@ -29,7 +29,7 @@ def shell(request, directory, berth):
 
 
 def options(program, *words):
-    """As its help has them, letters too."""
+    """As its help shows them, letters too."""
     text = program(*words, "--help").stdout
     found = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", text, re.M)) | set(re.findall(r"^ +(-\w), --", text, re.M))
     assert "--help" in found

@@ -10,7 +10,7 @@ FLEET = "[lock f]\nscope = fleet\n"
 
 
 def check(directory, text):
-    """--check: (status, what it said)."""
+    """--check: (status, messages)."""
     path = directory / "checked.conf"
     path.write_text(text)
     done = subprocess.run([BUILD / "berthd", "-c", path, "--check"], stdin=subprocess.DEVNULL,
@@ -31,7 +31,7 @@ def test_check(directory):
 
 
 def test_a_database_comes_with_the_next_start(berthd):
-    """A reload that adds one says so, and one that uses it at once changes nothing."""
+    """A reload that adds a database reports it, and one that uses it at once changes nothing."""
     daemon = berthd("[lock a]\n")
     client = daemon.client()
     redis = f"[redis]\nurl = unix://{daemon.socket}.none\n"

@@ -1,4 +1,4 @@
-"""berthctl: what it sends, what it makes of the answers, and the operator's commands at the real
+"""berthctl: what it sends, what it makes of the answers, and the operators' commands with a real
 daemon."""
 
 import fcntl
@@ -171,7 +171,7 @@ def test_nonsense(berthctl, fake, command, answer):
 
 
 def test_a_full_daemon_that_does_not_read(berthctl, fake):
-    """Its only line comes before anything could be sent."""
+    """The daemon's only line comes before anything could be sent."""
     process = berthctl.start("ping", text=True)
     peer = fake.accept()
     peer.send("error busy too%20many\n")
@@ -181,7 +181,7 @@ def test_a_full_daemon_that_does_not_read(berthctl, fake):
 
 
 def test_a_hung_daemon(berthctl, fake, directory):
-    """In the middle of an answer, before it, and with a queue of connections that is full."""
+    """In the middle of an answer, before it, and with a full queue of connections."""
     full = FakeBerthd(directory / "full", backlog=0)
     begin = time.monotonic()
     processes = [berthctl.start("status", text=True)]
@@ -232,7 +232,7 @@ def test_nothing_is_printed_unescaped(berthctl, fake, args, locale):
 
 
 def test_terminals_of_other_encodings(berthctl, fake, directory):
-    """UTF-8 may hold what such a terminal takes for a control: nothing is let through."""
+    """UTF-8 may contain what such a terminal takes for a control: nothing gets through."""
     made = subprocess.run(
         ["localedef", "--no-archive", "-i", "en_US", "-f", "ISO-8859-1", directory / "en_US"],
         capture_output=True, check=False)
@@ -276,7 +276,7 @@ def on_terminal(berthctl, fake, *args, columns, answer):
     try:
         while chunk := os.read(ours, 65536):
             output += chunk
-    except OSError:  # EIO: nobody has the other end any more
+    except OSError:  # EIO: the other end is closed
         pass
     os.close(ours)
     assert process.wait(DEADLINE) == 0
@@ -303,7 +303,7 @@ def test_status_elsewhere_is_whole(berthctl, fake):
 # ---- drain ----
 
 def test_drain_waits_without_a_deadline(berthctl, fake):
-    """Nothing else comes for longer than any answer may take, and then it ends."""
+    """Longer than any answer may take there is nothing, and then the drain ends."""
     process = berthctl.start("drain", "--wait", text=True)
     peer = fake.accept()
     assert peer.line() == "drain wait=1"
@@ -352,7 +352,7 @@ def daemon(berthd):
 
 @pytest.fixture
 def ok(berthctl):
-    """Runs a command that must succeed silently but for what is returned."""
+    """Runs a command that must succeed and print nothing on stderr; returns its output."""
     def run(*args, **options):
         done = berthctl(*args, **options)
         assert (done.returncode, done.stderr) == (0, "")

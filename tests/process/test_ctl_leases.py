@@ -1,4 +1,4 @@
-"""berthctl and how leases end: revoke, drop, and what status shows of it."""
+"""berthctl and how leases end: revoke, drop, and how status shows it."""
 
 import json
 import os
@@ -189,7 +189,7 @@ def test_what_leases_are_bound_to(daemon, berthctl, status, sleeper):
 
 
 def test_what_is_being_stopped(daemon, berthctl, status, sleeper):
-    """kill-after is long: it stays like this until the process has ended."""
+    """kill-after is long: the lease stays like this until the process has ended."""
     client = daemon.client()
     lease = held(client, f"acquire deploy pid={sleeper.pid}")
     client.close()
@@ -203,7 +203,7 @@ def test_what_is_being_stopped(daemon, berthctl, status, sleeper):
 
 
 def test_a_grace(daemon, berthctl, status):
-    """Nobody comes back for a lease that was bound to its connection, nor for a place."""
+    """No client comes back for a lease that was bound to its connection, or for a place."""
     assert status()["grace_ms"] is None
     holder, waiter = daemon.client(), daemon.client()
     held(holder, "acquire deploy")

@@ -1,5 +1,5 @@
-"""What changes while others hold and wait: by an operator at runtime, by a reload. Each answer of
-his requests by itself is in test_daemon_operator.py."""
+"""Changes while others hold and wait: by an operator at runtime, by a reload.
+test_daemon_operator.py has each answer to an operator's requests."""
 
 import re
 from urllib.parse import unquote
@@ -102,7 +102,7 @@ def test_changes(client, line, answer, after):
 
 
 def test_changes_wake_and_hold_back(daemon, client):
-    """Each wakes those to whom it gives something, and nobody else."""
+    """Each wakes those that get something, and nobody else."""
     others = [daemon.client() for _ in range(3)]
     taken = held(client, "acquire s:3 p:3")
     leases = [waits(other, "acquire s") for other in others]
@@ -160,7 +160,7 @@ def test_reload(daemon, client):
 
 
 def test_a_reload_that_is_refused_changes_nothing(daemon, client):
-    """There is no error in the file itself, but what is held cannot become something else."""
+    """The file itself is right, but what is held cannot become something else."""
     lease = held(client, "acquire l")
     daemon.configure("[semaphore s]\nlimit = 9\n[pool l]\nitems = a b\n")
     assert refused(client, "reload") == "config"
@@ -174,7 +174,7 @@ def test_a_reload_that_is_refused_changes_nothing(daemon, client):
 
 @needs_root
 def test_a_reload_that_is_refused_leaves_the_bounds(daemon, client):
-    """Seen by an ordinary user: operators get a connection whatever max-clients is."""
+    """As an ordinary user sees it: operators get a connection whatever max-clients is."""
     held(client, "acquire l")
     daemon.configure("max-clients = 1\n[pool l]\nitems = a b\n")
     assert refused(client, "reload") == "config"

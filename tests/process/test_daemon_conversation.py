@@ -60,7 +60,7 @@ def test_however_the_bytes_are_cut(berthd, seed, more):
 
 @pytest.mark.parametrize("length, answer", [(4095, "malformed"), (4096, "too-long"), (70_000, "too-long")])
 def test_the_longest_line(berthd, length, answer):
-    """4096 bytes with its LF; after a longer one, life goes on."""
+    """4096 bytes with the LF; after a longer line, the connection lives on."""
     client = berthd().client()
     client.send("ping\nping " + "x" * (length - 5) + "\nping\n")
     assert client.line() == "ok"
@@ -72,7 +72,7 @@ def test_the_longest_line(berthd, length, answer):
 
 
 def test_events_come_between_answers(berthd):
-    """Of one connection's own doing: after the answer to that."""
+    """An event that a connection's own request causes follows the answer."""
     client = berthd("[lock a]\n[lock b]\n").client()
     client.send("acquire a\nacquire a\nacquire b\n")
     first, second = lease_of(client.line()), lease_of(client.line())
@@ -84,7 +84,7 @@ def test_events_come_between_answers(berthd):
 
 
 def test_no_event_inside_a_long_answer(berthd):
-    """Leases of the connection are granted, lost and denied while it is being sent its status."""
+    """The connection's leases are granted, lost and denied while it is being sent its status."""
     daemon = berthd("[semaphore s]\nlimit = 1\n[lock a]\n[lock b]\n" + MANY)
     client, other = daemon.client(), daemon.client()
     first = held(other, "acquire s")
@@ -127,7 +127,7 @@ def test_what_comes_and_goes_during_a_long_answer(berthd):
         owner.send("".join(f"acquire x/{i}.{k}\n" for k in range(20)))
         for _ in range(20):
             assert owner.line().startswith("ok ")
-    for _ in range(6):  # who reads nothing for 10 s is dropped: not all at once
+    for _ in range(6):  # a client that reads nothing for 10 s is dropped: not all at once
         readers = [daemon.client() for _ in range(3)]
         for i, reader in enumerate(readers):
             reader.send("status\n" * 3 + "version\n")
@@ -149,11 +149,11 @@ def test_what_comes_and_goes_during_a_long_answer(berthd):
 
 
 def test_half_close(berthd):
-    """What was asked is answered, and then everything is given back."""
+    """Every request is answered, and then everything is given back."""
     daemon = berthd("[lock a]\n[lock b]\n")
     other = daemon.client()
     client = daemon.client()
-    client.send("acquire a\nacquire b\nping\nstatus")  # the last one has no end
+    client.send("acquire a\nacquire b\nping\nstatus")  # the last request has no end
     half_close(client)
     assert client.line().startswith("ok 1") and client.line().startswith("ok 1")
     assert client.line() == "ok"
@@ -205,13 +205,13 @@ def test_a_client_that_only_reads_ends_when_it_closes(berthd):
     client, other = daemon.client(), daemon.client()
     held(client, "acquire a")
     waiting = waits(other, "acquire a")
-    client.socket.shutdown(socket.SHUT_RD)  # it cannot be told anything any more
+    client.socket.shutdown(socket.SHUT_RD)  # nothing can be sent to it any more
     client.send("ping\n")
     assert event(other)[:2] == ("granted", waiting)
 
 
 def test_everything_at_once(berthd):
-    """Found in one turn: who has ended is not granted anything, and nobody is told twice."""
+    """Found in one turn: a closed connection is granted nothing, and each event is sent once."""
     daemon = berthd("[semaphore s]\nlimit = 2\n")
     holders = [daemon.client(), daemon.client()]
     leases = [held(holder, "acquire s") for holder in holders]

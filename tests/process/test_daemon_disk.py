@@ -1,5 +1,5 @@
-"""A disk that does not answer, or fails, where the state file is: nobody waits for it but who has changed
-something, and what the answer says of the change, the log says, and the next start shows."""
+"""The disk of the state file gives no answer, or fails: only a client that has changed something
+waits, and the log and the next start agree with the answer."""
 
 import errno
 import os
@@ -32,18 +32,18 @@ WRITE, RENAME, BEHIND, ROOM = "fsync", "rename", "fsync-directory", "posix_fallo
 
 
 class Shut:
-    """A gate of the disk, from the begin of a block to its end."""
+    """A shut gate of the disk, for the time of a block."""
 
     def __init__(self, path):
         self.gate, self.at_gate, self.error = Gate(path), None, 0
 
     def wait(self):
-        """Somebody has come, and is kept there."""
+        """Waits until an operation has come."""
         if self.at_gate is None:
             self.at_gate = self.gate.wait_for_somebody()
 
     def let_one_go(self, error=0):
-        """And nobody else: it stays shut. With an error he has failed."""
+        """Lets one operation go, and no other. With an error it fails."""
         self.wait()
         self.gate.path.unlink()
         self.gate.shut()
@@ -56,7 +56,7 @@ class Shut:
         self.at_gate = None
 
     def fails(self, error):
-        """As the block ends."""
+        """When the block ends."""
         self.error = error
 
     def __enter__(self):
@@ -110,7 +110,7 @@ def has_answer(client):
 
 
 def asks(daemon, line):
-    """An operator who has sent that, and it has been looked at."""
+    """An operator who has sent the request, which berthd has read."""
     client = daemon.client()
     client.send(f"{line}\n")
     assert is_quiet(daemon.client())
@@ -131,7 +131,7 @@ def stored(daemon):
 
 
 def logged(daemon, request):
-    """What the log says has become of it, each time."""
+    """What the log says about the result, each time."""
     return re.findall(rf"{re.escape(request)}: asked by uid \d+, pid \d+(.*)$", said(daemon), re.M)
 
 
@@ -140,7 +140,7 @@ def restart(daemon):
     daemon.start()
 
 
-# ---- who has nothing to do with it ----
+# ---- uninvolved clients ----
 
 
 @pytest.mark.parametrize("where", [ROOM, WRITE, BEHIND])
@@ -194,7 +194,7 @@ def test_killed_while_it_is_stored(daemon, disk, where, is_there):
 
 
 def test_the_later_change_is_the_one_that_lasts(daemon, disk):
-    """Two who change the same thing while a third's change is being stored."""
+    """Two operators change the same thing while a third's change is being stored."""
     with disk.shut(WRITE) as gate:
         first = asks(daemon, "limit s 1")
         gate.wait()
@@ -212,7 +212,7 @@ def test_the_later_change_is_the_one_that_lasts(daemon, disk):
 
 
 def test_what_comes_behind_waits(daemon, disk):
-    """One answer for each request, in their order; what the change brings about follows its answer."""
+    """One answer for each request, in order; what the change brings about follows its answer."""
     holder, client = daemon.client(), daemon.client()
     lease = held(holder, "acquire s:4")
     waiting = waits(client, "acquire s")
@@ -308,7 +308,7 @@ def test_what_was_not_stored_is_stored_with_the_next_change(daemon, disk):
 
 
 def test_in_place_but_perhaps_not_for_ever(daemon, disk):
-    """Only the directory could not be synced: a restart finds it, a power failure may not."""
+    """Only the directory could not be synced: a restart finds the change, a power failure may not."""
     with disk.shut(BEHIND) as gate:
         operator = asks(daemon, "pause a")
         gate.fails(errno.EIO)
@@ -326,7 +326,7 @@ def test_without_room_nothing_is_changed(daemon, disk):
         gate.wait()
         gate.fails(errno.ENOSPC)
     assert "not%20changed" in first.line()
-    assert second.line() == "ok held=0"  # for that there was room
+    assert second.line() == "ok held=0"  # there was room for that one
     assert not paused(daemon, "a")
     assert logged(daemon, "pause a") == [": refused"]
 
@@ -363,7 +363,7 @@ def test_an_operator_is_told_that_it_is_not_stored_yet(daemon, disk, error, outc
 
 
 def test_patience_is_for_both(daemon, disk):
-    """Room comes late, and then it is not stored: the answer comes before berthctl gives up all the same."""
+    """Room comes late, and then storing fails: the answer still comes before berthctl gives up."""
     began = time.monotonic()
     with disk.shut(WRITE) as write:
         with disk.shut(ROOM) as room:
@@ -372,16 +372,16 @@ def test_patience_is_for_both(daemon, disk):
             assert not select.select([operator.socket], [], [], 2)[0]
         write.wait()
         assert "in%20force" in operator.line()
-        assert time.monotonic() - began < 6  # 4 s in all; were they for each, the second 4 would begin after 2
+        assert time.monotonic() - began < 6  # 4 s in all; if each had 4 s, the second would begin after 2
 
 
-# ---- who goes away ----
+# ---- clients that go away ----
 
 
 @pytest.mark.parametrize("where", [ROOM, WRITE])
 @pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
 def test_who_hangs_up_has_asked_nevertheless(daemon, disk, where, before):
-    """With answers that were not read, the kernel tells of an error rather than of an end."""
+    """If it has not read its answers, the kernel reports an error rather than an end."""
     with disk.shut(where) as gate:
         operator = asks(daemon, before + "pause a")
         gate.wait()
@@ -396,7 +396,7 @@ def test_who_hangs_up_has_asked_nevertheless(daemon, disk, where, before):
     (ROOM, 0, ""), (ROOM, errno.ENOSPC, ": refused"), (WRITE, 0, ""), (WRITE, errno.EIO, ": in force, but not stored")])
 @pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
 def test_who_hangs_up_has_asked_for_what_stands_behind_too(daemon, disk, where, error, outcome, before):
-    """But not for half a line. Of the rest, nobody reads the answers."""
+    """But half a line is no request. Nobody reads the answers to the rest."""
     with disk.shut(where) as gate:
         operator = daemon.client()
         operator.send(before + "pause a\nstatus\npause b\nstatus\nlimit s 3\nlimit s 2")
@@ -440,7 +440,8 @@ def test_the_end_waits_for_what_is_being_stored(daemon, disk):
 
 
 def test_the_end_stores_what_is_not_stored_yet(daemon, disk):
-    """Made while another was being stored, and not begun when the end came."""
+    """The change was made while another was being stored, and its storing had not begun when the
+    end came."""
     with disk.shut(WRITE) as gate:
         asks(daemon, "pause a")
         gate.wait()
@@ -479,7 +480,7 @@ def test_the_end_of_an_idle_berthd_does_not_wait_for_ever(daemon, disk):
 
 
 def test_a_reload_does_not_wait(daemon, disk):
-    """And who comes after it finds what it has defined."""
+    """And a client that comes after it finds the new definitions."""
     with disk.shut(WRITE) as gate:
         first = asks(daemon, "pause a")
         gate.wait()
@@ -506,7 +507,8 @@ def test_a_reload_that_could_not_store_what_has_changed_says_so(daemon, disk):
 
 
 def passes(gates):
-    """A thread that lets one go at each, in turn: a start stores its numbers on its way."""
+    """A thread that lets one operation go at each gate, in turn: a start stores its numbers on the
+    way."""
     def work():
         for gate in gates:
             gate.let_one_go()
@@ -516,8 +518,8 @@ def passes(gates):
 
 
 def used_up(daemon, write, behind):
-    """Started so that numbers are wanted at once: those of a lease in the journal are far above what is
-    stored. They are being stored now, and the disk does not answer."""
+    """Started so that it wants numbers at once: those of a lease in the journal are far above what
+    is stored. They are being stored now, and the disk gives no answer."""
     daemon.stop()
     path, = daemon.state.glob("*.state")
     future = 10**12 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
@@ -558,8 +560,9 @@ NUMBERS_AHEAD = 2**24 # that a start stores
 
 
 def nearly_used_up(daemon, write, behind, left):
-    """Started so that about so many numbers are left below what is stored, while more are being stored and
-    the disk does not answer: those of a lease in the journal are that much smaller."""
+    """Started so that about so many numbers are left below what is stored, while more are being
+    stored and the disk gives no answer: the numbers of a lease in the journal are that much
+    smaller."""
     def set_numbers(number):
         daemon.stop()
         path, = daemon.state.glob("*.state")
@@ -584,7 +587,7 @@ def nearly_used_up(daemon, write, behind, left):
 
 
 def test_numbers_are_left_for_those_who_wait(daemon, disk):
-    """They are granted while the disk does not answer, and by tokens below what is stored."""
+    """They are granted while the disk gives no answer, with tokens below what is stored."""
     write, behind = disk.shut(WRITE), disk.shut(BEHIND)
     lease = nearly_used_up(daemon, write, behind, 400)
     waiters = []
@@ -637,13 +640,13 @@ def test_who_waits_for_numbers_for_long_is_refused(daemon, disk):
 
 @needs_redis
 def test_the_fleet_does_not_wait(directory, disk, redis_server, sanitizer_reports):
-    """A change of the fleet is its database's; on this host's disk it is a copy."""
+    """A change to the fleet belongs to its database; this host's disk has a copy."""
     text = redis_section(redis_server.url) + "[semaphore etl]\nlimit = 2\nscope = fleet\n[lock here]\n"
     daemon = Berthd(directory, text, before=with_shim("disk_shim.so", BERTH_DISK=disk.path))
     up(redis_server, daemon)
     client = client_of(daemon)
     gets(client, "acquire etl")
-    for change in ("pause here", "resume here"):  # stored with all that the start has left to store
+    for change in ("pause here", "resume here"):  # stored together with what the start has left to store
         assert daemon.client().request(change) == "ok"
     with disk.shut(WRITE) as gate:
         assert daemon.client().request("limit etl 5") == "ok"

@@ -1,5 +1,5 @@
 """A lease lasts as long as its connection: not one turn of the loop longer, and exactly the next
-waiter gets what it had."""
+waiter gets its units."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def close_after_a_request(client):
 
 
 def close_with_unread_data(client):
-    """The kernel says ECONNRESET instead of an end."""
+    """The kernel reports ECONNRESET instead of an end."""
     client.close()
 
 
@@ -48,7 +48,7 @@ def prepare(end, holder):
 
 @pytest.mark.parametrize("end", ENDS)
 def test_gone_within_one_turn(berthd, end):
-    """berthd finds the end and a later question in the same turn: the answer is after the end."""
+    """berthd finds the end and a later question in the same turn: the answer comes after the end."""
     daemon = berthd("[lock a]\n")
     asker = daemon.client()
     for _ in range(20):
@@ -103,7 +103,7 @@ def test_gone_when_the_process_is_killed(berthd):
 
 
 def test_not_before_the_last_one_closes_it(berthd):
-    """A child that inherited the connection goes on holding."""
+    """A child that inherited the connection keeps the lease."""
     daemon = berthd("[lock a]\n")
     client, other = daemon.client(), daemon.client()
     held(client, "acquire a")
@@ -182,7 +182,7 @@ def test_thousands_of_waiters_go_at_once(berthd):
 
 
 def test_many_short_connections(berthd):
-    """None leaves anything, however it ends."""
+    """None leaves anything behind, however it ends."""
     daemon = berthd("[lock a]\n[semaphore b]\nlimit = 2\n[semaphore x/*]\nlimit = 1\n")
     other = daemon.client()
     assert is_quiet(other)

@@ -1,4 +1,4 @@
-"""Who asks much takes nothing away from the others: each turn of the loop is short."""
+"""A client that asks much takes nothing away from others: each turn of the loop is short."""
 
 import contextlib
 import fcntl
@@ -20,7 +20,7 @@ from lines import DEADLINE, LineSocket
 
 
 def keeps_working(client, name, times):
-    """Another client, who notices nothing. Before there were shares, this took as long as the
+    """Another client, which notices nothing. Before there were shares, this took as long as the
     others went on."""
     for _ in range(times):
         assert client.request("ping") == "ok"
@@ -88,7 +88,7 @@ def test_asking_without_end(berthd, request_line):
 
 
 def test_expensive_requests_are_shared_out_over_turns(berthd):
-    """All that one connection has sent does not come before what another asks in the same turn."""
+    """Not all requests of one connection come before what another asks in the same turn."""
     daemon = berthd("[semaphore s]\nlimit = 16384\n")
     many, other = daemon.client(), daemon.client()
     n = 40  # each takes milliseconds, for 16384 units
@@ -104,7 +104,7 @@ def test_expensive_requests_are_shared_out_over_turns(berthd):
 
 
 def test_status_costs_no_memory(berthd):
-    """However long it is, however often it is asked for, and nobody reads it."""
+    """However long it is, however often it is requested, and although nobody reads it."""
     daemon = berthd("[lock a]\n[semaphore many]\nlimit = 1000\n")
     client = daemon.client()
     text = "%01" * 200
@@ -129,7 +129,7 @@ def test_status_costs_no_memory(berthd):
 
 @needs_root
 def test_a_place_is_free_as_soon_as_its_connection_has_ended(berthd):
-    """Also for a connection that is made before the loop's turn has ended."""
+    """Even for a connection made before the loop's turn has ended."""
     daemon = berthd("max-clients-per-user = 2\nmax-clients = 3\n[lock a]\n")
     clients = [connect_as(daemon, NOBODY), connect_as(daemon, NOBODY)]
     for _ in range(200):
@@ -145,7 +145,7 @@ SOMEBODY = 4711
 
 
 def tokens(client, n):
-    """Of `n` acquires, as they were granted; other answers are thrown away."""
+    """The tokens of `n` acquires, in the order of their grants; drops other answers."""
     found = []
     while len(found) < n:
         match = re.match(r"ok \S+ slot=crowd,(\d+),", client.line())
@@ -164,7 +164,7 @@ def answered(client):
 
 @needs_root
 def test_users_take_turns_not_connections(berthd):
-    """Tokens tell in which order berthd has carried out what was sent while it was stopped."""
+    """Tokens show the order in which berthd has carried out what was sent while it was stopped."""
     daemon = berthd("max-requests-per-second-per-user = unbounded\n[semaphore crowd]\nlimit = 10000\n"
                     "[semaphore large]\nlimit = 100000\n")
     one, many = connect_as(daemon, SOMEBODY), [connect_as(daemon, NOBODY) for _ in range(8)]
@@ -237,7 +237,7 @@ def test_malformed_lines_count(berthd):
 
 @needs_root
 def test_half_a_line_of_a_slow_user(berthd):
-    """It waits for its turn to be read, and there is nothing to carry out then."""
+    """It waits for its turn to be read, and then there is nothing to carry out."""
     daemon = berthd("max-requests-per-second-per-user = 100\n[lock a]\n")
     operator, busy = daemon.client(), connect_as(daemon, NOBODY)
     clients = [connect_as(daemon, NOBODY) for _ in range(3)]
@@ -256,7 +256,7 @@ def test_half_a_line_of_a_slow_user(berthd):
 @pytest.mark.parametrize("unread", [0, 1, 1000])
 @pytest.mark.parametrize("end", ["close", "kill"])
 def test_a_slow_user_dies(berthd, unread, end):
-    """berthd does not read from it, and knows nevertheless: its turn would come in 40 s."""
+    """berthd does not read from it, and still sees its end: its turn would come in 40 s."""
     daemon = berthd("max-requests-per-second-per-user = 1\n[lock a]\n")
     operator, other = daemon.client(), connect_as(daemon, SOMEBODY)
     ready, tell = os.pipe()

@@ -1,4 +1,5 @@
-"""Whatever a client sends: one clear error for each line, nobody else notices, nothing leaks."""
+"""Whatever a client sends: one clear error for each line, other clients notice nothing, nothing
+leaks."""
 
 import contextlib
 import random
@@ -32,7 +33,7 @@ WORDS = [b"acquire", b"release", b"cancel", b"status", b"hello", b"limit", b"pau
 
 
 class Bystander:
-    """Another client on another connection, and what the daemon used before."""
+    """Another client on another connection, and the daemon's use of resources before."""
 
     def __init__(self, daemon):
         self.daemon = daemon
@@ -45,7 +46,7 @@ class Bystander:
         assert self.client.request(f"release {lease}") == "ok"
 
     def finds_all_as_it_was(self):
-        """Once berthd has found out that the connections have ended."""
+        """Once berthd has seen the connections end."""
         while open_files(self.daemon) > self.files:
             self.works()
         after = status(self.client)
@@ -86,7 +87,7 @@ def throw(client, data):
 
 @pytest.mark.parametrize("more", range(5))
 def test_random_bytes(daemon, bystander, seed, more):
-    """An error for each line, whatever it is."""
+    """One error for each line."""
     data = random.Random(seed + more).randbytes(200_000)
     answers = throw(daemon.client(), data).splitlines()
     bystander.works()
@@ -98,7 +99,7 @@ def test_random_bytes(daemon, bystander, seed, more):
 
 @pytest.mark.parametrize("more", range(10))
 def test_random_requests(daemon, bystander, seed, more):
-    """Of the right words in the wrong places: an answer for each, and no more."""
+    """The right words in the wrong places: one answer each, and no more."""
     choose = random.Random(seed + more)
     lines = [b" ".join(choose.choices(WORDS, k=choose.randint(1, 5))) for _ in range(3000)]
     answers = throw(daemon.client(), b"\n".join(lines) + b"\n").decode().splitlines()
@@ -145,7 +146,7 @@ def test_one_clear_error(daemon, bystander, data, expected):
     b"x" * (1 << 20), b"acquire a", b"acquire a wait=1h reason=" + b"x" * 4000, b"\xff", b""],
     ids=["long", "acquire", "longer", "byte", "nothing"])
 def test_a_line_that_never_ends(daemon, bystander, data):
-    """Many such clients cost no more than a line each."""
+    """Many such clients cost only a line each."""
     clients = [daemon.client() for _ in range(100)]
     for client in clients:
         client.send(data)
@@ -178,7 +179,7 @@ def test_thousands_of_requests_pipelined_and_read_late(daemon, bystander):
 
 
 def test_thousands_of_waiters_cancelled_at_once(berthd):
-    """By another one, by their own client, by an operator, and by the clock."""
+    """By another client, by their own, by an operator, and by the clock."""
     daemon = berthd("max-waiters-per-user = 10000\nmax-leases-per-user = 20000\n"
         "[lock a]\nmax-waiters = 10000\n[lock mine]\n")
     bystander = Bystander(daemon)
@@ -224,7 +225,7 @@ def test_instances_without_end(daemon, bystander):
 
 
 def test_a_client_that_is_stopped_hurts_nobody(daemon, bystander):
-    """It cannot read what becomes of it."""
+    """It cannot read its events."""
     client, other = daemon.client(), daemon.client()
     held(client, "acquire a")
     client.send("acquire a\n" * 500)
@@ -238,7 +239,7 @@ def test_a_client_that_is_stopped_hurts_nobody(daemon, bystander):
 
 
 def limit_files(daemon, soft, hard=None):
-    """berthd makes use of the hard limit when it reads its configuration."""
+    """berthd uses the hard limit when it reads its configuration."""
     pid = daemon.process.pid
     hard = hard or resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
@@ -246,7 +247,7 @@ def limit_files(daemon, soft, hard=None):
 
 @pytest.mark.parametrize("files", [32, 40, 64, 100, 200])
 def test_more_connections_than_files(berthd, files):
-    """There are always files left for a reload, and a word for who is refused."""
+    """Some files are always left for a reload, and for a word to a client that is refused."""
     daemon = berthd("[lock a]\n[lock mine]\n")
     first = Bystander(daemon)
     limit_files(daemon, files, files)
@@ -293,8 +294,8 @@ def test_a_job_is_stopped_when_all_places_are_taken(berthd, files):
 
 
 def test_no_files_left_at_all(berthd):
-    """The limit sinks below what is open: new ones wait, the old ones live on, and later all is as it
-    was. libuv's own accept loop never came back."""
+    """The limit sinks below what is open: new connections wait, old ones live on, and later all is
+    as before. libuv's own accept loop never came back."""
     daemon = berthd("[lock a]\n[lock mine]\n")
     first = Bystander(daemon)
     limit_files(daemon, 5)

@@ -62,7 +62,7 @@ def test_what_an_operator_does(service):
     assert not any(name.startswith("CODE_") for name in entry)
     assert client.request("drain").startswith("ok")
     assert "BERTH_RESOURCE" not in service.journal.until("drain")
-    assert service.log.read_text() == ""  # each line once
+    assert service.log.read_text() == ""  # each line only once
 
 
 @pytest.mark.parametrize("verb, event", [("revoke", "revoked"), ("drop", "dropped")])
@@ -205,7 +205,7 @@ def test_what_a_reload_changes(service):
 
 
 def test_stderr_is_something_else(service):
-    """Redirected, or inherited: then JOURNAL_STREAM speaks of another file."""
+    """Redirected, or inherited: then JOURNAL_STREAM names another file."""
     service.environ["JOURNAL_STREAM"] = "1:2"
     service.start()
     assert service.client().request("pause deploy") == "ok"

@@ -1,4 +1,4 @@
-"""acquire, release and cancel: every answer, and what the others hear of it."""
+"""acquire, release and cancel: every answer, and what other clients are told."""
 
 import re
 
@@ -184,7 +184,7 @@ def test_an_identity_per_resource(client):
 
 
 def test_nothing_waits_for_its_own_ancestors(client):
-    """It could only be granted after it has ended."""
+    """It could only be granted after that one has ended."""
     parent = held(client, "acquire b:7")
     child = held(client, f"acquire a parent={parent}")
     assert refused(client, f"acquire b:2 parent={child}") == "ancestor"
@@ -226,7 +226,7 @@ def test_release_of_a_waiting_lease(client):
 
 @pytest.mark.parametrize("verb", ["release", "cancel"])
 def test_ended_from_another_connection(daemon, client, verb):
-    """Whose lease it was is told, once."""
+    """The lease's own client is told, once."""
     owner = daemon.client()
     lease = held(owner, "acquire a")
     waiting = waits(owner, "acquire a b")
@@ -302,7 +302,7 @@ def test_cancel(client):
 
 
 def test_granted_later(daemon, client):
-    """As an answer would have said it."""
+    """With the same units and tokens as in an answer."""
     holder = daemon.client()
     lease = held(holder, "acquire gpus:2 a b:8")
     waiting = waits(client, "acquire gpus:3 b:2 a", 1)
@@ -337,7 +337,7 @@ def test_waits_end_in_the_order_of_their_deadlines(daemon, client):
 
 
 def test_a_freed_unit_rests(berthd):
-    """Then the next one gets it, without anybody asking."""
+    """Then the next waiter gets it, without another request."""
     client = berthd("[lock a]\ncooldown = 1s\n").client()
     lease = held(client, "acquire a")
     waiting = waits(client, "acquire a")

@@ -1,4 +1,4 @@
-"""A name service that does not answer holds up nobody but the reload that asks it."""
+"""A name service that gives no answer holds up only the reload that asks it."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def daemon(directory, gate, sanitizer_reports):
 
 
 def asked(daemon, client, text):
-    """The reload is under way, and stands at the gate."""
+    """The reload is under way, and waits at the gate."""
     daemon.configure(text)
     client.send("reload\n")
 
@@ -83,7 +83,7 @@ def test_who_asks_meanwhile_gets_what_is_there_now(daemon, gate):
     assert is_quiet(daemon.client())
     second.close()
     gate.path.unlink()
-    gate.shut()  # for the next who comes
+    gate.shut()  # for the next one to come
     os.close(at_gate)
     assert first.line() == "ok"
     at_gate = gate.wait_for_somebody()
@@ -110,7 +110,8 @@ def test_a_patient_client_is_told(daemon, gate):
 
 
 def test_who_goes_away_meanwhile_holds_nothing(daemon, gate):
-    """Lines that wait for the reload's answer keep berthd from reading; the end is seen at once."""
+    """Lines that wait for the reload's answer keep berthd from reading; it still sees the end at
+    once."""
     first, client, other = daemon.client(), daemon.client(), daemon.client()
     held(client, "acquire a")
     assert other.request("acquire a").startswith("waiting ")
@@ -120,7 +121,7 @@ def test_who_goes_away_meanwhile_holds_nothing(daemon, gate):
     client.send("reload\nping\n")
     client.close()
     assert other.line().startswith("* granted ")
-    assert not select.select([first.socket], [], [], 0)[0]  # who has waited for longer does still
+    assert not select.select([first.socket], [], [], 0)[0]  # the one that has waited longer still does
     gate.path.unlink()
     os.close(at_gate)
     assert first.line() == "ok"
@@ -143,7 +144,7 @@ def test_a_start_says_that_it_has_waited(daemon, gate):
     daemon.stop()
     daemon.configure(LOCKED)
     gate.shut()
-    opener = threading.Thread(target=gate.open, args=(1.1,))  # a shorter wait is not worth a word
+    opener = threading.Thread(target=gate.open, args=(1.1,))  # a shorter wait is not worth a message
     opener.start()
     daemon.start()
     opener.join()

@@ -1,4 +1,4 @@
-"""A berthd that is configured --without-systemd says what it cannot do."""
+"""A berthd configured --without-systemd says what it cannot do."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""An acquire that comes once more with its `once`: one answer for the whole life of its lease, whatever
-has become of the connection that it came on first."""
+"""An acquire that is repeated with its `once`: one answer for the whole life of its lease, whatever
+has become of the first connection."""
 
 import os
 import socket
@@ -24,7 +24,7 @@ def repeated(client, request):
 
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_of_a_holder_whose_connection_lives(daemon, binding):
-    """The later connection has it, and the first one may close whenever it likes."""
+    """The later connection has the lease, and the first may close whenever it likes."""
     first, second = daemon.client(), daemon.client()
     request = f"acquire s once=w {binding}".rstrip()
     answer = first.request(request)
@@ -54,7 +54,7 @@ def test_its_place_is_the_later_connection_s(daemon):
 
 
 def test_of_a_connection_that_is_half_closed(daemon):
-    """Its waiting leases are over, and those that a process keeps are not."""
+    """Its waiting leases are over; those that a process keeps are not."""
     blocker, first = daemon.client(), daemon.client()
     held(blocker, "acquire d")
     kept = held(first, f"acquire s once=a {TO_ITS_PROCESS}")
@@ -67,7 +67,7 @@ def test_of_a_connection_that_is_half_closed(daemon):
 
 
 def test_an_earlier_connection_does_not_get_it(daemon):
-    """What it has sent may be read last, and it may be over then."""
+    """Its line may be read last, and it may be gone by then."""
     first, second = daemon.client(), daemon.client()
     assert first.request("ping") == "ok"
     lease = held(second, "acquire s once=w")
@@ -78,7 +78,7 @@ def test_an_earlier_connection_does_not_get_it(daemon):
 
 @pytest.mark.parametrize("other", ["d once=w", "s:2 once=w", "s d once=w"])
 def test_something_else_by_the_same_word(daemon, other):
-    """Whoever asks for that does not get what was asked for before."""
+    """A request for other things does not get what the first one got."""
     client = daemon.client()
     lease = held(client, "acquire s once=w")
     assert refused(client, f"acquire {other}") == "bad-value"

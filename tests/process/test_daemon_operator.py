@@ -173,7 +173,7 @@ def test_pause(daemon, client):
     does(client, "pause a reason=move")
     waiting = waits(client, "acquire a b")
     other = daemon.client()
-    held(other, "acquire b:4")  # who waits for something paused delays nobody elsewhere
+    held(other, "acquire b:4")  # a waiter for a paused resource delays nobody elsewhere
     assert status(client).resources["b"]["waiters"][0]["blocked"] == "other"
     answer = other.request("acquire a wait=0")
     assert answer.startswith("error paused ") and "move" in answer

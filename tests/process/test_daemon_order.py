@@ -31,8 +31,8 @@ def units_of(words):
 
 
 def end(client):
-    """Ends the connection and waits until berthd has seen it: a close alone may come after what
-    others ask for later."""
+    """Ends the connection and waits until berthd has seen that: a plain close may come after later
+    requests of others."""
     client.socket.shutdown(socket.SHUT_WR)
     assert client.ended()
     client.close()
@@ -43,7 +43,7 @@ def end(client):
 
 @pytest.mark.parametrize("how", ["release", "close", "half-close"])
 def test_one_after_the_other(berthd, how):
-    """Each end wakes the next one, and nobody else."""
+    """Each end wakes the next waiter, and nobody else."""
     daemon = berthd("[lock l]\n")
     watcher = daemon.client()
     clients = [daemon.client() for _ in range(12)]
@@ -65,7 +65,7 @@ def test_one_after_the_other(berthd, how):
 
 
 def test_a_process_that_is_killed_frees_its_lease(berthd):
-    """And that wakes exactly the next one."""
+    """And that wakes exactly the next waiter."""
     daemon = berthd("[semaphore s]\nlimit = 1\n[lock l]\n")
     heard, tell = os.pipe()
 
@@ -109,7 +109,7 @@ def test_an_end_of_a_waiter_wakes_nobody(berthd):
 
 
 def test_a_unit_each(berthd):
-    """Five units given back at once wake five, in order, with a unit each."""
+    """Five units given back at once wake five waiters, in order, with a unit each."""
     daemon = berthd("[semaphore s]\nlimit = 5\n")
     holder = daemon.client()
     lease = held(holder, "acquire s:5")
@@ -195,7 +195,7 @@ def test_a_unit_is_never_granted_twice(berthd, chance):
             assert len([unit for unit in in_use if unit[0] == name]) <= limit
 
     def hear():
-        """Those who wait and have been granted something by what was done last."""
+        """The waiters that have been granted something by the last step."""
         assert is_quiet(clients[0])
         for lease in status(clients[0]).resources.values():
             for holder in lease["holders"]:
@@ -233,7 +233,7 @@ def test_a_unit_is_never_granted_twice(berthd, chance):
 
 
 def test_processes_that_fight(berthd, directory):
-    """Real concurrency: who is inside, notes it in a file that only one may have open."""
+    """Real concurrency: a process inside notes that in a file that only one may have open."""
     daemon = berthd("[lock l]\n")
     inside = directory / "inside"
 
@@ -254,7 +254,7 @@ def test_processes_that_fight(berthd, directory):
 
 
 def test_a_lowered_limit(berthd):
-    """Takes nothing away, and gives nothing until it fits."""
+    """Takes nothing away, and grants nothing until it fits."""
     daemon = berthd("[semaphore s]\nlimit = 3\n")
     root, other = daemon.client(), daemon.client()
     leases = [held(root, "acquire s") for _ in range(3)]
@@ -280,7 +280,7 @@ def test_all_or_nothing(berthd):
     assert shown.resources["b"]["in_use"] == "0"
     assert shown.waiters("a") == shown.waiters("b") == [both]
     held(three, "acquire c wait=0")
-    other = held(three, "acquire b wait=0")  # who waits for a alone delays nobody there
+    other = held(three, "acquire b wait=0")  # a waiter for a alone delays nobody there
     assert three.request(f"release {other}") == "ok"
     assert refused(three, "acquire a wait=0") == "would-wait"
     last = waits(three, "acquire a")
@@ -313,7 +313,7 @@ def test_no_deadlock(berthd):
 
 
 def test_deadlines(berthd):
-    """In the order of the deadlines; who was in time is granted, and is not denied later."""
+    """In the order of the deadlines; a waiter that was in time is granted, and not denied later."""
     daemon = berthd("[lock l]\n")
     holder = daemon.client()
     lease = held(holder, "acquire l")
@@ -340,7 +340,7 @@ def test_a_deadline_lets_the_next_one_go(berthd):
 
 
 def test_what_not_to_wait_for(berthd):
-    """Codes of wait=0, and of what is refused however long one would wait."""
+    """Codes of wait=0, and of requests refused however long they would wait."""
     daemon = berthd("[lock l]\n[lock shut]\nlimit = 0\n[semaphore s]\nlimit = 4\n"
                     "max-units-per-user = 2\n[lock narrow]\nmax-waiters = 0\n")
     client, other = daemon.client(), daemon.client()
@@ -405,7 +405,7 @@ def test_cooldown(berthd):
 
 
 def test_many_deaths_in_one_turn(berthd):
-    """Holders and waiters alike: what is freed goes to those who live, as long as it lasts."""
+    """Holders and waiters alike: freed units go to the living, as long as they last."""
     daemon = berthd("[semaphore s]\nlimit = 4\n")
     dying = [daemon.client() for _ in range(10)]
     for i, client in enumerate(dying):

@@ -1,5 +1,5 @@
-"""doc/protocol.md 1 to 3: lines, the conversation and its end, what other connections are told. The
-requests one by one are in test_daemon_requests.py and the files that it names."""
+"""doc/protocol.md 1 to 3: lines, the conversation and its end, what other connections are told.
+test_daemon_requests.py, and the files that it names, have the single requests."""
 
 import re
 import socket
@@ -109,7 +109,8 @@ def test_one_answer_each_however_many(client):
 
 
 def test_no_event_inside_a_status_answer(berthd):
-    """Granted by somebody else's release while the answer is far from written: it comes after."""
+    """Another client's release grants while the answer is far from written: the event comes after
+    it."""
     daemon = berthd("[lock l]\n" + "".join(f"[lock resource/{i}]\n" for i in range(8000)))
     holder, reader = daemon.client(), daemon.client()
     lease = held(holder, "acquire l")

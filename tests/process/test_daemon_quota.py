@@ -1,4 +1,4 @@
-"""What one user may have: beyond it he is refused, and nobody else notices."""
+"""What one user may have: beyond that, requests are refused, and no other user notices."""
 
 import contextlib
 
@@ -62,7 +62,7 @@ def test_connections_of_all(berthd):
 
 
 def test_a_request_sent_to_a_full_house(berthd):
-    """The line is there even if the client has said something first."""
+    """The line is there even if the client has sent something first."""
     daemon = berthd("max-clients = 1\n[lock a]\n")
     client = daemon.client()
     assert is_quiet(client)
@@ -74,7 +74,7 @@ def test_a_request_sent_to_a_full_house(berthd):
 
 
 def house(berthd, full, user):
-    """A berthd without a place for `user`, who is an admin, if only for operators' requests."""
+    """A berthd with no place for `user`, who is an admin, if only for operators' requests."""
     rest = f"admin-users = {user}\n[lock a]\n[semaphore s]\nlimit = 3\n"
     daemon = berthd(("max-clients = 2\n" if full == "house" else "max-clients-per-user = 2\n") + rest)
     clients = [connect_as(daemon, user) for _ in range(2)]
@@ -152,7 +152,7 @@ def test_instances_of_one_user(berthd):
     leases = [held(client, "acquire x/1"), held(client, "acquire x/2")]
     assert refused(client, "acquire x/3") == "quota"
     held(client, "acquire x/1")
-    held(other, "acquire x/2")  # it is the first one's, who made it
+    held(other, "acquire x/2")  # charged to the first user, who made it
     held(other, "acquire x/3")
     assert refused(other, "acquire x/4") == "quota"  # of the template
     assert client.request(f"release {leases[1]}") == "ok"
@@ -165,7 +165,7 @@ def test_instances_of_one_user(berthd):
 
 @needs_root
 def test_units_of_one_user(berthd):
-    """Who is at the bound keeps his place, and delays nobody."""
+    """A user at the bound keeps places, and delays nobody."""
     daemon = berthd("[semaphore s]\nlimit = 4\nmax-units-per-user = 2\n")
     client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
     assert refused(client, "acquire s:3") == "impossible"
@@ -187,7 +187,7 @@ def test_units_of_one_user(berthd):
 
 @needs_root
 def test_the_queue_is_full(berthd):
-    """The newest is refused; whose it is does not matter."""
+    """The newest request is refused, whoever made it."""
     daemon = berthd("[lock a]\nmax-waiters = 3\n")
     client, other = connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY)
     lease = held(client, "acquire a")
@@ -204,7 +204,7 @@ def test_the_queue_is_full(berthd):
     "acquire a wait=1h", "acquire a wait=0", "acquire a b:9", "acquire x/1 b:9", "acquire x/1 none",
     "acquire x/1 a wait=0", "acquire a holder=h", "acquire a wait=1ms"])
 def test_refusals_and_ends_cost_nothing(berthd, line):
-    """Whatever was charged on the way is given back: the bounds are still those bounds."""
+    """Whatever was charged on the way is given back: the bounds stay the bounds."""
     daemon = berthd("max-waiters-per-user = 2\nmax-leases-per-user = 3\nmax-instances-per-user = 1\n"
         "[lock a]\nmax-waiters = 1\n[semaphore b]\nlimit = 8\n[semaphore x/*]\nlimit = 1\n")
     client = daemon.client()

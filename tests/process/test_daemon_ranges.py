@@ -1,4 +1,4 @@
-"""Leases of many slots: what is sent are ranges, and always few enough for a line."""
+"""Leases of many slots: ranges go over the wire, always few enough for a line."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def n_slots(words):
 
 
 def take_singles(client, name, n):
-    """So many leases of one slot each, in their order."""
+    """n leases of one slot each, in order."""
     client.send(f"acquire {name}\n" * n)
     return [lease_of(client.line()) for _ in range(n)]
 

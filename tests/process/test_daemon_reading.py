@@ -1,4 +1,4 @@
-"""Clients that do not read what they are told, or slowly."""
+"""Clients that do not read what they are sent, or read slowly."""
 
 import select
 import time
@@ -10,7 +10,7 @@ CONFIGURATION = "[lock a]\n" + "".join(f"[lock r{i}]\n" for i in range(LOCKS))
 
 
 def has_hung_up(client):
-    """Without reading: what it was sent stays where it is."""
+    """Looks without reading: what it was sent stays there."""
     poll = select.poll()
     poll.register(client.socket, 0)
     return bool(poll.poll(0))

@@ -1,4 +1,4 @@
-"""Reload: by SIGHUP and by request, all or nothing, and nobody loses what he holds."""
+"""Reload: by SIGHUP and by request, all or nothing, and holders keep what they hold."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def test_limits_grow(berthd, reload):
 
 @ways
 def test_limits_shrink(berthd, reload):
-    """Nothing is taken away; what can never be any more is refused."""
+    """Nothing is taken away; requests that can never be met any more are refused."""
     daemon = berthd("[semaphore s]\nlimit = 4\n[pool p]\nitems = x y z\n")
     operator, client = daemon.client(), daemon.client()
     leases = [held(client, "acquire s p") for _ in range(3)]
@@ -89,7 +89,7 @@ def test_closed_and_open_again(berthd):
 
 @ways
 def test_a_resource_goes(berthd, reload):
-    """It drains; who waits for it is told; its name is unknown at once, and free for another."""
+    """It drains; its waiters are told; its name is unknown at once, and free for another."""
     daemon = berthd("[lock a]\n[lock b]\n")
     operator, client = daemon.client(), daemon.client()
     lease = held(client, "acquire a")
@@ -132,7 +132,7 @@ def test_the_order_of_the_file(berthd):
 
 @ways
 def test_templates(berthd, reload):
-    """Live instances take over the new settings; those of a template that goes, drain."""
+    """Live instances take over the new settings; those of a template that goes drain."""
     daemon = berthd("[semaphore x/*]\nlimit = 1\n[semaphore y/*]\nlimit = 1\n")
     operator, client = daemon.client(), daemon.client()
     held(client, "acquire x/1 y/1")

@@ -1,5 +1,5 @@
-"""Every request of doc/protocol.md with its answers: hello to version. acquire, release and cancel
-are in test_daemon_leases.py, the operator's requests in test_daemon_operator.py."""
+"""Every request of doc/protocol.md with its answers: hello to version. test_daemon_leases.py has
+acquire, release and cancel, test_daemon_operator.py the operator's requests."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def client(berthd):
     return berthd(CONFIGURATION).client()
 
 
-# ---- what any request can be refused for
+# ---- reasons to refuse any request
 
 
 @by_word
@@ -270,7 +270,7 @@ def test_status_is_refused(client):
 
 
 def test_no_line_of_status_is_too_long(berthd):
-    """With everything on it that makes one long."""
+    """With everything that makes a line long."""
     items = [f"{i:064}" for i in range(200)]
     name = "n" * 128
     daemon = berthd(f"[pool {name}]\nitems = " + "\n    ".join(items) + "\n")

@@ -12,7 +12,7 @@ from daemon_help import (
 
 pytestmark = needs_root
 
-# Nobody has these: a uid and a gid need no name to have rights.
+# No accounts exist for these: a uid and a gid need no name to have rights.
 ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
 GROUP, ADMINS, OTHERS = 60101, 60102, 60103
 
@@ -20,7 +20,7 @@ COMMANDS = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", ".")) / "src/wire/com
 
 
 def commands_of(right):
-    """The words of the requests that this right is needed for."""
+    """The words of the requests that need this right."""
     rows = re.findall(r"^COMMAND\((\w+),.*?\b([A-Z_]+), \"", COMMANDS.read_text(), re.M | re.S)
     return [word for word, needs in rows if needs == right]
 
@@ -132,7 +132,7 @@ def test_an_ordinary_user_changes_nothing(berthd, line):
 
 
 def test_admins_of_a_resource(berthd):
-    """Of that one, and of nothing else."""
+    """Of that resource, and of nothing else."""
     daemon = berthd(CONFIG)
     cleo = connect_as(daemon, CLEO)
     members = [connect_as(daemon, BERT, GROUP), connect_as(daemon, BERT, groups=[OTHERS, GROUP])]
@@ -234,7 +234,7 @@ def test_shared_identities_are_one(berthd):
     held(bert, "acquire s holder=x")
 
 
-# ---- bounds: they stop him, and nobody else
+# ---- bounds: they stop one user, and nobody else
 
 
 def test_connections_of_one_user(berthd):

@@ -58,7 +58,7 @@ def test_the_quota_is_named(berthd):
     waits(client, "acquire l s")
     waiter = shown(client, "l")["waiters"][0]
     assert (waiter["blocked"], waiter["blocker"]) == ("quota", "s")
-    held(client, "acquire l")  # a quota elsewhere sets aside that one request
+    held(client, "acquire l")  # a quota elsewhere sets aside only the request that exceeds it
 
 
 def test_what_is_closed_is_named(client):
@@ -89,7 +89,8 @@ def test_what_berth_says_of_what_is_missing(daemon, client, berth):
 
 
 def test_a_nested_request_that_sets_itself_free(berthd):
-    """An older request is ahead. Both are granted at once, and the answer is the grant, told once."""
+    """An older request is ahead. Both are granted at once, and the grant is told once, in the
+    answer."""
     daemon = berthd("[semaphore a]\nlimit = 2\n[lock b]\n[lock y]\n")
     client = daemon.client()
     both, one = held(client, "acquire a:2"), held(client, "acquire b")

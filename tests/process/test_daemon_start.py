@@ -1,4 +1,4 @@
-"""berthd starts, refuses to start, and stops: nobody's file is lost, nobody is left behind."""
+"""berthd starts, refuses to start, and stops: no file of others is lost, nothing is left behind."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ def configuration(directory, text="", socket_path=None):
 
 
 def run(*args, program=BUILD / "berthd", **options):
-    """berthd, which must end by itself: (status, what it said). Nothing goes to stdout."""
+    """Runs a berthd that must end by itself: (status, messages). Nothing goes to stdout."""
     done = subprocess.run([program, *args], stdin=subprocess.DEVNULL, text=True,
         capture_output=True, timeout=DEADLINE, **options)
     assert done.stdout == ""
@@ -46,7 +46,7 @@ def test_check_of_a_good_file(directory):
 
 @pytest.mark.parametrize("check", [["--check"], []], ids=["check", "start"])
 def test_a_bad_file(directory, check):
-    """All that is wrong, with file and line, and nothing is touched."""
+    """All errors, with file and line, and nothing is touched."""
     path = configuration(directory, "colour = red\n[semaphore a]\n[lock b]\nlimit = 2\n")
     status, said = run("-c", path, *check)
     assert status == 78
@@ -177,7 +177,7 @@ def test_runtime_directory(berthd, directory, monkeypatch, runtime):
     assert (directory / "run" / "s.lock").exists() and not (directory / "s.lock").exists()
     assert run("-c", daemon.config)[0] == 69
     monkeypatch.delenv("RUNTIME_DIRECTORY")
-    assert run("-c", daemon.config)[0] == 69  # a lock elsewhere: but the socket answers
+    assert run("-c", daemon.config)[0] == 69  # the lock is elsewhere, but the socket answers
     assert is_quiet(daemon.client())
 
 
@@ -264,7 +264,7 @@ def test_somebody_who_has_not_logged_in(directory):
 def test_an_unwritable_folder(directory):
     (directory / "root").mkdir(mode=0o755)
     config = configuration(directory, socket_path=directory / "root" / "s")
-    program = shutil.copy(BUILD / "berthd", directory)  # where that user can get at it
+    program = shutil.copy(BUILD / "berthd", directory)  # where that user can execute it
     status, said = run("-c", config, program=program, user=NOBODY, group=NOBODY)
     assert status == 69 and "Permission denied" in said
     assert os.listdir(directory / "root") == []
@@ -274,7 +274,7 @@ def test_an_unwritable_folder(directory):
 
 
 def test_no_standard_descriptors(directory):
-    """Were they free, the first connection would become what is logged to."""
+    """Were they free, the first connection would become the log."""
     command = f'exec "$0" -c "$1" --ready-fd 3 3>"$2" <&- >&- 2>&-'
     fifo = directory / "fifo"
     os.mkfifo(fifo)
@@ -295,7 +295,7 @@ def test_ready_descriptor_is_stderr(directory):
     assert "serving on" in process.stderr.readline()
     assert process.stderr.readline() == "ready\n"
     client = Client(directory / "s")
-    assert client.request("drain") == "ok held=0"  # an operator's doing is logged: not to us
+    assert client.request("drain") == "ok held=0"  # an operator's request is logged: not to us
     assert is_quiet(client)
     process.terminate()
     assert process.wait(DEADLINE) == 0
@@ -333,7 +333,7 @@ def test_too_few_files_to_start_with(directory, files):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stops_cleanly_in_the_middle_of_everything(berthd, number):
-    """Nobody is granted anything any more: nobody would count it."""
+    """Nothing more is granted: no journal would have it."""
     daemon = berthd("[semaphore a]\nlimit = 2\n[lock b]\n")
     holders = [daemon.client(), daemon.client()]
     for holder in holders:
@@ -383,7 +383,7 @@ def test_signals_without_end_change_nothing(berthd):
 
 
 def test_a_successors_socket_is_left_alone(berthd, directory):
-    """Somebody has removed ours and its lock, and started another one."""
+    """Somebody has removed our socket and its lock, and started another berthd."""
     daemon = berthd("[lock a]\n")
     (directory / "s").unlink()
     (directory / "s.lock").unlink()

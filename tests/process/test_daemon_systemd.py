@@ -1,4 +1,4 @@
-"""berthd and a service manager: notifications and inherited sockets. The manager is the test."""
+"""berthd and a service manager: notifications and inherited sockets. The test plays the manager."""
 
 import os
 import socket
@@ -69,7 +69,7 @@ def test_status_says_what_is_held(manager):
 
 
 def test_status_is_said_once_a_second_at_most(manager):
-    """However much happens; what it says in the end is true."""
+    """However much happens; the last status is true."""
     service = manager("[semaphore a]\nlimit = 2\n")
     began = service.start()["at"]
     client = service.client()
@@ -111,7 +111,7 @@ def test_a_database_that_cannot_be_reached(manager, directory):
 
 
 def test_a_manager_that_does_not_read(manager):
-    """Its queue is full: berthd serves all the same, and says it later."""
+    """Its queue is full: berthd still serves, and notifies later."""
     service = manager("[lock a]\n")
     service.start()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
@@ -122,7 +122,7 @@ def test_a_manager_that_does_not_read(manager):
                 filler.send(b"X=1")
     client = service.client()
     held(client, "acquire a")
-    time_limit = time.monotonic() + 1.5  # past the second within which nothing is said
+    time_limit = time.monotonic() + 1.5  # past the second within which nothing is sent
     while time.monotonic() < time_limit:
         assert is_quiet(client)
     service.status("1 lease held")
@@ -236,7 +236,7 @@ def test_it_is_not_unlinked(manager):
 
 
 def test_its_path_is_gone(manager):
-    """Who holds a connection goes on; nobody else finds it: that must be seen."""
+    """Clients that hold a connection go on; new ones do not find the socket: the log must say so."""
     service = manager("[lock a]\n")
     service.listen()
     service.socket.unlink()
@@ -245,7 +245,7 @@ def test_its_path_is_gone(manager):
 
 
 def test_clients_queue_while_nobody_serves(manager):
-    """A restart: who held goes on to hold, who connected meanwhile is served."""
+    """A restart: holders go on holding, and clients that connected meanwhile are served."""
     service = manager("[semaphore a]\nlimit = 2\n")
     service.listen()
     service.start()
@@ -261,7 +261,7 @@ def test_clients_queue_while_nobody_serves(manager):
 
 
 def test_accepting_does_not_wait(manager):
-    """What was handed over blocks; who connects may be gone before it is accepted."""
+    """The inherited socket blocks; a client may be gone before it is accepted."""
     service = manager("[lock a]\n")
     listening = service.listen()
     listening.setblocking(True)
@@ -304,7 +304,7 @@ def test_runtime_files_are_named_after_it(manager, directory):
 
 
 def test_one_by_hand_and_one_activated(manager, directory):
-    """Whichever is first excludes the other; they find each other's leases."""
+    """The first to start excludes the other; they find each other's leases."""
     service = manager("[lock a]\n")
     listening = service.listen()
     service.start()
@@ -312,7 +312,7 @@ def test_one_by_hand_and_one_activated(manager, directory):
     second = subprocess.run(by_hand, capture_output=True, text=True, timeout=DEADLINE)
     assert second.returncode == 69 and "another berthd serves it" in second.stderr
     service.stop()
-    # Nobody serves it, but it listens: not a stale one.
+    # Nobody serves it, but the manager listens: the socket is not stale.
     second = subprocess.run(by_hand, capture_output=True, text=True, timeout=DEADLINE)
     assert second.returncode == 69 and "another process serves it" in second.stderr
     listening.close()
@@ -375,7 +375,7 @@ def test_two_sockets_are_refused(manager, directory):
 
 
 def test_sockets_of_another_process(manager):
-    """LISTEN_PID says whose they are: then there are none, and berthd makes its own."""
+    """LISTEN_PID names another process: then there are none, and berthd makes its own."""
     service = manager("[lock a]\n")
     service.environ["LISTEN_FDS"] = "1"
     service.environ["LISTEN_PID"] = "1"
@@ -402,7 +402,7 @@ def test_standard_descriptors_that_are_closed(manager):
     assert is_quiet(service.client())
 
 
-# ---- whom clients see
+# ---- which server clients see
 
 
 @needs_root
@@ -418,7 +418,7 @@ def test_clients_trust_a_socket_of_the_system(manager, berth, directory):
 
 @needs_root
 def test_clients_do_not_trust_a_socket_of_somebody_else(manager, berth, directory):
-    """Of a user manager that is not one's own."""
+    """The socket of another user's manager."""
     service = manager("[lock a]\n")
     directory.chmod(0o777)
 

@@ -1,5 +1,5 @@
-"""Who a client is: by uid and by groups, as the kernel says, never as the client does. Rights are in
-test_daemon_rights.py."""
+"""Who a client is: by uid and groups, as the kernel says, never as the client says.
+test_daemon_rights.py has the rights."""
 
 import os
 import shutil
@@ -96,7 +96,7 @@ def test_the_admin_of_a_resource_may_use_it(berthd):
 
 
 def test_groups_are_those_of_the_time_of_connecting(daemon):
-    """Rights are looked up at each request, but who asks was settled then."""
+    """Rights are looked up at each request, but the client's identity was settled then."""
     client = connect_as(daemon, OTHER, groups=[GROUP])
     for _ in range(3):
         lease = held(client, "acquire groups")
@@ -104,11 +104,11 @@ def test_groups_are_those_of_the_time_of_connecting(daemon):
 
 
 def test_the_daemons_own_user_is_admin(directory):
-    """Not root's daemon alone."""
+    """Not only root's daemon."""
     os.chown(directory, NOBODY, NOBODY)
     config = directory / "berth.conf"
     config.write_text(f"[daemon]\nsocket = {directory / 's'}\n[lock a]\n")
-    program = shutil.copy(BUILD / "berthd", directory)  # where that user can get at it
+    program = shutil.copy(BUILD / "berthd", directory)  # where that user can execute it
     process = subprocess.Popen([program, "-c", config, "--ready-fd", "1"],
         user=NOBODY, group=NOBODY, extra_groups=[], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
@@ -128,7 +128,7 @@ def test_the_daemons_own_user_is_admin(directory):
 
 
 def test_the_admin_of_all_its_resources_may_end_a_lease(daemon):
-    """Who administers but one of them may not take the others away."""
+    """An admin of only one of its resources may not take the others away."""
     owner, admin = connect_as(daemon, OTHER), connect_as(daemon, USER)
     lease = held(owner, "acquire mine open")
     assert refused(admin, f"release {lease}") == "forbidden"

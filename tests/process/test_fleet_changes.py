@@ -1,5 +1,5 @@
-"""Operators' changes survive hosts that come and go, and a Redis that forgets; what was taken back does
-not come again."""
+"""Operators' changes survive hosts that come and go, and a Redis that forgets; undone changes do
+not come back."""
 
 import time
 
@@ -32,7 +32,7 @@ def keeps(host, text, is_there=True):
 
 
 def forgets_all(server, *hosts):
-    """Redis is started anew, and these are all that there are."""
+    """Redis is restarted empty, and these hosts are all there are."""
     server.restart()
     up(server, *hosts)
 
@@ -77,7 +77,7 @@ def test_a_pause_comes_back_with_the_only_one_who_knows_it(redis_server, pair):
 
 
 def test_what_was_taken_back_long_ago_stays_so(redis_server, pair):
-    """Also with a host that was away all the time, and comes first when Redis has forgotten it."""
+    """Even with a host that was away all the time, and comes first when Redis has forgotten."""
     a, b = pair
     does(a, "pause etl reason=gone")
     does(a, "pause door")

@@ -1,4 +1,4 @@
-"""No call of a crowded fleet executes more than so many commands: tests/fleet-crowd, in small."""
+"""Each call of a crowded fleet executes a bounded number of commands: tests/fleet-crowd, in small."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""berthctl forget: a definition that no file has any more leaves the fleet, from any host."""
+"""berthctl forget: a definition that is in no file any more leaves the fleet, from any host."""
 
 import time
 
@@ -94,7 +94,7 @@ def test_a_host_that_still_has_it_brings_it_back(redis_server, pair):
 
 
 def test_nobody_is_refused_what_his_file_has(redis_server, hosts):
-    """Nor who comes before the host has brought it back, or between that and the next forget."""
+    """Also before the host has brought it back, or between that and the next forget."""
     a, b = fleet(redis_server, hosts, text=RESOURCES + OLD, ttl="120s")
     takes_out(redis_server, a)
     operator, client = client_of(a), client_of(b)

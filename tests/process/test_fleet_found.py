@@ -24,7 +24,7 @@ def semaphore(name="s", limit=1, more=""):
 
 
 def until(is_so, what, timeout=DEADLINE):
-    """Nobody tells what is looked at here."""
+    """Polls, as nobody reports what is looked at here."""
     end = time.monotonic() + timeout
     while True:
         value = is_so()
@@ -35,7 +35,7 @@ def until(is_so, what, timeout=DEADLINE):
 
 
 def end_grace(server):
-    """Of the database, which is new."""
+    """For the database, which is new."""
     until(lambda: server.do("HEXISTS", "{berth}:db", "grace"), "no daemon has come")
     server.do("HSET", "{berth}:db", "grace", "1")
 
@@ -47,7 +47,7 @@ def reload(host, text):
 
 
 def event(client, *but):
-    """The next line, whatever is said of deadlines and of what was skipped on purpose."""
+    """The next line, skipping deadlines and what was skipped on purpose."""
     end = time.monotonic() + DEADLINE
     while True:
         line = client.line()
@@ -57,7 +57,7 @@ def event(client, *but):
 
 
 def ask(client, request):
-    """The lease, and what the database says to that."""
+    """The lease, and the database's answer."""
     client.send(f"acquire {request}\n")
     line = event(client)
     assert line.startswith("pending "), line
@@ -100,7 +100,7 @@ def is_up(host):
 
 
 def test_a_database_that_has_leases_is_not_left_out(redis_server, hosts):
-    """The next start would be refused: so is the reload, and says why."""
+    """The next start would be refused: so the reload is refused too, and says why."""
     a, = hosts(semaphore(), 1, section(redis_server))
     end_grace(redis_server)
     client = a.client()
@@ -201,7 +201,7 @@ def test_the_grace_lasts_for_the_longest_ttl_that_was_in_use(redis_server, hosts
     end_grace(redis_server)
     (a,) = hosts(semaphore(), 1, section(redis_server, ttl="6s"))
     until(lambda: is_up(a), "a has no database")
-    b.kill()  # or it is cut off: it has leases that are good for 30 s
+    b.kill()  # it must be cut off first: it has leases that are good for 30 s
     redis_server.do("FLUSHALL")
     until(lambda: database(redis_server, "grace"), "nobody has come back")
     assert database(redis_server, "grace") - database(redis_server, "clock") > 20000
@@ -262,7 +262,7 @@ def test_a_link_that_is_dropped_again_and_again_comes_back_soon(redis_server, ho
 
 
 def test_old_data_of_the_same_server_begins_a_grace(redis_server, hosts):
-    """As when the machine of Redis goes back to a snapshot: run_id and all are those of before."""
+    """As when Redis' machine goes back to a snapshot: run_id and everything else stay the same."""
     a, b = hosts(semaphore(), 2, section(redis_server))
     end_grace(redis_server)
     until(lambda: is_up(a) and is_up(b), "no database")
@@ -281,8 +281,8 @@ def test_old_data_of_the_same_server_begins_a_grace(redis_server, hosts):
 
 
 def test_old_data_is_noticed_whatever_others_are_granted(redis_server, hosts):
-    """They take the database further than the one who has lost its lease has seen it; what that one
-    itself was answered is missing all the same."""
+    """Others take the database further than the daemon that has lost its lease had seen it; what
+    that daemon was answered is still missing."""
     a, b = hosts(semaphore(), 2, section(redis_server))
     end_grace(redis_server)
     until(lambda: is_up(a) and is_up(b), "no database")
@@ -299,8 +299,8 @@ def test_old_data_is_noticed_whatever_others_are_granted(redis_server, hosts):
 
 
 def test_old_data_with_broken_connections_begins_a_grace(redis_server, hosts):
-    """As when the machine of Redis goes back to a snapshot: all connections are reset, and what comes
-    first is a hello."""
+    """As when Redis' machine goes back to a snapshot: all connections are reset, and the first call
+    is a hello."""
     a, b = hosts(semaphore(), 2, section(redis_server))
     end_grace(redis_server)
     until(lambda: is_up(a) and is_up(b), "no database")
@@ -360,7 +360,7 @@ def test_a_reclaimed_job_goes_on_when_the_journal_is_lost(redis_server, hosts):
 
 
 def test_an_instance_is_denied_and_forgotten_in_one_turn(redis_server, hosts):
-    """What was said of the denial was about a resource that was forgotten already (use after free)."""
+    """The denial was about a resource that had been forgotten already (use after free)."""
     (a,) = hosts(semaphore("t/*"), 1, section(redis_server))
     end_grace(redis_server)
     until(lambda: is_up(a), "no database")
@@ -381,7 +381,7 @@ def test_an_instance_is_denied_and_forgotten_in_one_turn(redis_server, hosts):
 
 
 def test_pipelined_requests_of_a_slow_reader_are_all_answered_soon(redis_server, hosts):
-    """What was asked of the database while answers were flushed was sent with the next renewal."""
+    """Requests to the database made while answers were flushed left only with the next renewal."""
     (a,) = hosts(semaphore(more="max-waiters = 1000\n"), 1, section(redis_server, "36s"))
     end_grace(redis_server)
     crowd, client = a.client(), a.client()

@@ -120,7 +120,8 @@ def test_answers_stay_in_order(pair):
 
 
 def test_each_is_asked_for_at_once(redis_server, hosts):
-    """Not when something else wakes berthd: the next renewal is 20 s away, and nothing is stored."""
+    """Not only when something else wakes berthd: the next renewal is 20 s away, and nothing is
+    stored."""
     a, = fleet(redis_server, hosts, 1, ttl="120s")
     client = client_of(a)
     begun = time.monotonic()

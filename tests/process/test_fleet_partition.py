@@ -1,5 +1,5 @@
-"""A host is cut off from Redis: its jobs are dead before anybody else is granted their units, with
-either of their two killers gone; healed, it works again."""
+"""A host is cut off from Redis: its jobs are dead before their units are granted to others, with
+either of their two killers gone. Reconnected, it works again."""
 
 import contextlib
 import os
@@ -25,12 +25,12 @@ kill-after = 500ms
 [lock here]
 """
 
-# The witness job, deaf to everything but KILL.
+# The witness job, which ignores all signals but KILL.
 DEAF = ["sh", "-c", "trap '' TERM INT HUP; exec \"$@\"", "-"]
 
 
 class Fleet:
-    """Three hosts, each with a network of its own."""
+    """Three hosts, each with its own network."""
 
     def __init__(self, directory, nets, stack):
         self.nets = nets

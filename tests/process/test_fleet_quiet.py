@@ -1,5 +1,5 @@
-"""While nothing changes, Redis hears renewals and heartbeats, and of them no more for many leases than
-for one."""
+"""While nothing changes, Redis gets only renewals and heartbeats, and as few for many leases as for
+one."""
 
 import collections
 import time
@@ -34,7 +34,7 @@ def test_nothing_but_renewals(redis_server, hosts, witness, ways):
     fleet = Fleet(redis_server, hosts, witness, ways, 2, MANY)
     fleet.runs(0)
     fleet.runs(1)
-    fleet.data()  # loads what the test itself asks with
+    fleet.data()  # loads the script that the test itself uses
     few = heard(redis_server, 4.2)
     renewal = hashlib.sha1(source("renew").encode()).hexdigest()
     kinds = collections.Counter(words[1] if words[0].upper() == "EVALSHA" else words[0].upper()
@@ -44,7 +44,7 @@ def test_nothing_but_renewals(redis_server, hosts, witness, ways):
     assert kinds["PING"] <= 2 * 6
 
     many = [fleet.hosts[n % 2].client() for n in range(2)]
-    for n in range(160):  # 148 are granted, the rest waits
+    for n in range(160):  # 148 are granted, the others wait
         client = many[n % 2]
         client.send("acquire s\n")
     fleet.until(lambda: len(fleet.data().leases) == 162)

@@ -1,4 +1,4 @@
-"""Leases of many slots that a database gives out: what is asked, answered and shown are ranges."""
+"""Leases of many slots that a database gives out: requests, answers and status have ranges."""
 
 import os
 import re
@@ -52,7 +52,7 @@ def test_how_many_one_lease_can_have(host):
 
 
 def test_many_slots_outlive_daemon_and_database(redis_server, host):
-    """Both know them, each by what the other says."""
+    """Both know them, each from the other."""
     child = os.fork()
     if child == 0:
         signal.pause()

@@ -1,5 +1,5 @@
-"""What berthd answers where a database gives the units out: pending, places, deadlines, and why not;
-and what it still knows after a restart."""
+"""What berthd answers where a database gives the units out: pending, places, deadlines, and reasons
+to refuse; and what it still knows after a restart."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ def sections(server, **more):
 
 
 def end_grace(server):
-    """Of the database, which is new."""
+    """For the database, which is new."""
     end = time.monotonic() + DEADLINE
     while not server.do("HEXISTS", "{berth}:db", "grace"):
         assert time.monotonic() < end, "no daemon has come"
@@ -61,14 +61,14 @@ def text_of(line):
 
 
 def pending(client, request, word="acquire"):
-    """The lease, which the database is now asked for."""
+    """The lease; its database is being asked now."""
     answer = client.request(f"{word} {request}")
     assert re.fullmatch(r"pending \w+( proof=\w{16})?", answer), answer
     return answer.split()[1]
 
 
 def event(client, but="deadline"):
-    """The next line, whatever is said of deadlines."""
+    """The next line that is no deadline."""
     end = time.monotonic() + DEADLINE
     line = client.line()
     while line.startswith(f"* {but} "):
@@ -83,7 +83,7 @@ def request(client, line):
 
 
 def held(client, ask):
-    """(lease, TOKEN, the whole event) of one that is granted."""
+    """(lease, TOKEN, the whole event) of a granted one."""
     lease = pending(client, ask)
     line = event(client)
     assert line.startswith(f"* granted {lease} "), line
@@ -111,7 +111,7 @@ def test_pending_then_granted(host):
     first, stop = good_until(client.line(), lease)
     assert first - stop == 2 * 10**9  # kill-after and a margin of a second
     assert 0 < first - boottime() < TTL * 10**9
-    # Each renewal says it anew.
+    # Each renewal prolongs it.
     for _ in range(2):
         later, stop = good_until(client.line(), lease)
         assert later > first and later - stop == 2 * 10**9
@@ -147,8 +147,8 @@ def test_places_and_the_next_one(host):
 
 
 def test_an_acquire_is_repeated_on_another_connection(redis_server, host):
-    """While the database is asked, while the lease waits there, and when it is held: the last connection
-    has it, and the others may end."""
+    """While the database is asked, while the lease waits there, and when it is held: the last
+    connection has it, and the others may end."""
     holder, clients = host.client(), [host.client() for _ in range(4)]
     holds, _, _ = held(holder, "a")
     redis_server.stop()
@@ -245,7 +245,7 @@ def test_down(redis_server, host):
 
 
 def ask_until_it_is_back(client, name):
-    """What becomes of the first that is not refused."""
+    """The answer to the first one that is not refused."""
     end = time.monotonic() + DEADLINE
     line = request(client, f"acquire {name}")
     while line.startswith("error down "):
@@ -336,7 +336,7 @@ def comes_back(client, line, place):
 
 
 def test_berthd_dies(redis_server, host):
-    """Who holds, holds; who waits, waits in its old place; nothing is granted twice."""
+    """Holders hold, waiters wait in their old places; nothing is granted twice."""
     client, waiter, behind = (host.client() for _ in range(3))
     lease, token, _ = held(client, f"a pid={os.getpid()}")
     second = pending(waiter, "a")
@@ -391,8 +391,8 @@ def a_job():
 
 
 def test_the_journal_is_lost(redis_server, host):
-    """Who it was to the database is not in the journal: its leases are reclaimed with what the
-    client knows, and those that are not are dropped at the end of the grace."""
+    """The journal has the session: without it, leases are reclaimed with what the clients know, and
+    those that are not are dropped at the end of the grace."""
     with a_job() as job:
         client, other = host.client(), host.client()
         client.send(f"acquire a pid={job.pid}\n")
@@ -424,7 +424,7 @@ def test_the_journal_is_lost(redis_server, host):
 
 
 def starts(host):
-    """Whether it does; and what it says then."""
+    """Whether it does, and its messages."""
     said = host.log.stat().st_size
     reading, writing = os.pipe()
     process = subprocess.Popen([BUILD / "berthd", "-c", host.config, "--ready-fd", str(writing)],
@@ -440,7 +440,7 @@ def starts(host):
 
 
 def test_a_deadline_outlives_berthd(redis_server, host):
-    """Redis is away, and berthd is started anew meanwhile: the job ends in time all the same."""
+    """Redis is away, and berthd is restarted meanwhile: the job still ends in time."""
     with a_job() as job:
         client = host.client()
         lease, _, _ = held(client, f"a pid={job.pid}")
@@ -455,7 +455,7 @@ def test_a_deadline_outlives_berthd(redis_server, host):
 
 
 def test_what_a_damaged_journal_does_not_say(redis_server, host):
-    """Until when its leases are good: then they are good no longer."""
+    """Until when its leases are good: without that, they are good no longer."""
     with a_job() as job:
         lease, _, _ = held(host.client(), f"a pid={job.pid}")
         redis_server.stop()
@@ -482,7 +482,7 @@ def add_to_tenure(host, words):
 
 
 def test_what_a_later_version_says_of_a_database_is_kept(host):
-    """However often its record is written again, and as it was."""
+    """However often its record is written again, and unchanged."""
     with a_job() as job:
         lease, _, _ = held(host.client(), f"a pid={job.pid}")
         for _ in range(2):

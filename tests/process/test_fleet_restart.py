@@ -1,5 +1,5 @@
-"""berthd of a fleet is killed, stopped and started again: the same session goes on, nothing is lost,
-nothing granted twice, and everybody keeps his place."""
+"""A fleet's berthd is killed, stopped and started again: the same session goes on, nothing is lost,
+nothing is granted twice, and all waiters keep their places."""
 
 import contextlib
 import subprocess
@@ -39,16 +39,16 @@ class Fleet:
         return number
 
     def runs(self, host):
-        """A job that has started, which takes a grace the first time."""
+        """A job that has started; the first start takes a grace."""
         number = self.start(host)
         self.witness.wait_until(lambda: number in self.witness.pids)
         return number
 
     def waits(self, host):
-        """A job that has its place in the line, and its berthd knows of it."""
+        """A job that has its place in line, as its berthd knows."""
         number = self.start(host)
         self.witness.read()
-        n = len(self.wrappers) - len(self.witness.pids)  # what Redis says of others may change in a hello
+        n = len(self.wrappers) - len(self.witness.pids)  # what Redis says about others may change in a hello
 
         def is_known():
             if self.n_waiting() != n:
@@ -67,7 +67,7 @@ class Fleet:
         return Data(self.database)
 
     def until(self, is_so):
-        """Redis tells nobody what we want to know, so it is asked again and again."""
+        """Asks again and again, as Redis does not report it."""
         end = time.monotonic() + DEADLINE
         while not is_so():
             assert time.monotonic() < end
@@ -79,12 +79,12 @@ class Fleet:
                 self.database.data()["session"].items() if ":" not in name}
 
     def listed_sessions(self):
-        """The same, of those whose hello is over."""
+        """The same for those whose hello is over."""
         return {name: int(text.split(" ")[1]) for name, text in
                 self.database.data()["session"].items() if ":" not in name and text.split(" ")[3] == "0"}
 
     def must_work(self):
-        """All units are free, for anybody, and at once: no session has to expire for that."""
+        """All units are free, for anybody, and at once: no session has to expire first."""
         alive = self.sessions()
         for host in self.hosts:
             done = host.berth("run", "--if-down", "wait", "s", "--", "true")
@@ -93,7 +93,7 @@ class Fleet:
         assert alive.keys() <= self.sessions().keys()
 
     def go_in_turn(self, between=lambda number: None):
-        """Lets each go as it starts; all of them, in the order in which they asked."""
+        """Lets each job go as it starts: all of them, in the order in which they asked."""
         for n in range(len(self.wrappers)):
             self.witness.wait_until(lambda: len(self.witness.pids) > n)
             between(n)
@@ -129,7 +129,7 @@ def test_a_restart_is_not_an_event(fleet, how):
 
 
 def test_what_happens_while_it_is_away(fleet):
-    """Its job ends, its waiter is granted: both are seen to when it is back."""
+    """Its job ends, its waiter is granted: it deals with both when it is back."""
     fleet.runs(0)
     fleet.waits(1)
     fleet.waits(0)
@@ -165,7 +165,7 @@ def test_a_grant_is_not_lost_with_the_daemon(fleet, chance):
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_a_place_is_not_lost_with_its_answer(redis_server, hosts, witness, ways, how):
-    """Redis has put it in line; its berthd ends before it hears so. Somebody else comes later."""
+    """Redis has put it in line; its berthd ends before it gets the answer. Another one comes later."""
     fleet = Fleet(redis_server, hosts, witness, ways, ttl=120)  # berthd waits 10 s for an answer
     fleet.runs(0)
     fleet.waits(1)
@@ -197,7 +197,7 @@ def test_whoever_is_in_line_is_told_so_if_the_answer_is_lost(fleet):
 
 
 def test_away_for_too_long(fleet):
-    """Its job is stopped by the wrapper before the next one starts elsewhere."""
+    """The wrapper stops its job before the next one starts elsewhere."""
     fleet.runs(0)
     fleet.waits(1)
     fleet.hosts[0].kill()
@@ -213,7 +213,7 @@ def test_away_for_too_long(fleet):
 
 
 def test_in_order_whatever_breaks(fleet, chance):
-    """Nothing of Redis' data is lost, and no daemon is away for longer than a deadline."""
+    """Redis loses no data, and no daemon is away for longer than a deadline."""
     server = fleet.server
 
     def fault():

@@ -1,4 +1,4 @@
-"""Requests for several resources over two hosts: what is kept for them, and what status says of it."""
+"""Requests for several resources over two hosts: what is kept for them, and how status shows it."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_it_delays_nobody_elsewhere(pair):
 
 
 def keeper(pair):
-    """One host's request has got the licence that it has waited for, and waits for db."""
+    """One host's request has the licence that it waited for, and waits for db."""
     one, two = map(client_of, pair)
     first = gets(one, "acquire licence")
     holds = gets(one, "acquire db:4")

@@ -1,4 +1,4 @@
-"""What status shows of a fleet: everybody's, on every host; and what it costs."""
+"""What status shows of a fleet: all leases, on every host; and what it costs."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def shown(host, *names):
 # ---- what is shown ----
 
 def test_what_is_of_host_scope_is_no_other_host_s(redis_server, hosts):
-    """Each has its own, perhaps by the same name: the database never hears of it."""
+    """Each has its own, perhaps by the same name: the database does not know it."""
     of_both = "[semaphore etl]\nlimit = 2\nscope = fleet\n"
     section = redis_section(redis_server.url)
     a, = hosts("[semaphore here]\nlimit = 4\n[lock deploy]\n" + of_both, 1, section)
@@ -135,7 +135,7 @@ def test_units_are_ranges(redis_server, hosts):
         "0,401", "1-400"]
 
 
-# ---- where a database does not say anything ----
+# ---- when a database gives no answer ----
 
 def test_down(redis_server, pair):
     a, b = pair
@@ -189,7 +189,7 @@ def test_differing_definitions(redis_server, hosts):
 
 # ---- what another host may have written ----
 
-# INFO of a record: what only berthd understands.
+# INFO of a record: only berthd understands it.
 REWRITE = """
 local record = cmsgpack.unpack(redis.call('HGET', ARGV[1], ARGV[2]))
 assert(string.find(record[8], 'pid='))
@@ -258,7 +258,7 @@ def calls(host):
 
 
 def test_many_ask_the_database_once(redis_server, pair):
-    """While one is being answered, all others wait for one more."""
+    """While one request is being answered, all others wait for one more."""
     a, _ = pair
     clients = [client_of(a) for _ in range(60)]
     before = calls(a)
@@ -274,7 +274,7 @@ def test_many_ask_the_database_once(redis_server, pair):
 
 
 def test_the_first_of_many_goes(redis_server, pair):
-    """It is on its behalf that the database was asked."""
+    """The database was asked on its behalf."""
     a, _ = pair
     clients = [client_of(a) for _ in range(3)]
     redis_server.stop()
@@ -308,7 +308,7 @@ def test_a_status_sees_what_was_done_before_it(pair):
 
 
 def test_a_status_shares_no_answer_from_before_it(redis_server, hosts, ways):
-    """Somebody else asks while the answer that the database has given is on its way."""
+    """Another client asks while the database's answer is on its way."""
     way = ways(redis_server)
     a, b = up(redis_server, *hosts(
         RESOURCES, 2, lambda number: redis_section((redis_server, way)[number == 0].url)))
@@ -326,8 +326,8 @@ def test_a_status_shares_no_answer_from_before_it(redis_server, hosts, ways):
 
 
 def test_slow_readers_share_the_memory(redis_server, hosts):
-    """Answers that nobody reads keep what the database has said; of one user, few
-    of them."""
+    """Answers that nobody reads keep what the database has said; one user can have only few of
+    them."""
     a, = fleet(redis_server, hosts, 1, RESOURCES.replace("limit = 2", "limit = 4000"))
     holders = [client_of(a) for _ in range(10)]
     for client in holders:

@@ -1,4 +1,4 @@
-"""Requests that Redis carries out when nobody wants their outcome any more: nothing stays of them."""
+"""Requests that Redis carries out when nobody wants their outcome any more: nothing remains."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_granted_and_gone(fleet):
 
 
 def test_replies_are_lost(fleet):
-    """An acquire of which nobody heard that it was carried out is not carried out twice."""
+    """An acquire that was carried out, and whose answer was lost, is not carried out twice."""
     fleet.ways[0].lose_replies()
     number = fleet.start(0)
     fleet.until(lambda: fleet.data().in_use("s") == 1)

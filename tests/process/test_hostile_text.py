@@ -1,4 +1,4 @@
-"""What strangers write is printed so that it does nothing: what a client says of itself, what a server
+"""What strangers write is printed harmlessly: what a client says about itself, what a server
 answers, paths, arguments, files. Each test drives the real programs with all of hostile.NASTY."""
 
 import json
@@ -25,7 +25,7 @@ def number(name):
 
 
 def words_of(name):
-    """What a client says of itself."""
+    """What a client says about itself."""
     said = {"program": PROGRAM.get(name), "holder": HOLDER.get(name), "reason": REASON.get(name)}
     return " ".join(f"{key}={encoded(text)}" for key, text in said.items() if text)
 
@@ -35,7 +35,7 @@ def config(section):
 
 
 def everything_held(daemon, section="[lock r{}]\n"):
-    """Resource r<i> is held by somebody who says ALL[i] of himself."""
+    """Resource r<i> is held by a client that says ALL[i] about itself."""
     client = daemon.client()
     for i, name in enumerate(ALL):
         held(client, f"acquire r{i} {words_of(name)}")
@@ -47,14 +47,14 @@ def start_all(program, *before, after=(), **options):
 
 
 def said_by(processes, status):
-    """On stderr, of each to its end."""
+    """The stderr of each, to its end."""
     for process in processes:
         out, err = process.communicate(timeout=30)
         assert process.returncode == status and out == b"", (process.args, err)
         yield err
 
 
-# ---- what clients say of themselves
+# ---- what clients say about themselves
 
 
 def test_status_lines(berthd):
@@ -88,7 +88,7 @@ def test_who_does_not_wait_is_told_who_holds(berthd, berth):
 
 
 def test_identities_and_reasons_of_one_s_own(berthd, berth):
-    """Arguments may come from strangers as well: what is refused is said of them."""
+    """Arguments may come from strangers as well: messages about refused ones quote them."""
     daemon = berthd(config("[lock r{}]"))
     processes = []
     for i, name in enumerate(ALL):
@@ -123,7 +123,7 @@ def test_the_operator_s_table_and_json(berthd, berthctl, locale):
 
 
 def shown_in_json(text):
-    """Bytes that are no UTF-8 as \\xNN: all else is there again."""
+    """Bytes that are no UTF-8 as \\xNN: everything else is there again."""
     return text.decode("utf-8", "backslashreplace")
 
 
@@ -137,7 +137,7 @@ def test_a_paused_resource(berthd, berth):
 
 
 def test_the_daemon_s_log(berthd):
-    """Whatever requests, names and arguments are, a line of the log is one."""
+    """Whatever requests, names and arguments contain, a line of the log is one line."""
     daemon = berthd(config("[lock r{}]"), "-v")
     root = daemon.client()
     for i, name in enumerate(ALL):
@@ -187,7 +187,7 @@ def test_the_other_commands_of_berth(berth, fake, command):
 
 
 def test_a_hostile_server_while_one_waits(berth, fake):
-    """Of a hostile server even names, places, databases and hosts are."""
+    """A hostile server makes up even names, places, databases and hosts."""
     waiting = []
     for name in ALL:
         text = encoded(PROGRAM.get(name, b"Qq"))
@@ -278,7 +278,7 @@ PATHS = {name: text.replace(b"/", b"") for name, text in texts(60).items()}
 
 @pytest.mark.parametrize("program", ["berth", "berthctl"])
 def test_a_socket_s_path(berth, berthctl, program):
-    """Nobody is there; somebody is who speaks nonsense: both are told with the path."""
+    """Nobody listens; or a server that speaks nonsense: both messages name the path."""
     for name, path in PATHS.items():
         started = {"berth": berth, "berthctl": berthctl}[program].start(
             *{"berth": ["run", "r", "--", "true"], "berthctl": ["ping"]}[program],
@@ -341,8 +341,8 @@ def test_assignments_for_a_shell(berthd, berth, directory):
 
 
 def environment_file(text):
-    """As systemd.exec(5) has EnvironmentFile=: within single quotes all bytes are meant, within double
-    ones a backslash is for one of "\\`$."""
+    """As systemd.exec(5) reads EnvironmentFile=: within single quotes all bytes are literal, within
+    double ones a backslash escapes one of "\\`$."""
     found = {}
     while text:
         name, _, text = text.partition(b"=")
@@ -377,7 +377,7 @@ LINES = ["{}", "[{}]", "[lock {}]", "[lock a]\n{} = 1", "[lock a]\nlimit = {}", 
 
 
 def test_the_check_of_a_file(berthd, berthctl, directory):
-    """Said by --check, and by a reload to the operator and in the log."""
+    """In messages of --check, and of a reload to the operator and in the log."""
     daemon = berthd("[lock a]\n")
     good = daemon.config.read_bytes()
     for text in texts(70).values():

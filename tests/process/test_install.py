@@ -1,4 +1,4 @@
-"""`make install`: what lands where, and that the operator's own file is left alone."""
+"""`make install`: what goes where, and that the operator's own file is left alone."""
 
 import os
 import subprocess

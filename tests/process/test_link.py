@@ -1,5 +1,5 @@
-"""The way to Redis: whatever is at its other end, each call is answered once or given up by name, and
-the link comes back."""
+"""The way to Redis: whatever is at the other end, each call is answered once or given up by name,
+and the link comes back."""
 
 import contextlib
 import os
@@ -44,7 +44,7 @@ class Probe:
         return not select.select([self.process.stdout], [], [], seconds)[0]
 
     def close(self):
-        """Everything is closed, nothing is left; what it said last."""
+        """Everything is closed, nothing is left; returns what it said last."""
         self.process.stdin.close()
         lines = []
         while not lines or lines[-1]:
@@ -268,7 +268,7 @@ def test_a_name_that_is_none(probe):
 
 def test_a_host_that_drops_what_it_is_sent(probe):
     server = FakeRedis(backlog=0)
-    waiting = [socket.socket() for _ in range(2)]  # the queue of a listener who accepts nobody
+    waiting = [socket.socket() for _ in range(2)]  # the queue of a listener that accepts nobody
     for sock in waiting:
         sock.setblocking(False)
         sock.connect_ex(("127.0.0.1", server.port))
@@ -385,7 +385,7 @@ def test_everything_in_pieces(fake, probe):
 
 
 def arguments(words):
-    """Of a call of a script: what comes behind its keys."""
+    """The arguments of a script's call, behind its keys."""
     return words[3 + int(words[2]):]
 
 
@@ -472,7 +472,7 @@ def test_what_nobody_asked_for(fake, probe, nonsense, where):
 
 
 def test_a_reply_without_an_end(fake, probe):
-    """A server gone mad costs 64 MiB, not all of it."""
+    """A broken server costs 64 MiB, not all memory."""
     link = probe(fake.where)
     commands, _ = fake.both()
     link.expect("ready")
@@ -547,7 +547,7 @@ def test_a_sentinel_that_is_dead_or_does_not_know(fake_tcp, probe, sentinels):
     assert f"127.0.0.1:{fake_tcp.port}" in line and "min-replicas-to-write" in line
     link.do("reset")
     link.expect("down", 0)
-    tell(second, fake_tcp)  # who knew is asked first
+    tell(second, fake_tcp)  # the one that knew is asked first
     fake_tcp.both()
     link.expect("ready")
 

@@ -1,4 +1,4 @@
-"""berthd is killed or stopped, and started again: no job notices, nobody loses a place."""
+"""berthd is killed or stopped, and started again: no job notices, no place is lost."""
 
 import os
 import select
@@ -11,7 +11,7 @@ from lost_help import (  # fixtures among them
 
 CROWD = 200
 RESTARTS = 100
-# A unit is given back, and a new job comes, at every so manyth restart.
+# A unit is given back, and a new job comes, at every CHANGEth restart.
 CHANGE = 4
 
 
@@ -50,7 +50,7 @@ def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory, how):
     assert served[limit:2 * limit] == queue
 
 
-# What a restart may change, because time goes on and nobody is back yet.
+# What a restart may change, because time goes on and no client is back yet.
 OF_THE_MOMENT = {"age", "left", "away"}
 
 
@@ -63,7 +63,7 @@ def comparable(now):
 
 
 def test_all_is_as_it_was(berthd):
-    """Whatever is known of leases and waiters, more than once."""
+    """All that is known about leases and waiters, more than once."""
     daemon = berthd("""
 [semaphore s]
 limit = 5
@@ -94,8 +94,8 @@ limit = 2
 
 
 def test_what_is_answered_is_written_down(berthd):
-    """berthd dies the moment that the first of many hears that it has a lease: whoever had an
-    answer by then still has it."""
+    """berthd dies the moment the first of many hears that it has a lease: every client with an
+    answer still has its lease."""
     n = 100
     daemon = berthd(f"grace = 1h\nmax-clients-per-user = 10000\n[semaphore s]\nlimit = {n}\n")
     for _ in range(5):
@@ -124,8 +124,8 @@ def test_what_is_answered_is_written_down(berthd):
 
 
 def test_places_are_for_connections_again(berthd):
-    """berthd watches the processes of a restart until their clients are back, and then has as many places
-    as before it."""
+    """berthd watches the processes of a restart until their clients are back, and then has as many
+    places as before."""
     places = 12
     daemon = berthd(f"max-clients = {places}\n[semaphore s]\nlimit = {places}\n")
     leases = [held(daemon.client(), f"acquire s pid={os.getpid()}") for _ in range(places // 2)]
@@ -133,12 +133,12 @@ def test_places_are_for_connections_again(berthd):
     for lease in leases:
         assert daemon.client().request(f"reclaim {lease} s pid={os.getpid()}").startswith("ok ")
     for _ in range(places - len(leases)):
-        held(daemon.client(), "acquire s")  # which a place that is kept for operators is not for
+        held(daemon.client(), "acquire s")  # a place kept for operators is not for this
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_repeated_with_once(berthd, how):
-    """Who has not seen the answer asks again, and gets what it had: held or waiting."""
+    """A client that has not seen the answer asks again, and gets what it had: held or waiting."""
     daemon = berthd("grace = 1h\n[semaphore s]\nlimit = 2\n")
     requests = [f"acquire s once={word} pid={os.getpid()}" for word in ("a", "b", "c", "d")]
     leases = [daemon.client().request(request).split(" ")[:2] for request in requests]
@@ -154,8 +154,8 @@ def test_repeated_with_once(berthd, how):
 
 
 def test_the_file_was_changed_meanwhile(berthd, job):
-    """Fewer units, and resources that are gone: nothing is taken away from those who have it, and
-    nobody else gets what is no longer there."""
+    """Fewer units, and resources that are gone: holders keep what they have, and nobody else gets
+    what is no longer there."""
     daemon = berthd("""
 [semaphore s]
 limit = 3

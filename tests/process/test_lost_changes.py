@@ -70,7 +70,7 @@ def test_what_was_undone_stays_undone(berthd):
 
 
 def test_until_the_file_says_otherwise(berthd):
-    """A change is of the value that the file had; the others are left."""
+    """A change lasts as long as the file's value that it replaced; the others stay."""
     daemon = berthd(CONFIGURATION)
     change_all(daemon)
     daemon.kill()
@@ -83,7 +83,7 @@ def test_until_the_file_says_otherwise(berthd):
 # ---- a reboot
 
 def set_boot_id(directory, boot_id):
-    """In our mounts alone, the machine has been started anew."""
+    """In our mounts only, the machine has been rebooted."""
     path = directory / "boot_id"
     path.write_text(boot_id + "\n")
     mount(path, "/proc/sys/kernel/random/boot_id", flags=MS_BIND)
@@ -105,7 +105,7 @@ BOOTS = [f"{n:08x}-0000-4000-8000-000000000000" for n in range(4)]
 @needs_mounts
 @pytest.mark.parametrize("journal_is_left", [False, True], ids=["tmpfs", "disk"])
 def test_a_reboot(directory, journal_is_left):
-    """Changes and numbers are kept; of leases, nobody is left, and there is no grace."""
+    """Changes and numbers are kept; leases are over, and there is no grace."""
     def work():
         set_boot_id(directory, BOOTS[0])
         daemon = Berthd(directory, CONFIGURATION.replace("0.05s", "1h"))
@@ -166,7 +166,7 @@ def damaged_state(daemon):
 
 
 def state_of_an_hour_ago(daemon):
-    """As a backup would bring it back: the numbers in it have been given out since."""
+    """As a backup would bring it back: its numbers have been given out since."""
     saved = daemon.state.with_name("saved")
     if saved.exists():
         shutil.rmtree(daemon.state)
@@ -197,8 +197,8 @@ def test_tokens_only_grow(berthd, lose):
 
 @pytest.mark.parametrize("how, seconds", [("stop", 0), ("kill", 17)])
 def test_numbers_do_not_run_ahead_of_the_clock(berthd, how, seconds):
-    """Should the state be lost, numbers begin at the clock: there must be none above that then. A
-    daemon that is killed leaves some that it has not used."""
+    """If the state is lost, numbers begin at the clock: none above that may have been given out. A
+    daemon that is killed leaves some unused."""
     daemon = berthd(CONFIGURATION)
     for restarts in range(5):
         now = token(daemon.client())
@@ -209,7 +209,7 @@ def test_numbers_do_not_run_ahead_of_the_clock(berthd, how, seconds):
 
 
 def test_the_clock_was_set_back(berthd):
-    """The numbers of the state directory are higher than those the clock gives: they count."""
+    """The numbers in the state directory are higher than the clock's: they count."""
     daemon = berthd(CONFIGURATION)
     daemon.stop()
     future = 10**15 + time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000

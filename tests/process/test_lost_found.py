@@ -1,5 +1,5 @@
-"""What an adversary once found to be lost, kept for ever or given away: each mended, and asked for
-again here."""
+"""What an adversary once found to be lost, kept for ever or given away: each was repaired, and is
+tried again here."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from lost_help import (
 from test_lost_changes import BOOTS, set_boot_id
 
 
-# ---- max-hold is another by the time
+# ---- max-hold has changed meanwhile
 
 
 def ignores_term():
@@ -34,8 +34,8 @@ def is_stopping(now):
 
 @pytest.mark.parametrize("later", ["max-hold = 1h\n", ""], ids=["longer", "removed"])
 def test_max_hold_changed_while_berthd_was_away(berthd, later):
-    """What was promised stays: it is stopped at its old end, for its max-hold, and the next berthd
-    knows it."""
+    """The promise stays: the lease is stopped at its old end, for its max-hold, and the next berthd
+    knows that."""
     rest = "kill-after = 1h\n"
     daemon = berthd(f"[lock a]\nmax-hold = 0.5s\n{rest}")
     with sleeper(ignores_term) as pid:
@@ -84,8 +84,8 @@ def is_away(now):
 
 @needs_pids
 def test_a_refused_bind_changes_nothing(berthd):
-    """From where berthd can see no number, an away lease cannot be bound; its process is watched as
-    before."""
+    """berthd cannot see the client's process numbers, so the lease cannot be bound; its process is
+    watched as before."""
     daemon = berthd("[lock a]\n")
     with sleeper() as pid:
         client = daemon.client()
@@ -106,8 +106,8 @@ def test_a_refused_bind_changes_nothing(berthd):
 
 @pytest.mark.parametrize("verb", ["bind", "renew"])
 def test_the_limit_of_file_size_is_reached(berthd, verb):
-    """Whoever asks for the change is told that there is none; berthd lives, and what was written
-    down before is not forgotten."""
+    """The client that asks for the change learns that there is none; berthd lives, and what was
+    written down before is kept."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     with sleeper() as first, sleeper() as second:
         client = daemon.client()
@@ -125,8 +125,8 @@ def test_the_limit_of_file_size_is_reached(berthd, verb):
 
 
 def test_nobody_is_told_of_a_grant_that_could_not_be_written_down(berthd):
-    """The first waiter's grant cannot be written: it is denied, which grants the next one, and so on.
-    None of them is told of a grant."""
+    """The first waiter's grant cannot be written: it is denied, which grants the next one, and so
+    on. No client is told of a grant."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     holder, *waiters = [daemon.client() for _ in range(4)]
     lease = held(holder, "acquire a")
@@ -145,7 +145,7 @@ TWO_LOCKS = "[lock a]\n[lock b]\n"
 
 
 def must_be_in_a_grace(daemon, lease, proof):
-    """Only who had a lease before has one: nothing else is given away."""
+    """Only holders of earlier leases get one: nothing else is given away."""
     client = daemon.client()
     assert refused(client, "acquire a wait=0") == refused(client, "acquire b wait=0") == "grace"
     assert client.request(f"reclaim {lease} a:1:0 pid={os.getpid()} {proof}").startswith(f"ok {lease} ")
@@ -172,7 +172,7 @@ def test_another_boot_s_journal_in_place_of_this_boot_s(directory):
 
 
 def test_another_socket_s_journal(berthd, directory):
-    """Whole, and empty: but it is not about us."""
+    """Whole, and empty: but it is another socket's."""
     daemon = berthd(f"grace = 1h\n{TWO_LOCKS}")
     (directory / "other").mkdir()
     other = Berthd(directory / "other", f"grace = 1h\n{TWO_LOCKS}")
@@ -186,7 +186,7 @@ def test_another_socket_s_journal(berthd, directory):
 
 @needs_mounts
 def test_no_journal_and_no_state(directory):
-    """Where no state can be written nobody knows of a first start: it may be any."""
+    """Where no state can be written, nothing shows whether this is a first start."""
     def work():
         (directory / "state").mkdir()
         mount("tmpfs", directory / "state", "tmpfs", flags=MS_RDONLY)
@@ -227,12 +227,12 @@ def test_no_descriptor_to_look_at_a_process(berthd):
 
 
 FILES = 256
-PLACES = FILES - 64  # as berthd has it
+PLACES = FILES - 64  # as berthd calculates it
 
 
 @contextlib.contextmanager
 def sleepers_of_nobody(n):
-    """Their pids, when they are what they shall be."""
+    """Their pids, once they run as they shall."""
     ready, tell = os.pipe()
 
     def work(_):
@@ -268,7 +268,7 @@ def connect_until_busy(daemon):
 @needs_root
 @pytest.mark.parametrize("first", ["watches", "connections"])
 def test_a_user_uses_up_descriptors(berthd, first):
-    """... by processes that berthd has to watch, and by connections: the others get what they ask
+    """... with processes that berthd has to watch, and with connections: others get what they ask
     for, or hear that there is no room."""
     daemon = berthd(f"max-clients = {PLACES}\nmax-clients-per-user = 1000\n"
                     "[semaphore s]\nlimit = 1000\n[lock a]\n")

@@ -1,5 +1,5 @@
-"""The journal is gone, cut, overwritten or of another version: wrappers that live bring everything
-back, and until they may have, nothing new is granted."""
+"""The journal is gone, cut, overwritten or of another version: living wrappers bring everything
+back, and until they have had the time, nothing new is granted."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def scribble(path, chance):
 
 
 def cut(path, chance):
-    """To any length; half of them where the first records are."""
+    """To any length; half of the cuts are among the first records."""
     size = path.stat().st_size
     os.truncate(path, chance.randrange(min(size, 8192) if chance.random() < 0.5 else size))
 
@@ -46,7 +46,7 @@ DAMAGE = [delete, fill, fill, scribble, scribble, scribble] + [cut] * 30
 
 
 class Place:
-    """A berthd with a directory, wrappers, and a witness of its own."""
+    """A berthd with its own directory, wrappers, and witness."""
 
     def __init__(self, directory, berth):
         self.directory = directory
@@ -72,7 +72,7 @@ class Place:
 
 
 def test_the_journal_is_damaged(berth, directory, chance):
-    """36 kinds of damage, 12 berthds at a time. Each of those who waited is served in turn."""
+    """36 kinds of damage, 12 berthds at a time. All waiters are served in turn."""
     damage = chance.sample(DAMAGE, len(DAMAGE))
     assert len(damage) == DAEMONS * ROUNDS
     places = [Place(directory / str(i), berth) for i in range(DAEMONS)]
@@ -109,7 +109,7 @@ def test_the_journal_is_damaged(berth, directory, chance):
 
 
 def delete_and_damage_state(path, chance):
-    """It is not the first start ever, though nothing of it can be read."""
+    """It is not the first start ever, though nothing can be read."""
     path.unlink()
     for state in (path.parent / "state").iterdir():
         state.write_bytes(b"damaged")
@@ -137,7 +137,7 @@ def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
 
 
 def test_the_grace_ends(berthd, chance):
-    """... by itself: then those who waited are served, the first of them first."""
+    """... by itself: then the waiters are served, in order."""
     daemon = berthd("grace = 0.3s\n[lock a]\n[lock b]\n")
     held(daemon.client(), "acquire a")
     daemon.kill()
@@ -151,7 +151,7 @@ def test_the_grace_ends(berthd, chance):
 
 
 def test_the_grace_ends_early(berthd):
-    """The journal is whole: when all who had leases are back, nobody else needs to wait."""
+    """The journal is whole: when all lease holders are back, nobody else needs to wait."""
     daemon = berthd("grace = 1h\n[semaphore s]\nlimit = 2\n")
     client = daemon.client()
     leases = [held(client, "acquire s"), held(client, "acquire s")]
@@ -181,7 +181,7 @@ def test_who_does_not_come_back_loses_it(berthd):
 
 
 def test_an_absent_waiter_is_not_overtaken(berthd):
-    """Whoever comes after it waits, until it is back or the grace is over."""
+    """Later requests wait until it is back or the grace is over."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     client, waiter = daemon.client(), daemon.client()
     lease = held(client, "acquire a")
@@ -203,8 +203,8 @@ def test_an_absent_waiter_is_not_overtaken(berthd):
 
 
 def versions(path):
-    """The file as another version of berthd may have left it: where the version is, is its own
-    business, so each byte of the header's beginning is another one once."""
+    """The file as another version of berthd may have left it. Only that version knows where its
+    number is, so each byte at the header's beginning is changed once."""
     content = path.read_bytes()
     for at in range(24):
         yield content[:at] + bytes([content[at] + 1 & 0xff]) + content[at + 1:]

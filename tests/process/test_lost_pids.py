@@ -1,5 +1,6 @@
-"""Numbers of processes are used again, and mean something else elsewhere: nobody keeps, steals or
-dies of another's lease by its number. In a PID namespace of our own, where numbers can be chosen."""
+"""Process numbers are used again, and mean something else elsewhere: by its number, no process
+keeps, steals or dies for another's lease. In a private PID namespace, where numbers can be
+chosen."""
 
 import os
 import pathlib
@@ -28,7 +29,7 @@ def end(pid):
 
 
 def reuse(pid, work=signal.pause):
-    """Ends the process, and has another with the same number, begun at another time."""
+    """Ends the process, and starts another with the same number at another time."""
     before = start_time(pid)
     end(pid)
     while True:
@@ -44,7 +45,7 @@ def lives(pid):
 
 
 def in_a_world_of_its_own(directory, work):
-    """work(daemon) with a daemon whose processes nobody else has."""
+    """work(daemon) with a daemon in its own PID namespace."""
     def first():
         daemon = Berthd(directory, CONFIGURATION)
         work(daemon)
@@ -93,7 +94,7 @@ def test_reused_over_a_restart(directory, how):
 
 
 def test_the_other_process_is_not_killed(directory):
-    """The lease of a dead process, whose number is another's now, is revoked."""
+    """The lease of a dead process, whose number another has now, is revoked."""
     def work(daemon):
         victim, client = in_child(signal.pause), daemon.client()
         lease = held(client, f"acquire a pid={victim}")
@@ -105,7 +106,7 @@ def test_the_other_process_is_not_killed(directory):
 
 
 def test_the_other_process_reclaims_nothing(directory):
-    """With a wrapper's number one is not that wrapper's job."""
+    """A process with the wrapper's number is not the job's wrapper."""
     def work(daemon):
         victim, client = in_child(signal.pause), daemon.client()
         lease = held(client, f"acquire a pid={victim}")
@@ -121,7 +122,7 @@ def test_the_other_process_reclaims_nothing(directory):
 
 
 def test_a_client_in_another_namespace(berth, berthd, directory):
-    """Its numbers mean nothing here, or somebody else: the lease is bound to its connection."""
+    """Its numbers mean nothing here, or another process: the lease is bound to its connection."""
     daemon = berthd("[lock a]\n")
     wrapper = subprocess.Popen(
         ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", berth.path, "run", "-v", "a",
@@ -139,7 +140,7 @@ def test_a_client_in_another_namespace(berth, berthd, directory):
 
 
 def test_a_berthd_in_another_namespace(directory):
-    """It sees no number of the client's, not even who has connected."""
+    """It sees no number of the client's, not even that of the peer."""
     ready, tell = os.pipe()
     over, finish = os.pipe()
 

@@ -1,5 +1,5 @@
-"""What is whose over connections, restarts and losses: nobody but its uid and admins does anything
-to a lease, or in its name."""
+"""Who owns what over connections, restarts and losses: only a lease's uid and admins do anything to
+it, or in its name."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from lost_help import living_as, restart, sleeper
 
 pytestmark = needs_root
 
-OWNER = 12345  # as good as any; who is refused is NOBODY
+OWNER = 12345  # any uid; the refused one is NOBODY
 
 CONFIGURATION = """
 [lock a]
@@ -65,7 +65,7 @@ def test_another_user_does_nothing_to_it(berthd, restarted):
         other = stack.enter_context(living_as(daemon, NOBODY))
         for request in REFUSED:
             line = request.format(own=own, **leases)
-            # Of an identity that is not his, one is not told whether somebody has it.
+            # A user does not learn whether another's identity is in use.
             codes = ("lost", "not-holder") if "holder=" in line else ("forbidden",)
             assert refused(other, line) in codes, line
             assert as_it_was(daemon, leases), line
@@ -74,7 +74,7 @@ def test_another_user_does_nothing_to_it(berthd, restarted):
 
 
 def test_another_s_process_is_nobody_s_to_bind_to(berthd):
-    """What one may not signal, one may not have killed by berthd."""
+    """berthd does not kill for a user what that user may not signal."""
     daemon = berthd(CONFIGURATION)
     with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
         with living_as(daemon, NOBODY) as other:
@@ -93,7 +93,7 @@ def test_another_s_process_is_nobody_s_to_bind_to(berthd):
 
 
 def test_identities_are_their_user_s(berthd):
-    """Another may call himself the same: that is another identity, also after a restart."""
+    """Another user may use the same name: that is another identity, also after a restart."""
     daemon = berthd("grace = 1h\n" + CONFIGURATION)
     with sleeper_of(OWNER) as pid:
         mine = held(connect_as(daemon, OWNER), f"acquire s holder=me pid={pid}")
@@ -118,7 +118,7 @@ def test_a_shared_identity_is_taken(berthd):
 
 
 def test_once_is_its_user_s(berthd):
-    """Repeating another's request does not get one his lease."""
+    """Repeating another's request does not yield that lease."""
     daemon = berthd(CONFIGURATION)
     with sleeper_of(OWNER) as pid:
         lease = held(connect_as(daemon, OWNER), f"acquire s once=abc pid={pid}")
@@ -150,8 +150,8 @@ def test_rights_hold_for_what_is_brought_back(berthd):
 
 
 def test_who_had_it_before_has_no_proof_against_who_has_it_now(berthd):
-    """A proof is good for what it was given for, and a later one of the same unit is better: also if
-    it comes second."""
+    """A proof is good for what it was given for, and a later one for the same unit is better, even
+    if it comes second."""
     daemon = berthd("grace = 1h\n[lock l]\n")
     with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
         with living_as(daemon, NOBODY) as other, living_as(daemon, OWNER) as client:
@@ -163,7 +163,7 @@ def test_who_had_it_before_has_no_proof_against_who_has_it_now(berthd):
             lease, proof = held_with_proof(client, f"acquire l pid={pid}")
             lose_the_journal(daemon)
         with living_as(daemon, NOBODY) as other, living_as(daemon, OWNER) as client:
-            # Of a lease that only waited, or of a process that is gone, it is none.
+            # The proof of a lease that only waited, or of a process that is gone, is void.
             assert refused(other, f"reclaim {waiting[1]} l:1:0 pid={own} {waiting[-1]}") == "lost"
             with sleeper_of(NOBODY) as another:
                 assert refused(other, f"reclaim {old} l:1:0 pid={another} {old_proof}") == "lost"
@@ -179,7 +179,8 @@ def test_who_had_it_before_has_no_proof_against_who_has_it_now(berthd):
 
 
 def test_only_who_was_given_it_has_it_back(berthd):
-    """Ids are numbers: who makes one up, or takes another's, gets neither its units nor its place."""
+    """Ids are numbers: a client that makes one up, or takes another's, gets neither its units nor
+    its place."""
     daemon = berthd("grace = 1h\n[lock l]\n")
     with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
         with living_as(daemon, OWNER) as client:

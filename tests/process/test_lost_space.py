@@ -1,5 +1,5 @@
-"""No space where berthd writes: whoever is concerned is told, nothing is granted that would be
-forgotten, and what is held stays held. On file systems of a few hundred KiB of our own."""
+"""No space where berthd writes: the clients concerned are told, nothing is granted that would be
+forgotten, and what is held stays held. On private file systems of a few hundred KiB."""
 
 import contextlib
 import os
@@ -45,7 +45,7 @@ LARGE = f"acquire s reason={'r' * 256} pid={os.getpid()} holder="
 
 
 def in_small_directories(directory, work):
-    """work(daemon, the runtime directory, the state directory), which are small."""
+    """work(daemon, the runtime directory, the state directory), both small."""
     def child():
         runtime, state = Full(directory / "run", "300k"), Full(directory / "state", "300k")
         os.environ["RUNTIME_DIRECTORY"] = str(runtime.path)
@@ -56,7 +56,7 @@ def in_small_directories(directory, work):
 
 
 def fill_up(client):
-    """Asks until there is no space: the leases that were granted."""
+    """Asks until there is no space; returns the granted leases."""
     leases = []
     while True:
         answer = client.request(f"{LARGE}{len(leases):0128}")
@@ -86,7 +86,7 @@ def test_the_runtime_directory_is_full(directory):
         now = status(client)
         assert sorted(now.holders("s")) == sorted(leases)
         assert (now.holders("l"), now.waiters("l")) == ([first], [waiting])
-        # One that is over leaves its place in the journal to another.
+        # A lease that is over leaves its place in the journal to another.
         assert client.request(f"release {leases[0]}") == "ok"
         held(client, f"{LARGE}second")
         assert refused(client, f"{LARGE}third") == "no-space"
@@ -96,7 +96,8 @@ def test_the_runtime_directory_is_full(directory):
 
 
 def test_full_at_the_start(directory):
-    """There is no journal yet, and none can be made: it serves, and grants nothing until it can."""
+    """There is no journal yet, and none can be made: berthd serves, and grants nothing until it
+    can."""
     def work(daemon, runtime, _):
         daemon.stop()
         for path in runtime.path.iterdir():
@@ -113,7 +114,7 @@ def test_full_at_the_start(directory):
 
 
 def test_the_state_directory_is_full(directory):
-    """Leases need nothing there; what operators change is refused, and was not made."""
+    """Leases need nothing there; operators' changes are refused, and not made."""
     def work(daemon, _, state):
         client = daemon.client()
         assert client.request("limit s 9") == "ok"
@@ -139,7 +140,7 @@ def test_the_state_directory_is_full(directory):
 
 @pytest.mark.parametrize("what", ["full", "read-only"])
 def test_no_state_at_the_start(directory, what):
-    """Leases are granted, by numbers from the clock; what operators change is refused."""
+    """Leases are granted, with numbers from the clock; operators' changes are refused."""
     def work(daemon, _, state):
         before = status(daemon.client())
         daemon.stop()

@@ -1,5 +1,5 @@
-"""Jobs whose time is over, or whose lease is revoked: two can stop them, the wrapper and berthd, and
-each does when the other cannot."""
+"""Jobs whose time is over, or whose lease is revoked: the wrapper and berthd can both stop them,
+and each does when the other cannot."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def operator(daemon, verb):
 
 @SCRIPTS
 def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
-    """The deadline was told when it was granted; the job is gone before it has come."""
+    """The deadline was told with the grant; the job is gone before it comes."""
     daemon = berthd(CONFIGURATION)
     one = job("a", script=script)
     begun = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -46,7 +46,7 @@ def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
 
 
 def test_the_deadline_is_told(berthd):
-    """max-hold from now on, and when to begin so that the job is gone by then."""
+    """The event has max-hold from now on, and when to begin so that the job is gone by then."""
     daemon = berthd(CONFIGURATION)
     client = daemon.client()
     begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
@@ -79,7 +79,7 @@ def test_berthd_stops_it_when_the_wrapper_hangs(berthd, job):
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_berthd_was_away_when_its_time_came(berthd, job, how):
-    """The wrapper is dead; berthd, started again, finds the deadline, and nobody else asks."""
+    """The wrapper is dead; the new berthd finds the deadline by itself."""
     daemon = berthd(CONFIGURATION)
     one = job("a", script=STUBBORN)
     one.kill_wrapper()
@@ -111,7 +111,7 @@ def test_revoked_without_a_wrapper(berthd, job, script):
 
 def test_still_held_until_it_is_gone(berthd, job):
     """Nobody else gets the unit while the job that must stop still runs; berthd may be killed
-    meanwhile, and stops it all the same."""
+    meanwhile, and still stops it."""
     daemon = berthd("[lock b]\nkill-after = 0.8s\n")
     one = job("b", script=STUBBORN)
     one.kill_wrapper()
@@ -125,7 +125,7 @@ def test_still_held_until_it_is_gone(berthd, job):
 
 
 def test_dropped(berthd, job):
-    """Only the unit is free: the job runs on."""
+    """The unit is free: the job runs on."""
     daemon = berthd(CONFIGURATION)
     one = job("b", script=f"{WAITS}; exit 7")
     assert operator(daemon, "drop") == "ok"
@@ -135,7 +135,7 @@ def test_dropped(berthd, job):
 
 
 def test_without_a_wrapper_of_its_own(berthd, job):
-    """berth run -F: berthd alone can stop it."""
+    """berth run -F: only berthd can stop it."""
     daemon = berthd(CONFIGURATION)
     one = job("-F", "b", script=WAITS)
     assert one.pids == [one.wrapper.pid]

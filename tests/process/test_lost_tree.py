@@ -34,8 +34,7 @@ LEFT_BEHIND = APART.format("echo $$ >pid; : >born; exec sleep 1000") + ": <born;
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_the_main_process_ends_while_berthd_is_away(berth, berthd, directory, how):
-    """Nothing is free as long as the wrapper lives: not for a moment, with what is left of the job
-    running."""
+    """Nothing is free as long as the wrapper lives: not for a moment while a part of the job runs."""
     daemon = berthd("grace = 1ms\n" + TREE)
     with tree(berth, directory, daemon,
               LEFT_BEHIND + ": <go") as (process, pid):
@@ -70,7 +69,7 @@ def main_lives(wrapper):
 @pytest.mark.parametrize("main", ["wait", "exit 0"], ids=["lives", "is gone"])
 @pytest.mark.parametrize("restarted", [False, True])
 def test_a_hung_wrapper_is_revoked(berth, berthd, directory, main, restarted):
-    """First what descends from it is dead, then the unit is free."""
+    """First its descendants are dead, then the unit is free."""
     daemon = berthd(TREE)
     with tree(berth, directory, daemon, LEFT_BEHIND + main) as (process, pid):
         if main != "wait":

@@ -1,4 +1,4 @@
-"""Leases that are bound to time or to somebody else's process: berth acquire, renew, release."""
+"""Leases that are bound to time or to another process: berth acquire, renew, release."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def variables(done):
 
 
 def test_refreshed_in_time(berth, berthd):
-    """Each renewal begins the ttl anew, over restarts too."""
+    """Each renewal restarts the ttl, over restarts too."""
     daemon = berthd(CONFIGURATION)
     lease = variables(berth("acquire", "--ttl", "0.5s", "a", "--holder", "me"))["BERTH_LEASE"]
     end = time.monotonic() + 1.2
@@ -36,7 +36,7 @@ def test_refreshed_in_time(berth, berthd):
 
 
 def test_refreshed_too_late(berth, berthd):
-    """The next one has it, and whoever comes too late is told."""
+    """The next waiter has it, and a late renewal is told so."""
     daemon = berthd(CONFIGURATION)
     lease = variables(berth("acquire", "--ttl", "0.2s", "a"))["BERTH_LEASE"]
     waiter = berth.start("run", "a", "--", "sh", "-c", WAITS, stdin=subprocess.PIPE)
@@ -99,7 +99,8 @@ def test_a_shell_s_own(berth, berthd, directory):
 
 @pytest.mark.parametrize("bound", ["--ttl=1h", f"--pid={os.getpid()}"], ids=["ttl", "pid"])
 def test_who_gives_up_leaves_nothing(berth, berthd, bound):
-    """A signal while it is granted, whoever is first: either it says what it has, or nobody has it."""
+    """A signal while the lease is granted, whichever is first: berth prints the lease, or there is
+    none."""
     daemon = berthd("[lock a]\n")
     client = daemon.client()
     for _ in range(share(30)):

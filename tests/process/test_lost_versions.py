@@ -1,4 +1,4 @@
-"""The journal of a later berthd: made by hand here, read by this one, and left as it was where this
+"""The journal of a later berthd: made by hand here, read by this one, and left unchanged where this
 one does not understand it."""
 
 import os
@@ -35,7 +35,7 @@ def refuses_to_start(daemon):
 
 
 def test_a_key_that_need_not_be_understood(berthd):
-    """The lease lives on, can be changed, and the key is there still."""
+    """The lease lives on, can be changed, and the key is still there."""
     daemon = berthd("[lock a]\n")
     with sleeper() as first, sleeper() as second:
         lease = held(daemon.client(), f"acquire a pid={first}")
@@ -55,8 +55,8 @@ def test_a_key_that_need_not_be_understood(berthd):
 
 
 def test_a_key_that_must_be_understood(berthd):
-    """Held as long as its process lives; its client may come back and release it, and nobody may
-    change what it is."""
+    """Held as long as its process lives. Its client may come back and release it, and nobody may
+    change it."""
     daemon = berthd("[lock a]\nmax-hold = 1h\n")
     with sleeper() as other:
         with sleeper() as pid:
@@ -76,7 +76,7 @@ def test_a_key_that_must_be_understood(berthd):
 
 
 def test_a_waiter_that_must_be_understood(berthd):
-    """It is not in line, but neither is it forgotten."""
+    """It is not in line, but it is not forgotten either."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     with sleeper() as pid, sleeper() as other:
         lease = held(daemon.client(), f"acquire a pid={pid}")
@@ -96,8 +96,8 @@ def test_a_waiter_that_must_be_understood(berthd):
 
 
 def test_a_later_version_s_lease_is_not_renewed(berthd):
-    """Its record must stay as it is. The renewal is refused, and the lease ends with the ttl that it
-    has."""
+    """Its record must stay as it is. The renewal is refused, and the lease ends with its present
+    ttl."""
     daemon = berthd("[lock a]\n")
     lease = held(daemon.client(), "acquire a ttl=6s")
     client = changed(daemon, add("!color=red"))
@@ -110,7 +110,7 @@ def test_a_later_version_s_lease_is_not_renewed(berthd):
 
 @pytest.mark.parametrize("record", ["promised id=34", "held id=34 uid=nobody", "held", "%"])
 def test_a_record_that_cannot_be_read(berthd, record):
-    """It stays as it is. Only what a later version may have added leaves everything as it was."""
+    """It stays as it is. Only a later version's addition leaves everything unchanged."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     held(daemon.client(), "acquire a")
     for _ in range(2):
@@ -125,7 +125,8 @@ def test_a_record_that_cannot_be_read(berthd, record):
 
 @pytest.mark.parametrize("how", ["record", "version", "features"])
 def test_what_must_not_be_ignored(berthd, how):
-    """berthd does not start, changes nothing, and whoever understands it finds the lease."""
+    """berthd does not start, changes nothing, and a version that understands the record finds the
+    lease."""
     daemon = berthd("[lock a]\n")
     with sleeper() as pid:
         lease = held(daemon.client(), f"acquire a pid={pid}")

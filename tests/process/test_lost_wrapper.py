@@ -1,4 +1,4 @@
-"""Wrappers are killed: the lease is the job's, and goes with it."""
+"""Wrappers are killed: the lease is the job's, and ends with it."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ LIMIT = 8
 
 
 def test_the_job_keeps_its_lease(berth, berthd, job):
-    """Nobody gets the unit while the job runs, and the next one the moment that it ends."""
+    """Nobody gets the unit while the job runs; the next waiter gets it the moment the job ends."""
     daemon = berthd("[lock a]\n")
     first = job("a", script=WAITS)
     first.kill_wrapper()
@@ -43,7 +43,7 @@ def test_over_a_restart_too(berthd, job):
 
 
 def test_no_wrapper_at_all(berthd, job):
-    """berth run -F: nobody has it back after a restart, and nobody needs to."""
+    """berth run -F: nobody reclaims it after a restart, and nobody needs to."""
     daemon = berthd("grace = 0\n[lock a]\n")
     only = job("-F", "a", script=WAITS)
     for how in ("kill", "stop"):
@@ -85,7 +85,7 @@ def test_what_a_job_leaves_behind(berthd, job):
 
 
 def kill_one(chance, alive, newest):
-    """The one that has just begun, or any other: at whatever it is doing."""
+    """The one that has just begun, or any other, whatever it is doing."""
     victim = newest if chance.random() < 0.5 else chance.choice(alive)
     alive.remove(victim)
     victim.kill()
@@ -118,7 +118,8 @@ def test_wrappers_killed_at_any_moment(berth, berthd, witness, chance, directory
 
 @pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
 def test_granted_while_it_hangs(berth, berthd, witness, directory, end):
-    """It has the lease, and its job does not run before it says so; if it dies, never."""
+    """It has the lease, and its job does not run before the wrapper lets it; if the wrapper dies,
+    never."""
     daemon = berthd("[semaphore s]\nlimit = 1\n")
     crowd = Crowd(berth, witness, directory / "said")
     crowd.start(0)
@@ -137,7 +138,7 @@ def test_granted_while_it_hangs(berth, berthd, witness, directory, end):
 
 
 def test_a_waiter_is_stopped_over_a_restart(berth, berthd, witness, directory):
-    """It is too late to have its place back, and queues anew."""
+    """It is too late for its old place, and queues again."""
     daemon = berthd("grace = 0.2s\n[semaphore s]\nlimit = 1\n")
     crowd = Crowd(berth, witness, directory / "said")
     crowd.start(0)

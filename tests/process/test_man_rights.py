@@ -1,5 +1,5 @@
-"""The table of berthd(8), who may do what when the file says nothing else, is tried: each request as
-each of its users. The daemon has a user of its own, who is not root."""
+"""The table of berthd(8), who may do what when the file says nothing else, is tried: each request
+as each of its users. The daemon runs as its own user, not as root."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from daemon_help import code, connect_as, held, needs_root
 pytestmark = needs_root
 
 PAGE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", ".")) / "doc/man/berthd.8.scd"
-# As the table's columns: a user, the lease's owner, an admin of the resource, one of the daemon.
+# The table's columns: a user, the lease's owner, an admin of the resource, one of the daemon.
 USERS = [60001, 60002, 60003, 60004, 0, 60005]
 OWNER, OWN = USERS[1], USERS[5]
 ARGUMENTS = {
@@ -33,7 +33,7 @@ def table():
 
 @pytest.fixture
 def own_daemon(directory):
-    """Of a user of its own, who can write where it serves."""
+    """Run by its own user, who can write where it serves."""
     os.chown(directory, OWN, OWN)
     daemon = Berthd(directory, f"admin-users = {USERS[3]}\n[semaphore a]\nlimit = 9\nadmin-users = {USERS[2]}\n",
                     before=["setpriv", f"--reuid={OWN}", f"--regid={OWN}", "--clear-groups"])

@@ -1,4 +1,4 @@
-"""The clients of doc/protocol.md, taken from the page as they stand there."""
+"""The clients of doc/protocol.md, taken from the page as printed there."""
 
 import os
 import pathlib

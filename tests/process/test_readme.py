@@ -1,5 +1,5 @@
-"""README.md, as a reader follows it: with the configuration that is installed, its commands do and
-print what stands there. (tests/systemd does it with the package.)"""
+"""README.md, as a reader follows it: with the installed configuration, its commands do and print
+what it says. (tests/systemd does it with the package.)"""
 
 import os
 import re
@@ -34,7 +34,7 @@ def last_line(text):
 # ---- sixty seconds
 
 def test_sixty_seconds(shell):
-    """The lock, the line of the second one that waits, the table of both, and the end."""
+    """The lock, the waiting line of a second one, the table of both, and the end."""
     first = shell.start(HOLD)
     is_held = holders_and_waiters("adhoc/report", 1, 0)
     asked_until(shell.daemon, lambda now: is_held(now) or first.poll() is not None)
@@ -46,7 +46,7 @@ def test_sixty_seconds(shell):
     assert without_particulars(table) == without_particulars(STATUS)
     holder, = asked_until(shell.daemon, lambda now: True).resources["adhoc/report"]["holders"]
     os.kill(int(holder["pid"]), signal.SIGTERM)
-    assert shell.end(first)[0] == 128 + signal.SIGTERM  # as the shell says it
+    assert shell.end(first)[0] == 128 + signal.SIGTERM  # as the shell shows it
     assert shell.end(second) == (0, "my turn\n", "")
 
 

@@ -1,5 +1,5 @@
-"""The recipes of doc/recipes.md, pasted: each runs as it stands there, with the files that are there.
-Here those for operators; the others are in test_recipes_shell.py and tests/systemd."""
+"""The recipes of doc/recipes.md, pasted: each runs as printed, with the files given there. Here
+those for operators; test_recipes_shell.py and tests/systemd have the others."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ RECIPES = blocks(DOCUMENT, "recipe")
 
 
 def test_each_is_run():
-    """A name that no test has is a recipe that nobody has tried."""
+    """A name that no test uses is a recipe that nobody has tried."""
     tests = "".join(
         path.read_text() for path in (SOURCE / "tests").glob("*/test_recipes*.py"))
     names = [name for mark in ("recipe", "main", "unit") for name in blocks(DOCUMENT, mark)]
@@ -25,7 +25,7 @@ def test_each_is_run():
 
 
 def test_links():
-    """Each goes to a heading of this document, or to a file that there is."""
+    """Each leads to a heading of this document, or to an existing file."""
     text = (SOURCE / DOCUMENT).read_text()
     headings = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
                 for heading in re.findall(r"^## (.*)$", text, re.M)}
@@ -159,7 +159,7 @@ def test_gpus(shell):
 
 
 def test_two_gpus_for_each_user(shell, daemon):
-    """The third job of one user waits, though a card is free."""
+    """A user's third job waits, though a card is free."""
     shell.program("train.py")
     processes = [shell.start(RECIPES["gpu_one"]) for _ in range(3)]
     asked_until(daemon, holders_and_waiters("gpus", 2, 1))

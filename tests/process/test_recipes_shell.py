@@ -1,4 +1,4 @@
-"""The recipes of doc/recipes.md that are for shells, as test_recipes.py has the others."""
+"""The recipes of doc/recipes.md for shells; test_recipes.py has the others."""
 
 import os
 import re
@@ -69,7 +69,7 @@ def test_nofork(shell):
 # ---- licences and rates
 
 def test_licence(shell):
-    """Each seat rests after its use, also if that has failed."""
+    """Each seat rests after its use, also after a failed one."""
     shell.program("simulate", "#!/bin/sh\nexit 4\n")
     for _ in range(3):
         assert shell.run(RECIPES["licence"])[0] == 4
@@ -78,7 +78,7 @@ def test_licence(shell):
 
 
 def test_rate(shell, daemon):
-    """Ten are begun; the eleventh waits for the minute to be over."""
+    """Ten are begun; the eleventh waits until the minute is over."""
     shell.program("fetch.sh", '#!/bin/sh\necho "$2" >started\n')
     process = shell.start("exec sh -c '" + RECIPES["rate"].replace("\n", "'"), customer="alice")
     with open(shell.path / "started", encoding="ascii") as started:
@@ -119,7 +119,7 @@ def test_gzip(shell, name):
 # ---- nightly batch
 
 def test_batch(shell, daemon):
-    """Three run; of those that wait, the important one is first."""
+    """Three run; among the waiters, the important one is first."""
     shell.program("load.sh")
     process = shell.start(RECIPES["batch"])
     running = [shell.next_job()[0] for _ in range(3)]
@@ -156,7 +156,7 @@ def login(berthd):
 
 
 def test_login(login):
-    """Two of each user run; who waits for himself is in nobody's way."""
+    """Two of each user run; a user's third job delays nobody else."""
     login.program("simulate")
     processes = [login.start(RECIPES["login"]) for _ in range(3)]
     now = asked_until(login.daemon, holders_and_waiters("big", 2, 1))

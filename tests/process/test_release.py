@@ -47,7 +47,7 @@ def test_no_answer_at_all(berth, fake):
 
 
 def test_messages_do_not_go_to_berthd(berth, fake):
-    """A socket must not become stderr, where that is closed."""
+    """A socket must not become stderr if that is closed."""
     process = berth.start("release", "3k", stderr=None, preexec_fn=lambda: os.close(2))
     peer, _ = fake.asked()
     peer.send("error forbidden\n")

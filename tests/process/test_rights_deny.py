@@ -1,5 +1,5 @@
-"""Who is denied may not use a resource, whatever allows him: by user and by group, at once and after
-a reload, with real users and groups."""
+"""A denied user may not use a resource, whatever else allows it: by user and by group, at once and
+after a reload, with real users and groups."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from lost_help import living_as, restart
 
 pytestmark = needs_root
 
-# Nobody has these: a uid and a gid need no name to have rights.
+# No accounts exist for these: a uid and a gid need no name to have rights.
 ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
 GROUP, OTHERS = 60101, 60103
 
@@ -72,11 +72,11 @@ def test_berth_says_77(berthd, berth):
 
 
 def test_groups_are_those_of_the_connect(berthd):
-    """A process that has changed its groups since is who it was."""
+    """A process that has changed its groups since then is who it was."""
     daemon = berthd(f"[semaphore a]\nlimit = 9\ndeny-groups = {GROUP}\n")
     member = connect_as(daemon, BERT, OTHERS, groups=[GROUP])
     other = connect_as(daemon, BERT, OTHERS)
-    for _ in range(2):  # both connections are this process's by now, who is in neither group
+    for _ in range(2):  # both connections are this process's by now, which is in neither group
         assert refused(member, "acquire a") == "forbidden"
         held(other, "acquire a")
 
@@ -93,8 +93,8 @@ def reload_to(daemon, text):
     f"deny-users = {ANNA}", f"deny-groups = {GROUP}", f"allow-users = 0 {BERT}",
     f"allow-groups = {OTHERS}"])
 def test_a_reload_takes_places_and_nothing_else(berthd, rule):
-    """Whoever waits and may not any more is told at once; even what the same reload makes room for is
-    not his. What he holds stays his."""
+    """A waiter that may no longer wait is told at once; it does not even get what the same reload
+    makes room for. It keeps what it holds."""
     text = "[semaphore s]\nlimit = {}\n{}\n[lock l]\n"
     daemon = berthd(text.format(1, ""))
     anna, bert = connect_as(daemon, ANNA, GROUP), connect_as(daemon, BERT, groups=[OTHERS])
@@ -112,7 +112,7 @@ def test_a_reload_takes_places_and_nothing_else(berthd, rule):
 
 
 def test_who_becomes_no_admin_any_more(berthd):
-    """The rights of the new file are meant, those of [daemon] included."""
+    """The rights of the new file count, those of [daemon] included."""
     rule = f"[lock a]\nallow-users = {BERT}\n"
     daemon = berthd(f"admin-users = {ANNA}\n{rule}")
     anna, root = connect_as(daemon, ANNA), daemon.client()
@@ -138,7 +138,8 @@ def test_a_bad_file_denies_nobody(berthd):
 
 @pytest.mark.parametrize("how", ["restarted", "reloaded while away"])
 def test_who_comes_back_to_wait(berthd, how):
-    """A place is had back only by who may still use it; the next one is then first."""
+    """A place comes back only to a user who may still use the resource; then the next waiter is
+    first."""
     text = "grace = 1h\n[lock a]\n{}"
     daemon = berthd(text.format(""))
     with contextlib.ExitStack() as stack:

@@ -1,5 +1,6 @@
-"""Each bound of one user, as `berth` tells of it, in both scopes; and that what is brought back counts
-as what is acquired. What the bounds do to others is in test_daemon_quota.py and test_daemon_rights.py."""
+"""Each bound of one user, as `berth` reports it, in both scopes; and that reclaimed leases count
+like acquired ones. test_daemon_quota.py and test_daemon_rights.py have what the bounds do to
+others."""
 
 import contextlib
 import os
@@ -13,7 +14,7 @@ from lost_help import living_as, sleeper
 
 pytestmark = needs_root
 
-# Nobody has these: a uid needs no name to have bounds.
+# No accounts exist for these: a uid needs no name to have bounds.
 ANNA, BERT = 60001, 60002
 
 RESOURCES = """[semaphore etl]
@@ -105,7 +106,7 @@ def lose_the_journal(daemon):
     ("max-clients-per-user = 99", "few", "lost"),  # max-units-per-user
 ])
 def test_held_leases_that_the_daemon_has_forgotten(berthd, key, name, is_over):
-    """As many as may be, though there were more: the file has changed meanwhile."""
+    """As many as the bound allows, though there were more: the file has changed meanwhile."""
     daemon = berthd(f"grace = 1h\n{key.format(9)}\n" + RESOURCES.format("").replace(
         "max-units-per-user = 2\n", ""))
     with contextlib.ExitStack() as stack:
@@ -127,8 +128,8 @@ def test_held_leases_that_the_daemon_has_forgotten(berthd, key, name, is_over):
 
 
 def test_instances_that_the_daemon_has_forgotten(berthd):
-    """What is proven to be held runs, and has its instance back; a place in a queue and a new request are
-    within the bound."""
+    """A job with a proof runs, and has its instance back; a place in a queue and a new request keep
+    to the bound."""
     text = "grace = 1h\nmax-instances-per-user = {}\n[lock t/*]\n"
     daemon = berthd(text.format(9))
     with contextlib.ExitStack() as stack:
@@ -175,7 +176,7 @@ def test_waiters_that_the_daemon_has_forgotten(berthd):
 
 
 def test_what_the_journal_has_counts(berthd):
-    """Nothing is taken away by a bound that was lowered; but it is used up."""
+    """A lowered bound takes nothing away, but it is used up."""
     text = "grace = 1h\nmax-leases-per-user = {}\n[semaphore s]\nlimit = 9\n"
     daemon = berthd(text.format(3))
     anna = connect_as(daemon, ANNA)

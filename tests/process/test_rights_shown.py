@@ -1,5 +1,5 @@
-"""show-commands = owner: program, reason and identity of a lease are for its user and for admins; pid,
-uid and age for everybody. In every way in which somebody might be told."""
+"""show-commands = owner: a lease's program, reason and identity are shown to its user and to
+admins; pid, uid and age to everybody. In every way in which a user might learn of them."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from fleet_ops_help import client_of, fleet, gets, queues
 
 pytestmark = needs_root
 
-# Nobody has these: a uid and a gid need no name to have rights.
+# No accounts exist for these: a uid and a gid need no name to have rights.
 ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
 GROUP = 60101
 
@@ -89,7 +89,7 @@ def test_instances_follow_their_template(berthd):
 
 
 def test_of_several_resources_each_that_hides_must_be_his(berthd):
-    """What one hides, the other does not show."""
+    """What one hides, another does not show."""
     daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire open shut {WORDS}")

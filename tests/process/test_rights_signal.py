@@ -1,5 +1,5 @@
-"""berthd may signal everybody's processes. It lends that to nobody: a user's own lease is no way to stop
-what a setuid program has become, which kill(2) refuses him."""
+"""berthd may signal all users' processes, and lends that right to nobody: a user's own lease is no
+way to stop a process of a setuid program, which kill(2) refuses."""
 
 import contextlib
 import os
@@ -58,13 +58,13 @@ def running(script):
 
 @pytest.fixture
 def job(as_root):
-    """One of OWNER's, until it is told to become root's."""
+    """A process of OWNER's, until it is told to become root's."""
     with running(f"read _; exec {as_root} sleep 1000") as process:
         yield process
 
 
 class Process:
-    """One that is not ours to wait for."""
+    """A process that is not our child."""
 
     def __init__(self, pid):
         self.fd = os.pidfd_open(pid)
@@ -80,8 +80,8 @@ class Process:
 
 @pytest.fixture
 def crowd(as_root):
-    """(job, root): a shell of OWNER's, and a process of root's in the shell's group. The shell says how root's
-    has ended, if it lives to see it."""
+    """(job, root): a shell of OWNER's, and a process of root's in the shell's group. The shell
+    reports how root's process has ended, if it lives to see it."""
     script = f"""
         trap : USR1
         {as_root} sleep 1000 & root=$!
@@ -110,7 +110,7 @@ def becomes_root(job):
 
 
 def left(daemon, job, number):
-    """Its lease, whose client goes: then berthd alone stops the job."""
+    """Its lease, whose client goes: then only berthd stops the job."""
     with living_as(daemon, OWNER) as owner:
         lease = held(owner, f"acquire one pid={job.pid} signal={number.value}")
         owner.close()
@@ -145,7 +145,7 @@ def test_what_a_user_causes_reaches_his_part_of_the_group(berthd, crowd):
     job, root = crowd
     lease = acquired(daemon, job, signal.SIGTERM)
     assert connect_as(daemon, OWNER).request(f"revoke {lease}") == "ok"
-    assert job.wait(DEADLINE) == -signal.SIGTERM  # who leads the group is signalled last
+    assert job.wait(DEADLINE) == -signal.SIGTERM  # the group's leader is signalled last
     assert not root.is_gone()
 
 

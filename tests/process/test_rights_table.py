@@ -1,5 +1,6 @@
-"""Who may do what: every request of src/wire/commands.def, asked by everybody, as the manual's table
-(berthd(8)) has it. What comes of it is tested elsewhere; here it is refused, or it is not."""
+"""Who may do what: every request of src/wire/commands.def, sent by each kind of user, as the
+manual's table (berthd(8)) says. Other tests check the results; here each is refused, or it is
+not."""
 
 import contextlib
 import os
@@ -12,7 +13,7 @@ from lost_help import living_as, sleeper
 
 pytestmark = needs_root
 
-# Nobody has these: a uid and a gid need no name to have rights.
+# No accounts exist for these: a uid and a gid need no name to have rights.
 STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT = 60001, 60002, 60003, 60004, 60005, 0
 EVERYBODY = {STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
 ADMINS = {RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
@@ -68,7 +69,7 @@ def test_the_table_is_whole():
 
 
 def prepare(stack, daemon, owner):
-    """Leases of the owner: one of each sort."""
+    """Leases of the owner: one of each kind."""
     pid = stack.enter_context(sleeper(lambda: become(OWNER)))
     with living_as(daemon, OWNER) as client:
         away = held(client, f"acquire s pid={pid}")
@@ -119,7 +120,7 @@ def test_who_may(berthd, word, line):
 
 
 def test_a_user_s_own_daemon(directory, own_files):
-    """Who runs it administers it, and so does root."""
+    """The user who runs it administers it, and so does root."""
     directory.chmod(0o777)
     daemon = Berthd(directory, "[lock a]\n", before=[
         "setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--clear-groups", "--"])

@@ -26,7 +26,7 @@ items = gpu0 gpu1 gpu2
 limit = 2
 """
 
-# A job that says that it runs, and ends when its stdin does.
+# A job that prints that it runs, and ends when its stdin does.
 HELD = ["sh", "-c", "echo runs $BERTH_LEASE; read line"]
 
 
@@ -116,7 +116,7 @@ def test_an_identity_that_waits(berth, berthd):
     (["deploy", "deploy"], 64, "(malformed)"),
 ])
 def test_not_acquired(berth, berthd, directory, args, status, message):
-    """The words are berthd's; which code and status it is, and that it is one line, matters."""
+    """The words are berthd's; only code, status and a single line are checked."""
     daemon = berthd(CONFIGURATION)
     client = daemon.client()
     assert client.request("acquire deploy").startswith("ok ")
@@ -238,7 +238,7 @@ def test_who_holds_it(berth, berthd):
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
 def test_a_daemon_that_comes_back(berth, berthd, way):
-    """The lease and the place in the queue are kept, and nobody reads of it."""
+    """The lease and the place in the queue are kept, without a message."""
     daemon = berthd(CONFIGURATION)
     running, lease = hold(berth, "deploy")
     waiter = wait_in_queue(berth, "deploy")
@@ -254,7 +254,7 @@ def test_a_daemon_that_comes_back(berth, berthd, way):
 
 
 def test_never_more_than_the_limit(berth, berthd, directory):
-    """40 jobs, 3 at a time, each with a slot of its own."""
+    """40 jobs, 3 at a time, each with its own slot."""
     daemon = berthd("[semaphore s]\nlimit = 3\n")
     script = ('mkdir slot.$BERTH_SLOT || echo taken; echo $BERTH_TOKEN; rmdir slot.$BERTH_SLOT')
     jobs = [berth.start("run", "s", "--", "sh", "-c", script) for _ in range(40)]

@@ -51,7 +51,7 @@ def test_wait_until_it_is_there(berth, directory):
     process = berth.start("run", "--if-down", "wait", "r", "--", "echo", "ran")
     begun = time.monotonic()
     assert read_line(process.stderr).startswith("berth: waiting for berthd (cannot connect to ")
-    assert time.monotonic() - begun > 0.9  # who comes a little later need not be talked about
+    assert time.monotonic() - begun > 0.9  # a daemon that comes a little later is not worth a message
     fake = FakeBerthd(directory / "s")
     peer = fake.grant()
     out, err = process.communicate(timeout=DEADLINE)
@@ -183,7 +183,7 @@ def test_busy_is_down(berth, fake, code, option, status):
     peer.close()
     if option == "wait":
         fake.grant()
-        assert error_of(process, status) == ""  # it was nothing to talk about
+        assert error_of(process, status) == ""  # it was not worth a message
     else:
         assert f"too much ({code})" in error_of(process, status)
 
@@ -221,7 +221,7 @@ def test_early_ends_until_it_counts_as_down(berth, fake):
 
 
 def test_busy_before_it_has_asked(berth, fake):
-    """berthd does not wait for a request: many tries, to meet that moment."""
+    """berthd does not wait for a request: many tries, to hit that moment."""
     for _ in range(10):
         processes = [berth.start("run", "r", "--", "true") for _ in range(5)]
         for _ in processes:
@@ -246,7 +246,7 @@ def test_a_full_backlog_is_tried_again(berth, directory):
 
 
 def test_a_short_wait_is_no_outage(berth, fake):
-    """The answer may take longer than the wait that was asked for."""
+    """The answer may take longer than the requested wait."""
     process = berth.start("run", "-w", "1ms", "r", "--", "true")
     peer, _ = fake.asked()
     peer.send("waiting 1 position=1\n")
@@ -254,7 +254,7 @@ def test_a_short_wait_is_no_outage(berth, fake):
 
 
 def test_n_is_about_the_resource(berth, fake):
-    """Not about berthd, which is perhaps just started anew: it has as long as for everybody."""
+    """Not about berthd, which may just be restarting: it has as long as for everybody."""
     process = berth.start("run", "-n", "r", "--", "echo", "ran")
     peer, _ = fake.asked()
     with pytest.raises(subprocess.TimeoutExpired):
@@ -273,7 +273,7 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
     fake.gone()
     begun = time.monotonic()
     assert read_line(process.stderr).startswith("berth: lost berthd while waiting; trying again (")
-    assert time.monotonic() - begun > 0.9  # a restart is nothing to talk about
+    assert time.monotonic() - begun > 0.9  # a restart is not worth a message
     again = FakeBerthd(directory / "s")
     peer = again.queue("waiting 1 position=1")
     assert peer.line() == "status lease=1"

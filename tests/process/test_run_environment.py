@@ -49,8 +49,8 @@ def test_items(berth, fake):
 
 
 def test_several_resources(berth, fake):
-    """In the order of the command line; the plain names are the first one's, the exported units
-    the only pool's."""
+    """In the order of the command line; the plain names are the first one's, the exported units the
+    only pool's."""
     found = variables(
         berth, fake, "ok 3k slot=b,2,1-2 item=a,1,x", "b:2", "a", "--export", "CUDA")
     assert found == {

@@ -1,4 +1,4 @@
-"""berth run against servers that are broken or mean: a clean 69, in time, and no job."""
+"""berth run against servers that are broken or malicious: a clean 69, in time, and no job."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""berth run --no-fork: berth becomes the job, and berthd alone watches it."""
+"""berth run --no-fork: berth becomes the job, and only berthd watches it."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def test_the_connection_ends_as_the_job_begins(berth, fake):
 
 
 def test_no_process_group_of_its_own(berth, fake):
-    """Nobody is there who would hand the terminal over."""
+    """Nobody is left to hand the terminal over."""
     process = berth.start("run", "-F", "r", "--", sys.executable, "-c",
                           "import os; print(os.getpgrp())")
     fake.grant()
@@ -146,7 +146,7 @@ def test_refused(berth, fake, directory):
 
 
 def test_in_the_queue(berth, fake):
-    """With children that it has from before it was berth: they are no matter."""
+    """With children that it has from before it was berth: they do not matter."""
     process = berth.start("run", "-v", "-F", "r", "--", "echo", "ran")
     peer = fake.queue()
     assert read_line(process.stderr) == "berth: queued, place 1"

@@ -18,7 +18,7 @@ def error_of(process, status):
 
 
 def running(berth, fake, *args, answer="ok 1 slot=r,5,0"):
-    """A job that runs until end(): the process, its connection, the words asked with, its pid."""
+    """A job that runs until end(): the process, its connection, the words of the request, its pid."""
     process = berth.start("run", *(args or ["r"]), "--", *JOB, stdin=-1)
     peer, words = fake.asked()
     peer.send(answer + "\n")
@@ -40,7 +40,7 @@ def keys_of(words):
 # ---- while the job runs ----
 
 def test_reclaimed(berth, fake):
-    """The job notices nothing, nothing is said, and what is asked for is what was granted."""
+    """The job notices nothing, there is no message, and the reclaim names what was granted."""
     process, peer, words, pid = running(
         berth, fake, "-p", "1", "--holder", "me", "--reason", "so", "-k", "1", "r:3", "gpus",
         answer="ok 1k slot=r,5,0,2-3 item=gpus,7,gpu1")
@@ -173,7 +173,7 @@ def test_the_job_ends_before_the_reclaim_is_answered(berth, fake):
 
 
 def test_what_people_read_is_left_out_of_a_long_reclaim(berth, fake):
-    """As are, when that is not enough, keys of which the lease's id is worth more."""
+    """If that does not suffice, keys too, as the lease's id is worth more."""
     items = ",".join(f"{i:02}" + "x" * 62 for i in range(50))
     process, peer, words, _ = running(
         berth, fake, "--reason", "\x01" * 256, "--holder", "\x01" * 128, "g:50",
@@ -188,8 +188,8 @@ def test_what_people_read_is_left_out_of_a_long_reclaim(berth, fake):
 
 
 def test_a_reclaim_that_cannot_have_its_units(berth, fake):
-    """16 longest names and what was granted of them would not fit. If berthd knows the lease, its
-    id is enough."""
+    """16 longest names with their units and tokens would not fit. If berthd knows the lease, its id
+    is enough."""
     names = [f"{i:x}" + "n" * 127 for i in range(16)]
     slots = "100001-900000," + ",".join(str(i) for i in range(900002, 900032, 2))
     answer = "ok 1 " + " ".join(f"slot={name},1,{slots}" for name in names)

@@ -128,7 +128,7 @@ def test_a_signal_beats_a_grant(berth, fake, directory):
     peer.send("ok 1 slot=r,1,0\n")
     process.send_signal(signal.SIGCONT)
     assert process.wait(DEADLINE) == -signal.SIGTERM
-    assert peer.line() == ""  # else there had been a job whose lease is released
+    assert peer.line() == ""  # else there would have been a job, and its lease would be released
     assert not (directory / "ran").exists()
 
 
@@ -158,7 +158,7 @@ def test_the_child_goes_with_a_killed_wrapper(berth, fake, directory):
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_what_was_ignored_at_start_stays_ignored(berth, fake, number):
-    """As by nohup, and as by a shell that starts a job in the background."""
+    """As under nohup, and as under a shell that starts a job in the background."""
     process = berth.start(
         "run", "-v", "r", "--", *REPORT[:1], "-S", "-c",
         "import os, signal\n"

@@ -24,7 +24,7 @@ def test_every_status_of_the_job(berth, fake):
 
 
 def can_kill(number):
-    """Not those that stop or are ignored; 32 and 33 belong to the C library."""
+    """Signals that end a process; 32 and 33 belong to the C library."""
     harmless = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
     stopping = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
     return number not in harmless | stopping

@@ -26,7 +26,7 @@ INTERRUPT, QUIT, SUSPEND = b"\x03", b"\x1c", b"\x1a"
 
 
 class Shell:
-    """The mini shell on a terminal of its own; `terminal` is what the user sits at."""
+    """The mini shell on its own terminal; `terminal` is what the user sits at."""
 
     def __init__(self, berth, leads_group=True):
         self.berth = berth
@@ -72,7 +72,7 @@ def shell(berth):
 
 
 def granted(fake):
-    """Grants the request that comes next: the connection and the job's pid."""
+    """Grants the next request; returns the connection and the job's pid."""
     peer, words = fake.asked()
     peer.send("ok 1 slot=r,1,0\n")
     return peer, int([word for word in words if word.startswith("pid=")][0][4:])
@@ -97,7 +97,7 @@ def test_the_job_is_in_the_foreground(shell, fake):
 
 
 def test_it_is_in_the_foreground_before_it_runs(shell, fake):
-    """stty stops in the background; and nobody would see that."""
+    """stty stops in the background, and nobody would see that."""
     shell.start("run", "r", "--", "sh", "-c", "ps -o stat= -p $$ | grep -o +; stty -echo")
     granted(fake)
     assert shell.line() == "+"
@@ -153,7 +153,7 @@ def test_an_interrupt_while_waiting(shell, fake):
 
 
 def test_an_interrupt_ends_the_script_too(shell, fake):
-    """As if the job were in the script's own process group: not on to the next file."""
+    """As if the job were in the script's own process group: the script ends too."""
     shell.do("start", "sh", "-c", 'for i in 1 2; do "$@"; done; echo goes on', "sh",
              shell.berth.path, "run", "r", "--", "sh", "-c", "echo ready; exec sleep 1000")
     granted(fake)
@@ -194,7 +194,7 @@ def test_suspend_and_background(shell, fake):
 
 
 def test_suspend_stops_the_script_too(shell, fake):
-    """Else the shell would never learn that there is something to bring to the foreground."""
+    """Otherwise the shell would never learn that there is a job to bring to the foreground."""
     shell.do("start", "sh", "-c", '"$@"; echo script goes on', "sh",
              shell.berth.path, "run", "r", "--", *REPORT)
     _, job = granted(fake)
@@ -210,7 +210,7 @@ def test_suspend_stops_the_script_too(shell, fake):
 
 
 def test_suspend_while_the_job_cannot_stop(shell, fake):
-    """As an input of a pipeline, berth has the terminal and gets ^Z. A job in vfork() cannot stop
+    """As the input of a pipeline, berth has the terminal and gets ^Z. A job in vfork() cannot stop
     while its child is stopped: nobody would ever see that it has."""
     shell.do("start", "sh", "-c", 'exec "$@" </dev/null', "sh",
              shell.berth.path, "run", "r", "--", *VFORK)
@@ -224,7 +224,7 @@ def test_suspend_while_the_job_cannot_stop(shell, fake):
 
 
 def test_a_job_that_stops_late(shell, fake):
-    """What berth hears of that after it has been continued stops nobody again."""
+    """What berth learns about that after it has been continued stops nobody again."""
     shell.do("start", "sh", "-c", 'exec "$@" </dev/null', "sh",
              shell.berth.path, "run", "r", "--", *VFORK)
     _, job = granted(fake)
@@ -245,7 +245,7 @@ def test_a_job_may_survive_a_suspend(shell, fake):
     assert shell.line() == "ready"
     os.kill(wrapper, signal.SIGTSTP)
     assert shell.line() == "SIGTSTP"
-    assert shell.line() == "SIGALRM"  # berth has waited for a stop for long enough
+    assert shell.line() == "SIGALRM"  # berth has waited long enough for a stop
     os.kill(wrapper, signal.SIGTERM)
     assert shell.line() == "SIGTERM"
     assert shell.do("wait") == ["exited", 7]

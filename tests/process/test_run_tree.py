@@ -10,7 +10,7 @@ import pytest
 from conftest import read_line
 from lines import DEADLINE, look_again
 
-# Descendants that nobody above waits for: {} is in a session, and so in a group, of its own.
+# Descendants that no process above waits for: {} runs in its own session, and so in its own group.
 APART = "setsid sh -c '{}' </dev/null >out 2>&1 & "
 READY = "echo ready; "
 
@@ -29,7 +29,7 @@ def error_of(process, status):
 
 
 def wait_for(condition):
-    """For what the kernel does and nobody tells."""
+    """Polls for what the kernel does not report."""
     end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end
@@ -125,7 +125,7 @@ def test_the_main_process_ends_while_berthd_is_away(berth, fake, fifo, directory
 
 
 def test_a_stop_reaches_all(berth, fake, directory):
-    """Also what has left the group, is stubborn, and has no parent any more."""
+    """Including a stubborn orphan that has left the group."""
     stubborn = 'trap \"\" TERM; echo $$ >pid; while :; do sleep 1000; done'
     process, peer, _ = start(
         berth, fake, APART.format(stubborn) + "while [ ! -s pid ]; do sleep .01; done;" + READY +
@@ -154,7 +154,7 @@ def test_a_stop_asks_those_apart_once(berth, fake, directory):
 
 
 def test_a_chain_of_sessions(berth, fake, directory):
-    """Each in a session of its own, each the parent of the next, none of them polite."""
+    """Each in its own session, each the parent of the next, each ignoring SIGTERM."""
     script = directory / "chain"
     script.write_text(
         "trap '' TERM\n[ $1 = 0 ] && { echo $$ >pid; exec sleep 1000; }\n"
@@ -169,7 +169,7 @@ def test_a_chain_of_sessions(berth, fake, directory):
 
 
 def test_signals_are_passed_on_to_what_is_left(berth, fake, directory):
-    """Or nobody could end it."""
+    """Otherwise nobody could end it."""
     process, _, words = start(
         berth, fake, APART.format("echo $$ >pid; exec sleep 1000") + READY + "exit 6")
     wait_for_main(words)
@@ -179,7 +179,7 @@ def test_signals_are_passed_on_to_what_is_left(berth, fake, directory):
 
 
 def test_children_from_before_are_strangers(berth, fake, directory):
-    """Of whoever executed berth: neither waited for nor stopped."""
+    """Children of the program that executed berth: neither waited for nor stopped."""
     script = ("sleep 1000 & echo $! >stranger; exec " + berth.path +
               " run --tree r -- sh -c 'setsid sh -c \"echo $$ >pid; exec sleep 1000\" & "
               "while [ ! -s pid ]; do sleep .01; done; echo ready; exit 6'")
@@ -199,7 +199,7 @@ def test_children_from_before_are_strangers(berth, fake, directory):
 
 
 def test_many_descendants(berth, fake):
-    """More than a first list holds."""
+    """More than the list holds at first."""
     process, peer, _ = start(
         berth, fake, "for i in $(seq 100); do setsid sleep 1000 & done; " + READY + "exit 0")
     wait_for(lambda: len(subprocess.run(

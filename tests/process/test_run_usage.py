@@ -1,4 +1,4 @@
-"""berth: what its command line says, and what is refused before berthd is asked."""
+"""berth: its command line, and what is refused before berthd is asked."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The Lua scripts on a real Redis: every call and every answer. Time passes only when a test says so."""
+"""The Lua scripts on a real Redis: every call and every answer. Time passes only when a test says
+so."""
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_the_ttl_is_the_databases_while_others_live(world):
 
 @pytest.mark.parametrize("knows", ["file", "agreed"])
 def test_in_a_grace_the_longest_ttl_wins(world, knows):
-    """Somebody may have leases that are good for so long."""
+    """Somebody may have leases that are good for this long."""
     a = world.member({"a": definition()})
     b = world.member(hello=False, ttl=60000 if knows == "file" else 6000)
     b.stored_ttl = 60000
@@ -140,7 +141,7 @@ def test_the_smaller_limit_holds(world):
 
 
 def test_an_exact_definition_governs_for_all(world):
-    """Also for a daemon whose file has the template alone, and its limit."""
+    """Also for a daemon whose file has only the template, and its limit."""
     a, b = world.member(), world.member()
     b.define({"t/*": definition(limit=5), "p/*": definition("pool", 0, ("x", "y"))})
     a.define({"t/1": definition(limit=1), "t/2": definition(limit=9), "p/1": definition(limit=1)})
@@ -177,7 +178,7 @@ def test_when_an_item_was_used_is_forgotten_in_time(world):
 
 
 def n_freed(world, *members):
-    """When so many items were used is known, some calls later."""
+    """How many items' last use is remembered, some calls later."""
     for one in members * 3:
         ok(one.renew())
     return len(world.data().raw["freed"])
@@ -528,7 +529,7 @@ def test_pause(world):
     refused(a.acquire("2", "a", nowait=True), "paused", "a")
     waits(a.acquire("3", "a"), 1)
     assert b.acquire("3", "a", "b").word == "waiting"
-    granted(b.acquire("4", ("b", 2)))  # not held up by who waits for both
+    granted(b.acquire("4", ("b", 2)))  # not held up by the waiter for both
     world.check()
     ok(a.release("1"))
     assert not a.granted()
@@ -593,7 +594,7 @@ def test_items_come_and_go(world):
     refused(a.admin("add", "a", "7"), "kind")
     refused(a.admin("remove", "a", "0"), "kind")
     ok(a.admin("reset", "p"))
-    granted(a.acquire("3", "p"), "x")  # z is held, though it is not of it any more: that costs no other
+    granted(a.acquire("3", "p"), "x")  # z is held, though no longer in service: that costs no other item
     waits(a.acquire("4", "p"), 1)
     ok(b.release("1"))
     assert "4" not in a.granted()
@@ -721,13 +722,13 @@ def test_a_step_of_the_clock_expires_nobody(world, clock, step):
         ok(a.renew())
         ok(b.renew())
     assert not b.granted()
-    world.pass_time(T + 1000, b)  # and afterwards it still does its work
+    world.pass_time(T + 1000, b)  # and afterwards it still works
     assert set(b.granted()) == {"1"}
 
 
 def test_an_acquire_whose_answer_was_lost(world):
-    """Its daemon lists it as `asked`: what became of it stays; a request that never came is not made
-    here, as it may have to be refused."""
+    """Its daemon lists it as `asked`: its result stays; a request that never came is not made here,
+    as it may have to be refused."""
     a, b = world.several(2, {"a": definition(), "b": definition()})
     granted(b.acquire("1", "a"))
     ticket = waits(a.acquire("1", "a"), 1).ticket
@@ -745,7 +746,7 @@ def test_an_acquire_whose_answer_was_lost(world):
 
 
 def test_an_acquire_whose_answer_was_lost_before_a_grace(world, directory):
-    """The old data have granted it what others may have by now: it waits, in the place that it had."""
+    """The old data have granted it units that others may have by now: it waits, in its old place."""
     a, = world.several(1, {"a": definition()})
     ticket = granted(a.acquire("1", "a")).ticket
     later = waits(a.acquire("2", "a"), 1).ticket
@@ -786,8 +787,8 @@ def test_nothing_is_granted_until_all_are_back(world):
 
 @pytest.mark.parametrize("how", ["restart", "snapshot"])
 def test_old_data_come_back(world, directory, how):
-    """What was released since is there again, what was granted since is not: the holders' lists
-    put it right, and the larger token wins."""
+    """What was released since is there again, what was granted since is not: the holders' lists put
+    it right, and the larger token wins."""
     a, b = world.several(2, {"a": definition(limit=3)})
     old = granted(a.acquire("1", ("a", 2)), "0", "1")
     kept = granted(b.acquire("0", "a"), "2")
@@ -813,8 +814,8 @@ def test_old_data_come_back(world, directory, how):
 
 
 def test_old_data_do_not_let_a_waiter_go(world, directory):
-    """They have granted it what others may have by now: its job has heard of nothing, and begins when
-    the grace is over."""
+    """They have granted it units that others may have by now: its job knows nothing, and begins
+    when the grace is over."""
     a, b = world.several(2, {"a": definition()})
     first = granted(b.acquire("1", "a"))
     ticket = waits(a.acquire("1", "a"), 1).ticket
@@ -834,8 +835,8 @@ def test_old_data_do_not_let_a_waiter_go(world, directory):
 
 
 def test_what_was_granted_before_a_grace_goes_to_nobody_who_does_not_know_it(world):
-    """Also if its daemon begins in the grace, and lists what it has after it: others may have had the unit
-    with a larger token, of which old data know nothing."""
+    """Even if its daemon begins in the grace, and lists its leases after it: others may have had
+    the unit with a larger token, which old data do not know."""
     a, b = world.several(2, {"a": definition()})
     first = granted(a.acquire("1", "a"))
     ticket = waits(b.acquire("1", "a"), 1).ticket
@@ -885,7 +886,7 @@ def test_a_unit_that_is_won_is_not_at_rest(world):
 
 
 def test_a_unit_rests_on_if_it_is_won_in_vain(world):
-    """Who wins one unit and not the other one takes none; and who waits hears of what is free."""
+    """A lease that wins one unit and not the other takes none; and waiters hear of what is free."""
     text = {"c": definition(limit=2, cooldown=5000)}
     a, b = world.several(2, text)
     granted(a.acquire("1", ("c", 2)))
@@ -919,7 +920,7 @@ def test_nobody_loses_a_unit_to_one_who_loses_another(world):
 
 
 def test_a_waiter_takes_its_definition_along(world):
-    """Its daemon's file has the name itself by now, and a limit of its own for it."""
+    """Its daemon's file has the name itself by now, and its own limit for it."""
     a, b = world.several(2, {"t/*": definition(limit=2)})
     for lease in "12":
         granted(a.acquire(lease, ("t/x", 1, None, None, "t/*")))
@@ -971,7 +972,7 @@ def test_a_grace_during_a_grace_begins_anew(world):
 
 
 def test_waiting_and_holding_again_after_the_loss_of_a_session_alone(world):
-    """A session that expired while nothing else did: held leases are lost, waiters queue anew."""
+    """A session that expired while nothing else did: held leases are lost, waiters queue again."""
     a, b = world.several(2, {"a": definition(limit=2)})
     held = granted(a.acquire("1", ("a", 2)))
     ticket = waits(a.acquire("2", "a"), 1).ticket
@@ -1058,7 +1059,7 @@ def test_idle_instances_leave_nothing(world):
     assert len(world.database.data()["session"]) <= 2 and len(world.database.data()["definitions"]) == 2
 
 
-# ---- looking
+# ---- snapshots
 
 
 def test_snapshot(world):
@@ -1087,7 +1088,7 @@ def test_snapshot(world):
 
 
 def test_a_snapshot_goes_by_bytes(directory, clock, monkeypatch):
-    """Whatever the server's locale says of names."""
+    """However the server's locale sorts names."""
     monkeypatch.setenv("BERTH_COLLATE", "yes")
     server = RedisServer(directory, clock=clock)
     try:

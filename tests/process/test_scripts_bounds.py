@@ -1,5 +1,5 @@
-"""What a script does in one call is bounded by counts, however much is held and waited for; what it does
-not come to, the next calls do."""
+"""What a script does in one call is bounded by counts, however much is held and waited for; the
+next calls do the rest."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def instances(world, a, n):
 
 
 def requests_aside(world, a, n):
-    """Each waits for two, of which one is paused."""
+    """Each waits for two, one of which is paused."""
     ok(a.admin("pause", "a", "", ""))
     for i in range(n):
         a.acquire(str(i), ("a", 1), ("b", 1))
@@ -46,7 +46,7 @@ def requests_aside(world, a, n):
 
 
 def requests_to_put_aside(world, a, n):
-    """Each waits for two, of which one is paused then."""
+    """Each waits for two, one of which is paused then."""
     a.acquire("all", ("a", 1000))
     for i in range(n):
         a.acquire(str(i), ("a", 1), ("b", 1))
@@ -94,13 +94,13 @@ def test_the_rest_is_done_by_the_next_calls(world):
 
 @pytest.mark.parametrize("n", range(22, 31))
 def test_a_walk_that_gets_no_further_goes_on(world, n):
-    """One of these numbers of instances leaves a call nothing to look at the second template with."""
+    """One of these numbers of instances leaves a call no work to spend on the second template."""
     a, = world.several(1, {"t/*": definition(), "u/*": definition()})
     instances(world, a, n)
     for lease in ("held", "waits"):
         a.acquire(lease, ("u/0", 1, None, None, "u/*"))
     client, key = world.database.client, world.database.key
-    client.zremrangebylex(key["held"], "[u/0 ", "(u/0!")  # freed, and an earlier call had got so far:
+    client.zremrangebylex(key["held"], "[u/0 ", "(u/0!")  # freed, and an earlier call had got this far:
     client.sadd(key["dirty"], "u/* !")
     client.hset(key["db"], "walk u/*", "1u/")
     a.define({"t/*": definition(limit=2)}, generation=1)
@@ -117,7 +117,7 @@ def test_all_come_back_from_aside(world):
 
 
 def test_all_are_put_aside(world):
-    """Those who want the other one alone are not held up."""
+    """Waiters for only the other one are not held up."""
     a, call = play(world, requests_to_put_aside, MANY)
     call()
     settles(world, a)
@@ -143,7 +143,7 @@ def test_a_user_is_served_in_order_as_far_as_it_fits(world):
 
 
 def units_of_users(world, n, name="q", definition_name="q"):
-    """Each of so many users has all that he may have, and asks for one more: the last user first."""
+    """Each of so many users is at the quota, and asks for one more: the last user first."""
     a, = world.several(1, {definition_name: definition(limit=n + 5, user=1)})
     for what in ("held", "more"):
         for uid in range(n, 0, -1):
@@ -164,7 +164,7 @@ def test_a_larger_quota_is_shared_out_in_order(world, name):
 
 
 def test_a_walk_over_a_template_holds_up_nobody_for_ever(world):
-    """Somebody stands aside at each of its instances, before and after it."""
+    """A lease stands aside at each of its instances, before and after it."""
     a, = world.several(1, {"t/*": definition(limit=3, user=2)})
     for i in range(100):
         for lease, count in (("held", 2), ("next", 1), ("last", 2)):
@@ -176,8 +176,8 @@ def test_a_walk_over_a_template_holds_up_nobody_for_ever(world):
 
 
 def n_commands_of_letting_go(redis_server, clock, n_aside):
-    """Of a waiter that has only r kept, while so many of its user stand aside at q, behind what is kept there for
-    another one of his."""
+    """For a waiter that has only r kept, while so many of its user's stand aside at q, behind what
+    is kept there for another one of that user."""
     texts = {"q": definition(limit=100, user=100, keep=10 ** 6), "r": definition(limit=2),
              "s": definition(limit=4, keep=10 ** 6)}
     world = World(redis_server, clock, f"w{n_aside}")

@@ -1,5 +1,5 @@
-"""Redis does not roll back: a script that is broken off after any of its writes leaves nothing that is
-unsafe, and the same call repeated brings about what one whole call would have."""
+"""Redis does not roll back: a script that is broken off after any of its writes leaves nothing
+unsafe, and repeating the call brings about what one whole call would have."""
 
 import contextlib
 
@@ -310,7 +310,7 @@ def a_waiter_changes_queues(world, a, b):
 
 
 def a_keeper_with_a_quota(world, a, b):
-    """b's 2 has some of q kept, in whose quota its 3 finds no room, and waits for `n`."""
+    """b's 2 has some of q kept, which leaves its 3 no room in the quota, and waits for `n`."""
     for i in range(2):
         a.acquire(str(i), ("q", 2), uid=i + 5)
     a.acquire("2", ("n", 200))
@@ -339,7 +339,7 @@ def a_keeper_with_a_quota_is_put_aside(world, a, b):
 
 
 def a_keeper_with_a_quota_falls(world, a, b):
-    """It loses what it has had kept before."""
+    """It loses what was kept for it before."""
     a.acquire("1", ("a", 2))
     b.acquire("2", ("a", 2), ("q", 2), "n", uid=1)
     a.acquire("2", ("q", 2), uid=5)
@@ -396,14 +396,14 @@ def is_safe(data, limits):
 
 
 def told(members):
-    """What grants the daemons have heard of, by event or published: events are kept."""
+    """The grants that the daemons have heard of, by event or published: events are kept."""
     return {(member.session, event.split(" ")[1]) for member in members for event in member.events
             if event.startswith("granted")}
 
 
 def play(server, clock, scene, after, prefix):
-    """The scene in a world of its own, broken off after so many writes (None: not): the digest of what
-    it came to, and whether it was broken off."""
+    """Plays the scene in its own world, broken off after so many writes (None: not): the digest of
+    the result, and whether it was broken off."""
     world = World(server, clock, prefix)
     a, b = world.several(2, DEFINITIONS)
     call = scene(world, a, b)
@@ -420,7 +420,7 @@ def play(server, clock, scene, after, prefix):
         call()
     for one in (a, b, a, b):
         one.renew()
-    for one in (a, b):  # a daemon gives back what it hears that it has lost
+    for one in (a, b):  # a daemon gives back the leases that it hears it has lost
         for event in one.events:
             if event.startswith("lost "):
                 ok(one.release(event.split(" ")[1]))
@@ -583,7 +583,7 @@ def test_a_listing_broken_off_leaves_no_second_place(redis_server, clock):
 
 
 def test_a_grant_taken_back_frees_items_that_were_counted_before(redis_server, clock):
-    """Too many to be taken by one command."""
+    """Too many for one command to take."""
     definitions = {"p": definition("pool", 0, [f"i{i}" for i in range(600)]), "a": definition(limit=20)}
     after, was_broken = 0, True
     while was_broken:
@@ -628,7 +628,8 @@ def test_what_nobody_repeats_leaves_nothing(redis_server, clock, scene):
 
 
 def breaks_a_grant_off(world, member, lease, call):
-    """The lease's record says that it is held, and nothing else does; its resource's turn does not come at once."""
+    """The lease's record says that it is held, and nothing else does; its resource's turn does not
+    come at once."""
     before, client = world.copy(), world.database.client
     for writes in range(1, 40):
         with contextlib.suppress(redis.exceptions.ResponseError):
@@ -659,7 +660,7 @@ def test_who_asks_again_for_a_grant_that_was_broken_off_has_its_place(redis_serv
 
 
 def test_a_grant_that_is_taken_back_leaves_the_users_other_lease_in_the_quota(redis_server, clock):
-    """Members of `users` do not say whose lease they are of."""
+    """Members of `users` do not say whose lease they belong to."""
     world = World(redis_server, clock)
     a, b = world.several(2, {"q": definition(limit=2, user=1)})
     a.acquire("first", "q", uid=9)

@@ -1,5 +1,5 @@
-"""`forget` takes a definition out of a database with all that is kept under its name, when nobody uses it; by the
-scripts alone, on a real Redis."""
+"""`forget` takes a definition out of a database with all that is kept under its name, when nobody
+uses it; by the scripts alone, on a real Redis."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def pair(world):
 
 
 def names_in(world, word):
-    """What a key has members or fields of."""
+    """The names in a key's members or fields."""
     raw = world.data().raw[word]
     return {(member if isinstance(raw, dict) else member[0]).split(" ")[0] for member in raw}
 
@@ -132,7 +132,7 @@ def test_a_grace_is_no_time_for_it(world):
 
 
 def test_of_a_template_its_instances_go(world, pair):
-    """But those with a definition of their own, and deeper ones, which are another template's."""
+    """Except instances with their own definitions, and deeper names, which are another template's."""
     a, b = pair
     used_once(a, of_t(1), of_t(2), "t/own", ("t/deep/1", 1, None, None, "t/deep/*"))
     for name in ("t/1", "t/2", "t/own", "t/deep/1"):
@@ -179,7 +179,8 @@ def test_a_call_does_a_bounded_part(world, pair):
 
 
 def begin_to_forget(world, member, host):
-    """As far as to where it has removed some of `freed`: more than one call does. The next cursor."""
+    """Up to the point where it has removed some of `freed`: more than one call. Returns the next
+    cursor."""
     for i in range(900):
         world.database.client.zadd(world.database.key["freed"], {f"t/i{i} x": i})
     for i in (1, 2):
@@ -211,7 +212,7 @@ def test_who_comes_meanwhile_loses_nothing(world, pair):
 
 
 def test_who_came_and_went_meanwhile_rests(world, pair):
-    """That is nobody's: it ends, and nothing is left."""
+    """It is nobody's: it ends, and nothing is left."""
     a, b = pair
     cursor = begin_to_forget(world, a, b)
     used_once(b, of_t(1))
@@ -257,7 +258,7 @@ def what_is_kept(world):
 
 @pytest.mark.parametrize("name", ["a", "p", "t/*"])
 def test_broken_off_anywhere(redis_server, clock, name):
-    """It is safe, and done when it is asked for again, as if nothing had been."""
+    """It is safe, and done when repeated, as if nothing had happened."""
     whole, after, was_broken = None, None, True
     while was_broken:
         world = World(redis_server, clock, f"b{after}")
@@ -288,7 +289,7 @@ def test_broken_off_anywhere(redis_server, clock, name):
 
 
 def test_what_was_kept_goes_too(world, pair):
-    """As a script has left it that was broken off."""
+    """As a broken-off script has left it."""
     a, b = pair
     order = "00:50000 0000000000000001 0000000000000001/1"
     world.database.client.zadd(world.database.key["kept"], {f"a {order}": 0, f"a u7 {order}": 0, f"b {order}": 0})

@@ -1,5 +1,5 @@
-"""Random calls of several daemons, and after each one what is there compared with a model; some are
-broken off and repeated. BERTH_SEED plays one again, BERTH_STEPS makes it longer."""
+"""Random calls of several daemons, and after each one the data are compared with a model; some are
+broken off and repeated. BERTH_SEED replays a run, BERTH_STEPS makes it longer."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def above_text(lease):
 
 
 def asked(lease, nowait):
-    """Of one lease, in a call of acquire."""
+    """For one lease, in a call of acquire."""
     session, number = lease.key.split("/")
     return (number, int(nowait), lease.priority, 0, lease.uid, lease.uid, lease.holder, "pid=1",
             len(lease.claims), *(word for name, count, askers in lease.claims
@@ -57,7 +57,7 @@ class Game:
         self.number = 0
         self.tickets = [0]
         self.n_forgotten = 0
-        self.heard = []  # KEYs of grants, in the order in which they were heard of
+        self.heard = []  # KEYs of grants, in the order in which daemons heard of them
         self.listed = set()
         self.refresh()
         for one in self.members:
@@ -111,7 +111,7 @@ class Game:
                 and is_held in (None, lease.is_held)]
 
     def random_claims(self):
-        # Who waits for several, one of them with a quota, is noticed only at the head of a queue.
+        # A waiter for several, one of them with a quota, is noticed only at the head of a queue.
         if self.chance.randrange(4) == 0:
             return ((self.chance.choice(["m", "z", "q", "q"]), 1, 100),)
         if self.chance.randrange(6) == 0:
@@ -134,7 +134,8 @@ class Game:
         leases = [self.new_lease(member) for _ in range(self.chance.choice([1, 1, 1, 3]))]
         nowaits = [self.chance.randrange(4) == 0 for _ in leases]
         words = [word for lease, nowait in zip(leases, nowaits) for word in asked(lease, nowait)]
-        # If a keeper has made way for a nested request before the break, another one of that call may go first.
+        # If a keeper has made way for a nested request before the break, another request of that
+        # call may go first.
         may_break = len(leases) == 1 or not any(lease.above for lease in leases)
         reply = self.call(lambda **how: member.call("acquire", *words, **how), may_break)
         if reply.word == "hello":
@@ -154,7 +155,7 @@ class Game:
         expected = self.model.acquire(lease, nowait, self.look)
         got = first if word == "refused" else word
         if self.broken_off and word == "refused" and first == "held" and expected != "granted":
-            # What was broken off may have taken an identity for another one of the same call.
+            # A broken-off call may have taken an identity for another request of the same call.
             self.model.leases.pop(lease.key, None)
         else:
             assert got == expected, (lease, word, first, second, expected)
@@ -189,12 +190,12 @@ class Game:
             if word == "granted" and member.key(lease) not in self.heard:
                 self.heard.append(member.key(lease))
         member.seen = len(member.events)
-        # All were told to it, but for what a hello has answered.
+        # The daemon was told of all, except those that a hello has answered.
         mine = {key for key in self.model.grants if key.startswith(member.session) and key in self.look}
         assert mine <= {*self.heard, *self.listed}, mine - {*self.heard, *self.listed}
 
     def hello(self, member):
-        """All that it has, or some; the rest it has forgotten."""
+        """All that it has, or some; it has forgotten the others."""
         keeps = [lease for lease in self.own(member) if self.chance.randrange(3)]
         ok(self.call(member.begin))
         keeps = [lease for lease in keeps if lease.key in self.model.leases]
@@ -290,7 +291,7 @@ class Game:
             return ("remove", name, item), lambda: setattr(resource, "changed_items", items)
 
     def forget(self, member):
-        """Somebody's file has it still: it is defined again at once."""
+        """Some file still has it: it is defined again at once."""
         name = self.chance.choice(list(self.model.resources))
         reply = self.call(lambda **how: member.forget(name, **how))
         if reply.word == "hello":
@@ -337,7 +338,7 @@ class Game:
             self.world.tick(1000)
             for member in self.members:
                 member.renew()
-        # That of an acquire that was broken off and refused: see Data.check().
+        # For a broken-off and refused acquire: see Data.check().
         self.world.must_be_empty(but=["identities"] if self.broken_off else [])
         print(f"{self.number} acquired, {len(self.heard)} granted by event, {len(self.listed)} listed, "
               f"{self.n_forgotten} forgotten")

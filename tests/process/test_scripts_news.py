@@ -1,5 +1,5 @@
-"""What is stored for all, as a log that daemons follow: definitions, operators' changes, and that what
-was taken back does not come again. On a real Redis, by the scripts alone."""
+"""What is stored for all, as a log that daemons follow: definitions, operators' changes, and that
+undone changes do not come back. On a real Redis, by the scripts alone."""
 
 import contextlib
 import json
@@ -78,7 +78,7 @@ def test_a_renewal_says_whether_there_is_more(world):
 
 
 def test_one_message_for_all(world):
-    """It says over how many ms those who fetch are to be spread: one for each of them."""
+    """It says over how many ms to spread the fetching: one for each daemon."""
     a, *_ = world.several(5, {})
     with heard(world) as messages:
         a.define({f"r{i}": definition() for i in range(30)})
@@ -139,7 +139,7 @@ def test_the_newest_of_what_anybody_knows_holds(world):
 
 
 def undone_long_ago(world, member, name):
-    """Paused, and taken back so long ago that it is not remembered: the pause as it was, and the floor."""
+    """Paused, and undone so long ago that it is not remembered: the pause as it was, and the floor."""
     ok(member.admin("pause", name, "", ""))
     old = changes_in(member.follow()[2])[name]
     ok(member.admin("resume", name))
@@ -175,7 +175,7 @@ def test_the_floor_comes_back(world):
     newest, _, rows = a.follow()
     assert changes_in(rows) == {"a": old}
     told, rows = a.tell(("a", floor, "{}"), ("b", *known["b"]), floor=floor, up_to=newest)
-    assert (told, rows) == (0, [])  # not before all is told, and what others have told is heard
+    assert (told, rows) == (0, [])  # not before it has told all, and has heard what others have told
     assert a.tell(floor=floor, up_to=newest)[0] == 0
     newest, _, _ = a.follow(newest)
     assert a.tell(floor=floor, up_to=newest) == (floor, [])
@@ -185,7 +185,7 @@ def test_the_floor_comes_back(world):
 
 
 def test_what_is_changed_is_above_the_floor(world):
-    """Also if a script is broken off as it raises that."""
+    """Even if a script is broken off as it raises that number."""
     floor = 4 * 10**15
     after, was_broken = 0, True
     while was_broken:
@@ -204,7 +204,7 @@ def test_what_is_changed_is_above_the_floor(world):
 
 
 def test_so_many_are_remembered(world):
-    """Of what was taken back; what is in force stays."""
+    """Of undone changes; those in force stay."""
     a, = world.several(1, {"t/*": definition()})
     ok(a.admin("pause", "t/x", "", ""))
     for i in range(0, 1010):

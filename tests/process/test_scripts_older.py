@@ -1,5 +1,6 @@
-"""Older data come back on the same server, under the same ids: a snapshot of its machine, DEBUG RELOAD.
-Whoever has had an answer or an event that they know nothing of begins a grace, before anything is done."""
+"""Older data come back on the same server, under the same ids: a snapshot of its machine, DEBUG
+RELOAD. A caller that has had an answer or an event that they do not know begins a grace, before
+anything is done."""
 
 import contextlib
 import time
@@ -54,7 +55,7 @@ def test_each_call_notices(world, call):
 
 
 def test_others_have_taken_the_database_further(world):
-    """What counts is what the caller itself was answered: others raise the sequence as well."""
+    """What the caller itself was answered counts: others raise the sequence as well."""
     a, b = world.several(2, {"a": definition(limit=9)})
     old = world.copy()
     granted = a.acquire("1", "a")
@@ -83,7 +84,8 @@ def test_an_event_is_as_good_as_an_answer(world, call):
 
 
 def test_one_grace_for_all_who_are_ahead(world):
-    """Nobody is ahead of the one who has noticed: not those who saw more, not what is under way."""
+    """Nobody is ahead of the daemon that has noticed: not those that saw more, not what is under
+    way."""
     members = world.several(5, {"a": definition()})
     old = world.copy()
     for one in members:
@@ -103,7 +105,7 @@ def test_one_grace_for_all_who_are_ahead(world):
 
 
 def test_older_data_of_the_same_grace(world):
-    """Its leases of after the copy are missing, though it has said hello in this grace."""
+    """Its leases after the copy are missing, though it has said hello in this grace."""
     a, b = world.several(2, {"a": definition(limit=2)})
     world.database.client.flushall()
     for one in (a, b):
@@ -119,7 +121,7 @@ def test_older_data_of_the_same_grace(world):
 
 
 def test_numbers_of_events_go_on(world):
-    """Those that a daemon has had are not given to others."""
+    """Numbers that a daemon has had are not given to other events."""
     a, b = world.several(2, {"a": definition()})
     old = world.copy()
     a.newest_event = a.acknowledged = 40
@@ -144,7 +146,7 @@ def test_what_no_database_has_reached_is_not_believed(world, reached):
 
 
 def test_what_is_late_is_no_sign_of_older_data(world):
-    """A call of before from a connection that was given up; the answer of a begin that was lost."""
+    """An earlier call from a connection that was given up; the lost answer of a begin."""
     a, = world.several(1, {"a": definition()})
     a.newest_event = 5
     epoch = number(world, "epoch") + 1  # the five events are news
@@ -199,7 +201,8 @@ def replication_id(server):
 
 
 def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
-    """The master takes a new id for its first replica, and when the last one has been away for long."""
+    """The master takes a new id for its first replica, and when the last one has been away for
+    long."""
     with two_servers(directory, clock) as (first, second):
         world = World(first, clock)
         a, = world.several(1, {"a": definition()})
@@ -241,8 +244,8 @@ def test_who_was_a_replica_meanwhile_is_another_server(directory, clock):
 
 
 def test_each_server_that_takes_over_is_another_one(directory, clock):
-    """The way to it, a proxy for instance, may not say so: nothing but the calls goes there. Each has all
-    that the caller has ever seen."""
+    """The way there, a proxy for instance, may not tell: only the calls go there. Each has all that
+    the caller has ever seen."""
     first = RedisServer(directory, "first", port=True, clock=clock)
     second = RedisServer(directory, "second", clock=clock, replica_of=first)
     servers = [first, second]

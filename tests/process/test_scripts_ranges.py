@@ -1,5 +1,4 @@
-"""Many slots: what stands for them in Redis are few blocks, what is sent are ranges, and they fit on a
-line."""
+"""Many slots: Redis has few blocks for them, answers have ranges, and these fit on a line."""
 
 import pytest
 
@@ -28,7 +27,7 @@ def slots(first, last):
 
 
 def takes_singles(one, name, n, but=()):
-    """So many leases of one slot each, numbered from 0."""
+    """n leases of one slot each, numbered from 0."""
     for at in range(0, n, 32):
         one.call("acquire", *[word for i in range(at, min(at + 32, n)) for word in (
             i, 0, 0, 0, 1000, 1000, "", "pid=1", 1, name, name, 1, LIMIT, 0)])
@@ -66,7 +65,7 @@ def test_what_is_sent_are_ranges(a):
 
 
 def test_the_gaps_are_found(world, a):
-    """Of blocks and of single slots, whoever left them."""
+    """Between blocks and between single slots, whoever left them."""
     for i, count in enumerate([1, 70, 32, 1100, 5, 2048, 1]):
         a.acquire(str(i), ("mem", count))
     released(a, [1, 3, 4])
@@ -163,7 +162,7 @@ def test_pieces_beside_a_reserved_slot_take_no_room_of_longer_runs(world, a):
 
 
 def takes_all_but(world, name, limit, free):
-    """As if each unit, and each block of them, were at rest."""
+    """As if each unit, and each block, were at rest."""
     words, first = [], 0
     for slot in (*sorted(free), limit):
         while first < slot:
@@ -177,7 +176,7 @@ def takes_all_but(world, name, limit, free):
 
 
 def far_apart(n):
-    """So many of 10^6 slots, each in another part of 2048."""
+    """That many of 10^6 slots, each in another part of 2048."""
     return [i * 10**6 // n + i * i % 1999 for i in range(n)]
 
 

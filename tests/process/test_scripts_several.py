@@ -18,7 +18,7 @@ def world(redis_server, clock):
 
 
 def two(world, **more):
-    """Two daemons; `db` has 4, of `licence` there is one."""
+    """Two daemons; `db` has 4, `licence` one."""
     return world.several(2, {"db": definition(limit=4, keep=KEEP), "licence": definition(keep=60000), **more})
 
 
@@ -28,7 +28,7 @@ def kept(world, name):
 
 
 def stands(world, lease):
-    """In whose queue; or, aside, for what and why."""
+    """The queue; or, if aside, for what and why."""
     data = world.check()
     key, = [key for key in data.waiting() if key.endswith(f"/{lease}")]
     return data.queues[key] or [" ".join(member.split(" ")[:2]) for member in data.aside[key]]
@@ -164,8 +164,8 @@ def test_the_daemon_of_whoever_keeps_is_called_in_time(world):
     a.acquire("held", "licence")
     b.acquire("all", ("db", 4))
     b.acquire("several", ("db", 3), "licence")
-    assert 0 < ok(a.release("held")).due <= KEEP + 1  # who has brought that about
-    assert 0 < ok(b.renew()).due <= KEEP + 1  # whose it is
+    assert 0 < ok(a.release("held")).due <= KEEP + 1  # the one that has brought that about
+    assert 0 < ok(b.renew()).due <= KEEP + 1  # the keeper's own
     c = world.member(hello=True)
     assert ok(c.renew()).due == -1
     world.tick(3000)
@@ -176,7 +176,7 @@ def test_the_daemon_of_whoever_keeps_is_called_in_time(world):
 
 
 def saturated(world, order):
-    """Two who ask for `db` again and again, and one for `licence`; somebody wants both."""
+    """Two ask for `db` again and again, and one for `licence`; another wants both."""
     a, b = world.several(2, {"db": definition(limit=2, keep=KEEP), "licence": definition(keep=KEEP)})
     n = 0
 
@@ -206,7 +206,8 @@ def test_nobody_starves(world, order):
 
 
 def attacked(world, mine, wanted):
-    """Somebody fills what is his and asks for that and what others need: when others get that."""
+    """A user fills their own resource and asks for that and for what others need: when others get
+    that."""
     a, b = world.several(2, {"etl": definition(keep=KEEP), "market/*": definition(limit=2, keep=KEEP)})
     of_mine = (mine, 1, None, None, "market/*")
     a.acquire("fills", (mine, 2, None, None, "market/*"), uid=7)
@@ -230,10 +231,10 @@ def test_who_can_never_go_stops_nobody(world, mine):
     assert max(b - a for a, b in zip(granted, granted[1:])) * 500 <= KEEP + 1000
 
 
-# ---- who is aside keeps nothing
+# ---- a lease aside keeps nothing
 
 def keeper(world, **more):
-    """One for whom a licence is kept while it waits for db."""
+    """A licence is kept for it while it waits for db."""
     a, b = two(world, **more)
     a.acquire("held", "licence")
     a.acquire("all", ("db", 4))
@@ -305,7 +306,7 @@ def test_a_quota_s_own_later_request_waits_for_what_is_kept(world):
 # ---- nested
 
 def nested(world, **options):
-    """One keeps a licence while it waits for db, which a job holds that asks for a licence."""
+    """A keeper has a licence kept while it waits for db, which a job holds that asks for a licence."""
     a, b = keeper(world)
     return b.acquire("nested", ("licence", 1, None, "0:all"), **options), a.acquire(
         "inner", ("licence", 1, None, "0:all"), **options)
@@ -333,7 +334,7 @@ def test_nobody_yields_for_nothing(world):
 
 
 def test_who_has_yielded_three_times_does_not_until_its_patience_ends(world):
-    """Each time what it stands for is held by the one that asks for what it keeps."""
+    """Each time the one that asks for what it keeps holds what it stands for."""
     a, b = keeper(world)
     holder = "all"
     for i, wanted in enumerate([("licence", 1), ("db", 4), ("licence", 1), ("db", 4)]):
@@ -424,7 +425,7 @@ def test_the_snapshot_says_what_is_kept_and_what_is_missing(world):
 # ---- what lies too scattered
 
 def scattered(world, **more):
-    """All of 1000 by single leases, of which every second one has ended."""
+    """All of 1000 in single leases, every second of which has ended."""
     a, b = world.several(2, {"big": definition(limit=1000), "s": definition(keep=KEEP), **more})
     for i in range(1000):
         a.acquire(f"h{i}", "big")
@@ -488,7 +489,7 @@ def with_quota(world, user, limit_of_c=1):
 
 
 def fill(member, *counts):
-    """By users of their own: f0, f1..."""
+    """By one user each: f0, f1..."""
     for i, count in enumerate(counts):
         assert member.acquire(f"f{i}", ("q", count), uid=100 + i).word == "granted"
 
@@ -569,7 +570,7 @@ def test_a_smaller_request_goes_when_the_larger_one_fits_no_more(world):
 
 
 def test_who_goes_aside_for_what_is_kept_wakes_himself_once(world):
-    """He is among those of his user who may fit."""
+    """It is among its user's requests that may fit."""
     a, b = with_quota(world, 4, 40)
     fill(b, 4, 4, 4, 4, 4)
     b.acquire("holds", ("c", 40))
@@ -580,7 +581,7 @@ def test_who_goes_aside_for_what_is_kept_wakes_himself_once(world):
     assert kept(world, "q") == {"keeper": 2} and stands(world, "three") == ["q u7:0000003"]
 
 
-# ---- what a nested request is asked again for
+# ---- when a nested request is asked again
 
 def test_a_nested_request_is_asked_when_a_keeper_comes_to_wait_for_its_ancestor(world):
     a, b = world.several(2, {name: definition(keep=60000) for name in "acx"})

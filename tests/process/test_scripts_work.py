@@ -1,5 +1,5 @@
-"""What is left to do beside what a caller wants: a call does a bounded part of it, says that it has left
-some, and is called again at once. Who is called at all, when something is due."""
+"""Work beside what a caller wants: a call does a bounded part, says that work is left, and is made
+again at once. Which daemon calls at all, when something is due."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def world(redis_server, clock):
 
 
 def acquire_all(member, names):
-    """Each as a lease of its own, numbered from 0; the words of the answer."""
+    """Each is a lease of its own, numbered from 0; the words of the answer."""
     words = []
     for at in range(0, len(names), 32):
         asked = [word for i, name in enumerate(names[at:at + 32], at)
@@ -27,7 +27,7 @@ def acquire_all(member, names):
 
 
 def renew_until_done(member, most):
-    """No time passes. How many calls that took."""
+    """No time passes. Returns how many calls that took."""
     for n in range(1, most + 1):
         reply = ok(member.renew())
         if reply.due != 0:
@@ -92,7 +92,7 @@ def test_only_the_daemon_of_the_first_waiter_is_called(world):
     assert ok(c.renew()).due > 0
     a.acquire("2", "b")
     assert b.acquire("2", "b").due == -1
-    ok(a.release("2"))  # it rests: its own first waiter is called
+    ok(a.release("2"))  # it rests: its first waiter is called
     assert ok(b.renew()).due == 2001
     assert ok(c.renew()).due == -1
 

@@ -1,4 +1,4 @@
-"""The Redis in which tests/sim/fleet runs the scripts answers as a real one does."""
+"""The Redis in which tests/sim/fleet runs the scripts answers like a real one."""
 
 import os
 import random
@@ -57,7 +57,7 @@ return table.concat(out, '\\n')
 
 
 def literal(value):
-    """In Lua."""
+    """As a literal of Lua."""
     if isinstance(value, dict):
         return "{" + ",".join(f"[{literal(key)}]={literal(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):

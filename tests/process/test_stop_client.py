@@ -1,4 +1,4 @@
-"""berth run stops its job when the lease is gone: when, how, what it says, what it exits with."""
+"""berth run stops its job when the lease is gone: when, how, its message, its exit status."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from fake_berthd import boottime
 from lines import DEADLINE
 
 REPORT = [sys.executable, os.path.join(os.path.dirname(__file__), "report_signals.py")]
-# Ignores what it can; says ready when it does.
+# Ignores what it can; prints when it is ready.
 STUBBORN = ["sh", "-c", "trap '' TERM INT; echo ready; while :; do sleep 1000; done"]
 
 
@@ -180,8 +180,8 @@ def test_a_stopped_job(berth, fake):
 
 
 def test_the_whole_group(berth, fake):
-    """The main process ends at once, another one ignores the signal: it is killed all the same,
-    and only then is the lease released."""
+    """The main process ends at once, another one ignores the signal: it is killed too, and only
+    then is the lease released."""
     process, peer = start(berth, fake, [
         "sh", "-c", "(trap '' TERM; echo ready; exec sleep 1000) & wait"],
         terms="kill_after=600ms on_lost=kill")

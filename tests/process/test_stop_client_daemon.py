@@ -1,5 +1,4 @@
-"""berth run and berthd together: jobs stopped because their lease is gone, and those that are
-not."""
+"""berth run and berthd together: jobs stopped because their lease is gone, and jobs that are not."""
 
 import os
 import re
@@ -80,7 +79,7 @@ def test_held_for_too_long(berth, berthd, job):
 
 
 def test_revoked_while_it_is_stopped(berth, berthd):
-    """berthd has killed the job by the time that berth is continued and hears why."""
+    """berthd has killed the job by the time berth is continued and hears why."""
     daemon = berthd(CONFIGURATION)
     process = berth.start(  # a shell that forks just then could not be stopped by the signal
         "run", "deploy", "--", "sh", "-c", "trap '' TERM; echo ready; read line",
@@ -98,7 +97,7 @@ def test_revoked_while_it_is_stopped(berth, berthd):
 
 
 def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
-    """The wrapper knows until when, and needs nobody."""
+    """The wrapper knows the deadline, and needs nobody."""
     daemon = berthd(CONFIGURATION)
     process = start(berth, "short", STUBBORN)
     daemon.signal(signal.SIGSTOP)
@@ -158,7 +157,7 @@ def test_dropped(berth, berthd):
 
 
 def test_dropped_while_berthd_is_away_for_the_job(berth, berthd):
-    """Nobody could tell: the reclaim is refused."""
+    """Nobody could tell it: the reclaim is refused."""
     daemon = berthd(CONFIGURATION)
     process = start(berth, "deploy", REPORT)
     process.send_signal(signal.SIGSTOP)
@@ -174,8 +173,8 @@ def test_dropped_while_berthd_is_away_for_the_job(berth, berthd):
 
 
 def test_revoked_while_berthd_is_away_for_the_job(berth, berthd):
-    """It is told when it is back; unless berthd, which signals by itself what has no client, has
-    been obeyed by then, and the job has ended with its own status."""
+    """The wrapper is told when it is back; unless the job has already obeyed the signal that berthd
+    sends itself to a lease without a client, and has ended with its own status."""
     daemon = berthd(CONFIGURATION)
     process = start(berth, "patient", REPORT)
     process.send_signal(signal.SIGSTOP)
@@ -190,7 +189,7 @@ def test_revoked_while_berthd_is_away_for_the_job(berth, berthd):
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
 def test_a_tree_over_a_restart(berth, berthd, directory, way):
-    """The main process is gone, so the wrapper alone keeps the lease."""
+    """The main process is gone, so only the wrapper keeps the lease."""
     daemon = berthd(CONFIGURATION)
     os.mkfifo(directory / "fifo")
     process = berth.start(

@@ -9,13 +9,13 @@ from lines import DEADLINE, look_again
 from torture_resources import LIMITS, TTL, has_old, host_file
 
 CHANGED = {"s": ["pause", "resume", "reset", "limit"], "l": ["pause", "resume", "reset"], "p": ["pause", "resume"]}
-# So late a job may still begin that was granted before a change: a message was lost, or its wrapper
-# was stopped meanwhile.
+# So late may a job granted before a change still begin: a message was lost, or its wrapper was
+# stopped meanwhile.
 LATE = 15.0
 
 
 class Changes:
-    """The part of Torture that changes what there is."""
+    """The part of Torture that changes resources."""
 
     def begin_changes(self):
         self.generation = 0
@@ -30,7 +30,7 @@ class Changes:
     # ---- what is allowed
 
     def limit_at(self, name, when):
-        """The largest bound in force when a job was granted that began then."""
+        """The largest bound in force when a job that began at `when` was granted."""
         changes = self.bounds[name]
         in_force = [bound for (at, bound), (until, _) in zip(changes, [*changes[1:], (float("inf"), 0)])
                     if until >= when - LATE and at <= when]
@@ -39,7 +39,8 @@ class Changes:
     # ---- operators
 
     def operator_acts(self):
-        """What is lowered holds once that is answered, what is raised as soon as it is asked for."""
+        """A lowered limit holds once the change is answered, a raised one as soon as it is
+        requested."""
         name = self.chance.choice(list(CHANGED))
         word = self.chance.choice(CHANGED[name])
         host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
@@ -80,7 +81,7 @@ class Changes:
             self.hosts[n].signal(signal.SIGHUP)  # where berthd is stopped, it reloads when it goes on
 
     def reset_all(self):
-        """Until each is: nobody who is paused would ever end."""
+        """Until each is: no paused job would ever end."""
         end = time.monotonic() + DEADLINE
         for name in CHANGED:
             self.bounds[name].append((time.monotonic(), LIMITS[name]))
@@ -90,7 +91,7 @@ class Changes:
     # ---- a definition that leaves the files, and the database
 
     def definition_forgotten(self):
-        """Some files may have it still, and jobs use it: then it stays, or comes back."""
+        """Some files may still have it, and jobs use it: then it stays, or comes back."""
         host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
         if host is not None:
             self.forgetting.append(self.hosts[host].berthctl.start(
@@ -107,7 +108,7 @@ class Changes:
             self.after(0.2, self.forget_is_answered)
 
     def forget_for_good(self):
-        """Once it is in no file any more."""
+        """Once no file has it any more."""
         self.generation += 2 if not has_old(self.generation) else 1
         for n, _ in enumerate(self.hosts):
             self.new_file(n, self.generation)
@@ -126,7 +127,7 @@ class Changes:
     # ---- hosts that come and go
 
     def host_leaves(self):
-        """With all that runs there. Another one comes in its place later."""
+        """With all that runs there. Another one replaces it later."""
         host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
         if host is None or sum(self.is_there) < 3 or time.monotonic() < self.told_at[host] + TTL:
             return None

@@ -1,4 +1,4 @@
-"""What a tortured fleet shares, and what is in force of it at which time."""
+"""What a tortured fleet shares, and what is in force when."""
 
 from fleet_help import redis_section
 
@@ -35,13 +35,13 @@ scope = fleet
 limit = 4
 kill-after = 500ms
 """
-# In the files of every second generation alone.
+# Only in the files of every second generation.
 OLD = """
 [lock old]
 scope = fleet
 kill-after = 500ms
 """
-# All jobs are one user's, and those of "one" have one identity.
+# All jobs belong to one user, and those of "one" have one identity.
 LIMITS = {"s": 4, "l": 1, "t/x": 2, "p": 2, "quota": 2, "rest": 1, "one": 1, "old": 1}
 
 
@@ -50,7 +50,7 @@ def has_old(generation):
 
 
 def host_file(url, generation=0):
-    """Each generation has another definition of "s", in which nothing differs that a job would see."""
+    """Each generation has another definition of "s", with no difference that a job would see."""
     resources = RESOURCES.replace("limit = 4\n", f"limit = 4\nmax-waiters = {1000 + generation}\n", 1)
     section = redis_section(url, f"{TTL:g}s", failover_lag=f"{LAG:g}s", generation=generation)
     return section + resources + (OLD if has_old(generation) else "")

@@ -11,7 +11,7 @@ from scripts_help import Database
 
 class SentinelTorture(Torture):
     """A master, a replica and a Sentinel. The master dies while the replica lags behind; Sentinel
-    promotes that, and the other becomes its replica, until it is the other way round."""
+    promotes the replica, and the master comes back as its replica. Then the other way round."""
 
     OF_HOSTS = {"daemon_fault": 3, "wrapper_killed": 3, "wrapper_stopped": 2, "job_fault": 3,
                 "host_leaves": 1, "operator_acts": 2, "generation_raised": 0.5}
@@ -55,8 +55,8 @@ class SentinelTorture(Torture):
         self.after(1, self.master_is_other, time.monotonic() + 20)
 
     def master_is_other(self, until):
-        """Sentinel has taken its time; then the dead one comes back, as replica. After a step of the
-        clock the replica may not be good enough for it: then the dead one comes back as it was, empty."""
+        """Sentinel has taken its time; then the dead one comes back as replica. After a clock step
+        Sentinel may reject the replica: then the dead one comes back as it was, empty."""
         if not self.is_master(self.replica):
             if time.monotonic() < until:
                 self.after(0.2, self.master_is_other, until)

@@ -1,4 +1,5 @@
-"""A job for the tests: it is inside vfork(2), with a child that says "ready" and then waits for ever."""
+"""A job for the tests: it is inside vfork(2), with a child that prints "ready" and then waits for
+ever."""
 
 import ctypes
 

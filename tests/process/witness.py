@@ -1,5 +1,5 @@
-"""Jobs that are their own witness (witness_job.c): how many run at once is what the kernel says, not
-what Berth does. Whoever starts them looks at .running, .grants, … after read() or wait_until()."""
+"""Jobs that are their own witnesses (witness_job.c): the kernel says how many run at once, not
+Berth. After read() or wait_until(), look at .running, .grants, …"""
 
 import fcntl
 import os
@@ -32,7 +32,7 @@ class Witness:
             (self.directory / name).chmod(0o666)
         self.buffer = b""
         self.pids = {}  # number: pid, of all that have ever started
-        self.running = set()  # of numbers; those that were killed too
+        self.running = set()  # numbers; those that were killed too
         self.ended = set()
         self.grants = []  # (token, number)
         self.most_others = 0
@@ -48,7 +48,7 @@ class Witness:
         fcntl.lockf(self.locks, fcntl.LOCK_UN, 1, GATES + number)
 
     def let_all_go(self):
-        """Those too that will start only then."""
+        """Including those that start later."""
         fcntl.lockf(self.locks, fcntl.LOCK_UN, MOST, GATES)
 
     def is_alive(self, number):
@@ -81,7 +81,7 @@ class Witness:
             self.complain(line)
 
     def read(self, timeout=0.0):
-        """Takes in what has happened; waits up to so many seconds for anything to happen."""
+        """Takes in what has happened; waits up to so many seconds for something to happen."""
         if not select.select([self.log], [], [], timeout)[0]:
             return False
         while True:
@@ -105,7 +105,7 @@ class Witness:
         self.wait_until(lambda: len(self.pids) >= n)
 
     def check(self, limit):
-        """Never more than the limit at once, nobody twice, no unit twice, nobody killed."""
+        """Never more than the limit at once, no job or unit twice, none killed."""
         self.read()
         assert not self.wrong
         assert self.most_others < limit

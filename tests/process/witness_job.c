@@ -1,10 +1,10 @@
-/* witness_job.c - a job that sees for itself how many run: it knows nothing of Berth but its slot
- * and token, and looks at what the kernel says of the others.
+/* witness_job.c - a job that sees for itself how many run: of Berth it knows only its slot and
+ * token, and of the others only what the kernel says.
  *
  * usage: witness_job DIRECTORY NUMBER
  *
- * DIRECTORY/locks is locked byte by byte (POSIX record locks: gone with the process, whatever it
- * dies of), DIRECTORY/log gets a line for each thing that happens, written at once:
+ * DIRECTORY/locks is locked byte by byte (POSIX record locks: gone with the process, however it
+ * dies), DIRECTORY/log gets a line for each event, written at once:
  *   start NUMBER PID OTHERS SLOT TOKEN    OTHERS jobs were alive as well at that moment
  *   twice NUMBER PID                      that number runs already: ends with status 3
  *   taken NUMBER PID SLOT                 that slot is another's already: ends with status 3
@@ -34,7 +34,7 @@ static void fail(const char *what)
     exit(2);
 }
 
-/* False if another process has it (of F_SETLKW: never). */
+/* False if another process has it (with F_SETLKW: never). */
 static bool lock(int command, off_t byte)
 {
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -55,8 +55,8 @@ static void unlock(off_t byte)
     }
 }
 
-/* The locks of others in [from, to). F_GETLK tells of any one of them: there may be more on both
- * sides. Each is one byte long, because only those of one process are merged. */
+/* Counts the locks of others in [from, to). F_GETLK returns any one of them: there may be more on
+ * both sides. Each is one byte long, as only locks of one process are merged. */
 static unsigned count_others(off_t from, off_t to)
 {
     unsigned n = 0;

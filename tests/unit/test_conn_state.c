@@ -17,7 +17,7 @@ struct change {
     int to;
 };
 
-/* Whatever has no row stays. */
+/* An event changes only what has a row. */
 static const struct change changes[] = {
     {CONN_INPUT_ENDED, PEER, PEER_OPEN, PEER_HALF_CLOSED},
     {CONN_UNHEARD, PEER, PEER_OPEN, PEER_DEAF},
@@ -117,7 +117,7 @@ static const struct question questions[] = {
     {{PEER_OPEN, ANSWER_NONE, TURN_FREE}, {0, FULL - 1}, "rl"},
     {{PEER_OPEN, ANSWER_NONE, TURN_FREE}, {0, FULL}, "b"},
     {{PEER_OPEN, ANSWER_NONE, TURN_FREE}, {1, FULL}, "wb"},
-    /* The end of the peer's input is heard while its answer is awaited, unless more has come. */
+    /* The end of the peer's input is read while its answer is awaited, unless more has come. */
     {{PEER_OPEN, ANSWER_PARKED, TURN_FREE}, {0, 0}, "r"},
     {{PEER_OPEN, ANSWER_PARKED, TURN_FREE}, {1, 0}, "w"},
     {{PEER_OPEN, ANSWER_PARKED, TURN_AWAITED}, {0, 0}, "w"},

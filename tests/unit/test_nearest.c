@@ -1,4 +1,5 @@
-/* test_nearest.c - "did you mean ...?": how far words are from each other, and which one is near enough. */
+/* test_nearest.c - "did you mean ...?": how far words are from each other, and which one is near
+ * enough. */
 #include "base/nearest.h"
 
 #include <criterion/criterion.h>
@@ -28,7 +29,7 @@ Test(nearest, distance)
         {"deploy", "deplov", 1, 1},
         {"deploy", "depl", 1, SIZE_MAX},
         {"deploy", "employ", 2, 2},
-        {"ca", "abc", 3, 3}, /* each letter is moved once at most */
+        {"ca", "abc", 3, 3}, /* each letter is moved at most once */
         {"abcdef", "fabcde", 2, 2},
         {"abcdef", "fabcde", 1, SIZE_MAX},
         {"\xc3\xbc", "u", 2, 2},
@@ -51,7 +52,7 @@ Test(nearest, long_words_are_not_looked_at)
     }
 }
 
-/* All of the table, for comparison. */
+/* Fills the whole table, for comparison. */
 static size_t slow_distance(const char *a, const char *b)
 {
     size_t n_a = strlen(a), n_b = strlen(b), d[16][16];
@@ -105,7 +106,7 @@ static void expect_best(const char *word, const char *expected)
         nearest.best ? nearest.best : "");
 }
 
-/* The first of the nearest; a third of the letters may be wrong, of a short word one. */
+/* The first of the nearest wins; a third of the letters may be wrong, one in a short word. */
 Test(nearest, the_best)
 {
     expect_best("deplyo", "deploy");

@@ -1,4 +1,4 @@
-/* test_suggest.c - which name is suggested for one that there is not. */
+/* test_suggest.c - which name is suggested for an unknown one. */
 #include "status/suggest.h"
 
 #include <criterion/criterion.h>
@@ -17,7 +17,7 @@ static const struct definition definitions[] = {
     {.name = (char[]){"a/b/*"}},
 };
 
-/* The name that the asker may not be told, or NULL. */
+/* The name that the user who asks may not know, or NULL. */
 static bool may(void *context, const struct definition *definition)
 {
     return !context || strcmp(definition->name, context) != 0;
@@ -52,7 +52,7 @@ Test(suggest, a_name_below_a_template)
     expect("b/x", NULL, NULL);
 }
 
-/* It is as if it were not there: the next one is suggested. */
+/* It is as if that name did not exist: the next one is suggested. */
 Test(suggest, nothing_that_the_asker_may_not_know)
 {
     expect("depoly", "deploy", NULL);
@@ -60,7 +60,7 @@ Test(suggest, nothing_that_the_asker_may_not_know)
     expect("market", "market/*", NULL);
 }
 
-/* Names and parts that are as long as they may be, and a template that such a part does not fit below. */
+/* Names and parts of the greatest length, and a template below which such a part does not fit. */
 Test(suggest, long_names)
 {
     char name[NAME_BYTES + 1];
