@@ -1,11 +1,11 @@
-/* link_info.h - the server at the other end of a link, for people. */
+/* link_info.h - describes the server at the other end of a link, for people. */
 #ifndef BERTH_FLEET_LINK_INFO_H
 #define BERTH_FLEET_LINK_INFO_H
 
-/* What the server says of itself (INFO). */
+/* The server's own description (INFO). */
 struct link_info {
     char run_id[64], version[32], address[160];
-    char warning[256]; /* a set-up that is not safe, to be said and shown; or "" */
+    char warning[256]; /* its set-up is not safe: to be logged and shown; or "" */
 };
 
 #endif

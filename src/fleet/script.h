@@ -1,5 +1,5 @@
-/* script.h - the scripts by their names, and what holds between them and who calls them. What they
- * take and answer: doc/fleet.md. */
+/* script.h - the scripts by name, and what they and their callers agree on. doc/fleet.md has their
+ * arguments and answers. */
 #ifndef BERTH_FLEET_SCRIPT_H
 #define BERTH_FLEET_SCRIPT_H
 
@@ -17,11 +17,11 @@ enum script {
 
 extern const char *const script_words[N_SCRIPTS];
 
-/* The layouts of the data that this version reads and writes; another one is refused. */
+/* The layouts of the data that this version reads and writes; others are refused. */
 enum { LAYOUT_FROM = 2, LAYOUT_TO = 2 };
 
-/* Of operators' changes in one database, as the scripts have them: bytes of one name's JSON, and names
- * that are changed or were. */
+/* Bounds on operators' changes in one database, the scripts' own: bytes of one name's JSON, and
+ * names that are changed or were. */
 struct script_bounds {
     size_t change_bytes, changes;
 };

@@ -65,7 +65,7 @@ struct session *session_free(struct session *session)
     return NULL;
 }
 
-/* ---- what is said ---- */
+/* ---- notices ---- */
 
 void session_say(struct session *session, const char *format, ...)
 {
@@ -226,7 +226,7 @@ void session_set_useless(
 
 /* ---- time ---- */
 
-/* After so long without an answer the link is given up. */
+/* After this long without an answer the link is given up. */
 static nanoseconds longest_answer(const struct session *session)
 {
     return session->tenure.ttl / 12;

@@ -1,12 +1,12 @@
-/* session_admin.c - what operators ask of the database: changes, and pages of its state. */
+/* session_admin.c - operators' requests to the database: changes, and pages of its state. */
 #include "fleet/session_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Snapshots cost the database far more than anything else: one at a time, and then none for some
- * times as long as it took, however many people look. */
+/* Snapshots cost the database far more than anything else: one at a time, then a pause of some
+ * times its duration, however many people look. */
 enum { LOOK_PAUSE = 4 };
 #define LONGEST_LOOK_PAUSE NANOSECONDS_PER_SECOND
 
@@ -35,7 +35,7 @@ static void request_free(struct session *session, struct inquiry *request)
     free(request);
 }
 
-/* In no list at present. */
+/* The request is in no list at present. */
 static void request_end(
     struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
 {
@@ -196,14 +196,14 @@ bool requests_next_call(struct session *session, nanoseconds now, struct session
 
 /* ---- what comes back ---- */
 
-/* The answer's: it is in no list any more. */
+/* The request of an answer, taken out of its list. */
 static struct inquiry *take_request(struct session *session, struct flight *call)
 {
     TAILQ_REMOVE(&session->requests.asked, call->request, link);
     return call->request;
 }
 
-/* A `forget` is done in parts, whether or not anybody still waits for its answer. */
+/* A `forget` is done in parts, even if nobody waits for its answer any more. */
 static const char *goes_on(struct session *session, struct flight *call, const char *cursor)
 {
     enum { PLACE_OF_CURSOR = 2 };
@@ -286,7 +286,7 @@ void request_has_failed(struct session *session, struct flight *call, const stru
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
 }
 
-/* Those that come back to the list were asked before all that are still in it. */
+/* Requests that come back to the list were made before all that are still in it. */
 void request_is_undone(struct session *session, struct flight *call)
 {
     struct inquiry *request = take_request(session, call);

@@ -1,4 +1,4 @@
-/* session_answers.c - what comes back of the calls of session_text.c. */
+/* session_answers.c - reads the answers to the calls of session_text.c. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/resource.h"
@@ -46,7 +46,7 @@ bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t
 static const struct {
     const char *word;
     enum answer_kind kind;
-    bool has_head; /* due, grace and sequence follow; else one text */
+    bool has_head; /* due, grace and sequence follow; otherwise one text */
 } answer_words[] = {
     {"ok", ANSWER_OK, true},
     {"refused", ANSWER_REFUSED, true},
@@ -129,7 +129,7 @@ bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquire
 
 /* ---- errors ---- */
 
-/* None of them means that a lease is lost. */
+/* None of these means that a lease is lost. */
 static const char *const reset_errors[] = {
     "ASK",
     "BUSY",
@@ -139,7 +139,7 @@ static const char *const reset_errors[] = {
     "MOVED",
     "NOAUTH",
     "NOPERM",
-    "NOSCRIPT", /* the link has had its try */
+    "NOSCRIPT", /* the link has tried already */
     "READONLY",
     "TRYAGAIN",
     "UNKILLABLE",
@@ -181,7 +181,7 @@ void claims_deinit(struct claims *claims)
     *claims = (struct claims){0};
 }
 
-/* Cuts the next word of *restp off at `end`. NULL: there is none. */
+/* Cuts the next word off *restp at `end`. NULL: there is none. */
 static char *cut(char **restp, char end)
 {
     char *word = *restp;
@@ -207,8 +207,8 @@ static bool read_items(char *list, uint32_t count, struct remembered_unit *units
     return n == count;
 }
 
-/* "0-499,7". They have to fit on a client's line: a range takes as much of `*roomp` as two single
- * slots. */
+/* "0-499,7". The slots have to fit on a client's line: a range takes as much of `*roomp` as two
+ * single slots. */
 static bool read_slots(
     char *list, uint32_t count, struct remembered_unit *units, uint32_t *roomp)
 {
@@ -231,7 +231,7 @@ static bool read_slots(
     return n == count;
 }
 
-/* "NAME COUNT TOKEN UNITS"; the lease says which of its claims that is. */
+/* "NAME COUNT TOKEN UNITS"; the lease shows which claim that is. */
 static const char *read_claim(struct claims *claims, const struct lease *lease, char *text,
     struct remembered_unit *units, uint32_t *countp)
 {
@@ -293,7 +293,7 @@ const char *claims_read(struct claims *claims, const char *text, const struct le
     return n_read == lease->n_claims ? NULL : "a grant of only a part";
 }
 
-/* The third word of each claim. */
+/* Reads the third word of each claim. */
 uint64_t claims_highest_token(const char *text)
 {
     uint64_t highest = 0;
@@ -320,7 +320,7 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_RELEASE] = "release",
 };
 
-/* The next word of *textp into `word`, which has room for `size` bytes. */
+/* Copies the next word of *textp to `word`, which has room for `size` bytes. */
 static bool take_word(const char **textp, char *word, size_t size)
 {
     size_t n = strcspn(*textp, " ");

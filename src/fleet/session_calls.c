@@ -1,4 +1,4 @@
-/* session_calls.c - what is in flight, and whose the answers are. */
+/* session_calls.c - which calls are in flight, and whose answers come. */
 #include "fleet/session_internal.h"
 
 #include <stdio.h>
@@ -7,13 +7,14 @@
 
 struct kind_row {
     enum script script;
-    /* By one of the words that begin with its times; NULL, or what is wrong with the answer. */
+    /* The answer's word comes with times. Returns NULL, or what is wrong with the answer. */
     const char *(*answered)(struct session *session, struct flight *call,
         const struct answer *answer, nanoseconds now, struct effects *effects);
-    /* By an error of the server that is not the link's end: what it has done is not known. */
+    /* The server returned an error, but the link goes on: whether the call took effect is
+     * unknown. */
     void (*failed)(struct session *session, struct flight *call, const struct answer *answer,
         nanoseconds now, struct effects *effects);
-    /* Nothing was done, and all is listed anew before it is done again. */
+    /* The call had no effect; everything is listed again before it is repeated. */
     void (*undone)(struct session *session, struct flight *call);
 };
 

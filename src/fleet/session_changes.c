@@ -1,9 +1,9 @@
-/* session_changes.c - operators' changes of the whole database, as this daemon keeps them: on its
+/* session_changes.c - operators' changes to the whole database, as this daemon keeps them: on its
  * disk, and for a database that has lost them. What is read back may be damaged.
  *
- * Of two changes of one name the newer one holds; "{}" takes back what was changed. Everybody
- * forgets that in time, and remembers the floor instead: who has followed the database up to the
- * floor knows that all changes below it, but for those that it still has, were taken back. */
+ * Of two changes to one name the newer holds; "{}" undoes a change. Everybody forgets undone
+ * changes in time, and remembers the floor instead: a daemon that has followed the database up to
+ * the floor knows that all changes below it, except those that it still has, were undone. */
 #include "fleet/session_internal.h"
 
 #include "base/words.h"
@@ -59,9 +59,9 @@ void changes_deinit(struct session *session)
     table_deinit(&session->changes.by_name);
 }
 
-/* ---- to keep one ---- */
+/* ---- keeping one ---- */
 
-/* Of those that take something back, the oldest can go. */
+/* Of the changes that undo something, the oldest can go. */
 static bool make_room(struct session *session)
 {
     struct known_change *change;
@@ -98,7 +98,8 @@ static bool is_json_line(const struct session *session, const char *json)
         !strchr(json, '\n');
 }
 
-/* Unless a newer one is known, or it is none; the database has yet to be told of it, or not. */
+/* Keeps the change unless a newer one is known or it is malformed; `is_untold`: the database lacks
+ * it. */
 static void keep(
     struct session *session, const char *name, uint64_t version, const char *json, bool is_untold)
 {
@@ -141,7 +142,7 @@ void changes_arrive(struct session *session, bool is_grace)
     session->changes.is_unwritten = true;
 }
 
-/* Of one that this daemon does not have: the database has lost that it was taken back. */
+/* A change that this daemon does not have: the database has lost that it was undone. */
 static bool was_undone(const struct session *session, uint64_t version)
 {
     return version <= session->changes.floor && session->changes.floor > session->news.floor_there;
@@ -159,7 +160,7 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
     }
 }
 
-/* What the database has taken back so long ago that it does not remember. */
+/* Forgets changes that the database has undone so long ago that it does not remember. */
 static void forget_lost(struct session *session)
 {
     struct known_change *change, *next;
@@ -235,7 +236,7 @@ void session_write_changes(struct session *session, struct text *out)
     }
 }
 
-/* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may be called floor, too. */
+/* "NAME VERSION JSON", or "floor VERSION PLACE": a resource may also be called floor. */
 static void restore_line(struct session *session, char *line)
 {
     if (reached_restore(session, line)) {

@@ -91,7 +91,7 @@ static struct known_definition *add(struct session *session, const char *name)
     return known;
 }
 
-/* Whether it is another one than before. */
+/* Whether it differs from the one before. */
 static bool define_one(struct session *session, const struct definition *definition)
 {
     struct text json = TEXT_INIT;
@@ -114,7 +114,7 @@ static bool define_one(struct session *session, const struct definition *definit
     return true;
 }
 
-/* What a waiter is granted by is partly this daemon's own file: it is listed anew with it. */
+/* Grants to a waiter depend partly on this daemon's file: with a new file, all are listed again. */
 void session_define(
     struct session *session, const struct definition *definitions, size_t n, nanoseconds now)
 {
@@ -138,7 +138,7 @@ void session_define(
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         if (known->verdict == VERDICT_DIFFERS) {
             set_untold(
-                session, known, true); /* it may be in use no more, or be the newer one by now */
+                session, known, true); /* by now it may be out of use, or be the newer one */
         }
     }
     if (any && session->state == SESSION_UP &&
@@ -181,7 +181,7 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
 static const struct {
     const char *word; /* of the script */
     enum verdict verdict;
-    const char *meaning; /* NULL: nothing that an operator has to hear of */
+    const char *meaning; /* NULL: nothing that operators need to know */
 } verdict_rows[] = {
     {"same", VERDICT_SAME, NULL},
     {"stored", VERDICT_SAME, NULL},
@@ -212,7 +212,7 @@ static bool take_verdict(
     struct known_definition *known = definition_find(session, name);
     for (size_t row = 0; row < N_VERDICT_ROWS; row++) {
         if (strcmp(verdict_rows[row].word, word) == 0) {
-            if (known && !known->is_untold) { /* else it is not about the present one */
+            if (known && !known->is_untold) { /* otherwise it is about an earlier one */
                 set_verdict(session, known, row, json);
             }
             return true;

@@ -1,4 +1,4 @@
-/* session_entries.c - what the session remembers of each lease: one list for each state. */
+/* session_entries.c - what the session remembers about each lease: one list for each state. */
 #include "fleet/session_internal.h"
 
 #include "core/ranges.h"
@@ -23,7 +23,7 @@ bool entry_is_in_flight(const struct entry *entry)
     return entry->state >= ENTRY_LISTING;
 }
 
-/* Those that come back to it were asked for before all that are still in it. */
+/* Entries that come back to this list were requested before all that are still in it. */
 static void insert_unsent(struct session *session, struct entry *entry)
 {
     struct entry_list *list = &session->leases.entries[ENTRY_UNSENT];
@@ -67,7 +67,8 @@ struct entry *entry_find(const struct session *session, uint64_t id)
     return NULL;
 }
 
-/* How much a database has to do for it: each claim, its scattered slots, all items of its pool. */
+/* The work that the lease is for a database: each claim, its scattered slots, all items of its
+ * pool. */
 static uint32_t weigh(const struct lease *lease)
 {
     uint32_t weight = 0;
@@ -132,7 +133,7 @@ void entry_disown(struct session *session, uint64_t id)
     entry->is_there = entry->must_release = true;
 }
 
-/* The database may know it, and must not. */
+/* The database may know the lease, and must forget it. */
 void entry_end(struct session *session, struct entry *entry)
 {
     entry->must_release = true;
@@ -167,7 +168,7 @@ void entry_refuse(struct session *session, struct entry *entry, enum outcome why
     core_fleet_refused(session->core, lease, why, now, effects);
 }
 
-/* The hello that follows sees to the rest. */
+/* The hello that follows does the rest. */
 void entry_is_undone(struct session *session, struct entry *entry)
 {
     entry->must_release = false;

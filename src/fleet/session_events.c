@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a hello and its listing cost a server, and some more. */
+/* What a hello and its listing cost a server, and a little more. */
 #define SPREAD_OF_ONE (NANOSECONDS_PER_SECOND / 500)
 
 enum { MANY_EVENTS = 1000 }; /* taken, and not acknowledged: the database keeps them all */
 
-enum { MORE_EVENTS = 1, MORE_NEWS = 2 }; /* than an answer has */
+enum { MORE_EVENTS = 1, MORE_NEWS = 2 }; /* than fit into an answer */
 
 /* ---- when ---- */
 
@@ -82,7 +82,7 @@ static void take_event(struct session *session, uint64_t number, const char *tex
 {
     struct fleet_event event;
     const char *wrong = fleet_event_read(text, &event);
-    /* The listing, which was later, has said what is true of the leases. */
+    /* The listing was later, and has told what is true about the leases. */
     bool is_older_than_listing = number <= session->events.newest_at_begin;
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);
@@ -106,7 +106,7 @@ static void take_in_order(struct session *session, uint64_t number, const char *
     session->renewal.is_wanted |= events->last - events->acknowledged >= MANY_EVENTS;
 }
 
-/* "hello N": a grace has begun, for so many sessions. */
+/* "hello N": a grace has begun, for N sessions. */
 static bool read_hello(const char *text, uint64_t *np)
 {
     static const char word[] = "hello ";
@@ -114,7 +114,7 @@ static bool read_hello(const char *text, uint64_t *np)
         number_parse(text + sizeof word - 1, MAX_DATABASE_NUMBER, np);
 }
 
-/* So many who call at once are spread over this. */
+/* The span over which N simultaneous calls are spread. */
 static nanoseconds spread(const struct session *session, uint64_t n_sessions)
 {
     nanoseconds most = session->tenure.ttl / 12;
@@ -132,13 +132,13 @@ void session_message(struct session *session, const char *text, size_t length, n
     if (read_hello(copy, &number)) {
         session->renewal.hello_at = now + session_random(session, spread(session, number));
     } else if (news_message(session, copy, now)) {
-        ; /* fetched in its time */
+        ; /* fetched later */
     } else if (message_read(copy, &number, &event) != NULL) {
         session_say(session, "a malformed message: %.200s", copy);
     } else if (session->state == SESSION_UP && number == session->events.last + 1) {
         take_in_order(session, number, event, now, effects);
     } else if (session->state != SESSION_UP || number > session->events.last) {
-        session->renewal.is_wanted = true; /* one has been missed, or it is not its time yet */
+        session->renewal.is_wanted = true; /* an event is missing, or this one is early */
     }
     free(copy);
 }
@@ -160,7 +160,7 @@ static const char *take_events(
     return NULL;
 }
 
-/* All there were are taken: a gap after the last one means that there is nothing in it. */
+/* All events have been taken: a gap behind the last one contains nothing. */
 static void take_end_of_events(struct session *session)
 {
     if (session->events.last < session->events.newest_at_begin) {
@@ -168,8 +168,8 @@ static void take_end_of_events(struct session *session)
     }
 }
 
-/* The database has said what becomes of each lease, and only the end is held back: what is listed
- * lives on with the session. */
+/* The database has answered about each lease, and only the end is held back: what is listed lives
+ * on with the session. */
 static bool is_listed(const struct session *session)
 {
     return session->state == SESSION_LISTING && session->hello.step == STEP_LIST &&
@@ -189,14 +189,14 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         return "a wrong answer";
     }
     renewal->renewed_at = call->sent_at;
-    if (call->sent_at >= renewal->next_at) { /* else those who were called together stay together */
+    if (call->sent_at >= renewal->next_at) { /* else sessions called together would stay together */
         renewal->next_at = call->sent_at + timing_renewal(session->tenure.ttl);
     }
     if (session->state != SESSION_UP) {
         if (is_listed(session)) {
             session_set_good(session, now, effects);
         }
-        return NULL; /* the listing comes first; its end counts from here, and events come again */
+        return NULL; /* the listing comes first; its end restarts the time, and events come again */
     }
     session_set_good(session, now, effects);
     wrong = take_events(session, answer, now, effects);

@@ -1,17 +1,17 @@
-/* session_grants.c - what the database says of leases that it was asked for. */
+/* session_grants.c - the database's answers about leases that it was asked for. */
 #include "fleet/session_internal.h"
 
 #include <string.h>
 
-/* ---- what the database says ---- */
+/* ---- grants and refusals ---- */
 
-/* The job would have to be stopped before it has begun. */
+/* The job would have to be stopped before it begins. */
 static bool is_late(const struct session *session, const struct lease *lease, nanoseconds now)
 {
     return now >= session->tenure.good_until - lease_stop_budget(lease);
 }
 
-/* Nor would it be any better right after a renewal. */
+/* Even right after a renewal it would be no better. */
 bool session_is_hopeless(const struct session *session, const struct lease *lease)
 {
     return lease_stop_budget(lease) >=
@@ -50,7 +50,7 @@ void entry_granted(struct session *session, struct entry *entry, uint64_t ticket
     bool is_asked_for = entry->state == ENTRY_KNOWN || entry->state == ENTRY_ASKED;
     session_saw(session, claims_highest_token(claims), ticket);
     if (!is_asked_for || entry->must_release) {
-        return; /* of before: it is being given back, or has been */
+        return; /* an earlier grant: it is being given back, or has been */
     }
     if (!entry->lease) {
         entry_end(session, entry);
@@ -70,7 +70,7 @@ void entry_lost(
         core_fleet_lost(session->core, lease, now, effects);
     }
     if (entry_is_in_flight(entry)) {
-        entry->must_release = true; /* whether that was before or after is not known */
+        entry->must_release = true; /* whether before or after is unknown */
     } else if (entry->state == ENTRY_KNOWN && !entry->lease) {
         entry_free(session, entry);
     } else if (entry->state == ENTRY_KNOWN) {
@@ -90,7 +90,7 @@ static const char *is_waiting(struct session *session, const struct flight *call
     }
     session_saw(session, 0, ticket);
     if (!entry_is_known(session, entry) || entry->lease->state == LEASE_HELD) {
-        return NULL; /* HELD: the message that it is granted was faster */
+        return NULL; /* HELD: the message about the grant was faster */
     }
     if (entry->lease->wants_now) {
         entry_refuse(session, entry, OUTCOME_WOULD_WAIT, now, effects);
@@ -119,9 +119,9 @@ static const char *is_granted(struct session *session, const struct flight *call
     return NULL;
 }
 
-/* The file has what an operator on another host has had forgotten in the database. It is asked for
- * behind that definition, which is told again: at once, for each such answer takes a forget of its
- * own; after some of these in a row, once in each renewal period. */
+/* The file has a definition that an operator on another host has had forgotten in the database. The
+ * lease is requested again behind that definition, which is told again: at once, for each such
+ * answer requires a separate forget; after some in a row, once in each renewal period. */
 static void ask_again(struct session *session, struct entry *entry)
 {
     if (entry->n_unknown == MAX_UNKNOWN_AT_ONCE) {

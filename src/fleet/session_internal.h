@@ -1,9 +1,8 @@
 /* session_internal.h - the struct behind session.h, for the session's own files alone.
  *
- * Two kinds of things are remembered here, and each is in exactly one list, which is its state:
- * entries (one for each lease that the database knows, or will be asked for) and calls in flight.
- * At most one call that names an entry is in flight at any time, and no entry is freed while one
- * is. */
+ * The session remembers entries (one for each lease that the database knows, or will be asked for)
+ * and calls in flight. Each is in exactly one list, which is its state. At most one call that names
+ * an entry is in flight at any time, and no entry is freed while one is. */
 #ifndef BERTH_FLEET_SESSION_INTERNAL_H
 #define BERTH_FLEET_SESSION_INTERNAL_H
 
@@ -17,17 +16,17 @@
 #include <sys/queue.h>
 
 enum {
-    MAX_IN_FLIGHT = 256, /* more waits here: the server has enough to do */
+    MAX_IN_FLIGHT = 256, /* more calls wait here: the server has enough to do */
     MAX_REQUESTS = 1000, /* of operators */
     MAX_NOTICES = 16,
-    MAX_HELLOS_AT_ONCE = 3, /* begun without one being ended; then not that fast */
+    MAX_HELLOS_AT_ONCE = 3, /* hellos begun and not ended; after these, less fast */
     MAX_UNKNOWN_AT_ONCE = 8, /* see ask_again() */
 };
 
 #define MAX_SNAPSHOT_BYTES ((size_t)8 << 20)
-/* A Redis that is started anew, or a connection that broke, is no reason to refuse anybody. */
+/* A Redis that restarts, or a connection that broke, is no reason for a refusal. */
 #define DOWN_PATIENCE NANOSECONDS_PER_SECOND
-/* How far the database was goes to the state directory so often: it is only needed if the journal is
+/* How often the state directory stores how far the database was: only needed if the journal is
  * lost, and fsynced. */
 #define STORE_EVERY (600 * NANOSECONDS_PER_SECOND)
 #define SHORTEST_TTL NANOSECONDS_PER_SECOND
@@ -40,9 +39,9 @@ enum entry_state {
     ENTRY_UNSENT, /* to be asked for, in the order of session_ask() */
     ENTRY_LATER, /* to be asked for, or given back, after the next good renewal */
     ENTRY_KNOWN, /* the database has it: it waits or holds there */
-    ENTRY_GIFT, /* KNOWN; the listing says that it is granted: taken once that has ended */
+    ENTRY_GIFT, /* KNOWN; the listing says that it is granted: taken when the listing has ended */
     ENTRY_ENDING, /* to be given back */
-    ENTRY_LISTING, /* in flight, as the others that follow */
+    ENTRY_LISTING, /* in flight, as are the others below */
     ENTRY_ASKED,
     ENTRY_RELEASING,
     N_ENTRY_STATES
@@ -60,10 +59,10 @@ struct entry {
     char *claims; /* GIFT; owned */
     uint8_t state; /* enum entry_state; only entry_move() writes it */
     bool is_there; /* the database may know it */
-    bool may_return; /* it was given back alive: it may be asked for once more, with the same id */
+    bool may_return; /* given back alive: it may be requested again, with the same id */
     uint8_t n_unknown; /* answers in a row that the database lacks a definition of the file */
-    bool must_release; /* whatever the call in flight says; then to be asked for again, if there is
-                          a lease */
+    bool must_release; /* whatever the call in flight says; then to be requested again, if there
+                          is a lease */
 };
 
 TAILQ_HEAD(entry_list, entry);
@@ -110,10 +109,10 @@ struct known_definition {
     char *name, *json;
     uint64_t generation;
     enum verdict verdict;
-    uint64_t told_by; /* tag of the last call that told it as it is now; 0: none has */
+    uint64_t told_by; /* the last call that told the present definition; 0: none */
     bool is_untold;
-    bool is_missing; /* an acquire needs it: it is told without waiting for other answers */
-    bool is_defined; /* false while session_define() has not seen it again */
+    bool is_missing; /* an acquire needs it: told without waiting for other answers */
+    bool is_defined; /* false until session_define() has seen it again */
 };
 
 TAILQ_HEAD(known_definition_list, known_definition);
@@ -143,76 +142,76 @@ struct inquiry {
     struct session_result result;
 };
 
-/* ---- all of it, by what it belongs to ---- */
+/* ---- the session, by subject ---- */
 
 enum listing_step { STEP_BEGIN, STEP_NEWS, STEP_LIST, STEP_END };
 
-/* The way there, as the link tells. */
+/* The way there, as the link reports it. */
 struct session_link {
     bool is_connected;
-    bool is_resetting; /* it is being given up: nothing more is sent */
+    bool is_resetting; /* being given up: nothing more is sent */
     bool wants_reset; /* session_wants_reset() has not been asked yet */
-    bool is_given_up; /* DOWN for so long that whoever has no place is refused */
-    nanoseconds give_up_at; /* if it is still DOWN then; NEVER */
+    bool is_given_up; /* DOWN for so long that leases without a place are refused */
+    nanoseconds give_up_at; /* when is_given_up begins if it is still DOWN; NEVER */
     char why[200]; /* of DOWN, or of the reset */
 };
 
-/* What operators are to hear. */
+/* Notices for operators. */
 struct session_notices {
     char *lines[MAX_NOTICES]; /* owned */
     size_t n;
-    uint64_t last_hash; /* of a line that is not said again before something else, or all is well */
+    uint64_t last_hash; /* of a line that is not repeated until another one comes, or all is well */
     char *taken; /* the one last taken; owned */
-    char trouble[160]; /* the last error of the server, until a renewal is good; or "" */
+    char trouble[160]; /* the server's last error, until a renewal is good; or "" */
 };
 
 /* What outlives the daemon: session_write(). */
 struct session_tenure {
     bool is_changed; /* since it was written */
     nanoseconds ttl;
-    nanoseconds told_ttl; /* the last that the database told; 0: none since the start */
-    nanoseconds good_until; /* 0: never was */
+    nanoseconds told_ttl; /* the last one from the database; 0: none since the start */
+    nanoseconds good_until; /* 0: never */
     uint64_t incarnation;
     uint64_t highest_token, highest_ticket; /* seen so far */
-    char *kept; /* what a later version has written besides, to be written again: words, each behind
-                   a space; or NULL; owned */
+    char *kept; /* what a later version has written besides, to be written again: each word
+                   preceded by a space; or NULL; owned */
 };
 
-/* What the database has got to, as far as is known: one that has not got so far is an older one
- * that has come back. No larger numbers are written down than `written_...`. */
+/* How far the database has got, as far as known: a database that is behind this is an older one
+ * that has come back. Numbers above `written_...` are not in the state directory. */
 struct session_reached {
-    uint64_t sequence, written_sequence; /* of the last call that was answered */
-    uint64_t event, written_event; /* of the session */
+    uint64_t sequence, written_sequence; /* the last answered call's */
+    uint64_t event, written_event; /* the session's */
 };
 
 struct session_renewal {
-    nanoseconds renewed_at; /* t0 of the last good one, or of a hello that may become one */
+    nanoseconds renewed_at; /* t0 of the last good renewal, or of a hello that may become one */
     nanoseconds next_at;
     nanoseconds not_before; /* after one has failed */
-    nanoseconds due_at; /* this session has to call then, if anybody waits; NEVER */
-    nanoseconds hello_at; /* a grace has begun: it renews then, to be told so; NEVER */
+    nanoseconds due_at; /* this session has to call then, if a lease waits; NEVER */
+    nanoseconds hello_at; /* a grace has begun: the session renews then, to be told so; NEVER */
     bool is_wanted; /* at once */
     bool is_in_flight;
 };
 
-/* Events of leases as they were may still be under way until a renewal has brought all that was
- * sent after call `unsafe_tag`: until then nothing is asked for that may have had any. */
+/* Events about earlier states of leases may be under way until a renewal has brought all that was
+ * sent after call `unsafe_tag`: until then no lease is requested that may have had any. */
 struct session_events {
     uint64_t last; /* taken in order */
     uint64_t acknowledged; /* of these */
-    uint64_t newest_at_begin; /* events up to this one were before the hello */
+    uint64_t newest_at_begin; /* events up to this one came before the hello */
     uint64_t unsafe_tag;
-    uint64_t renewed_tag; /* of the last renewal that brought all */
+    uint64_t renewed_tag; /* of the last renewal that brought all events */
 };
 
 struct session_hello {
     enum listing_step step;
     char *cursor; /* of `end`; owned */
     nanoseconds not_before;
-    uint32_t n_begun; /* since one was ended */
-    bool is_in_flight; /* a call of it is */
+    uint32_t n_begun; /* since the last one that ended */
+    bool is_in_flight; /* one of its calls is */
     bool is_held; /* more leases may have to be listed */
-    bool is_new; /* the database had nothing of this session when it began */
+    bool is_new; /* the database had nothing for this session when it began */
 };
 
 struct session_leases {
@@ -234,29 +233,29 @@ struct session_calls {
 struct session_definitions {
     struct known_definition_list all, untold;
     struct table by_name;
-    bool is_in_flight; /* a `define` outside of a hello is */
+    bool is_in_flight; /* a `define` outside a hello is */
 };
 
 /* Operators' changes. */
 struct session_changes {
     struct known_change_list all, untold;
     struct table by_name;
-    uint64_t floor; /* what is not newer, and not among them, was taken back */
-    uint64_t foreign_place; /* all changes are from that database; 0: from this one */
-    bool is_unwritten; /* they, or how far the database was, are to be stored */
+    uint64_t floor; /* what is not newer, and not in .all, was undone */
+    uint64_t foreign_place; /* the database that all changes come from; 0: this one */
+    bool is_unwritten; /* the changes, or how far the database was, have to be stored */
     nanoseconds store_at;
 };
 
 /* What is stored for all. */
 struct session_news {
-    uint64_t followed; /* number of the newest that was fetched since the hello */
-    uint64_t floor_there; /* of the database, as it last said */
-    nanoseconds follow_at; /* NEVER: nothing is known to be newer */
-    bool is_in_flight; /* a call of it is */
-    bool is_of_all; /* from the first on, not only what was added */
+    uint64_t followed; /* number of the newest fetched since the hello */
+    uint64_t floor_there; /* the database's, as last told */
+    nanoseconds follow_at; /* NEVER: no newer news is known */
+    bool is_in_flight; /* one of its calls is */
+    bool is_of_all; /* everything from the first on, not only additions */
 };
 
-/* Of operators. */
+/* Operators' requests. */
 struct session_requests {
     struct inquiry_list unsent;
     struct inquiry_list asked; /* in flight */
@@ -264,7 +263,7 @@ struct session_requests {
     size_t n; /* in all three */
 };
 
-/* The snapshot that is being made. */
+/* The snapshot being made. */
 struct session_look {
     struct inquiry *request; /* in flight or between two pages; or NULL */
     nanoseconds since;
@@ -300,42 +299,42 @@ struct session {
 
 /* ---- session.c ---- */
 
-/* Says it to an operator. */
+/* Says it to operators. */
 __attribute__((format(printf, 2, 3))) void session_say(
     struct session *session, const char *format, ...);
 /* The link is of no use. */
 __attribute__((format(printf, 2, 3))) void session_reset(
     struct session *session, const char *format, ...);
-/* It must not be used at present, though the link is there: nothing more is sent. */
+/* The link is there, but must not be used at present: nothing more is sent. */
 void session_set_useless(
     struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
-/* Below the span. */
+/* A random span below `span`. */
 nanoseconds session_random(struct session *session, nanoseconds span);
-/* From session->renewed_at on. */
+/* Good from session->renewed_at on. */
 void session_set_good(struct session *session, nanoseconds now, struct effects *effects);
-/* Numbers that the database has given out. */
+/* Notes numbers that the database has given out. */
 void session_saw(struct session *session, uint64_t token, uint64_t ticket);
 void session_saw_event(struct session *session, uint64_t number);
-/* Even right after a renewal there would not be enough time to stop its job. */
+/* Even right after a renewal there would be too little time to stop its job. */
 bool session_is_hopeless(const struct session *session, const struct lease *lease);
-/* Nothing can be asked at present, nor soon. */
+/* The database cannot be asked now, nor soon. */
 bool session_is_away(const struct session *session);
 
 /* ---- session_calls.c: what is in flight ---- */
 
 struct flight *flight_new(enum call_kind kind, size_t n_entries);
-/* Adds an entry, unless they become more than `most` or too much work for one call. */
+/* Adds an entry, unless there would be more than `most`, or too much work for one call. */
 bool flight_takes(struct flight *call, struct entry *entry, size_t most);
-/* Clears session->arguments but for what every call begins with; the rest is the caller's. */
+/* Clears session->arguments down to what every call begins with; the caller adds the rest. */
 struct arguments *flight_arguments(struct session *session);
 /* With session->arguments. */
 void flight_send(
     struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
-/* Their answers are not waited for any more. */
+/* Their answers are not awaited any more. */
 void flights_forget(struct session *session);
 enum script flight_script(const struct flight *call);
 
-/* What comes of a call: see kind_table. The call is in no list any more, and freed afterwards. */
+/* The outcome of a call: see kind_table. The call is in no list any more, and freed afterwards. */
 typedef const char *call_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects);
 typedef void call_has_failed(struct session *session, struct flight *call,
@@ -344,7 +343,7 @@ typedef void call_is_undone(struct session *session, struct flight *call);
 
 /* ---- session_listing.c: hello ---- */
 
-/* Everything is listed anew, once the calls in flight are over. */
+/* Lists everything again, once the calls in flight are over. */
 void listing_begin(struct session *session);
 bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out);
 nanoseconds listing_deadline(const struct session *session);
@@ -355,14 +354,16 @@ call_is_undone hello_is_undone;
 /* ---- session_definitions.c ---- */
 
 bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out);
-/* All of them are to be told (again). */
+/* All definitions have to be told (again). */
 void definitions_untell(struct session *session);
 void definitions_deinit(struct session *session);
-/* When call `tag` asked for the lease, the database lacked what governs that resource. False: so does
- * the file. Else the lease's definitions are told first, unless they have been told since. */
+/* When call `tag` requested the lease, the database lacked the definition that governs that
+ * resource. False: the file lacks it too. Otherwise the lease's definitions are told first, unless
+ * they have been since. */
 bool definitions_are_missing(
     struct session *session, const struct lease *lease, const char *resource, uint64_t tag);
-/* Somebody has stored one of that name, or has had it forgotten: ours is told again, and compared. */
+/* Another daemon has stored one of that name, or has had it forgotten: ours is told again, and
+ * compared. */
 void definition_is_news(struct session *session, const char *name);
 call_is_answered define_is_answered;
 
@@ -374,37 +375,37 @@ void entries_deinit(struct session *session);
 struct entry *entry_find(const struct session *session, uint64_t id);
 void entry_move(struct session *session, struct entry *entry, enum entry_state state);
 bool entry_is_in_flight(const struct entry *entry);
-/* It is held, or has a ticket. */
+/* Whether it is held, or has a ticket. */
 bool lease_has_place(const struct lease *lease);
 void entry_attach(struct entry *entry, struct lease *lease);
 void entry_detach(struct entry *entry);
-/* The database may know it, and must not. */
+/* The database may know the lease, and must forget it. */
 void entry_end(struct session *session, struct entry *entry);
-/* One that nobody here has: it is given back. */
+/* A lease that nobody here has: it is given back. */
 void entry_disown(struct session *session, uint64_t id);
 void entry_wait_for_renewal(struct session *session, struct entry *entry);
-/* Its lease is denied, and detached. */
+/* Denies and detaches its lease. */
 void entry_refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
     struct effects *effects);
-/* The call in flight that named it is over: what the database says of it now is that it is there.
- * Gives it back if need be; else true. */
+/* The call in flight that named the entry is over: the database now has it. Gives it back if
+ * necessary, else returns true. */
 bool entry_is_known(struct session *session, struct entry *entry);
-/* The call has done nothing; a hello follows, which sees to the rest. */
+/* The call had no effect; the hello that follows does the rest. */
 void entry_is_undone(struct session *session, struct entry *entry);
-/* Before a hello: sorts them into what is to be listed, and what needs not be. No call that names
- * one is in flight. */
+/* Before a hello: sorts the entries into those to list and those that need not be listed. No call
+ * that names one is in flight. */
 void entries_unlist(struct session *session);
-/* The same, and what has no place in line is refused, as nobody can be asked; with `waiters`, so is
- * all that waits. */
+/* The same. Leases without a place in line are refused, as the database cannot be asked; with
+ * `waiters`, all that wait are. */
 void entries_refuse(
     struct session *session, bool waiters, nanoseconds now, struct effects *effects);
 
 /* ---- session_leases.c ---- */
 
 bool leases_next_call(struct session *session, nanoseconds now, struct session_call *out);
-/* A hello is over, of which call `tag` was the last. */
+/* A hello is over; call `tag` was its last. */
 void entries_are_listed(struct session *session, uint64_t tag);
-/* Those that waited for a renewal that was sent as call `tag`. */
+/* Those that waited for the renewal sent as call `tag`. */
 void entries_renewed(struct session *session, uint64_t tag);
 call_is_answered release_is_answered;
 call_has_failed release_has_failed;
@@ -412,10 +413,10 @@ call_is_undone release_is_undone;
 
 /* ---- session_grants.c ---- */
 
-/* The database says that it is granted. */
+/* The database says that the lease is granted. */
 void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
     const char *claims, nanoseconds now, struct effects *effects);
-/* The database says that it is not there any more. */
+/* The database says that the lease is not there any more. */
 void entry_lost(
     struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
 call_is_answered acquire_is_answered;
@@ -442,11 +443,11 @@ call_is_undone request_is_undone;
 
 /* ---- session_news.c: what is stored for all ---- */
 
-/* All of it is to be fetched, and what is kept is to be told. */
+/* Everything has to be fetched, and what is kept has to be told. */
 void news_begin(struct session *session);
-/* A renewal has said that there are newer ones. */
+/* A renewal has said that there is newer news. */
 void news_are_newer(struct session *session, nanoseconds now);
-/* False: it is no message about news. */
+/* False: the message is not about news. */
 bool news_message(struct session *session, const char *text, nanoseconds now);
 bool news_next_call(struct session *session, nanoseconds now, struct session_call *out);
 nanoseconds news_deadline(const struct session *session);
@@ -454,26 +455,27 @@ call_is_answered news_are_answered, change_is_answered;
 
 /* ---- session_record.c ---- */
 
-/* Which database something that was written down is about: its address and its keys, as one number. */
+/* Which database a record is about: its address and its keys, as one number. */
 void place_write(const struct session *session, struct text *out);
 bool place_is_ours(const struct session *session, const char *text);
-/* A line that says how far the database was, for the state directory. False: it is no such line. */
+/* A line that says how far the database was, for the state directory. False: another kind of
+ * line. */
 void reached_write(const struct session *session, struct text *out);
 bool reached_restore(struct session *session, char *line);
 
 /* ---- session_changes.c ---- */
 
 void changes_deinit(struct session *session);
-/* The database may have none of them. */
+/* The database may have none of the changes. */
 void changes_untell(struct session *session);
-/* This database has answered for the first time. Those of another one are told to it only in a grace:
- * that database may have moved here. */
+/* This database has answered for the first time. Another database's changes are told to it only in
+ * a grace: that database may have moved here. */
 void changes_arrive(struct session *session, bool is_grace);
-/* The database has it so. */
+/* The database has this version. */
 void change_hear(struct session *session, const char *name, uint64_t version, const char *json);
-/* All that the database has was heard. */
+/* All that the database has has been heard. */
 void changes_are_heard(struct session *session);
-/* NAME VERSION JSON of each, a chunk of them. */
+/* Adds NAME VERSION JSON of each, one chunk of changes. */
 void changes_tell_some(struct session *session, struct arguments *arguments);
 
 #endif

@@ -1,14 +1,14 @@
-/* session_leases.c - what the database is asked for and given back, and when. */
+/* session_leases.c - which leases the database is asked for and given back, and when. */
 #include "fleet/session_internal.h"
 
-/* ---- asked by the core ---- */
+/* ---- requests of the core ---- */
 
 static bool is_safe(const struct session *session)
 {
     return session->events.renewed_tag >= session->events.unsafe_tag;
 }
 
-/* The database's ttl may be shorter than the file's, with which kill-after was compared. */
+/* The database's ttl may be shorter than the file's, which kill-after was checked against. */
 static void shorten_stop(struct session *session, struct lease *lease, struct effects *effects)
 {
     if (lease->state == LEASE_WAITING && session_is_hopeless(session, lease)) {
@@ -29,7 +29,7 @@ void session_ask(
     if (is_away && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {
         core_fleet_refused(session->core, lease, OUTCOME_DOWN, now, effects);
     } else if (entry) {
-        entry_attach(entry, lease); /* what is still in flight must be over first */
+        entry_attach(entry, lease); /* the call in flight must be over first */
     } else {
         entry = entry_new(session, lease->id, is_away ? ENTRY_UNLISTED : ENTRY_UNSENT);
         entry_attach(entry, lease);
@@ -66,7 +66,7 @@ void session_restore(struct session *session, struct lease *lease)
         entry = entry_new(session, lease->id, ENTRY_UNSENT);
         entry_attach(entry, lease);
     }
-    entry->is_there |= lease->is_asked; /* it may have been, by the berthd that ran before */
+    entry->is_there |= lease->is_asked; /* the berthd that ran before may have asked */
     if (entry->state == ENTRY_UNSENT && (entry->is_there || lease_has_place(lease))) {
         entry_move(session, entry, ENTRY_UNLISTED);
     }
@@ -90,7 +90,7 @@ static struct flight *release_some(struct session *session)
     return call;
 }
 
-/* The base of a call costs the database several times what a lease does. */
+/* The fixed cost of a call is several times that of a lease. */
 static struct flight *acquire_some(struct session *session)
 {
     struct arguments *arguments = flight_arguments(session);

@@ -1,5 +1,5 @@
-/* session_listing.c - hello: the session begins, or begins again, and everything is listed. One
- * call of it is in flight at a time. */
+/* session_listing.c - hello: the session begins, or begins again, and everything is listed. One of
+ * its calls is in flight at a time. */
 #include "fleet/session_internal.h"
 
 #include "base/words.h"
@@ -36,8 +36,8 @@ static struct arguments *hello_arguments(struct session *session, const char *ph
     return arguments;
 }
 
-/* Each with an incarnation of its own: should an earlier one reach the database late, from a
- * connection that is given up, it is behind, and does nothing. */
+/* Each call has a new incarnation: an earlier one that reaches the database late, from a connection
+ * that was given up, is behind, and does nothing. */
 static struct flight *begin(struct session *session)
 {
     session->tenure.incarnation++;
@@ -90,7 +90,7 @@ static bool say(
 static bool begin_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
     if (session->calls.n_in_flight > 0 || now < session->hello.not_before) {
-        return false; /* what is in flight is of before: first its answers */
+        return false; /* calls in flight are older: first their answers */
     }
     if (++session->hello.n_begun >= MAX_HELLOS_AT_ONCE) {
         session->hello.not_before = now + session->tenure.ttl / 24;
@@ -132,7 +132,7 @@ void hello_is_undone(struct session *session, struct flight *call)
         entry_move(session, call->entries[i], ENTRY_UNLISTED);
     }
     if (call->n > 0) {
-        entries_unlist(session); /* some may have ended meanwhile */
+        entries_unlist(session); /* some leases may have ended meanwhile */
     }
 }
 
@@ -207,7 +207,7 @@ static void is_listed_waiting(struct session *session, struct entry *entry, uint
     }
 }
 
-/* Of one that was reclaimed without a record only the database knows the tokens. */
+/* Only the database knows the tokens of a lease that was reclaimed without a record. */
 static void learn_tokens(struct session *session, struct lease *lease, uint64_t ticket,
     const char *claims, nanoseconds now, struct effects *effects)
 {
@@ -296,7 +296,7 @@ const char *end_is_answered(struct session *session, struct flight *call,
         return "a wrong answer to end";
     }
     if (session->hello.step != STEP_END) {
-        return NULL; /* something else has said meanwhile that all is to begin again */
+        return NULL; /* another event has made everything begin again */
     }
     if (*cursor != '\0') {
         free(session->hello.cursor);

@@ -1,6 +1,6 @@
-/* session_news.c - what is stored for all in the database: definitions and operators' changes, as a
- * log that this daemon follows. In a hello it fetches all of it and tells what it has newer; then
- * it fetches what is added, when a message or a renewal says that there is something. */
+/* session_news.c - what the database stores for all: definitions and operators' changes, as a log
+ * that this daemon follows. In a hello it fetches everything and tells what it has newer; later it
+ * fetches additions, when a message or a renewal says that there are any. */
 #include "fleet/session_internal.h"
 
 #include "base/words.h"
@@ -27,7 +27,7 @@ void news_are_newer(struct session *session, nanoseconds now)
     follow_by(session, now);
 }
 
-/* "news NUMBER SPREAD": others fetch it as well, each at some time in so many ms. */
+/* "news NUMBER SPREAD": others fetch it as well, each at a random time within so many ms. */
 bool news_message(struct session *session, const char *text, nanoseconds now)
 {
     static const char word[] = "news ";
@@ -86,7 +86,7 @@ bool news_next_call(struct session *session, nanoseconds now, struct session_cal
         return send(session, CALL_CHANGE, now, out);
     }
     if (session->changes.floor >
-        session->news.floor_there) { /* told last: it makes the rest whole */
+        session->news.floor_there) { /* told last: it completes the rest */
         change_arguments(session);
         return send(session, CALL_CHANGE, now, out);
     }
@@ -100,7 +100,7 @@ nanoseconds news_deadline(const struct session *session)
 
 /* ---- what comes back ---- */
 
-/* "c NAME", "d NAME"; others are a newer berthd's. */
+/* "c NAME", "d NAME"; other rows are a newer berthd's. */
 static void take_row(struct session *session, const char *what, uint64_t version, const char *json)
 {
     if (strncmp(what, "c ", 2) == 0) {
@@ -127,13 +127,13 @@ static const char *take_rows(struct session *session, const struct answer *answe
     return NULL;
 }
 
-/* The newest may have been forgotten; what is stored next is newer than the floor, too. */
+/* The newest may have been forgotten; what is stored next is also newer than the floor. */
 static uint64_t largest(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* What the database has forgotten since the last time it may never have said. */
+/* What the database has forgotten since the last time, it may never have told. */
 static bool has_missed_some(const struct session *session, uint64_t followed)
 {
     return !session->news.is_of_all && session->news.floor_there > followed;
@@ -155,7 +155,7 @@ const char *news_are_answered(struct session *session, struct flight *call,
         return wrong; /* the next page */
     }
     if (has_missed_some(session, followed)) {
-        definitions_untell(session); /* of one that was forgotten no news may be left */
+        definitions_untell(session); /* about a forgotten one there may be no news any more */
         news_begin(session);
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* session_record.c - what must outlive the daemon: the session's tenure as a line. What is read back
+/* session_record.c - the session's tenure as a line, which outlives the daemon. What is read back
  * may be damaged. */
 #include "fleet/session_internal.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- which database ----
  *
- * How far a database has got is compared with that database alone: its address and its keys. Its
+ * How far a database has got is compared only with the same database: its address and its keys. Its
  * user and password may change. */
 
 static uint64_t hash_of_place(const struct database *settings)
@@ -95,7 +95,7 @@ static void keep_others(struct session *session, const char *text, size_t length
     session->tenure.kept = kept.bytes;
 }
 
-/* The leases are known by it: what a host is called, or where its directories are, may change. */
+/* The leases are known by this id, even if the host's name or directories change. */
 static void take_id(struct session *session, const char *id)
 {
     if (id && strlen(id) == SESSION_ID_SIZE - 1 &&
@@ -104,7 +104,7 @@ static void take_id(struct session *session, const char *id)
     }
 }
 
-/* Older versions did not write that down. */
+/* Older versions did not write it down. */
 static void take_reached(struct session *session, char *const words[], size_t n_words)
 {
     uint64_t number;
@@ -160,10 +160,9 @@ bool session_restore_tenure(struct session *session, const char *text, size_t le
     return true;
 }
 
-/* ---- where the changes are from, and how far that database was, should the journal be lost ----
+/* ---- the changes' database, and how far it was, in case the journal is lost ----
  *
- *     @ PLACE SEQUENCE          no resource's name begins so
- */
+ *     @ PLACE SEQUENCE          no resource's name begins so */
 
 static const char reached_word[] = "@ ";
 

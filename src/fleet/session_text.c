@@ -1,4 +1,4 @@
-/* session_text.c - what is sent; what comes back is session_answers.c's. */
+/* session_text.c - the arguments of calls; session_answers.c has the answers. */
 #include "fleet/session_text.h"
 
 #include "base/memory.h"
@@ -27,7 +27,7 @@ void arguments_clear(struct arguments *arguments)
     arguments->n = 0;
 }
 
-/* What was added to the bytes since the last argument is one. */
+/* Makes an argument of the bytes added since the last one. */
 static void arguments_end_one(struct arguments *arguments)
 {
     if (arguments->n == arguments->size) {
@@ -85,7 +85,7 @@ static void add_signed(struct arguments *arguments, int32_t number)
     arguments_end_one(arguments);
 }
 
-/* An encoded value may still have a bar in it, which parts claims from each other. */
+/* An encoded value may contain a bar, which separates claims. */
 static void add_info_text(struct text *out, const char *key, const char *value)
 {
     size_t begin = out->length;
@@ -104,7 +104,7 @@ static void add_info_text(struct text *out, const char *key, const char *value)
     }
 }
 
-/* How many of its resources do not show it to everybody, as this host's file says. */
+/* How many of its resources hide it from other users, by this host's file. */
 static uint32_t n_hiding(const struct lease *lease)
 {
     uint32_t n = 0;
@@ -131,7 +131,7 @@ void info_write(struct text *out, const struct lease *lease, nanoseconds wall_of
     }
 }
 
-/* A run of consecutive slots is one word. Returns the unit after it. */
+/* Writes a run of consecutive slots as one word. Returns the unit after it. */
 static const struct unit *write_slots(struct text *out, const struct unit *first)
 {
     const struct unit *last = first;
@@ -146,7 +146,7 @@ static const struct unit *write_slots(struct text *out, const struct unit *first
     return last->next_of_claim;
 }
 
-/* Until then a waiting lease has no units, nor a token. */
+/* A waiting lease has no units, and no token. */
 static void claim_write(struct text *out, const struct claim *claim)
 {
     const char *before = " ";
@@ -209,8 +209,8 @@ static void add_asker(
     arguments_end_one(arguments);
 }
 
-/* UNITS of one resource that its ancestors hold; then which leases these are, as far as they are its
- * user's and it asked under them. */
+/* UNITS of one resource that its ancestors hold; then these leases, as far as they are its user's
+ * and it was requested under them. */
 static void ancestral_write(
     struct text *out, struct core *core, const struct lease *lease, size_t i)
 {

@@ -1,8 +1,7 @@
-/* session_text.h - the scripts' arguments from leases and definitions, and their replies as typed
- * values. Pure text, both ways; the meaning is session.h's. What the scripts take and answer:
- * doc/fleet.md.
+/* session_text.h - turns leases and definitions into the scripts' arguments, and replies into typed
+ * values. Pure text, both ways; session.h has the meaning, doc/fleet.md the arguments and answers.
  *
- * A reply is the database's word: whatever is wrong with it has a name here and meets no assert. */
+ * A reply is peer input: whatever is wrong with it has a name here, and no assert. */
 #ifndef BERTH_FLEET_SESSION_TEXT_H
 #define BERTH_FLEET_SESSION_TEXT_H
 
@@ -11,10 +10,10 @@
 #include "fleet/resp_value.h"
 
 enum {
-    MOST_ASKED = 32, /* leases that one call asks for */
+    MOST_ASKED = 32, /* leases that one call requests */
     MOST_DEFINED = 25, /* definitions that one call tells */
     CHUNK = 100, /* things listed or released by one call */
-    MOST_WEIGHT = 100, /* of the leases of one call, unless it is one alone */
+    MOST_WEIGHT = 100, /* of one call's leases, unless there is only one */
     CALL_HEAD = 4, /* arguments that every script takes first */
 };
 
@@ -22,10 +21,10 @@ enum {
     ((UINT64_C(1) << 53) - 1) /* tokens, tickets, versions: Lua's doubles                          \
                                */
 
-/* The largest that a database believes a caller. */
+/* The largest number that a database believes from a caller. */
 #define MAX_CREDIBLE_NUMBER (MAX_DATABASE_NUMBER / 2)
 
-/* ---- what is sent ---- */
+/* ---- arguments ---- */
 
 /* ARGV of one call, built from left to right; reused for the next. */
 struct arguments {
@@ -46,8 +45,8 @@ void arguments_add_numbers(struct arguments *arguments, uint64_t first, uint64_t
 void arguments_finish(struct arguments *arguments);
 
 /* ID NOWAIT PRIORITY TICKET UID SHAREDUID HOLDER INFO N {NAME DEFINITION COUNT LIMIT ANCESTRAL}*N;
- * ANCESTRAL is UNITS[:ID,ID...], see doc/fleet.md.
- * `wall_offset` makes an instant one of the wall clock's. */
+ * ANCESTRAL is UNITS[:ID,ID...], see doc/fleet.md. Adding `wall_offset` turns an instant into
+ * wall-clock time. */
 void call_add_acquire(struct arguments *arguments, struct core *core, const struct lease *lease,
     nanoseconds wall_offset);
 /* ID STATE PRIORITY TICKET UID SHAREDUID HOLDER INFO CLAIMS LIMITS */
@@ -57,27 +56,27 @@ void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);
-/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; slots that follow each other are a range. */
+/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; consecutive slots are a range. */
 void claims_write(struct text *out, const struct lease *lease);
 /* "pid=1 program=x reason=y at=SECONDS" */
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset);
 
-/* ---- what comes back ---- */
+/* ---- answers ---- */
 
 enum answer_kind {
     ANSWER_OK,
-    ANSWER_REFUSED, /* what an operator wants */
+    ANSWER_REFUSED, /* for a client or an operator */
     ANSWER_HELLO, /* the session must list its leases (again) */
     ANSWER_STALE, /* a newer incarnation exists */
-    ANSWER_LAYOUT, /* of the data: another one */
+    ANSWER_LAYOUT, /* the data have another layout */
     ANSWER_ERROR, /* the server's, not the script's */
 };
 
 struct answer {
     enum answer_kind kind;
-    nanoseconds due; /* until something is due in the database; NEVER: nothing is */
-    nanoseconds grace; /* left of the database's; 0: none */
-    uint64_t sequence; /* of the call, among all calls of the database */
+    nanoseconds due; /* until something is due in the database; NEVER: nothing */
+    nanoseconds grace; /* what is left of the database's; 0: none */
+    uint64_t sequence; /* the call's number among all calls of the database */
     const char *text; /* the reason, the layout, or the error's line */
     const struct resp *fields; /* the script's own */
     size_t n;
@@ -86,26 +85,26 @@ struct answer {
 /* These return NULL, or what is wrong with the reply (static text). Texts point into the reply. */
 const char *answer_read(const struct resp *reply, struct answer *answer);
 
-/* Of field i: false if there is none, or it is no such thing. Numbers come as integers or as
+/* Reads field i: false if there is none, or it is of another type. Numbers come as integers or as
  * decimals. */
 bool answer_text(const struct answer *answer, size_t i, const char **textp);
 bool answer_number(const struct answer *answer, size_t i, uint64_t max, uint64_t *numberp);
 
-/* What has become of a lease that was asked for. */
+/* What has become of a requested lease. */
 enum acquired { ACQUIRED_GRANTED, ACQUIRED_WAITING, ACQUIRED_REFUSED, N_ACQUIRED };
 bool acquired_read(const struct answer *answer, size_t i, enum acquired *acquiredp);
 
 /* What to do about an error of the server. */
 enum error_class {
     ERROR_RESET, /* this connection, or this server, is of no use at present */
-    ERROR_REFUSES, /* it takes no writes at present, or it is a script's error */
+    ERROR_REFUSES, /* it takes no writes at present, or the script failed */
 };
 enum error_class error_classify(const char *text);
 
-/* A word of wire/codes.def; OUTCOME_DOWN for one that no refusal has. */
+/* The outcome for a word of wire/codes.def; OUTCOME_DOWN for a word that no refusal has. */
 enum outcome refusal_outcome(const char *word);
 
-/* Room for the claims that claims_read() makes; reused. */
+/* Memory for the claims that claims_read() makes; reused. */
 struct claims {
     struct text bytes;
     struct remembered_unit *units;
@@ -115,10 +114,10 @@ struct claims {
 };
 
 void claims_deinit(struct claims *claims);
-/* `text` as granted to `lease`: the same resources and counts, in the lease's order, each with a
- * token and as many units. Which units they are is the core's matter. */
+/* Reads `text` as granted to `lease`: the same resources and counts, in the lease's order, each
+ * with a token and as many units. The core judges which units. */
 const char *claims_read(struct claims *claims, const char *text, const struct lease *lease);
-/* The largest token in it; 0 if it cannot be read. */
+/* The largest token in the text; 0 if it cannot be read. */
 uint64_t claims_highest_token(const char *text);
 
 /* ---- events ---- */
@@ -130,7 +129,7 @@ enum event_kind {
     FLEET_DROP,
     FLEET_RELEASE,
     N_FLEET_EVENTS,
-    FLEET_UNKNOWN, /* a newer berthd's: taken, and nothing is done */
+    FLEET_UNKNOWN, /* a newer berthd's: taken and ignored */
 };
 
 struct fleet_event {
@@ -141,7 +140,7 @@ struct fleet_event {
 };
 
 const char *fleet_event_read(const char *text, struct fleet_event *event);
-/* "NNNNNNNNNNNN TEXT" as it comes from a channel. */
+/* Parses "NNNNNNNNNNNN TEXT", a message from a channel. */
 const char *message_read(const char *text, uint64_t *numberp, const char **textp);
 
 #endif
