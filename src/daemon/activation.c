@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* ---- what it is ---- */
+/* ---- checking it ---- */
 
 static int option_of(int fd, int option)
 {
@@ -21,7 +21,7 @@ static int option_of(int fd, int option)
     return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
-/* What is wrong with it; NULL: nothing. */
+/* What is wrong with the socket; NULL: nothing. */
 static const char *read_path(struct inherited *inherited)
 {
     struct sockaddr_un address = {0};
@@ -65,7 +65,7 @@ static const char *look_at(struct inherited *inherited)
 
 /* ---- taking it ---- */
 
-/* Nobody has promised either; accept() must not wait, for whoever connected may be gone. */
+/* The manager promises neither. accept() must not wait: the client may have gone. */
 static bool set_flags(int fd)
 {
     int flags = fcntl(fd, F_GETFL);

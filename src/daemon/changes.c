@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the file says ---- */
+/* ---- the file's values ---- */
 
 static uint64_t hash_of_items(const struct definition *definition)
 {
@@ -21,7 +21,7 @@ static uint64_t hash_of_items(const struct definition *definition)
     return hash;
 }
 
-/* The value of the key that a change of limit or items overrules, or its fingerprint. */
+/* The value of the key that a change to limit or items overrules, or its fingerprint. */
 static void key_value(char out[17], const struct definition *definition)
 {
     snprintf(out, 17, definition->kind == KIND_POOL ? "%016" PRIx64 : "%" PRIu64,
@@ -56,7 +56,7 @@ static void add_item_line(struct text *out, enum command_index command,
     add_file(out, resource);
 }
 
-/* Names in order, so that a pool of many items does not hold up everybody. */
+/* Names in order, so that a pool of many items does not hold up the loop. */
 struct names {
     const char **list;
     size_t n;
@@ -132,7 +132,8 @@ static void describe_reservations(struct text *out, const struct resource *resou
     }
 }
 
-/* Only slots below the limit can be reserved, but those above a limit that was lowered stay so. */
+/* Only slots below the limit can be reserved, but reservations above a limit that was lowered
+ * stay. */
 static uint32_t limit_for_reservations(const struct resource *resource)
 {
     uint32_t limit = resource_limit(resource);
@@ -187,7 +188,7 @@ void changes_describe(struct text *out, const struct core *core)
     core_for_each_changed(core, describe_resource_changes, out);
 }
 
-/* ---- and back ---- */
+/* ---- from lines ---- */
 
 enum { MAX_LINE_WORDS = 6 };
 
@@ -209,7 +210,7 @@ static bool parse_line(struct line *line, char *text)
     return line->n > 0 && (!line->reason || percent_decode(line->reason));
 }
 
-/* Which change a line makes: the word, and how many words follow it. */
+/* The change that a line makes: the word, and how many words follow it. */
 static const struct {
     enum command_index command;
     enum change_kind kind;
@@ -243,7 +244,7 @@ static bool parse_change(const struct line *line, struct change *change)
     return false;
 }
 
-/* "until that key's text changes in the file" */
+/* Whether "that key's text changes in the file". */
 static bool is_overruled(const struct line *line, const struct definition *definition)
 {
     char value[17];

@@ -1,5 +1,5 @@
-/* changes.h - what operators have changed at runtime, as lines of text and back: requests of the
- * protocol, and with those that a key of the file may overrule, that key's value (`file=`). */
+/* changes.h - operators' changes at runtime, as lines of text and back: requests of the protocol. A
+ * change that a key of the file may overrule also has that key's value (`file=`). */
 #ifndef BERTH_DAEMON_CHANGES_H
 #define BERTH_DAEMON_CHANGES_H
 
@@ -9,8 +9,8 @@
 /* Adds one line for each change in force. */
 void changes_describe(struct text *out, const struct core *core);
 
-/* Makes them again. Those whose resource is gone, or whose key has another value in the file now,
- * are left out (logged). `lines` is taken apart. The caller carries the effects out. */
+/* Makes the changes again. Leaves out (logged) changes whose resource is gone, or whose key now has
+ * another value in the file. Modifies `lines`. The caller carries the effects out. */
 void changes_apply(struct core *core, char *lines, nanoseconds now, struct effects *effects);
 
 #endif

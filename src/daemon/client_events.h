@@ -1,4 +1,4 @@
-/* client_events.h - what has become of a lease, as an event line for its client, if there is one. */
+/* client_events.h - what has become of a lease, as an event line for its client, if it has one. */
 #ifndef BERTH_DAEMON_CLIENT_EVENTS_H
 #define BERTH_DAEMON_CLIENT_EVENTS_H
 
@@ -8,9 +8,9 @@
 struct server;
 
 void client_events_tell(struct server *server, const struct effect *effect);
-/* A lease that is over, or must be; in fleet scope with what its database has to do with it. */
+/* For a lease that is over, or must be; in fleet scope it names the database's part. */
 void client_events_over(struct server *server, const struct effect *effect);
-/* Only a database gives out a place that is not known at once. */
+/* Only a database gives a place that is not known at once. */
 void client_events_place(struct server *server, const struct effect *effect);
 /* Those who sent "drain wait=1" hear how it ended: drained or undrained. */
 void client_events_to_drainers(struct server *server, enum event event);

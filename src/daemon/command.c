@@ -45,7 +45,7 @@ static bool may_try(struct call *call)
     return true;
 }
 
-/* What is checked before the function runs. A right without a row would crash: a test looks. */
+/* Checks made before the function runs. A right without a row would crash: a test looks. */
 static bool (*const right_checks[])(struct call *call) = {
     [RIGHT_ANYONE] = may_try,
     [RIGHT_USE] = may_try,

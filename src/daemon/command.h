@@ -6,7 +6,7 @@
 
 struct conn;
 
-/* `line` is taken apart in place. */
+/* Modifies `line`. */
 void command_run(struct conn *conn, char *line, size_t length);
 
 #endif

@@ -1,4 +1,5 @@
-/* command_acquire.c - how one comes to a lease: acquire, and reclaim after a connection was lost. */
+/* command_acquire.c - requests that yield a lease: acquire, and reclaim after a connection was
+ * lost. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "core/units.h"
@@ -20,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is asked for ---- */
+/* ---- arguments ---- */
 
-/* A count that is a number, but too large for anything, is a matter for the core. */
+/* A count that is a number, but too large for anything, is for the core to refuse. */
 static bool parse_count(const char *text, uint32_t *countp)
 {
     uint64_t count;
@@ -33,8 +34,8 @@ static bool parse_count(const char *text, uint32_t *countp)
     return true;
 }
 
-/* "NAME[:COUNT]" or, where `unitsp` is given, "NAME:COUNT[:UNITS]", taken apart in place: arguments
- * point into the line, which is ours. */
+/* "NAME[:COUNT]" or, with `unitsp`, "NAME:COUNT[:UNITS]", parsed in place: arguments point into the
+ * line, which is ours. */
 static bool parse_want(const char *argument, struct want *want, char **unitsp)
 {
     char *colon = strchr((char *)argument, ':');
@@ -53,7 +54,7 @@ static bool parse_want(const char *argument, struct want *want, char **unitsp)
     return name_is_valid(argument);
 }
 
-/* `units` has a place for each; NULL where there are none. */
+/* `units` has an element for each; NULL where there are none. */
 static bool parse_wants(
     struct call *call, const char *const arguments[], size_t n, struct ask *ask, char **units)
 {
@@ -116,7 +117,7 @@ static bool parse_keys(struct call *call, struct ask *ask)
     return parse_attributes(call, ask);
 }
 
-/* Who keeps the lease when its process has ended, if berthd can see that. */
+/* The process that keeps the lease when the job's process has ended, if berthd can see it. */
 static bool parse_wrapper(struct call *call, struct ask *ask)
 {
     const char *pid = call->request->keys[KEY_INDEX_wrapper];
@@ -132,7 +133,7 @@ static bool parse_wrapper(struct call *call, struct ask *ask)
     return true;
 }
 
-/* What it is to be bound to. */
+/* What the lease is to be bound to. */
 static bool parse_binding(struct call *call, struct ask *ask)
 {
     const char *pid = call->request->keys[KEY_INDEX_pid];
@@ -153,7 +154,7 @@ static bool parse_binding(struct call *call, struct ask *ask)
     return named_process_find(call, pid, &ask->binding, &ask->process) && parse_wrapper(call, ask);
 }
 
-/* The definitions of all names are known from then on. */
+/* Afterwards, all names are known to have definitions. */
 static bool may_use_all(struct call *call, struct ask *ask)
 {
     for (size_t i = 0; i < ask->n_wants; i++) {
@@ -179,7 +180,7 @@ static enum outcome may_ask_for(const struct call *call, const struct definition
     return is_unwritten ? OUTCOME_NO_SPACE : outcome;
 }
 
-/* Whether its database, if it has one, can be asked for a new lease. */
+/* Whether the request's database, if it has one, can be asked for a new lease. */
 static bool can_be_asked(struct call *call, const struct ask *ask)
 {
     uint8_t database = ask->wants[0].definition->database;
@@ -199,7 +200,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
     return true;
 }
 
-/* 1 where its database has not told it. */
+/* 1 where the database has not told it. */
 static uint32_t largest_position(const struct lease *lease)
 {
     uint32_t largest = 1;
@@ -210,7 +211,8 @@ static uint32_t largest_position(const struct lease *lease)
     return largest;
 }
 
-/* What its client will need to have it back, should the journal be lost: who has a job to lose. */
+/* Adds what the client needs to have the lease back if the journal is lost: only a lease with a job
+ * needs it. */
 static void add_proof(struct call *call, const struct lease *lease)
 {
     if (lease->terms.signal != 0) {
@@ -219,7 +221,7 @@ static void add_proof(struct call *call, const struct lease *lease)
     }
 }
 
-/* How it has come out: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
+/* Returns OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
 static void answer_acquired(struct call *call, const struct lease *lease, enum outcome outcome)
 {
     static const char *const words[] = {
@@ -227,7 +229,7 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
     bool is_held = outcome == OUTCOME_OK;
     lease_log_place(&call->server->databases, lease);
     if (outcome == OUTCOME_PENDING && !lease->is_asked) {
-        outcome = OUTCOME_WAITING; /* for this host: its database is asked when that grants again */
+        outcome = OUTCOME_WAITING; /* on this host: the database is asked when it grants again */
     }
     text_add(call->out, words[outcome]);
     answer_lease_id(call->out, lease);
@@ -273,13 +275,13 @@ static bool parse_terms(struct call *call, struct ask *ask)
     return true;
 }
 
-/* ---- acquire, or the same of a lease that berthd has forgotten ---- */
+/* ---- acquire, or reclaim of a lease that berthd has forgotten ---- */
 
-/* Who asks for a lease: core_acquire(), or core_reclaim_unknown() with the rest filled in. */
+/* Asks for a lease: core_acquire(), or core_reclaim_unknown() with the other members. */
 struct asked {
     struct ask ask;
     uint64_t id; /* 0: a new one */
-    const struct remembered_claim *claims; /* what it held; NULL: it was waiting */
+    const struct remembered_claim *claims; /* what it held; NULL: it waited */
 };
 
 static enum outcome ask_core(
@@ -354,7 +356,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     answer_acquired(call, lease, outcome);
 }
 
-/* Who has waited, and may not use it any more, is refused; what somebody holds stays his. */
+/* A waiter that may no longer use the resource is refused; a holder keeps the lease. */
 static bool may_have_back(struct call *call, struct lease *lease)
 {
     bool has_begun = lease->state == LEASE_HELD && !lease->is_untold;
@@ -368,7 +370,7 @@ static bool may_have_back(struct call *call, struct lease *lease)
     return true;
 }
 
-/* Who asks for a lease that is there: core_reclaim() or core_repeat(). */
+/* Asks for an existing lease: core_reclaim() or core_repeat(). */
 typedef enum outcome take_operation(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 
@@ -405,7 +407,7 @@ static bool is_same_request(const struct lease *lease, const struct ask *ask)
     return is_same;
 }
 
-/* An acquire that has come before. */
+/* The acquire has come before. */
 static void repeat(struct call *call, const struct ask *ask, struct lease *lease)
 {
     if (is_same_request(lease, ask)) {
@@ -451,7 +453,7 @@ static bool parse_units(struct call *call, const struct ask *ask, char *const te
         bool fits = texts[i] && want->count <= MAX_UNITS;
         if (fits) {
             struct remembered_unit *units = memory_resize(NULL, want->count + 1, sizeof *units);
-            claims[i].units = units; /* from now on said_deinit()'s */
+            claims[i].units = units; /* said_deinit() frees them from now on */
             fits = units_parse(texts[i], definition_is_pool(want->definition), want->count, units);
         }
         if (!fits) {
@@ -462,7 +464,7 @@ static bool parse_units(struct call *call, const struct ask *ask, char *const te
     return true;
 }
 
-/* What the client says of the lease, but for its tokens. */
+/* What the client says about the lease, except its tokens. */
 static bool parse_said(
     struct call *call, const struct ask *ask, char *const texts[], struct remembered *said)
 {
@@ -479,8 +481,8 @@ static bool parse_said(
     return !said->is_held || parse_units(call, ask, texts, said->claims);
 }
 
-/* Where our own secret was lost as well, there is nothing to compare with, and no token to believe.
- * A database knows the tokens of its leases better. */
+/* If our own secret was lost as well, nothing can be compared, and no token is believed. A database
+ * knows the tokens of its leases better. */
 static bool was_given(struct call *call, const struct ask *ask, struct remembered *said)
 {
     const struct state *state = &call->server->state;

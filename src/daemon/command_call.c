@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* ---- who asks ---- */
+/* ---- the user who asks ---- */
 
 struct log_process call_asker(const struct call *call)
 {
@@ -50,7 +50,7 @@ void call_refuse(struct call *call, enum code code, const char *about)
     lease_log_refused(call_asker(call), call->request->command, code, about);
 }
 
-/* Who is refused a name, and what for. */
+/* The user whose request names something unknown, and the right that it needs. */
 struct suggesting {
     struct asker asker;
     rights_function *may;

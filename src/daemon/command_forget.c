@@ -1,5 +1,5 @@
-/* command_forget.c - `forget`: a definition that no file has any more leaves its database. command.c has
- * checked the right. */
+/* command_forget.c - `forget`: a definition that is in no file any more leaves its database.
+ * command.c has checked the right. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "conf/conf.h"
@@ -18,7 +18,8 @@
 
 /* ---- which database ---- */
 
-/* As the file in force has it, not as a template of that file stands for it; NULL: it does not. */
+/* The definition in the file in force, but not the template that stands for the name; NULL:
+ * none. */
 static const struct definition *find_in_file(const struct server *server, const char *name)
 {
     for (size_t i = 0; i < server->conf->n_definitions; i++) {
@@ -41,7 +42,7 @@ static void answer_which(struct call *call, enum code code, const char *what)
     text_deinit(&why);
 }
 
-/* definition.database of what the request means; 0, with an answer: of none. */
+/* definition.database for the request; 0, after an answer: none. */
 static uint8_t choose_database(struct call *call, const struct definition *in_file)
 {
     const char *word = call->request->keys[KEY_INDEX_database];
@@ -83,7 +84,7 @@ static void forgetting_late(struct conn *conn)
     parked_end(conn);
 }
 
-/* `about` is "NAME N": of a template, NAME is one of its instances. */
+/* `about` is "NAME N"; for a template, NAME is one of its instances. */
 static void answer_in_use(struct text *out, const char *about)
 {
     char why[NAME_BYTES + 64];

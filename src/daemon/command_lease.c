@@ -1,4 +1,4 @@
-/* command_lease.c - requests about a lease that is there: release, cancel, renew, bind, revoke,
+/* command_lease.c - requests about an existing lease: release, cancel, renew, bind, revoke,
  * drop. */
 #include "base/words.h"
 #include "daemon/command_call.h"
@@ -46,7 +46,7 @@ static void end_by_id(struct call *call)
     end_lease(call, core_find_lease(call->server->core, id));
 }
 
-/* A resource that is not alive has no holders. NULL with an answer, or (known) without one. */
+/* A resource that does not exist has no holders. NULL with an answer, or (known) without one. */
 static struct resource *find_resource(struct call *call, bool *answeredp)
 {
     const char *name = call->request->arguments[0];
@@ -62,7 +62,7 @@ static struct resource *find_resource(struct call *call, bool *answeredp)
     return resource;
 }
 
-/* Of fleet scope: who has it may be on another host. */
+/* In fleet scope the holder may be on another host. */
 static bool may_be_elsewhere(const struct call *call)
 {
     const struct definition *definition =
@@ -133,7 +133,7 @@ void command_release(struct call *call)
     }
 }
 
-/* Whatever became of an acquire of this connection whose answer nobody waits for any more. */
+/* For an acquire of this connection whose answer nobody awaits any more. */
 static struct lease *find_by_once(const struct call *call, const char *once)
 {
     struct lease *lease;
@@ -160,7 +160,7 @@ void command_cancel(struct call *call)
 
 /* ---- one lease, by its id or an identity ---- */
 
-/* NULL, with an answer. */
+/* NULL, after an answer. */
 static struct lease *find_by_id(struct call *call)
 {
     uint64_t id;
@@ -192,7 +192,7 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
     return lease && call_owns(call, lease) ? lease : NULL;
 }
 
-/* The change must be written down, or it is not promised. */
+/* The change must be written down before it is promised. */
 static bool is_written_down(struct call *call, const struct lease *lease)
 {
     ledger_commit(&call->server->ledger);
@@ -294,7 +294,7 @@ static void take_away(struct call *call, void (*operation)(struct call *call, st
     }
 }
 
-/* We might send signals to whom its user may not send any: to what a setuid program has become. */
+/* berthd may signal processes that the lease's user may not: what a setuid program has become. */
 static void revoke_lease(struct call *call, struct lease *lease)
 {
     struct server *server = call->server;

@@ -1,5 +1,5 @@
-/* command_operator.c - requests of operators: changes at runtime, drain, reload. Rights have been
- * checked by command.c. */
+/* command_operator.c - operators' requests: changes at runtime, drain, reload. command.c has
+ * checked the rights. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "daemon/client_events.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What "kind" means for each change. */
+/* The meaning of "kind" for each change. */
 static const char *const kind_texts[N_CHANGES] = {
     [CHANGE_LIMIT] = "a lock's limit is 1 or 0, a pool's is its items: add, remove, reserve",
     [CHANGE_ADD] = "add ends the reservation of a slot; limit adds more slots",
@@ -34,7 +34,7 @@ static void refuse_kind(struct text *out, const char *name, enum change_kind kin
     answer_error_saying(out, CODE_KIND, why);
 }
 
-/* ---- what became of an item that was added ---- */
+/* ---- the result of adding an item ---- */
 
 static void answer_added(struct conn *conn, const char *was)
 {
@@ -66,7 +66,7 @@ static void answer_present_item(struct conn *conn)
 
 typedef void answer_function(struct conn *conn);
 
-/* How an `add` will be answered, before it is carried out. */
+/* How an `add` will be answered, found before it is carried out. */
 static answer_function *added_answer(struct core *core, const char *name, const char *item)
 {
     const struct resource *resource = core_find_resource(core, name);
@@ -238,7 +238,7 @@ static void answer_drain(struct conn *conn)
     text_add(out, "\n");
 }
 
-/* It may be over by now. */
+/* The connection may be closed by now. */
 static void answer_drain_and_wait(struct conn *conn)
 {
     const struct core *core = conn->server->core;

@@ -1,5 +1,5 @@
-/* command_status.c - `status`: first the databases are asked that it is about, then the answer is
- * made, of what they have said and of what this host knows. */
+/* command_status.c - `status`: first asks the databases concerned, then makes the answer from what
+ * they have said and what this host knows. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/pattern.h"
@@ -17,25 +17,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Answers with views that one user's clients have not read yet: the next is made without. */
+/* One user's clients have this many unread answers with views at most: the next answer has none. */
 enum { MOST_KEPT_BY_USER = 8 };
 
-/* How old the view may be that tells a waiting client its place; but not older than its request. */
+/* The greatest age of the view that tells a waiting client its place; but no older than the
+ * request. */
 #define OLD_ENOUGH NANOSECONDS_PER_SECOND
 
-/* Why a database has not said anything: its state, or one of these. */
+/* Why a database has said nothing: its state, or one of these. */
 static const char has_not_answered[] = "silent";
 static const char user_has_enough[] = "busy";
 
-/* A request while the databases are being asked. */
+/* A request while databases are being asked. */
 struct status_request {
     struct view_asker asker;
-    struct snapshot *snapshot; /* the answer to be */
-    nanoseconds age; /* that the views may have */
+    struct snapshot *snapshot; /* the future answer */
+    nanoseconds age; /* how old the views may be */
     char *names[MAX_ARGUMENTS]; /* owned */
     size_t n_names; /* 0: all */
     uint32_t wanted; /* bits 1 << database */
-    uint8_t database; /* that is being asked */
+    uint8_t database; /* the one being asked */
 };
 
 /* ---- the answer ---- */
@@ -67,7 +68,7 @@ static void add_databases(
     }
 }
 
-/* How the answer begins; the rest of it, which conn_begin_snapshot() takes. */
+/* Begins the answer; conn_begin_snapshot() takes the rest. */
 static struct snapshot *begin_answer(struct conn *conn, struct status_request *request)
 {
     struct snapshot *rest = request->snapshot;
@@ -93,7 +94,7 @@ static void request_free(struct conn *conn, void *state)
     free(request);
 }
 
-/* 0: host scope, or not known any more. */
+/* 0: host scope, or no longer known. */
 static uint8_t database_of(const struct server *server, const char *name)
 {
     const struct resource *resource = core_find_resource(server->core, name);
@@ -102,7 +103,7 @@ static uint8_t database_of(const struct server *server, const char *name)
     return definition ? definition->database : 0;
 }
 
-/* Those of its resources that are asked for; SIZE_MAX: none of them is its. */
+/* Those of its resources that the request names; SIZE_MAX: none. */
 static size_t names_of_database(const struct server *server, const struct status_request *request,
     const char *names[MAX_ARGUMENTS])
 {
@@ -123,7 +124,7 @@ static const char *why_not_asked(const struct server *server, uint8_t database)
     return view.state == SESSION_UP ? NULL : describe_state(view.state);
 }
 
-/* False: its answer is waited for. */
+/* False: its answer is awaited. */
 static bool ask_database(struct server *server, struct status_request *request)
 {
     const char *names[MAX_ARGUMENTS];
@@ -144,7 +145,7 @@ static bool ask_database(struct server *server, struct status_request *request)
     return view;
 }
 
-/* True when all that are wanted have been asked. */
+/* True when all wanted databases have been asked. */
 static bool ask_next(struct server *server, struct status_request *request)
 {
     while (request->database < server->databases.n) {
@@ -156,7 +157,7 @@ static bool ask_next(struct server *server, struct status_request *request)
     return true;
 }
 
-/* All have been asked. The rest is made, and sent, by conn_flush(). */
+/* All have been asked. conn_flush() makes and sends the rest. */
 static void end_request(struct conn *conn, struct status_request *request)
 {
     struct snapshot *rest = begin_answer(conn, request);
@@ -209,7 +210,7 @@ static uint32_t databases_of(const struct server *server, const char *const name
     return wanted;
 }
 
-/* `snapshot` is handed over. */
+/* Takes `snapshot` over. */
 static void begin(struct call *call, struct snapshot *snapshot, size_t n, const char *const names[],
     nanoseconds age)
 {

@@ -24,8 +24,8 @@
 enum {
     STALL_CHECK_MS = 1000,
     PIECE_BYTES = 16 * 1024, /* of a long answer */
-    FEW_BYTES = 4096, /* that are read of who has to wait, in its turn */
-    SHARE_LINES = 16, /* how often one connection looks whether the turn has become long */
+    FEW_BYTES = 4096, /* read at once from a connection that has to wait, in its turn */
+    SHARE_LINES = 16, /* how often a connection checks whether the turn has become long */
 };
 
 void conn_pass(struct conn *conn, enum conn_event event)
@@ -67,7 +67,7 @@ static void on_closed(uv_handle_t *handle)
     free(conn);
 }
 
-/* The descriptor is closed at once: another connection may have its place. */
+/* Closes the descriptor at once: another connection may have its place. */
 static void close_pipe(struct conn *conn)
 {
     seat_give_back(&conn->server->seats, conn->is_operators);
@@ -140,7 +140,7 @@ void conn_mark_dirty(struct conn *conn)
     }
 }
 
-/* Bytes that the peer's socket has taken so far. */
+/* How many bytes the peer's socket has taken so far. */
 static uint64_t conn_taken(const struct conn *conn)
 {
     return conn->given - uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
@@ -208,8 +208,8 @@ static void conn_send(struct conn *conn)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer);
 
-/* One buffer for all connections: lines are taken from it before the next read. None for who has to
- * put off even reading. */
+/* One buffer serves all connections: lines are taken from it before the next read. A connection
+ * that has to put off even reading gets none. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
@@ -222,7 +222,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     *buffer = uv_buf_init(shared, may_read ? (unsigned)most : 0);
 }
 
-/* Whether it is read from follows from its state, and from nothing else. */
+/* Only the connection's state decides whether it is read from. */
 static void conn_follow_state(struct conn *conn)
 {
     bool may_read = conn_state_may_read(conn->state, conn_load(conn));
@@ -238,7 +238,7 @@ static void conn_follow_state(struct conn *conn)
     }
 }
 
-/* The others shall have their turn of the loop: it goes on in a later one. */
+/* The others get their turn of the loop: this connection goes on in a later one. */
 static void conn_put_off(struct conn *conn)
 {
     conn_pass(conn, CONN_PUT_OFF);
@@ -252,7 +252,7 @@ void conn_continue(struct conn *conn)
     conn_mark_dirty(conn);
 }
 
-/* What it would do next is up to its user's rate, but for one thing in its turn. */
+/* Whether its user's rate forbids what it would do next, apart from one thing in its turn. */
 static bool conn_is_too_fast(const struct conn *conn)
 {
     return conn->state.turn != TURN_GIVEN &&
@@ -265,13 +265,13 @@ void conn_again(struct conn *conn, char *line)
     conn->again = line;
 }
 
-/* The beginning of a line is none. */
+/* The beginning of a line does not count. */
 static bool conn_has_line(const struct conn *conn)
 {
     return conn->again || linebuf_has_line(&conn->input);
 }
 
-/* False: there is no line that was held back. */
+/* False: no line was held back. */
 static bool conn_carry_out_again(struct conn *conn)
 {
     char *line = conn->again;
@@ -338,7 +338,8 @@ static void conn_take_unheard(struct conn *conn)
     }
 }
 
-/* What is held back, and each line behind it, is carried out although the peer has gone. */
+/* Whether the line that was held back, and each line behind it, is carried out although the peer
+ * has gone. */
 static bool conn_must_stay(const struct conn *conn)
 {
     return conn_has_line(conn) || parked_outlives_peer(conn);
@@ -351,8 +352,8 @@ static void conn_end_leases(struct conn *conn)
     server_carry_out(conn->server);
 }
 
-/* A half-close, perhaps: what was sent before is still carried out and answered, but leases end
- * with the connection. */
+/* Perhaps a half-close: what was sent before is still carried out and answered, but leases end with
+ * the connection. */
 void conn_end_input(struct conn *conn)
 {
     conn_pass(conn, CONN_INPUT_ENDED);
@@ -363,7 +364,7 @@ void conn_end_input(struct conn *conn)
     }
 }
 
-/* Were one connection alone closed for want of memory, its leases would end with it. */
+/* If only one connection were closed for want of memory, its leases would end with it. */
 static void conn_feed(struct conn *conn, char *bytes, size_t n)
 {
     if (!linebuf_feed(&conn->input, bytes, n)) {
@@ -371,7 +372,7 @@ static void conn_feed(struct conn *conn, char *bytes, size_t n)
     }
 }
 
-/* Until the next read, as the bytes are lent. */
+/* Keeps bytes until the next read, as they were only lent. */
 static void conn_keep_input(struct conn *conn)
 {
     if (!linebuf_keep(&conn->input)) {
@@ -392,7 +393,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
         conn_take_lines(conn);
         conn_keep_input(conn);
         if (conn->state.answer == ANSWER_PARKED) {
-            conn_mark_dirty(conn); /* lines wait, perhaps enough of them */
+            conn_mark_dirty(conn); /* lines wait, perhaps enough */
         }
     } else if (n == UV_EOF && conn_unread(conn) == 0 && conn_unsent(conn) == 0 &&
         conn->state.answer == ANSWER_NONE) {
@@ -483,7 +484,7 @@ static void conn_hear_out(struct conn *conn)
     }
 }
 
-/* Whatever keeps it calls conn_flush() in the end: an answer, its turn, or libuv. */
+/* Whatever keeps it ends with conn_flush(): an answer, its turn, or libuv. */
 static void conn_end_deaf(struct conn *conn)
 {
     conn_take_unheard(conn);
@@ -561,13 +562,14 @@ void conn_flush(struct conn *conn)
     }
 }
 
-/* Its leases end at once; what it has sent and is not carried out yet waits for its turn. */
+/* Its leases end at once; lines that it has sent and that are not carried out yet wait for their
+ * turn. */
 void conn_gone(struct conn *conn)
 {
     char byte;
     uv_os_fd_t fd;
     if (conn_is_closed(conn) || conn->is_reading) {
-        return; /* reading tells as well */
+        return; /* reading will find it */
     }
     bool has_more = conn_unread(conn) > 0 || conn_must_stay(conn) ||
         (uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 &&
@@ -585,7 +587,7 @@ static bool refuse(int fd, const char *why)
 {
     char line[128];
     int n = snprintf(line, sizeof line, "error %s %s\n", code_table[CODE_BUSY].word, why);
-    send(fd, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL); /* the close says it as well */
+    send(fd, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL); /* closing tells as much */
     close(fd);
     return false;
 }

@@ -1,5 +1,5 @@
-/* conn.h - one client's connection: bytes in and out, bounded both ways. What its lines mean is
- * command.h's. */
+/* conn.h - a client's connection: bytes in and out, bounded both ways. command.h has the meaning of
+ * its lines. */
 #ifndef BERTH_DAEMON_CONN_H
 #define BERTH_DAEMON_CONN_H
 
@@ -18,7 +18,7 @@ struct parked;
 struct server;
 struct snapshot;
 
-/* Whether the pids that a client names are the same to us: asked for when it names one. */
+/* Whether the process numbers that a client names mean the same here; checked when it names one. */
 enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
 
 struct conn {
@@ -27,39 +27,40 @@ struct conn {
     struct client client; /* pipe's peer, as the core knows it */
     LIST_ENTRY(conn) link; /* in server->conns */
     STAILQ_ENTRY(conn) dirty_link; /* in server->dirty */
-    struct fair_member member; /* of its user; queued while its turn is awaited */
+    struct fair_member member; /* of its user; queued while awaiting its turn */
     struct linebuf input;
     struct text output; /* not yet given to libuv */
     union {
         struct parked *parked; /* ANSWER_PARKED */
         struct snapshot *snapshot; /* ANSWER_LONG */
     };
-    uint64_t parked_since; /* parked.c's: of the line that was held back; else 0 */
-    char *again; /* a line that was held back, and comes before its input; or NULL */
+    uint64_t parked_since; /* parked.c's: since when the held-back line has been; else 0 */
+    char *again; /* a held-back line, which precedes the input; or NULL */
     char *program; /* from hello, or NULL */
-    uint64_t given; /* bytes that libuv has had from us so far */
+    uint64_t given; /* bytes that libuv has got so far */
     uint64_t taken_then; /* bytes that the peer's socket had taken at stalled_since */
-    nanoseconds stalled_since; /* when it last took anything; 0 if it is not behind */
-    uint64_t started; /* of the process `pid`, once it was looked at; else 0 */
+    nanoseconds stalled_since; /* when it last took bytes; 0 if it is not behind */
+    uint64_t started; /* when process `pid` was started, once looked up; else 0 */
     pid_t pid;
     enum conn_pids pids : 8;
-    struct conn_state state; /* what it may do now; written by conn_pass() alone */
+    struct conn_state state; /* what it may do now; only conn_pass() writes it */
     /* What libuv, the kernel and the server were last asked to do for it: */
     bool is_reading;
     bool is_writing; /* libuv has bytes of ours */
-    bool is_watched; /* scheduler.c's: for going away while it is not read from */
+    bool is_watched; /* scheduler.c's: for hearing its end while it is not read from */
     bool is_dirty; /* in server->dirty */
-    bool is_operators; /* has a place that is kept for operators' requests: seat.h */
-    bool wants_drained; /* sent "drain wait=1", and was not told yet */
+    bool is_operators; /* has a place reserved for operators' requests: seat.h */
+    bool wants_drained; /* sent "drain wait=1", and has no event yet */
 };
 
 /* Takes over `fd`, just accepted: a connection, or (false) refused and closed. */
 bool conn_accept(struct server *server, int fd);
-/* A long answer begins: `snapshot`, which is handed over, says the rest. */
+/* Begins a long answer: `snapshot`, which it takes over, makes the rest. */
 void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot);
-/* Reads no more of it: it closes when what has come is carried out, and the answers are sent. */
+/* Reads no more: the connection closes when what has come is carried out, and the answers are
+ * sent. */
 void conn_end_input(struct conn *conn);
-/* Idempotent. Its leases end now; the struct is freed when libuv has let go of it. */
+/* Idempotent. Ends its leases now; frees the struct when libuv has let go. */
 void conn_close(struct conn *conn);
 
 /* Its descriptor, while it is open; else -1. */
@@ -68,20 +69,21 @@ int conn_fd(const struct conn *conn);
 /* The event must be possible now. */
 void conn_pass(struct conn *conn, enum conn_event event);
 
-/* Where answers and events go: an event is held back while a long answer is being sent, or a change of
- * the connection is being stored. */
+/* Where answers and events go. Events are held back while a long answer is being sent, or a change
+ * made by the connection is being stored. */
 struct text *conn_answers(struct conn *conn);
 struct text *conn_events(struct conn *conn);
-/* Takes part in the next conn_flush() round. */
+/* Queues it for the next conn_flush() round. */
 void conn_mark_dirty(struct conn *conn);
 /* Sends what can be sent, goes on with a long answer, takes lines that were waiting for that. */
 void conn_flush(struct conn *conn);
-/* The line, which was held back, is carried out once more when the connection is no longer parked.
- * Takes it over. */
+/* Carries the held-back line out again when the connection is no longer parked. Takes the line
+ * over. */
 void conn_again(struct conn *conn, char *line);
-/* Goes on with what it put off, in a later turn of the loop. */
+/* Goes on with what the connection put off, in a later turn of the loop. */
 void conn_continue(struct conn *conn);
-/* The peer has closed it. If it has put something off, its leases end now, not in its turn. */
+/* The peer has closed the connection. If it has put something off, its leases end now, not in its
+ * turn. */
 void conn_gone(struct conn *conn);
 
 #endif

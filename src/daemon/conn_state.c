@@ -5,7 +5,7 @@
 #define TO(state) ((state) + 1)
 enum { STAYS = 0, NO = UINT8_MAX }; /* NO: the event cannot happen there */
 
-/* By the state before, in the order of the enums. */
+/* The next state by the present one, in the order of the enums. */
 struct transition {
     uint8_t peer[N_CONN_PEERS];
     uint8_t answer[N_CONN_ANSWERS];

@@ -1,7 +1,7 @@
-/* conn_state.h - what a connection may do now. Pure: conn.c says what has happened, and asks.
+/* conn_state.h - what a connection may do now. Pure: conn.c reports what has happened, and asks.
  *
- * Three things change without each other, so a connection has three states. What is not in a row
- * stays as it is; "-" cannot happen there.
+ * A connection has three independent states. A row changes only the states that it names; "-"
+ * cannot happen there.
  *
  *   peer: what can still come and go      OPEN ...> HALF_CLOSED ...> DEAF ...> CLOSED
  *   answer: what the peer is owed         NONE <..> PARKED, NONE <..> LONG
@@ -31,20 +31,20 @@
 enum conn_peer {
     PEER_OPEN,
     PEER_HALF_CLOSED, /* it sends nothing more, but reads */
-    PEER_DEAF, /* nothing can be sent to it: its last words are carried out, then it is closed */
-    PEER_CLOSED, /* on our side; the struct lives until libuv has let go of it */
+    PEER_DEAF, /* nothing can be sent to it: its last lines are carried out, then it is closed */
+    PEER_CLOSED, /* on our side; the struct lives until libuv has let go */
     N_CONN_PEERS
 };
 
 enum conn_answer {
     ANSWER_NONE,
-    ANSWER_PARKED, /* a database or the disk is being asked for it */
+    ANSWER_PARKED, /* a database or the disk is being asked on its behalf */
     ANSWER_LONG, /* it is being sent, piece by piece */
     N_CONN_ANSWERS
 };
 
 enum conn_turn {
-    TURN_FREE, /* what comes is carried out, at its user's rate */
+    TURN_FREE, /* input is carried out, at its user's rate */
     TURN_SPENT, /* the same, but not in a turn of the loop that has lasted long */
     TURN_AWAITED, /* in its user's fair queue */
     TURN_GIVEN, /* one line or one piece, whatever its user's rate is */
@@ -66,34 +66,34 @@ enum conn_event {
     N_CONN_EVENTS
 };
 
-/* All zero: it has just been accepted. Only conn_state_pass() writes it. */
+/* All zero: just accepted. Only conn_state_pass() writes it. */
 struct conn_state {
     uint8_t peer; /* enum conn_peer */
     uint8_t answer; /* enum conn_answer */
     uint8_t turn; /* enum conn_turn */
 };
 
-/* Bytes that are on our side of the socket. */
+/* Bytes on our side of the socket. */
 struct conn_load {
-    size_t unread; /* of lines that were not carried out yet, or of the beginning of one */
+    size_t unread; /* of lines not carried out yet, or of the beginning of one */
     size_t unsent; /* of answers and events */
 };
 
-enum { CONN_UNSENT_LIMIT = 64 * 1024 }; /* whoever leaves so much unread is behind */
+enum { CONN_UNSENT_LIMIT = 64 * 1024 }; /* a peer that leaves so much unread is behind */
 
-/* False: the event cannot happen now; the state is as it was. */
+/* False: the event cannot happen now; the state is unchanged. */
 bool conn_state_pass(struct conn_state *state, enum conn_event event);
 
-/* The socket is read: only while nothing that has come waits, so that a peer that sends faster than
- * its lines are carried out fills its own buffers, not ours. */
+/* Whether to read the socket: only while no input waits, so that a peer that sends faster than its
+ * lines are carried out fills its own buffers, not ours. */
 bool conn_state_may_read(struct conn_state state, struct conn_load load);
 bool conn_state_may_take_line(struct conn_state state, struct conn_load load);
 bool conn_state_may_send_piece(struct conn_state state, struct conn_load load);
-/* Lines that have come will be carried out later: leases do not end before. */
+/* Whether lines will be carried out later: leases do not end before. */
 bool conn_state_has_work_left(struct conn_state state, struct conn_load load);
-/* The peer has closed its side, and has had all that it asked for. */
+/* Whether the peer has closed its side, and has had every answer. */
 bool conn_state_is_over(struct conn_state state, struct conn_load load);
-/* The peer does not take what it is sent. */
+/* Whether the peer does not take what it is sent. */
 bool conn_load_is_behind(struct conn_load load);
 
 #endif

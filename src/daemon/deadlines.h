@@ -1,4 +1,4 @@
-/* deadlines.h - a database was reached: until when that is good is told. */
+/* deadlines.h - a database was reached: tells clients until when their leases are good. */
 #ifndef BERTH_DAEMON_DEADLINES_H
 #define BERTH_DAEMON_DEADLINES_H
 
@@ -6,7 +6,7 @@
 
 struct core;
 
-/* To every client that holds a lease of this database. */
+/* Tells every client that holds a lease of this database. */
 void deadlines_tell(struct core *core, uint8_t database);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who reloads a file of which everything is new need not have it all in the log. */
+/* A reload of a file with only new resources need not fill the log. */
 enum { LINES_MOST = 8 };
 
 /* ---- the list ---- */
@@ -47,9 +47,9 @@ void definition_diff_deinit(struct definition_diff *diff)
     *diff = (struct definition_diff)DEFINITION_DIFF_INIT;
 }
 
-/* ---- saying it ---- */
+/* ---- logging ---- */
 
-/* As many as one line may be about; how many. */
+/* Logs as many as one line may be about; returns how many. */
 static size_t say_some(const char *const names[], size_t n)
 {
     struct log_about about = {.event = "reload"};

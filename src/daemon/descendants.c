@@ -72,7 +72,7 @@ static bool is_child(
     uint64_t since)
 {
     if (candidate->descendant.process.pid == getpid()) {
-        return false; /* started by a job of its own, it would stop itself */
+        return false; /* started by a job, it would stop itself */
     }
     if (candidate->parent == ancestor->pid) {
         return candidate->descendant.process.started >= since;
@@ -81,7 +81,7 @@ static bool is_child(
     return parent && parent->is_ours;
 }
 
-/* A generation each time. */
+/* Marks one generation each time. */
 static void mark(struct candidates *all, const struct process *ancestor, uint64_t since)
 {
     bool any;

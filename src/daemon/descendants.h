@@ -1,4 +1,4 @@
-/* descendants.h - what a subreaper, a wrapper of `berth run --tree`, is the ancestor of. */
+/* descendants.h - the descendants of a subreaper, a wrapper of `berth run --tree`. */
 #ifndef BERTH_DAEMON_DESCENDANTS_H
 #define BERTH_DAEMON_DESCENDANTS_H
 
@@ -11,8 +11,9 @@ struct descendant {
     struct process process;
 };
 
-/* Those that live, of its children that were born at `since` (as process.started) or later: who has
- * executed the wrapper may have had children before. How many there were. Looks at all of /proc. */
+/* Calls `function` for living descendants, only of children born at `since` (as process.started) or
+ * later: the program that executed the wrapper may have had children before. Returns how many there
+ * were. Reads all of /proc. */
 size_t descendants_for_each(const struct process *ancestor, uint64_t since,
     void (*function)(const struct descendant *descendant, void *context), void *context);
 

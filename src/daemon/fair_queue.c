@@ -116,7 +116,7 @@ void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, 
     }
     nanoseconds owes_until = later_of(fair_user->paid_until, fair_user->came_until);
     if (fair_user_is_limited(fair_queue, fair_user) && owes_until > now) {
-        rest_until(fair_queue, fair_user, owes_until); /* who comes back owes still */
+        rest_until(fair_queue, fair_user, owes_until); /* a user who comes back still owes */
     } else {
         forget(fair_queue, fair_user);
     }
@@ -167,7 +167,7 @@ static void leave_ring(struct fair_queue *fair_queue, struct fair_user *fair_use
     TAILQ_REMOVE(&fair_queue->ring, fair_user, ring_link);
 }
 
-/* It has a queue: where it belongs. */
+/* The user has a queue: puts it where it belongs. */
 static void line_up(struct fair_queue *fair_queue, struct fair_user *fair_user, nanoseconds now)
 {
     if (is_too_early(fair_queue, fair_user, now)) {
@@ -215,10 +215,10 @@ void fair_queue_set_rate(struct fair_queue *fair_queue, uint32_t per_second)
     fair_queue->interval = per_second == UNBOUNDED ? 0 : NANOSECONDS_PER_SECOND / per_second;
     struct fair_user *each;
     LIST_FOREACH (each, &fair_queue->all, link) {
-        each->came_until = 0; /* it may be half an hour ahead: what is paid is not */
+        each->came_until = 0; /* it may be half an hour ahead, but what is paid is not */
     }
     struct order_node *node;
-    while ((node = order_first(&fair_queue->resting))) { /* each is looked at anew */
+    while ((node = order_first(&fair_queue->resting))) { /* each is checked again */
         struct fair_user *fair_user = fair_user_of(node);
         if (fair_user->n_members == 0) {
             forget(fair_queue, fair_user);

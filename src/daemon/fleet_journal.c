@@ -36,7 +36,7 @@ bool fleet_tenure_can_be_read(const char *text, size_t length)
     return true;
 }
 
-/* The database whose name `text` begins with, a blank behind it; 0 if there is none. */
+/* The database whose name, followed by a blank, `text` begins with; 0 if there is none. */
 static uint8_t find_database(
     const struct fleet_journal *fleet_journal, const char *text, size_t length)
 {
@@ -60,7 +60,7 @@ static struct session *session_of(const struct fleet_journal *fleet_journal, uin
     return fleet_journal->records[database - 1].session;
 }
 
-/* Of a record: the database that it is about, and what it says of that. 0: not one of ours. */
+/* The database that a record is about, and what it says. 0: not one of ours. */
 static uint8_t read_tenure(
     const struct fleet_journal *fleet_journal, const char *text, size_t length, const char **linep)
 {
@@ -101,7 +101,7 @@ bool fleet_is_written_down(const struct fleet_journal *fleet_journal, uint8_t da
     return !fleet_journal->records[database - 1].is_unwritten;
 }
 
-/* Anew in each turn until it is there: what the last one said is older, so a restart would end
+/* Repeated in each turn until it succeeds: the record before is older, so a restart would end
  * leases sooner, never later. */
 static void write_tenure(struct fleet_journal *fleet_journal, uint8_t database)
 {
@@ -130,7 +130,7 @@ static void write_tenure(struct fleet_journal *fleet_journal, uint8_t database)
 
 static const char change_word[] = "fleet ";
 
-/* The line that begins there, without its LF; *nextp: the one behind it. */
+/* The length of the line there, without its LF; *nextp: the next line. */
 static size_t line_length(const char *line, const char **nextp)
 {
     const char *end = strchr(line, '\n');

@@ -1,5 +1,5 @@
-/* fleet_names.h - the databases by number and by name: in what is written down, and in what people
- * are told. They are the file's at the start, until the daemon ends. */
+/* fleet_names.h - the databases by number and by name: in records, and in messages. They are the
+ * file's at the start, until the daemon ends. */
 #ifndef BERTH_DAEMON_FLEET_NAMES_H
 #define BERTH_DAEMON_FLEET_NAMES_H
 
@@ -16,9 +16,9 @@ struct fleet_names {
 
 /* 1 ... names->n. */
 const struct database *fleet_database(const struct fleet_names *names, uint8_t database);
-/* NULL of 0. */
+/* NULL for 0. */
 const char *fleet_name_of(const struct fleet_names *names, uint8_t database);
-/* 0: there is none of that name. */
+/* 0: no database has that name. */
 uint8_t fleet_find(const struct fleet_names *names, const char *name);
 
 #endif

@@ -19,14 +19,14 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* What a database is asked on behalf of somebody. */
+/* A request to a database on somebody's behalf. */
 struct fleet_request {
     LIST_ENTRY(fleet_request) entry; /* in its member's */
     void *context;
     fleet_done *done;
 };
 
-/* One database of ours. */
+/* A database of ours. */
 struct member {
     struct fleet *fleet;
     uint8_t database; /* 1 ... */
@@ -35,9 +35,9 @@ struct member {
     struct link_info info; /* of the server, as last heard */
     bool has_info;
     bool is_ready;
-    bool was_down; /* and that was said */
-    bool was_in_grace; /* and that was said */
-    nanoseconds told_until; /* what clients have been told of the deadline */
+    bool was_down; /* and this was logged */
+    bool was_in_grace; /* and this was logged */
+    nanoseconds told_until; /* the deadline that clients have been told */
     LIST_HEAD(, fleet_request) requests;
 };
 
@@ -107,7 +107,7 @@ static void on_message(void *context, const char *text, size_t length)
     end_turn(member);
 }
 
-/* Said once, not at each try. */
+/* Logged once, not at each try. */
 static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
@@ -131,7 +131,7 @@ static const struct link_events link_events = {
 
 /* ---- the end of a turn ---- */
 
-/* The clock is read before each call's bytes are given to the kernel: deadlines count from it. */
+/* The clock is read before the kernel gets each call's bytes: deadlines count from it. */
 static void send_calls(struct member *member)
 {
     struct session_call call;
@@ -192,7 +192,7 @@ static void log_grace(struct member *member)
     }
 }
 
-/* While the journal was lost, whoever has a lease may still come to reclaim it. */
+/* While the journal was lost, holders may still come to reclaim their leases. */
 static void hold_listing(struct member *member)
 {
     session_hold_listing(member->session, core_is_closed(member->fleet->with.core));
@@ -239,7 +239,7 @@ void fleet_carry_out(struct fleet *fleet, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
     if (lease->database > fleet->n) {
-        return; /* we stop */
+        return; /* berthd is stopping */
     }
     struct session *session = member_of(fleet, lease->database)->session;
     if (effect->kind == EFFECT_GIVE_BACK) {
@@ -345,7 +345,7 @@ const char *fleet_session_id(const struct fleet *fleet, uint8_t database)
 
 /* ---- life ---- */
 
-/* To tell the time of day from the boot clock's. */
+/* From the boot clock to the time of day. */
 static nanoseconds wall_offset(void)
 {
     return clock_wall_now() - clock_now();

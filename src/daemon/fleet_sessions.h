@@ -1,6 +1,6 @@
-/* fleet_sessions.h - between the daemon and the databases of fleet scope: for each [redis] section a session
- * (what to say, what the answers mean) and a link (the way there). Hands the core's effects to the
- * session of the lease's database, and the session's calls to the link. */
+/* fleet_sessions.h - between the daemon and the databases of fleet scope: each [redis] section has
+ * a session (what to say, what the answers mean) and a link (the way there). Hands the core's
+ * effects to the session of the lease's database, and the session's calls to the link. */
 #ifndef BERTH_DAEMON_FLEET_SESSIONS_H
 #define BERTH_DAEMON_FLEET_SESSIONS_H
 
@@ -23,26 +23,26 @@ struct fleet_options {
     struct effects *effects; /* the core's */
     const struct fleet_names *databases;
     struct fleet_journal *journal;
-    const char *boot_id, *socket_path; /* of which each session's name is made */
+    const char *boot_id, *socket_path; /* each session's name is made from these */
 };
 
-/* A session for each database. Before recovery; nothing is connected yet. */
+/* Makes a session for each database. Before recovery; nothing is connected yet. */
 struct fleet *fleet_new(const struct fleet_options *options);
-/* After recovery: links are made. */
+/* After recovery: makes the links. */
 void fleet_start(struct fleet *fleet);
-/* From here on no database hears anything of us, so that the leases live on there for the next
- * berthd. The loop closes the rest. */
+/* From here on we tell databases nothing, so that the leases live on there for the next berthd. The
+ * loop closes the rest. */
 void fleet_stop(struct fleet *fleet);
 struct fleet *fleet_free(struct fleet *fleet); /* returns NULL */
 
-/* After a reload (also at the start): of these, the databases get theirs. */
+/* After a reload (also at the start): gives each database its definitions. */
 void fleet_define(struct fleet *fleet, const struct definition definitions[], size_t n);
-/* OUTCOME_OK, OUTCOME_DIFFERS or OUTCOME_DOWN (not reachable): of a definition of fleet scope. */
+/* For a definition of fleet scope: OUTCOME_OK, OUTCOME_DIFFERS or OUTCOME_DOWN (not reachable). */
 enum outcome fleet_may_use(const struct fleet *fleet, const struct definition *definition);
 
 /* EFFECT_ASK, EFFECT_GIVE_BACK. */
 void fleet_carry_out(struct fleet *fleet, const struct effect *effect);
-/* A lease that recovery or a reclaim has made again: it is listed at the next hello. */
+/* Recovery or a reclaim has made the lease again: it is listed at the next hello. */
 void fleet_restore(struct fleet *fleet, struct lease *lease);
 /* At the end of each turn, before anything is sent: hands out calls and results. */
 void fleet_end_turn(struct fleet *fleet);
@@ -59,21 +59,20 @@ void fleet_admin(struct fleet *fleet, uint8_t database, void *context, size_t ar
     const char *const argv[], fleet_done *done);
 void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t n,
     const char *const names[], fleet_done *done);
-/* `done` is not called any more for that context. */
+/* `done` will not be called for that context. */
 void fleet_forget(struct fleet *fleet, const void *context);
 
 /* ---- looking ---- */
 
 void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view);
-/* Why a request for `name` of that database is refused, or a lease of it is over (`name` as it has
- * it there; NULL: none). */
+/* Why a request for `name` (NULL: none) in that database is refused, or a lease there is over. */
 void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t database,
     const char *name, enum outcome why);
-/* It cannot be reached, or refuses us; and that was logged. */
+/* Whether it cannot be reached, or refuses us, and that was logged. */
 bool fleet_is_down(const struct fleet *fleet, uint8_t database);
-/* This daemon's session there: SESSION of the keys of its leases. */
+/* This daemon's session there: SESSION in the keys of its leases. */
 const char *fleet_session_id(const struct fleet *fleet, uint8_t database);
-/* Of the server, as the link has last heard it; NULL: never connected. */
+/* The server, as the link has last heard; NULL: never connected. */
 const struct link_info *fleet_server_info(const struct fleet *fleet, uint8_t database);
 
 #endif

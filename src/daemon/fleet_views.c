@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A view is kept for so long for those who do not need the newest. */
+/* How long a view is kept for connections that do not need the newest. */
 #define KEPT_FOR NANOSECONDS_PER_SECOND
 
-/* All who want the same. The database is asked for one view at a time: who comes while it is being
- * asked may have changed something that this view does not show, and waits for the next. */
+/* All connections that want the same view. The database is asked for one view at a time: a
+ * connection that comes while it is being asked may have changed something that this view does not
+ * show, and waits for the next. */
 struct view_batch {
     LIST_ENTRY(view_batch) link; /* in views->batches */
     struct views *views;
@@ -21,7 +22,7 @@ struct view_batch {
     char *key; /* the names, joined by blanks; owned */
     const struct view_asker *leader; /* on whose behalf it is being asked; NULL: it is not */
     bool is_telling;
-    struct view_askers askers; /* of the view that is asked for */
+    struct view_askers askers; /* of the view being requested */
     struct view_askers later; /* of the next one */
     struct view *latest; /* or NULL */
 };
@@ -72,12 +73,12 @@ static void forget_old_ones(struct views *views, nanoseconds now)
 
 static void on_result(void *context, struct session_result *result);
 
-/* Asks on behalf of the first of those who wait. */
+/* Asks on behalf of the first connection that waits. */
 static void batch_ask(struct view_batch *batch)
 {
     struct views *views = batch->views;
     if (views->turn->stopping) {
-        return; /* they all go */
+        return; /* all have gone */
     }
     const char *names[MAX_ARGUMENTS];
     char *copy = memory_string(batch->key);
@@ -87,7 +88,7 @@ static void batch_ask(struct view_batch *batch)
     free(copy);
 }
 
-/* Whoever came too late for the last one is asked for now. */
+/* Asks for those that came too late for the last view. */
 static void batch_go_on(struct view_batch *batch)
 {
     TAILQ_CONCAT(&batch->askers, &batch->later, link);

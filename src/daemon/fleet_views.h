@@ -1,6 +1,6 @@
-/* fleet_views.h - what a database says of some of its resources, asked for once on behalf of all
- * who want the same at the same time: a thousand clients that look at one queue cost the database
- * two looks, and the daemon the memory of one. */
+/* fleet_views.h - a database's view of some of its resources, requested once for all connections
+ * that want the same at the same time: a thousand clients that look at one queue cost the database
+ * two requests, and the daemon the memory of one. */
 #ifndef BERTH_DAEMON_FLEET_VIEWS_H
 #define BERTH_DAEMON_FLEET_VIEWS_H
 
@@ -17,9 +17,9 @@ struct view_batch;
 /* A connection that waits for one; in the memory of whoever asks. */
 struct view_asker {
     TAILQ_ENTRY(view_asker) link;
-    struct conn *conn; /* is parked */
-    struct view_batch *batch; /* NULL: it waits for nothing */
-    void (*done)(struct conn *conn, struct view *view); /* which is the callee's */
+    struct conn *conn; /* parked */
+    struct view_batch *batch; /* NULL: it does not wait */
+    void (*done)(struct conn *conn, struct view *view); /* takes the view over */
 };
 
 TAILQ_HEAD(view_askers, view_asker);
@@ -33,11 +33,12 @@ struct views {
 
 void views_init(struct views *views, struct fleet *fleet, const struct turn *turn);
 
-/* Of these resources, or of all (n = 0). What is told is not older than the question, or than
- * `age`. Not NULL: it is at hand. NULL: done() will be called, unless the asker leaves before. */
+/* Asks for these resources, or for all (n = 0). The view is no older than the request, or than
+ * `age`. Returns it if there is one; NULL: done() will be called, unless the asker leaves
+ * before. */
 struct view *views_ask(struct views *views, struct view_asker *asker, uint8_t database, size_t n,
     const char *const names[], nanoseconds age);
-/* Nothing if it does not wait. */
+/* Does nothing if it does not wait. */
 void views_leave(struct view_asker *asker);
 /* Nobody waits any more. */
 void views_deinit(struct views *views);

@@ -16,7 +16,7 @@ enum { MOST_AT_ONCE = 8 }; /* each takes a descriptor */
 
 /* ---- one process ---- */
 
-/* `pidfd` is of `pid`: should another process have the number by now, the signal reaches nobody. */
+/* `pidfd` is `pid`'s: should another process have the number by now, nobody gets the signal. */
 static void send_one(struct group_signal *signal, int pidfd, const struct process_status *status)
 {
     bool is_own = process_may_be_signalled_by(status, signal->uid);
@@ -24,15 +24,15 @@ static void send_one(struct group_signal *signal, int pidfd, const struct proces
     signal->is_sent |= number != 0 && process_signal_alone(pidfd, number);
 }
 
-/* A group that has a leader to be signalled, while the signals are sent. */
+/* A group whose leader is to be signalled, while signals are being sent. */
 struct target {
     struct group_signal *signal;
     int leader; /* its pidfd; -1: it is gone */
     bool is_group;
 };
 
-/* It leads the group still when it is known that the member is in it: so it is this group, and not
- * a later one with its number. */
+/* The leader still leads it when the member is known to be in it: so it is this group, and not a
+ * later one with its number. */
 static void signal_member(struct target *target, pid_t pid, uint64_t started)
 {
     const struct process member = {.pid = pid, .started = started};
@@ -97,7 +97,7 @@ static void look_at(pid_t pid, struct target targets[], size_t n)
     }
 }
 
-/* In the order of their numbers, as /proc lists them: what is forked meanwhile comes later. */
+/* In the order of their numbers, as /proc lists them: processes forked meanwhile come later. */
 static void signal_members(struct target targets[], size_t n)
 {
     DIR *folder = opendir("/proc");

@@ -1,9 +1,9 @@
-/* group.h - signals to process groups, and to what descends from a wrapper, where kill(2) would lend our right to signal everybody: each
- * process gets what the lease's user might send it, and those that the user may not signal get
- * something else, or nothing.
+/* group.h - signals process groups, and a wrapper's descendants, where kill(2) would lend out
+ * berthd's right to signal everybody: each process gets what the lease's user might send it, and
+ * those that the user may not signal get another signal, or none.
  *
- * That takes a look at all of /proc, which is libuv's thread pool's work, not the loop's: one look
- * for all that have come meanwhile. */
+ * That takes a look at all of /proc, by libuv's thread pool, not on the loop: one look for all
+ * signals that have come meanwhile. */
 #ifndef BERTH_DAEMON_GROUP_H
 #define BERTH_DAEMON_GROUP_H
 
@@ -14,16 +14,16 @@
 #include <uv.h>
 
 struct group_signal {
-    struct process leader; /* if it leads no group, it is signalled alone */
-    struct process wrapper; /* all that descends from it gets them too; pid 0: there is none */
+    struct process leader; /* if it leads no group, only it is signalled */
+    struct process wrapper; /* its descendants get the signals too; pid 0: there is none */
     uint32_t uid;
-    int own; /* to those that `uid` may signal */
+    int own; /* to processes that `uid` may signal */
     int others; /* to all others; 0: nothing */
-    bool is_sent; /* to anybody */
+    bool is_sent; /* to at least one */
 };
 
-/* Each gets its signals, leaders last. Looks at /proc at once. Of a wrapper nothing is left to kill:
- * then it is killed itself, for it hangs. */
+/* Sends the signals, to leaders last. Reads /proc at once. If a wrapper has no descendants left, it
+ * hangs, and is killed itself. */
 void group_signals_send(struct group_signal signals[], size_t n);
 
 struct group_signal_list {

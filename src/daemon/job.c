@@ -46,14 +46,14 @@ bool job_is_beyond_holder(const struct lease *lease)
         process_identify(lease->process.pid, lease->uid, false, &process) == PROCESS_NOT_YOURS;
 }
 
-/* Root's and our own reach by themselves no further than we do. */
+/* Root's and our own reach is no smaller than berthd's. */
 static bool is_lent(const struct lease *lease)
 {
     return lease->uid != 0 && lease->uid != geteuid();
 }
 
-/* To whom the lease's user may send no signal: none that the user has chosen, and none at all if it
- * is the user who stops the job. */
+/* The signal for processes that the lease's user may not signal: none that the user has chosen, and
+ * none at all if the user stops the job. */
 static int signal_to_others(const struct lease *lease, int signal)
 {
     return lease->stopping == OUTCOME_WITHDRAWN ? 0 : signal == SIGKILL ? SIGKILL : SIGTERM;

@@ -20,8 +20,8 @@ struct jobs {
     const struct fleet_names *databases;
 };
 
-/* Its process has become another user's (by sudo, by a setuid program): its holder may not signal it
- * any more. */
+/* Its process has become another user's (by sudo, by a setuid program): its holder may no longer
+ * signal it. */
 bool job_is_beyond_holder(const struct lease *lease);
 
 /* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */

@@ -1,4 +1,4 @@
-/* keeper.h - by which process a lease is shown. */
+/* keeper.h - the process by which a lease is shown. */
 #ifndef BERTH_DAEMON_KEEPER_H
 #define BERTH_DAEMON_KEEPER_H
 
@@ -7,8 +7,8 @@
 struct lease;
 
 /* The pid that its client gave or, if the main process of a tree has ended, that of the wrapper,
- * which keeps the lease since. Looks at /proc where there is a wrapper: while its client is
- * connected, nobody tells of the main process. */
+ * which has kept the lease since. Reads /proc where there is a wrapper: while its client is
+ * connected, nothing reports the main process's end. */
 int32_t keeper_pid(const struct lease *lease);
 
 #endif

@@ -62,7 +62,7 @@ void lease_log_refused(
         about_text ? about_text : "", code_table[code].word, about.asker.uid, (int)about.asker.pid);
 }
 
-/* ---- against its holder's will ---- */
+/* ---- ended against its holder's will ---- */
 
 static void log_lost(const struct fleet_names *databases, const struct lease *lease, enum outcome why)
 {
@@ -119,7 +119,7 @@ void lease_log_taken(const struct fleet_names *databases, const struct lease *le
     char what[WHAT_SIZE];
     struct log_about about = about_of(event, databases, lease);
     about.asker = asker;
-    bool is_own = about.asker.uid == lease->uid && lease->uid != 0; /* no operator */
+    bool is_own = about.asker.uid == lease->uid && lease->uid != 0; /* not an operator */
     (is_own ? log_provoked_about : log_about)(LOG_LEVEL_INFO, &about,
         "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
         command_table[command].word, about.lease,

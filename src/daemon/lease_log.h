@@ -1,5 +1,5 @@
-/* lease_log.h - what the log says of one lease: at -v all of its life; else what has happened to it
- * against its holder's will. */
+/* lease_log.h - what the log says about a lease: with -v its whole life; else what has happened to
+ * it against its holder's will. */
 #ifndef BERTH_DAEMON_LEASE_LOG_H
 #define BERTH_DAEMON_LEASE_LOG_H
 
@@ -11,11 +11,11 @@
 
 struct fleet_names;
 
-/* -v alone */
-/* It is held, or waits. */
+/* with -v only */
+/* The lease is held, or waits. */
 void lease_log_place(const struct fleet_names *databases, const struct lease *lease);
 void lease_log_ended(const struct fleet_names *databases, const struct lease *lease);
-/* A request that nothing comes of; `about` is its resource, or something else, or NULL. */
+/* A request without a lease; `about` is its resource, or something else, or NULL. */
 void lease_log_refused(
     struct log_process asker, enum command_index command, enum code code, const char *about);
 
@@ -24,10 +24,10 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
 /* A signal to its job; `error`: errno if it could not be sent, else 0. */
 void lease_log_signal(
     const struct fleet_names *databases, const struct lease *lease, int signal, int error);
-/* Somebody else takes it away by that request: `event` is "revoked", "dropped" or "released". */
+/* Another user takes it away by that request: `event` is "revoked", "dropped" or "released". */
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
     struct log_process asker, enum command_index command, const char *event);
-/* At the start: what was written down of it cannot be made true again. */
+/* At the start: its record cannot be made true again. */
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why);
 
 #endif

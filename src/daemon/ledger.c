@@ -24,7 +24,7 @@ static bool catch_up_with(struct lease *lease, void *context)
     return lease->record != RECORD_NONE;
 }
 
-/* After the journal could not be made at the start: those who had a lease before come first. */
+/* When the journal could not be made at the start: earlier holders come first. */
 static bool has_caught_up(struct ledger *ledger)
 {
     if (ledger->is_behind) {
@@ -33,7 +33,8 @@ static bool has_caught_up(struct ledger *ledger)
     return !ledger->is_behind;
 }
 
-/* While there was no journal nobody could come back: they have a grace from when there is one. */
+/* While there was no journal, no client could come back: they have a grace from when there is
+ * one. */
 static bool owes_a_grace(struct ledger *ledger)
 {
     if (ledger->owes_grace && journal_can_be_made(&ledger->journal)) {
@@ -110,7 +111,7 @@ static void end_rests(struct ledger *ledger)
     }
 }
 
-/* The lease is over, but not what its units are in need of. */
+/* The lease is over, but its record is needed for its units. */
 static bool is_kept_for_rest(struct ledger *ledger, const struct lease *lease)
 {
     char bytes[JOURNAL_MOST_BYTES];

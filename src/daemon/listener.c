@@ -22,7 +22,7 @@ static bool make_folder(const char *path)
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    mode_t umask_before = umask(022); /* others must get at the host's socket */
+    mode_t umask_before = umask(022); /* others must be able to open the host's socket */
     bool made =
         slash == path || mkdir(folder, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST;
     umask(umask_before);
@@ -54,7 +54,7 @@ static bool take_lock(struct listener *listener)
     return true;
 }
 
-/* Under the lock. Somebody else's file, or a socket that answers, is left alone. */
+/* Under the lock. Leaves another program's file, or a socket that answers, alone. */
 static bool clear_stale_socket(const char *path, const struct sockaddr_un *address)
 {
     struct stat status;
@@ -151,7 +151,7 @@ void listener_close(struct listener *listener)
         close(listener->fd);
     }
     if (listener->lock_fd >= 0) {
-        close(listener->lock_fd); /* the file stays: unlinking it would let two lock it */
+        close(listener->lock_fd); /* the file stays: unlinking it would let two daemons lock it */
     }
     free(listener->path);
     *listener = (struct listener)LISTENER_INIT;

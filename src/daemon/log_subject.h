@@ -1,5 +1,5 @@
-/* log_subject.h - what a message of the log is about, from what the daemon has: leases, clients, names.
- * Each adds to *about, which begins as {0} or with an event. */
+/* log_subject.h - makes the subject of a log message from what the daemon has: leases, clients,
+ * names. Each function adds to *about, which begins as {0} or with an event. */
 #ifndef BERTH_DAEMON_LOG_SUBJECT_H
 #define BERTH_DAEMON_LOG_SUBJECT_H
 
@@ -9,14 +9,14 @@
 
 struct fleet_names;
 
-/* Also of one that has ended, until effects_clear(). */
+/* Also for a lease that has ended, until effects_clear(). */
 void log_subject_lease(
     struct log_about *about, const struct fleet_names *databases, const struct lease *lease);
 void log_subject_remembered(struct log_about *about, const struct remembered *remembered);
 /* Left out if it is not the name of a resource: a client may say anything. */
 void log_subject_resource(struct log_about *about, const char *name);
 
-/* "deploy", "deploy and 2 more": what the lease is on, for the message itself. */
+/* "deploy", "deploy and 2 more": the lease's resources, for the message itself. */
 const char *log_subject_what(char *out, size_t size, const struct log_about *about);
 
 #endif

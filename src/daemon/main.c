@@ -123,7 +123,7 @@ static char *default_conf_path(void)
 }
 
 /* An ordinary user's daemon with the user's own file cannot listen where the host's does. The
- * caller frees it. */
+ * caller frees the path. */
 static char *socket_path(const struct options *options, const struct conf *conf)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -141,7 +141,7 @@ static char *socket_path(const struct options *options, const struct conf *conf)
     return path;
 }
 
-/* The start waits for name services: the log, which says nothing else meanwhile, says why. */
+/* The start waits for name services: without this, the log would not say why it takes long. */
 static void say_if_slow(nanoseconds began)
 {
     nanoseconds took = clock_now() - began;
@@ -151,7 +151,7 @@ static void say_if_slow(nanoseconds began)
     }
 }
 
-/* NULL, with every error said. */
+/* NULL, after reporting every error. */
 static struct conf *load(const struct options *options)
 {
     struct conf_errors errors = CONF_ERRORS_INIT;
@@ -170,7 +170,7 @@ static struct conf *load(const struct options *options)
     return conf;
 }
 
-/* Were one of them closed, the first connections would get what we log. */
+/* If one of them were closed, the first connections would get the log. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -182,7 +182,7 @@ static void open_standard_descriptors(void)
     }
 }
 
-/* False (logged) if there is one that is not to be served. */
+/* False (logged) if there is one that must not be served. */
 static bool take_socket(
     struct inherited *inherited, const struct options *options, const struct conf *conf)
 {

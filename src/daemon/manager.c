@@ -16,7 +16,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-/* The journal is not told the lines of our source. */
+/* The journal is not to get the lines of our source. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
@@ -34,9 +34,9 @@ bool manager_is_there(void)
     return getenv("NOTIFY_SOCKET") != NULL;
 }
 
-/* libsystemd's sockets wait while the queue of the other side is full; which it is for long if that
- * hangs. Between this look and the message somebody else may take the last place: what is lost then
- * is that the watchdog ends us, and the next berthd finds it full. */
+/* libsystemd's sockets wait while the other side's queue is full, which takes long if that side
+ * hangs. Between this look and the message another process may take the last place: then the
+ * watchdog ends us, and the next berthd finds the queue full. */
 static bool takes_datagrams(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -98,7 +98,7 @@ void manager_not_started(const char *why)
 
 #include <unistd.h>
 
-/* As sd_listen_fds(3) sees whether it is meant for us. */
+/* Checks as sd_listen_fds(3) does whether the sockets are for us. */
 int manager_sockets(void)
 {
     const char *pid = getenv("LISTEN_PID");

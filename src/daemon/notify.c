@@ -15,14 +15,14 @@
 enum {
     NANOSECONDS_PER_MS = 1000000,
     PINGS_PER_WATCHDOG = 2,
-    AGAIN_PER_WATCHDOG = 16, /* after one that was not heard */
+    AGAIN_PER_WATCHDOG = 16, /* after a notification that was not sent */
 };
 
-/* A reload may wait for a name service; nothing is served meanwhile, but nothing is won by being
- * killed: the next berthd would wait for the same, with nothing to serve by until then. */
+/* A reload may wait for a name service, and nothing is served meanwhile. Killing berthd would not
+ * help: the next one would wait for the same, and have nothing to serve by until then. */
 static const nanoseconds longest_reload = 300 * NANOSECONDS_PER_SECOND;
 
-/* ---- what we do ---- */
+/* ---- the status ---- */
 
 static struct notify_facts look(const struct notify_subject *subject)
 {
@@ -80,7 +80,7 @@ void notify_end_turn(struct notify *notify)
     }
 }
 
-/* ---- the loop turns ---- */
+/* ---- the watchdog ---- */
 
 static void on_watchdog_timer(uv_timer_t *timer);
 
@@ -98,7 +98,7 @@ static void on_watchdog_timer(uv_timer_t *timer)
     turn_end(notify->turn);
 }
 
-/* ---- what happens to us ---- */
+/* ---- events ---- */
 
 void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn)
 {
@@ -107,7 +107,7 @@ void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn)
     uv_timer_init(loop, &notify->watchdog_timer);
 }
 
-/* Now, or as soon as it is heard. */
+/* Now, or as soon as it can be sent. */
 static void say_ready(struct notify *notify, const char *more)
 {
     const struct notify_facts facts = look(&notify->subject);
@@ -117,7 +117,7 @@ static void say_ready(struct notify *notify, const char *more)
     notify_end_turn(notify);
 }
 
-/* The watchdog's time begins now: what a start takes, counts as the start's, and is not prolonged:
+/* The watchdog's time begins now. The time of a start counts as the start's, and is not prolonged:
  * 10 000 leases are taken over in 0.3 s, and what takes minutes is a name service that hangs. */
 void notify_ready(struct notify *notify, const struct notify_subject *subject)
 {
@@ -133,7 +133,7 @@ void notify_ready(struct notify *notify, const struct notify_subject *subject)
     say_ready(notify, "");
 }
 
-/* The watchdog is as it was given to us, or lasts longer. */
+/* The watchdog is as the manager set it, or longer. */
 static void set_watchdog(const struct notify *notify, nanoseconds watchdog, char *out, size_t size)
 {
     out[0] = '\0';

@@ -1,5 +1,5 @@
-/* notify.h - what the service manager hears while berthd runs: that it is ready, reloads, stops,
- * that its loop turns, and in one line what it does. Nothing at all where there is no manager. */
+/* notify.h - what the service manager is told while berthd runs: that it is ready, reloads, stops,
+ * that its loop turns, and its status in one line. Does nothing where there is no manager. */
 #ifndef BERTH_DAEMON_NOTIFY_H
 #define BERTH_DAEMON_NOTIFY_H
 
@@ -23,11 +23,11 @@ struct notify_subject {
 struct notify {
     struct turn *turn;
     struct notify_subject subject;
-    bool is_heard; /* from notify_ready() on; by somebody */
-    nanoseconds watchdog; /* how often it must hear of us; 0: it need not */
+    bool is_heard; /* from notify_ready() on, if there is a manager */
+    nanoseconds watchdog; /* how often the manager must hear from us; 0: it need not */
     struct notify_pace pace;
-    char owed[128]; /* assignments, each with its newline: said with the line, when pace.owes */
-    uv_timer_t status_timer; /* runs while the line is out of date, and was said just now */
+    char owed[128]; /* assignments, each with its newline: sent with the line, when pace.owes */
+    uv_timer_t status_timer; /* runs while the line is out of date and was just sent */
     uv_timer_t watchdog_timer;
 };
 
@@ -37,7 +37,7 @@ void notify_init(struct notify *notify, uv_loop_t *loop, struct turn *turn);
 void notify_ready(struct notify *notify, const struct notify_subject *subject);
 /* At the end of each turn. */
 void notify_end_turn(struct notify *notify);
-/* Around a reload, whatever becomes of it. */
+/* Around a reload, whatever its result. */
 void notify_reloading(struct notify *notify);
 void notify_reloaded(struct notify *notify);
 void notify_stopping(struct notify *notify);

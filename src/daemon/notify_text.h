@@ -1,5 +1,5 @@
-/* notify_text.h - what berthd says of itself in one line, and when it is due. Pure: the time is
- * given, and nothing is sent. */
+/* notify_text.h - berthd's status in one line, and when it is due. Pure: time is passed in, and
+ * nothing is sent. */
 #ifndef BERTH_DAEMON_NOTIFY_TEXT_H
 #define BERTH_DAEMON_NOTIFY_TEXT_H
 
@@ -11,28 +11,28 @@
 
 enum { NOTIFY_TEXT_SIZE = 512 };
 
-/* All that the line depends on, besides names that stay. */
+/* All that the line depends on, apart from fixed names. */
 struct notify_facts {
     size_t n_held, n_waiting;
     uint32_t down; /* a bit for each database that cannot be reached: the first is bit 0 */
     bool is_draining;
 };
 
-/* "serving /run/berth/berth.sock: 12 leases held, 3 waiting". `databases` has the names that the
- * bits stand for. Without control characters; what is too long is cut. */
+/* "serving /run/berth/berth.sock: 12 leases held, 3 waiting". `databases` has the names for the
+ * bits. Without control characters; cut if too long. */
 void notify_text(char out[static NOTIFY_TEXT_SIZE], const char *socket,
     const char *const databases[], const struct notify_facts *facts);
 
-/* When it was said last, and what. */
+/* When the line was last sent, and what it said. */
 struct notify_pace {
     struct notify_facts said;
     nanoseconds tried_at; /* 0: never */
-    bool owes; /* there is more to say with it, which cannot be left out */
+    bool owes; /* more has to go with it, which cannot be left out */
 };
 
-/* When `facts` are to be said: NEVER if they have been, else at most once a second. */
+/* When `facts` are to be sent: NEVER if they have been, else at most once a second. */
 nanoseconds notify_due(const struct notify_pace *pace, const struct notify_facts *facts);
-/* It was tried; what could not be said stays due. */
+/* An attempt was made; what could not be sent stays due. */
 void notify_tried(
     struct notify_pace *pace, const struct notify_facts *facts, bool was_said, nanoseconds now);
 

@@ -5,7 +5,7 @@
 
 enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
 
-/* Who waits takes tokens later, when nobody can be held back any more: they are left for that. */
+/* Waiters take tokens later, when nobody can be held back any more: these are left for them. */
 static uint64_t numbers_needed(const struct numbers *numbers)
 {
     uint64_t n_waiting = core_n_waiting(numbers->core);
@@ -18,7 +18,7 @@ void numbers_reserve(struct numbers *numbers)
     numbers->are_kept = state_reserve_numbers(numbers->state, core_next_number(numbers->core));
 }
 
-/* Where none could be stored at the start, that is no reason to refuse: recovery.c has said so. */
+/* If none could be stored at the start, that is no reason to refuse: recovery.c has logged it. */
 bool numbers_are_left(const struct numbers *numbers)
 {
     return !numbers->are_kept || state_has_numbers(numbers->state, numbers_needed(numbers));

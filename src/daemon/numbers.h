@@ -1,4 +1,4 @@
-/* numbers.h - ids and tokens for leases: all are below the mark that the state directory keeps. That is
+/* numbers.h - ids and tokens for leases: all are below the mark in the state directory, which is
  * moved on so early that nobody has to wait for it. */
 #ifndef BERTH_DAEMON_NUMBERS_H
 #define BERTH_DAEMON_NUMBERS_H
@@ -16,13 +16,13 @@ struct numbers {
 
 /* At the start: waits for the disk. */
 void numbers_reserve(struct numbers *numbers);
-/* Whether there are some for one more request. */
+/* Whether there are enough for one more request. */
 bool numbers_are_left(const struct numbers *numbers);
-/* Whether half of them are used up, and no more are wanted yet. */
+/* Whether half are used up, and no more are wanted yet. */
 bool numbers_are_short(const struct numbers *numbers);
-/* The next image of the state has more. False (logged): there are no more. */
+/* The next image of the state gets more. False (logged): there are no more. */
 bool numbers_want_more(struct numbers *numbers);
-/* The end of the run: what was not given out. False: there is nothing to store. */
+/* The end of the run: gives back the unused ones. False: there is nothing to store. */
 bool numbers_give_back(struct numbers *numbers);
 
 #endif

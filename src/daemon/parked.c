@@ -14,7 +14,7 @@ struct parked {
     struct conn *conn;
     const struct parked_ops *ops;
     void *state;
-    struct text events; /* held back */
+    struct text events; /* events held back */
     uint64_t since; /* by the loop's clock, in ms; never 0 */
 };
 

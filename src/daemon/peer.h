@@ -12,13 +12,13 @@ struct peer {
     gid_t gid;
 };
 
-/* Supplementary groups; `gids` is owned by the caller's peer_groups_deinit(). */
+/* Supplementary groups; peer_groups_deinit() frees `gids`. */
 struct peer_groups {
     gid_t *gids;
     size_t n;
 };
 
-/* As of the time of connect(). False if the kernel will not say (errno). */
+/* As of connect(). False if the kernel does not tell (errno). */
 bool peer_read(int fd, struct peer *peer);
 bool peer_groups_read(int fd, struct peer_groups *groups);
 void peer_groups_deinit(struct peer_groups *groups);

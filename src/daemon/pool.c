@@ -9,8 +9,8 @@ static void do_nothing(uv_work_t *work)
     (void)work;
 }
 
-/* The first work starts all threads, which inherit what is blocked. What a thread's own fault raises
- * must reach it. */
+/* The first work starts all threads, which inherit the signal mask. A fault in a thread must still
+ * reach it. */
 void pool_start(uv_loop_t *loop)
 {
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};

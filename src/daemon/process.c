@@ -23,7 +23,7 @@ static void close_quietly(int fd)
     errno = saved;
 }
 
-/* Whatever is opened below it is of one and the same process; when that is gone, nothing is. */
+/* Everything opened below it belongs to one process; when that is gone, nothing can be. */
 static int open_folder(pid_t pid)
 {
     char path[32];
@@ -31,7 +31,7 @@ static int open_folder(pid_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* As many bytes as there are, at most `size`; -1 with errno. */
+/* Reads as many bytes as there are, at most `size`; -1 with errno. */
 static ssize_t read_fully(int fd, char *bytes, size_t size)
 {
     size_t n = 0;
@@ -48,7 +48,7 @@ static ssize_t read_fully(int fd, char *bytes, size_t size)
     return (ssize_t)n;
 }
 
-/* All of the fields that are looked at are in the first kilobyte. `folder` may be AT_FDCWD. */
+/* The fields that we read are in the first kilobyte. `folder` may be AT_FDCWD. */
 static bool read_stat(int folder, const char *path, struct process_stat *stat)
 {
     char text[STAT_SIZE];
@@ -69,7 +69,7 @@ static bool read_stat(int folder, const char *path, struct process_stat *stat)
     return true;
 }
 
-/* With 65536 groups it is almost a megabyte, and NSpid is behind them. */
+/* With 65536 groups the text has almost a megabyte, and NSpid is behind them. */
 static char *read_text(int fd)
 {
     char *text = NULL;
@@ -149,7 +149,7 @@ enum process_check process_identify(
     struct process_stat stat;
     struct process_status status;
     if (pid == 1) {
-        return PROCESS_NOT_YOURS; /* whose parent has gone by then gets this one */
+        return PROCESS_NOT_YOURS; /* its parent has gone, so this one may get it */
     }
     if (pid <= 0 || !process_look(pid, &stat, &status)) {
         errno = pid <= 0 || says_gone(errno) ? ESRCH : errno;
@@ -175,11 +175,11 @@ bool process_is_alive(const struct process *process)
     if (read_stat_of(process->pid, &stat)) {
         return stat.started == process->started && process_stat_is_alive(&stat);
     }
-    /* It may be another user's, which hidepid hides from us. Needs no descriptor. */
+    /* hidepid may hide another user's process from us. This needs no descriptor. */
     return kill(process->pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Not by comparing /proc/PID/ns/pid with our own: reading that link needs the right to trace the
+/* Does not compare /proc/PID/ns/pid with our own: reading that link requires the right to trace the
  * process, which the daemon does not have over other users. */
 bool process_shares_our_namespace(pid_t peer_pid)
 {
@@ -201,7 +201,7 @@ static bool is_gone(int pidfd)
     return poll(&gone, 1, 0) != 0;
 }
 
-/* With errno of reading /proc: what hidepid hides from us lives nevertheless. */
+/* With errno of reading /proc: what hidepid hides from us is still alive. */
 static int why_unseen(int pidfd)
 {
     return !says_gone(errno) ? errno : is_gone(pidfd) ? ESRCH : EACCES;
@@ -219,7 +219,7 @@ int process_open(const struct process *process)
         errno = errno == EINVAL || says_gone(errno) ? ESRCH : errno;
         return -1;
     }
-    /* First open, then compare: if it is this process now it was so when the pidfd was opened. */
+    /* First opens, then compares: if it is this process now, it was when the pidfd was opened. */
     struct process_stat stat;
     bool is_seen = read_stat_of(process->pid, &stat);
     int error = is_seen ? ESRCH : why_unseen(fd);
@@ -231,13 +231,14 @@ int process_open(const struct process *process)
     return -1;
 }
 
-/* Asked before the pidfd says that it still lives: so the answer was about this process. */
+/* Asked before the pidfd says that the process still lives: so the answer was about this
+ * process. */
 bool process_leads_group(int pidfd, const struct process *process)
 {
     return process->pid != getpgrp() && getpgid(process->pid) == process->pid && !is_gone(pidfd);
 }
 
-/* A stopped process takes no other signal than these before it is continued. */
+/* Other signals reach a stopped process only when it is continued. */
 static bool is_taken_when_stopped(int signal)
 {
     static const int signals[] = {0, SIGKILL, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
@@ -250,7 +251,7 @@ static bool is_taken_when_stopped(int signal)
 }
 
 /* To a group by number: until its leader has been reaped that number cannot mean another group, and
- * it lived a moment ago. (Kernels before 6.9 cannot signal a group by pidfd.) */
+ * the leader lived a moment ago. (Kernels before 6.9 cannot signal a group by pidfd.) */
 static bool send_to(int pidfd, pid_t group, int signal)
 {
     return group > 0 ? kill(-group, signal) == 0 : pidfd_send_signal(pidfd, signal, NULL, 0) == 0;

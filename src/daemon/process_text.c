@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* At the start of `text`, up to a blank or the end; NULL if there is none of at most `max`. */
+/* The number at the start of `text`, up to a blank or the end; NULL if there is none of at most
+ * `max`. */
 static const char *take_number(const char *text, uint64_t max, uint64_t *out)
 {
     uint64_t number = 0;
@@ -22,7 +23,7 @@ static const char *take_number(const char *text, uint64_t max, uint64_t *out)
 
 /* ---- stat ---- */
 
-/* Fields as proc(5) numbers them, from 3 on: what is before that is the pid and the name. */
+/* Fields as proc(5) numbers them, from 3 on: the pid and the name come before. */
 enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_GROUP = 5, FIELD_THREADS = 20, FIELD_STARTED = 22 };
 
 static const char *find_field(const char *state, unsigned number)
@@ -37,8 +38,8 @@ static const char *find_field(const char *state, unsigned number)
 
 bool process_stat_parse(const char *text, struct process_stat *out)
 {
-    /* The name is the process's own choice, with blanks, lines and parentheses; no other field
-     * has one. */
+    /* A process chooses its own name, with blanks, line ends and parentheses; no other field has
+     * any. */
     const char *name_end = strrchr(text, ')');
     if (!name_end || name_end[1] != ' ' || name_end[2] == '\0' || name_end[3] != ' ') {
         return false;
@@ -65,7 +66,7 @@ bool process_stat_is_alive(const struct process_stat *stat)
 
 /* ---- status ---- */
 
-/* What is after "\nWORD:\t"; NULL if there is no such line. The name in the first line has its line
+/* What follows "\nWORD:\t"; NULL if there is no such line. The name in the first line has its line
  * ends escaped, so that it cannot pretend to be other lines. */
 static const char *find_line(const char *text, const char *word)
 {

@@ -1,5 +1,4 @@
-/* process_text.h - what the texts of /proc/PID/stat and /proc/PID/status say. Pure: process.c reads
- * the files. */
+/* process_text.h - parses /proc/PID/stat and /proc/PID/status. Pure: process.c reads the files. */
 #ifndef BERTH_DAEMON_PROCESS_TEXT_H
 #define BERTH_DAEMON_PROCESS_TEXT_H
 
@@ -8,23 +7,23 @@
 
 struct process_stat {
     uint64_t started; /* clock ticks since boot */
-    int32_t parent; /* 0: it has none that we can see */
-    int32_t group; /* the same */
+    int32_t parent; /* 0: none that we can see */
+    int32_t group; /* likewise */
     uint32_t n_threads;
     char state; /* a letter of proc(5) */
 };
 
 struct process_status {
-    int32_t pid, leader; /* not the same: this is a thread of `leader` */
+    int32_t pid, leader; /* they differ for a thread of `leader` */
     uint32_t real_uid, saved_uid;
-    uint32_t n_namespaces; /* PID namespaces, from that of /proc to its own; 0 if it doesn't say */
+    uint32_t n_namespaces; /* PID namespaces, from that of /proc to its own; 0 if not given */
 };
 
-/* False if the text is not of that kind; then `*out` is unspecified. */
+/* False if the text is malformed; then `*out` is unspecified. */
 bool process_stat_parse(const char *text, struct process_stat *out);
 bool process_status_parse(const char *text, struct process_status *out);
 
-/* A zombie is dead, but not while threads of it run on whose main thread has ended. */
+/* A zombie is dead, unless its main thread has ended and other threads run on. */
 bool process_stat_is_alive(const struct process_stat *stat);
 
 #endif

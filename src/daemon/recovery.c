@@ -24,19 +24,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is written down ---- */
+/* ---- what the journal has ---- */
 
 struct found {
     struct remembered *remembered; /* or NULL, and */
-    char *tenure; /* what is known of a database; owned */
+    char *tenure; /* a database's tenure; owned */
     uint32_t slot;
 };
 
 struct findings {
     struct found *list;
     size_t n, size;
-    bool has_nonsense; /* a record with a good checksum that says nothing */
-    bool has_unreadable; /* one of a later version that must not be ignored */
+    bool has_nonsense; /* a record with a good checksum that makes no sense */
+    bool has_unreadable; /* a later version's record that must not be ignored */
 };
 
 static void add_found(struct findings *findings, struct found found)
@@ -104,7 +104,8 @@ static bool is_deserted(const struct remembered *remembered)
         !process_is_alive(&remembered->wrapper);
 }
 
-/* Its main process is dead, but who stops the rest of the job may be about to come back. */
+/* Its main process is dead, but the client that stops the rest of the job may be about to come
+ * back. */
 static bool is_being_stopped(const struct remembered *remembered)
 {
     return remembered->stopping != OUTCOME_OK && is_deserted(remembered);
@@ -121,7 +122,7 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
     return is_over ? remembered->until : 0;
 }
 
-/* As with a reload: what is in use cannot become another kind of resource meanwhile. */
+/* As in a reload: what is in use cannot become another kind of resource. */
 static void say_kind_conflict(const struct server *server, const struct remembered *remembered)
 {
     struct log_about about = {.event = "refused"};
@@ -161,7 +162,7 @@ static struct lease *restore_lease(struct server *server, struct remembered *rem
     return lease;
 }
 
-/* The same of fleet scope, whose database must be one of the file. */
+/* The same in fleet scope; the database must be in the file. */
 static struct lease *restore_of_fleet(
     struct server *server, struct remembered *remembered, nanoseconds now, bool *conflictp)
 {
@@ -178,12 +179,12 @@ static struct lease *restore_of_fleet(
     return NULL;
 }
 
-/* What ended lately: whether its units still rest, so that the record has to stay. */
+/* For leases that have ended: whether units still rest, so that the record has to stay. */
 static bool restore_rest(struct server *server, const struct found *found, nanoseconds now)
 {
     struct remembered remembered = *found->remembered;
     if (record_database(found->remembered)) {
-        remembered.n_claims = 0; /* what rests there is its database's matter */
+        remembered.n_claims = 0; /* resting units are the database's matter */
     }
     nanoseconds until =
         core_restore_rest(server->core, &remembered, now, &server->effects);
@@ -193,7 +194,7 @@ static bool restore_rest(struct server *server, const struct found *found, nanos
     return until != 0;
 }
 
-/* False if the file is not to be started with; then nothing is changed in the journal. */
+/* False if the file must not be used; then the journal is unchanged. */
 static bool restore(struct server *server, const struct found *found, nanoseconds now)
 {
     struct remembered *remembered = found->remembered;
@@ -245,7 +246,7 @@ static void restore_tenures(
     server_carry_out(server);
 }
 
-/* Those of databases that are not in the file any more; nobody holds anything of theirs. */
+/* Tenures of databases that are not in the file any more; nobody holds anything there. */
 static void forget_tenures(struct server *server, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
@@ -257,7 +258,7 @@ static void forget_tenures(struct server *server, const struct findings *finding
     }
 }
 
-/* What was written of a lease, but not of its database: it may be over at any time. */
+/* There are records of leases, but not of their database: they may be over at any time. */
 static void limit_leases(struct server *server, nanoseconds now)
 {
     for (size_t i = 1; i <= server->databases.n; i++) {
@@ -275,13 +276,13 @@ static void limit_leases(struct server *server, nanoseconds now)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole recovery ---- */
 
 static bool leases_may_be_missing(
     const struct server *server, enum journal_found found, const struct findings *findings)
 {
     switch (found) {
-    case JOURNAL_MISSING: /* at the first start ever, or of this boot, nothing is missing */
+    case JOURNAL_MISSING: /* at the first start ever, or in this boot, nothing is missing */
     case JOURNAL_OF_OTHER_BOOT:
         return !server->numbers.are_kept || server->state.found == STATE_DAMAGED ||
             (server->state.found == STATE_READ && server->state.same_boot);
@@ -306,7 +307,7 @@ static void begin_grace(struct server *server, bool closed, nanoseconds now)
     }
 }
 
-/* Of this boot and this socket; a journal of any other says nothing about us. */
+/* This boot and this socket; a journal of any other says nothing about us. */
 static void journal_owner(
     char out[17], const struct server *server, const char *socket_path)
 {

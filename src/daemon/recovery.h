@@ -1,4 +1,5 @@
-/* recovery.h - at the start: what an earlier berthd knew, from its journal and state directory. */
+/* recovery.h - at the start: takes over what an earlier berthd knew, from its journal and state
+ * directory. */
 #ifndef BERTH_DAEMON_RECOVERY_H
 #define BERTH_DAEMON_RECOVERY_H
 
@@ -6,9 +7,10 @@
 
 struct server;
 
-/* Before anybody can connect; definitions are in place. Whatever is missing or damaged: logged, and
- * the daemon starts, with a grace where leases may be missing. `socket_path` is its one name. False (logged) if
- * the file would make another kind of a resource that is in use: then the daemon does not start. */
+/* Before clients can connect, and after definitions are in place. If something is missing or
+ * damaged, logs it, and the daemon starts, with a grace where leases may be missing. `socket_path`
+ * is the socket's one name. False (logged) if the file would make a resource in use another kind:
+ * then the daemon does not start. */
 bool recovery_run(struct server *server, const char *socket_path);
 
 #endif

@@ -12,12 +12,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* ---- who waits for it ---- */
+/* ---- requests that wait for it ---- */
 
 struct reload_waiter {
     LIST_ENTRY(reload_waiter) link;
     struct conn *conn;
-    uint64_t reading; /* the one that began after it had asked */
+    uint64_t reading; /* the first reading that began after the request */
 };
 
 static void waiter_free(struct conn *conn, void *state)
@@ -35,7 +35,7 @@ static void waiter_is_late(struct conn *conn)
     parked_end(conn);
 }
 
-/* As much of all messages as a line can hold; the log has them whole. */
+/* As many messages as fit on a line; the log has all. */
 static void answer_errors(struct text *out, const struct conf_errors *errors)
 {
     enum { ENCODED_MOST = LINE_BYTES - 256 };
@@ -117,7 +117,7 @@ void reload_begin(struct reload *reload)
     notify_reloading(reload->notify);
     reload->is_reading = true;
     reload->n_begun++;
-    reload->running = server->conf; /* which another reload alone would replace */
+    reload->running = server->conf; /* only another reload would replace it */
     int error = uv_queue_work(&server->loop, &reload->work, on_work, on_read);
     assert(error == 0);
     (void)error;

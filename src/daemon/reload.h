@@ -1,8 +1,8 @@
-/* reload.h - the configuration is read again. Reading is libuv's thread pool's work: files, and above
- * all the names of users and groups, may take long to come. What was read is applied on the loop.
+/* reload.h - reads the configuration again. libuv's thread pool reads: files, and above all the
+ * names of users and groups, may take long. The result is applied on the loop.
  *
- * One reading at a time. Who asks while one is under way wants what the file says now, so another
- * one follows, once for all who have asked. */
+ * One reading at a time. A request during one wants what the file says now, so another reading
+ * follows, once for all such requests. */
 #ifndef BERTH_DAEMON_RELOAD_H
 #define BERTH_DAEMON_RELOAD_H
 

@@ -50,12 +50,12 @@ void remote_abandon(struct conn *conn)
 
 /* ---- revoke, drop ---- */
 
-/* Of a lease whose database is not known: one after the other is asked. */
+/* For a lease whose database is not known: one after the other is asked. */
 struct taking {
     char *word, *key;
-    uint8_t database; /* that is being asked */
+    uint8_t database; /* the one being asked */
     uint8_t was_down; /* one that could not be asked; 0: none */
-    char why[sizeof((struct session_result *)0)->about]; /* of .was_down */
+    char why[sizeof((struct session_result *)0)->about]; /* the reason for .was_down */
 };
 
 static void taking_free(struct conn *conn, void *state)
@@ -158,7 +158,7 @@ void remote_take_away(struct call *call)
 
 /* ---- release ---- */
 
-/* By an identity of the asker's own uid: the database is told at once. Else it is asked first who
+/* By an identity of the client's own uid: the database is told at once. Else it is first asked who
  * has it. */
 struct releasing {
     char *name;
@@ -183,7 +183,7 @@ static void releasing_late(struct conn *conn)
     parked_end(conn);
 }
 
-/* A lease that has just ended is released. */
+/* The lease has just ended: released. */
 static void releasing_done(void *context, struct session_result *result)
 {
     struct conn *conn = context;

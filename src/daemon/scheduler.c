@@ -12,7 +12,7 @@
 
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
 #define LONG_TURN MILLISECOND
-#define LONGEST_PIECE MILLISECOND /* that a request or a part of an answer really takes */
+#define LONGEST_PIECE MILLISECOND /* the most that a request or a piece of an answer really takes */
 #define UNIT (FAIR_UNIT_US * (MILLISECOND / 1000))
 
 static struct server *server_of(struct scheduler *scheduler)
@@ -68,7 +68,7 @@ void scheduler_charge_request(struct scheduler *scheduler, struct fair_user *fai
     }
 }
 
-/* Since the last time it was asked: then a piece of work that took long need not have been long. */
+/* Since the last call: then a piece of work that took long need not have been long. */
 static bool was_interrupted(struct scheduler *scheduler)
 {
     struct rusage usage;
@@ -110,13 +110,13 @@ static void set_timer(struct scheduler *scheduler, nanoseconds due)
     nanoseconds now = clock_now();
     uint64_t in_ms = due > now ? (uint64_t)((due - now) / MILLISECOND) + 1 : 1;
     if (uv_is_active((uv_handle_t *)&scheduler->timer) && scheduler->timer_due <= due) {
-        return; /* early does no harm */
+        return; /* too early does no harm */
     }
     scheduler->timer_due = due;
     uv_timer_start(&scheduler->timer, on_timer, in_ms, 0);
 }
 
-/* Who is remembered for a debt alone is waited for too. */
+/* Also waits for users who are remembered only for a debt. */
 static void schedule(struct scheduler *scheduler)
 {
     nanoseconds due = fair_queue_due(&scheduler->fair_queue);
@@ -147,7 +147,7 @@ static void on_idle(uv_idle_t *idle)
     schedule(scheduler);
 }
 
-/* Level and edge: what is already so when it is put off is told as well. */
+/* Level and edge: an end that came before it was put off is reported as well. */
 void scheduler_watch_gone(struct scheduler *scheduler, struct conn *conn)
 {
     uv_os_fd_t fd;

@@ -7,7 +7,7 @@
 #include "daemon/watch.h"
 #include "log/log.h"
 
-/* Those that take or keep a lease. All others are short, and berthctl's. */
+/* Requests that take or keep a lease. All others are short, and berthctl's. */
 static const bool is_for_jobs[N_COMMANDS] = {
     [COMMAND_acquire] = true,
     [COMMAND_reclaim] = true,

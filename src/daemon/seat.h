@@ -1,6 +1,6 @@
-/* seat.h - room for one more connection. Some places are kept for operators: whoever administers
- * the daemon gets one when all others are taken, or when the user has as many as one may have. They
- * are good for operators' requests alone: root's jobs would take them all otherwise. */
+/* seat.h - room for one more connection. Some places are reserved for operators: an admin of the
+ * daemon gets one when all others are taken, or when the user has as many as allowed. They are good
+ * for operators' requests only: root's jobs would take them all otherwise. */
 #ifndef BERTH_DAEMON_SEAT_H
 #define BERTH_DAEMON_SEAT_H
 
@@ -30,7 +30,7 @@ struct seats {
 
 /* What a connection may have, before anything is spent on it. */
 struct seat {
-    const char *why_not; /* as the client is told; NULL: there is room */
+    const char *why_not; /* for the client; NULL: there is room */
     bool is_operators;
 };
 

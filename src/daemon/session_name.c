@@ -24,7 +24,7 @@ void session_host_clean(char *host)
 void session_host_read(char out[static SESSION_HOST_SIZE])
 {
     out[0] = '\0';
-    gethostname(out, SESSION_HOST_SIZE); /* a longer one than the kernel has is cut */
+    gethostname(out, SESSION_HOST_SIZE); /* a name longer than the kernel's is cut */
     out[SESSION_HOST_SIZE - 1] = '\0';
     session_host_clean(out);
 }
@@ -41,8 +41,8 @@ void session_name_format(char out[static SESSION_NAME_SIZE], const struct sessio
     snprintf(out, SESSION_NAME_SIZE, "%016" PRIx64, hash);
 }
 
-/* Containers may share the kernel's boot, a name, and the path of the socket; the directory that is
- * there is one's own. */
+/* Containers may share the kernel's boot, a name, and the path of the socket, but not the
+ * directory. */
 static void find_directory(const char *socket_path, struct session_origin *identity)
 {
     char path[PATH_MAX];

@@ -1,6 +1,6 @@
-/* session_name.h - who this daemon is to a database: a name that a restart keeps, whatever becomes of
- * its journal, and that no other daemon has: not the one after a reboot, not the one in another
- * container, not the one on another socket. */
+/* session_name.h - this daemon's name in a database. A restart keeps it, even if the journal is
+ * lost, and no other daemon has it: neither after a reboot, nor in another container, nor on
+ * another socket. */
 #ifndef BERTH_DAEMON_SESSION_NAME_H
 #define BERTH_DAEMON_SESSION_NAME_H
 
@@ -11,10 +11,10 @@ enum {
     SESSION_NAME_SIZE = 17, /* 16 hex digits */
 };
 
-/* The host's name, for people: what is no byte of a name is `_`. */
+/* The host's name, for people: bytes that a name cannot have become `_`. */
 void session_host_read(char out[static SESSION_HOST_SIZE]);
 
-/* Looks at the runtime directory, which must be there; `socket_path` is the socket's one name. */
+/* Looks at the runtime directory, which must exist; `socket_path` is the socket's one name. */
 void session_name_make(char out[static SESSION_NAME_SIZE], const char *boot_id,
     const char *socket_path, const char *database_name);
 

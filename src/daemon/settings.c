@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 enum {
-    FILES_RESERVED = 64, /* for everything that is not a connection */
+    FILES_RESERVED = 64, /* for everything but connections */
     FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
 };
 
-/* The soft limit is raised to the hard one. */
+/* Raises the soft limit to the hard one. */
 static uint32_t most_files(void)
 {
     struct rlimit files;
@@ -66,7 +66,7 @@ void settings_use(struct server *server, struct conf *conf)
     scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
 }
 
-/* Of one whose client is away it is seen when that comes back: command_acquire.c. */
+/* A lease whose client is away is checked when that comes back: command_acquire.c. */
 static bool may_go_on_waiting(
     const struct lease *lease, const struct definition *definition, void *context)
 {
@@ -110,7 +110,7 @@ static bool has_database(const struct conf *conf, const char *name)
     return i < conf->n_databases;
 }
 
-/* The next start would be refused, when the one who has edited the file has forgotten it. */
+/* Otherwise the next start would be refused, when the operator has forgotten the edit. */
 static bool lacks_databases(
     const struct server *server, const struct conf *loaded, struct conf_errors *errors)
 {
@@ -127,7 +127,7 @@ static bool lacks_databases(
     return lacks;
 }
 
-/* Of no use to a socket that was handed over: said at the start. */
+/* Of no use to an inherited socket: logged at the start. */
 static bool is_about_socket(const char *change)
 {
     return strcmp(change, "socket") == 0 || strcmp(change, "socket-mode") == 0;

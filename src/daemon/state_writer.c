@@ -82,7 +82,7 @@ static void begin(struct state_writer *writer, enum state_job job)
     (void)error;
 }
 
-/* What was allocated is used up by it. */
+/* The image uses up the allocated space. */
 static void take_image(struct state_writer *writer)
 {
     state_image_init(&writer->image, writer->state);
@@ -99,7 +99,7 @@ static void begin_room(struct state_writer *writer)
     begin(writer, STATE_JOB_ROOM);
 }
 
-/* Room first, so that what it is for is in the same image; but not for ever. */
+/* Room first, so that the same image has what it is for; but not for ever. */
 void state_writer_begin(struct state_writer *writer)
 {
     bool has_changes = writer->changed > writer->imaged;
@@ -176,8 +176,8 @@ static void give_up(struct state_writer *writer)
     }
 }
 
-/* Not in the pool, whose threads may all be waiting for a name service. Without another thread the
- * disk is waited for without a bound: a change that was answered is worth more. */
+/* Not in the pool, whose threads may all be waiting for a name service. If no other thread can be
+ * had, waits for the disk without a bound: a change that was answered is worth more. */
 static bool write_rest(struct state_writer *writer, uint64_t end)
 {
     if (writer->changed == writer->imaged) {

@@ -1,8 +1,8 @@
-/* state_writer.h - the file in the state directory, written while the daemon serves: a disk may take
- * seconds, so libuv's thread pool makes room in it, writes and fsyncs it, and the loop hears of it.
+/* state_writer.h - writes the file in the state directory while the daemon serves: a disk may take
+ * seconds, so libuv's thread pool makes room, writes and fsyncs, and reports to the loop.
  *
- * One job at a time. What changes meanwhile is stored by the next one, all of it at once: each change
- * has a serial number, and an image of the state has every change up to one of them. */
+ * One job at a time. The next job stores all that changes meanwhile at once: each change has a
+ * serial number, and an image of the state has every change up to one of these. */
 #ifndef BERTH_DAEMON_STATE_WRITER_H
 #define BERTH_DAEMON_STATE_WRITER_H
 
@@ -17,11 +17,11 @@ enum state_job {
     STATE_JOB_WRITE,
 };
 
-/* On the loop. */
+/* Called on the loop. */
 struct state_writer_events {
-    /* The requests for room up to that one: there is some, or there is none because of `error`. */
+    /* The requests for room up to that one: there is room, or there is none because of `error`. */
     void (*on_room)(void *context, uint64_t request, int error);
-    /* What became of the changes behind `from`, up to `to`. */
+    /* The result for the changes behind `from`, up to `to`. */
     void (*on_written)(void *context, uint64_t from, uint64_t to, enum stored stored);
 };
 
@@ -31,20 +31,20 @@ struct state_writer {
     const struct state_writer_events *events;
     void *context;
     uint64_t changed; /* the newest change */
-    uint64_t imaged; /* the newest that was given to the disk */
+    uint64_t imaged; /* the newest one given to the disk */
     uint64_t requested, answered; /* requests for room */
-    size_t room; /* bytes that the next image can have for certain; 0: not known */
+    size_t room; /* bytes that the next image is certain to have; 0: not known */
     enum state_job job, last_job;
     bool is_ended;
     uv_work_t work;
-    /* The job's, from its begin to its end: */
+    /* The job's, from its beginning to its end: */
     struct state_image image;
     uint64_t up_to; /* the change, or the request */
     uint64_t from;
     size_t bytes; /* of room */
     enum stored stored;
     int error;
-    /* For who cannot wait for the loop: */
+    /* For a caller that cannot wait for the loop: */
     uv_mutex_t mutex;
     uv_cond_t done_cond;
     bool is_done;
@@ -53,22 +53,23 @@ struct state_writer {
 
 void state_writer_init(struct state_writer *writer, uv_loop_t *loop, struct state *state,
     const struct state_writer_events *events, void *context);
-/* After state_writer_end(), and when the loop is no more. */
+/* After state_writer_end(), and when the loop is gone. */
 void state_writer_deinit(struct state_writer *writer);
 
-/* The state is another now: the number of that change. It is written from state_writer_begin() on. */
+/* The state has changed: returns the number of that change. Written from state_writer_begin()
+ * on. */
 uint64_t state_writer_change(struct state_writer *writer);
-/* Asks for room for a change of up to so many bytes: the request's number. */
+/* Asks for room for a change of up to so many bytes; returns the request's number. */
 uint64_t state_writer_request_room(struct state_writer *writer);
-/* Whether such a change could be stored now, for certain. It is to follow at once. */
+/* Whether such a change can certainly be stored now. It is to follow at once. */
 bool state_writer_has_room(const struct state_writer *writer);
-/* At the end of a turn: begins what there is to do, unless something is under way. */
+/* At the end of a turn: begins what there is to do, unless a job is under way. */
 void state_writer_begin(struct state_writer *writer);
 
-/* The end: waits for what is under way, then writes what is not on disk yet, all within `patience_ms`.
- * Only thread-directed faults may be unblocked: a thread of its own writes, and inherits the mask.
- * False: the disk has not answered (on_written() says STORED_UNKNOWN), and the thread that waits for
- * it is not to be waited for. */
+/* The end: waits for the job under way, then writes what is not on disk yet, all within
+ * `patience_ms`. Only thread-directed faults may be unblocked: a separate thread writes, and
+ * inherits the mask. False: the disk has not answered (on_written() says STORED_UNKNOWN); do not
+ * wait for the thread that waits for it. */
 bool state_writer_end(struct state_writer *writer, unsigned patience_ms);
 
 #endif

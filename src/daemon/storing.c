@@ -31,7 +31,8 @@ struct held_request {
     const char *when_late;
 };
 
-/* With its line it is neither refused nor carried out again: the connection was closed. */
+/* A request that still has its line was neither refused nor carried out again: the connection was
+ * closed. */
 static void held_free(struct conn *conn, void *state)
 {
     struct held_request *held = state;
@@ -50,7 +51,7 @@ static void refuse_held(struct held_request *held, const char *why)
 {
     answer_error_saying(conn_answers(held->conn), CODE_NO_SPACE, why);
     request_log_end(held->log, ": refused");
-    held->log = NULL; /* held_free() has nothing to say */
+    held->log = NULL; /* held_free() has nothing to log */
     parked_end(held->conn);
 }
 
@@ -79,7 +80,7 @@ static struct held_request *hold_back(
     return held;
 }
 
-/* Each in its turn: who comes too late for what there is, is held back once more. */
+/* Each in its turn: one that comes too late for what there is, is held back again. */
 static void carry_out_again(struct held_requests *list)
 {
     struct held_request *held;
@@ -153,7 +154,7 @@ static const char *const answered[N_STORED] = {
     [STORED_NOT] = "in force, but it could not be stored, and may be lost when berthd restarts",
 };
 
-/* Who asked has gone, or has waited long enough: the log still says what becomes of it. */
+/* The client has gone, or has waited long enough: the log still gets the result. */
 static void made_let_go(struct conn *conn, void *state)
 {
     struct made_change *made = state;
@@ -255,7 +256,7 @@ void storing_note_fleet_changes(struct storing *storing)
     storing->fleet_change = state_writer_change(&storing->writer);
 }
 
-/* Whether the newest one is among them; else what comes next decides. */
+/* Whether the newest change is among them; else a later result decides. */
 static bool is_within(uint64_t change, uint64_t from, uint64_t to)
 {
     return change > from && change <= to;

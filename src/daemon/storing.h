@@ -1,9 +1,9 @@
-/* storing.h - requests that wait for the disk of the state directory: the loop never does.
+/* storing.h - requests that wait for the disk of the state directory; the loop never does.
  *
- * An operator's change is made once there is room for it on disk, and answered once it is there. Of
- * what could not be stored after all, the answer and the log say the same: it stays in force.
- * A lease is asked for once there are numbers for it; those are stored so far ahead that they run out
- * only if the disk does not answer for very long. */
+ * An operator's change is made once there is room for it on disk, and answered once it is there. If
+ * it could not be stored after all, the answer and the log say the same: it stays in force. A lease
+ * is requested once there are numbers for it, which are stored so far ahead that they run out only
+ * if the disk does not answer for very long. */
 #ifndef BERTH_DAEMON_STORING_H
 #define BERTH_DAEMON_STORING_H
 
@@ -34,16 +34,16 @@ void storing_init(struct storing *storing, struct server *server);
 /* When the loop is no more. */
 void storing_deinit(struct storing *storing);
 
-/* What a request needs before it does anything. False: it is held back, and carried out once more
- * when there is some; it returns without an answer. */
+/* What a request needs before it does anything. False: it is held back, and carried out again when
+ * there is some; it returns without an answer. */
 bool storing_has_room(struct call *call);
 bool storing_has_numbers(struct call *call);
 
-/* The request has just made the newest of the runtime changes, and is answered when that is on disk: by
- * `answer` if it is. */
+/* The request has just made the newest of the runtime changes, and is answered when that is on
+ * disk: by `answer` if it succeeds. */
 void storing_answer_later(struct call *call, void (*answer)(struct conn *conn));
 
-/* Runtime changes, or those of databases, are others now. Soon they are stored, or it is logged that
+/* Runtime changes, or databases' changes, have changed. They are stored soon, or the log says that
  * they could not be. */
 void storing_note_changes(struct storing *storing);
 void storing_note_fleet_changes(struct storing *storing);

@@ -1,4 +1,4 @@
-/* turn.h - what each callback of the loop ends with, whichever file it is in. serve.c does it. */
+/* turn.h - how each callback of the loop ends, whichever file it is in. */
 #ifndef BERTH_DAEMON_TURN_H
 #define BERTH_DAEMON_TURN_H
 

@@ -12,7 +12,7 @@
 
 enum { LOOKS_PER_SECOND = 10, LOOK_MS = 1000 / LOOKS_PER_SECOND };
 
-/* Lives until libuv has let go of it, which may be longer than its watch. */
+/* Lives until libuv has let go, which may be longer than its watch. */
 struct pidfd {
     uv_poll_t poll;
     struct watches *watches;
@@ -22,7 +22,7 @@ struct pidfd {
 
 struct watch {
     struct watches *watches;
-    struct watch_queue *queue; /* that it is in */
+    struct watch_queue *queue; /* the one that it is in */
     TAILQ_ENTRY(watch) link;
     struct pidfd *pidfd; /* or NULL */
     struct process process;
@@ -86,7 +86,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
     (void)events;
     struct watch *watch = container_of(poll, struct pidfd, poll)->watch;
     drop_pidfd(watch);
-    if (status < 0) { /* not the process has ended, but our being told of it */
+    if (status < 0) { /* the process has not ended; our poll has failed */
         move(watch, &watch->watches->looked_at);
         set_timer(watch->watches);
         return;
@@ -94,7 +94,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
     tell(watch);
 }
 
-/* 0, or an error number; ESRCH: it is gone. */
+/* 0, or an error number; ESRCH: the process is gone. */
 static int watch_by_pidfd(struct watch *watch)
 {
     struct watches *watches = watch->watches;
@@ -134,8 +134,8 @@ static int look(struct watch *watch)
     return is_gone ? 0 : error;
 }
 
-/* A part of them each time, so that thousands do not hold up the loop. It gets no smaller within a second: those
- * at the end have their turn in time also when all before them are gone. */
+/* A part each time, so that thousands do not hold up the loop. It does not get smaller within a
+ * second: those at the end still have their turn in time if all before them are gone. */
 static uint32_t next_part(struct watches *watches)
 {
     uint32_t part = (watches->n_looked_at + LOOKS_PER_SECOND - 1) / LOOKS_PER_SECOND;

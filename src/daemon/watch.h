@@ -15,18 +15,18 @@
 struct watch;
 struct watches;
 
-/* Called once, from the loop. The watch is still there: watch_free() it, now or later. */
+/* Called once, from the loop. The watch still exists: watch_free() it, now or later. */
 typedef void watch_gone_function(struct watches *watches, void *context);
 
 TAILQ_HEAD(watch_queue, watch);
 
 struct watches {
     uv_loop_t *loop;
-    uv_timer_t timer; /* runs while `looked_at` or `gone` has any */
+    uv_timer_t timer; /* runs unless `looked_at` and `gone` are empty */
     /* Each watch is in one of these: */
     struct watch_queue with_pidfd;
     struct watch_queue looked_at; /* at least once a second */
-    struct watch_queue gone; /* that is known, but not told yet */
+    struct watch_queue gone; /* known to be gone, but not reported yet */
     struct watch_queue told;
     uint32_t n_pidfds, n_looked_at;
     uint32_t looks_left; /* in this second */
@@ -40,10 +40,10 @@ void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t most);
  * all that uv_walk() finds, and run the loop once more. */
 void watches_deinit(struct watches *watches);
 
-/* `gone` is called when the process has ended, also if that was before; never from in here. */
+/* Calls `gone` when the process has ended, even if it ended before; never from in here. */
 struct watch *watch_new(struct watches *watches, const struct process *process,
     watch_gone_function *gone, void *context);
-/* At any time, also from `gone`, which is then not called any more. NULL is fine; returns NULL. */
+/* At any time, also from `gone`, which is then not called any more. Accepts NULL; returns NULL. */
 struct watch *watch_free(struct watch *watch);
 /* As process_signal(). */
 bool watch_signal(struct watch *watch, int signal);

@@ -18,7 +18,7 @@ enum {
 
 enum part { PART_HOLDERS, PART_WAITERS };
 
-/* A lease of this host that waits there, for one of its resources. */
+/* A lease of this host that waits, for one of its resources. */
 struct own_waiter {
     const struct resource *resource; /* to compare with; it may be gone */
     uint64_t id;
@@ -28,8 +28,8 @@ struct own_waiter {
 /* What a database has said; or else what this host knows. */
 struct fleet_part {
     struct view *view; /* or NULL */
-    const char *why; /* there is none; NULL: not asked */
-    size_t next; /* of its resources, when they are shown because no other part has */
+    const char *why; /* why there is none; NULL: not asked */
+    size_t next; /* among its resources, when they are shown because no other part has them */
     struct own_waiter *waiters; /* by resource, in order; NULL: not gathered yet */
     size_t n_waiters;
 };
@@ -51,15 +51,15 @@ struct snapshot {
     uint64_t lease; /* that alone is shown of those who wait; 0: all are */
     struct fleet_part fleet[MAX_DATABASES + 1];
 
-    /* What is being shown, if a database says it: the next row. */
+    /* The resource being shown, if a database describes it: the next row. */
     const struct fleet_resource *fleet_resource; /* or NULL */
     uint8_t database;
     size_t row;
 
-    unsigned n_holders; /* shown of this resource; with .lease */
-    bool has_shown_lease; /* of this resource; with .lease */
-    /* Where it stands in the resource that is being shown: at the holder with that token and lease, or
-     * behind the waiter with that key. */
+    unsigned n_holders; /* shown for this resource; with .lease */
+    bool has_shown_lease; /* for this resource; with .lease */
+    /* The place in the resource being shown: the holder with that token and lease, or behind the
+     * waiter with that key. */
     char name[NAME_BYTES + 1]; /* empty between two resources */
     enum part part;
     uint64_t token, holder;
@@ -214,7 +214,7 @@ static void begin_fleet(struct snapshot *snapshot, struct text *out, uint8_t dat
     snapshot->has_shown_lease = false;
 }
 
-/* False if the database has not said anything of it. */
+/* False if the database has said nothing about it. */
 static bool begin_as_fleet_says(
     struct snapshot *snapshot, struct text *out, uint8_t database, const char *name)
 {
@@ -226,7 +226,7 @@ static bool begin_as_fleet_says(
     return resource;
 }
 
-/* To the lease itself: few of the holders, and of those who wait only it. */
+/* To the lease itself: few of the holders, and no waiter but itself. */
 static bool lease_is_shown(
     struct snapshot *snapshot, const struct fleet_row *row, const struct fleet_scene *scene)
 {
@@ -293,7 +293,7 @@ static bool begin_next_elsewhere(struct snapshot *snapshot, struct text *out)
     return false;
 }
 
-/* ---- what this host knows of a database's resources ---- */
+/* ---- what this host knows about a database's resources ---- */
 
 static int waiter_compare(const void *left, const void *right)
 {
@@ -313,7 +313,7 @@ static void gather_waiter(struct lease *lease, void *context)
     }
 }
 
-/* Where those of the resource begin, and how many they are. */
+/* Where the resource's waiters begin, and how many there are. */
 static const struct own_waiter *own_waiters(
     struct snapshot *snapshot, const struct resource *resource, size_t *np)
 {
@@ -339,7 +339,7 @@ static const struct own_waiter *own_waiters(
     return &part->waiters[low];
 }
 
-/* Those that wait still. */
+/* Those that still wait. */
 static bool show_own_waiters(struct snapshot *snapshot, const struct resource *resource,
     struct text *out, size_t enough)
 {
@@ -464,7 +464,7 @@ static bool begin_next(struct snapshot *snapshot, struct text *out)
 
 /* ---- within a resource ---- */
 
-/* They stand in the order of their tokens. False when `out` has enough. */
+/* Holders stand in the order of their tokens. False when `out` has enough. */
 static bool show_holders(struct snapshot *snapshot, const struct resource *resource,
     struct text *out, size_t enough)
 {
@@ -488,7 +488,7 @@ static struct order_node *next_in(const struct order *order, uint32_t rank)
     return rank < order_size(order) ? order_at(order, rank) : NULL;
 }
 
-/* All sets together, in the one order: who is aside keeps the place. */
+/* All sets together, in the one order: a waiter aside keeps its place. */
 static bool show_waiters(struct snapshot *snapshot, const struct resource *resource,
     struct text *out, size_t enough)
 {
