@@ -1,7 +1,7 @@
-/* fuzz_journal.c - the journal, opened on a file that holds anything.
+/* fuzz_journal.c - the journal, opened on a file with any contents.
  *
- * The input is a program that makes the file, so that checksums stop nobody: see build(). Whatever
- * the file is, opening it must not crash; what is visited is a record; and afterwards there is a
+ * The input is a program that makes the file, so that checksums stop nothing: see build(). Whatever
+ * the file is, opening it must not crash; each visit is of a record; and afterwards there is a
  * journal that works and finds again what it has. */
 #include "journal/checksum.h"
 #include "journal/journal.h"
@@ -62,7 +62,7 @@ static struct extent_header *extent_of(struct image *image, uint32_t slot)
     return (struct extent_header *)(void *)(image->bytes + slot_offset(slot));
 }
 
-/* A sealed record, wherever it may lie; its length need not fit. */
+/* A sealed record, anywhere; its length need not fit. */
 static void add_record(struct image *image, struct input *input)
 {
     uint32_t slot = take(input, 2) % (4 * JOURNAL_SLOTS) + 1;
@@ -123,7 +123,7 @@ static void build(struct image *image, struct input *input)
 struct visits {
     struct journal *journal;
     size_t n;
-    uint64_t sum; /* of what was seen, in whatever order */
+    uint64_t sum; /* of what was seen, in any order */
     bool erases;
 };
 

@@ -44,7 +44,7 @@ static void check_text(const char *text)
     REQUIRE(percent_decode(decoded) && strcmp(decoded, text) == 0);
 }
 
-/* The small parsers must cope with whatever a value is. */
+/* The small parsers must cope with any value. */
 static void check_value(const char *text)
 {
     char id[LEASE_ID_SIZE], duration[32];
@@ -120,7 +120,7 @@ static void take_lines(struct linebuf *buffer, struct digest *digest)
     }
 }
 
-/* In pieces of 1 ... `most` bytes, each in memory of its own; 0: all at once. */
+/* In pieces of 1 ... `most` bytes, each in its own memory; 0: all at once. */
 static struct digest feed(const uint8_t *bytes, size_t n, size_t most, uint32_t random)
 {
     struct digest digest = {.hash = UINT64_C(0xcbf29ce484222325)};

@@ -1,7 +1,7 @@
 /* fuzz_record.c - records of leases, line by line, read from arbitrary bytes.
  *
  * What is read must keep remembered.h's promises. It is then made a lease again in a core, as after
- * a restart; what is written of that lease must read as the same. There is one database, `default`. */
+ * a restart, and that lease's record must read as the same. There is one database, `default`. */
 #include "base/words.h"
 #include "core/core.h"
 #include "core/units.h"
@@ -83,7 +83,7 @@ static void check_remembered(const struct remembered *lease)
 
 /* ---- a restart ---- */
 
-/* Times may have been cut short by the definitions, and stopping begins anew. */
+/* The definitions may have cut times short, and stopping begins again. */
 static void check_same(const struct remembered *a, const struct remembered *b)
 {
     REQUIRE(a->id == b->id && a->is_held == b->is_held && a->uid == b->uid && a->pid == b->pid);
@@ -121,7 +121,7 @@ static void finish(struct effects *effects)
     effects_clear(effects);
 }
 
-/* Others are not of our file. */
+/* Our file has no others. */
 static void number_database(struct remembered *remembered)
 {
     const char *database = record_database(remembered);
@@ -172,7 +172,7 @@ static struct core *start(void)
 /* No clock gets further. */
 #define END_OF_TIME (NEVER / 2)
 
-/* All that becomes of them if nobody comes back. */
+/* What becomes of them if no client comes back. */
 static void end(struct core *core)
 {
     struct effects effects = EFFECTS_INIT;

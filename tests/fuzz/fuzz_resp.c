@@ -1,5 +1,5 @@
-/* fuzz_resp.c - any bytes as what a Redis says, in any pieces (the first byte says how large):
- * replies that can be looked at, and the same ones however they are cut up. With clang:
+/* fuzz_resp.c - any bytes as Redis' replies, in pieces (the first byte says how large): the replies
+ * can be read, and are the same however they are cut up. With clang:
  * -fsanitize=fuzzer,address,undefined instead of replay.c. */
 #include "redis/resp.h"
 

@@ -1,8 +1,8 @@
-/* fuzz_state.c - the file in the state directory, holding anything, and the runtime changes in it.
+/* fuzz_state.c - the file in the state directory, with any contents, and the runtime changes in it.
  *
- * The first byte says whether the file gets the last line that makes it whole. It must be read
- * without a crash, and stored again; the changes are made in a core, and what that describes must
- * be made and described in the same words by another. */
+ * The first byte says whether the file gets the last line that makes it complete. It must be read
+ * without a crash, and stored again; the changes are made in a core, and its description must be
+ * made and described in the same words by another. */
 #include "base/table.h"
 #include "daemon/changes.h"
 #include "journal/state.h"
@@ -71,7 +71,7 @@ static void finish(struct effects *effects)
     effects_clear(effects);
 }
 
-/* What a berthd that makes these changes at its start describes; the caller frees it. */
+/* How a berthd that makes these changes at its start describes them; the caller frees the text. */
 static char *made(const char *changes)
 {
     static const struct user_bounds bounds = {9, 9, 9, 9};

@@ -1,6 +1,6 @@
 /* answers.c - a core, and databases that answer anything at any time: true, late, repeated, wrong.
- * Whatever they say, the core's figures agree (core_check()), what it tells them is consistent,
- * nothing of theirs is granted without their word, and no job outlives its deadline.
+ * Whatever they answer, the core's figures agree (core_check()), what it tells them is consistent,
+ * their units are granted only by their word, and no job outlives its deadline.
  *
  *   answers [--seed N] [--steps N] [--seeds N] [--tap]
  *
@@ -161,7 +161,7 @@ struct said {
     struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MOST_UNITS + 1];
 };
 
-/* Mostly true; the units are as often as not somebody else's. */
+/* Mostly true; half of the time the units are another lease's. */
 static void make_said(struct said *said, const struct lease *lease)
 {
     struct random *random = &world.random;

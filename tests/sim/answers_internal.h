@@ -18,7 +18,7 @@ struct known {
     uint64_t id; /* 0: not used */
     bool is_there; /* its database was asked, or has it from before */
     bool is_killed; /* SIGKILL has been asked for, perhaps by an earlier core */
-    nanoseconds dead_by; /* its job was found to be past keeping: by then SIGKILL has come; or 0 */
+    nanoseconds dead_by; /* once its stop has begun, its deadline: SIGKILL by then; or 0 */
     struct remembered *record;
 };
 
@@ -48,15 +48,15 @@ extern struct world world;
 
 __attribute__((noreturn)) void fail(void);
 
-/* NULL if there is none; of 0: one that is not used. */
+/* NULL if there is none; for id 0: an unused one. */
 struct known *known_find(uint64_t id);
 struct known *known_add(const struct lease *lease);
-/* At random; NULL if there is none. */
+/* A random one; NULL if there is none. */
 struct lease *some_lease(void);
 
-/* Carries the effects of an operation out. */
+/* Carries out the effects of an operation. */
 void take_effects(void);
-/* The same, and all that must be true after it. */
+/* The same, then checks all that must be true. */
 void check(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* answers_world.c - what the world outside knows of the core's leases, and what must be true of
- * that after each step. */
+/* answers_world.c - what the world outside knows about the core's leases, and what must be true of
+ * these after each step. */
 #include "answers_internal.h"
 
 #include <signal.h>
@@ -49,7 +49,7 @@ struct lease *some_lease(void)
     return found;
 }
 
-/* What doc/fleet.md says: kill-after and a third of it, at least a second. */
+/* As doc/fleet.md says: kill-after and a third of that, at least a second. */
 static nanoseconds budget_of(const struct lease *lease)
 {
     nanoseconds third = lease->terms.kill_after / 3;
@@ -59,7 +59,8 @@ static nanoseconds budget_of(const struct lease *lease)
 
 /* ---- effects ---- */
 
-/* Found to be past keeping: not too early, and its job has until the deadline. */
+/* The lease could not be kept alive: the stop comes not too early, and its job has until the
+ * deadline. */
 static void take_stop(const struct lease *lease, struct known *known)
 {
     nanoseconds deadline = world.good_until[lease->database - 1];
@@ -99,7 +100,7 @@ static void take_effect(const struct effect *effect)
     }
 }
 
-/* A journal that is told of changes alone. */
+/* A journal that hears only of changes. */
 static void write_down(const struct lease *lease)
 {
     struct known *known = known_find(lease->id);

@@ -46,7 +46,7 @@ static struct definitions *definitions_new(uint64_t seed)
 static void definitions_free(struct definitions *definitions)
 {
     if (definitions) {
-        memset(definitions, 0xaa, sizeof *definitions); /* whoever still looks will notice */
+        memset(definitions, 0xaa, sizeof *definitions); /* a core that still looks will notice */
         free(definitions);
     }
 }
@@ -119,7 +119,7 @@ struct record *find_free_record(struct simulation *simulation)
     return NULL;
 }
 
-/* A journal that is told of changes alone. */
+/* A journal that hears only of changes. */
 static void write_down(struct simulation *simulation, struct lease *lease)
 {
     struct record *record = lease->record != 0 ? &simulation->records[lease->record - 1] : NULL;
@@ -312,7 +312,7 @@ const struct model *simulation_model(const struct simulation *simulation)
     return simulation->model;
 }
 
-/* All processes end, and then all time: there is nothing left that anybody could hold. */
+/* All processes end, then all time runs out: nothing is left to hold. */
 static void end_jobs(struct simulation *simulation, nanoseconds now)
 {
     struct operation operation = {.kind = OPERATION_DIES, .now = now};

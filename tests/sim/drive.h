@@ -10,7 +10,7 @@ struct simulation;
 struct simulation *simulation_new(uint64_t seed);
 void simulation_step(struct simulation *simulation, const struct operation *operation);
 const struct model *simulation_model(const struct simulation *simulation);
-/* All clients go; then everything must be free and core_free() find nothing left. */
+/* All clients go; then everything must be free and core_free() must find nothing left. */
 struct simulation *simulation_end(struct simulation *simulation, nanoseconds now);
 
 #endif

@@ -58,7 +58,7 @@ static enum standing standing_of(struct model_lease *lease, const struct model_c
                                      : STANDS_ASIDE;
 }
 
-/* Who stands in the queue, for whom something is kept, and all others: each in order. */
+/* The queue, the keepers, and all others: each in order. */
 static void compare_queues(const struct simulation *simulation, const struct resource *resource,
     const struct model_resource *expected)
 {
@@ -83,7 +83,7 @@ static void compare_queues(const struct simulation *simulation, const struct res
         resource->name);
 }
 
-/* Of items, those that were removed while they are held are no part of the limit. */
+/* Items that were removed while held do not count towards the limit. */
 static uint32_t n_under_limit(const struct resource *resource)
 {
     uint32_t n = resource_in_use(resource);
@@ -163,7 +163,7 @@ static void compare_identity(struct simulation *simulation, const struct model_l
         "%s: %s of %u is not found", resource->name, holder, expected->uid);
 }
 
-/* By what its client may repeat, as long as it lives. */
+/* Looks up by `once`, as long as the lease lives. */
 static void compare_once(struct simulation *simulation, const struct model_lease *expected)
 {
     char text[16];

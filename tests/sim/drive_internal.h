@@ -13,7 +13,7 @@ struct definitions {
     struct rules_file file;
 };
 
-/* Of a lease, or of its units, which rest. */
+/* For a lease, or for its units, which rest. */
 struct record {
     struct remembered *remembered; /* NULL: it is free */
     nanoseconds rests_until; /* 0: the lease lives */
@@ -40,11 +40,11 @@ struct simulation {
     size_t n_before;
 };
 
-/* Before each operation on the core. */
+/* Call it before each operation on the core. */
 void begin_trace(struct simulation *simulation);
-/* After it: the trace says what it did, and the records what is true now. */
+/* Call it afterwards: fills the trace with what happened, and the records with what is true now. */
 void take_effects(struct simulation *simulation);
-/* Of a slot or an item. */
+/* For a slot or an item. */
 uint8_t unit_number(const struct unit *unit);
 struct grant grant_of(const struct lease *lease);
 /* NULL if all are taken. */

@@ -1,7 +1,7 @@
-/* drive_job.c - what becomes of leases by their jobs, and by who takes them away. */
+/* drive_job.c - what becomes of leases through their jobs, and through users who take them away. */
 #include "drive_internal.h"
 
-/* Nobody knows before the watch fires, if there is one. */
+/* The core learns of it only when the watch fires, if there is one. */
 void do_dies(struct simulation *simulation, const struct operation *operation)
 {
     model_find_lease(simulation->model, operation->lease)->is_alive = false;

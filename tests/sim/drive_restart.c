@@ -1,5 +1,5 @@
-/* drive_restart.c - one core dies, another one takes its place: from the records, and with those
- * who come back. */
+/* drive_restart.c - one core dies, another takes its place: from the records, and with the clients
+ * that come back. */
 #include "drive_internal.h"
 
 #include "../unit/core_remember.h"
@@ -10,7 +10,7 @@
 
 /* ---- the end of a core ---- */
 
-/* What it still says is heard by nobody, and written down nowhere. */
+/* Its last effects reach nobody, and are written down nowhere. */
 static void end_core(struct simulation *simulation, nanoseconds now)
 {
     struct effects *effects = &simulation->effects;
@@ -104,7 +104,7 @@ static void restore(struct simulation *simulation, struct remembered *remembered
     if (lease) {
         REQUIRE(lease->id == id && lease_is_away(lease), "lease %ju is made again as %ju", id,
             lease->id);
-        effects_change(&simulation->effects, lease); /* written down anew */
+        effects_change(&simulation->effects, lease); /* written down again */
     }
     take_effects(simulation);
     model_restore(simulation->model, id, simulation->now, &simulation->trace);
@@ -135,8 +135,7 @@ static bool is_dead(const struct simulation *simulation, const struct remembered
     return lease->binding == BOUND_PROCESS && !lease->is_alive;
 }
 
-/* The daemon's part: who is dead already is not made again, but the units may be in need of rest.
- */
+/* The daemon's part: dead processes' leases are not made again, but their units may need rest. */
 static void restore_all(
     struct simulation *simulation, struct record *records, const struct operation *operation)
 {
@@ -213,7 +212,7 @@ void do_reclaim(struct simulation *simulation, const struct operation *operation
         &simulation->trace);
 }
 
-/* Found as the daemon finds it. */
+/* Looked up as the daemon does. */
 void do_repeat(struct simulation *simulation, const struct operation *operation)
 {
     char text[16];

@@ -1,11 +1,11 @@
-/* drive_serve.c - nobody starves: after any history, whoever waits is served after finitely many
- * ends of leases, whatever comes behind. */
+/* drive_serve.c - nobody starves: after any history, each waiter is served after finitely many ends
+ * of leases, whatever comes behind. */
 #include "drive_internal.h"
 
 #include <string.h>
 
 enum {
-    ROUNDS_MOST = 500, /* of a second; 20 is what it takes */
+    ROUNDS_MOST = 500, /* of a second; 20 suffice */
     NEWCOMERS = 16, /* in each round */
     LONGEST_LEASE = 6, /* seconds */
 };
@@ -34,7 +34,7 @@ static void pass_time(struct simulation *simulation, nanoseconds span)
     simulation_step(simulation, &operation);
 }
 
-/* MODEL_CLIENTS: nobody is connected. */
+/* MODEL_CLIENTS: none is connected. */
 static int some_client(const struct simulation *simulation, struct random *random)
 {
     int found = MODEL_CLIENTS;
@@ -47,7 +47,7 @@ static int some_client(const struct simulation *simulation, struct random *rando
     return found;
 }
 
-/* Of several held ones a third, and all that have lasted for long. */
+/* Ends a third of the held ones, and all that have lasted long. */
 static void end_some(struct simulation *simulation, struct random *random)
 {
     const struct model *model = simulation->model;
@@ -70,7 +70,7 @@ static void end_some(struct simulation *simulation, struct random *random)
     }
 }
 
-/* A held one of the same user, wherever that is nested already; 0: none. */
+/* A held lease of the same user, at times nested itself; 0: none. */
 static uint64_t some_parent(const struct simulation *simulation, int client, struct random *random)
 {
     const struct model *model = simulation->model;
@@ -86,7 +86,7 @@ static uint64_t some_parent(const struct simulation *simulation, int client, str
     return id;
 }
 
-/* Later, and of a smaller priority than anybody before. */
+/* Later, and with a smaller priority than all before. */
 static void newcomer(struct simulation *simulation, struct random *random)
 {
     struct operation operation = {.kind = OPERATION_ACQUIRE,
@@ -106,7 +106,7 @@ static void newcomer(struct simulation *simulation, struct random *random)
     simulation_step(simulation, &operation);
 }
 
-/* It is closed by the file, or never has so many. */
+/* The file has closed it, or never has that many. */
 static bool is_impossible(const struct model_lease *lease)
 {
     bool is = lease->blocked;
@@ -116,7 +116,7 @@ static bool is_impossible(const struct model_lease *lease)
     return is;
 }
 
-/* Of those that waited at first. */
+/* One of those that waited at first. */
 static const struct model_lease *still_waiting(const struct model *model, uint64_t last)
 {
     for (size_t i = 0; i < model->n_waiters; i++) {

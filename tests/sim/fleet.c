@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define LONGEST_END (1800 * SECOND)
-#define LONG_CALM (150 * SECOND) /* for operators to look, too */
+#define LONG_CALM (150 * SECOND) /* long enough for operators to look, too */
 
 static struct {
     uint64_t seed;
@@ -23,7 +23,7 @@ static struct {
     bool is_tap, is_traced;
 } options;
 
-/* ---- what is said ---- */
+/* ---- failures ---- */
 
 void fail(struct fleet *fleet, const char *format, ...)
 {
@@ -92,7 +92,7 @@ static void tick_all(struct fleet *fleet)
     }
 }
 
-/* One instant. */
+/* Plays one instant. */
 static void step(struct fleet *fleet)
 {
     nanoseconds at, next = world_next(fleet);
@@ -186,7 +186,7 @@ static void heal(struct fleet *fleet)
     }
 }
 
-/* ---- in the end ---- */
+/* ---- at the end ---- */
 
 static bool host_is_done(struct host *host, struct text *why)
 {
@@ -201,7 +201,7 @@ static bool host_is_done(struct host *host, struct text *why)
     return why->length == 0;
 }
 
-/* Everybody is up, has had what it wanted, and has left nothing. */
+/* All hosts are up, have had what they wanted, and have left nothing. */
 static bool is_done(struct fleet *fleet, struct text *why)
 {
     why->length = 0;

@@ -1,6 +1,6 @@
--- fleet_check.lua - what is always true of the data between two calls; answers with what is not, or
--- with "". What a script has left that was broken off is mended when somebody comes upon it: after
--- that ("{berth}:broken" is there) a unit has one holder all the same, but for its rest.
+-- fleet_check.lua - what is always true of the data between two calls; answers with what is wrong, or "".
+-- What a broken-off script has left is repaired when a call finds it: afterwards ("{berth}:broken" is set) a
+-- unit still has one holder, but its rest may be wrong.
 local call = redis.call
 local function key(word)
     return '{berth}:' .. word
@@ -30,7 +30,7 @@ if was_broken_off then
     return ''
 end
 
--- A session is gone with the first call after its end, unless its leases are too much work for one.
+-- A session is gone with the first call after its end, unless its leases are too much work for one call.
 local record = call('HMGET', key('db'), 'clock', 'grace')
 local ended = record[1] and not record[2] and
     call('ZRANGEBYSCORE', key('sessions'), '-inf', record[1], 'LIMIT', 0, 1)[1]
@@ -124,8 +124,8 @@ for _, lease in ipairs(leases) do
     end
     stands[lease], elsewhere[lease] = nil, nil
 end
--- Nobody stands at the head of a queue who could go on, and nobody's patience is over: what could be done
--- has been, unless work is left over for the next call.
+-- No lease at the head of a queue could go on, and nobody's patience is over: what could be done has been,
+-- unless work is left for the next call.
 local names, patient = {}, call('ZCOUNT', key('keeping'), '-inf', record[1] or '-inf')
 if record[1] and not record[2] and call('SCARD', key('dirty')) == 0 then
     for _, member in ipairs(call('ZRANGE', key('queue'), 0, -1)) do

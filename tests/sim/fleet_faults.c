@@ -1,4 +1,4 @@
-/* fleet_faults.c - what befalls the simulated fleet. */
+/* fleet_faults.c - the faults of the simulated fleet. */
 #include "fleet_internal.h"
 
 static struct host *random_host(struct fleet *fleet)
@@ -74,7 +74,7 @@ static void host_fault(struct fleet *fleet)
 static void set_clock(struct fleet *fleet)
 {
     static const int steps[] = {3, -3, 26, -26, 120, -120};
-    /* Several within one ttl may cost a host that is cut off its leases too early. */
+    /* Several steps within one ttl may cost a host that is cut off its leases too early. */
     if (fleet->now > fleet->server.clock_set_at + 2 * fleet->ttl) {
         server_sets_clock(fleet, steps[random_below(&fleet->random, 6)] * SECOND);
     }

@@ -1,5 +1,5 @@
-/* fleet_host.c - one host's daemon: what server.c, recovery.c and fleet.c do around a core and a
- * session, in short. */
+/* fleet_host.c - one host's daemon: in short, what server.c, recovery.c and fleet_sessions.c do
+ * around a core and a session. */
 #include "fleet_internal.h"
 
 #include "../unit/core_remember.h"
@@ -20,7 +20,7 @@ static struct client *client_of(struct host *host, uint32_t uid)
 
 /* ---- a turn ---- */
 
-/* A lease ends before its job does only where something has gone wrong. */
+/* A lease ends before its job only where something has gone wrong. */
 static void check_reason(struct fleet *fleet, const struct host *host, const struct effect *effect)
 {
     if (!fleet->had_faults) {
@@ -76,7 +76,7 @@ static void carry_out(struct fleet *fleet, struct host *host)
     effects_clear(&host->effects);
 }
 
-/* Wrappers say that their jobs are over. */
+/* Wrappers report that their jobs are over. */
 static void take_ends(struct fleet *fleet, struct host *host)
 {
     for (size_t i = 0; i < MAX_JOBS; i++) {
@@ -204,7 +204,7 @@ static void remember_one(struct lease *lease, void *context)
     host->journal[host->n_journal++] = remembered;
 }
 
-/* The clients of what has not ended reconnect at once. */
+/* Clients of leases that have not ended reconnect at once. */
 static void restore_one(struct fleet *fleet, struct host *host, const struct remembered *remembered)
 {
     struct lease *lease;

@@ -13,41 +13,41 @@ enum {
     MOST_HOSTS = 30,
     LEAST_HOSTS = 3,
     MAX_JOBS = 64, /* of a host */
-    MOST_ASKED_FOR = 90, /* by all hosts, before one asks for more */
+    MOST_ASKED_FOR = 90, /* by all hosts, before more is requested */
     MAX_PACKETS = 16384,
     N_DEFINITIONS = 9,
     N_NAMES = 10, /* of resources, instances of templates among them */
     N_USERS = 3,
     FIRST_CHANGED = 2, /* of the resources that operators change */
     N_CHANGED = 2,
-    MOST_CHANGED = 6, /* units, by them */
+    MOST_CHANGED = 6, /* units, by operators */
     N_COPIES = 8,
     MOST_BLIND = 256,
 };
 
 #define SECOND NANOSECONDS_PER_SECOND
 #define MILLISECOND (NANOSECONDS_PER_SECOND / 1000)
-#define COOLDOWN (2 * SECOND) /* of the resource that has one */
+#define COOLDOWN (2 * SECOND) /* of the resource with a cooldown */
 
-/* What runs under a lease, with its wrapper, whether or not the daemon lives. */
+/* What runs under a lease, with its wrapper, even if the daemon is dead. */
 struct job {
     uint64_t id; /* of its lease; 0: not used */
     uint32_t uid;
     uint32_t holder; /* identity; 0: none */
     uint32_t names; /* a bit for each resource that it wants */
-    bool is_waiting; /* for its grant */
+    bool is_waiting; /* for the grant */
     bool is_alive; /* granted, and not dead yet */
-    bool is_over; /* dead, and the daemon has not been told yet */
-    bool is_blind; /* granted while older data had come back, and nobody had noticed */
+    bool is_over; /* dead, and the daemon has not heard yet */
+    bool is_blind; /* granted after older data had come back, before anybody had noticed */
     nanoseconds length, ends_at, dies_at;
     nanoseconds deadline; /* as last pushed to its wrapper */
     nanoseconds budget;
     uint32_t units[N_NAMES]; /* while it is alive: a bit for each */
-    uint64_t asked; /* in which order */
+    uint64_t asked; /* the order of requests */
 };
 
 struct host {
-    bool is_there; /* else the place is free for another one */
+    bool is_there; /* else the place is free for another host */
     uint32_t index;
     char name[SESSION_ID_SIZE]; /* of its session; no other host ever has it */
     struct database settings;
@@ -61,9 +61,9 @@ struct host {
     size_t n_journal;
     nanoseconds deadline; /* as last pushed */
     uint64_t next_id, n_asked;
-    uint64_t known_call; /* the last one that it has had an answer to */
-    nanoseconds returns_at; /* the daemon, if it is dead */
-    nanoseconds frozen_until; /* the daemon: SIGSTOP */
+    uint64_t known_call; /* the last call that it has had an answer to */
+    nanoseconds returns_at; /* the daemon's, if it is dead */
+    nanoseconds frozen_until; /* the daemon's: SIGSTOP */
     nanoseconds drained_until; /* 0: not drained */
     nanoseconds next_ask;
 
@@ -71,8 +71,8 @@ struct host {
     uint64_t connection;
     nanoseconds connects_at; /* if it is not */
     nanoseconds cut_until; /* no way to the server */
-    nanoseconds slow_until; /* all is late */
-    uint64_t mute_connection; /* whose answers are lost */
+    nanoseconds slow_until; /* every message is late */
+    uint64_t mute_connection; /* the one whose answers are lost */
     nanoseconds last_command_at, last_reply_at, last_message_at;
 };
 
@@ -85,22 +85,22 @@ struct packet {
     uint32_t host;
     uint64_t connection, run, tag;
     uint64_t
-        call; /* of a reply: which one it answers; of a command: the last one that was answered */
+        call; /* of a reply: the call that it answers; of a command: the last answered call */
     enum script script;
     struct text bytes; /* of a command, `n` words that each end with a NUL; of a reply, RESP */
     size_t n;
 };
 
-/* Data as they were after so many calls. */
+/* Data as they were after that many calls. */
 struct copy {
     struct redis_data *data; /* or NULL */
     uint64_t n_executed;
 };
 
-/* From when older data came back under the same server's name until somebody has noticed: what is
- * granted then may have a holder of whom nobody has told. */
+/* From when older data came back under the same server's name until somebody has noticed: a lease
+ * granted in between may get units of a holder that nobody has reported. */
 struct blind_span {
-    uint64_t first_token, last_token; /* given in it, or on the way that was undone */
+    uint64_t first_token, last_token; /* given in the span, or after the copy */
 };
 
 struct server {
@@ -110,7 +110,7 @@ struct server {
     uint64_t run; /* number of its process */
     nanoseconds returns_at; /* 0: it is there */
     nanoseconds has_memory_at; /* if it is full */
-    nanoseconds clock_offset; /* by which its clock was set so far */
+    nanoseconds clock_offset; /* by how much its clock has been set so far */
     nanoseconds clock_set_at, data_lost_at; /* for the last time */
     uint32_t breaks_off_permille; /* of all calls */
     uint64_t n_broken_off;
@@ -120,7 +120,7 @@ struct server {
     nanoseconds next_copy;
 
     bool is_blind;
-    uint64_t undone_from, undone_to; /* calls of which the data know nothing, while it is blind */
+    uint64_t undone_from, undone_to; /* calls that the data do not know, while it is blind */
     struct blind_span blind[MOST_BLIND];
     size_t n_blind;
     nanoseconds noticed_at; /* the last time */
@@ -128,9 +128,9 @@ struct server {
 
 enum act_word { ACT_PAUSE, ACT_RESUME, ACT_LIMIT, ACT_RESET, ACT_FORGET };
 
-/* What operators have made of one resource, as far as they have been told. */
+/* What operators have done to one resource, as far as they know. */
 struct act {
-    bool is_known; /* all of it: nothing is without an answer */
+    bool is_known; /* every request has been answered */
     bool is_paused;
     uint32_t limit; /* UNBOUNDED: the file's */
     nanoseconds unknown_since, answered_at;
@@ -146,13 +146,13 @@ struct fleet {
     struct random random;
     nanoseconds now;
     struct host hosts[MOST_HOSTS];
-    uint32_t n_hosts; /* places of hosts in this run */
-    uint64_t n_named; /* hosts there ever were */
+    uint32_t n_hosts; /* places for hosts in this run */
+    uint64_t n_named; /* how many hosts there have been */
     struct server server;
     struct resp_reader *reader;
     nanoseconds ttl;
     uint64_t n_forgotten; /* definitions, each of which all hosts have in their files */
-    bool is_calm; /* no faults, no new requests any more */
+    bool is_calm; /* no more faults and new requests */
     nanoseconds calm_since;
     bool has_faults, had_faults; /* at present; ever */
     struct act acts[N_CHANGED];
@@ -176,11 +176,12 @@ nanoseconds chance(struct fleet *fleet, nanoseconds from, nanoseconds to);
 extern const char *const resource_names[N_NAMES];
 void resources_define(struct fleet *fleet);
 uint32_t resource_number(const char *name);
-/* No more units than that are ever granted. */
+/* The most units that are ever granted. */
 uint32_t resource_most_units(uint32_t number);
-/* A definition that may leave the database at any time: no operator's change of it, and no rest, is looked at. */
+/* A definition that may leave the database at any time: operators' changes and rests are not
+ * checked there. */
 const char *resource_to_forget(struct fleet *fleet);
-/* Few want it, so that it can be forgotten. */
+/* Few jobs want it, so that it can be forgotten. */
 bool resource_is_rare(uint32_t number);
 uint32_t unit_number(const struct unit *unit);
 bool resource_rests(uint32_t number);
@@ -188,7 +189,8 @@ bool resource_rests(uint32_t number);
 /* ---- fleet_operators.c ---- */
 
 void operators_begin(struct fleet *fleet);
-/* One changes something, through that host; once all is calm, everything is looked at and reset. */
+/* An operator changes something through that host; once all is calm, checks everything and resets
+ * it. */
 void operator_acts(struct fleet *fleet, struct host *host);
 void operator_hears(struct fleet *fleet, struct host *host);
 /* Its daemon is dead. */
@@ -211,7 +213,7 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
 void server_dies(struct fleet *fleet);
 void server_returns(struct fleet *fleet);
 void server_is_emptied(struct fleet *fleet);
-/* Its machine goes back to a snapshot. */
+/* The server's machine goes back to a snapshot. */
 void server_is_rolled_back(struct fleet *fleet);
 /* Whether a job that begins now, with that token, was granted before anybody could notice. */
 bool server_was_blind(const struct fleet *fleet, uint64_t token);
@@ -219,7 +221,7 @@ void server_breaks_connections(struct fleet *fleet, const char *why);
 void server_sets_clock(struct fleet *fleet, nanoseconds step);
 void server_tick(struct fleet *fleet);
 nanoseconds server_next(const struct fleet *fleet);
-/* Nothing is left of anybody; else why. */
+/* Nothing of any host is left; else why. */
 bool server_is_done(const struct fleet *fleet, struct text *why);
 
 /* ---- fleet_net.c ---- */
@@ -228,20 +230,20 @@ void net_send(struct fleet *fleet, struct host *host, const struct session_call 
 void net_break(struct fleet *fleet, struct host *host, const char *why);
 void net_connect(struct fleet *fleet, struct host *host);
 void net_publish(void *context, struct bytes channel, struct bytes message);
-/* The packet that comes next; NULL: none. */
+/* The next packet; NULL: none. */
 struct packet *net_next(struct fleet *fleet, nanoseconds *atp);
 void net_deliver(struct fleet *fleet, struct packet *packet);
-/* The server's process is gone, and all that was on its way to it. */
+/* The server's process is gone, and so is all that was on its way there. */
 void net_forget_commands(struct fleet *fleet);
-/* The host is, and all that was on its way to it. */
+/* The host is gone, and so is all that was on its way there. */
 void net_forget_host(struct fleet *fleet, const struct host *host);
 void net_clear(struct fleet *fleet);
 
 /* ---- fleet_host.c ---- */
 
-/* One that nobody has heard of. */
+/* A host that nobody knows joins. */
 void host_join(struct fleet *fleet, struct host *host);
-/* With all its jobs, and what it remembers. */
+/* The host leaves with all its jobs, and what it remembers. */
 void host_leave(struct fleet *fleet, struct host *host);
 void host_start(struct fleet *fleet, struct host *host);
 void host_crash(struct fleet *fleet, struct host *host);
@@ -260,7 +262,7 @@ void job_is_granted(struct fleet *fleet, struct host *host, const struct lease *
 /* Dead at once. */
 void job_dies(struct fleet *fleet, struct job *job);
 void job_is_stopped(struct fleet *fleet, struct job *job);
-/* No two on one unit, for longer than anybody could know. */
+/* No two jobs on one unit for longer than anybody could avoid. */
 void jobs_check(struct fleet *fleet);
 /* What jobs and their wrappers do by themselves. */
 void jobs_tick(struct fleet *fleet, struct host *host);

@@ -1,5 +1,5 @@
-/* fleet_jobs.c - the jobs of a host, and their wrappers, who know until when their leases are good
- * and do not need the daemon to end. */
+/* fleet_jobs.c - a host's jobs, and their wrappers, which know until when their leases are good and
+ * end their jobs without the daemon. */
 #include "fleet_internal.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
     return names;
 }
 
-/* Some ask from within a job of theirs. */
+/* Some ask from within one of their jobs. */
 static uint64_t random_parent(struct fleet *fleet, const struct host *host, uint32_t uid)
 {
     const struct job *job = &host->jobs[random_below(&fleet->random, MAX_JOBS)];
@@ -91,7 +91,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
         .asked = ++host->n_asked};
 }
 
-/* Leases of one host that wait have their tickets in the order in which they asked. */
+/* Waiting leases of one host have tickets in the order of their requests. */
 static void check_order(struct fleet *fleet, struct host *host, const struct lease *granted)
 {
     const struct job *mine = jobs_find(host, granted->id);
@@ -108,7 +108,7 @@ static void check_order(struct fleet *fleet, struct host *host, const struct lea
     }
 }
 
-/* Something that only one of them may have at a time; NULL: nothing. */
+/* What only one of the two may have at a time; NULL: nothing. */
 static const char *shared_by(const struct job *a, const struct job *b)
 {
     for (uint32_t i = 0; i < N_NAMES; i++) {
@@ -120,7 +120,7 @@ static const char *shared_by(const struct job *a, const struct job *b)
     return is_same && (a->names & b->names) != 0 ? "an identity" : NULL;
 }
 
-/* Two that were granted while nobody could know of both: one is stopped once somebody does. */
+/* Two that were granted when nobody could know of both: one is stopped once somebody does. */
 static bool is_excused(const struct fleet *fleet, const struct job *a, const struct job *b)
 {
     bool is_settled = !fleet->server.is_blind && fleet->now > fleet->server.noticed_at + fleet->ttl;
@@ -153,7 +153,7 @@ void jobs_check(struct fleet *fleet)
 }
 
 /* The session's clock may have moved on with the server's, and a server that has lost its data does
- * not know who rests. A database counts whole milliseconds. */
+ * not know which units rest. A database counts whole milliseconds. */
 static void check_rest(struct fleet *fleet, const struct host *host, uint32_t number)
 {
     nanoseconds since = fleet->ended_at[number];
@@ -163,8 +163,8 @@ static void check_rest(struct fleet *fleet, const struct host *host, uint32_t nu
     }
 }
 
-/* A server whose clock was set back and that has lost its data may not know how far tokens were,
- * where nobody is left who does. */
+/* A server whose clock was set back and that has lost its data may not know how large tokens were,
+ * if no host is left that does. */
 static void check_token(
     struct fleet *fleet, const struct host *host, uint32_t number, uint32_t unit, uint64_t token)
 {
@@ -227,7 +227,7 @@ void job_dies(struct fleet *fleet, struct job *job)
     job->is_alive = job->is_waiting = false;
 }
 
-/* Sooner or later; at the latest when both its killers have seen to it. */
+/* Sooner or later; at the latest when both its killers have acted. */
 void job_is_stopped(struct fleet *fleet, struct job *job)
 {
     nanoseconds at = fleet->now + chance(fleet, 0, fleet->definitions[0].kill_after);

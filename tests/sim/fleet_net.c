@@ -1,10 +1,10 @@
 /* fleet_net.c - the simulated network: late, lossy, in order while a connection lasts. What was
- * sent before one broke may still be executed. */
+ * sent before a connection broke may still be executed. */
 #include "fleet_internal.h"
 
 #include <string.h>
 
-enum { CALL_WORDS = 4 }; /* that every call begins with */
+enum { CALL_WORDS = 4 }; /* which every call begins with */
 
 static nanoseconds latency(struct fleet *fleet, const struct host *host)
 {
@@ -70,7 +70,7 @@ void net_break(struct fleet *fleet, struct host *host, const char *why)
     host->is_connected = false;
     host->connection++;
     host->connects_at = fleet->now + chance(fleet, 50 * MILLISECOND, SECOND);
-    if (random_percent(&fleet->random, 50)) { /* what is on its way may get there all the same */
+    if (random_percent(&fleet->random, 50)) { /* packets on their way may still arrive */
         for (size_t i = fleet->n_packets; i-- > 0;) {
             if (fleet->packets[i].host == host->index && fleet->packets[i].kind == PACKET_COMMAND) {
                 packet_free(fleet, &fleet->packets[i]);
@@ -104,7 +104,7 @@ static void publish_to(struct fleet *fleet, struct host *host, struct bytes mess
     text_add_bytes(&packet->bytes, message.at, message.n);
 }
 
-/* Its own channel's name ends in its session's; the other one is everybody's. */
+/* A host's own channel ends in its session's name; everybody hears the other one. */
 static bool hears(const struct host *host, struct bytes channel)
 {
     size_t n = SESSION_ID_SIZE - 1;
@@ -124,7 +124,7 @@ void net_publish(void *context, struct bytes channel, struct bytes message)
 
 /* ---- arriving ---- */
 
-/* A process that is stopped reads nothing. */
+/* A stopped process reads nothing. */
 static nanoseconds arrival(const struct fleet *fleet, const struct packet *packet)
 {
     const struct host *host = &fleet->hosts[packet->host];

@@ -1,11 +1,11 @@
 /* fleet_operators.c - what operators change in the simulated fleet, and whether that lasts until
- * they undo it, whoever comes, goes, or forgets. */
+ * they undo it, whatever hosts come, go, or forget. */
 #include "fleet_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define UNKNOWN_FOR (10 * SECOND) /* what had no answer may still be on its way */
+#define UNKNOWN_FOR (10 * SECOND) /* a request without an answer may still be on its way */
 
 static uint32_t number_of(const struct fleet *fleet, const struct act *act)
 {
@@ -66,7 +66,7 @@ static void ask(
     session_admin(host->session, act, 4, argv, fleet->now);
 }
 
-/* As if the host's file had it no more. The files of all have it, so it comes back at once. */
+/* As if the host's file no longer had it. All files do, so it comes back at once. */
 static void forget(struct fleet *fleet, struct host *host)
 {
     const char *name = resource_to_forget(fleet);
@@ -104,13 +104,13 @@ static void is_done(struct fleet *fleet, struct act *act)
     case ACT_LIMIT:
         act->limit = act->asked_limit;
         break;
-    case ACT_FORGET: /* with what was changed */
+    case ACT_FORGET: /* with its changes */
     case ACT_RESET:
         act->is_paused = false;
         act->limit = UNBOUNDED;
         act->is_known |= act->asked_at > act->unknown_since + UNKNOWN_FOR;
     }
-    if (server_was_blind(fleet, 0)) { /* what was done before may be newer than that */
+    if (server_was_blind(fleet, 0)) { /* earlier changes may be newer than that */
         is_not_known(fleet, act);
     }
 }
@@ -147,7 +147,7 @@ void operator_is_cut_off(struct fleet *fleet, const struct host *host)
     }
 }
 
-/* It alone may have heard what came last. */
+/* Only this host may have heard the last change. */
 void operator_loses(struct fleet *fleet, const struct host *host)
 {
     for (uint32_t i = 0; i < N_CHANGED; i++) {

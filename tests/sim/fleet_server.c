@@ -1,5 +1,4 @@
-/* fleet_server.c - the simulated fleet's Redis: its process, its clock, and what becomes of its
- * data. */
+/* fleet_server.c - the simulated fleet's Redis: its process, its clock, and its data. */
 #include "fleet_internal.h"
 
 #include <stdio.h>
@@ -74,8 +73,8 @@ struct before {
     bool has_session;
 };
 
-/* Whoever has had an answer that was undone must notice, by whatever it calls. One whose session the
- * data do not have, as it ended or began since, says hello in any case. */
+/* A host that has had an answer which was undone must notice, whatever it calls. One whose session
+ * the data do not have, as it ended or began since, says hello anyway. */
 static void check_notice(
     struct fleet *fleet, const struct packet *packet, const struct before *before, bool was_broken_off)
 {
@@ -107,7 +106,7 @@ static void check_data(struct fleet *fleet)
     text_deinit(&answer);
 }
 
-/* What a script that was broken off leaves is mended by and by. */
+/* What a broken-off script leaves is repaired by and by. */
 static void note_break(struct fleet *fleet, enum script script)
 {
     struct redis *redis = &fleet->server.redis;
@@ -213,7 +212,7 @@ void server_is_rolled_back(struct fleet *fleet)
     }
     replace_data(fleet, redis_data_copy(copy->data));
     if (record(fleet, "layout") == 0) {
-        return; /* that is empty */
+        return; /* its place is empty */
     }
     server->blind[server->n_blind++] = (struct blind_span){record(fleet, "number") + 1, last_token};
     server->undone_from = undone_from;
@@ -240,7 +239,7 @@ bool server_was_blind(const struct fleet *fleet, uint64_t token)
     return false;
 }
 
-/* Empty, with the data of a while ago, or as it was. */
+/* It comes back empty, with older data, or as it was. */
 void server_returns(struct fleet *fleet)
 {
     uint32_t kind = random_below(&fleet->random, 3);
@@ -359,7 +358,7 @@ static bool may_stay(const struct fleet *fleet, struct bytes key, const struct v
         }
     }
     if (bytes_are(key, bytes_of("{berth}:identities"))) {
-        return fleet->server.n_broken_off > 0; /* nobody's: whoever asks for it gets it */
+        return fleet->server.n_broken_off > 0; /* nobody's: the next request for it gets it */
     }
     return bytes_are(key, bytes_of("{berth}:freed")) &&
         memcmp(value->by_name[0]->name.at, "pool ", 5) == 0;

@@ -1,5 +1,5 @@
-/* model.c - the model's operations: clients, leases, time. Each says what must come of it and
- * compares that with the trace. */
+/* model.c - the model's operations: clients, leases, time. Each says what must happen and compares
+ * that with the trace. */
 #include "model.h"
 
 #include <stdlib.h>
@@ -142,7 +142,7 @@ bool model_identity_is_taken(
     return false;
 }
 
-/* One resource of a request: may it be asked for at all? */
+/* One resource of a request: may it be requested at all? */
 static enum outcome check_want(
     const struct model_resource *resource, const struct model_ask *ask, uint32_t count)
 {
@@ -382,7 +382,7 @@ static struct model_unit *next_cooling(const struct model *model)
     return first;
 }
 
-/* Of those whose wait ends at once, the one that has waited for longer first. */
+/* Among waits that end at the same instant, the longest. */
 static struct model_lease *next_timeout(const struct model *model)
 {
     struct model_lease *first = NULL;
@@ -396,7 +396,7 @@ static struct model_lease *next_timeout(const struct model *model)
     return first;
 }
 
-/* Of those who let go at once, the one that came first. */
+/* Among those that let go at the same instant, the oldest. */
 static struct model_lease *next_to_let_go(const struct model *model)
 {
     struct model_lease *first = NULL;
@@ -430,7 +430,7 @@ static void end_cooling(struct model *model, nanoseconds instant)
     }
 }
 
-/* Of what is due at the same instant: units are free before somebody's time is over. */
+/* At the same instant, units are free before anybody's time is over. */
 void model_tick(struct model *model, nanoseconds now, struct trace *trace)
 {
     nanoseconds next;

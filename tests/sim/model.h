@@ -1,9 +1,9 @@
-/* model.h - what Berth promises, as simply as it can be said: lists and O(n) walks. It shares no
- * code with src/core, only the names of kinds and outcomes.
+/* model.h - what Berth promises, in the simplest terms: lists and O(n) walks. It shares no code
+ * with src/core, only the names of kinds and outcomes.
  *
- * Each operation is given the trace of what the core did and requires that it is what had to come
- * of it. Where several outcomes are right (the order of grants by queues that have nothing to do
- * with each other; select = random), the core's is taken over if it is one of them. */
+ * Each operation gets the trace of what the core did and requires that it is right. Where several
+ * outcomes are right (the order of grants by independent queues; select = random), it adopts the
+ * core's if that is one of them. */
 #ifndef BERTH_TESTS_SIM_MODEL_H
 #define BERTH_TESTS_SIM_MODEL_H
 
@@ -21,8 +21,8 @@ enum {
     MODEL_EVENTS = 4 * MODEL_LEASES,
 };
 
-/* Instead of a client's number: that of a lease which lives without one, and of one whose client is
- * expected back. */
+/* Instead of a client's number: for a lease without a client, and for one whose client is expected
+ * back. */
 enum { CLIENT_DETACHED = -2, CLIENT_ABSENT = -3 };
 
 /* One definition. */
@@ -58,7 +58,7 @@ struct model_ask {
     int32_t priority;
     uint32_t holder; /* 0 = none */
     uint64_t parent;
-    uint32_t once; /* 0 = none; no other ask has it */
+    uint32_t once; /* 0 = none; unique to this ask */
     enum binding binding;
     nanoseconds ttl;
     bool has_kill_after, has_on_lost;
@@ -66,10 +66,10 @@ struct model_ask {
     enum on_lost on_lost;
 };
 
-/* What somebody says who held a lease that is forgotten. */
+/* What a client says about a forgotten lease that it held. */
 struct model_said {
     uint8_t units[MODEL_WANTS][MODEL_UNITS];
-    uint64_t tokens[MODEL_WANTS]; /* that have been proven; or 0, each of them */
+    uint64_t tokens[MODEL_WANTS]; /* proven tokens, or 0 for each */
 };
 
 /* ---- what the core did ---- */
@@ -86,7 +86,7 @@ struct event {
     enum effect_kind kind;
     enum outcome why;
     uint64_t lease; /* id; 0 = none */
-    int client; /* who is told; -1: nobody */
+    int client; /* the client that gets it; -1: none */
     int signal;
     struct grant grant; /* EFFECT_GRANTED */
 };
@@ -94,7 +94,7 @@ struct event {
 struct trace {
     enum outcome outcome;
     const char *about; /* or NULL */
-    uint64_t lease; /* which the operation asked for, and got or waits for */
+    uint64_t lease; /* the one that the operation asked for, and got or waits for */
     struct grant grant; /* of an acquire or reclaim that was granted */
     struct event events[MODEL_EVENTS];
     size_t n_events, at;
@@ -116,7 +116,7 @@ struct model_resource {
     char name[MODEL_NAME];
     struct rules rules; /* the last that it had */
     bool defined, is_instance;
-    int charged_uid; /* who made the instance, or -1 */
+    int charged_uid; /* the uid that made the instance, or -1 */
     bool paused;
     int64_t runtime_limit; /* -1 = the file's */
     struct model_unit units[MODEL_UNITS];
@@ -134,14 +134,14 @@ struct model_claim {
 struct model_lease {
     uint64_t id;
     int client;
-    uint64_t linked; /* a number of `moment`: since when it is that client's */
+    uint64_t linked; /* a number of `moment`: since when it has been that client's */
     uint32_t uid, holder, once;
     int32_t priority;
     uint64_t parent;
     bool held, aside, blocked;
     nanoseconds asked_at;
     int station; /* the claim that it stands for; -1: none */
-    uint8_t road[MODEL_WANTS]; /* claims: those that are kept, then the others as they come */
+    uint8_t road[MODEL_WANTS]; /* claims: first the kept ones, then the others in order */
     size_t n_kept;
     uint32_t n_let_go, n_forced; /* by its patience; since then by nested requests */
     nanoseconds keep_until;
@@ -152,7 +152,7 @@ struct model_lease {
 
     enum binding binding;
     bool is_alive; /* its process */
-    bool is_told; /* the core knows that it is not */
+    bool is_told; /* the core knows that it is dead */
     bool is_watched;
     nanoseconds ttl, granted_at;
     nanoseconds kill_after;
@@ -160,11 +160,11 @@ struct model_lease {
     nanoseconds due; /* the end of its time, or the next signal; NEVER if none */
     uint64_t due_serial;
     nanoseconds hold_until;
-    enum outcome stopping; /* OUTCOME_OK: it is not */
+    enum outcome stopping; /* OUTCOME_OK: it is not being stopped */
     bool is_killed;
 };
 
-/* A lease of an earlier core: its resources are gone, but for their names. */
+/* A lease of an earlier core: of its resources only the names are left. */
 struct model_past {
     struct model_lease lease;
     struct {
@@ -188,13 +188,13 @@ struct model {
         uint64_t last;
     } tokens[MODEL_RESOURCES];
     size_t n_tokens;
-    uint64_t token_floor; /* the largest that was ever remembered */
+    uint64_t token_floor; /* the largest ever remembered */
     uint64_t first_id, last_id;
     struct model_past past[MODEL_LEASES]; /* after a restart: not made again (yet) */
     size_t n_past;
     bool closed;
     nanoseconds grace_until;
-    uint64_t moment; /* counts what happens one after the other */
+    uint64_t moment; /* counts events in their order */
     bool draining, drain_reported;
 };
 
@@ -207,7 +207,7 @@ struct model *model_free(struct model *model);
 
 void model_client(
     struct model *model, int client, uint32_t uid, nanoseconds now, struct trace *trace);
-/* Half gone: only its leases. */
+/* `half`: only its leases go. */
 void model_client_gone(
     struct model *model, int client, bool half, nanoseconds now, struct trace *trace);
 void model_acquire(struct model *model, int client, const struct model_ask *ask, nanoseconds now,
@@ -231,20 +231,20 @@ void model_renew(
 void model_bind(struct model *model, uint64_t lease, int by, enum binding binding, nanoseconds now,
     struct trace *trace);
 
-/* model_restart.c. Everything is over but what was remembered: all leases are `past` now, and there
- * are no resources. Numbers begin at `first`, or go on (0). */
+/* model_restart.c. Everything is over except what was remembered: all leases are `past` now, and
+ * there are no resources. Numbers begin at `first`, or go on (0). */
 void model_restart(struct model *model, uint64_t first);
 void model_begin_grace(struct model *model, bool closed, nanoseconds until);
-/* One of the past. */
+/* One of the past leases. */
 void model_restore(struct model *model, uint64_t lease, nanoseconds now, struct trace *trace);
-/* Units of a lease that had ended. Until when they rest; 0: not at all. */
+/* Units of a lease that had ended. Returns until when they rest; 0: none rests. */
 nanoseconds model_restore_rest(
     struct model *model, const struct remembered *remembered, nanoseconds now, struct trace *trace);
 void model_forget_past(struct model *model, uint64_t lease);
 struct model_past *model_find_past(struct model *model, uint64_t lease);
 void model_reclaim(
     struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
-/* The acquire that made it comes once more. */
+/* The acquire that made it comes again. */
 void model_repeat(
     struct model *model, uint64_t lease, int client, nanoseconds now, struct trace *trace);
 /* NULL: it waited. */
@@ -263,23 +263,23 @@ nanoseconds model_grace_until(const struct model *model);
 
 /* model.c */
 void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about);
-/* After the end of the operation, of a lease that could not be granted at its beginning. */
+/* Called after the operation, for a lease that could not be granted at its beginning. */
 void model_require_waiting_or_granted(
     const struct model *model, uint64_t lease, const struct trace *trace);
-/* Alive, or made now and charged to the uid `payer`; -1 is an operator. */
+/* Finds a live resource, or makes one and charges the uid `payer`; -1 is an operator. */
 enum outcome model_get_resource(
     struct model *model, const char *name, int payer, struct model_resource **resourcep);
 
-/* Finds the resources of `lease`, which is in no list yet, and refuses what can never be. With a
- * proof it may have the instances and identities that it had, whoever has some now. */
+/* Finds the resources of `lease`, which is in no list yet, and refuses requests that can never be
+ * met. With a proof it may have its instances and identities, whoever has some now. */
 enum outcome model_resolve(struct model *model, const struct model_ask *ask, bool has_proof,
     struct model_lease *lease, const char **aboutp);
 /* Is there room for one more lease of that user? */
 bool model_leases_fit(const struct model *model, uint32_t uid);
-/* What its asker said about it. */
+/* The terms that its client gave. */
 struct model_lease model_lease_of(
     const struct model *model, int client, const struct model_ask *ask, uint64_t id);
-/* It cannot be granted now. `lease` counts as a waiter already. */
+/* It cannot be granted now. `lease` already counts as a waiter. */
 enum outcome model_may_wait(const struct model *model, const struct model_lease *lease,
     const struct model_ask *ask, const char **aboutp);
 bool model_identity_is_taken(const struct model *model, const struct model_resource *resource,
@@ -338,26 +338,27 @@ void model_road_begin(struct model_lease *lease);
 bool model_keeps(const struct model_lease *lease, const struct model_claim *claim);
 bool model_is_its_turn(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
-/* Enough units, and its turn. */
+/* Whether there are enough units, and it is its turn. */
 bool model_has(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
 bool model_lacks_nothing(const struct model *model, const struct model_lease *lease);
-/* Beside what its user has, and what is kept for that user's older requests. */
+/* Whether it fits beside what its user has, and what is kept for that user's older requests. */
 bool model_fits(const struct model *model, const struct model_lease *lease);
 void model_set_aside(struct model_lease *lease);
 void model_patience_ends(struct model_lease *lease);
-/* Whether the request has all that it wants once those let go who keep something while they wait
- * for those under which it runs. If so they do. */
+/* Whether the request has all that it wants once those let go that keep something while they wait
+ * for its ancestors. If so, they let go. */
 bool model_make_way(const struct model *model, const struct model_lease *nested);
-/* Of one that would be set aside now. Then they do. */
+/* For a request that would be set aside now. If so, they let go. */
 bool model_may_go_all_the_same(const struct model *model, const struct model_lease *lease);
-/* Of one that is not aside and cannot be granted: whether its turn, or its loss, has moved it. */
+/* For a request that is not aside and cannot be granted: whether its turn, or a loss, has moved
+ * it. */
 bool model_step(const struct model *model, struct model_lease *lease, nanoseconds now);
 
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
-/* Frees it; held units are given back. */
+/* Frees it; gives its units back if it held any. */
 void model_lease_leave(struct model *model, struct model_lease *lease, nanoseconds now);
 void model_lease_grant(
     struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now);
@@ -369,20 +370,20 @@ uint32_t model_units_of_user(
     const struct model *model, const struct model_resource *resource, uint32_t uid);
 bool model_claim_within_quota(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim);
-/* Who is aside, for all reasons but a quota, which is looked at when it is their turn. */
+/* Sets requests aside for all reasons but a quota, which is checked when it is their turn. */
 void model_sort(struct model *model);
-/* There is somebody to give it to. */
+/* Whether a client is there to grant to. */
 bool model_can_go(const struct model *model, const struct model_lease *lease);
 bool model_may_go(const struct model *model, const struct model_lease *lease);
-/* The same of one that comes, or comes back. */
+/* The same for a request that comes, or comes back. */
 bool model_may_go_at_once(const struct model *model, const struct model_lease *lease);
 const struct event *model_next_event(struct trace *trace, enum effect_kind kind);
 /* Requires that the next effect is this one, about this lease, for its client if it has one. */
 void model_tell(
     struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why);
-/* Requires that exactly those who can go are granted. */
+/* Requires that exactly those that can go are granted. */
 void model_pump(struct model *model, nanoseconds now, struct trace *trace);
-/* The end of every operation. */
+/* Ends every operation. */
 void model_settle(struct model *model, nanoseconds now, struct trace *trace);
 
 #endif

@@ -1,4 +1,4 @@
-/* model_define.c - the model's operations: what operators do, at runtime and by a reload. */
+/* model_define.c - the model's operations for operators: at runtime, and by a reload. */
 #include "model.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static bool is_to_be_denied(struct model_lease *lease, enum outcome why)
     return false;
 }
 
-/* Those who can never be granted any more, in whatever order. */
+/* Denies those that can never be granted any more, in any order. */
 static void deny_the_impossible(struct model *model, nanoseconds now, struct trace *trace)
 {
     size_t n = 0;
@@ -151,7 +151,7 @@ static void take_over_rules(
     }
 }
 
-/* Those of the file in its order, made if they are new; then the others. */
+/* First the file's, in its order, made if they are new; then the others. */
 static void arrange(struct model *model)
 {
     struct model_resource *list[MODEL_RESOURCES];

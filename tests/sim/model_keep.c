@@ -1,5 +1,5 @@
 /* model_keep.c - the model's requests for several resources: where each stands, and what is kept
- * for it meanwhile. All of it by walks over all who wait, oldest first. */
+ * for it meanwhile. Always by walks over all waiters, oldest first. */
 #include "model.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ bool model_is_its_turn(
     return n_before < FIRST_FIT_WINDOW;
 }
 
-/* Units of the resource that are kept for those before it; of one user's, if `uid` is not -1. */
+/* Units of the resource that are kept for those before it; only one user's, if `uid` is not -1. */
 static uint32_t kept_before(const struct model *model, const struct model_lease *lease,
     const struct model_resource *resource, int uid)
 {
@@ -119,7 +119,7 @@ bool model_fits(const struct model *model, const struct model_lease *lease)
     return true;
 }
 
-/* The place on the road, from `from` on, of the first that it lacks; -1: none. */
+/* The place on the road, from `from` on, of the first claim without enough units; -1: none. */
 static int lacks_from(const struct model *model, const struct model_lease *lease, size_t from)
 {
     for (size_t i = from; i < lease->n_claims; i++) {
@@ -135,7 +135,7 @@ bool model_lacks_nothing(const struct model *model, const struct model_lease *le
     return lacks_from(model, lease, 0) < 0;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- steps ---- */
 
 void model_set_aside(struct model_lease *lease)
 {
@@ -162,7 +162,7 @@ void model_patience_ends(struct model_lease *lease)
     }
 }
 
-/* What it lacks, or else the first that is not kept. */
+/* Chooses what it lacks, or else the first claim that is not kept. */
 static void choose(const struct model *model, struct model_lease *lease)
 {
     int lacks = lacks_from(model, lease, lease->n_kept);
@@ -183,7 +183,7 @@ static void gain(const struct model *model, struct model_lease *lease, nanosecon
     choose(model, lease);
 }
 
-/* Does it run under one that was held before it asked, and has some of the resource? */
+/* Does it run under a lease that was held before it asked, and has some of the resource? */
 static bool runs_under(const struct model *model, const struct model_lease *lease,
     const struct model_resource *resource)
 {
@@ -201,7 +201,7 @@ static bool runs_under(const struct model *model, const struct model_lease *leas
     }
 }
 
-/* What the other keeps of it, and would give to the nested one; 0: nothing. */
+/* What the other keeps and would give to the nested one; 0: nothing. */
 static uint32_t would_give(const struct model *model, struct model_lease *other,
     const struct model_lease *nested, const struct model_claim *claim)
 {
@@ -227,8 +227,8 @@ static bool has_and_fits(
             model, lease, claim, kept_before(model, lease, claim->resource, (int)lease->uid));
 }
 
-/* Would it have enough there, and room in its quota, if all let go who keep some while they wait
- * for those under which it runs? */
+/* Would it have enough there, and room in its quota, if all let go that keep some while they wait
+ * for its ancestors? */
 static bool could_have(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
@@ -244,8 +244,8 @@ static bool could_have(
         model_is_its_turn(model, nested, claim) && fits_beside(model, nested, claim, kept_of_user);
 }
 
-/* One lets go after the other, until it has enough; then those of the same user, until its quota
- * leaves room. */
+/* One after the other lets go, until it has enough; then those of the same user, until its quota
+ * has room. */
 static void take(
     const struct model *model, const struct model_lease *nested, const struct model_claim *claim)
 {
@@ -271,7 +271,7 @@ bool model_make_way(const struct model *model, const struct model_lease *nested)
     return could;
 }
 
-/* The first that is kept and was taken; -1: none. */
+/* The first kept claim whose units were taken; -1: none. */
 static int lost(const struct model *model, const struct model_lease *lease)
 {
     int at = lacks_from(model, lease, 0);

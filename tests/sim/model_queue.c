@@ -66,7 +66,7 @@ static bool want_the_same(const struct model_lease *a, const struct model_lease 
     return same;
 }
 
-/* Where a quota bounds anything, one of those who want the same goes after the other. */
+/* Where a quota bounds any of them, requests for the same things go one after the other. */
 static bool may_enter(const struct model *model, const struct model_lease *lease)
 {
     if (!is_bounded(lease)) {
@@ -112,7 +112,7 @@ bool model_may_go(const struct model *model, const struct model_lease *lease)
         model_lacks_nothing(model, lease);
 }
 
-/* Aside by a quota, and nobody who wants the same goes before it. */
+/* Whether it is aside by a quota, and no request for the same things goes before it. */
 static bool is_next_aside(const struct model *model, const struct model_lease *lease)
 {
     bool is = lease->aside && !lease->blocked && is_bounded(lease);
@@ -179,7 +179,7 @@ void model_lease_leave(struct model *model, struct model_lease *lease, nanosecon
     free(lease);
 }
 
-/* Those it passes where they stand have been overtaken once more. */
+/* Counts that it has overtaken those that it passes where they stand. */
 static void count_overtaken(struct model *model, struct model_lease *lease)
 {
     for (size_t i = 0; model->waiters[i] != lease; i++) {
@@ -263,7 +263,7 @@ static void grant_next(
     model_lease_grant(model, lease, &event->grant, now);
 }
 
-/* The oldest who can do anything does it. */
+/* The oldest that can do anything does it. */
 static bool step(struct model *model, nanoseconds now, struct trace *trace)
 {
     model_sort(model);

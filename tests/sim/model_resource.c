@@ -174,7 +174,7 @@ static bool is_in_file(const struct model_resource *resource, uint32_t unit)
     return memchr(resource->rules.items, (int)unit, resource->rules.n_items) != NULL;
 }
 
-/* Those of the file first, in its order; then the others. */
+/* First the file's items, in its order; then the others. */
 void model_resource_order_items(struct model_resource *resource)
 {
     uint8_t order[MODEL_UNITS];
@@ -297,7 +297,7 @@ static bool items_are_the_files(const struct model_resource *resource)
     return in_service(resource) == resource->rules.n_items;
 }
 
-/* Nothing of it is worth remembering. */
+/* Nothing about it is worth remembering. */
 static bool is_idle(const struct model *model, const struct model_resource *resource)
 {
     if (model_in_use(resource) > 0 || model_waiting(model, resource) > 0) {

@@ -1,5 +1,5 @@
-/* model_restart.c - the model after a restart: what is made again of what was remembered, and whose
- * clients come back. */
+/* model_restart.c - the model after a restart: what is made again from memory, and which clients
+ * come back. */
 #include "model.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ void model_forget_past(struct model *model, uint64_t id)
 
 /* ---- from the record ---- */
 
-/* What a record has room for of a resource that the file does not name. */
+/* A record's place for a resource that the file does not name. */
 static const struct rules *remains_of(struct rules *rules, const char *name, bool is_pool)
 {
     *rules = (struct rules){.kind = is_pool ? KIND_POOL : KIND_SEMAPHORE,
@@ -118,7 +118,7 @@ static void raise_tokens(struct model *model, uint64_t token)
     model->token_floor = token > model->token_floor ? token : model->token_floor;
 }
 
-/* An item that is not in service now is held all the same, and goes with its holder. */
+/* An item that is not in service now is still held, and goes with its holder. */
 static void hold_again(struct model_lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -266,7 +266,7 @@ void model_reclaim(
     }
 }
 
-/* From whoever has it to whoever came later. */
+/* From the present client to the later one. */
 void model_repeat(
     struct model *model, uint64_t id, int client, nanoseconds now, struct trace *trace)
 {
@@ -293,7 +293,7 @@ void model_repeat(
 
 /* ---- back again, and forgotten ---- */
 
-/* Who would lose their leases. */
+/* Those that would lose their leases. */
 struct ousted {
     struct model_lease *list[MODEL_LEASES];
     size_t n;
@@ -309,7 +309,7 @@ static bool is_ousted(const struct ousted *ousted, const struct model_lease *lea
     return false;
 }
 
-/* False: somebody's token is as large, or the unit is named twice. */
+/* False: another token is as large, or the unit is named twice. */
 static bool oust_from(const struct model *model, struct ousted *ousted,
     const struct model_claim *claim, const uint8_t *units, uint64_t token)
 {
@@ -331,7 +331,7 @@ static bool oust_from(const struct model *model, struct ousted *ousted,
     return true;
 }
 
-/* What all hold of it but those who are ousted; of one user, if `uid` is not -1. */
+/* What all others hold, except the ousted; only one user's, if `uid` is not -1. */
 static uint32_t held_by_others(const struct model *model, const struct ousted *ousted,
     const struct model_resource *resource, int uid)
 {
@@ -395,7 +395,7 @@ static enum outcome may_hold(const struct model *model, const struct model_lease
     return OUTCOME_OK;
 }
 
-/* They may say once more what they had. */
+/* Their clients may say again what they had. */
 static void end_ousted(
     struct model *model, const struct ousted *ousted, nanoseconds now, struct trace *trace)
 {

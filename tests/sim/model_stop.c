@@ -1,5 +1,5 @@
-/* model_stop.c - the model's leases with a limited time, those that live without a client, and how
- * each is taken away. */
+/* model_stop.c - the model's leases with a limited time, those without a client, and how each is
+ * taken away. */
 #include "model.h"
 
 #include <signal.h>

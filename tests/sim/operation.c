@@ -1,4 +1,4 @@
-/* operation.c - random operations, biased towards what is interesting: full resources, short waits,
+/* operation.c - random operations, biased towards interesting ones: full resources, short waits,
  * jobs that outlive their clients, and a little of everything else. */
 #include "operation.h"
 
@@ -51,7 +51,7 @@ static uint32_t new_once(const struct model *model, struct random *random)
     return once;
 }
 
-/* To a process or to time, how the job is stopped. */
+/* Bound to a process or to time; how the job is stopped. */
 static void make_binding(struct model_ask *ask, struct random *random)
 {
     ask->binding = (enum binding)PICK(random, BOUND_CONNECTION, BOUND_CONNECTION, BOUND_PROCESS,
@@ -105,7 +105,8 @@ static int client_of(const struct model *model, uint32_t uid)
     return client;
 }
 
-/* Under `above`, for something that is kept for `keeper`, who waits for something of `above`. */
+/* A request under `above`, for something kept for `keeper`, which waits for something that `above`
+ * has. */
 static void make_nested_under(struct operation *operation, const struct model_lease *above,
     const struct model_lease *keeper, struct random *random)
 {
@@ -121,8 +122,8 @@ static void make_nested_under(struct operation *operation, const struct model_le
     ask->parent = above->id;
 }
 
-/* Who asks runs under what somebody waits for who keeps what is asked for. Out of all such pairs, as
- * chance hardly ever finds one; false if there is none. */
+/* A request that runs under a lease for which a keeper of the requested resource waits. Chosen out
+ * of all such pairs, as chance hardly ever finds one; false if there is none. */
 static bool make_nested(
     struct operation *operation, const struct model *model, struct random *random)
 {
@@ -161,7 +162,7 @@ static void make_change(struct operation *operation, struct random *random)
     make_name(operation->name, random);
 }
 
-/* Every change in turn is undone sooner or later, or everything would be paused in the end. */
+/* Undoes each kind of change sooner or later, or everything would be paused in the end. */
 static void make_undoing(
     struct operation *operation, const struct model *model, struct random *random)
 {
@@ -188,7 +189,7 @@ static void make_client_operation(
 static void make_lease_operation(
     struct operation *operation, const struct model *model, struct random *random)
 {
-    /* Times of much and of little to do. */
+    /* Times with much and with little to do. */
     static const size_t loads[] = {2, 5, 10, 20, 40, 20, 10, 5};
     bool busy = model->n_leases >= loads[model->last_id / 64 % 8];
     operation->client = some_client(model, true, random);
@@ -211,7 +212,7 @@ static void make_lease_operation(
 
 /* ---- jobs, restarts ---- */
 
-/* A random one of those that `fits` is true for; NULL if there is none. */
+/* A random one for which `fits` is true; NULL if there is none. */
 static struct model_lease *some_lease_that(
     const struct model *model, bool (*fits)(const struct model_lease *lease), struct random *random)
 {
@@ -262,7 +263,7 @@ static bool make_about(
     return lease != NULL;
 }
 
-/* Some connection of that user, or else one comes. */
+/* A connection of that user, or a new one. */
 static bool make_client_of(
     struct operation *operation, const struct model *model, uint32_t uid, struct random *random)
 {
@@ -300,7 +301,7 @@ static bool make_repeat(
     return lease != NULL;
 }
 
-/* Somebody has been given one of its units since, or before: the proofs say when. */
+/* Another client has been given one of its units since, or before: the proofs say when. */
 static void make_conflict(
     struct operation *operation, const struct model *model, size_t want, struct random *random)
 {
@@ -314,7 +315,7 @@ static void make_conflict(
     }
 }
 
-/* Its own tokens, or others; where the secret was lost too, there are none. */
+/* Its own tokens, or others; if the secret was lost too, none. */
 static void make_proof(struct operation *operation, const struct model *model,
     const struct model_lease *lease, struct random *random)
 {
@@ -332,7 +333,7 @@ static void make_proof(struct operation *operation, const struct model *model,
     }
 }
 
-/* What its client remembers; sometimes that is wrong. */
+/* What its client remembers; sometimes wrong. */
 static void make_reclaim_unknown(struct operation *operation, const struct model *model,
     const struct model_past *past, struct random *random)
 {

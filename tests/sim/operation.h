@@ -23,37 +23,37 @@ enum operation_kind {
     OPERATION_BIND,
     OPERATION_RESTART,
     OPERATION_RECLAIM,
-    OPERATION_REPEAT, /* an acquire, by its `once` */
+    OPERATION_REPEAT, /* a repeated acquire, by its `once` */
     OPERATION_RECLAIM_UNKNOWN,
 };
 
 struct operation {
     enum operation_kind kind;
     nanoseconds now;
-    int client; /* who acts */
+    int client; /* the one who acts */
     uint32_t uid;
     struct model_ask ask;
-    uint64_t lease; /* which it is about */
-    char name[MODEL_NAME]; /* what is changed */
+    uint64_t lease; /* the one concerned */
+    char name[MODEL_NAME]; /* the one changed */
     enum change_kind change;
     uint32_t number; /* limit, slot or item */
     bool draining;
     bool half; /* of a client that goes: it still reads */
     nanoseconds ttl; /* of a renewal */
-    enum binding binding; /* anew */
-    bool was_held; /* the unknown lease */
-    struct model_said said; /* then */
+    enum binding binding; /* the new one */
+    bool was_held; /* of the unknown lease */
+    struct model_said said; /* if was_held */
     uint64_t rules_seed; /* of a definition or restart */
     struct {
         bool closed; /* some records may be missing */
         bool numbers_are_lost;
-        bool keeps_changes; /* what operators have changed at runtime is changed again */
+        bool keeps_changes; /* operators' runtime changes are made again */
         uint32_t lost_percent;
-        uint64_t seed; /* which are missing, and in what order the others are found */
+        uint64_t seed; /* decides which are missing, and in which order the others are found */
     } restart;
 };
 
-/* What makes sense in the model's present state, more or less. */
+/* An operation that makes sense in the model's present state, more or less. */
 void operation_make(
     struct operation *operation, const struct model *model, nanoseconds now, struct random *random);
 /* A configuration; the same seed makes the same one. */

@@ -1,4 +1,4 @@
-/* operation_text.c - how a step of the simulation reads. */
+/* operation_text.c - a step of the simulation as text. */
 #include "operation.h"
 
 #include <stdarg.h>
@@ -120,7 +120,7 @@ static void write_unknown(struct writer *writer, const struct operation *operati
     }
 }
 
-/* Those that are about one lease and nothing else. */
+/* Steps about one lease and nothing else. */
 static const char *const lease_words[] = {
     [OPERATION_END] = "end",
     [OPERATION_DIES] = "process dies of",

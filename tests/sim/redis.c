@@ -1,4 +1,4 @@
-/* redis.c - Lua as Redis has it: what scripts see, what becomes of their answers. */
+/* redis.c - Lua as in Redis: what scripts see, and how their results become answers. */
 #include "redis_internal.h"
 
 #include <lauxlib.h>
@@ -11,7 +11,7 @@
 struct redis_lua {
     lua_State *state;
     int scripts[N_SCRIPTS]; /* compiled: references in Lua's registry */
-    struct bytes argv[MAX_WORDS]; /* of the command at work */
+    struct bytes argv[MAX_WORDS]; /* the present command's */
     bool may_fail; /* its errors are an answer */
 };
 
@@ -48,7 +48,7 @@ static size_t take_words(lua_State *lua, struct bytes argv[])
     return (size_t)n;
 }
 
-/* The commands by their words, as scripts write them, are in the upvalue. */
+/* The upvalue has the commands by their words, as scripts write them. */
 static const struct command *find_command(lua_State *lua)
 {
     lua_pushvalue(lua, 1);
@@ -149,7 +149,7 @@ static void open_redis(struct redis *redis, lua_State *lua)
     lua_setglobal(lua, "redis");
 }
 
-/* Scripts make no globals, and read none that are not there. */
+/* Scripts make no globals, and read only existing ones. */
 static void protect_globals(lua_State *lua)
 {
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
@@ -198,7 +198,7 @@ static void set_list(
 
 static void add_answer(lua_State *lua, struct text *reply);
 
-/* Until the first nil. */
+/* Ends at the first nil. */
 static void add_array(lua_State *lua, struct text *reply)
 {
     int n = 0;
@@ -215,7 +215,7 @@ static void add_array(lua_State *lua, struct text *reply)
     }
 }
 
-/* Of redis.error_reply(). */
+/* From redis.error_reply(). */
 static bool add_error(lua_State *lua, struct text *reply)
 {
     lua_getfield(lua, -1, "err");

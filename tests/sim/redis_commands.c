@@ -1,5 +1,5 @@
 /* redis_commands.c - the commands of the `user` line in doc/fleet.md, with the options that the
- * scripts use. A process test plays the same to a real server. */
+ * scripts use. A process test plays the same on a real server. */
 #include "redis_internal.h"
 
 #include <float.h>
@@ -27,7 +27,7 @@ static bool is_word(struct bytes text, const char *word)
     return text.n == strlen(word) && strncasecmp(text.at, word, text.n) == 0;
 }
 
-/* As Redis writes it, and no other way. */
+/* Only as Redis writes it. */
 static bool parse_integer(struct bytes text, int64_t *numberp)
 {
     char copy[24], again[24];
@@ -63,12 +63,12 @@ static void push_number(lua_State *lua, size_t number)
     lua_pushnumber(lua, (lua_Number)number);
 }
 
-static void push_nil(lua_State *lua) /* what Lua gets for it in Redis */
+static void push_nil(lua_State *lua) /* what Lua gets for nil in Redis */
 {
     lua_pushboolean(lua, false);
 }
 
-/* As RESP 2 has it, a string. */
+/* As a string, as in RESP 2. */
 static void push_score(lua_State *lua, double score)
 {
     char text[64];
@@ -84,7 +84,7 @@ static void push_score(lua_State *lua, double score)
 
 /* ---- values ---- */
 
-/* Whether there is none of another type; *valuep is NULL if there is none at all. */
+/* Whether the key has no value of another type; *valuep is NULL if it has none at all. */
 static bool find(struct redis *redis, struct bytes key, enum value_type type, struct value **valuep)
 {
     *valuep = redis_data_find(redis->data, key);
@@ -266,7 +266,7 @@ COMMAND(srem)
     return remove_members(redis, lua, argc, argv, VALUE_SET);
 }
 
-/* So many different ones, or all; by chance. */
+/* That many different ones, or all; by chance. */
 COMMAND(srandmember)
 {
     struct value *value;
@@ -290,7 +290,7 @@ COMMAND(srandmember)
 
 /* ---- sorted sets ---- */
 
-/* A number, of which "(" leaves the score itself out. */
+/* A number; "(" excludes the score itself. */
 static bool parse_score_end(struct bytes text, double *scorep, bool *is_openp)
 {
     *is_openp = text.n > 0 && text.at[0] == '(';
@@ -328,7 +328,7 @@ static bool rank_of_name_end(
     return true;
 }
 
-/* The same for names: "[" takes the name itself in, "(" does not. */
+/* The same for names: "[" includes the name itself, "(" does not. */
 static bool name_range(
     const struct value *value, struct bytes low, struct bytes high, size_t *firstp, size_t *endp)
 {

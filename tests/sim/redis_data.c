@@ -83,7 +83,7 @@ size_t value_rank_of_score(const struct value *value, double score, bool or_equa
 
 size_t value_rank_of_name(const struct value *value, struct bytes name, bool or_equal)
 {
-    /* Redis promises no order then. */
+    /* otherwise Redis promises no order */
     assert(value->by_score[0]->score == value->by_score[value->n - 1]->score);
     size_t rank = rank_by_name(value, name);
     bool is_there = rank < value->n && bytes_are(value->by_name[rank]->name, name);

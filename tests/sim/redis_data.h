@@ -25,7 +25,7 @@ struct member {
 
 enum value_type { VALUE_HASH, VALUE_SET, VALUE_SORTED };
 
-/* Never empty: what loses its last member is gone. */
+/* Never empty: a value that loses its last member is gone. */
 struct value {
     enum value_type type;
     struct bytes key;
@@ -41,7 +41,7 @@ struct redis_data {
 
 struct redis_data *redis_data_new(void);
 struct redis_data *redis_data_copy(const struct redis_data *data);
-struct redis_data *redis_data_free(struct redis_data *data); /* NULL is fine; returns NULL */
+struct redis_data *redis_data_free(struct redis_data *data); /* accepts NULL; returns NULL */
 
 struct value *redis_data_find(const struct redis_data *data, struct bytes key);
 struct value *redis_data_make(struct redis_data *data, struct bytes key, enum value_type type);
@@ -49,12 +49,12 @@ struct value *redis_data_make(struct redis_data *data, struct bytes key, enum va
 void redis_data_tidy(struct redis_data *data, struct value *value);
 
 struct member *value_find(const struct value *value, struct bytes name);
-/* There may be one of that name. Whether it is new. */
+/* Replaces a field of that name. Returns whether it is new. */
 bool value_put_field(struct value *value, struct bytes name, struct bytes content);
 bool value_put_score(struct value *value, struct bytes name, double score);
 bool value_remove(struct value *value, struct bytes name);
 
-/* How many of a sorted set are before `score`, or `or_equal`. */
+/* How many members of a sorted set are before `score`, or `or_equal`. */
 size_t value_rank_of_score(const struct value *value, double score, bool or_equal);
 /* The same by names; all scores must be equal. */
 size_t value_rank_of_name(const struct value *value, struct bytes name, bool or_equal);

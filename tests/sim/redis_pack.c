@@ -10,7 +10,7 @@ enum { MOST_NESTED = 16 };
 
 /* ---- writing ---- */
 
-/* A byte that says what it is, and a number of so many bytes, the largest first. */
+/* A byte with the type, and a number of that many bytes, the largest first. */
 static void add_head(struct text *out, unsigned head, uint64_t number, int n_bytes)
 {
     char bytes[9] = {(char)head};
@@ -20,7 +20,7 @@ static void add_head(struct text *out, unsigned head, uint64_t number, int n_byt
     text_add_bytes(out, bytes, (size_t)n_bytes + 1);
 }
 
-/* Heads: with the length in it, up to `most_short`, and with 16 and 32 bits of it behind. */
+/* Heads: with the length inside, up to `most_short`, and with 16 and 32 bits of length behind. */
 static void pack_length(struct text *out, size_t n, size_t most_short, unsigned short_head,
     unsigned head_16, unsigned head_32)
 {
@@ -74,7 +74,7 @@ static void pack_number(struct text *out, double number)
     }
 }
 
-/* How many pairs it has; whether its keys are 1 ... n. */
+/* How many pairs the table has; whether its keys are 1 ... n. */
 static size_t count_pairs(lua_State *lua, int table, bool *is_arrayp)
 {
     size_t n = 0;
@@ -141,7 +141,7 @@ static void pack_value(lua_State *lua, struct text *out, int index, int depth)
 
 int redis_pack(lua_State *lua)
 {
-    static struct text out; /* for all calls: Lua's errors free nothing of C's */
+    static struct text out; /* for all calls: Lua's errors do not free C's memory */
     luaL_checkany(lua, 1);
     out.length = 0;
     pack_value(lua, &out, 1, 0);
@@ -225,7 +225,7 @@ static double take_integer(struct packed *packed, unsigned head)
     return is_signed ? (double)((int64_t)(number << shift) >> shift) : (double)number;
 }
 
-/* What has a byte of its own, and its length or number behind that. */
+/* Types with a byte of their own, and a length or number behind that. */
 static void unpack_long(struct packed *packed, unsigned head, int depth)
 {
     switch (head) {

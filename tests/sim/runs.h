@@ -12,14 +12,14 @@
 struct runs {
     const char *program;
     const char *length_word; /* the option that gives `length`, with its dashes */
-    uint64_t length; /* of each run: its default before, what was given after */
+    uint64_t length; /* of each run: its default before, the given value after */
     uint64_t n_tap_seeds; /* how many in `make check` */
     bool can_trace;
     uint64_t seed, n_seeds;
     bool is_tap, is_traced;
 };
 
-/* Exits with 64 if it is not such a command line; begins the TAP output if that is asked for. */
+/* Exits with 64 if the command line is wrong; begins the TAP output if requested. */
 void runs_parse(struct runs *runs, int argc, char **argv);
 
 #endif

@@ -1,6 +1,7 @@
-"""One booted machine with the package installed, for all tests; each finds it as after the installation.
+"""One booted machine with the package installed, for all tests; each finds it as after the
+installation.
 
-BUILD is what witness.py starts its jobs from."""
+witness.py starts its jobs from BUILD."""
 
 import json
 import os
@@ -37,7 +38,7 @@ kill-after = 250ms
 
 
 def put_over(machine):
-    """What is under development, in place of what the package has."""
+    """Puts what is under development in place of the package's files."""
     for program, place in (("berthd", "usr/sbin"), ("berth", "usr/bin"), ("berthctl", "usr/bin")):
         shutil.copy(f"{OVER}/{program}", machine.root / place / program)
     for kind in ("service", "socket"):
@@ -122,7 +123,7 @@ def read_line(stream):
 
 @pytest.fixture
 def machine(installed):
-    """With berthd running as after the installation, and some resources."""
+    """berthd runs as after the installation, with some resources."""
     machine = installed
     machine.write("/etc/berth/conf.d/test.conf", CONFIGURATION)
     machine.systemctl("start", "berthd.socket", "berthd.service")
@@ -167,11 +168,11 @@ def main_file(machine):
 
 
 def status(machine, name):
-    """Of one resource, as JSON has it."""
+    """A resource, as in JSON."""
     resource, = json.loads(machine.run("berthctl", "status", "--json", name))["resources"]
     return resource
 
 
 def leases(machine, name):
-    """{lease: pid of its job} of those that hold it."""
+    """{lease: pid of its job} of the holders."""
     return {holder["lease"]: holder["pid"] for holder in status(machine, name)["holders"]}

@@ -6,7 +6,7 @@ import shutil
 from conftest import DEADLINE, WORK, status
 from witness import GATES, MOST, Witness
 
-FIRST = 1000  # the number of the first job that goes of its own; those before last until let_go()
+FIRST = 1000  # the number of the first job that ends by itself; those before last until let_go()
 EACH = 1000
 
 LOOP = """
@@ -41,11 +41,11 @@ class Crowd(Witness):
         self.goes_on()
 
     def goes_on(self, n=30):
-        """Until so many more have had a place."""
+        """Waits until so many more have had a place."""
         self.wait_for_starts(len(self.pids) + n)
 
     def ends_well(self):
-        """Nobody has failed, nobody was stopped, never were there too many."""
+        """None has failed, none was stopped, never were there too many."""
         self.goes_on()
         self.check(self.LIMIT)
         (self.directory / "go").unlink()

@@ -1,4 +1,4 @@
-"""A Debian that a real systemd has booted, in namespaces of its own; seen from outside of them.
+"""A Debian that a real systemd has booted, in its own namespaces; seen from outside.
 
 Paths inside are given as inside; `outside()` says where the same file is for us."""
 
@@ -23,7 +23,7 @@ ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "DE
 
 
 class Machine:
-    """root: a directory, not yet there, for its files."""
+    """root: a directory for its files, which must not exist yet."""
 
     def __init__(self, root):
         self.root = root
@@ -101,7 +101,7 @@ class Machine:
             stdin=subprocess.DEVNULL if input is None else None, capture_output=True, timeout=2 * DEADLINE)
 
     def run(self, *args, **options):
-        """The same, and it must succeed: what it printed."""
+        """The same, and it must succeed; returns its output."""
         done = self.try_(*args, **options)
         assert done.returncode == 0, f"{args}: {done.returncode}\n{done.stdout}{done.stderr}\n{self.log()}"
         return done.stdout
@@ -115,7 +115,7 @@ class Machine:
     # ---- files ----
 
     def outside(self, path):
-        """Of what is mounted while it runs, too, as /run."""
+        """Also for what is mounted while it runs, such as /run."""
         return pathlib.Path(f"/proc/{self.pid}/root{path}")
 
     def write(self, path, text, mode=0o644):
@@ -136,7 +136,7 @@ class Machine:
         return int(self.property(unit, "MainPID"))
 
     def wait(self, is_so, what):
-        """Polls, for what nobody tells: is_so() until it is true."""
+        """Polls until is_so() is true."""
         end = time.monotonic() + DEADLINE
         while not (value := is_so()):
             assert time.monotonic() < end, f"in time not: {what}\n{self.log()}"
@@ -161,7 +161,7 @@ class Machine:
         return [entry["MESSAGE"] for entry in self.journal(after, **fields)]
 
     def cursor(self):
-        """Of the last entry that there is."""
+        """Of the last entry."""
         self.run("journalctl", "--sync")
         line, = self.run("journalctl", "-q", "-n", "1", "-o", "json").splitlines()
         return json.loads(line)["__CURSOR"]

@@ -31,7 +31,7 @@ def test_clients_queue_while_it_is_restarted(machine, drop_in):
 
 
 def test_the_name_stays_when_the_socket_is_stopped(machine):
-    """Containers that mount it, and clients: refused at once, rather than not found."""
+    """For containers that mount it, and clients: refused at once, rather than not found."""
     machine.systemctl("stop", "berthd.socket", "berthd.service")
     assert machine.run("stat", "-c", "%F", "/run/berth/berth.sock") == "socket\n"
     refused = machine.try_("berth", "run", "--down-after", "0", "ship", "--", "true", user="alice")

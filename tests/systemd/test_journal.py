@@ -1,4 +1,4 @@
-"""What the daemon says is found by what it is about."""
+"""Log entries are found by what they are about."""
 
 import json
 
@@ -12,7 +12,7 @@ def entries(machine, *matches):
 
 
 def test_what_happened_to_a_resource(machine):
-    """A job of bob's is taken its place away by root, and berthd stops it."""
+    """Root takes bob's job's place away, and berthd stops the job."""
     job = without_wrapper(machine, "brief-kill", "--holder", "orders")
     machine.run("berthctl", "revoke", job.lease)
     is_stopped(machine, job, "brief-kill")

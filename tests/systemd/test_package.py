@@ -1,4 +1,4 @@
-"""The life of the package on a machine of its own: a reboot, an upgrade, removal, purge. In this order."""
+"""The life of the package on its own machine: a reboot, an upgrade, removal, purge. In this order."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from conftest import CONFIGURATION, Job, add_users, install, leases
 from crowd import Crowd
 from machine import PACKAGE, WORK, Machine
 
-# The service's own /proc has the id of the boot of the machine that we run on.
+# The service's own /proc has the boot id of the machine that we run on.
 BOOT_ID = "[Service]\nBindReadOnlyPaths=/boot_id:/proc/sys/kernel/random/boot_id\n"
 TWO = "/run/berth-two/berth.sock"
 
@@ -80,7 +80,7 @@ def test_an_upgrade_with_jobs_running(fresh):
 
 
 def test_an_upgrade_with_a_bad_file(fresh):
-    """The daemon that runs is kept: the new one would not start."""
+    """The running daemon is kept: the new one would not start."""
     job = Job(fresh, "ship", user="alice").begins()
     daemon = fresh.main_pid("berthd.service")
     fresh.write("/etc/berth/conf.d/bad.conf", "[lock\n")

@@ -1,5 +1,5 @@
-"""The recipes of doc/recipes.md, of doc/fleet.md and of README.md that need a host with systemd and the package: units,
-containers, a user's own daemon. As they stand there, under the names that they say."""
+"""The recipes of doc/recipes.md, of doc/fleet.md and of README.md that need a host with systemd and
+the package: units, containers, a user's own daemon. As printed, under the names given there."""
 
 import pytest
 
@@ -13,7 +13,7 @@ RECIPES = blocks(DOCUMENT, "recipe")
 UNITS = blocks(DOCUMENT, "unit")
 FILES = {f"/etc/berth/conf.d/{name}.conf": text for name, text in blocks(DOCUMENT, "conf").items()}
 
-# What the drop-ins are for.
+# The units that the drop-ins are for.
 BASES = {
     "load-orders.service": "[Service]\nType=oneshot\nExecStart=/usr/local/bin/load-all orders\n",
     "load-stock.service": "[Service]\nType=oneshot\nExecStart=/usr/local/bin/load-all stock\n",
@@ -31,7 +31,7 @@ systemd-notify --ready --status="serves $1"
 exec sleep infinity
 """
 
-# Stand-ins, for whoever calls them; AS_ROOT is a setpriv that may do this.
+# Stand-ins, whoever calls them; AS_ROOT is a setpriv that may do this.
 AS_ROOT = "/usr/local/bin/as-root"
 SUDO = f"""#!/bin/sh
 exec {AS_ROOT} --reuid 0 --regid 0 --clear-groups -- "$@"
@@ -118,7 +118,7 @@ def test_verify_is_silent(recipes, unit, of):
 # ---- README.md
 
 def test_a_name_needs_neither_root_nor_a_file(machine):
-    """With the file that the package has installed: two ordinary users, and the lines of README.md."""
+    """With the installed file: two ordinary users, and the lines of README.md."""
     environ = {**ENVIRON, "LC_ALL": "C.UTF-8"}
     first = machine.start("sh", "-c", HOLD, user="alice", env=environ)
     machine.wait(lambda: leases(machine, "adhoc/report"), "the first one holds it")
@@ -174,7 +174,7 @@ def test_a_unit_that_is_skipped(recipes):
 
 
 def test_notify(recipes):
-    """berthd watches the service's own process, which says itself when it is ready."""
+    """berthd watches the service's own process, which reports itself when it is ready."""
     recipes.systemctl("start", "web@one")
     assert recipes.property("web@one", "StatusText") == "serves one"
     assert list(leases(recipes, "services").values()) == [recipes.main_pid("web@one")]
@@ -187,7 +187,7 @@ def test_notify(recipes):
 
 
 def test_notify_waits(recipes, drop_in):
-    """Waiting is starting: it is ended when that takes too long."""
+    """Waiting is part of starting: it is ended when that takes too long."""
     job = Job(recipes, "services:20").begins()
     drop_in("web@.service", "[Service]\nTimeoutStartSec=1s\n", "z.conf")
     assert recipes.try_("systemctl", "start", "web@two").returncode == 1
@@ -196,15 +196,15 @@ def test_notify_waits(recipes, drop_in):
 
 
 def start_container(recipes):
-    """As alice: the process, and what its job says."""
+    """As alice: the process, and its job's output."""
     recipes.write("/home/alice/train", TRAIN, 0o755)
     job = recipes.start("sh", "-c", f"cd; exec {RECIPES['container']}", user="alice", env={**ENVIRON, "HOME": "/home/alice"})
     return job, read_line(job.stdout)
 
 
 def test_a_container(recipes):
-    """It finds berthd through the directory, also after that has been restarted with another socket; and
-    trusts it, though it knows no user berth."""
+    """It finds berthd through the directory, also after berthd was restarted with another socket,
+    and trusts it, though it knows no user berth."""
     job, said = start_container(recipes)
     uid, item = said.split()
     assert uid == "2001" and item in "0123"
@@ -221,7 +221,7 @@ def test_a_container(recipes):
 
 
 def test_a_container_that_is_killed(recipes):
-    """Its first process is `berth`: nothing in it outlives that."""
+    """Its first process is `berth`: nothing in the container outlives that."""
     job, _ = start_container(recipes)
     holder, = status(recipes, "gpus")["holders"]
     recipes.run("sh", "-c", f"kill -KILL {holder['pid']}")

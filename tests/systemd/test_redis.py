@@ -1,4 +1,4 @@
-"""A fleet's Redis, from within what the unit closes: a password by credential; TCP by a drop-in."""
+"""A fleet's Redis, from within the unit's restrictions: a password by credential; TCP by a drop-in."""
 
 import subprocess
 
@@ -25,7 +25,7 @@ JOB = ["berth", "run", "--down-after", "2s", "wide", "--", "echo", "done"]
 
 @pytest.fixture(scope="module")
 def redis(installed):
-    """Of this machine, but on the network of the other one, and with a socket there."""
+    """On this machine, but in the other one's network, and with a socket there."""
     folder = installed.outside("/run/redis")
     folder.mkdir(exist_ok=True)
     process = subprocess.Popen(
@@ -66,7 +66,7 @@ def test_a_wrong_password(machine, redis, fleet):
 
 
 def test_no_password_file(machine, redis, fleet):
-    """The daemon runs, and what it has no password for cannot be reached."""
+    """The daemon runs; a database without its password cannot be reached."""
     fleet(LOCAL, password=None)
     assert machine.run("berth", "run", "ship", "--", "echo", "done", user="alice") == "done\n"
     assert machine.try_(*JOB, user="alice").returncode == 69

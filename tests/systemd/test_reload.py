@@ -1,4 +1,4 @@
-"""A bad file is seen, and changes nothing."""
+"""A bad file is reported, and changes nothing."""
 
 import pytest
 

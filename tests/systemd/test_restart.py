@@ -1,4 +1,4 @@
-"""Restart is not an event: whatever ends the daemon, nobody loses a place, and none is given twice."""
+"""Restart is not an event: whatever ends the daemon, no place is lost or given twice."""
 
 import signal
 

@@ -52,7 +52,7 @@ def test_a_job_of_another_user_that_has_had_its_time_is_killed(machine):
 
 
 def test_where_processes_are_hidden(machine):
-    """From ordinary users, by the host's /proc: berthd must not take them for dead."""
+    """From ordinary users, by the host's /proc: berthd must not take their processes for dead."""
     machine.run("mount", "-o", "remount,hidepid=invisible", "/proc")
     machine.systemctl("restart", "berthd.service")
     job = without_wrapper(machine, "brief-kill")

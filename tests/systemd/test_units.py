@@ -41,7 +41,7 @@ def comments(machine, unit):
 @pytest.mark.parametrize("unit", ["berthd.service", "berthd@two.service"])
 def test_exposure(machine, unit):
     overall, exposed = security(machine, unit)
-    assert exposed  # else we do not understand its words any more
+    assert exposed  # else its words have changed
     assert overall <= MOST_EXPOSED
     explained = comments(machine, unit)
     for setting in exposed:

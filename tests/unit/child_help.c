@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Not cr_assert(), which would go on with the test in a process that is not the test's. */
+/* Not cr_assert(), which would go on with the test in the child. */
 #define require(condition) ((condition) ? (void)0 : give_up(#condition))
 
 static void give_up(const char *condition)
@@ -29,7 +29,7 @@ static void join_group(void)
 static void live(int ready, int hold, void (*prepare)(void))
 {
     char byte = 0;
-    /* Not what lets its brothers end. */
+    /* Closes what would keep its siblings from ending. */
     dup2(ready, STDIN_FILENO);
     dup2(hold, STDOUT_FILENO);
     close_range(STDERR_FILENO + 1, ~0u, 0);

@@ -6,19 +6,19 @@
 
 struct child {
     pid_t pid;
-    int hold; /* it ends when this is closed; -1 if that is done */
+    int hold; /* the child ends when this is closed; -1 if it is */
 };
 
 /* Runs `prepare` (or nothing, if NULL) in the child; returns when that is done. */
 struct child child_start(void (*prepare)(void));
-/* In a process group of another child; 0: of its own. */
+/* In another child's process group; 0: in its own. */
 struct child child_start_in_group(pid_t group);
-/* Lets it end and waits until it has, but leaves it a zombie. */
+/* Lets it end and waits for that, but leaves it a zombie. */
 void child_end(struct child *child);
 /* Waits until a signal has ended it, but leaves it a zombie. */
 void child_await(const struct child *child);
-/* Its status as of waitpid(). Kills it first if it has not been told to end: `signal` 0 does not.
- */
+/* Its status as of waitpid(). First kills it if it has not been told to end, unless `signal` is
+ * 0. */
 int child_reap(struct child *child, int signal);
 
 /* As the kernel has it now. */

@@ -1,5 +1,5 @@
-/* client_help.h - a berthd that the test plays, for what berth does with its answers and with time
- * (berth/acquisition.h, holding.h): real sockets, the test's clock. */
+/* client_help.h - a berthd played by the test, for what berth does with its answers and with time
+ * (berth/acquisition.h, held_lease.h): real sockets, the test's clock. */
 #ifndef BERTH_TESTS_CLIENT_HELP_H
 #define BERTH_TESTS_CLIENT_HELP_H
 
@@ -17,7 +17,7 @@ struct stage {
     struct connection connection;
     struct acquisition acquisition;
     int listener, peer; /* peer -1: not accepted */
-    int said; /* what berth has said */
+    int said; /* berth's stderr */
     char line[LINE_BYTES + 1]; /* the last that stage_line() has read */
 };
 
@@ -26,11 +26,11 @@ void stage_setup(void);
 /* The only one, with default options. */
 struct stage *stage_open(void);
 void stage_begin(struct stage *stage);
-/* The listener is gone: nobody can connect. */
+/* Closes the listener: nobody can connect. */
 void stage_no_berthd(struct stage *stage);
-/* As berth's loop does: what is there is read. */
+/* As berth's loop does: reads what is there. */
 enum acquisition_result stage_step(struct stage *stage, nanoseconds now);
-/* The next line that berth has sent, over its newest connection; "": there is none. */
+/* The next line that berth has sent, over its newest connection; "": none. */
 const char *stage_line(struct stage *stage);
 /* Whole lines. */
 void stage_say(struct stage *stage, const char *text);

@@ -1,5 +1,5 @@
-/* conf_help.h - for the tests of conf/: configurations as text, in a directory of their own, with
- * a name service of two users and two groups. */
+/* conf_help.h - for the tests of conf/: configurations as text, in their own directory, with a name
+ * service of two users and two groups. */
 #ifndef BERTH_TESTS_CONF_HELP_H
 #define BERTH_TESTS_CONF_HELP_H
 
@@ -20,7 +20,7 @@ void write_text(const char *path, const char *text);
 
 /* Writes "t.conf" and loads it. */
 struct conf *load_bytes(const char *bytes, size_t n, struct conf_errors *errors);
-/* Must be free of errors. */
+/* The text must have no errors. */
 struct conf *load_good(const char *text);
 /* `expected`: all messages, one a line; "" if it must be good. */
 void expect_errors(const char *text, const char *expected);

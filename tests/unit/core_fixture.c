@@ -1,5 +1,4 @@
-/* core_fixture.c - see the header. What tests ask for is never wrong by accident: any slip in a
- * test's own text ends it. */
+/* core_fixture.c - see the header. A mistake in a test's own text ends the test. */
 #include "core_fixture.h"
 
 #include "core_remember.h"

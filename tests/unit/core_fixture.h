@@ -1,12 +1,12 @@
 /* core_fixture.h - a core to talk to tersely, for the tests of src/core.
  *
- * There is one world in each test (Criterion runs each in a process of its own). Every operation
- * answers with a text that says what came of it, its whole list of effects included:
+ * There is one world in each test (Criterion runs each in its own process). Every operation answers
+ * with a text that gives its outcome and its whole list of effects:
  *   "OUTCOME [RESOURCE]; LEASE granted UNITS; LEASE denied WHY; LEASE lost WHY; LEASE stop WHY;
  *    LEASE watch; LEASE signal NUMBER; LEASE ask; LEASE give-back; LEASE place N; drained"
  * An effect whose client is not there ends in "unheard". Texts are good for a few further calls.
- * After each operation core_check() is run, what a journal would know by the changes alone is
- * compared with the leases, and all processes that must be watched are. */
+ * After each operation core_check() runs, the record that a journal would have from the changes
+ * alone is compared with the leases, and all processes that must be watched are. */
 #ifndef BERTH_TESTS_CORE_FIXTURE_H
 #define BERTH_TESTS_CORE_FIXTURE_H
 
@@ -28,8 +28,8 @@ void world_end(void);
 #define define(...) define_all((const char *const[]){__VA_ARGS__, NULL})
 const char *define_all(const char *const lines[]);
 
-/* Clients come into being when first named, with the uid that their letters stand for: "ann" and
- * "ann2" are two connections of one user. */
+/* Clients are made when first named, with the uid for their letters: "ann" and "ann2" are two
+ * connections of one user. */
 const char *connect_client(const char *who);
 const char *client_gone(const char *who);
 
@@ -41,9 +41,9 @@ const char *end_lease(const char *who, const char *lease);
 
 /* ---- core_lost.c: what leases are bound to, stopping, another run ---- */
 
-/* The connection's reading end: its leases as when it is gone. */
+/* The connection's reading end: its leases are treated as if it had gone. */
 const char *half_close(const char *who);
-/* The process that it is bound to. */
+/* The process that it is bound to has gone. */
 const char *process_gone(const char *lease);
 const char *bind_to(const char *who, const char *lease, uint32_t pid);
 /* pid 1 stands for the connection's own. */
@@ -51,25 +51,25 @@ const char *bind_to_connection(const char *who, const char *lease);
 const char *revoke(const char *lease);
 const char *withdraw(const char *lease); /* by its own user */
 const char *drop(const char *lease);
-/* 0: as long as before. */
+/* 0 keeps the length. */
 const char *renew(const char *lease, double ttl);
 struct process process_of(uint32_t pid);
 
-/* The core dies with all its clients; what was written down stays. The new one has no definitions
- * yet. Its numbers go on above all earlier ones, or, `from_one`, begin at 1. */
+/* The core dies with all its clients; the records stay. The new one has no definitions yet. Its
+ * numbers go on above all earlier ones or, with `from_one`, begin at 1. */
 void crash(bool from_one);
 void begin_grace(bool closed, double until);
-/* What is written down of it is lost. */
+/* Its record is lost. */
 void lose_record(const char *lease);
-/* All that is written down, holders in the order of their grants, then waiters by age: "A B C
- * D=kind E=rests; effects" */
+/* Restores all records, holders in the order of their grants, then waiters by age: "A B C D=kind
+ * E=rests; effects" */
 const char *restore_all(void);
 /* crash(), define(), a grace of 10 s that is not closed, restore_all(). */
 #define restart(...) restart_with((const char *const[]){__VA_ARGS__, NULL})
 const char *restart_with(const char *const lines[]);
-/* A record made up: "ann id=7 s:2:0,1:17 g:1:b:18 pid=7 until=5" is held, its units and token
- * being the third and fourth part; "bob s:2 g until=5" waits. Keys as of acquire, but for id=,
- * until=, granted= and stopping=. */
+/* A made-up record: "ann id=7 s:2:0,1:17 g:1:b:18 pid=7 until=5" is held, with units and token in
+ * the third and fourth part; "bob s:2 g until=5" waits. Keys as for acquire, but for id=, until=,
+ * granted= and stopping=. */
 const char *restore(const char *lease, const char *text);
 
 /* "ok s=0,1", "waiting" or a refusal. */
@@ -77,14 +77,14 @@ const char *reclaim(const char *who, const char *lease);
 /* "s:2:0,1 g:1:b holder=x": held, and with proven tokens "s:2:0,1:17 g:1:b:18"; "s:2 g wait=5":
  * waiting. */
 const char *reclaim_unknown(const char *who, const char *lease, const char *text);
-/* The acquire that made the lease comes once more; answered as reclaim() is. */
+/* The acquire that made the lease comes again; answered as reclaim() is. */
 const char *repeat(const char *who, const char *lease);
 /* The lease's name, or "none". */
 const char *find_once(const char *who, const char *once);
 /* "never", or seconds: the end of the grace. */
 const char *grace_until(void);
 
-/* ---- core_fleet.c: what a database says; resources are its by the key database=1 ---- */
+/* ---- core_fleet.c: what a database says; the key database=1 makes a resource belong to it ---- */
 
 /* "17 s:0,1:5 g:b:6": the ticket, then a resource, its units and the token. "ok", or "no": it
  * cannot be true. */
@@ -95,7 +95,7 @@ const char *lost(const char *lease);
 const char *good(uint8_t database, double until);
 /* "ticket 5 place 2" */
 const char *place(const char *lease);
-/* "7 for 13.5": when it must be asked to end, and how long that takes. */
+/* "7 for 13.5": when the job must be asked to end, and how long that takes. */
 const char *stop_at(const char *lease);
 /* "A B | C D": all of a database, in order; held ones first. */
 const char *leases_of(uint8_t database);

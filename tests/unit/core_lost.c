@@ -81,7 +81,7 @@ const char *renew(const char *lease, double ttl)
 
 /* ---- another run ---- */
 
-/* The last words of a core that is killed are heard by nobody. */
+/* A killed core's last effects reach nobody. */
 static void forget_effects(void)
 {
     effects_clear(&world.effects);
@@ -124,7 +124,7 @@ void lose_record(const char *lease)
     named(lease)->record = forget(named(lease)->record);
 }
 
-/* Those of a unit or nobody: forgotten when they are of no use any more. */
+/* Forgets a record of resting units when it is of no use any more. */
 static const char *restore_rest(struct named_lease *its)
 {
     nanoseconds until = core_restore_rest(world.core, its->record, world.now, &world.effects);
@@ -135,7 +135,7 @@ static const char *restore_rest(struct named_lease *its)
     return "=rests";
 }
 
-/* A record that is refused is forgotten. */
+/* Forgets a record that is refused. */
 static enum outcome restore_one(struct named_lease *its)
 {
     struct lease *lease = (struct lease *)-1;

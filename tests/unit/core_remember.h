@@ -1,4 +1,4 @@
-/* core_remember.h - what is to be written down of a lease, made from the lease itself: for tests
+/* core_remember.h - what is to be written down about a lease, made from the lease itself: for tests
  * that end one core and begin another. */
 #ifndef BERTH_TESTS_CORE_REMEMBER_H
 #define BERTH_TESTS_CORE_REMEMBER_H

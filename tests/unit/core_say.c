@@ -165,7 +165,7 @@ static void say_effect(struct text *text, const struct effect *effect)
     }
 }
 
-/* A journal that is told of changes alone. Units that rest are remembered as the lease's. */
+/* A journal that hears only of changes. Resting units are remembered as the lease's. */
 static void write_down(const struct lease *lease)
 {
     struct named_lease *its = named_by_id(lease->id);
@@ -188,7 +188,7 @@ static void keep_records(void)
     }
 }
 
-/* Of a lease that lives: what is written down is true, and its process is watched if need be. */
+/* For a living lease: its record is true, and its process is watched if necessary. */
 static bool check_lease(struct lease *lease, void *context)
 {
     const struct named_lease *its = named_by_id(lease->id);

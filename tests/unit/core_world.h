@@ -14,7 +14,7 @@ struct named_client {
 struct named_lease {
     char name[16];
     uint64_t id;
-    struct remembered *record; /* what a journal would say of it, or of its units; or NULL */
+    struct remembered *record; /* what a journal would have about it, or its units; or NULL */
     bool is_watched; /* EFFECT_WATCH has come, for its present process */
     bool is_there; /* its database has been asked for it, or has it from before */
 };
@@ -31,7 +31,7 @@ struct world {
 
 extern struct world world;
 
-/* Instants are told in seconds since then. */
+/* Instants are given in seconds since then. */
 static const nanoseconds beginning = 1000 * NANOSECONDS_PER_SECOND;
 
 /* ---- texts ---- */
@@ -47,23 +47,23 @@ __attribute__((format(printf, 2, 3))) void say(struct text *text, const char *fo
 void say_instant(struct text *text, nanoseconds instant);
 void say_units(struct text *text, const struct lease *lease);
 const char *lease_name(const struct lease *lease);
-/* The end of every operation: the effects, and all that must be true whatever they are. */
+/* Ends every operation: the effects, then all that must be true whatever they are. */
 const char *and_effects(struct text *text);
 const char *answer(enum outcome outcome, const char *about);
 
 /* ---- names ---- */
 
-/* Connects it if need be. */
+/* Connects it if necessary. */
 struct client *client(const char *who);
 struct named_client **find_client(const char *who);
 uint32_t uid_of(const char *who);
 /* NULL if there was none. */
 struct named_lease *named(const char *lease);
 struct named_lease *named_by_id(uint64_t id);
-/* A lease of that id is called so from now on. */
+/* From now on, the lease with that id has this name. */
 struct named_lease *name_id(const char *name, uint64_t id);
 
-/* One of an earlier run, or that was reclaimed: its database may have it. */
+/* For a lease of an earlier run, or a reclaimed one: its database may have it. */
 void note_there(const struct lease *lease);
 /* "0,1", "a,b": slots are digits; exactly `count`. */
 void parse_units(char *text, struct remembered_unit *units, uint32_t count);

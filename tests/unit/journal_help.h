@@ -1,4 +1,4 @@
-/* journal_help.h - one journal in a directory of its own, with records that can be told apart. */
+/* journal_help.h - one journal in its own directory, with records that can be told apart. */
 #ifndef BERTH_TESTS_JOURNAL_HELP_H
 #define BERTH_TESTS_JOURNAL_HELP_H
 
@@ -23,7 +23,7 @@ void journal_begin(void);
 
 /* A record's bytes; good until the next call. */
 char *record_text(size_t number, size_t length);
-/* A journal_visit, with &seen: requires that it is a record of ours, whole, and comes once. */
+/* A journal_visit, with &seen: requires a whole record of ours, once. */
 void see(void *context, uint32_t slot, const char *bytes, size_t length);
 
 enum journal_found reopen(void);

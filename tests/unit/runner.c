@@ -29,7 +29,7 @@ extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[] __attribute__((weak));
 extern struct criterion_suite *__stop_cr_sts[] __attribute__((weak));
 
-/* Of the test that this child runs. */
+/* For the test that this child runs. */
 static const struct criterion_test_extra_data *suite_data, *test_data;
 static jmp_buf next_phase;
 static bool has_failed;
@@ -96,8 +96,7 @@ void criterion_skip_test(const char *format, ...)
     exit(has_failed ? EXIT_FAILURE : SKIPPED);
 }
 
-/* What is said of an assertion without a text of its own: its expression, and two strings that it
- * compares. */
+/* The message for an assertion without a text: its expression, and two strings that it compares. */
 char *cr_translate_assert_msg(int message, ...)
 {
     char *text = NULL;
@@ -166,7 +165,7 @@ static void set_alarm(double seconds)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* In a child. A report at its end, of a leak say, changes its status. */
+/* In a child. A report at its end, such as a leak, changes its status. */
 static void run(const struct criterion_test *test)
 {
     suite_data = data_of_suite(test->category);

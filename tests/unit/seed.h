@@ -1,4 +1,5 @@
-/* seed.h - of what a unit test draws at random: always the same, unless $BERTH_SEED has another. */
+/* seed.h - the seed of all that unit tests draw at random: always the same, unless $BERTH_SEED sets
+ * another. */
 #ifndef BERTH_TESTS_SEED_H
 #define BERTH_TESTS_SEED_H
 

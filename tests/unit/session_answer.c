@@ -48,7 +48,7 @@ const char *next_call(void)
     cr_assert_str_eq(call.argv[0], "2-2");
     cr_assert_str_eq(call.argv[2], id_of_session);
     text_add(&out, script_words[call.script]);
-    /* The last one of a renewal is of the news, and has tests of its own. */
+    /* The last argument of a renewal is about the news, which has its own tests. */
     size_t n_shown = call.argc - (call.script == SCRIPT_RENEW);
     for (size_t i = CALL_HEAD; i < n_shown; i++) {
         cr_assert_eq(strlen(call.argv[i]), call.lengths[i]);
@@ -121,7 +121,7 @@ const char *reached(uint64_t event)
     return keep(&out);
 }
 
-/* Behind the times of those that have any comes the number of the call. */
+/* The number of the call follows its times, if it has any. */
 static void number_reply(struct resp *reply)
 {
     static char digits[24];

@@ -51,17 +51,16 @@ const char *reset_wanted(void);
  * that is empty or has spaces is in quotes; INFO texts are "i". "nothing" if there is none. Texts
  * are good for a few further calls. */
 const char *next_call(void);
-/* What the last call said of how far the database has got. */
+/* What the last call said about how far the database has got. */
 extern char last_reached[48];
 /* What it must say: the number of the last answer, and this one of an event. */
 const char *reached(uint64_t event);
-/* To the oldest call without an answer; each is "WORD...", a number being an integer, 'in quotes'
- * or
- * "$A" strings, [ ] a list; "-ERR text" is an error. */
+/* Answers the oldest unanswered call; each word is "WORD...", a number being an integer, 'in
+ * quotes' or "$A" strings, [ ] a list; "-ERR text" is an error. */
 void answer(const char *text);
-/* To the one `n` after it. */
+/* Answers the one `n` after that. */
 void answer_later(size_t n, const char *text);
-/* How many have none. */
+/* How many are unanswered. */
 size_t n_unanswered(void);
 void message(const char *text);
 /* A message says that there is news up to that number, and these rows are: "NUMBER WHAT VERSION
@@ -80,8 +79,8 @@ void say_hello(const char *rest);
  * "s" (limit 3) and "warn" (3, no job is stopped), lock "l", pool "p" (a, b), template "t/" + star.
  */
 void ask(const char *lease, const char *text);
-/* The same and the answer: one unit is granted, "TOKEN SLOT"; it waits. What happens is not told.
- */
+/* The same and the answer: one unit is granted, "TOKEN SLOT"; or it waits. happened() omits
+ * this. */
 void hold(const char *lease, const char *resource, const char *token_and_slot);
 void wait_in_line(const char *lease, const char *resource, const char *ticket);
 void end(const char *lease);
@@ -92,11 +91,11 @@ const char *happened(void);
 const char *notice(void);
 /* The next result: "OUTCOME ABOUT rows"; "none". */
 const char *result(void);
-/* The present text of all definitions is another. */
+/* Changes the text of all definitions. */
 void redefine(uint32_t limit, uint32_t max_waiters, uint64_t generation);
 const struct definition *definition(const char *name);
 
-/* As it is written down; a session that is new, with that and the same leases. */
+/* As it is written down; a new session, with that and the same leases. */
 void restart(void);
 /* The same: with another url in the file; with the state directory alone; with the journal alone. */
 void restart_elsewhere(void);

@@ -1,4 +1,4 @@
-/* session_say.c - what happens, as text. */
+/* session_say.c - events as text. */
 #include "session_world.h"
 
 #include "base/memory.h"

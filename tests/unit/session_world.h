@@ -35,7 +35,7 @@ void forget_happenings(void);
 
 /* ---- session_answer.c ---- */
 
-/* Nothing that is in flight is answered any more. */
+/* No call in flight is answered any more. */
 void forget_unanswered(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* test_account.c - charges: bounded per uid and kind, given back once however often asked. */
+/* test_account.c - charges: bounded per uid and kind, given back once however often requested. */
 #include "core/account.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* test_acquisition.c - from nothing to a lease of a fleet: berthd asks a database first, and may
- * not reach it (berth/acquisition.h). */
+/* test_acquisition.c - from nothing to a fleet's lease: berthd first asks a database, and may not
+ * reach it (berth/acquisition.h). */
 #include "client_help.h"
 #include "scratch.h"
 
@@ -140,7 +140,7 @@ Test(acquisition, silence_counts_as_down)
     expect_said(stage, "berth: no answer from the database of r\n");
 }
 
-/* It must not get, a moment later, what it does not know of. */
+/* The job must not get, a moment later, a lease that it does not know about. */
 Test(acquisition, silence_and_running_all_the_same)
 {
     struct stage *stage = pending(IF_DOWN_RUN, NEVER);
@@ -156,7 +156,7 @@ Test(acquisition, silence_and_patience)
     cr_expect_eq(until_asked(stage, &now), ACQUISITION_GOES_ON);
     cr_expect(now >= T + 5 * S && now <= T + 6 * S);
     expect_said(stage, "berth: no answer from the database of r; trying again\n");
-    cr_expect(has_sent(stage, "reclaim 1 r:1")); /* berthd may know it still */
+    cr_expect(has_sent(stage, "reclaim 1 r:1")); /* berthd may still know it */
     stage_say(stage, "error lost\n");
     expect_step(stage, now, ACQUISITION_GOES_ON);
     cr_expect(has_sent(stage, "acquire r:1"));
@@ -173,7 +173,7 @@ Test(acquisition, the_end_of_a_wait_is_no_outage)
     expect_said(stage, "berth: timed out waiting for r (timeout): no answer from the database of r\n");
 }
 
-/* No answer does not mean that it is not free. */
+/* Without an answer the resource may still be free. */
 Test(acquisition, without_a_wait_silence_is_an_outage)
 {
     struct stage *stage = pending(IF_DOWN_FAIL, 0);
@@ -229,7 +229,7 @@ Test(acquisition, down_and_running_all_the_same)
     }
 }
 
-/* Tries again, soon at first, then each 5 s at most; says so once; another request each time that
+/* Tries again, soon at first, then each 5 s at most; one message; another request each time that
  * one has been denied. */
 static void wait_through(const char *answer)
 {
@@ -352,7 +352,7 @@ Test(acquisition, a_waiter_never_fails_by_a_database)
     }
 }
 
-/* berthd is started anew while its database is away. */
+/* berthd is restarted while its database is away. */
 Test(acquisition, a_waiter_s_reclaim_is_pending)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, 100 * S);

@@ -62,7 +62,7 @@ Test(stopping, over_when_the_job_ends_before_it_is_asked)
     expect_step(&stopping, JOB_GONE, T, STOPPING_OVER);
 }
 
-/* The main process is gone: the others have their time too, and are looked at meanwhile. */
+/* The main process is gone: the others have their time too, and are checked meanwhile. */
 Test(stopping, kills_what_is_left_of_the_group)
 {
     struct stopping stopping = begun(ON_LOST_KILL, 3 * S);
@@ -77,7 +77,7 @@ Test(stopping, kills_what_is_left_of_the_group)
     expect_step(&stopping, JOB_GONE, T + 3 * S + 1, STOPPING_OVER);
 }
 
-/* Zombies that nobody reaps are in the group for ever. */
+/* Zombies that nobody reaps stay in the group for ever. */
 Test(stopping, leaves_what_cannot_be_killed)
 {
     struct stopping stopping = begun(ON_LOST_KILL, 0);

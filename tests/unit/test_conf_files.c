@@ -219,7 +219,7 @@ Test(conf_files, the_sample_has_every_key_with_its_help_and_default)
     free(sample);
 }
 
-/* Somebody who takes the semicolons away gets what he had before. */
+/* A user who removes the semicolons changes nothing. */
 Test(conf_files, the_sample_is_good_without_its_semicolons)
 {
     char *sample = read_sample();

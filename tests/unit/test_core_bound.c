@@ -1,4 +1,4 @@
-/* test_core_bound.c - what a lease lasts as long as: its connection, a process, or time. */
+/* test_core_bound.c - what a lease is bound to: its connection, a process, or time. */
 #include "core_fixture.h"
 
 WORLD_SUITE(bound);
@@ -50,7 +50,8 @@ Test(bound, to_time)
     EXPECT(tick(5), "ok; A stop expired unheard; B granted d=0");
 }
 
-/* One connection, everything at once: waiters leave first, so nothing is granted to who is gone. */
+/* One connection, everything at once: waiters leave first, so nothing is granted to a client that
+ * is gone. */
 Test(bound, one_client_with_all_kinds)
 {
     EXPECT(define("semaphore s limit=4", "lock d"), "ok");
@@ -151,7 +152,7 @@ Test(bound, all_units_at_once)
 
 /* ---- half-close ---- */
 
-/* The client is still there for its answers, but its leases are as if it had gone. */
+/* The client still gets its answers, but its leases are treated as if it had gone. */
 Test(bound, half_close)
 {
     EXPECT(define("semaphore s limit=4"), "ok");
@@ -256,7 +257,7 @@ Test(bound, the_identity_while_away)
     EXPECT(acquire("ann", "D", "s holder=x"), "ok s=0");
 }
 
-/* The parent's wrapper is gone, its job is not: the child of that job still waits for it. */
+/* The parent's wrapper is gone, its job is not: the job's child still waits for it. */
 Test(bound, an_ancestor_that_is_away)
 {
     EXPECT(define("lock d"), "ok");
@@ -320,7 +321,7 @@ Test(bound, a_waiter_bound_to_another_process)
     cr_expect_eq(lease_of("B")->process.started, 80);
 }
 
-/* Away: the new process is to be watched at once, and the old one's death is no matter. */
+/* Away: the new process is watched at once, and the old one's death does not matter. */
 Test(bound, bound_while_away)
 {
     EXPECT(define("lock d"), "ok");

@@ -255,7 +255,7 @@ Test(change, a_held_unit_is_reserved_when_given_back)
     EXPECT(change("add g a"), "ok; D granted g=a");
 }
 
-/* Ended while held: as if it had not been. */
+/* A reservation that ends while the unit is held leaves no trace. */
 Test(change, a_reservation_ended_while_held)
 {
     EXPECT(define("semaphore s limit=1"), "ok");

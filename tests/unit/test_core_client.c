@@ -30,7 +30,7 @@ Test(client, exactly_the_next_waiter_gets_it)
     EXPECT(state("d"), "0/1 free=1 waiting=0+0");
 }
 
-/* Its own waiters leave first: nothing is granted to who is gone. */
+/* Its own waiters leave first: nothing is granted to a client that is gone. */
 Test(client, its_waiters_get_nothing)
 {
     EXPECT(define("lock d", "lock e"), "ok");
@@ -132,7 +132,7 @@ Test(client, waiting_for_ones_own_parent)
     EXPECT(acquire("ann", "D", "s"), "waiting");
 }
 
-/* Through a parent that holds nothing of it. */
+/* Through a parent that holds none of it. */
 Test(client, waiting_for_the_parents_parent)
 {
     EXPECT(define("lock d", "lock e", "lock f"), "ok");
@@ -169,7 +169,8 @@ Test(client, ancestors_and_the_quota)
     EXPECT(acquire("ann", "A", "s parent=P"), "ancestor s");
 }
 
-/* ...but what another user's ancestor holds is no charge on it (berth run sudo berth run). */
+/* ...but what another user's ancestor holds does not count towards it (berth run sudo berth
+ * run). */
 Test(client, ancestors_of_another_user_and_the_quota)
 {
     EXPECT(define("semaphore s limit=3 max-units-per-user=2"), "ok");

@@ -1,6 +1,6 @@
-/* test_core_costs.c - what operations cost, as a number of steps and not of seconds: the core that is
- * linked here calls step() at each of its branches, so the same is counted on any machine, however
- * much else it does. */
+/* test_core_costs.c - what operations cost, in steps and not in seconds: the core that is linked
+ * here calls step() at each of its branches, so the count is the same on any machine, however
+ * busy. */
 #include "base/memory.h"
 #include "core/core.h"
 
@@ -13,8 +13,8 @@ enum {
     SMALL = 1000,
     LARGE = 10 * SMALL,
     ROUNDS = 50,
-    MANY_TIMES = 25, /* ten times as much costs at most: a logarithm more than ten times */
-    SAME = 4, /* with so many that wait it costs at most: some logarithms more than with few */
+    MANY_TIMES = 25, /* ten times as much costs at most that: a logarithm more than ten times */
+    SAME = 4, /* with many waiters it costs at most that: some logarithms more than with few */
 };
 
 static struct core *core;
@@ -164,7 +164,7 @@ struct scene {
     bool is_kept; /* both are held at first; then the first comes free, one after the other */
 };
 
-static struct client *clients; /* of each user, and one more, who has all of a resource */
+static struct client *clients; /* of each user, and one more, which has all of a resource */
 
 static struct ask ask_of(const struct scene *scene, const char *holder)
 {
@@ -206,7 +206,7 @@ static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
     return lease;
 }
 
-/* One that holds what all want; else the one that has just come. */
+/* The one that holds what all want; else the newest. */
 static struct lease *one_to_end(const struct scene *scene, struct lease *newest)
 {
     const struct resource *resource = core_find_resource(core, scene->wants[0]);
@@ -235,7 +235,7 @@ static void end_scene(const struct scene *scene)
     core = core_free(core);
 }
 
-/* How many steps until they stand where they stay. */
+/* How many steps until each stands where it stays. */
 static uint64_t all_come(const struct scene *scene, uint32_t n_waiters)
 {
     struct lease **first = memory_new((n_waiters + 1) * sizeof *first);
@@ -306,7 +306,7 @@ static struct scene two_semaphores(void)
         .n_users = 1};
 }
 
-/* All have stood for what is free now, and stand for the other one. */
+/* All have stood for what is free now, and stand for the other resource. */
 static struct scene all_keep(void)
 {
     struct scene scene = two_semaphores();

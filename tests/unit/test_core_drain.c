@@ -41,7 +41,7 @@ Test(drain, nothing_is_held)
     EXPECT(end_lease("ann", "A"), "ok");
 }
 
-/* In a closed grace a lease may come back that nobody remembers, and its job has never stopped. */
+/* In a closed grace a lease that nobody remembers may come back; its job has never stopped. */
 Test(drain, not_before_all_are_back)
 {
     EXPECT(define("semaphore s limit=2"), "ok");
@@ -65,7 +65,7 @@ Test(drain, nobody_has_come_back)
     EXPECT(tick(10), "ok; drained");
 }
 
-/* Who only waits does not keep it from being drained. */
+/* Waiters do not keep the host from being drained. */
 Test(drain, waiters_do_not_count)
 {
     EXPECT(define("lock d"), "ok");
@@ -87,7 +87,7 @@ Test(drain, undrained_before_the_end)
     EXPECT(acquire("ann", "B", "d"), "ok d=0");
 }
 
-/* Everything that may let somebody go, while draining. */
+/* Everything that may let a waiter go, while draining. */
 Test(drain, nothing_gets_past_it)
 {
     EXPECT(define("semaphore s limit=1", "pool g items=a", "lock p"), "ok");

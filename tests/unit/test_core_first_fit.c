@@ -1,5 +1,5 @@
-/* test_core_first_fit.c - who fits may pass, but nobody is passed for ever, and the look ahead is
- * bounded. */
+/* test_core_first_fit.c - a request that fits may pass, but nobody is passed for ever, and the look
+ * ahead is bounded. */
 #include "core_fixture.h"
 
 #include <stdio.h>
@@ -131,7 +131,7 @@ Test(first_fit, beside_a_fifo_queue)
     EXPECT(end_lease("bob", "F"), "ok; C granted s=1 f=1");
 }
 
-/* Who is set aside is not passed. */
+/* Waiters aside are not passed. */
 Test(first_fit, aside_is_not_overtaken)
 {
     EXPECT(define("semaphore s limit=2 order=first-fit max-overtakes=1", "lock p"), "ok");

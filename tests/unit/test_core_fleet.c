@@ -1,5 +1,5 @@
 /* test_core_fleet.c - leases that a database grants: what it is asked, and what its answers mean.
- * Nothing of fleet scope is ever granted by the core itself. */
+ * The core itself grants nothing in fleet scope. */
 #include "core_fixture.h"
 
 #include "core/fleet.h"
@@ -212,7 +212,7 @@ Test(fleet, who_does_not_want_to_wait)
     EXPECT(granted("B", "1 d:0:1"), "ok; B granted d=0");
 }
 
-/* A database that makes it wait all the same: it has been told. */
+/* A database makes it wait although it knows better. */
 Test(fleet, who_is_made_to_wait_against_its_will)
 {
     EXPECT(define("lock m/* database=1"), "ok");
@@ -317,7 +317,7 @@ Test(fleet, what_cannot_be_true)
     EXPECT(granted("A", "1 s:0,1:1 g:a:1"), "ok; A granted s=0,1 g=a");
 }
 
-/* An answer that comes again. */
+/* A repeated answer. */
 Test(fleet, granted_again)
 {
     EXPECT(define("semaphore s limit=9 database=1"), "ok");
@@ -330,7 +330,7 @@ Test(fleet, granted_again)
     EXPECT(lease_state("A"), "granted s=0,1");
 }
 
-/* The core's own tokens are none of the database's business, nor the other way round. */
+/* The core's own tokens are no business of the database's, nor the other way round. */
 Test(fleet, tokens)
 {
     EXPECT(define("lock d", "lock f database=1"), "ok");

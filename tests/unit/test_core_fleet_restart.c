@@ -102,7 +102,7 @@ Test(fleet_restart, a_place_that_is_known)
     EXPECT(waits("A", 3, 1), "ok; A place 1");
 }
 
-/* The database does not know who is there. */
+/* The database does not know which clients are there. */
 Test(fleet_restart, granted_while_nobody_is_there)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");
@@ -116,7 +116,7 @@ Test(fleet_restart, granted_while_nobody_is_there)
     EXPECT(lease_state("A"), "granted s=0");
 }
 
-/* Its process only waits for the word to begin; a stop is for jobs. */
+/* Its process only waits to begin; only a job needs stopping. */
 Test(fleet_restart, lost_before_anybody_heard_of_it)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");
@@ -254,7 +254,7 @@ Test(fleet_restart, what_is_impossible)
 
 /* ---- a journal that is lost ---- */
 
-/* The grace of a host whose journal is lost: only who had a lease may have one. */
+/* The grace of a host whose journal is lost: only earlier holders may have a lease. */
 static void lose_journal(void)
 {
     crash(false);
@@ -345,7 +345,7 @@ Test(fleet_restart, a_drain_in_a_closed_grace)
     EXPECT(drain(false), "ok; D ask");
 }
 
-/* Those of a journal that may not be whole are there already; what they waited for may come. */
+/* Leases of a journal that may be incomplete are there already; what they waited for may come. */
 Test(fleet_restart, waiters_of_a_journal_that_is_not_whole)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");

@@ -1,5 +1,5 @@
-/* test_core_once.c - an acquire that comes once more: it is answered with the lease that it has made,
- * for as long as that lives, and whoever came last has it. */
+/* test_core_once.c - a repeated acquire: it gets the lease that the first one made, for as long as
+ * that lives, and the last client has it. */
 #include "core_fixture.h"
 
 WORLD_SUITE(once);
@@ -59,7 +59,7 @@ Test(once, the_later_connection_has_it)
     EXPECT(lines("s"), "B | |");
 }
 
-/* Repeated where it was asked for before: nothing has changed. */
+/* Repeated on its own connection: nothing has changed. */
 Test(once, the_same_connection_keeps_it)
 {
     EXPECT(define("lock d"), "ok");
@@ -71,7 +71,7 @@ Test(once, the_same_connection_keeps_it)
     EXPECT(repeat("bob", "B"), "ok d=0");
 }
 
-/* What an earlier connection sent is read last: it must not take along what the later one has. */
+/* An earlier connection's line is read last: it must not end what the later one has. */
 Test(once, an_earlier_connection_does_not_get_it)
 {
     EXPECT(define("lock d"), "ok");
@@ -108,7 +108,7 @@ Test(once, a_waiter_keeps_its_place)
     EXPECT(client_gone("bob2"), "ok; C granted d=0");
 }
 
-/* Only the client that has the lease hears of its end, and once. */
+/* Only the client that has the lease is told of its end, and once. */
 Test(once, being_stopped)
 {
     EXPECT(define("lock d kill-after=3"), "ok");

@@ -1,6 +1,6 @@
 /* test_core_proven.c - the journal is lost, and clients prove what they were given, in any order:
- * whoever was given a unit last has it, unless that is more than the limits and bounds of now allow
- * beside what those have who are not in its way. */
+ * the last one to be given a unit has it, unless that exceeds the present limits and bounds, beside
+ * what those have that are not in its way. */
 #include "../sim/random.h"
 #include "base/memory.h"
 #include "core/core.h"
@@ -27,7 +27,7 @@ static const char *const items[] = {"a", "b", "c", "d", "e", "f"};
 
 enum { N_ITEMS = sizeof items / sizeof items[0], POOL = 0 };
 
-/* One who had a lease: on record, or with a proof. */
+/* A client that had a lease: on record, or with a proof. */
 struct claimant {
     uint32_t uid;
     uint64_t token; /* the first; its resources' are one after the other */
@@ -70,7 +70,7 @@ static void make_claimant(struct claimant *claimant, const struct world *world, 
     }
 }
 
-/* On record nobody has what another one has. */
+/* On record, no unit belongs to two. */
 static void part(struct claimant *claimant, const struct claimant *other)
 {
     for (uint32_t k = 0; k < N_RESOURCES; k++) {
@@ -128,7 +128,7 @@ static bool overlap(const struct claimant *a, const struct claimant *b)
     return false;
 }
 
-/* Who wants more than anybody can have is refused in any case. */
+/* A claimant that wants more than anybody can have is refused in any case. */
 static bool is_possible(const struct world *world, const struct claimant *claimant)
 {
     for (uint32_t k = 0; !claimant->is_on_record && k < N_RESOURCES; k++) {
@@ -139,8 +139,8 @@ static bool is_possible(const struct world *world, const struct claimant *claima
     return true;
 }
 
-/* Nobody was given any of its units later, and there is enough for it whichever of those who are not
- * in its way are there. */
+/* No other claimant was given one of its units later, and there is enough for it whichever of those
+ * that are not in its way are there. */
 static bool must_be_held(const struct world *world, const struct claimant *claimant)
 {
     uint32_t taken[N_RESOURCES] = {0}, of_user[N_RESOURCES] = {0}, leases = 0;
@@ -213,7 +213,7 @@ static bool lost_any(const struct effects *effects)
     return lost;
 }
 
-/* Nobody loses anything to one who is refused. */
+/* Nobody loses anything to a claimant that is refused. */
 static void come(struct core *core, struct client *client, const struct said *said)
 {
     const struct remembered *remembered = &said->remembered;
@@ -286,7 +286,7 @@ static struct core *begin(const struct world *world, struct client clients[])
     return core;
 }
 
-/* How many must be there, and are. */
+/* How many must be held, and are. */
 static uint32_t in_this_order(const struct world *world, const uint32_t order[], uint64_t seed)
 {
     struct client clients[N_UIDS];

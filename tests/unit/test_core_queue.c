@@ -34,7 +34,7 @@ Test(queue, one_freed_unit_wakes_one_waiter)
     EXPECT(state("s"), "3/3 free=0 waiting=7+0");
 }
 
-/* Nobody passes: not even who would fit while the head does not. */
+/* Nobody passes: not even a request that fits while the head does not. */
 Test(queue, the_head_keeps_those_behind_it_waiting)
 {
     EXPECT(define("semaphore s limit=3"), "ok");
@@ -137,7 +137,7 @@ static uint32_t position(const char *lease)
     return claim_position(&lease_of(lease)->claims[0]);
 }
 
-/* Whoever is set aside keeps its place. */
+/* A waiter that is set aside keeps its place. */
 Test(queue, positions)
 {
     EXPECT(define("semaphore s limit=2 max-units-per-user=1"), "ok");

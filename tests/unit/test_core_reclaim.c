@@ -1,12 +1,12 @@
-/* test_core_reclaim.c - some of what was written down is lost: nothing new is granted for a while,
- * and clients say what they had. */
+/* test_core_reclaim.c - some records are lost: nothing new is granted for a while, and clients say
+ * what they had. */
 #include "core_fixture.h"
 
 WORLD_SUITE(reclaim);
 
 /* ---- a closed grace ---- */
 
-/* Some may be missing: nothing new at all. */
+/* Some leases may be missing: nothing new is granted. */
 Test(reclaim, nothing_new_while_closed)
 {
     EXPECT(define("semaphore s limit=3", "lock d"), "ok");
@@ -25,7 +25,7 @@ Test(reclaim, nothing_new_while_closed)
     EXPECT(acquire("di", "D", "s wait=0"), "ok s=2");
 }
 
-/* The end of a closed grace is no earlier for anybody's coming back. */
+/* The end of a closed grace comes no earlier when clients come back. */
 Test(reclaim, closed_to_the_end)
 {
     EXPECT(define("lock d"), "ok");
@@ -38,7 +38,7 @@ Test(reclaim, closed_to_the_end)
     EXPECT(tick(10), "ok; B granted d=0");
 }
 
-/* All records are lost: what the clients say, checked against each other. */
+/* All records are lost: what clients say is checked against each other. */
 Test(reclaim, from_what_clients_say)
 {
     EXPECT(define("semaphore s limit=3", "pool g items=a,b,c select=first"), "ok");
@@ -133,8 +133,8 @@ static void expect_the_later_one(void)
     EXPECT(state("g"), "1/2 free=1 waiting=0+0");
 }
 
-/* Of two that can prove that they were given a unit, the one that was given it later has it, whoever
- * comes first. The other one is told. */
+/* Of two that can prove that they were given a unit, the one that was given it later has it,
+ * whichever comes first. The other one is told. */
 Test(reclaim, given_to_two_and_the_older_comes_first)
 {
     lose_two();
@@ -152,8 +152,8 @@ Test(reclaim, given_to_two_and_the_later_comes_first)
     expect_the_later_one();
 }
 
-/* A proof makes no more of a limit or a quota than an acquire, and takes nothing of those who are not in
- * the wrong. */
+/* A proof exceeds no limit or quota that an acquire would not, and takes nothing from leases that
+ * are not in the wrong. */
 Test(reclaim, a_proof_and_the_limit)
 {
     EXPECT(define("semaphore s limit=4 max-units-per-user=2"), "ok");
@@ -175,9 +175,9 @@ Test(reclaim, a_proof_and_the_limit)
     EXPECT(state("s"), "2/3 free=1 waiting=0+0");
 }
 
-/* ---- those who are ousted do not count ---- */
+/* ---- ousted leases do not count ---- */
 
-/* What a proof proves is who was given a unit, and says nothing of identities: nobody's identity, and no
+/* A proof proves who was given a unit, and says nothing about identities: no identity, and no
  * request for one, stops a job that was given its units. */
 Test(reclaim, a_proof_and_identities)
 {
@@ -232,7 +232,7 @@ Test(reclaim, a_proof_and_the_users_bound_met_by_one_it_ousts)
     EXPECT(acquire("ann", "C", "s"), "waiting");
 }
 
-/* All that the one who is ousted has, below the limit of now or above. */
+/* All that the ousted one has, below the present limit or above. */
 Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
 {
     EXPECT(define("semaphore s limit=4"), "ok");
@@ -250,7 +250,7 @@ Test(reclaim, a_proof_and_a_lowered_limit_taken_by_one_it_ousts)
     EXPECT(state("s"), "2/2 free=0 waiting=0+0");
 }
 
-/* Whoever is refused ousts nobody, whatever it is refused for. */
+/* A refused claimant ousts nobody, whatever the reason. */
 Test(reclaim, a_proof_that_is_refused)
 {
     EXPECT(define("semaphore s limit=3 max-units-per-user=2", "pool g items=a,b select=first"), "ok");
@@ -272,7 +272,7 @@ Test(reclaim, a_proof_that_is_refused)
     EXPECT(reclaim_unknown("bob", "B", "s:1:0:13 g:1:b:14 pid=8"), "ok s=0 g=b; A lost lost");
 }
 
-/* What it was given was an instance of its own: the bounds on these are no bar either. */
+/* It had an instance of its own: the bounds on instances do not stop it either. */
 Test(reclaim, a_proof_and_instances)
 {
     EXPECT(define("semaphore t/* limit=1 max-instances=1"), "ok");
@@ -290,8 +290,8 @@ Test(reclaim, a_proof_and_instances)
     EXPECT(resources(), "t/x");
 }
 
-/* What names a unit twice cannot be had, and changes nothing: the unit rests as long as before, and
- * whoever has an older token keeps it. */
+/* A reclaim that names a unit twice is refused, and changes nothing: the unit rests as long as
+ * before, and the holder with an older token keeps it. */
 Test(reclaim, refused_without_a_trace)
 {
     EXPECT(define("semaphore s limit=3 cooldown=5"), "ok");
@@ -313,7 +313,7 @@ Test(reclaim, refused_without_a_trace)
     EXPECT(reclaim_unknown("bob", "B", "s:2:0,1:99 pid=8"), "ok s=0,1");
 }
 
-/* An item that is held and removed costs that item alone: the others are to be had. */
+/* An item that is held and removed costs only itself: the others can be had. */
 Test(reclaim, unknown_ones_and_removed_items)
 {
     EXPECT(define("pool g items=a,b,c,d select=first"), "ok");
@@ -355,7 +355,7 @@ Test(reclaim, unknown_ones_and_the_users_bounds)
     EXPECT(reclaim_unknown("ann", "F", "e:1:0"), "quota");
 }
 
-/* Its job runs: a pause takes nothing away. But a closed resource has nothing to be had. */
+/* Its job runs: a pause takes nothing away. But a closed resource has no units to give. */
 Test(reclaim, unknown_ones_and_the_pause)
 {
     EXPECT(define("lock d", "lock e"), "ok");
@@ -399,7 +399,7 @@ Test(reclaim, no_unknown_ones_when_it_is_not_closed)
     EXPECT(acquire("bob", "B", "d"), "ok d=0");
 }
 
-/* Their time begins anew. */
+/* Their time restarts. */
 Test(reclaim, unknown_ones_bound_to_time)
 {
     EXPECT(define("semaphore s limit=2 max-hold=20"), "ok");

@@ -1,5 +1,5 @@
-/* test_core_record.c - what is made of records when the file is another one, when they cannot be
- * true, when their units rest; and the numbers that have been given out. */
+/* test_core_record.c - records when the file has changed, when they cannot be true, when their
+ * units rest; and the numbers that have been given out. */
 #include "core_fixture.h"
 
 WORLD_SUITE(record);
@@ -169,7 +169,7 @@ Test(record, another_kind_of_resource)
     EXPECT(reclaim("di", "D"), "ok s=a");
 }
 
-/* Nothing is left behind of an instance that only a refused record was about. */
+/* Nothing remains of an instance that only a refused record named. */
 Test(record, refused_instances)
 {
     EXPECT(define("semaphore t/* limit=1", "pool u/* items=a max-instances=1"), "ok");
@@ -205,8 +205,8 @@ Test(record, duplicates)
     EXPECT(state("s"), "3/3 free=0 waiting=0+0");
 }
 
-/* A record that could not be erased when its lease had ended: who has the unit since has the larger
- * token, in whatever order they are found. */
+/* A record that could not be erased when its lease had ended: the unit's later holder has the
+ * larger token, in whatever order they are found. */
 Test(record, a_unit_of_two_records)
 {
     EXPECT(define("semaphore s limit=3", "pool g items=a,b cooldown=5"), "ok");
@@ -329,7 +329,7 @@ Test(record, another_cooldown)
     EXPECT(deadline(), "2");
 }
 
-/* Not one that somebody has had since, or that an operator keeps. */
+/* Not a unit that has had another holder since, or that an operator keeps. */
 Test(record, who_rests_no_more)
 {
     EXPECT(define("lock d cooldown=5", "pool g items=a,b cooldown=5",
@@ -350,7 +350,7 @@ Test(record, who_rests_no_more)
     EXPECT(lease_state("B"), "granted d=0");
 }
 
-/* A record that cannot be true is no harm. */
+/* A record that cannot be true does no harm. */
 Test(record, rests_for_ever)
 {
     EXPECT(define("semaphore s limit=1 cooldown=5"), "ok");
@@ -369,7 +369,7 @@ Test(record, rests_for_ever)
 
 /* ---- numbers ---- */
 
-/* Even if the new core was told smaller ones. */
+/* Even if the new core was given smaller ones. */
 Test(record, ids_and_tokens_go_on)
 {
     EXPECT(define("semaphore s limit=5", "lock d"), "ok");
@@ -393,7 +393,7 @@ Test(record, ids_and_tokens_go_on)
     cr_expect_gt(token_of("D", "s"), token);
 }
 
-/* Those of leases that ended while there was no core, too. */
+/* Including those of leases that ended while there was no core. */
 Test(record, numbers_of_what_rests)
 {
     EXPECT(define("lock d cooldown=5"), "ok");
@@ -409,7 +409,7 @@ Test(record, numbers_of_what_rests)
     cr_expect_gt(token_of("B", "d"), token);
 }
 
-/* Those of refused records too: they have been given out. */
+/* Including those of refused records: they have been given out. */
 Test(record, numbers_of_refused_records)
 {
     EXPECT(define("lock d", "pool g items=a"), "ok");

@@ -67,7 +67,8 @@ Test(reload, a_resource_that_goes)
     EXPECT(state("b"), "gone");
 }
 
-/* Who wants what goes and something else as well is denied, and delays nobody there any more. */
+/* A request for a resource that goes and for another is denied, and delays nobody there any
+ * more. */
 Test(reload, one_of_several_resources_goes)
 {
     EXPECT(define("lock a", "lock b", "lock c"), "ok");
@@ -126,7 +127,7 @@ Test(reload, a_kind_in_use_cannot_change)
     EXPECT(acquire("bob", "E", "s:2"), "ok s=a,b");
 }
 
-/* What only drains is in use too; so is what is only waited for. */
+/* A draining resource is in use too; so is one with only waiters. */
 Test(reload, kinds_of_what_drains_or_is_waited_for)
 {
     EXPECT(define("semaphore s limit=1", "semaphore z limit=0"), "ok");
@@ -320,7 +321,7 @@ Test(reload, everything_goes_and_comes_back)
 
 /* ---- rights ---- */
 
-/* Of a resource with max-waiters = 7, whoever has that uid. */
+/* For a resource with max-waiters = 7, only that uid may. */
 static bool judge(const struct lease *lease, const struct definition *definition, void *context)
 {
     return definition->max_waiters != 7 || lease->uid != *(const uint32_t *)context;

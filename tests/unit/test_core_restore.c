@@ -1,5 +1,5 @@
-/* test_core_restore.c - leases made again from what was written down of them: who holds, who waits
- * in which order, whose client comes back, and until when. */
+/* test_core_restore.c - leases made again from their records: holders, waiters in order, clients
+ * that come back, and until when. */
 #include "core_fixture.h"
 
 WORLD_SUITE(restore);
@@ -99,7 +99,7 @@ Test(restore, time_goes_on_while_there_is_no_core)
     EXPECT(tick(9), "ok; A signal 15; T lost max-hold unheard");
 }
 
-/* A resource that has got a max-hold meanwhile: takes nothing away, but is no longer exceeded. */
+/* The resource has a new max-hold: that takes nothing away, but is not exceeded any more. */
 Test(restore, a_limit_in_time_that_is_new)
 {
     EXPECT(define("lock d", "lock e"), "ok");
@@ -215,7 +215,7 @@ Test(restore, an_absent_head_of_several_queues_blocks_all)
     EXPECT(lease_state("A"), "gone");
 }
 
-/* Its process is gone: it need not be waited for. */
+/* Its process is gone: nobody need wait for it. */
 Test(restore, an_absent_waiter_whose_process_dies)
 {
     EXPECT(define("lock d"), "ok");
@@ -325,7 +325,7 @@ Test(restore, nobody_to_wait_for)
     EXPECT(acquire("ann", "A", "d"), "ok d=0");
 }
 
-/* A second death within the grace: they have a new one. */
+/* A second death within the grace: a new grace begins. */
 Test(restore, dies_again_within_the_grace)
 {
     EXPECT(define("semaphore s limit=1"), "ok");
@@ -370,7 +370,7 @@ Test(restore, draining_in_the_grace)
 
 /* ---- being stopped ---- */
 
-/* The stop begins anew: nobody knows how far it had come. */
+/* The stop begins again: nobody knows how far it was. */
 Test(restore, stopped_before)
 {
     EXPECT(define("lock d kill-after=3", "lock e kill-after=3 max-hold=5"), "ok");
@@ -400,7 +400,7 @@ Test(restore, stopped_before_and_bound_to_the_connection)
     EXPECT(tick(3), "ok; A lost revoked");
 }
 
-/* No record of ours says that: what is bound to time, or only warned, is over at once. */
+/* No record of ours says that: a lease bound to time, or only warned, is over at once. */
 Test(restore, stopped_before_and_over)
 {
     EXPECT(define("lock d"), "ok");

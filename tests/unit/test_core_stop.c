@@ -283,7 +283,7 @@ Test(stop, client_leaves_while_stopping_connection)
     EXPECT(deadline(), "never");
 }
 
-/* Comes back in the middle of it: is told once more. */
+/* The client comes back in the middle of it, and is told again. */
 Test(stop, client_comes_back_while_stopping)
 {
     one_holder("", "pid=7");

@@ -92,7 +92,7 @@ Test(template, instances_are_bounded_per_uid)
     EXPECT(acquire("ann", "F", "t/4"), "ok t/4=0");
 }
 
-/* An instance belongs to who made it until it is forgotten. */
+/* An instance belongs to the user who made it until it is forgotten. */
 Test(template, the_maker_pays)
 {
     EXPECT(define("semaphore t/* limit=2", "user instances=1"), "ok");
@@ -230,7 +230,7 @@ Test(template, from_instance_to_exact_and_back)
     EXPECT(acquire("ann", "B", "t/y"), "ok t/y=0");
 }
 
-/* An idle exact resource whose section goes while a template covers it: gone, and made anew. */
+/* An idle exact resource whose section goes while a template covers it: gone, and made again. */
 Test(template, from_idle_exact_to_instance)
 {
     EXPECT(define("semaphore t/* limit=1", "semaphore t/x limit=9"), "ok");

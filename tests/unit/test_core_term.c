@@ -65,7 +65,7 @@ Test(term, max_hold_of_several)
     EXPECT(deadline(), "4");
 }
 
-/* A reload changes nothing for who holds already. */
+/* A reload changes nothing for present holders. */
 Test(term, max_hold_changed_by_a_reload)
 {
     one_holder("max-hold=5", "");
@@ -93,7 +93,7 @@ Test(term, ttl_runs_out)
     EXPECT(lease_state("A"), "gone");
 }
 
-/* Even with warn it is told as what it is. */
+/* Even with warn the event is `expired`. */
 Test(term, ttl_runs_out_warn)
 {
     one_holder("on-lost=warn", "ttl=5");

@@ -1,4 +1,4 @@
-/* test_fair_queue.c - shares of users: who is next, and how fast one may go. */
+/* test_fair_queue.c - users' shares: whose turn is next, and how fast one may go. */
 #include "daemon/fair_queue.h"
 
 #include <criterion/criterion.h>

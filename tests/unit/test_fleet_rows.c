@@ -1,5 +1,5 @@
-/* test_fleet_rows.c - rows of a database as lines of `status`: what is right is shown as it is, and
- * whatever else other hosts may have written harms neither the line nor who reads it. */
+/* test_fleet_rows.c - a database's rows as lines of `status`: correct rows are shown unchanged, and
+ * whatever else other hosts may have written harms neither the line nor its reader. */
 #include "base/words.h"
 #include "daemon/keeper.h"
 #include "status/fleet_lines.h"
@@ -41,7 +41,7 @@ static void add_etl(void)
     ROW("waiter", "etl", ELSEWHERE "3f9m", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1");
 }
 
-/* Something is kept for one who waits for another resource. */
+/* Something is kept for a waiter that waits for another resource. */
 static void add_kept(void)
 {
     ROW("resource", "etl", "semaphore", "4", "1", "3", "2", "0", "0", "", "etl", "", "", "", "2",
@@ -252,7 +252,7 @@ Test(fleet_rows, runs_of_slots)
     }
 }
 
-/* ---- who is in the way ---- */
+/* ---- holders of a unit or an identity ---- */
 
 Test(fleet_rows, holder_of_a_unit_or_an_identity)
 {

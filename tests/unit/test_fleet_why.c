@@ -1,5 +1,5 @@
-/* test_fleet_why.c - what clients are told of a lease that a database grants, and of the database.
- */
+/* test_fleet_why.c - what clients are told about a lease that a database grants, and about the
+ * database. */
 #include "base/words.h"
 #include "core_fixture.h"
 #include "daemon/keeper.h"
@@ -121,7 +121,7 @@ Test(fleet_why, events)
         "* revoked 34 revoked an%20operator%20has%20revoked%20it\n");
 }
 
-/* One that is bound to time is told as well: its job is not stopped. */
+/* A lease bound to time is told as well: its job is not stopped. */
 Test(fleet_why, deadline_of_what_has_a_ttl)
 {
     struct text out = TEXT_INIT;

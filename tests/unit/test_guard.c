@@ -1,4 +1,4 @@
-/* Which servers may keep leases, by what they say of themselves. */
+/* Which servers may keep leases, by their INFO. */
 #include "redis/guard.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* test_held_lease.c - a lease of a fleet while the job runs: until when, whatever becomes of
- * berthd and of the machine (berth/held_lease.h with stopping.h). */
+/* test_held_lease.c - a fleet's lease while the job runs: until when, whatever becomes of berthd
+ * and the machine (berth/held_lease.h with stopping.h). */
 #include "client_help.h"
 #include "scratch.h"
 
@@ -58,8 +58,8 @@ static void tell_deadline(
     }
 }
 
-/* From `begun` on, of a job that obeys nothing: when SIGKILL is sent to its group. Its loop wakes
- * `lag` late each time. */
+/* When a job that obeys nothing gets SIGKILL, from `begun` on. Its loop wakes `lag` late each
+ * time. */
 static nanoseconds killed_at(struct held_lease *held_lease, nanoseconds begun, nanoseconds lag)
 {
     nanoseconds now = begun;
@@ -98,7 +98,7 @@ Test(held_lease, a_dead_berthd)
         step(held_lease, now);
         cr_assert_not(is_stopping(held_lease));
     }
-    step(held_lease, D - K); /* there is nobody to hear first */
+    step(held_lease, D - K); /* there is nobody to hear from first */
     cr_expect(is_stopping(held_lease));
 }
 
@@ -171,7 +171,7 @@ Test(held_lease, dead_by_the_deadline)
     }
 }
 
-/* Whoever begins late, by how much ever, leaves the kernel time; or has none itself. */
+/* A stop that begins late, however late, leaves the kernel time; or has none itself. */
 Test(held_lease, late)
 {
     for (nanoseconds late = 0; late < K; late += 100 * MS) {
@@ -269,7 +269,7 @@ Test(held_lease, expired)
     }
 }
 
-/* ---- had back from a berthd that must ask its database ---- */
+/* ---- reclaimed from a berthd that must ask its database ---- */
 
 static struct held_lease *reclaiming(struct stage *stage)
 {

@@ -1,5 +1,5 @@
-/* test_journal.c - the journal on a real file: what was written is found again, in its place, and
- * space is used again. Damage is test_journal_damage.c's, lack of space test_journal_space.c's. */
+/* test_journal.c - the journal on a real file: records are found again, in their places, and space
+ * is reused. test_journal_damage.c has damage, test_journal_space.c lack of space. */
 #include "journal_help.h"
 
 #include <criterion/criterion.h>
@@ -193,7 +193,7 @@ Test(journal, too_long)
     journal_close(&journal);
 }
 
-/* As whoever finds that the job of a record is gone. */
+/* As recovery does when a record's job is gone. */
 static void erase(void *unused, uint32_t slot, const char *bytes, size_t length)
 {
     (void)unused, (void)bytes, (void)length;

@@ -1,5 +1,5 @@
-/* test_journal_damage.c - whatever a journal's file has become, it is noticed, and each record that
- * can be read is right. */
+/* test_journal_damage.c - damage to a journal's file is always noticed, and each record that can be
+ * read is right. */
 #include "journal/journal_file.h"
 #include "journal_help.h"
 #include "seed.h"
@@ -112,8 +112,8 @@ Test(journal_damage, moved_with_room_for_what_they_may_become)
     journal_close(&journal);
 }
 
-/* One byte, all of its bits, of all that means something: the header, and every extent that was
- * ever used, as far as it was. */
+/* Flips one byte in everything that has a meaning: the header, and every extent ever used, up to
+ * its length. */
 static void flip(size_t offset, size_t expected_gone)
 {
     unsigned char byte;
@@ -210,7 +210,7 @@ Test(journal_damage, more_than_the_header_knows)
     journal_close(&journal);
 }
 
-/* A checksum that is right does not make the rest so. */
+/* A right checksum does not make the rest right. */
 static void write_header(void (*spoil)(struct journal_header *header))
 {
     struct journal_header header = journal.header;
@@ -275,7 +275,8 @@ static void spoil_features(struct journal_header *header)
     header->must_understand = 4;
 }
 
-/* Another version's is not damaged: it is left alone as long as its records may mean something. */
+/* Another version's file is not damaged: it is left alone as long as its records may mean
+ * something. */
 Test(journal_damage, of_a_later_version)
 {
     void (*const spoils[])(struct journal_header *) = {spoil_version, spoil_features};

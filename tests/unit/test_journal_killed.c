@@ -1,5 +1,5 @@
 /* test_journal_killed.c - a process that writes a journal is killed at arbitrary points: what it
- * had finished is there, what it was about is there or not, and nothing is damaged. */
+ * had finished is there, what it was writing is there or not, and nothing is damaged. */
 #include "journal_help.h"
 #include "seed.h"
 

@@ -1,5 +1,5 @@
-/* test_journal_space.c - the journal where space or the file system fails: what was promised is
- * kept, nothing more is promised, and it goes on as soon as it can. */
+/* test_journal_space.c - the journal where space or the file system fails: promises are kept, no
+ * more are made, and it goes on as soon as it can. */
 #include "journal_help.h"
 
 #include <criterion/criterion.h>
@@ -40,7 +40,7 @@ Test(journal_space, limited_file_size)
     journal_close(&journal);
 }
 
-/* A file system of our own, of which there is little. */
+/* A small file system of our own. */
 static void mount_small(void)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
@@ -51,7 +51,7 @@ static void mount_small(void)
     cr_assert_eq(chdir("small"), 0);
 }
 
-/* Until the file system says that it is full: a write may fail a little before that. */
+/* Until the file system is full: a write may fail a little before that. */
 static void fill_small(void)
 {
     char zeros[4096] = {0};

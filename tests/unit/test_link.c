@@ -1,4 +1,4 @@
-/* The small parts of a link: names, pauses, passwords, whom to ask first, what was sent. */
+/* The small parts of a link: names, pauses, passwords, the order of Sentinels, calls in flight. */
 #include "redis/calls.h"
 #include "redis/key_names.h"
 #include "redis/say.h"

@@ -1,4 +1,4 @@
-/* What berthd says of itself to a service manager, and when. */
+/* What berthd tells a service manager about itself, and when. */
 #include "daemon/notify_text.h"
 
 #include <criterion/criterion.h>

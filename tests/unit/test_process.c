@@ -1,4 +1,4 @@
-/* test_process.c - real processes: whose they are, whether they live, signals to them. */
+/* test_process.c - real processes: their owners, whether they live, signals to them. */
 #include "child_help.h"
 #include "daemon/process.h"
 #include "daemon/process_text.h"
@@ -262,7 +262,7 @@ Test(process, the_same_namespace)
     cr_expect_not(process_shares_our_namespace(INT_MAX));
 }
 
-/* Its status is almost a megabyte long, and what is looked for stands behind that. */
+/* Its status is almost a megabyte long, and the fields we read are behind that. */
 Test(process, somebody_in_many_groups)
 {
     skip_unless_root();
@@ -273,7 +273,7 @@ Test(process, somebody_in_many_groups)
     child_reap(&child, SIGKILL);
 }
 
-/* For what would change this process for good: its exit status. */
+/* For what would change this process for good: returns the exit status. */
 static int run_apart(int (*run)(void))
 {
     pid_t pid = fork();
@@ -423,7 +423,7 @@ Test(process, a_signal_to_the_dead_fails)
     close(fd);
 }
 
-/* The number is that of a group again, but another's. */
+/* The number is a group's again, but another group's. */
 Test(process, a_group_whose_leader_has_gone_is_not_signalled)
 {
     struct child child = child_start(NULL), another = child_start_in_group(0);

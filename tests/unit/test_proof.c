@@ -1,4 +1,4 @@
-/* test_proof.c - SipHash by its authors' vectors, and that a proof is one of what was given and of
+/* test_proof.c - SipHash by its authors' vectors, and that a proof proves what was given and
  * nothing else. */
 #include "base/words.h"
 #include "core_fixture.h"
@@ -106,7 +106,7 @@ Test(proof, is_the_same_in_every_version)
     cr_expect_str_eq(proof_of("B"), "39819f1f0ffad4e9");
 }
 
-/* The wrapper is who must live. */
+/* The wrapper must live. */
 Test(proof, of_a_lease_with_a_wrapper)
 {
     hold_and_wait();

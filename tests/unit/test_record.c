@@ -1,4 +1,4 @@
-/* test_record.c - what is written down of a lease is what is read again, and nothing else is. */
+/* test_record.c - a lease's record is read back as the same lease, and nothing else is. */
 #include "base/words.h"
 #include "core/units.h"
 #include "core_fixture.h"
@@ -49,7 +49,7 @@ static void expect_claim(const struct remembered_claim *read, const struct claim
     }
 }
 
-/* Reads what was written of the lease, and requires that it is all there. */
+/* Reads the lease's record, and requires that all of it is there. */
 static void expect_remembered(const char *name)
 {
     const struct lease *lease = lease_of(name);
@@ -522,7 +522,7 @@ static struct remembered *must_read(const char *text)
     return read;
 }
 
-/* The envelope counts, and nothing else of it; all of it is written again. */
+/* Only the envelope counts; the whole record is written again. */
 static const char *const opaque[] = {
     HELD " slot=d,1,0 !color=red",
     HELD " !color=red slot=d,1,0 holder=x !color=red",
@@ -568,7 +568,7 @@ Test(record, must_be_understood)
     }
 }
 
-/* What can be left alone is, and the rest is as it would be without. */
+/* What can be ignored is, and the rest reads as without it. */
 Test(record, need_not_be_understood)
 {
     struct remembered *read = must_read(
@@ -586,7 +586,7 @@ Test(record, need_not_be_understood)
     record_free(read);
 }
 
-/* A lease that is made of such a record is written as it was. */
+/* A lease made from such a record is written as it was. */
 static void expect_written_again(const char *text, const char *expected)
 {
     struct effects effects = EFFECTS_INIT;
@@ -651,7 +651,8 @@ Test(record, more_resources_than_a_lease_has)
     cr_expect_not(reads(text));
 }
 
-/* Not what the checksum is for, but no harm either: each is a record or none, never a crash. */
+/* The checksum is for other damage, but none does harm: each text is a record or none, never a
+ * crash. */
 Test(record, every_byte_changed_and_every_length)
 {
     static const char text[] = HELD " process=7,70 signal=2 holder=x%20y until=99 parent=34"

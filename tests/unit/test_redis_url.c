@@ -1,4 +1,4 @@
-/* What a url of [redis] says, and what is wrong with one that says nothing. */
+/* What a url of [redis] says, and what is wrong with a bad one. */
 #include "conf/redis_url.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* What Redis says and is told, as values: whatever comes, nothing but a reply, more, or nonsense.
- */
+/* Redis' replies and commands as values: whatever comes, the result is a reply, more, or
+ * nonsense. */
 #include "redis/resp.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-/* test_rights.c - who may do what: every way to have a right, and none besides. */
+/* test_rights.c - who may do what: every way to have a right, and no other. */
 #include "core/rights.h"
 
 #include "core/resource.h"

@@ -75,7 +75,7 @@ Test(session, uses_the_ttl_of_the_database)
     say_hello("20000 '0' 1");
     NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
     EXPECT(good_for(), "16.550"); /* 0.84 * 20 s - 250 ms */
-    restart(); /* it remembers the ttl, but each berthd's log says it */
+    restart(); /* the session remembers the ttl, but each berthd logs it */
     connect_link();
     say_hello("20000 '0' 0");
     NOTICE("its ttl is 20000 ms, not the file's: other hosts use it");
@@ -222,7 +222,7 @@ Test(session, what_is_forgotten_again_and_again_is_never_unknown)
     CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
 }
 
-/* What was told behind the request that was refused needs not be told once more. */
+/* What was told behind the refused request need not be told again. */
 Test(session, many_that_meet_a_forget_have_it_told_once)
 {
     go_up();
@@ -389,7 +389,7 @@ Test(session, drained_and_asked_for_again)
     drain(false);
     NO_CALL(); /* first the answer */
     answer("ok -1 0");
-    /* A grant of before may be under way: that renewal brings it, if it does not come before. */
+    /* An earlier grant may be under way: that renewal brings it, if it does not come before. */
     CALL("renew 0");
     NO_CALL();
     message("000000000001 granted $A 5 l 1 17 0");

@@ -1,5 +1,5 @@
-/* test_session_away.c - the link breaks, the database forgets, the daemon is started anew, somebody
- * else has the identity: what is listed, what is asked for again, what is refused. */
+/* test_session_away.c - the link breaks, the database forgets, the daemon is restarted, another
+ * lease has the identity: what is listed, what is requested again, what is refused. */
 #include "session_fixture.h"
 
 SESSION_SUITE(session_away);
@@ -97,7 +97,7 @@ Test(session_away, what_has_a_place_is_listed)
     HAPPENS("");
 }
 
-/* B waits by now, and C has been granted: the answers that said so are lost. */
+/* B waits by now, and C has been granted: these answers are lost. */
 Test(session_away, an_acquire_whose_answer_is_lost_keeps_its_place)
 {
     go_up();
@@ -218,7 +218,7 @@ Test(session_away, what_was_granted_meanwhile)
     HAPPENS("A granted s=2");
     CALL("renew 0");
     CALL("release $B");
-    /* Older than the listing: what they say of leases is not true any more. */
+    /* Older than the listing: what they say about leases is not true any more. */
     answer("ok -1 0 0 1 'granted $B 6 warn 1 18 0' 2 'lost $A' 3 'sing it'");
     HAPPENS("");
 }
@@ -239,7 +239,7 @@ Test(session_away, what_was_lost_meanwhile)
     CALL("hello end ''");
     answer("ok -1 0 ''");
     renew_first();
-    CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* whoever waits asks again */
+    CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
 }
 
 Test(session_away, what_has_ended_meanwhile_is_not_listed)
@@ -512,7 +512,7 @@ Test(session_away, other_data)
     CALL("hello begin 30000 11000 'this host' 0 6 30000");
 }
 
-/* ---- started anew ---- */
+/* ---- restarted ---- */
 
 Test(session_away, a_restart)
 {

@@ -130,7 +130,7 @@ Test(session_events, lost)
     message("000000000002 lost $B");
     message("000000000003 lost $C");
     HAPPENS("A stop lost; B lost lost");
-    CALL("acquire $C 0 0 7 7 7 '' i 1 s s 1 3 0"); /* whoever waits asks again */
+    CALL("acquire $C 0 0 7 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
     end("A");
     NO_CALL(); /* nobody has to be told */
 }
@@ -167,7 +167,7 @@ Test(session_events, leases_of_others_are_not_touched)
     HAPPENS("");
 }
 
-/* Should older data come back, the database has not got so far. */
+/* If older data come back, the database has not got that far. */
 Test(session_events, each_call_says_how_far_the_database_was)
 {
     go_up();

@@ -1,4 +1,4 @@
-/* test_session_name.c - who a daemon is to its databases: when it is the same, and when another. */
+/* test_session_name.c - a daemon's name in its databases: when it is the same, and when another. */
 #include "daemon/session_name.h"
 #include "scratch.h"
 
@@ -44,7 +44,7 @@ Test(identity, every_part_counts)
     }
 }
 
-/* Of one daemon after the other, with nothing but the directory left of the first. */
+/* For one daemon after the other, with only the directory left of the first. */
 Test(identity, stays_in_its_directory)
 {
     char before[SESSION_NAME_SIZE], after[SESSION_NAME_SIZE];

@@ -1,5 +1,5 @@
 /* test_session_news.c - what is stored for all: it is followed, kept, and told to a database that
- * has lost it; and what was taken back stays so. */
+ * has lost it; and undone changes stay undone. */
 #include "session_fixture.h"
 
 SESSION_SUITE(session_news);
@@ -48,7 +48,7 @@ static void restore(const char *lines)
     session_restore_changes(session, text, strlen(text));
 }
 
-/* A hello, as far as that everything is fetched. */
+/* A hello, up to the point where everything is fetched. */
 static void fetch_all(const char *answered)
 {
     connect_link();
@@ -102,7 +102,7 @@ Test(session_news, a_page_may_not_be_all)
     NO_CALL(); /* nothing new */
 }
 
-/* All are told at once, and each fetches at some time of its own. */
+/* All are told at once, and each fetches at a random time. */
 Test(session_news, those_who_fetch_are_spread)
 {
     double soonest = 60, latest = 0;
@@ -276,7 +276,7 @@ Test(session_news, what_was_missed_is_fetched_from_the_beginning)
     hear(5, "4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 '{\"limit\":0}'");
     message("news 20 0");
     CALL("hello news 5");
-    answer("ok -1 0 20 12 20 'c p' 19 {}"); /* of s it was taken back, and that is forgotten */
+    answer("ok -1 0 20 12 20 'c p' 19 {}"); /* the change to s was undone, and that is forgotten */
     tells_definitions();
     CALL("hello news 0");
     answer("ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
@@ -327,7 +327,7 @@ Test(session_news, who_has_missed_some_tells_all_definitions)
 
 /* ---- another database of the same name ---- */
 
-/* It has followed a database that has taken back what was changed up to number 10, and knows these. */
+/* It has followed a database that has undone changes up to number 10, and knows these. */
 static void knew_another_one(void)
 {
     go_up();
@@ -373,7 +373,7 @@ Test(session_news, anothers_changes_are_not_brought_along)
     EXPECT(kept(), "l 3 {\"limit\":1}\n");
 }
 
-/* Before it was asked anything, it is not forgotten whose they are. */
+/* Before it is reached, it still knows whose they are. */
 Test(session_news, anothers_changes_stay_so_while_it_is_not_reached)
 {
     knew_another_one();
@@ -402,7 +402,7 @@ static uint32_t n_differing(void)
     return view.n_differing;
 }
 
-/* Our own is told again, and the verdict is that. */
+/* Our own definition is told again, and gets that verdict. */
 static void somebody_stores(const char *verdict)
 {
     static unsigned number;
@@ -445,7 +445,7 @@ Test(session_news, a_reload_is_told)
     CALL(expected);
     answer("ok -1 0 s differs {}");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);
-    redefine(5, 1000, 1); /* the same again: what differs may be in use no more */
+    redefine(5, 1000, 1); /* the same again: what differs may be out of use */
     CALL(expected);
     answer("ok -1 0 s stored {}");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_OK);

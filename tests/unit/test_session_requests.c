@@ -1,4 +1,4 @@
-/* test_session_requests.c - what operators ask of the database, and what they have changed. */
+/* test_session_requests.c - operators' requests to the database, and their changes. */
 #include "session_fixture.h"
 
 SESSION_SUITE(session_requests);

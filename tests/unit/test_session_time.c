@@ -1,5 +1,5 @@
 /* test_session_time.c - until when leases are good, renewals, time-outs, errors of the server. With
- * a ttl of 30 s: every 5 s a renewal, an answer within 2.5 s, tried again after 1.25 s. */
+ * a ttl of 30 s: a renewal every 5 s, an answer within 2.5 s, the next try after 1.25 s. */
 #include "core/timing.h"
 #include "session_fixture.h"
 
@@ -137,7 +137,7 @@ Test(session_time, errors_of_an_acquire_refuse_it)
         next_call();
         answer(errors[i]);
         HAPPENS("A denied down");
-        CALL("release $A"); /* what it has done before the error is not known */
+        CALL("release $A"); /* whether it took effect before the error is unknown */
         answer("ok -1 0");
     }
     EXPECT(reset_wanted(), "");

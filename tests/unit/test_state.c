@@ -1,5 +1,5 @@
-/* test_state.c - the file in the state directory: what was stored is read again, and whatever else
- * is there stops nobody. */
+/* test_state.c - the file in the state directory: what was stored is read again, and no other
+ * contents stop anybody. */
 #include "base/memory.h"
 #include "base/table.h"
 #include "journal/state.h"
@@ -141,7 +141,7 @@ Test(state, the_mark_only_grows)
     state_deinit(&state);
 }
 
-/* So that nobody has to wait for them. */
+/* Early enough that nobody has to wait for them. */
 Test(state, more_numbers_are_wanted_at_half)
 {
     const uint64_t first = 1000, block = UINT64_C(1) << 24;
@@ -162,7 +162,7 @@ Test(state, more_numbers_are_wanted_at_half)
     state_deinit(&state);
 }
 
-/* Nothing is given out that a crash could bring back. */
+/* No number is given out that a crash could bring back. */
 Test(state, numbers_that_may_be_lost)
 {
     static const enum stored bad[] = {STORED_NOT, STORED_UNSYNCED};
@@ -311,7 +311,7 @@ Test(state, a_secret_that_is_none)
 
 /* ---- damaged ---- */
 
-/* Whatever became of it, one can go on. */
+/* After any damage, it can still be used. */
 static void expect_usable(void)
 {
     cr_expect_str_eq(state.changes, "");

@@ -1,6 +1,6 @@
-/* test_state_writer.c - the state file is written in the thread pool: one job at a time, what comes
- * meanwhile is in the next, and the end waits for it. The disk is ours: fsync() and posix_fallocate() do
- * what a test wants. */
+/* test_state_writer.c - the state file is written in the thread pool: one job at a time, the next
+ * one has what comes meanwhile, and the end waits for it. The disk is ours: fsync() and
+ * posix_fallocate() do what a test wants. */
 #include "daemon/state_writer.h"
 #include "log/log.h"
 #include "scratch.h"
@@ -50,7 +50,7 @@ static void let_it_go(void)
     uv_sem_post(&may_go);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static uv_loop_t loop;
 static struct state state;
@@ -301,7 +301,7 @@ Test(state_writer, the_end_does_not_wait_for_ever_for_what_it_writes)
     writer.job = STATE_JOB_NONE; /* for end() */
 }
 
-/* While all threads of the pool do something else, as waiting for a name service. */
+/* While all threads of the pool are busy, as with a name service. */
 static uv_sem_t busy;
 
 static void be_busy(uv_work_t *work)

@@ -53,7 +53,7 @@ Test(textbuf, grows_at_every_length)
     text_deinit(&text);
 }
 
-/* Who prints the bytes need not ask whether there are any. */
+/* A caller that prints the bytes need not check for NULL. */
 Test(textbuf, an_empty_text_is_a_string)
 {
     struct text text = TEXT_INIT;

@@ -1,6 +1,6 @@
-/* test_tree.c - what it costs to stop a job of many processes: looks at /proc and at processes, and the
- * steps in between, instead of seconds. There is no job here: /proc, getpgid() and kill() are the
- * test's own. */
+/* test_tree.c - the cost of stopping a job of many processes: looks at /proc and at processes, and
+ * the steps in between, instead of seconds. There is no job here: /proc, getpgid() and kill() are
+ * the test's own. */
 #include "berth/tree.h"
 
 #include <criterion/criterion.h>
@@ -48,7 +48,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
     return file;
 }
 
-/* Each in a group of its own. */
+/* Each is in its own group. */
 pid_t __wrap_getpgid(pid_t pid)
 {
     n_looks++;
@@ -75,7 +75,7 @@ static void tree_end(struct tree *tree)
     free(tree->told.pids);
 }
 
-/* What is asked for again and again while a job ends: who is new since. */
+/* The question repeated while a job ends: which processes are new. */
 static uint64_t steps_of_new_ones(int n)
 {
     struct tree tree = {.told = {0}};
@@ -99,7 +99,7 @@ Test(tree, one_read_and_no_look_at_those_who_know)
         (uintmax_t)many);
 }
 
-/* Children that were there before the job are no matter of its: nobody looks at them, either. */
+/* Children that were there before the job do not matter: nobody looks at them either. */
 Test(tree, strangers)
 {
     struct tree tree = {.told = {0}};

@@ -1,4 +1,4 @@
-/* test_units.c - lists of units, taken apart: good ones exactly, all others refused. */
+/* test_units.c - lists of units, parsed: good ones exactly, all others refused. */
 #include "core/units.h"
 
 #include <criterion/criterion.h>
@@ -87,7 +87,7 @@ Test(units, as_many_as_a_line_can_name)
     cr_expect_eq(units_count("0-16383", false), MAX_UNITS);
     cr_expect_eq(units_count("0-16384", false), 0);
     cr_expect_eq(units_count("0-999999,0-999999", false), 0);
-    for (uint32_t i = 0; i < MAX_UNITS; i++) { /* the worst order for whoever looks for doubles */
+    for (uint32_t i = 0; i < MAX_UNITS; i++) { /* the worst order for finding duplicates */
         end += sprintf(end, i > 0 ? ",%u" : "%u", (i * 1021) % MAX_UNITS);
     }
     cr_expect_eq(units_count(list, false), MAX_UNITS);

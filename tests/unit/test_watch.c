@@ -71,7 +71,7 @@ TestSuite(watch, .timeout = 30);
     }                                                                                              \
     static void name(void)
 
-/* One process that is watched, and how often its end was told. */
+/* A process that is watched, and how often its end was reported. */
 struct seen {
     struct watch *watch;
     struct seen *frees; /* whose watch the callback frees, or NULL */
@@ -100,7 +100,7 @@ static void watch_child(struct seen *seen, const struct child *child)
     watch(seen, &process);
 }
 
-/* Until told; the suite's time limit is the deadline. */
+/* Until it is reported; the suite's time limit is the deadline. */
 static void run_until_told(const struct seen *seen)
 {
     while (seen->n == 0) {
@@ -108,7 +108,7 @@ static void run_until_told(const struct seen *seen)
     }
 }
 
-/* What is to be told already is told. */
+/* What is due is reported. */
 static void run_what_is_due(void)
 {
     uv_run(&loop, UV_RUN_NOWAIT);
@@ -205,7 +205,7 @@ WATCH_TEST(a_watch_that_is_freed_says_nothing)
     child_reap(&child, 0);
 }
 
-/* Of two processes that are gone, whoever is told first frees both. */
+/* Of two processes that are gone, the first callback frees both watches. */
 static void expect_one_told(struct process *one, struct process *two)
 {
     struct seen first = {0}, second = {0};

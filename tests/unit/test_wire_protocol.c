@@ -1,5 +1,5 @@
-/* test_wire_protocol.c - the tables of requests, keys, codes and events, and request_parse(). What
- * doc/protocol.md says stands here once more, by hand, so that a change of either is noticed. */
+/* test_wire_protocol.c - the tables of requests, keys, codes and events, and request_parse().
+ * Repeats by hand what doc/protocol.md says, so that a change of either is noticed. */
 #include "base/words.h"
 #include "wire/protocol.h"
 
@@ -217,7 +217,7 @@ Test(requests, the_documented_ones)
     }
 }
 
-/* From the table: as few and as many arguments as may be, all keys; one fewer, one more. */
+/* From the table: the fewest and the most arguments, all keys; one fewer, one more. */
 Test(requests, arguments_of_every_command)
 {
     for (size_t c = 0; c < N_COMMANDS; c++) {
