@@ -1,9 +1,9 @@
 """Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
 and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; messages call
-keys by their names; each
-guarantee of doc/guarantees.md names tests that exist, and has mutations; doc/fleet.md has the keys,
-scripts, rights and times that the code has. `berthd --check` accepts what is marked as checked. The
-README is short, links lead somewhere, and nothing cites a document that is not in the repository.
+keys by their names; each guarantee of doc/guarantees.md names tests that exist, and has mutations;
+doc/fleet.md has the keys, scripts, rights and times that the code has. `berthd --check` accepts what is
+marked as checked. The README is short, links lead somewhere, nothing cites a document that is not in
+the repository, and some phrases that no native would write are nowhere.
 
 usage: check_docs.py SRCDIR PRINT_TABLES BERTHD"""
 
@@ -166,15 +166,31 @@ def check_links():
                 require(anchor in anchors(file.read_text()), f"{document.name}: no {target}")
 
 
+def texts():
+    """(path, text) of each file of ours."""
+    for folder in ("src", "tests", "bench", "scripts", "doc", "conf", "debian", "systemd", "completions"):
+        for path in (srcdir / folder).rglob("*"):
+            if path.suffix not in (".o", ".a", ".pyc", ".log", ".trs") and path.is_file():
+                yield path.relative_to(srcdir), path.read_text(errors="replace")
+
+
 def check_citations():
     """Documents named anywhere are in the repository."""
     ours = {path.name for path in srcdir.glob("**/*.md")}
-    for folder in ("src", "tests", "bench", "scripts", "doc", "conf", "debian", "systemd", "completions"):
-        for path in (srcdir / folder).rglob("*"):
-            if path.suffix in (".o", ".a", ".pyc", ".log", ".trs") or not path.is_file():
-                continue
-            for name in re.findall(r"\b([A-Za-z][\w-]*\.md)\b", path.read_text(errors="replace")):
-                require(name in ours, f"{path.relative_to(srcdir)}: cites {name}")
+    for path, text in texts():
+        for name in re.findall(r"\b([A-Za-z][\w-]*\.md)\b", text):
+            require(name in ours, f"{path}: cites {name}")
+
+
+def check_phrases():
+    """Comments, documents and messages have none of these phrases, nor has README.md. Each has a plain form:
+    again; name who says it."""
+    strange = re.compile(r"\b(ane[w]|it is sai[d]|(?:says?|said|tells?|told) of i[t]|(?:is|are) told o[f])\b", re.I)
+    for path, text in [*texts(), (pathlib.Path("README.md"), readme)]:
+        if path.suffix == ".mutations":  # what they put into the source may be wrong
+            text = re.sub(r"^\+.*", "", text, flags=re.M)
+        for found in strange.finditer(text):
+            require(False, f"{path}:{text.count(chr(10), 0, found.start()) + 1}: \"{found[0]}\": say it plainly")
 
 
 # ---- the fleet ----
@@ -252,6 +268,7 @@ check_readme()
 check_guarantees()
 check_links()
 check_citations()
+check_phrases()
 check_commands()
 check_codes()
 check_events()

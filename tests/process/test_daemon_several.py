@@ -1,4 +1,4 @@
-"""Requests for several resources: what is kept for them, and what status says of it."""
+"""Requests for several resources: what is kept for them, and how status shows it."""
 
 import pytest
 

@@ -126,7 +126,7 @@ def test_the_limit_of_file_size_is_reached(berthd, verb):
 
 def test_nobody_is_told_of_a_grant_that_could_not_be_written_down(berthd):
     """The first waiter's grant cannot be written: it is denied, which grants the next one, and so
-    on. No client is told of a grant."""
+    on. No client gets a grant."""
     daemon = berthd("grace = 1h\n[lock a]\n")
     holder, *waiters = [daemon.client() for _ in range(4)]
     lease = held(holder, "acquire a")

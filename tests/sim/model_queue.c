@@ -258,7 +258,7 @@ static void grant_next(
     const struct event *event = model_next_event(trace, EFFECT_GRANTED);
     REQUIRE(event->lease == lease->id, "lease %ju is granted before lease %ju", event->lease,
         lease->id);
-    REQUIRE(event->client == lease->client, "client %d is told of the grant of %ju", event->client,
+    REQUIRE(event->client == lease->client, "client %d gets the grant of %ju", event->client,
         lease->id);
     model_lease_grant(model, lease, &event->grant, now);
 }

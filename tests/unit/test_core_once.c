@@ -108,7 +108,7 @@ Test(once, a_waiter_keeps_its_place)
     EXPECT(client_gone("bob2"), "ok; C granted d=0");
 }
 
-/* Only the client that has the lease is told of its end, and once. */
+/* Only the client that has the lease gets the event of its end, and once. */
 Test(once, being_stopped)
 {
     EXPECT(define("lock d kill-after=3"), "ok");

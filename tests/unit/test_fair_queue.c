@@ -260,7 +260,7 @@ Test(fair_queue, a_lower_rate_is_in_force_at_once)
     cr_expect_eq(ask_often(&m, START), BURST / 10 + 1);
     cr_expect_eq(fair_queue_due(&fair_queue), START + 10 * INTERVAL_MS * MS);
     fair_queue_set_rate(&fair_queue, RATE);
-    cr_expect_eq(fair_queue_due(&fair_queue), 0, "is looked at anew");
+    cr_expect_eq(fair_queue_due(&fair_queue), 0, "is checked again");
     cr_expect_null(fair_queue_next(&fair_queue, START));
     cr_expect_eq(
         fair_queue_due(&fair_queue), START + 10 * INTERVAL_MS * MS, "what is owed stays owed");
