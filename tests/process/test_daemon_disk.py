@@ -380,7 +380,7 @@ def test_patience_is_for_both(daemon, disk):
 
 @pytest.mark.parametrize("where", [ROOM, WRITE])
 @pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
-def test_who_hangs_up_has_asked_nevertheless(daemon, disk, where, before):
+def test_hanging_up_does_not_undo_a_request(daemon, disk, where, before):
     """If it has not read its answers, the kernel reports an error rather than an end."""
     with disk.shut(where) as gate:
         operator = asks(daemon, before + "pause a")
@@ -395,7 +395,7 @@ def test_who_hangs_up_has_asked_nevertheless(daemon, disk, where, before):
 @pytest.mark.parametrize("where, error, outcome", [
     (ROOM, 0, ""), (ROOM, errno.ENOSPC, ": refused"), (WRITE, 0, ""), (WRITE, errno.EIO, ": in force, but not stored")])
 @pytest.mark.parametrize("before", ["", "ping\n"], ids=["read", "unread"])
-def test_who_hangs_up_has_asked_for_what_stands_behind_too(daemon, disk, where, error, outcome, before):
+def test_hanging_up_does_not_undo_the_requests_behind(daemon, disk, where, error, outcome, before):
     """But half a line is no request. Nobody reads the answers to the rest."""
     with disk.shut(where) as gate:
         operator = daemon.client()

@@ -237,7 +237,7 @@ def test_cancel_from_another_connection(daemon, client, line):
 
 
 @pytest.mark.parametrize("line", ["release {}", "cancel {}", "release l holder=me"])
-def test_nobody_is_told_what_he_did_himself(daemon, client, line):
+def test_ones_own_request_causes_no_event(daemon, client, line):
     lease = held(client, "acquire l holder=me")
     assert client.request(line.format(lease)) == "ok"
     blocker = held(client, "acquire l")

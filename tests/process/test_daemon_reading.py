@@ -28,7 +28,7 @@ def read_slowly(client, seconds, until=lambda: False):
     return received
 
 
-def test_who_does_not_read_is_dropped_and_who_reads_slowly_is_not(berthd):
+def test_a_client_that_reads_nothing_is_dropped_and_a_slow_one_is_not(berthd):
     """Takes more than ten seconds, because berthd waits so long."""
     daemon = berthd(CONFIGURATION)
     mute, slow, other = daemon.client(), daemon.client(), daemon.client()

@@ -160,7 +160,7 @@ def test_admins_of_the_daemon(berthd):
             assert answer.split()[0] == "ok", (line, answer)
 
 
-def test_an_admin_may_use_what_he_administers(berthd):
+def test_admins_may_use_their_resource(berthd):
     daemon = berthd(f"admin-users = {DORA}\n[semaphore s]\nlimit = 9\nallow-users = {ANNA}\n"
                     f"admin-users = {CLEO}\n")
     held(connect_as(daemon, CLEO), "acquire s")

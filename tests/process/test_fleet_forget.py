@@ -93,7 +93,7 @@ def test_a_host_that_still_has_it_brings_it_back(redis_server, pair):
     gets(client_of(b), "acquire old")
 
 
-def test_nobody_is_refused_what_his_file_has(redis_server, hosts):
+def test_a_name_in_the_hosts_own_file_is_never_refused(redis_server, hosts):
     """Also before the host has brought it back, or between that and the next forget."""
     a, b = fleet(redis_server, hosts, text=RESOURCES + OLD, ttl="120s")
     takes_out(redis_server, a)

@@ -119,7 +119,7 @@ def test_pending_then_granted(host):
     assert request(client, f"release {lease}") == "ok"
 
 
-def test_who_waits_hears_of_no_deadline(host):
+def test_waiters_get_no_deadline(host):
     client, other = host.client(), host.client()
     holds, _, _ = held(client, "a")
     lease = pending(other, "a")

@@ -124,7 +124,7 @@ def test_the_limit_of_file_size_is_reached(berthd, verb):
         assert refused(client, "acquire a wait=0") == "would-wait"
 
 
-def test_nobody_is_told_of_a_grant_that_could_not_be_written_down(berthd):
+def test_a_grant_that_cannot_be_written_down_is_not_announced(berthd):
     """The first waiter's grant cannot be written: it is denied, which grants the next one, and so
     on. No client gets a grant."""
     daemon = berthd("grace = 1h\n[lock a]\n")

@@ -149,7 +149,7 @@ def test_rights_hold_for_what_is_brought_back(berthd):
             assert answer.startswith(f"ok {slot} ")
 
 
-def test_who_had_it_before_has_no_proof_against_who_has_it_now(berthd):
+def test_an_older_proof_yields_to_a_newer_one(berthd):
     """A proof is good for what it was given for, and a later one for the same unit is better, even
     if it comes second."""
     daemon = berthd("grace = 1h\n[lock l]\n")

@@ -98,7 +98,7 @@ def test_a_shell_s_own(berth, berthd, directory):
 
 
 @pytest.mark.parametrize("bound", ["--ttl=1h", f"--pid={os.getpid()}"], ids=["ttl", "pid"])
-def test_who_gives_up_leaves_nothing(berth, berthd, bound):
+def test_giving_up_leaves_nothing(berth, berthd, bound):
     """A signal while the lease is granted, whichever is first: berth prints the lease, or there is
     none."""
     daemon = berthd("[lock a]\n")

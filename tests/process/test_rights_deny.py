@@ -161,7 +161,7 @@ def test_who_comes_back_to_wait(berthd, how):
         assert event(bert)[:2] == ("granted", behind)
 
 
-def test_who_comes_back_to_what_he_holds(berthd):
+def test_a_denied_holder_who_comes_back_keeps_the_lease(berthd):
     text = "grace = 1h\n[lock a]\n{}"
     daemon = berthd(text.format(""))
     with contextlib.ExitStack() as stack:

@@ -88,7 +88,7 @@ def test_instances_follow_their_template(berthd):
     assert secrets_in(told(connect_as(daemon, CLEO), "status t/x")) == ALL
 
 
-def test_of_several_resources_each_that_hides_must_be_his(berthd):
+def test_a_viewer_must_administer_each_resource_that_hides(berthd):
     """What one hides, another does not show."""
     daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)

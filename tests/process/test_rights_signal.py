@@ -124,7 +124,7 @@ def acquired(daemon, job, number):
     return lease
 
 
-def test_the_user_himself_does_not_stop_it(berthd, job):
+def test_the_user_alone_does_not_stop_it(berthd, job):
     daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\n")
     lease = acquired(daemon, job, signal.SIGSTOP)
     becomes_root(job)
@@ -133,14 +133,14 @@ def test_the_user_himself_does_not_stop_it(berthd, job):
     assert job.wait(DEADLINE) == -signal.SIGTERM  # not what the user has chosen
 
 
-def test_as_long_as_it_is_his(berthd, job):
+def test_as_long_as_the_process_is_the_users(berthd, job):
     daemon = berthd("[lock one]\n")
     lease = acquired(daemon, job, signal.SIGINT)
     assert connect_as(daemon, OWNER).request(f"revoke {lease}") == "ok"
     assert job.wait(DEADLINE) == -signal.SIGINT
 
 
-def test_what_a_user_causes_reaches_his_part_of_the_group(berthd, crowd):
+def test_a_users_stop_reaches_the_users_part_of_the_group(berthd, crowd):
     daemon = berthd("[lock one]\n")
     job, root = crowd
     lease = acquired(daemon, job, signal.SIGTERM)
@@ -161,7 +161,7 @@ def test_what_the_operator_causes_reaches_all(berthd, crowd, cause):
     assert root.is_gone(DEADLINE)
 
 
-def test_a_chosen_signal_reaches_his_part_of_the_group(berthd, crowd):
+def test_a_chosen_signal_reaches_the_users_part_of_the_group(berthd, crowd):
     daemon = berthd(f"[lock one]\nadmin-users = {ADMIN}\n")
     job, root = crowd
     lease = acquired(daemon, job, signal.SIGUSR1)

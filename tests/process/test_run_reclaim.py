@@ -237,7 +237,7 @@ def test_granted_in_the_meantime(berth, fake):
     assert peer.line() == "release 1k"
 
 
-def test_a_lost_place_is_asked_for_anew(berth, fake):
+def test_a_lost_place_is_requested_again(berth, fake):
     """On the same connection, as another request."""
     process, peer, words = queued(berth, fake, "r")
     peer.close()

@@ -961,7 +961,7 @@ def test_what_is_not_listed_is_dropped(world):
     assert len(world.check().holding()) == 100
 
 
-def test_a_grace_during_a_grace_begins_anew(world):
+def test_a_grace_during_a_grace_starts_over(world):
     a, b = world.several(2, {"a": definition()})
     world.database.client.flushall()
     a.hello({"a": definition()})

@@ -569,7 +569,7 @@ def test_a_smaller_request_goes_when_the_larger_one_fits_no_more(world):
     assert stands(world, "three") == ["q u7:0000003"] and stands(world, "two") == ["q"]
 
 
-def test_who_goes_aside_for_what_is_kept_wakes_himself_once(world):
+def test_a_waiter_set_aside_for_a_keeper_is_woken_once(world):
     """It is among its user's requests that may fit."""
     a, b = with_quota(world, 4, 40)
     fill(b, 4, 4, 4, 4, 4)
