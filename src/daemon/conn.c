@@ -509,6 +509,8 @@ static bool send_piece(struct conn *conn)
         .viewer = &asker.viewer,
         .now = clock_now(),
         .wall_now = clock_wall_now(),
+        .definitions = conn->server->conf->definitions,
+        .n_definitions = conn->server->conf->n_definitions,
     };
     bool has_more = snapshot_continue(
         conn->snapshot, &moment, &conn->output, conn->output.length + PIECE_BYTES);

@@ -410,7 +410,7 @@ static void show_template(
     const struct fleet_part *part = &snapshot->fleet[database];
     struct describe_where where = {.state = part->why};
     if (database != 0) {
-        where.database = fleet_database(&snapshot->server->databases, database)->name;
+        where.database = database_of(snapshot, database)->name;
     }
     uint32_t n = part->view ? fleet_rows_n_instances(part->view->rows, template->name)
                             : core_n_instances(snapshot->core, template->name);
@@ -420,11 +420,11 @@ static void show_template(
 /* One of the file, if it is one. False if that has no more. */
 static bool show_next_template(struct snapshot *snapshot, struct text *out)
 {
-    const struct conf *conf = snapshot->server->conf; /* perhaps another one since the last piece */
-    if (snapshot->next_template >= conf->n_definitions) {
+    const struct snapshot_moment *moment = snapshot->moment;
+    if (snapshot->next_template >= moment->n_definitions) {
         return false;
     }
-    const struct definition *definition = &conf->definitions[snapshot->next_template++];
+    const struct definition *definition = &moment->definitions[snapshot->next_template++];
     if (template_name_is_valid(definition->name) && is_meant(snapshot, definition->name)) {
         show_template(snapshot, out, definition);
     }

@@ -30,6 +30,8 @@ struct snapshot_moment {
     const struct viewer *viewer;
     nanoseconds now;
     nanoseconds wall_now; /* since 1970 */
+    const struct definition *definitions; /* of the file; a reload between two pieces changes them */
+    size_t n_definitions;
 };
 
 /* Of all resources; nothing is made yet. */
