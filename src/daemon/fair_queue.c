@@ -23,17 +23,27 @@ static struct fair_user *fair_user_of(struct order_node *node)
     return container_of(node, struct fair_user, rest);
 }
 
-static void stop_resting(struct fair_queue *fair_queue, struct fair_user *fair_user)
+/* `until`: of who rests. */
+static void move_to(struct fair_queue *fair_queue, struct fair_user *fair_user,
+    enum fair_place place, nanoseconds until)
 {
-    if (order_contains(&fair_user->rest)) {
+    if (fair_user->place == FAIR_IN_RING) {
+        TAILQ_REMOVE(&fair_queue->ring, fair_user, ring_link);
+    } else if (fair_user->place == FAIR_RESTING) {
         order_remove(&fair_queue->resting, &fair_user->rest);
     }
+    if (place == FAIR_IN_RING) {
+        TAILQ_INSERT_TAIL(&fair_queue->ring, fair_user, ring_link);
+    } else if (place == FAIR_RESTING) {
+        order_insert(&fair_queue->resting, &fair_user->rest, (uint64_t)until, fair_user->uid);
+    }
+    fair_user->place = place;
 }
 
 static void forget(struct fair_queue *fair_queue, struct fair_user *fair_user)
 {
-    assert(fair_user->n_members == 0 && !fair_user->is_in_ring);
-    stop_resting(fair_queue, fair_user);
+    assert(fair_user->n_members == 0 && fair_user->place != FAIR_IN_RING);
+    move_to(fair_queue, fair_user, FAIR_NOWHERE, 0);
     table_remove(&fair_queue->by_uid, &fair_user->node);
     LIST_REMOVE(fair_user, link);
     free(fair_user);
@@ -96,13 +106,6 @@ bool fair_user_join(
     return true;
 }
 
-static void rest_until(
-    struct fair_queue *fair_queue, struct fair_user *fair_user, nanoseconds until)
-{
-    stop_resting(fair_queue, fair_user);
-    order_insert(&fair_queue->resting, &fair_user->rest, (uint64_t)until, fair_user->uid);
-}
-
 void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, nanoseconds now)
 {
     struct fair_user *fair_user = member->fair_user;
@@ -116,7 +119,7 @@ void fair_user_leave(struct fair_queue *fair_queue, struct fair_member *member, 
     }
     nanoseconds owes_until = later_of(fair_user->paid_until, fair_user->came_until);
     if (fair_user_is_limited(fair_queue, fair_user) && owes_until > now) {
-        rest_until(fair_queue, fair_user, owes_until); /* a user who comes back still owes */
+        move_to(fair_queue, fair_user, FAIR_RESTING, owes_until); /* who comes back owes still */
     } else {
         forget(fair_queue, fair_user);
     }
@@ -153,27 +156,25 @@ void fair_user_charge(const struct fair_queue *fair_queue, struct fair_user *fai
 
 /* ---- the ring ---- */
 
-static void enter_ring(struct fair_queue *fair_queue, struct fair_user *fair_user)
-{
-    assert(!fair_user->is_in_ring);
-    stop_resting(fair_queue, fair_user);
-    fair_user->is_in_ring = true;
-    TAILQ_INSERT_TAIL(&fair_queue->ring, fair_user, ring_link);
-}
-
-static void leave_ring(struct fair_queue *fair_queue, struct fair_user *fair_user)
-{
-    fair_user->is_in_ring = false;
-    TAILQ_REMOVE(&fair_queue->ring, fair_user, ring_link);
-}
-
-/* The user has a queue: puts it where it belongs. */
+/* It has a queue: where it belongs. */
 static void line_up(struct fair_queue *fair_queue, struct fair_user *fair_user, nanoseconds now)
 {
     if (is_too_early(fair_queue, fair_user, now)) {
-        rest_until(fair_queue, fair_user, fair_user->paid_until - BURST);
+        move_to(fair_queue, fair_user, FAIR_RESTING, fair_user->paid_until - BURST);
     } else {
-        enter_ring(fair_queue, fair_user);
+        move_to(fair_queue, fair_user, FAIR_IN_RING, 0);
+    }
+}
+
+/* Its time has come, or the rate is another one. */
+static void end_rest(struct fair_queue *fair_queue, struct fair_user *fair_user)
+{
+    if (fair_user->n_members == 0) {
+        forget(fair_queue, fair_user);
+    } else {
+        /* Nothing put off: it came back to a debt that is paid by now. */
+        bool has_queue = !TAILQ_EMPTY(&fair_user->queue);
+        move_to(fair_queue, fair_user, has_queue ? FAIR_IN_RING : FAIR_NOWHERE, 0);
     }
 }
 
@@ -201,13 +202,9 @@ void fair_queue_withdraw(struct fair_queue *fair_queue, struct fair_member *memb
         return;
     }
     take_out(fair_user, member);
-    if (!TAILQ_EMPTY(&fair_user->queue)) {
-        return;
+    if (TAILQ_EMPTY(&fair_user->queue)) {
+        move_to(fair_queue, fair_user, FAIR_NOWHERE, 0);
     }
-    if (fair_user->is_in_ring) {
-        leave_ring(fair_queue, fair_user);
-    }
-    stop_resting(fair_queue, fair_user);
 }
 
 void fair_queue_set_rate(struct fair_queue *fair_queue, uint32_t per_second)
@@ -218,15 +215,8 @@ void fair_queue_set_rate(struct fair_queue *fair_queue, uint32_t per_second)
         each->came_until = 0; /* it may be half an hour ahead, but what is paid is not */
     }
     struct order_node *node;
-    while ((node = order_first(&fair_queue->resting))) { /* each is checked again */
-        struct fair_user *fair_user = fair_user_of(node);
-        if (fair_user->n_members == 0) {
-            forget(fair_queue, fair_user);
-        } else if (TAILQ_EMPTY(&fair_user->queue)) {
-            stop_resting(fair_queue, fair_user);
-        } else {
-            enter_ring(fair_queue, fair_user);
-        }
+    while ((node = order_first(&fair_queue->resting))) {
+        end_rest(fair_queue, fair_user_of(node));
     }
 }
 
@@ -234,14 +224,7 @@ static void wake_rested(struct fair_queue *fair_queue, nanoseconds now)
 {
     struct order_node *node;
     while ((node = order_first(&fair_queue->resting)) && node->major <= (uint64_t)now) {
-        struct fair_user *fair_user = fair_user_of(node);
-        if (fair_user->n_members == 0) {
-            forget(fair_queue, fair_user);
-        } else if (TAILQ_EMPTY(&fair_user->queue)) {
-            stop_resting(fair_queue, fair_user); /* came back to a debt that is paid by now */
-        } else {
-            enter_ring(fair_queue, fair_user);
-        }
+        end_rest(fair_queue, fair_user_of(node));
     }
 }
 
@@ -250,16 +233,14 @@ struct fair_member *fair_queue_next(struct fair_queue *fair_queue, nanoseconds n
     struct fair_user *fair_user;
     wake_rested(fair_queue, now);
     while ((fair_user = TAILQ_FIRST(&fair_queue->ring))) {
-        leave_ring(fair_queue, fair_user);
         if (is_too_early(fair_queue, fair_user, now)) {
-            rest_until(fair_queue, fair_user, fair_user->paid_until - BURST);
+            line_up(fair_queue, fair_user, now);
             continue;
         }
         struct fair_member *member = TAILQ_FIRST(&fair_user->queue);
         take_out(fair_user, member);
-        if (!TAILQ_EMPTY(&fair_user->queue)) {
-            enter_ring(fair_queue, fair_user);
-        }
+        bool has_more = !TAILQ_EMPTY(&fair_user->queue);
+        move_to(fair_queue, fair_user, has_more ? FAIR_IN_RING : FAIR_NOWHERE, 0);
         return member;
     }
     return NULL;

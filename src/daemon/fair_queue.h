@@ -1,5 +1,5 @@
-/* fair_queue.h - each user's share of the daemon: whose turn is next among those that have put
- * something off, and how much one user may request in a second. A user who requests more is slowed
+/* fair_queue.h - each user's part of the daemon: whose turn is next among those who have put
+ * something off, and how much one user may ask for in a second. A user who asks for more is slowed
  * down, not refused. Pure: time is an argument.
  *
  * A user is paid up until some instant, which each request moves on by one interval. A user who is
@@ -27,21 +27,31 @@ static inline bool fair_user_is_queued(const struct fair_member *member)
     return member->link.tqe_prev;
 }
 
-/* A user with at least one member, or with a debt. */
+/* Where a user is, and what moves it:
+ *
+ *   NOWHERE   nothing is put off        first put off -> IN_RING, or RESTING if it is too early
+ *   IN_RING   waits for its turn        called: its next member -> the end, if too early -> RESTING
+ *   RESTING   its time has not come     its time comes, or the rate changes -> IN_RING
+ *
+ * With nothing put off any more: -> NOWHERE. Without a member, it is RESTING while it owes
+ * something, and then forgotten. */
+enum fair_place { FAIR_NOWHERE, FAIR_IN_RING, FAIR_RESTING };
+
+/* One user with at least one member, or with a debt. */
 struct fair_user {
     struct table_node node; /* in fair_queue.by_uid */
     LIST_ENTRY(fair_user) link; /* in fair_queue.all */
     uint32_t uid;
     uint32_t n_members;
-    bool is_exempt; /* goes round like the others, without a rate */
-    bool is_in_ring;
-    nanoseconds paid_until; /* for requests */
-    nanoseconds came_until; /* the same for new members */
-    uint64_t last_turn; /* the caller's: the last turn in which it did something */
-    uint32_t n_with_views; /* the caller's: how many members keep views of databases */
-    struct fair_members queue; /* members that have put something off; in order */
-    TAILQ_ENTRY(fair_user) ring_link;
-    struct order_node rest; /* in fair_queue.resting, by when the rest ends */
+    bool is_exempt; /* goes round like the others, as fast as it likes */
+    enum fair_place place : 8; /* only move_to() writes it */
+    nanoseconds paid_until; /* of requests */
+    nanoseconds came_until; /* the same of new members */
+    uint64_t last_turn; /* the caller's: in which it had something */
+    uint32_t n_with_views; /* the caller's: members that hold on to what databases have said */
+    struct fair_members queue; /* have put something off; in order */
+    TAILQ_ENTRY(fair_user) ring_link; /* IN_RING */
+    struct order_node rest; /* RESTING: in fair_queue.resting, by until when */
 };
 
 TAILQ_HEAD(fair_ring, fair_user);
@@ -65,8 +75,8 @@ enum {
 
 void fair_queue_init(struct fair_queue *fair_queue, uint32_t own_uid);
 void fair_queue_deinit(struct fair_queue *fair_queue); /* asserts that there are no members */
-/* Requests in a second; UNBOUNDED: no limit. Checks again who has to wait, and forgets how many new
- * members there were. */
+/* Of requests in a second; UNBOUNDED: as many as they like. Those who rest are looked at again; how
+ * many new members there were is forgotten. */
 void fair_queue_set_rate(struct fair_queue *fair_queue, uint32_t per_second);
 
 /* Adds a new member of that user, which counts. False, and no member, if the user makes too many at
