@@ -105,7 +105,7 @@ static void on_deadline(uv_poll_t *poll, int status, int events)
     uint64_t expirations;
     (void)status, (void)events;
     ssize_t n = read(serving->deadline_fd, &expirations, sizeof expirations);
-    (void)n; /* EAGAIN: it was set anew in the meantime */
+    (void)n; /* EAGAIN: it has been set again since */
     serving->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
     core_tick(server->core, clock_now(), &server->effects);
     fleet_tick(server->fleet, clock_now());
