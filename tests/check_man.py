@@ -377,7 +377,7 @@ def check_signals():
 
 def check_files():
     text = "".join(code[path] for path in code if not path.startswith(CLIENTS))
-    socket = re.search(r'CONF_DEFAULT_SOCKET "(.*)"', code["src/conf/conf.h"]).group(1)
+    socket = re.search(r'CONF_DEFAULT_SOCKET "(.*)"', code["src/conf/configuration.h"]).group(1)
     require(f'ENDPOINT_DEFAULT "{socket}"' in code["src/client/endpoint.h"], "endpoint.h: another socket")
     beside = re.findall(r'path_at_runtime\([^;"]*"(\.\w+)"|/%s(\.lock)"', text)
     state = re.findall(r'path_in_state_directory\([^;"]*"(\.\w+)"', text)
