@@ -91,7 +91,8 @@ void jobs_ask(struct fleet *fleet, struct host *host)
         .asked = ++host->n_asked};
 }
 
-/* Waiting leases of one host have tickets in the order of their requests. */
+/* Waiting leases of one host have tickets in the order of their requests, but for those that the
+ * database has turned away: their answer may be lost, and then they are asked for again. */
 static void check_order(struct fleet *fleet, struct host *host, const struct lease *granted)
 {
     const struct job *mine = jobs_find(host, granted->id);
@@ -99,7 +100,7 @@ static void check_order(struct fleet *fleet, struct host *host, const struct lea
         const struct job *other = &host->jobs[i];
         const struct lease *lease =
             other->id != 0 && other->is_waiting ? core_find_lease(host->core, other->id) : NULL;
-        if (lease && lease->ticket != 0 &&
+        if (lease && lease->ticket != 0 && !mine->was_turned_away && !other->was_turned_away &&
             (lease->ticket < granted->ticket) != (other->asked < mine->asked)) {
             fail(fleet, "%s: tickets are not in the order of the requests: %ju has %ju, %ju %ju",
                 host->name, (uintmax_t)granted->id, (uintmax_t)granted->ticket,

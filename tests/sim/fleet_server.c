@@ -1,6 +1,8 @@
 /* fleet_server.c - the simulated fleet's Redis: its process, its clock, and its data. */
 #include "fleet_internal.h"
 
+#include "base/words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +120,40 @@ static void note_break(struct fleet *fleet, enum script script)
     }
 }
 
+static bool is_argument(size_t argc, const char *const argv[], const char *text)
+{
+    size_t i = 0;
+    while (i < argc && strcmp(argv[i], text) != 0) {
+        i++;
+    }
+    return i < argc;
+}
+
+static bool has_lease(const struct fleet *fleet, const struct host *host, const char *id)
+{
+    enum { KEY_LEASES = 3 };
+    char key[SESSION_ID_SIZE + LEASE_ID_SIZE];
+    const struct value *value = redis_data_find(
+        fleet->server.redis.data, bytes_of(fleet->server.keys.keys[KEY_LEASES]));
+    snprintf(key, sizeof key, "%s/%s", host->name, id);
+    return value && value_find(value, bytes_of(key));
+}
+
+/* Notes the requests that an acquire leaves without a place: it has refused them, or was broken off. */
+static void note_turned_away(
+    struct fleet *fleet, const struct packet *packet, size_t argc, const char *const argv[])
+{
+    struct host *host = &fleet->hosts[packet->host];
+    for (size_t i = 0; packet->script == SCRIPT_ACQUIRE && i < MAX_JOBS; i++) {
+        struct job *job = &host->jobs[i];
+        char id[LEASE_ID_SIZE];
+        lease_id_format(id, job->id);
+        if (job->id != 0 && job->is_waiting && is_argument(argc, argv, id)) {
+            job->was_turned_away |= !has_lease(fleet, host, id);
+        }
+    }
+}
+
 void server_execute(struct fleet *fleet, const struct packet *packet, struct text *reply)
 {
     const char *argv[MAX_ARGUMENTS];
@@ -136,6 +172,7 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
     if (was_broken_off) {
         note_break(fleet, packet->script);
     }
+    note_turned_away(fleet, packet, argc, argv);
     if (fleet->server.n_executed % CHECK_PERIOD == 0) {
         check_data(fleet);
     }
