@@ -46,7 +46,7 @@ void units_write_claim(struct text *text, const struct claim *claim, size_t most
     }
 }
 
-/* What stands before the units of one resource. */
+/* The words before the units of one resource: key, name and token. */
 static void add_head(struct text *text, bool is_pool, const char *name, uint64_t token)
 {
     text_add(text, is_pool ? " item=" : " slot=");

@@ -1,5 +1,5 @@
-"""For the tests of a fleet: private Redis servers whose clock can be stepped, a way to them that
-loses what it is told to lose, and hosts: each a berthd with its own socket, files and rights.
+"""For the tests of a fleet: private Redis servers whose clock can be stepped, a proxy that
+loses chosen requests and answers, and hosts: each a berthd with its own socket, files and rights.
 
 Everything lives below the test's directory; every wait has a deadline; only processes started
 here get signals."""

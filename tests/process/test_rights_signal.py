@@ -58,7 +58,7 @@ def running(script):
 
 @pytest.fixture
 def job(as_root):
-    """A process of OWNER's, until it is told to become root's."""
+    """A process of OWNER; a line on its input makes it one of root."""
     with running(f"read _; exec {as_root} sleep 1000") as process:
         yield process
 

@@ -277,7 +277,7 @@ local function limit_of(resource, askers)
     return min(resource.definition.limit, askers or resource.definition.limit)
 end
 
--- The most that can ever be had; a limit of 0 in the file means closed for now.
+-- The largest count that one request can ever get. A limit of 0 in the file closes the name, for now.
 local function most_of(resource, askers)
     if resource.is_pool then
         return max(#items_of(resource), #resource.definition.items)
