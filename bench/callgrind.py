@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 
+from command import flags_of
 from processes import Server, Trouble
 from workloads import CONFIGURATION, WORKLOADS, Client
 
@@ -157,9 +158,8 @@ def compare(counts):
 def may_count(build):
     if not os.path.exists(os.path.join(build, "berthd")):
         raise Trouble("%s: no berthd there" % build)
-    with open(os.path.join(build, "Makefile"), encoding="utf-8") as makefile:
-        flags = [line for line in makefile if line.startswith(("CFLAGS =", "BERTH_CFLAGS ="))]
-    if "CFLAGS = -g -O2\n" not in flags or "-fsanitize" in "".join(flags):
+    is_default = flags_of(build, "CFLAGS") == "CFLAGS = -g -O2\n"
+    if not is_default or "-fsanitize" in flags_of(build, "BERTH_CFLAGS"):
         raise Trouble("%s: not built with the default CFLAGS" % build)
     if not shutil.which("valgrind"):
         raise Trouble("valgrind is missing: scripts/install-packages --test installs it")

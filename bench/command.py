@@ -62,10 +62,15 @@ def find_build(given):
     return os.path.realpath(build)
 
 
-def make_programs(build):
+def flags_of(build, name):
+    """What configure has set it to."""
     with open(os.path.join(build, "Makefile"), encoding="utf-8") as makefile:
-        if "-fsanitize" in makefile.read():
-            raise Trouble("%s is built with sanitizers: its figures would mean nothing" % build)
+        return "".join(line for line in makefile if line.startswith(name + " ="))
+
+
+def make_programs(build):
+    if "-fsanitize" in flags_of(build, "BERTH_CFLAGS"):
+        raise Trouble("%s is built with sanitizers: its figures would mean nothing" % build)
     made = subprocess.run(
         ["make", "-s", "-C", build, "berth", "berthd", "bench-programs"],
         stdout=subprocess.PIPE,
