@@ -177,7 +177,10 @@ static void check_fleet_lease(const struct core *core, const struct lease *lease
 {
     bool is_held = lease->state == LEASE_HELD;
     REQUIRE(lease->database <= MAX_DATABASES);
-    REQUIRE(lease->tenure == (lease->database ? &core->tenures[lease->database - 1] : NULL));
+    const struct tenant *tenant = lease->tenant;
+    REQUIRE(!tenant == (lease->database == 0));
+    REQUIRE(!tenant ||
+        (tenant->lease == lease && tenant->tenure == &core->tenures[lease->database - 1]));
     for (size_t i = 0; i < lease->n_claims; i++) {
         REQUIRE(lease->claims[i].resource->definition->database == lease->database);
     }
@@ -186,31 +189,31 @@ static void check_fleet_lease(const struct core *core, const struct lease *lease
     REQUIRE(is_held || !core->draining || !lease->is_asked);
     REQUIRE(is_held || lease->database == 0 ||
         (lease->waiting->aside && lease->waiting->charge.account));
-    REQUIRE(order_contains(&lease->budget_node) ==
-        (lease->database != 0 && is_held && stop_may_begin(lease, OUTCOME_DEADLINE)));
+    REQUIRE((tenant && order_contains(&tenant->budget_node)) ==
+        (tenant && is_held && stop_may_begin(lease, OUTCOME_DEADLINE)));
 }
 
 static void check_tenure(const struct tenure *tenure, size_t *n_leases)
 {
     size_t n_waiting = 0, n_limited = 0;
-    const struct lease *lease;
-    TAILQ_FOREACH (lease, &tenure->waiting, database_link) {
-        REQUIRE(lease->tenure == tenure && lease->state == LEASE_WAITING);
+    const struct tenant *tenant;
+    TAILQ_FOREACH (tenant, &tenure->waiting, link) {
+        REQUIRE(tenant->tenure == tenure && tenant->lease->state == LEASE_WAITING);
         n_waiting++;
     }
     *n_leases += n_waiting;
-    TAILQ_FOREACH (lease, &tenure->held, database_link) {
-        REQUIRE(lease->tenure == tenure && lease->state == LEASE_HELD);
-        n_limited += order_contains(&lease->budget_node);
+    TAILQ_FOREACH (tenant, &tenure->held, link) {
+        REQUIRE(tenant->tenure == tenure && tenant->lease->state == LEASE_HELD);
+        n_limited += order_contains(&tenant->budget_node);
         ++*n_leases;
     }
     REQUIRE(n_waiting == tenure->n_waiting && n_limited == order_size(&tenure->by_budget));
     nanoseconds budget = NEVER;
     struct order_node *node = order_first(&tenure->by_budget);
     for (; node; node = order_next(node)) {
-        lease = container_of(node, struct lease, budget_node);
-        REQUIRE(lease->tenure == tenure && lease_stop_budget(lease) <= budget);
-        budget = lease_stop_budget(lease);
+        tenant = container_of(node, struct tenant, budget_node);
+        REQUIRE(tenant->tenure == tenure && lease_stop_budget(tenant->lease) <= budget);
+        budget = lease_stop_budget(tenant->lease);
     }
 }
 

@@ -98,7 +98,7 @@ void core_unlink_lease(
         identity_remove(core, claim);
         usage_remove_claim(claim);
     }
-    if (lease->tenure) {
+    if (lease->tenant) {
         tenure_leave(lease);
     }
     LIST_REMOVE(lease, link);

@@ -61,9 +61,9 @@ static const struct tenure *tenure_of(const struct core *core, uint8_t database)
 void core_fleet_for_each_holder(struct core *core, uint8_t database,
     void (*function)(struct lease *lease, void *context), void *context)
 {
-    struct lease *lease;
-    TAILQ_FOREACH (lease, &tenure_of(core, database)->held, database_link) {
-        function(lease, context);
+    const struct tenant *tenant;
+    TAILQ_FOREACH (tenant, &tenure_of(core, database)->held, link) {
+        function(tenant->lease, context);
     }
 }
 
@@ -77,10 +77,10 @@ void core_fleet_for_each_waiter(struct core *core, uint8_t database,
 {
     const struct tenure *tenure = tenure_of(core, database);
     struct lease **leases = memory_new((tenure->n_waiting + 1) * sizeof *leases);
-    struct lease *lease;
+    const struct tenant *tenant;
     size_t n = 0;
-    TAILQ_FOREACH (lease, &tenure->waiting, database_link) {
-        leases[n++] = lease;
+    TAILQ_FOREACH (tenant, &tenure->waiting, link) {
+        leases[n++] = tenant->lease;
     }
     qsort(leases, n, sizeof *leases, compare_waiters);
     for (size_t i = 0; i < n; i++) {

@@ -19,13 +19,13 @@ struct identity {
     struct claim *claim;
 };
 
-TAILQ_HEAD(tenure_list, lease);
+TAILQ_HEAD(tenants, tenant);
 
 /* What the core keeps about a database: its leases, and until when they are good. */
 struct tenure {
     nanoseconds good_until; /* all held leases; 0: they never were */
     struct order by_budget; /* held leases that are not being stopped: the largest budget first */
-    struct tenure_list waiting, held; /* oldest first */
+    struct tenants waiting, held; /* oldest first */
     size_t n_waiting;
 };
 

@@ -83,6 +83,14 @@ struct term {
     nanoseconds hold_until; /* max-hold; NEVER if there is none */
 };
 
+/* A lease's place in the tenure of its database. */
+struct tenant {
+    struct lease *lease;
+    struct tenure *tenure;
+    TAILQ_ENTRY(tenant) link; /* in tenure.waiting or .held */
+    struct order_node budget_node; /* held and not being stopped: by its stop budget */
+};
+
 struct lease {
     uint64_t id; /* also the ticket in host scope */
     struct client *client; /* whose list has it; NULL once ended */
@@ -120,9 +128,7 @@ struct lease {
     uint8_t database; /* 0: host scope */
     uint32_t position; /* fleet scope: place in line, as last heard; 0: not known */
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */
-    TAILQ_ENTRY(lease) database_link; /* fleet scope: in its database's list */
-    struct tenure *tenure; /* fleet scope, once linked: its database's; else NULL */
-    struct order_node budget_node; /* fleet scope, held and not being stopped: by its stop budget */
+    struct tenant *tenant; /* fleet scope, once linked; else NULL */
     char *kept; /* what a later version has written of it, to be written again; or NULL; owned */
     const char *names; /* its resources', with a space between them: these may be gone once it has
                           ended */

@@ -100,8 +100,8 @@ void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
     waiting->aside = true;
     waiting->road = road_new(lease);
     core->n_waiting++;
-    if (lease->tenure) {
-        lease->tenure->n_waiting++;
+    if (lease->tenant) {
+        lease->tenant->tenure->n_waiting++;
     }
     if (until != NEVER) {
         order_insert(
@@ -118,8 +118,8 @@ void queue_leave(struct core *core, struct lease *lease)
 {
     struct waiting *waiting = lease->waiting;
     core->n_waiting--;
-    if (lease->tenure) {
-        lease->tenure->n_waiting--;
+    if (lease->tenant) {
+        lease->tenant->tenure->n_waiting--;
     }
     if (order_contains(&waiting->timer)) {
         order_remove(&core->wait_timers, &waiting->timer);

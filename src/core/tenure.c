@@ -5,6 +5,7 @@
 #include "core/internal.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 void tenures_init(struct core *core)
 {
@@ -24,34 +25,42 @@ static struct tenure *tenure_of(struct core *core, uint8_t database)
 
 void tenure_enter(struct core *core, struct lease *lease)
 {
-    lease->tenure = tenure_of(core, lease->database);
-    TAILQ_INSERT_TAIL(&lease->tenure->waiting, lease, database_link);
+    struct tenant *tenant = memory_new(sizeof *tenant);
+    tenant->lease = lease;
+    tenant->tenure = tenure_of(core, lease->database);
+    TAILQ_INSERT_TAIL(&tenant->tenure->waiting, tenant, link);
+    lease->tenant = tenant;
 }
 
-static struct tenure_list *list_of(const struct lease *lease)
+static struct tenants *list_of(const struct lease *lease)
 {
-    return lease->state == LEASE_WAITING ? &lease->tenure->waiting : &lease->tenure->held;
+    struct tenure *tenure = lease->tenant->tenure;
+    return lease->state == LEASE_WAITING ? &tenure->waiting : &tenure->held;
 }
 
 void tenure_leave(struct lease *lease)
 {
     tenure_stops(lease);
-    TAILQ_REMOVE(list_of(lease), lease, database_link);
-    lease->tenure = NULL;
+    TAILQ_REMOVE(list_of(lease), lease->tenant, link);
+    free(lease->tenant);
+    lease->tenant = NULL;
 }
 
 void tenure_holds(struct lease *lease)
 {
+    struct tenant *tenant = lease->tenant;
+    struct tenure *tenure = tenant->tenure;
     uint64_t largest_first = (uint64_t)(NEVER - lease_stop_budget(lease));
-    TAILQ_REMOVE(&lease->tenure->waiting, lease, database_link);
-    TAILQ_INSERT_TAIL(&lease->tenure->held, lease, database_link);
-    order_insert(&lease->tenure->by_budget, &lease->budget_node, largest_first, lease->id);
+    TAILQ_REMOVE(&tenure->waiting, tenant, link);
+    TAILQ_INSERT_TAIL(&tenure->held, tenant, link);
+    order_insert(&tenure->by_budget, &tenant->budget_node, largest_first, lease->id);
 }
 
 void tenure_stops(struct lease *lease)
 {
-    if (order_contains(&lease->budget_node)) {
-        order_remove(&lease->tenure->by_budget, &lease->budget_node);
+    struct tenant *tenant = lease->tenant;
+    if (tenant && order_contains(&tenant->budget_node)) {
+        order_remove(&tenant->tenure->by_budget, &tenant->budget_node);
     }
 }
 
@@ -59,15 +68,16 @@ void tenure_stops(struct lease *lease)
 
 nanoseconds lease_stop_at(const struct lease *lease)
 {
+    const struct tenure *tenure = lease->tenant ? lease->tenant->tenure : NULL;
     bool is_limited =
-        lease->tenure && stop_may_begin(lease, OUTCOME_DEADLINE) && lease->tenure->good_until != 0;
-    return is_limited ? lease->tenure->good_until - lease_stop_budget(lease) : NEVER;
+        tenure && stop_may_begin(lease, OUTCOME_DEADLINE) && tenure->good_until != 0;
+    return is_limited ? tenure->good_until - lease_stop_budget(lease) : NEVER;
 }
 
 static struct lease *first_to_stop(const struct tenure *tenure)
 {
     struct order_node *node = order_first(&tenure->by_budget);
-    return node ? container_of(node, struct lease, budget_node) : NULL;
+    return node ? container_of(node, struct tenant, budget_node)->lease : NULL;
 }
 
 static nanoseconds next_of(const struct tenure *tenure)
