@@ -95,8 +95,13 @@ void text_add_format(struct text *text, const char *format, ...)
 
 void text_add_encoded(struct text *text, const char *string)
 {
-    size_t most = 3 * strlen(string);
-    text_grown(text, percent_encode(text_room(text, most), most + 1, string));
+    size_t plain = percent_plain(string); /* all of them, as a rule */
+    text_add_bytes(text, string, plain);
+    string += plain;
+    if (*string) {
+        size_t most = 3 * strlen(string);
+        text_grown(text, percent_encode(text_room(text, most), most + 1, string));
+    }
 }
 
 static void text_add_key_name(struct text *text, const char *key)

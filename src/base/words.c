@@ -213,6 +213,20 @@ size_t age_format(char *out, size_t size, uint64_t milliseconds)
     return (size_t)snprintf(out, size, "%llus", (unsigned long long)seconds);
 }
 
+static bool stays_plain(char c)
+{
+    return c >= '!' && c <= '~' && c != '%';
+}
+
+size_t percent_plain(const char *text)
+{
+    size_t n = 0;
+    while (stays_plain(text[n])) {
+        n++;
+    }
+    return n;
+}
+
 size_t percent_encode(char *out, size_t size, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -222,7 +236,7 @@ size_t percent_encode(char *out, size_t size, const char *text)
     }
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        bool plain = c >= '!' && c <= '~' && c != '%';
+        bool plain = stays_plain(*text);
         size_t need = plain ? 1 : 3;
         if (n + need < size) {
             if (plain) {

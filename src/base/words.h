@@ -47,6 +47,8 @@ size_t age_format(char *out, size_t size, uint64_t milliseconds);
 
 /* Writes `text` with every byte outside [!-~], and %, as %XX. */
 size_t percent_encode(char *out, size_t size, const char *text);
+/* How many bytes at the start of `text` percent_encode() writes as they are. */
+size_t percent_plain(const char *text);
 /* Decodes in place. False for a bad escape or an encoded zero byte (the text is then
  * unspecified). */
 bool percent_decode(char *text);

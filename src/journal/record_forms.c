@@ -185,7 +185,8 @@ static void put_text(struct text *out, const struct record_row *row, const char 
 
 size_t record_text_length(const struct record_row *row, const char *text)
 {
-    return text ? row->key_length + 2 + percent_encode(NULL, 0, text) : 0;
+    size_t plain = text ? percent_plain(text) : 0;
+    return text ? row->key_length + 2 + plain + percent_encode(NULL, 0, text + plain) : 0;
 }
 
 static void write_text(const struct writing *writing, const struct record_row *row)
