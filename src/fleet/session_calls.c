@@ -1,4 +1,4 @@
-/* session_calls.c - which calls are in flight, and whose answers come. */
+/* session_calls.c - what an answer means: to the kind of call that it is the answer to. */
 #include "fleet/session_internal.h"
 
 #include <stdio.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 struct kind_row {
-    enum script script;
     /* The answer's word comes with times. Returns NULL, or what is wrong with the answer. */
     const char *(*answered)(struct session *session, struct flight *call,
         const struct answer *answer, nanoseconds now, struct effects *effects);
@@ -19,103 +18,18 @@ struct kind_row {
 };
 
 static const struct kind_row kind_table[N_CALL_KINDS] = {
-    [CALL_BEGIN] = {SCRIPT_HELLO, begin_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_NEWS] = {SCRIPT_HELLO, news_are_answered, hello_has_failed, hello_is_undone},
-    [CALL_CHANGE] = {SCRIPT_HELLO, change_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_DEFINE] = {SCRIPT_HELLO, define_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_LIST] = {SCRIPT_HELLO, list_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_END] = {SCRIPT_HELLO, end_is_answered, hello_has_failed, hello_is_undone},
-    [CALL_RENEW] = {SCRIPT_RENEW, renewal_is_answered, renewal_has_failed, renewal_is_undone},
-    [CALL_ACQUIRE] = {SCRIPT_ACQUIRE, acquire_is_answered, acquire_has_failed, acquire_is_undone},
-    [CALL_RELEASE] = {SCRIPT_RELEASE, release_is_answered, release_has_failed, release_is_undone},
-    [CALL_ADMIN] = {SCRIPT_ADMIN, admin_is_answered, request_has_failed, request_is_undone},
-    [CALL_SNAPSHOT] = {SCRIPT_SNAPSHOT, snapshot_is_answered, request_has_failed,
-        request_is_undone},
+    [CALL_BEGIN] = {begin_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_NEWS] = {news_are_answered, hello_has_failed, hello_is_undone},
+    [CALL_CHANGE] = {change_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_DEFINE] = {define_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_LIST] = {list_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_END] = {end_is_answered, hello_has_failed, hello_is_undone},
+    [CALL_RENEW] = {renewal_is_answered, renewal_has_failed, renewal_is_undone},
+    [CALL_ACQUIRE] = {acquire_is_answered, acquire_has_failed, acquire_is_undone},
+    [CALL_RELEASE] = {release_is_answered, release_has_failed, release_is_undone},
+    [CALL_ADMIN] = {admin_is_answered, request_has_failed, request_is_undone},
+    [CALL_SNAPSHOT] = {snapshot_is_answered, request_has_failed, request_is_undone},
 };
-
-enum script flight_script(const struct flight *call)
-{
-    return kind_table[call->kind].script;
-}
-
-/* ---- sending ---- */
-
-struct flight *flight_new(enum call_kind kind, size_t n_entries)
-{
-    struct flight *call = memory_new(sizeof *call + n_entries * sizeof call->entries[0]);
-    call->kind = kind;
-    return call;
-}
-
-bool flight_takes(struct flight *call, struct entry *entry, size_t most)
-{
-    if (call->n == most || (call->n > 0 && call->weight + entry->weight > MOST_WEIGHT)) {
-        return false;
-    }
-    call->weight += entry->weight;
-    call->entries[call->n++] = entry;
-    return true;
-}
-
-struct arguments *flight_arguments(struct session *session)
-{
-    struct arguments *arguments = &session->calls.arguments;
-    arguments_clear(arguments);
-    arguments_add_numbers(arguments, LAYOUT_FROM, LAYOUT_TO);
-    arguments_add_numbers(arguments, session->reached.sequence, session->reached.event);
-    arguments_add(arguments, session->id);
-    arguments_add_number(arguments, session->tenure.incarnation);
-    return arguments;
-}
-
-void flight_send(
-    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
-{
-    struct arguments *arguments = &session->calls.arguments;
-    call->tag = ++session->calls.last_tag;
-    call->sent_at = now;
-    TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
-    table_insert(&session->calls.by_tag, &call->by_tag, hash_number(call->tag));
-    session->calls.n_in_flight++;
-    session->calls.n_sent++;
-    arguments_finish(arguments);
-    *out = (struct session_call){
-        .script = flight_script(call),
-        .argc = arguments->n,
-        .argv = arguments->argv,
-        .lengths = arguments->lengths,
-        .tag = call->tag,
-    };
-}
-
-static void flight_unlink(struct session *session, struct flight *call)
-{
-    TAILQ_REMOVE(&session->calls.in_flight, call, link);
-    table_remove(&session->calls.by_tag, &call->by_tag);
-    session->calls.n_in_flight--;
-}
-
-void flights_forget(struct session *session)
-{
-    struct flight *call;
-    while ((call = TAILQ_FIRST(&session->calls.in_flight))) {
-        flight_unlink(session, call);
-        free(call);
-    }
-    table_deinit(&session->calls.by_tag);
-}
-
-static struct flight *flight_find(const struct session *session, uint64_t tag)
-{
-    struct table_node *node = table_find(&session->calls.by_tag, hash_number(tag));
-    for (; node; node = table_find_next(node)) {
-        struct flight *call = container_of(node, struct flight, by_tag);
-        if (call->tag == tag) {
-            return call;
-        }
-    }
-    return NULL;
-}
 
 /* ---- answers ---- */
 
@@ -192,12 +106,11 @@ static const char *(*const answer_table[])(struct session *session, struct fligh
 void session_reply(struct session *session, uint64_t tag, const struct resp *reply, nanoseconds now,
     struct effects *effects)
 {
-    struct flight *call = flight_find(session, tag);
+    struct flight *call = flight_take(session, tag);
     struct answer answer;
     if (!call) {
         return;
     }
-    flight_unlink(session, call);
     const char *wrong = answer_read(reply, &answer);
     if (!wrong) {
         wrong = answer_table[answer.kind](session, call, &answer, now, effects);

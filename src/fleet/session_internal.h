@@ -297,7 +297,7 @@ struct session {
     struct session_look look;
 };
 
-/* ---- session.c ---- */
+/* ---- session_state.c ---- */
 
 /* Says it to operators. */
 __attribute__((format(printf, 2, 3))) void session_say(
@@ -305,9 +305,6 @@ __attribute__((format(printf, 2, 3))) void session_say(
 /* The link is of no use. */
 __attribute__((format(printf, 2, 3))) void session_reset(
     struct session *session, const char *format, ...);
-/* The link is there, but must not be used at present: nothing more is sent. */
-void session_set_useless(
-    struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
 /* A random span below `span`. */
 nanoseconds session_random(struct session *session, nanoseconds span);
 /* Good from session->renewed_at on. */
@@ -315,12 +312,18 @@ void session_set_good(struct session *session, nanoseconds now, struct effects *
 /* Notes numbers that the database has given out. */
 void session_saw(struct session *session, uint64_t token, uint64_t ticket);
 void session_saw_event(struct session *session, uint64_t number);
-/* Even right after a renewal there would be too little time to stop its job. */
-bool session_is_hopeless(const struct session *session, const struct lease *lease);
 /* The database cannot be asked now, nor soon. */
 bool session_is_away(const struct session *session);
+/* Lists everything again, once the calls in flight are over. */
+void listing_begin(struct session *session);
 
-/* ---- session_calls.c: what is in flight ---- */
+/* ---- session_life.c ---- */
+
+/* The link is there, but must not be used at present: nothing more is sent. */
+void session_set_useless(
+    struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
+
+/* ---- session_flights.c ---- */
 
 struct flight *flight_new(enum call_kind kind, size_t n_entries);
 /* Adds an entry, unless there would be more than `most`, or too much work for one call. */
@@ -332,7 +335,11 @@ void flight_send(
     struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
 /* Their answers are not awaited any more. */
 void flights_forget(struct session *session);
+/* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten. */
+struct flight *flight_take(struct session *session, uint64_t tag);
 enum script flight_script(const struct flight *call);
+
+/* ---- session_calls.c ---- */
 
 /* The outcome of a call: see kind_table. The call is in no list any more, and freed afterwards. */
 typedef const char *call_is_answered(struct session *session, struct flight *call,
@@ -343,8 +350,6 @@ typedef void call_is_undone(struct session *session, struct flight *call);
 
 /* ---- session_listing.c: hello ---- */
 
-/* Lists everything again, once the calls in flight are over. */
-void listing_begin(struct session *session);
 bool listing_next_call(struct session *session, nanoseconds now, struct session_call *out);
 nanoseconds listing_deadline(const struct session *session);
 call_is_answered begin_is_answered, list_is_answered, end_is_answered;
@@ -413,6 +418,8 @@ call_is_undone release_is_undone;
 
 /* ---- session_grants.c ---- */
 
+/* Even right after a renewal there would be too little time to stop its job. */
+bool session_is_hopeless(const struct session *session, const struct lease *lease);
 /* The database says that the lease is granted. */
 void entry_granted(struct session *session, struct entry *entry, uint64_t ticket,
     const char *claims, nanoseconds now, struct effects *effects);

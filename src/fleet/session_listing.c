@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void listing_begin(struct session *session)
-{
-    if (session->state != SESSION_REPLACED) {
-        session->state = SESSION_LISTING;
-        session->hello.step = STEP_BEGIN;
-    }
-}
-
 void session_hold_listing(struct session *session, bool hold)
 {
     session->hello.is_held = hold;

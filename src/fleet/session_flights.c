@@ -1,0 +1,109 @@
+/* session_flights.c - the calls whose answers are waited for. */
+#include "fleet/session_internal.h"
+
+#include <stdlib.h>
+
+static const enum script scripts[N_CALL_KINDS] = {
+    [CALL_BEGIN] = SCRIPT_HELLO,
+    [CALL_NEWS] = SCRIPT_HELLO,
+    [CALL_CHANGE] = SCRIPT_HELLO,
+    [CALL_DEFINE] = SCRIPT_HELLO,
+    [CALL_LIST] = SCRIPT_HELLO,
+    [CALL_END] = SCRIPT_HELLO,
+    [CALL_RENEW] = SCRIPT_RENEW,
+    [CALL_ACQUIRE] = SCRIPT_ACQUIRE,
+    [CALL_RELEASE] = SCRIPT_RELEASE,
+    [CALL_ADMIN] = SCRIPT_ADMIN,
+    [CALL_SNAPSHOT] = SCRIPT_SNAPSHOT,
+};
+
+enum script flight_script(const struct flight *call)
+{
+    return scripts[call->kind];
+}
+
+struct flight *flight_new(enum call_kind kind, size_t n_entries)
+{
+    struct flight *call = memory_new(sizeof *call + n_entries * sizeof call->entries[0]);
+    call->kind = kind;
+    return call;
+}
+
+bool flight_takes(struct flight *call, struct entry *entry, size_t most)
+{
+    if (call->n == most || (call->n > 0 && call->weight + entry->weight > MOST_WEIGHT)) {
+        return false;
+    }
+    call->weight += entry->weight;
+    call->entries[call->n++] = entry;
+    return true;
+}
+
+struct arguments *flight_arguments(struct session *session)
+{
+    struct arguments *arguments = &session->calls.arguments;
+    arguments_clear(arguments);
+    arguments_add_numbers(arguments, LAYOUT_FROM, LAYOUT_TO);
+    arguments_add_numbers(arguments, session->reached.sequence, session->reached.event);
+    arguments_add(arguments, session->id);
+    arguments_add_number(arguments, session->tenure.incarnation);
+    return arguments;
+}
+
+void flight_send(
+    struct session *session, struct flight *call, nanoseconds now, struct session_call *out)
+{
+    struct arguments *arguments = &session->calls.arguments;
+    call->tag = ++session->calls.last_tag;
+    call->sent_at = now;
+    TAILQ_INSERT_TAIL(&session->calls.in_flight, call, link);
+    table_insert(&session->calls.by_tag, &call->by_tag, hash_number(call->tag));
+    session->calls.n_in_flight++;
+    session->calls.n_sent++;
+    arguments_finish(arguments);
+    *out = (struct session_call){
+        .script = flight_script(call),
+        .argc = arguments->n,
+        .argv = arguments->argv,
+        .lengths = arguments->lengths,
+        .tag = call->tag,
+    };
+}
+
+static void flight_unlink(struct session *session, struct flight *call)
+{
+    TAILQ_REMOVE(&session->calls.in_flight, call, link);
+    table_remove(&session->calls.by_tag, &call->by_tag);
+    session->calls.n_in_flight--;
+}
+
+void flights_forget(struct session *session)
+{
+    struct flight *call;
+    while ((call = TAILQ_FIRST(&session->calls.in_flight))) {
+        flight_unlink(session, call);
+        free(call);
+    }
+    table_deinit(&session->calls.by_tag);
+}
+
+static struct flight *flight_find(const struct session *session, uint64_t tag)
+{
+    struct table_node *node = table_find(&session->calls.by_tag, hash_number(tag));
+    for (; node; node = table_find_next(node)) {
+        struct flight *call = container_of(node, struct flight, by_tag);
+        if (call->tag == tag) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+struct flight *flight_take(struct session *session, uint64_t tag)
+{
+    struct flight *call = flight_find(session, tag);
+    if (call) {
+        flight_unlink(session, call);
+    }
+    return call;
+}
