@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { MAX_ANCESTORS = 64 };
-
 /* The lease gets the strictest of its resources' rules and its own. False if its own are laxer. */
 static bool take_stop_rules(
     struct lease *lease, const struct ask *ask, const struct definition *definition)
@@ -129,30 +127,6 @@ static struct ancestral held_by_ancestors(struct core *core, const struct claim 
 uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size_t i)
 {
     return held_by_ancestors(core, &lease->claims[i]).units;
-}
-
-const struct lease *core_fleet_above(
-    struct core *core, const struct lease *lease, const struct lease *below)
-{
-    uint64_t id = below->terms.parent;
-    const struct lease *above = id != 0 ? core_find_lease(core, id) : NULL;
-    bool counts = above && above->state == LEASE_HELD && above->uid == lease->uid &&
-        above->granted_at < lease->asked_at;
-    return counts ? above : NULL;
-}
-
-bool lease_ancestors_hold(
-    struct core *core, const struct lease *lease, const struct resource *resource)
-{
-    const struct lease *above = lease;
-    for (int i = 0; i < MAX_ANCESTORS && (above = core_fleet_above(core, lease, above)); i++) {
-        for (size_t k = 0; k < above->n_claims; k++) {
-            if (above->claims[k].resource == resource) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 static bool leaves_room(uint32_t most, uint32_t taken, uint32_t count)

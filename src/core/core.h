@@ -12,6 +12,7 @@
 #ifndef BERTH_CORE_CORE_H
 #define BERTH_CORE_CORE_H
 
+#include "core/ask.h"
 #include "core/client.h"
 #include "core/definition.h"
 #include "core/effects.h"
@@ -71,25 +72,6 @@ void core_client_deinit(
 uint32_t core_user_bound_met(const struct core *core, uint32_t uid, enum account_slot slot);
 
 /* ---- leases ---- */
-
-struct want {
-    const char *name;
-    uint32_t count;
-    const struct definition *definition; /* what governs the name; for units_most_bytes() alone */
-};
-
-struct ask {
-    struct want wants[MAX_RESOURCES_PER_LEASE];
-    size_t n_wants;
-    nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
-    struct terms terms; /* copied; the caller has asked core_find_once() */
-    int32_t pid; /* for status */
-    enum binding binding;
-    struct process process; /* BOUND_PROCESS: alive, and one that the client may signal */
-    struct process wrapper; /* BOUND_PROCESS: likewise; pid 0: none */
-    nanoseconds ttl; /* BOUND_TIME; a span > 0 */
-    bool has_kill_after, has_on_lost; /* in .terms; else the resources' */
-};
 
 /* Sets *leasep on OUTCOME_OK (granted: the lease is held), OUTCOME_WAITING and OUTCOME_PENDING
  * (fleet scope: the database's answer comes as an effect, fleet.h). Any other outcome is a refusal;

@@ -14,23 +14,6 @@ void lease_move(struct lease *lease, struct client *to)
     LIST_INSERT_HEAD(&to->leases, lease, link);
 }
 
-void away_watch(struct lease *lease, struct effects *effects)
-{
-    if (!lease->is_watched) {
-        lease->is_watched = true;
-        effects_append(effects, EFFECT_WATCH, lease, NULL, OUTCOME_OK);
-    }
-}
-
-/* A pidfd for each of thousands of leases would leave no descriptors for connections. */
-static void away_unwatch(struct lease *lease, struct effects *effects)
-{
-    if (lease->is_watched && !lease->process_is_gone && lease->stopping == OUTCOME_OK) {
-        lease->is_watched = false;
-        effects_append(effects, EFFECT_UNWATCH, lease, NULL, OUTCOME_OK);
-    }
-}
-
 void away_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
@@ -149,4 +132,26 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
         }
     }
     return acquire_settle(core, lease, lease_outcome(lease), now, effects);
+}
+
+/* A line of an earlier connection may be read after a later one has repeated the request. If the
+ * lease went back, it would end with the earlier connection. */
+static bool is_older(const struct client *client, const struct client *other)
+{
+    return client->number < other->number;
+}
+
+enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
+    nanoseconds now, struct effects *effects)
+{
+    if (lease_is_away(lease)) {
+        return core_reclaim(core, client, lease, now, effects);
+    }
+    if (is_older(client, lease->client)) {
+        return OUTCOME_HELD;
+    }
+    if (lease->client != client) {
+        lease_hand_to(lease, client, effects);
+    }
+    return lease_outcome(lease);
 }

@@ -4,7 +4,6 @@
 
 #include "core/core.h"
 #include "core/fleet.h"
-#include "core/quota.h"
 
 /* The definition "x/" + star, and how many instances are alive. */
 struct template {
@@ -19,6 +18,9 @@ struct identity {
     struct claim *claim;
 };
 
+struct lane;
+
+TAILQ_HEAD(lane_list, lane);
 TAILQ_HEAD(tenants, tenant);
 
 /* What the core keeps about a database: its leases, and until when they are good. */
@@ -83,7 +85,7 @@ void registry_add_template(struct core *core, const struct definition *definitio
 void registry_free_templates(struct core *core);
 void registry_free(struct core *core);
 
-/* ---- core.c ---- */
+/* ---- ending.c ---- */
 
 /* Takes a lease out of everything and hands it to `effects` to be freed. Appends no effect, pumps
  * no queue. */
@@ -111,12 +113,27 @@ void identity_remove(struct core *core, struct claim *claim);
 /* Call after the resource's `identity` key has changed. */
 void identity_rekey(struct core *core, struct resource *resource);
 
-/* ---- term.c: limited leases, and stopping ---- */
+/* Spans come from clients and files: no sum overflows. */
+static inline nanoseconds after(nanoseconds instant, nanoseconds span)
+{
+    return span >= NEVER - 1 - instant ? NEVER : instant + span;
+}
+
+/* ---- term.c: leases whose time is limited ---- */
 
 /* A lease was granted, or made again with the time that it has left (NEVER: all). */
 void term_start(struct core *core, struct lease *lease, nanoseconds until);
 void term_end(struct core *core, struct lease *lease);
 nanoseconds term_next_deadline(const struct core *core);
+/* The lease's time is over then, or the next step of its stop is due. */
+void term_set(struct core *core, struct lease *lease, nanoseconds at);
+/* max-hold counts from the grant again. */
+void term_hold_from_grant(struct lease *lease);
+/* Its client is told that it is over; no job is stopped. */
+bool lease_is_told_only(const struct lease *lease);
+
+/* ---- stop.c ---- */
+
 /* Handles the first lease that is due. */
 void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
 void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
@@ -148,10 +165,18 @@ void tenure_leave(struct lease *lease);
 void tenure_holds(struct lease *lease);
 void tenure_stops(struct lease *lease);
 nanoseconds tenure_next_deadline(const struct core *core);
+struct tenure *tenure_get(struct core *core, uint8_t database);
+/* The tenure from which a lease must be stopped first; which one, and when (NEVER: none). */
+const struct tenure *tenure_first(const struct core *core);
+struct lease *tenure_first_to_stop(const struct tenure *tenure);
+nanoseconds tenure_stop_at(const struct tenure *tenure);
+
+/* ---- lapse.c ---- */
+
 /* Handles the first lease that is due. */
 void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects);
 
-/* ---- fleet.c: leases that a database grants ---- */
+/* ---- fleet_answers.c: leases that a database grants ---- */
 
 /* Whether a new lease's database is asked: OUTCOME_PENDING, or a refusal. */
 enum outcome fleet_begin(
@@ -175,17 +200,30 @@ void lease_move(struct lease *lease, struct client *to);
 void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects);
 /* The lease's state: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
 enum outcome lease_outcome(const struct lease *lease);
-/* Asks for a watch on the process, once. */
-void away_watch(struct lease *lease, struct effects *effects);
 nanoseconds away_next_deadline(const struct core *core);
 /* The grace is over. */
 void away_is_due(struct core *core, nanoseconds now, struct effects *effects);
+
+/* ---- watching.c ---- */
+
+/* Asks for a watch on the process, once. */
+void away_watch(struct lease *lease, struct effects *effects);
+/* No more, unless that is needed still. */
+void away_unwatch(struct lease *lease, struct effects *effects);
 
 /* ---- once.c: repeated requests ---- */
 
 /* The lease is in the table for as long as it lives. */
 void once_enter(struct core *core, struct lease *lease);
 void once_leave(struct core *core, struct lease *lease);
+
+/* ---- ancestors.c ---- */
+
+enum { MAX_ANCESTORS = 64 };
+/* Whether the lease's ancestors hold this: leases that were held before it was requested, and that
+ * it says it runs under. Only those of its own user count, as anybody can name another's lease. */
+bool lease_ancestors_hold(
+    struct core *core, const struct lease *lease, const struct resource *resource);
 
 /* ---- acquire.c ---- */
 
@@ -203,10 +241,6 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
  * afterwards. A grant that settling brings about is part of the result, and no effect. */
 enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
     nanoseconds now, struct effects *effects);
-/* Whether the lease's ancestors hold this: leases that were held before it was requested, and that
- * it says it runs under. Only those of its own user count, as anybody can name another's lease. */
-bool lease_ancestors_hold(
-    struct core *core, const struct lease *lease, const struct resource *resource);
 /* Of an acquire: there is a lease, held or not yet. */
 static inline bool outcome_is_lease(enum outcome outcome)
 {

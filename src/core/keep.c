@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/place.h"
+#include "core/quota.h"
 #include "core/ranges.h"
 
 #include <assert.h>

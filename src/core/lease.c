@@ -1,7 +1,7 @@
 #include "core/lease.h"
 
 #include "base/memory.h"
-#include "core/core.h"
+#include "core/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

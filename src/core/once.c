@@ -35,25 +35,3 @@ struct lease *core_find_once(struct core *core, uint32_t uid, const char *once)
     }
     return newest;
 }
-
-/* A line of an earlier connection may be read after a later one has repeated the request. If the
- * lease went back, it would end with the earlier connection. */
-static bool is_older(const struct client *client, const struct client *other)
-{
-    return client->number < other->number;
-}
-
-enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
-    nanoseconds now, struct effects *effects)
-{
-    if (lease_is_away(lease)) {
-        return core_reclaim(core, client, lease, now, effects);
-    }
-    if (is_older(client, lease->client)) {
-        return OUTCOME_HELD;
-    }
-    if (lease->client != client) {
-        lease_hand_to(lease, client, effects);
-    }
-    return lease_outcome(lease);
-}

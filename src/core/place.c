@@ -1,6 +1,7 @@
 #include "core/place.h"
 
 #include "core/internal.h"
+#include "core/quota.h"
 
 void place_insert(
     struct order *order, struct order_node *node, const struct lease *lease, uint32_t weight)

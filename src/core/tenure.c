@@ -1,6 +1,6 @@
-/* tenure.c - until when the leases of a database are good, and how those that could not be kept
- * alive there are stopped in time. All leases of a database are good until the same instant, so the
- * cost of a renewal does not depend on their number. */
+/* tenure.c - until when the leases of a database are good, and which of them must be stopped first. All
+ * leases of a database are good until the same instant, so the cost of a renewal does not depend on
+ * their number. */
 #include "base/memory.h"
 #include "core/internal.h"
 
@@ -15,7 +15,7 @@ void tenures_init(struct core *core)
     }
 }
 
-static struct tenure *tenure_of(struct core *core, uint8_t database)
+struct tenure *tenure_get(struct core *core, uint8_t database)
 {
     assert(database >= 1 && database <= MAX_DATABASES);
     return &core->tenures[database - 1];
@@ -27,7 +27,7 @@ void tenure_enter(struct core *core, struct lease *lease)
 {
     struct tenant *tenant = memory_new(sizeof *tenant);
     tenant->lease = lease;
-    tenant->tenure = tenure_of(core, lease->database);
+    tenant->tenure = tenure_get(core, lease->database);
     TAILQ_INSERT_TAIL(&tenant->tenure->waiting, tenant, link);
     lease->tenant = tenant;
 }
@@ -74,52 +74,30 @@ nanoseconds lease_stop_at(const struct lease *lease)
     return is_limited ? tenure->good_until - lease_stop_budget(lease) : NEVER;
 }
 
-static struct lease *first_to_stop(const struct tenure *tenure)
+struct lease *tenure_first_to_stop(const struct tenure *tenure)
 {
     struct order_node *node = order_first(&tenure->by_budget);
     return node ? container_of(node, struct tenant, budget_node)->lease : NULL;
 }
 
-static nanoseconds next_of(const struct tenure *tenure)
+nanoseconds tenure_stop_at(const struct tenure *tenure)
 {
-    const struct lease *first = first_to_stop(tenure);
+    const struct lease *first = tenure_first_to_stop(tenure);
     return first ? lease_stop_at(first) : NEVER;
 }
 
-static void stop_first(
-    struct core *core, struct tenure *tenure, nanoseconds now, struct effects *effects)
-{
-    stop_begin_by(core, first_to_stop(tenure), OUTCOME_DEADLINE, tenure->good_until, now, effects);
-}
-
-static const struct tenure *first_tenure(const struct core *core)
+const struct tenure *tenure_first(const struct core *core)
 {
     const struct tenure *first = &core->tenures[0];
     for (size_t i = 1; i < MAX_DATABASES; i++) {
-        first = next_of(&core->tenures[i]) < next_of(first) ? &core->tenures[i] : first;
+        first = tenure_stop_at(&core->tenures[i]) < tenure_stop_at(first) ? &core->tenures[i] : first;
     }
     return first;
 }
 
 nanoseconds tenure_next_deadline(const struct core *core)
 {
-    return next_of(first_tenure(core));
-}
-
-void tenure_is_due(struct core *core, nanoseconds now, struct effects *effects)
-{
-    stop_first(core, &core->tenures[first_tenure(core) - core->tenures], now, effects);
-}
-
-void core_fleet_good_until(struct core *core, uint8_t database, nanoseconds until, nanoseconds now,
-    struct effects *effects)
-{
-    struct tenure *tenure = tenure_of(core, database);
-    tenure->good_until = until;
-    while (next_of(tenure) <= now) {
-        stop_first(core, tenure, now, effects);
-    }
-    core_settle(core, now, effects);
+    return tenure_stop_at(tenure_first(core));
 }
 
 nanoseconds core_fleet_deadline(const struct core *core, uint8_t database)

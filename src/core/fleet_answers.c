@@ -1,4 +1,4 @@
-/* fleet.c - leases that a database grants: when the database is asked, and what its answers mean.
+/* fleet_answers.c - leases that a database grants: when the database is asked, and what its answers mean.
  * The answers come from outside: one that cannot be true changes nothing. */
 #include "core/fleet.h"
 

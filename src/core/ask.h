@@ -1,0 +1,28 @@
+/* ask.h - what somebody asks for. */
+#ifndef BERTH_CORE_ASK_H
+#define BERTH_CORE_ASK_H
+
+#include "core/lease.h"
+#include "core/terms.h"
+#include "core/types.h"
+
+struct want {
+    const char *name;
+    uint32_t count;
+    const struct definition *definition; /* what governs the name; for units_most_bytes() alone */
+};
+
+struct ask {
+    struct want wants[MAX_RESOURCES_PER_LEASE];
+    size_t n_wants;
+    nanoseconds wait; /* a span; 0 = not at all, NEVER = for ever */
+    struct terms terms; /* copied; the caller has asked core_find_once() */
+    int32_t pid; /* for status */
+    enum binding binding;
+    struct process process; /* BOUND_PROCESS: alive, and one that the client may signal */
+    struct process wrapper; /* BOUND_PROCESS: likewise; pid 0: none */
+    nanoseconds ttl; /* BOUND_TIME; a span > 0 */
+    bool has_kill_after, has_on_lost; /* in .terms; else the resources' */
+};
+
+#endif

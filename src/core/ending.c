@@ -1,0 +1,111 @@
+/* ending.c - the end of a lease, and of every operation: what has become free is given out. */
+#include "base/memory.h"
+#include "core/internal.h"
+#include "core/queue.h"
+#include "core/quota.h"
+
+static void unit_rest(struct core *core, struct unit *unit, nanoseconds until)
+{
+    unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
+}
+
+static void unit_give_back(struct core *core, struct claim *claim, struct unit *unit, nanoseconds now)
+{
+    nanoseconds until = now + unit->resource->definition->cooldown;
+    if (until == now || unit->removed || resource_is_fleet(unit->resource)) {
+        unit_settle(unit);
+        return;
+    }
+    unit_rest(core, unit, until);
+    if (until > claim->lease->rests_until) {
+        claim->lease->rests_until = until;
+    }
+}
+
+static void claim_give_back(struct core *core, struct claim *claim, nanoseconds now)
+{
+    struct resource *resource = claim->resource;
+    while (claim->units) {
+        struct unit *unit = claim->units;
+        claim->units = unit->next_of_claim;
+        unit_give_back(core, claim, unit, now);
+    }
+    claim->usage->units -= claim->count;
+    order_remove(&resource->holders, &claim->node);
+    queue_mark_dirty(core, resource);
+}
+
+void core_unlink_lease(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
+        lease->is_asked = false;
+        effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
+    }
+    if (lease->state == LEASE_WAITING) {
+        queue_leave(core, lease);
+    } else {
+        core->n_held--;
+        term_end(core, lease);
+        for (size_t i = 0; i < lease->n_claims; i++) {
+            claim_give_back(core, &lease->claims[i], now);
+        }
+    }
+    quota_changed_for(core, lease);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        struct claim *claim = &lease->claims[i];
+        identity_remove(core, claim);
+        usage_remove_claim(claim);
+    }
+    if (lease->tenant) {
+        tenure_leave(lease);
+    }
+    LIST_REMOVE(lease, link);
+    lease->client = NULL;
+    once_leave(core, lease);
+    table_remove(&core->leases, &lease->by_id);
+    charge_give_back(&lease->charge, &core->accounts);
+    lease_set_state(lease, LEASE_ENDED);
+    lease->next_ended = effects->ended;
+    effects->ended = lease;
+}
+
+void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    core_unlink_lease(core, lease, now, effects);
+    effects_append(effects, EFFECT_DENIED, lease, client, why);
+}
+
+void core_settle(struct core *core, nanoseconds now, struct effects *effects)
+{
+    queue_pump(core, now, effects);
+    bool is_drained = core->draining && core->n_held == 0;
+    /* While leases that nobody remembers may come back, their jobs run. */
+    if (is_drained && !core->is_closed && !core->drain_reported) {
+        core->drain_reported = true;
+        effects_append(effects, EFFECT_DRAINED, NULL, NULL, OUTCOME_OK);
+    }
+}
+
+void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    bool was_held = lease->state == LEASE_HELD;
+    core_unlink_lease(core, lease, now, effects);
+    if (client != by) {
+        effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client,
+            was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
+    }
+    core_settle(core, now, effects);
+}
+
+void core_look_at_all(struct core *core)
+{
+    struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        queue_mark_dirty(core, resource);
+    }
+}

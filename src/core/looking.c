@@ -1,0 +1,112 @@
+/* looking.c - what there is: by name, by id, one after the other. */
+#include "base/memory.h"
+#include "core/internal.h"
+
+struct lease *core_find_lease(struct core *core, uint64_t id)
+{
+    struct table_node *node = table_find(&core->leases, hash_number(id));
+    while (node && container_of(node, struct lease, by_id)->id != id) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct lease, by_id) : NULL;
+}
+
+struct lease *core_find_identity(
+    struct core *core, struct resource *resource, uint32_t uid, const char *holder)
+{
+    struct identity *identity = identity_find(core, resource, uid, holder);
+    return identity ? identity->claim->lease : NULL;
+}
+
+struct resource *core_find_resource(struct core *core, const char *name)
+{
+    return registry_find(core, name);
+}
+
+const struct definition *core_find_definition(struct core *core, const char *name)
+{
+    struct resource *resource = registry_find(core, name);
+    if (resource) {
+        return resource->is_defined ? resource->definition : NULL;
+    }
+    struct template *template = registry_find_template(core, name);
+    return template ? template->definition : NULL;
+}
+
+bool core_is_closed(const struct core *core)
+{
+    return core->is_closed;
+}
+
+uint64_t core_next_number(const struct core *core)
+{
+    return 1 + (core->last_id > core->last_token ? core->last_id : core->last_token);
+}
+
+bool core_for_each_lease(
+    struct core *core, bool (*function)(struct lease *lease, void *context), void *context)
+{
+    for (size_t i = 0; i < core->leases.n_buckets; i++) {
+        for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
+            if (!function(container_of(node, struct lease, by_id), context)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool core_is_draining(const struct core *core)
+{
+    return core->draining;
+}
+
+size_t core_n_held(const struct core *core)
+{
+    return core->n_held;
+}
+
+size_t core_n_waiting(const struct core *core)
+{
+    return core->n_waiting;
+}
+
+size_t core_n_resources(const struct core *core)
+{
+    return core->resources.n;
+}
+
+void core_for_each_changed(
+    const struct core *core, void (*function)(const struct resource *, void *), void *context)
+{
+    const struct resource *resource;
+    TAILQ_FOREACH (resource, &core->changed, changed_link) {
+        function(resource, context);
+    }
+}
+
+void core_cursor_init(struct core *core, struct core_cursor *cursor)
+{
+    cursor->next = TAILQ_FIRST(&core->resource_list);
+    cursor->next_cursor = core->cursors;
+    core->cursors = cursor;
+}
+
+struct resource *core_cursor_next(struct core *core, struct core_cursor *cursor)
+{
+    (void)core;
+    struct resource *resource = cursor->next;
+    if (resource) {
+        cursor->next = TAILQ_NEXT(resource, link);
+    }
+    return resource;
+}
+
+void core_cursor_deinit(struct core *core, struct core_cursor *cursor)
+{
+    struct core_cursor **linkp = &core->cursors;
+    while (*linkp != cursor) {
+        linkp = &(*linkp)->next_cursor;
+    }
+    *linkp = cursor->next_cursor;
+}

@@ -1,0 +1,171 @@
+/* stop.c - how a lease is taken away: the job is stopped first, so that nobody else gets its units
+ * while it runs.
+ *
+ * Two killers: a client that is there has kill_after, and half the margin before the deadline,
+ * until we send SIGKILL; without a client, we also send the first signal. */
+#include "base/memory.h"
+#include "core/internal.h"
+#include "core/timing.h"
+
+#define KILL_AGAIN NANOSECONDS_PER_SECOND
+
+static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
+    nanoseconds now, struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    core_unlink_lease(core, lease, now, effects);
+    effects_append(effects, kind, lease, client, why);
+}
+
+static void ask_signal(struct lease *lease, int signal, struct effects *effects)
+{
+    if (lease->binding == BOUND_PROCESS && !lease->process_is_gone) {
+        effects_append(effects, EFFECT_SIGNAL, lease, NULL, (enum outcome)lease->stopping);
+        effects->list[effects->n - 1].signal = signal;
+    }
+}
+
+void stop_without_client(struct lease *lease, struct effects *effects)
+{
+    if (!lease->is_killed) {
+        ask_signal(lease, lease->terms.signal, effects);
+    }
+}
+
+/* A stop by the job's own user may miss processes that this user may not signal: from now on
+ * signals reach all. The client has been told. */
+static void stop_harder(struct lease *lease, enum outcome why, struct effects *effects)
+{
+    lease->stopping = (uint8_t)why;
+    effects_change(effects, lease);
+    if (lease->database != 0) {
+        tenure_stops(lease);
+    }
+    if (!lease_real_client(lease)) {
+        stop_without_client(lease, effects);
+    }
+}
+
+void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    struct client *client = lease_real_client(lease);
+    if (lease->stopping == OUTCOME_WITHDRAWN) {
+        stop_harder(lease, why, effects);
+        return;
+    }
+    if (lease_is_told_only(lease) || lease->is_untold) {
+        lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
+        return;
+    }
+    nanoseconds patience = lease->terms.kill_after;
+    lease->stopping = (uint8_t)why;
+    effects_change(effects, lease);
+    if (lease->database != 0 && why != OUTCOME_WITHDRAWN) {
+        tenure_stops(lease);
+    }
+    if (lease->binding == BOUND_PROCESS) {
+        away_watch(lease, effects);
+    }
+    if (client) {
+        effects_append(effects, EFFECT_STOP, lease, client, why);
+        patience += timing_stop_margin(lease->terms.kill_after) / 2;
+    } else {
+        stop_without_client(lease, effects);
+    }
+    term_set(core, lease, after(now, patience));
+}
+
+/* If the job is being stopped, the next signal comes no later than `at`. */
+static void hurry(struct core *core, struct lease *lease, nanoseconds at)
+{
+    bool is_over = lease->state == LEASE_ENDED;
+    if (!is_over && at < (nanoseconds)lease->term->timer.major) {
+        term_set(core, lease, at);
+    }
+}
+
+void stop_begin_again(struct core *core, struct lease *lease, const struct remembered *remembered,
+    nanoseconds now, struct effects *effects)
+{
+    stop_begin(core, lease, remembered->stopping, now, effects);
+    if (lease->state != LEASE_ENDED) {
+        term_hold_from_grant(lease);
+    }
+    hurry(core, lease, remembered->until);
+}
+
+void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
+    nanoseconds now, struct effects *effects)
+{
+    nanoseconds kill_by = gone_by - timing_stop_margin(lease->terms.kill_after) / 2;
+    stop_begin(core, lease, why, now, effects);
+    hurry(core, lease, kill_by > now ? kill_by : now);
+}
+
+static void stop_goes_on(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool can_kill = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
+        lease->terms.on_lost == ON_LOST_KILL;
+    if (!can_kill) {
+        lose(core, lease, EFFECT_LOST, (enum outcome)lease->stopping, now, effects);
+        return;
+    }
+    /* Held until the job is dead. SIGKILL is repeated: the kernel may not be able to end the job
+     * yet, or another user's rights may protect it for a while. */
+    lease->is_killed = true;
+    if (lease->stopping == OUTCOME_WITHDRAWN && now >= lease->term->hold_until) {
+        stop_harder(lease, OUTCOME_MAX_HOLD, effects);
+    }
+    ask_signal(lease, SIGNAL_KILL, effects);
+    term_set(core, lease, after(now, KILL_AGAIN));
+    effects_change(effects, lease);
+}
+
+void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
+{
+    struct term *term = container_of(order_first(&core->term_timers), struct term, timer);
+    struct lease *lease = term->lease;
+    if (lease->stopping != OUTCOME_OK) {
+        stop_goes_on(core, lease, now, effects);
+    } else {
+        bool held_too_long = lease->binding != BOUND_TIME ||
+            (nanoseconds)term->timer.major >= term->hold_until;
+        stop_begin(
+            core, lease, held_too_long ? OUTCOME_MAX_HOLD : OUTCOME_EXPIRED, now, effects);
+    }
+}
+
+/* ---- revoke, withdraw, drop ---- */
+
+static void revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
+    } else if (stop_may_begin(lease, why)) {
+        stop_begin(core, lease, why, now, effects);
+    }
+    core_settle(core, now, effects);
+}
+
+void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    revoke(core, lease, OUTCOME_REVOKED, now, effects);
+}
+
+void core_withdraw(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    revoke(core, lease, OUTCOME_WITHDRAWN, now, effects);
+}
+
+void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    if (lease->state == LEASE_WAITING) {
+        core_deny(core, lease, OUTCOME_CANCELLED, now, effects);
+    } else {
+        lose(core, lease, EFFECT_LOST, OUTCOME_DROPPED, now, effects);
+    }
+    core_settle(core, now, effects);
+}
