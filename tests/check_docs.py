@@ -237,7 +237,7 @@ def check_rights():
 
 
 def check_times():
-    """Uses the formulas of src/conf/databases.c and src/core/term.c."""
+    """Uses the formulas of src/conf/databases.c and src/core/time_limit.c."""
     rows = [[float(cell.split()[0]) for cell in row] for row in table_after("<!-- times -->")]
     require(rows, "fleet.md: no table of times")
     for row in rows:

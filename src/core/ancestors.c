@@ -1,4 +1,4 @@
-/* ancestors.c - leases that a lease runs under. */
+/* ancestors.c - the leases that a lease runs under. */
 #include "core/internal.h"
 
 const struct lease *core_fleet_above(

@@ -85,7 +85,7 @@ void registry_add_template(struct core *core, const struct definition *definitio
 void registry_free_templates(struct core *core);
 void registry_free(struct core *core);
 
-/* ---- ending.c ---- */
+/* ---- lease_end.c ---- */
 
 /* Takes a lease out of everything and hands it to `effects` to be freed. Appends no effect, pumps
  * no queue. */
@@ -119,7 +119,7 @@ static inline nanoseconds after(nanoseconds instant, nanoseconds span)
     return span >= NEVER - 1 - instant ? NEVER : instant + span;
 }
 
-/* ---- term.c: leases whose time is limited ---- */
+/* ---- time_limit.c: leases whose time is limited ---- */
 
 /* A lease was granted, or made again with the time that it has left (NEVER: all). */
 void term_start(struct core *core, struct lease *lease, nanoseconds until);
@@ -204,7 +204,7 @@ nanoseconds away_next_deadline(const struct core *core);
 /* The grace is over. */
 void away_is_due(struct core *core, nanoseconds now, struct effects *effects);
 
-/* ---- watching.c ---- */
+/* ---- lease_watch.c ---- */
 
 /* Asks for a watch on the process, once. */
 void away_watch(struct lease *lease, struct effects *effects);

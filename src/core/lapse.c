@@ -1,4 +1,4 @@
-/* lapse.c - leases that could not be kept alive in their database are stopped in time. */
+/* lapse.c - stops leases in time when their database could not be reached. */
 #include "core/internal.h"
 
 static void stop_first(

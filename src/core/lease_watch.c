@@ -1,4 +1,4 @@
-/* watching.c - which process a lease is bound to, and when berthd is to watch it. */
+/* lease_watch.c - when berthd watches the process that a lease is bound to. */
 #include "core/internal.h"
 
 void away_watch(struct lease *lease, struct effects *effects)

@@ -1,4 +1,4 @@
-/* clocks.c - what becomes due in time. */
+/* due.c - the next instant at which something is due, and what is done then. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/keep.h"

@@ -1,4 +1,4 @@
-/* term.c - leases whose time is limited: max-hold, ttl, and how long a stop takes. */
+/* time_limit.c - leases whose time is limited: max-hold, ttl, and how long a stop takes. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/timing.h"

@@ -1,4 +1,4 @@
-/* ending.c - the end of a lease, and of every operation: what has become free is given out. */
+/* lease_end.c - a lease ends, and what has become free is granted. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"

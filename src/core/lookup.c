@@ -1,4 +1,4 @@
-/* looking.c - what there is: by name, by id, one after the other. */
+/* lookup.c - leases and resources by name, by id, or one after the other. */
 #include "base/memory.h"
 #include "core/internal.h"
 

@@ -1,4 +1,4 @@
-/* core_life.c - the core from its begin to its end, and its clients. */
+/* core.c - the core is made and ended; clients come and go. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
