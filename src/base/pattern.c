@@ -11,7 +11,7 @@ bool pattern_is_valid(const char *pattern)
 {
     size_t n = 0, n_stars = 0;
     for (; pattern[n] != '\0'; n++) {
-        char one[] = {'a', pattern[n], 'a', '\0'}; /* with "/" as well */
+        char one[] = {'a', pattern[n], 'a', '\0'}; /* also contains "/" */
         n_stars += pattern[n] == '*';
         if (n == NAME_BYTES || (pattern[n] != '*' && !name_is_valid(one))) {
             return false;
@@ -20,8 +20,8 @@ bool pattern_is_valid(const char *pattern)
     return n_stars >= 1 && n_stars <= MOST_STARS;
 }
 
-/* If what follows a star does not match, the star takes one byte more: only the last one need, as those before
- * it have left as much as they could. */
+/* If what follows a star does not match, the star takes one byte more. Only the last star need do
+ * so, as those before it have left as much as they could. */
 bool pattern_matches(const char *pattern, const char *name)
 {
     const char *behind_star = NULL, *taken = NULL;

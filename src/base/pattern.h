@@ -1,14 +1,14 @@
-/* pattern.h - names with stars, as operators write them: market/ and a star is all that is one level below
- * market. Pure. */
+/* pattern.h - names with stars, as operators write them: market/ and a star matches all names one
+ * level below market. Pure. */
 #ifndef BERTH_BASE_PATTERN_H
 #define BERTH_BASE_PATTERN_H
 
 #include <stdbool.h>
 
-/* 1 to 128 bytes of names and stars, one star at least, and at most 3: that bounds what a match costs. */
+/* 1 to 128 bytes of names and stars, with 1 to 3 stars: that bounds the cost of a match. */
 bool pattern_is_valid(const char *pattern);
-/* A star stands for any bytes but "/", or none. A template's name, which ends with a star, is one that a star
- * stands for. */
+/* A star matches any bytes but "/", or none. It also matches the star at the end of a template's
+ * name. */
 bool pattern_matches(const char *pattern, const char *name);
 
 #endif

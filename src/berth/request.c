@@ -83,7 +83,7 @@ static void request_add_shown(struct request_line *line, const struct options *o
 #undef ATTRIBUTE
 }
 
-/* What may be left out of a request, if it would be too long. */
+/* What a request may include as long as it fits. */
 enum {
     WITH_TEXTS = 1, /* what only people read */
     WITH_NAMES = 2, /* what berthd needs if it does not know the lease, and rarely even then */

@@ -85,14 +85,14 @@ struct status_resource {
 
 /* Names one level below it are resources. */
 struct status_template {
-    char *line; /* what all strings point into */
+    char *line; /* all strings point into it */
     const char *name, *kind, *scope;
     const char *database, *database_state; /* as of a resource */
     uint64_t limit;
     uint64_t instances; /* that are alive */
 };
 
-/* A Redis that grants what is of fleet scope. */
+/* A Redis that grants the resources of fleet scope. */
 struct status_database {
     char *line; /* all strings point into it */
     const char *name, *state;

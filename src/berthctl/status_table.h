@@ -6,8 +6,8 @@
 #include "berthctl/status.h"
 
 struct table_style {
-    size_t width; /* of the terminal; 0: nothing is cut */
-    size_t most_leases; /* of one resource; what is left out is counted. 0: all */
+    size_t width; /* of the terminal; 0: cut nothing */
+    size_t most_leases; /* of one resource; the others are only counted. 0: all */
     bool is_of_some; /* those that the command line names */
 };
 

@@ -1,4 +1,4 @@
-/* configuration.h - what the files say, or all that is wrong with them. */
+/* configuration.h - what the files say, or everything that is wrong with them. */
 #ifndef BERTH_CONF_CONFIGURATION_H
 #define BERTH_CONF_CONFIGURATION_H
 
@@ -14,12 +14,12 @@ struct conf {
     /* [daemon] */
     char *socket; /* where to listen; absolute */
     uint32_t socket_mode;
-    bool gives_socket, gives_socket_mode; /* they stand in the file */
+    bool gives_socket, gives_socket_mode; /* whether the file gives them */
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
     uint32_t max_requests_per_second; /* of one uid; UNBOUNDED if not set */
-    nanoseconds grace; /* after a start: for leases whose clients are not back yet */
+    nanoseconds grace; /* after a start: how long clients may take to come back for their leases */
     char *include; /* file or directory, as given; NULL if none */
 
     struct definition *definitions; /* in file order: the main file, then what it includes */
@@ -31,8 +31,8 @@ struct conf {
     char *path; /* the main file, as given */
 };
 
-/* Messages; of errors: one each, "FILE:LINE: [section] key: what is wrong", in the order of the
- * files. One line each, without control characters. */
+/* Messages, each one line without control characters. Errors are "FILE:LINE: [section] key: what is
+ * wrong", in the order of the files. */
 struct conf_errors {
     char **messages;
     size_t n;
@@ -43,7 +43,7 @@ struct conf_errors {
         0                                                                                          \
     }
 
-struct conf *conf_free(struct conf *conf); /* NULL is fine; returns NULL */
+struct conf *conf_free(struct conf *conf); /* accepts NULL; returns NULL */
 void conf_errors_deinit(struct conf_errors *errors);
 
 /* NULL if there is none. */

@@ -1,4 +1,4 @@
-/* core.c - the core is made and ended; clients come and go. */
+/* core.c - creates and frees the core; clients come and go. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"

@@ -129,7 +129,7 @@ struct lease {
     uint32_t position; /* fleet scope: place in line, as last heard; 0: not known */
     uint64_t ticket; /* fleet scope: ticket; 0: none yet */
     struct tenant *tenant; /* fleet scope, once linked; else NULL */
-    char *kept; /* what a later version has written of it, to be written again; or NULL; owned */
+    char *kept; /* what a later version has written, to be written again; or NULL; owned */
     const char *names; /* its resources', with a space between them: these may be gone once it has
                           ended */
 

@@ -14,7 +14,7 @@ struct remembered_unit {
 struct remembered_claim {
     const char *name;
     uint32_t count;
-    uint64_t token; /* held */
+    uint64_t token; /* of a held lease */
     bool is_pool; /* held */
     const struct remembered_unit *units; /* held: `count` of them; else NULL */
 };

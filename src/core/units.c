@@ -68,7 +68,7 @@ void units_write(struct text *text, const struct lease *lease)
 
 /* ---- how long that can get ---- */
 
-/* Of the items that the file or the operator has put into service. */
+/* The longest item that the file or the operator has put into service. */
 static size_t longest_item(struct core *core, const struct want *want)
 {
     const struct definition *definition = want->definition;

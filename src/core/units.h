@@ -11,10 +11,10 @@ struct want;
 
 /* " slot=NAME,TOKEN,SLOTS item=NAME,TOKEN,ITEMS ..." of a held lease. */
 void units_write(struct text *text, const struct lease *lease);
-/* How long that gets at most if these, whose definitions are known, are granted, whichever their units
- * are; those that wait for them are not longer (" want=NAME,COUNT"). */
+/* How long that gets at most if these wants, whose definitions are known, are granted, whatever
+ * their units; a waiting lease's " want=NAME,COUNT" is no longer. */
 size_t units_most_bytes(struct core *core, const struct want *wants, size_t n);
-/* "0-3,7" or "gpu0,gpu1"; more than `most` bytes are cut, ending in "...". */
+/* "0-3,7" or "gpu0,gpu1"; a list of more than `most` bytes is cut and ends in "...". */
 void units_write_claim(struct text *text, const struct claim *claim, size_t most);
 
 /* How many units the list names; 0 if it is malformed or names more than MAX_UNITS. */

@@ -37,8 +37,8 @@ static void stop_accepting(struct accepting *accepting, unsigned for_ms)
     uv_timer_start(&accepting->timer, on_accept_timer, for_ms, 0);
 }
 
-/* Refusing takes little time, but whoever wants to be refused without end can always be: of any
- * second, one part in REFUSING_SHARE goes into it. */
+/* Refusing takes little time, but clients can make us refuse without end: at most one part in
+ * REFUSING_SHARE of any second goes into it. */
 static bool refuses_too_much(struct accepting *accepting, nanoseconds began)
 {
     nanoseconds now = clock_now();
@@ -68,8 +68,8 @@ static bool accept_next(struct accepting *accepting)
     return false;
 }
 
-/* Not by uv_listen(): its loop would keep us for as long as somebody connects without end, and for
- * ever when there are no descriptors. Those who are left over wait for the next turn. */
+/* Not by uv_listen(): its loop would keep us for as long as clients connect without end, and for
+ * ever when there are no descriptors. Connections left over wait for the next turn. */
 static void on_accept_check(uv_check_t *check)
 {
     struct accepting *accepting = container_of(check, struct accepting, check);
@@ -84,8 +84,8 @@ static void on_accept_check(uv_check_t *check)
     server_end_turn(server);
 }
 
-/* First all else that this turn has brought: who closes a connection and makes another one finds
- * the place free. */
+/* First everything else of this turn: a client that closes a connection and makes another finds the
+ * place free. */
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct accepting *accepting = container_of(poll, struct accepting, poll);

@@ -1,4 +1,5 @@
-/* accepting.h - who connects: a few in each turn of the loop, and no more than refusing is worth. */
+/* accepting.h - accepts connections: a few in each turn of the loop, and with a bound on the time
+ * that refusing may take. */
 #ifndef BERTH_DAEMON_ACCEPTING_H
 #define BERTH_DAEMON_ACCEPTING_H
 
@@ -12,9 +13,9 @@ struct accepting {
     struct server *server;
     int fd; /* listens; -1: not yet, or not any more */
     uv_poll_t poll; /* of fd */
-    uv_timer_t timer; /* runs when nobody can be accepted for the moment */
+    uv_timer_t timer; /* runs while nothing can be accepted */
     uv_check_t check; /* accepts, at the end of a turn */
-    nanoseconds refused_until; /* what refusing has cost is paid for until then */
+    nanoseconds refused_until; /* no refusing before then, to pay for the last */
 };
 
 void accepting_init(struct accepting *accepting, struct server *server);

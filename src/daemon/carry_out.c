@@ -78,11 +78,11 @@ void effects_carry_out(struct server *server)
             const struct effect effect = effects->list[i];
             functions[effect.kind](server, &effect);
         }
-        ledger_commit(&server->ledger); /* before what that has appended is carried out */
+        ledger_commit(&server->ledger); /* before what this has appended is carried out */
     }
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
-        if (!server->turn.stopping) { /* then it goes on, for the next berthd */
+        if (!server->turn.stopping) { /* else it goes on, for the next berthd */
             lease_log_ended(&server->databases, lease);
         }
     }

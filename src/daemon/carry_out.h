@@ -1,11 +1,11 @@
-/* carry_out.h - what the core wants done: first it is written down, then those hear of it whom it is
- * about. */
+/* carry_out.h - carries out what the core wants done: first writes it down, then tells the
+ * clients. */
 #ifndef BERTH_DAEMON_CARRY_OUT_H
 #define BERTH_DAEMON_CARRY_OUT_H
 
 struct server;
 
-/* All of server->effects, which are clear then. */
+/* Carries out all of server->effects, and clears them. */
 void effects_carry_out(struct server *server);
 
 #endif

@@ -56,7 +56,7 @@ static bool (*const right_checks[])(struct call *call) = {
 
 /* ---- one line ---- */
 
-/* Answered from `from` on; in fleet scope its database has yet to say. */
+/* Whether the answer from `from` on is a refusal; in fleet scope the database's may come later. */
 static bool is_refused(const struct call *call, size_t from)
 {
     static const char error[] = "error ";

@@ -317,8 +317,8 @@ static bool fits_on_a_line(const struct ask *ask, size_t units)
     return answer_longest_grant(ask) + units + proof <= LINE_BYTES;
 }
 
-/* The place to write it down is there before it is granted, and it is written down before anybody
- * hears of it. */
+/* Space for the record is reserved before the grant, and the record is written before anybody hears
+ * of it. */
 static void take_lease(struct call *call, const struct asked *asked)
 {
     const struct ask *ask = &asked->ask;

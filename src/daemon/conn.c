@@ -467,7 +467,7 @@ static void conn_note_stall(struct conn *conn)
     }
 }
 
-/* What it sent before it went: a `cancel`, perhaps, of what it was just granted. */
+/* Lines that it sent before it went: perhaps a `cancel` of what it was just granted. */
 static void conn_hear_out(struct conn *conn)
 {
     enum { MOST_READS = 16 };
@@ -518,7 +518,7 @@ static bool send_piece(struct conn *conn)
     return has_more;
 }
 
-/* The next pieces of a long answer. */
+/* Sends the next pieces of a long answer. */
 static void conn_send_pieces(struct conn *conn)
 {
     while (conn_state_may_send_piece(conn->state, conn_load(conn))) {

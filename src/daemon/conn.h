@@ -53,7 +53,7 @@ struct conn {
     bool wants_drained; /* sent "drain wait=1", and has no event yet */
 };
 
-/* Takes over `fd`, just accepted: a connection, or (false) refused and closed. */
+/* Takes `fd`, just accepted, over: makes a connection, or (false) refuses and closes. */
 bool conn_accept(struct server *server, int fd);
 /* Begins a long answer: `snapshot`, which it takes over, makes the rest. */
 void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot);

@@ -37,19 +37,19 @@ static inline bool fair_user_is_queued(const struct fair_member *member)
  * something, and then forgotten. */
 enum fair_place { FAIR_NOWHERE, FAIR_IN_RING, FAIR_RESTING };
 
-/* One user with at least one member, or with a debt. */
+/* A user with at least one member, or with a debt. */
 struct fair_user {
     struct table_node node; /* in fair_queue.by_uid */
     LIST_ENTRY(fair_user) link; /* in fair_queue.all */
     uint32_t uid;
     uint32_t n_members;
-    bool is_exempt; /* goes round like the others, as fast as it likes */
+    bool is_exempt; /* goes round like the others, without a rate */
     enum fair_place place : 8; /* only move_to() writes it */
-    nanoseconds paid_until; /* of requests */
-    nanoseconds came_until; /* the same of new members */
-    uint64_t last_turn; /* the caller's: in which it had something */
-    uint32_t n_with_views; /* the caller's: members that hold on to what databases have said */
-    struct fair_members queue; /* have put something off; in order */
+    nanoseconds paid_until; /* for requests */
+    nanoseconds came_until; /* the same for new members */
+    uint64_t last_turn; /* the caller's: the last turn in which it did something */
+    uint32_t n_with_views; /* the caller's: how many members keep views of databases */
+    struct fair_members queue; /* members that have put something off; in order */
     TAILQ_ENTRY(fair_user) ring_link; /* IN_RING */
     struct order_node rest; /* RESTING: in fair_queue.resting, by until when */
 };

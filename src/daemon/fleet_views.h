@@ -14,7 +14,7 @@ struct fleet;
 struct turn;
 struct view_batch;
 
-/* A connection that waits for one; in the memory of whoever asks. */
+/* A connection that waits for a view; its owner has the memory. */
 struct view_asker {
     TAILQ_ENTRY(view_asker) link;
     struct conn *conn; /* parked */

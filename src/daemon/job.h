@@ -27,7 +27,7 @@ bool job_is_beyond_holder(const struct lease *lease);
 /* EFFECT_WATCH, EFFECT_UNWATCH (job_forget()) and EFFECT_SIGNAL. */
 void job_watch(struct jobs *jobs, struct lease *lease);
 void job_signal(struct jobs *jobs, const struct lease *lease, int signal);
-/* Lets go of the watch, if there is one. */
+/* Gives up the watch, if there is one. */
 void job_forget(struct lease *lease);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For want of something that has nothing to do with the process. */
+/* Out of a resource that has nothing to do with the process. */
 static bool could_not_look(void)
 {
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
@@ -26,8 +26,8 @@ static enum conn_pids conn_look_at_pids(struct conn *conn)
     return conn->pids;
 }
 
-/* A client that names itself need be looked at but once: should its pid be another process by now,
- * the start says so. */
+/* A client that names itself is looked up only once: if its pid should be another process by now,
+ * the start time shows that. */
 static enum process_check identify(struct conn *conn, pid_t pid, struct process *process)
 {
     uint32_t uid = conn->client.uid;

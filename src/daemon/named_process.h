@@ -8,8 +8,8 @@
 
 struct call;
 
-/* BOUND_CONNECTION if the client lives in another PID namespace, whose numbers are not ours. False,
- * with an answer, if there is no such process, or not one that the client may signal. */
+/* BOUND_CONNECTION if the client lives in another PID namespace, whose numbers mean something else.
+ * False, after an answer, if there is no such process, or not one that the client may signal. */
 bool named_process_find(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process);
 

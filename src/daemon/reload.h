@@ -34,7 +34,7 @@ struct reload {
 };
 
 void reload_init(struct reload *reload, struct server *server, struct notify *notify);
-/* Soon. What becomes of it is logged. */
+/* Soon. Logs the result. */
 void reload_begin(struct reload *reload);
 /* The same for a connection, which is parked until it has its answer. */
 void reload_for(struct conn *conn);

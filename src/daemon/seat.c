@@ -27,7 +27,7 @@ static struct log_about about_peer(const struct peer *peer)
     return (struct log_about){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
 }
 
-/* What root's jobs ask for gets no further than that, but their connections come first. */
+/* A job of root's gets no further than that, but its connection comes first. */
 static bool is_there_one_of_operators(const struct seats *seats, int fd, const struct peer *peer)
 {
     struct asker asker;
@@ -52,7 +52,7 @@ struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer
     return (struct seat){.why_not = "too%20many%20connections"};
 }
 
-/* False: the user has as many as one may have. */
+/* False: the user has as many as allowed. */
 static bool take_client(const struct seats *seats, struct seat *seat, struct client *client, int fd,
     const struct peer *peer)
 {

@@ -20,21 +20,21 @@ struct watches;
 enum { OPERATORS_SEATS = 8 }; /* fewer where the limit of open files is very low */
 
 struct seats {
-    uint32_t n_conns, max_conns; /* those that are closing do not count */
-    uint32_t n_operators, max_operators; /* the same on seats of operators, which n_conns is without */
+    uint32_t n_conns, max_conns; /* without closing ones */
+    uint32_t n_operators, max_operators; /* the same for operators' places, not in n_conns */
     struct core *core;
     struct fair_queue *fair_queue;
     const struct daemon_admins *admins;
     const struct watches *watches; /* which need descriptors as well */
 };
 
-/* What a connection may have, before anything is spent on it. */
+/* What a connection may have, found before anything is spent on it. */
 struct seat {
     const char *why_not; /* for the client; NULL: there is room */
     bool is_operators;
 };
 
-/* Why there is no room is logged, here and below. */
+/* Logs why there is no room, as the next one does. */
 struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer);
 /* Begins `client` and `member`, of the user at the other end of `fd`. False, with seat->why_not: then
  * they have not begun. */
@@ -42,7 +42,8 @@ bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
     struct fair_member *member, int fd, const struct peer *peer);
 void seat_give_back(struct seats *seats, bool is_operators);
 
-/* On a place that is kept for operators: what takes or keeps a lease is not. */
+/* Whether the request is allowed on a reserved place: requests that take or keep a lease are
+ * not. */
 bool seat_is_for(bool is_operators, enum command_index command);
 
 #endif

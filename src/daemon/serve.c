@@ -58,7 +58,7 @@ static void set_timer(struct serving *serving)
     }
 }
 
-/* Connections and watches share the places: whoever has none of the latter is looked at instead. */
+/* Connections and watches share the descriptors: a process without a watch is looked at instead. */
 static uint32_t most_watches(const struct server *server)
 {
     const struct seats *seats = &server->seats;
@@ -67,7 +67,7 @@ static uint32_t most_watches(const struct server *server)
     return left < most ? left : most;
 }
 
-/* Whether there was anybody to flush. */
+/* Whether there was one to flush. */
 static bool flush_all(struct server *server)
 {
     struct conn *conn;
@@ -81,7 +81,7 @@ static bool flush_all(struct server *server)
     return any;
 }
 
-/* Flushing carries out lines that have waited, which may ask a database; which may answer. */
+/* Flushing carries out waiting lines, which may ask a database, which may answer. */
 static void end_turn(struct turn *turn)
 {
     struct serving *serving = container_of(turn, struct serving, server.turn);
@@ -147,7 +147,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 /* ---- life ---- */
 
 /* Ids and tokens begin where no earlier run can have been: above the mark in the state directory
- * and, should that be lost, at the wall clock's microseconds. */
+ * and, if that is lost, at the wall clock's microseconds. */
 static struct core_options first_numbers(const struct state *state)
 {
     struct core_options options = {.first_id = (uint64_t)clock_wall_now() / 1000};
@@ -161,8 +161,9 @@ static struct core_options first_numbers(const struct state *state)
     return options;
 }
 
-/* An inherited socket listens already. Clients see as whose server it is who has called listen()
- * last: the service manager's, which they trust where our own user is not known, as in a container. */
+/* An inherited socket listens already. Clients see as the server the process that has called
+ * listen() last: the service manager, which they trust where our own user is not known, as in a
+ * container. */
 static bool start_listening(struct serving *serving)
 {
     struct server *server = &serving->server;
@@ -230,7 +231,7 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
     views_init(&serving->views, server->fleet, &server->turn);
 }
 
-/* One at a time per socket: that lock is taken before anything is read. */
+/* One at a time per socket: takes that lock before anything is read. */
 static bool start_core(struct serving *serving)
 {
     struct server *server = &serving->server;
@@ -250,7 +251,7 @@ static bool start_core(struct serving *serving)
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
     bool may_start = recovery_run(server, fits ? socket : server->listener.path);
-    set_timer(serving); /* what is due need not wait for somebody to connect */
+    set_timer(serving); /* what is due need not wait for a connection */
     return may_start;
 }
 
@@ -375,14 +376,14 @@ static bool stop_core(struct serving *serving)
     return is_stored;
 }
 
-/* The process ends with its threads, whatever these wait for. */
+/* Ends the process with its threads, whatever these wait for. */
 static void end_at_once(const char *what)
 {
     log_info("not waiting for a %s that does not answer", what);
     _exit(EXIT_SUCCESS);
 }
 
-/* libuv is about to put their default actions back: one that comes now would end us half-way. */
+/* libuv is about to restore the default actions: a signal now would end us half-way. */
 static void stop_listening_to_signals(void)
 {
     sigset_t all;

@@ -1,4 +1,4 @@
-/* serve.h - berthd from its start to its end: the loop, and all that hangs on it. */
+/* serve.h - berthd from its start to its end: the loop, and all that belongs to it. */
 #ifndef BERTH_DAEMON_SERVE_H
 #define BERTH_DAEMON_SERVE_H
 
@@ -28,13 +28,13 @@ struct serving {
     int deadline_fd; /* timerfd on CLOCK_BOOTTIME */
 };
 
-/* Takes over `conf`; listens on what was inherited or, if that is nothing, on `path`, whatever the
- * file says. False (logged) if it cannot serve; serve_deinit() in any case. */
+/* Takes `conf` over; listens on the inherited socket or, if there is none, on `path`, whatever the
+ * file says. False (logged) if it cannot serve. Call serve_deinit() in any case. */
 bool serve_init(struct serving *serving, struct conf *conf, const struct inherited *inherited,
     const char *path);
-/* Until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
+/* Runs until a signal to stop. `ready_fd` (-1: none) gets one line when clients can connect. */
 void serve_run(struct serving *serving, int ready_fd);
-/* Everything is closed and freed; asserts that nothing of the loop is left. */
+/* Closes and frees everything; asserts that the loop is empty. */
 void serve_deinit(struct serving *serving);
 
 #endif

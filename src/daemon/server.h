@@ -1,5 +1,5 @@
-/* server.h - what requests are carried out with, and what they are about. One thread; every callback of
- * the loop ends with server_end_turn(). serve.c owns it. */
+/* server.h - what requests need to be carried out, and what they are about. One thread; every
+ * callback of the loop ends with server_end_turn(). serve.c owns it. */
 #ifndef BERTH_DAEMON_SERVER_H
 #define BERTH_DAEMON_SERVER_H
 
@@ -37,20 +37,20 @@ struct server {
     struct listener listener;
     struct seats seats;
     struct conn_list conns;
-    struct conn_queue dirty; /* have something to send or to do */
-    uv_timer_t stall_timer; /* conn.c's: runs while somebody does not read */
+    struct conn_queue dirty; /* connections with something to send or to do */
+    uv_timer_t stall_timer; /* conn.c's: runs while a client does not read */
     void (*run_line)(struct conn *conn, char *line, size_t length); /* takes it apart in place */
     struct conf *conf;
     struct daemon_admins admins;
     struct core *core; /* all leases, of both scopes */
     struct effects effects; /* what the core wants done: server_carry_out() */
     struct jobs jobs; /* that leases are bound to */
-    struct ledger ledger; /* what is written down of leases */
+    struct ledger ledger; /* writes leases down */
     struct state state;
-    struct numbers numbers; /* of leases */
+    struct numbers numbers; /* for leases */
     struct storing *storing; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
-    struct fleet *fleet; /* and what is said to them */
+    struct fleet *fleet; /* and the sessions there */
     struct fleet_journal *fleet_journal;
     struct views *views;
     struct reload *reload;

@@ -31,7 +31,7 @@ struct storing {
 };
 
 void storing_init(struct storing *storing, struct server *server);
-/* When the loop is no more. */
+/* When the loop is gone. */
 void storing_deinit(struct storing *storing);
 
 /* What a request needs before it does anything. False: it is held back, and carried out again when
@@ -50,8 +50,8 @@ void storing_note_fleet_changes(struct storing *storing);
 
 /* At the end of a turn. */
 void storing_end_turn(struct storing *storing);
-/* The end of the run: what has changed is stored, and which numbers were not given out. False: the disk
- * does not answer, and a thread is still waiting for it. */
+/* The end of the run: stores what has changed, and which numbers are unused. False: the disk does
+ * not answer, and a thread is still waiting for it. */
 bool storing_end(struct storing *storing);
 
 #endif

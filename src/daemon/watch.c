@@ -124,7 +124,7 @@ static int watch_by_pidfd(struct watch *watch)
 
 /* ---- by looking ---- */
 
-/* Takes a pidfd instead if there is one by now. */
+/* Takes a pidfd instead if one can be had by now. */
 static int look(struct watch *watch)
 {
     struct watches *watches = watch->watches;

@@ -31,7 +31,7 @@ struct watches {
     uint32_t n_pidfds, n_looked_at;
     uint32_t looks_left; /* in this second */
     uint32_t part; /* of those looked at: how many at a time, in this second */
-    uint32_t most; /* pidfds; whoever sets it lower takes none away */
+    uint32_t most; /* pidfds; lowering it takes none away */
 };
 
 /* At most `most` pidfds at once. */

@@ -192,7 +192,7 @@ size_t proof_most_bytes(size_t n_claims)
     return HASH_DIGITS + n_claims * of_token;
 }
 
-/* Where the tokens are, `text` points behind the last. */
+/* Reads the tokens; `text` points behind the last of them. */
 static bool read_tokens(const char *text, struct remembered *said)
 {
     for (size_t i = 0; said->is_held && i < said->n_claims; i++) {

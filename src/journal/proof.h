@@ -21,7 +21,7 @@ void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
 /* How long that word can get for a lease of so many resources. */
 size_t proof_most_bytes(size_t n_claims);
-/* Whether that is the proof of what is said: all but the tokens, which are filled in. */
+/* Whether the word proves what `said` claims, apart from the tokens, which this fills in. */
 bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said);
 

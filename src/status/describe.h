@@ -21,7 +21,7 @@ void describe_resource(
 /* A template, of which that many instances are alive. */
 void describe_template(struct text *out, const struct definition *template, uint32_t n_instances,
     const struct describe_where *where);
-/* The viewer is whom it is shown to. */
+/* The viewer is the user who asks. */
 void describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
     nanoseconds now);
 /* Place 0: not known. */

@@ -1,11 +1,11 @@
-/* fleet_view.h - what a database has said of some of its resources, shared by all who asked. */
+/* fleet_view.h - what a database has said about some of its resources, shared by all who asked. */
 #ifndef BERTH_STATUS_FLEET_VIEW_H
 #define BERTH_STATUS_FLEET_VIEW_H
 
 #include "core/types.h"
 #include "status/fleet_rows.h"
 
-/* Whoever has one gives it back. */
+/* Shared; give it back with view_release(). */
 struct view {
     unsigned n_users;
     nanoseconds made_at;
@@ -15,7 +15,7 @@ struct view {
 /* Takes `rows` over; of one user. */
 struct view *view_new(struct fleet_rows *rows, nanoseconds now);
 struct view *view_keep(struct view *view);
-/* NULL is fine; returns NULL. */
+/* Accepts NULL; returns NULL. */
 struct view *view_release(struct view *view);
 
 #endif

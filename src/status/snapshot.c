@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    FEW_HOLDERS = 8, /* that a lease is shown */
+    FEW_HOLDERS = 8, /* to show to a waiting lease */
     MOST_LOOKED_AT = 64, /* names that patterns leave out, in one piece */
 };
 
@@ -48,7 +48,7 @@ struct snapshot {
     struct core_cursor cursor; /* of_all */
     uint8_t next_database; /* of_all, behind the cursor's end: whose instances are shown */
     size_t next_template; /* of_all, behind those: place in the file */
-    uint64_t lease; /* that alone is shown of those who wait; 0: all are */
+    uint64_t lease; /* the only waiter to show; 0: all */
     struct fleet_part fleet[MAX_DATABASES + 1];
 
     /* The resource being shown, if a database describes it: the next row. */

@@ -1,8 +1,8 @@
 /* snapshot.h - the answer to `status`: made and sent piece by piece, so that neither a long list
- * nor a slow reader costs memory (but for the views of databases, which are shared).
+ * nor a slow reader costs memory (apart from the views of databases, which are shared).
  *
- * What one piece shows is of one moment. Between two of them anything may happen: what has gone is
- * left out, and a list goes on behind the last one shown. What databases say is of one moment. */
+ * A piece shows one moment. Between two pieces anything may happen: what has gone is left out, and
+ * a list goes on behind the last entry shown. What a database says is of one moment. */
 #ifndef BERTH_STATUS_SNAPSHOT_H
 #define BERTH_STATUS_SNAPSHOT_H
 
@@ -13,13 +13,13 @@
 
 struct snapshot;
 
-/* What lines say of a database. */
+/* What lines say about a database. */
 struct snapshot_database {
     const char *name;
-    const char *session; /* whose leases there are this host's */
+    const char *session; /* this daemon's leases there belong to it */
 };
 
-/* Of which a snapshot is made; all that it points to must outlive that. */
+/* What a snapshot is made from; all that it points to must outlive the snapshot. */
 struct snapshot_source {
     struct core *core;
     struct snapshot_database databases[MAX_DATABASES]; /* database 1 first */
@@ -30,29 +30,29 @@ struct snapshot_moment {
     const struct viewer *viewer;
     nanoseconds now;
     nanoseconds wall_now; /* since 1970 */
-    const struct definition *definitions; /* of the file; a reload between two pieces changes them */
+    const struct definition *definitions; /* the file's; a reload between two pieces changes them */
     size_t n_definitions;
 };
 
 /* Of all resources; nothing is made yet. */
 struct snapshot *snapshot_new(const struct snapshot_source *source);
-/* Of these, at most MAX_ARGUMENTS, which are copied: names that are known, and patterns. */
+/* Of these, at most MAX_ARGUMENTS, which are copied: known names, and patterns. */
 struct snapshot *snapshot_new_of(
     const struct snapshot_source *source, const char *const names[], size_t n);
-/* Of the resources of that lease, as seen by it: no other waiters, and few of the holders. */
+/* Of the lease's resources, as it sees them: no other waiters, and few of the holders. */
 struct snapshot *snapshot_new_of_lease(
     const struct snapshot_source *source, const struct lease *lease);
-struct snapshot *snapshot_free(struct snapshot *snapshot); /* NULL is fine; returns NULL */
-/* Before the first piece. Takes the view over; NULL: `why` (static) is why there is none. */
+struct snapshot *snapshot_free(struct snapshot *snapshot); /* accepts NULL; returns NULL */
+/* Before the first piece. Takes the view over; NULL: `why` (static) says why there is none. */
 void snapshot_set_view(
     struct snapshot *snapshot, uint8_t database, struct view *view, const char *why);
 /* Whether it keeps any. */
 bool snapshot_has_views(const struct snapshot *snapshot);
-/* Adds to `out` until it has `enough` bytes. False when that was the end; then the "end" line and
- * the events held back have been added as well. */
+/* Adds to `out` until it has `enough` bytes. False at the end; then the "end" line and the events
+ * held back have been added as well. */
 bool snapshot_continue(struct snapshot *snapshot, const struct snapshot_moment *moment,
     struct text *out, size_t enough);
-/* Events that must not stand inside the answer. */
+/* Events that must not come inside the answer. */
 struct text *snapshot_held_back(struct snapshot *snapshot);
 
 #endif

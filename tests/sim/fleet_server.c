@@ -380,7 +380,7 @@ void server_deinit(struct fleet *fleet)
     redis_deinit(&fleet->server.redis);
 }
 
-/* ---- in the end ---- */
+/* ---- at the end ---- */
 
 /* What stays: the database's record, sessions, definitions, changes; when items of a pool were last
  * used. */

@@ -56,7 +56,7 @@ bool model_keeps(const struct model_lease *lease, const struct model_claim *clai
     return false;
 }
 
-/* ---- enough ---- */
+/* ---- enough units ---- */
 
 static bool stands_at(struct model_lease *lease, const struct model_resource *resource)
 {

@@ -21,7 +21,7 @@
 
 TestSuite(process, .timeout = 20);
 
-/* ---- who it is ---- */
+/* ---- identifying it ---- */
 
 static void skip_unless_root(void)
 {

@@ -235,7 +235,7 @@ Test(record, of_fleet_scope_being_stopped)
     expect_of_fleet("B");
 }
 
-/* ---- how long it can get ---- */
+/* ---- the longest record ---- */
 
 static char *repeated(const char *what, size_t n)
 {

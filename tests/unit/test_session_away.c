@@ -111,7 +111,7 @@ Test(session_away, an_acquire_whose_answer_is_lost_keeps_its_place)
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
          " $B asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C held '7' 'p 1 18 b'");
-    cr_assert_eq(lease("C")->ticket, 7); /* should the data be lost now, it has its place */
+    cr_assert_eq(lease("C")->ticket, 7); /* if the data are lost now, it has its place */
     CALL("hello end ''");
     answer("ok -1 0 ''");
     HAPPENS("B place 1; C granted p=b"); /* who is not told gives up */

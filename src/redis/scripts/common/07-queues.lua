@@ -76,7 +76,7 @@ local function position_of(lease)
     return position
 end
 
-local turns, roads -- () -> what only those calls need in which somebody waits; below
+local turns, roads -- () -> functions for calls in which somebody waits; below
 
 local function queue_members(lease) -- removed by one command: all or none
     local members = {}
