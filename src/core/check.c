@@ -154,7 +154,7 @@ static void check_waiting(struct core *core, struct lease *lease)
         }
     }
     bool could_go = !waiting->aside && quota_fits(lease) && !lease_lacks(lease);
-    REQUIRE(!could_go || core_grants_nothing(core) || lease_is_away(lease));
+    REQUIRE(!could_go || core_grants_nothing(core) || lease_is_detached(lease));
     REQUIRE(!lease_keeps(lease) || quota_fits(lease));
     REQUIRE(!waiting->lane_set || waiting->lane);
 }

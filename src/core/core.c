@@ -79,7 +79,7 @@ void core_client_end_leases(
 {
     client_leaves_queues(core, client, now, effects);
     while (!LIST_EMPTY(&client->leases)) {
-        away_client_is_gone(core, LIST_FIRST(&client->leases), now, effects);
+        detached_client_is_gone(core, LIST_FIRST(&client->leases), now, effects);
     }
     core_settle(core, now, effects);
 }

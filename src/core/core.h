@@ -174,7 +174,7 @@ struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);
 enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);
 /* Whether the lease has no client at present. */
-static inline bool lease_is_away(const struct lease *lease)
+static inline bool lease_is_detached(const struct lease *lease)
 {
     return lease->client->is_nobody;
 }

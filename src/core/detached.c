@@ -14,7 +14,7 @@ void lease_move(struct lease *lease, struct client *to)
     LIST_INSERT_HEAD(&to->leases, lease, link);
 }
 
-void away_client_is_gone(
+void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
     bool is_over = lease->binding == BOUND_CONNECTION ||
@@ -25,7 +25,7 @@ void away_client_is_gone(
     }
     lease_move(lease, &core->detached);
     if (lease->binding == BOUND_PROCESS) {
-        away_watch(lease, effects);
+        detached_watch(lease, effects);
     }
     if (lease->stopping != OUTCOME_OK) {
         stop_without_client(lease, effects);
@@ -40,7 +40,7 @@ void core_process_gone(
     if (lease->wrapper.pid != 0 && !lease->main_is_gone) {
         lease->main_is_gone = true;
         lease->is_watched = false;
-        away_watch(lease, effects);
+        detached_watch(lease, effects);
         return;
     }
     lease->process_is_gone = true;
@@ -68,18 +68,18 @@ nanoseconds core_grace_until(const struct core *core)
     return core->is_closed || !LIST_EMPTY(&core->absent.leases) ? core->grace_until : NEVER;
 }
 
-nanoseconds away_next_deadline(const struct core *core)
+nanoseconds detached_next_deadline(const struct core *core)
 {
     return core_grace_until(core);
 }
 
-void away_is_due(struct core *core, nanoseconds now, struct effects *effects)
+void detached_is_due(struct core *core, nanoseconds now, struct effects *effects)
 {
     core->is_closed = false;
     while (!LIST_EMPTY(&core->absent.leases)) {
         struct lease *lease = LIST_FIRST(&core->absent.leases);
         if (lease->state == LEASE_HELD) {
-            away_client_is_gone(core, lease, now, effects); /* bound to a process meanwhile? */
+            detached_client_is_gone(core, lease, now, effects); /* bound to a process meanwhile? */
         } else {
             core_unlink_lease(core, lease, now, effects);
         }
@@ -119,10 +119,10 @@ enum outcome lease_outcome(const struct lease *lease)
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects)
 {
-    if (!lease_is_away(lease)) {
+    if (!lease_is_detached(lease)) {
         return OUTCOME_HELD;
     }
-    away_unwatch(lease, effects);
+    detached_unwatch(lease, effects);
     lease->is_untold = false;
     lease_hand_to(lease, client, effects);
     if (lease->state == LEASE_WAITING) {
@@ -144,7 +144,7 @@ static bool is_older(const struct client *client, const struct client *other)
 enum outcome core_repeat(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects)
 {
-    if (lease_is_away(lease)) {
+    if (lease_is_detached(lease)) {
         return core_reclaim(core, client, lease, now, effects);
     }
     if (is_older(client, lease->client)) {

@@ -55,7 +55,7 @@ static const struct {
     {next_cooldown, cooldowns_are_over},
     {term_next_deadline, term_is_due},
     {tenure_next_deadline, tenure_is_due},
-    {away_next_deadline, away_is_due},
+    {detached_next_deadline, detached_is_due},
     {keep_next_deadline, keep_is_due},
     {next_wait, wait_is_over},
 };

@@ -189,10 +189,10 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
 /* The client that gets the lease's effects; NULL if it has none. */
 static inline struct client *lease_real_client(const struct lease *lease)
 {
-    return lease_is_away(lease) ? NULL : lease->client;
+    return lease_is_detached(lease) ? NULL : lease->client;
 }
 /* The client of a held lease has gone: the lease ends, or lives on alone. */
-void away_client_is_gone(
+void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Moves the lease to another list: a client's, .detached or .absent. */
 void lease_move(struct lease *lease, struct client *to);
@@ -200,16 +200,16 @@ void lease_move(struct lease *lease, struct client *to);
 void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects);
 /* The lease's state: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
 enum outcome lease_outcome(const struct lease *lease);
-nanoseconds away_next_deadline(const struct core *core);
+nanoseconds detached_next_deadline(const struct core *core);
 /* The grace is over. */
-void away_is_due(struct core *core, nanoseconds now, struct effects *effects);
+void detached_is_due(struct core *core, nanoseconds now, struct effects *effects);
 
 /* ---- lease_watch.c ---- */
 
 /* Asks for a watch on the process, once. */
-void away_watch(struct lease *lease, struct effects *effects);
+void detached_watch(struct lease *lease, struct effects *effects);
 /* No more, unless that is needed still. */
-void away_unwatch(struct lease *lease, struct effects *effects);
+void detached_unwatch(struct lease *lease, struct effects *effects);
 
 /* ---- once.c: repeated requests ---- */
 

@@ -1,7 +1,7 @@
 /* lease_watch.c - when berthd watches the process that a lease is bound to. */
 #include "core/internal.h"
 
-void away_watch(struct lease *lease, struct effects *effects)
+void detached_watch(struct lease *lease, struct effects *effects)
 {
     if (!lease->is_watched) {
         lease->is_watched = true;
@@ -10,7 +10,7 @@ void away_watch(struct lease *lease, struct effects *effects)
 }
 
 /* A pidfd for each of thousands of leases would leave no descriptors for connections. */
-void away_unwatch(struct lease *lease, struct effects *effects)
+void detached_unwatch(struct lease *lease, struct effects *effects)
 {
     if (lease->is_watched && !lease->process_is_gone && lease->stopping == OUTCOME_OK) {
         lease->is_watched = false;
@@ -35,8 +35,8 @@ enum outcome lease_bind(struct lease *lease, const struct client *by, enum bindi
     lease->main_is_gone = lease->process_is_gone = false;
     lease->is_watched = false;
     if (binding == BOUND_PROCESS &&
-        (lease_is_away(lease) || lease->stopping != OUTCOME_OK)) {
-        away_watch(lease, effects);
+        (lease_is_detached(lease) || lease->stopping != OUTCOME_OK)) {
+        detached_watch(lease, effects);
     }
     effects_change(effects, lease);
     return OUTCOME_OK;

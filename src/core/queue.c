@@ -202,7 +202,7 @@ static void lease_grant(
  * back. */
 static bool can_be_granted(const struct core *core, const struct lease *lease)
 {
-    return !core_grants_nothing(core) && !lease_is_away(lease);
+    return !core_grants_nothing(core) && !lease_is_detached(lease);
 }
 
 /* Not aside, or only because of units that may be kept for waiters that yield to this lease. */

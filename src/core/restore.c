@@ -176,7 +176,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST : !core->draining;
     lease->is_asked &= lease->database != 0;
     if (lease->binding == BOUND_PROCESS) {
-        away_watch(lease, effects);
+        detached_watch(lease, effects);
     }
     if (remembered->stopping != OUTCOME_OK) {
         stop_begin_again(core, lease, remembered, now, effects);

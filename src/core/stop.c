@@ -65,7 +65,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
         tenure_stops(lease);
     }
     if (lease->binding == BOUND_PROCESS) {
-        away_watch(lease, effects);
+        detached_watch(lease, effects);
     }
     if (client) {
         effects_append(effects, EFFECT_STOP, lease, client, why);

@@ -360,7 +360,7 @@ static void take_lease(struct call *call, const struct asked *asked)
 static bool may_have_back(struct call *call, struct lease *lease)
 {
     bool has_begun = lease->state == LEASE_HELD && !lease->is_untold;
-    for (size_t i = 0; !has_begun && lease_is_away(lease) && i < lease->n_claims; i++) {
+    for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may_use(call, resource->definition, resource->name)) {
             end_lease(call, lease);

@@ -8,7 +8,7 @@
 static void tell_deadline(struct lease *lease, void *context)
 {
     (void)context;
-    if (!lease_is_away(lease)) {
+    if (!lease_is_detached(lease)) {
         struct conn *conn = container_of(lease->client, struct conn, client);
         answer_deadline(conn_events(conn), lease);
     }

@@ -70,7 +70,7 @@ void settings_use(struct server *server, struct conf *conf)
 static bool may_go_on_waiting(
     const struct lease *lease, const struct definition *definition, void *context)
 {
-    if (lease_is_away(lease)) {
+    if (lease_is_detached(lease)) {
         return true;
     }
     struct asker asker;

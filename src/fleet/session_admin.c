@@ -59,7 +59,7 @@ static void request_add(
     for (size_t i = 0; i < n; i++) {
         request->words[i] = memory_string(words[i]);
     }
-    if (session_is_away(session)) {
+    if (session_is_unreachable(session)) {
         request_end(session, request, OUTCOME_DOWN, session->link.why);
     } else if (session->requests.n > MAX_REQUESTS) {
         request_end(session, request, OUTCOME_DOWN, too_many);

@@ -150,7 +150,7 @@ void session_define(
 enum outcome session_may_use(const struct session *session, const struct definition *definition)
 {
     const struct known_definition *known = definition_find(session, definition->name);
-    if (session_is_away(session)) {
+    if (session_is_unreachable(session)) {
         return OUTCOME_DOWN;
     }
     return known && known->verdict == VERDICT_DIFFERS ? OUTCOME_DIFFERS : OUTCOME_OK;

@@ -313,7 +313,7 @@ void session_set_good(struct session *session, nanoseconds now, struct effects *
 void session_saw(struct session *session, uint64_t token, uint64_t ticket);
 void session_saw_event(struct session *session, uint64_t number);
 /* The database cannot be asked now, nor soon. */
-bool session_is_away(const struct session *session);
+bool session_is_unreachable(const struct session *session);
 /* Lists everything again, once the calls in flight are over. */
 void listing_begin(struct session *session);
 

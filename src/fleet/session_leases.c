@@ -25,7 +25,7 @@ void session_ask(
 {
     shorten_stop(session, lease, effects);
     struct entry *entry = entry_find(session, lease->id);
-    bool is_away = session_is_away(session);
+    bool is_away = session_is_unreachable(session);
     if (is_away && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {
         core_fleet_refused(session->core, lease, OUTCOME_DOWN, now, effects);
     } else if (entry) {

@@ -102,7 +102,7 @@ void session_set_good(struct session *session, nanoseconds now, struct effects *
 
 /* ---- where it stands ---- */
 
-bool session_is_away(const struct session *session)
+bool session_is_unreachable(const struct session *session)
 {
     return session->state == SESSION_REPLACED ||
         (session->state == SESSION_DOWN && session->link.is_given_up);

@@ -189,7 +189,7 @@ void describe_life(struct text *out, const struct lease *lease, nanoseconds now)
         [BOUND_TIME] = "time",
     };
     text_add_key(out, "bound", binding_words[lease->binding]);
-    if (lease_is_away(lease)) {
+    if (lease_is_detached(lease)) {
         text_add_key(out, "away", "1");
     }
     if (lease_own_until(lease) != NEVER) {
@@ -259,7 +259,7 @@ void describe_waiter(struct text *out, const struct claim *claim, uint32_t posit
     text_add_number_key(out, "wants", claim->count);
     add_milliseconds(out, "age", now - lease->asked_at);
     text_add_format(out, " priority=%d", (int)lease->terms.priority);
-    if (lease_is_away(lease)) {
+    if (lease_is_detached(lease)) {
         text_add_key(out, "away", "1");
     }
     add_blocker(out, claim);

@@ -390,7 +390,7 @@ static void add_waiter(
     text_add_number_key(out, "position", position);
     text_add_number_key(out, "wants", wants);
     text_add_format(out, " priority=%d", (int)priority);
-    if (own && lease_is_away(own)) {
+    if (own && lease_is_detached(own)) {
         text_add_key(out, "away", "1");
     }
     add_blocker(out, row);

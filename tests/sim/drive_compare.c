@@ -181,7 +181,7 @@ static void compare_lease(struct simulation *simulation, const struct model_leas
     REQUIRE(lease, "lease %ju is gone", expected->id);
     REQUIRE((lease->state == LEASE_HELD) == expected->held, "lease %ju: held or waiting?",
         expected->id);
-    REQUIRE(lease_is_away(lease) == (expected->client < 0), "lease %ju: is it away?", expected->id);
+    REQUIRE(lease_is_detached(lease) == (expected->client < 0), "lease %ju: is it away?", expected->id);
     REQUIRE(expected->client < 0 || lease->client == &simulation->clients[expected->client],
         "lease %ju has another client", expected->id);
     bool is_limited = expected->held && expected->stopping == OUTCOME_OK;

@@ -102,7 +102,7 @@ static void restore(struct simulation *simulation, struct remembered *remembered
     REQUIRE(!lease == (simulation->trace.outcome != OUTCOME_OK), "outcome %d and a lease",
         (int)simulation->trace.outcome);
     if (lease) {
-        REQUIRE(lease->id == id && lease_is_away(lease), "lease %ju is made again as %ju", id,
+        REQUIRE(lease->id == id && lease_is_detached(lease), "lease %ju is made again as %ju", id,
             lease->id);
         effects_change(&simulation->effects, lease); /* written down again */
     }

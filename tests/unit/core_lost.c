@@ -148,7 +148,7 @@ static enum outcome restore_one(struct named_lease *its)
     }
     if (lease && lease->state != LEASE_ENDED) {
         cr_assert_eq(lease->id, its->id);
-        cr_assert(lease_is_away(lease));
+        cr_assert(lease_is_detached(lease));
         its->record = remember(lease);
     }
     return outcome;

@@ -202,7 +202,7 @@ static bool check_lease(struct lease *lease, void *context)
     bool is_there = lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD);
     cr_assert_eq(its->is_there, is_there, "%s: what its database was told", its->name);
     bool needs_watch = lease->binding == BOUND_PROCESS && !lease->process_is_gone &&
-        (lease_is_away(lease) || lease->stopping != OUTCOME_OK);
+        (lease_is_detached(lease) || lease->stopping != OUTCOME_OK);
     cr_assert(!needs_watch || its->is_watched, "%s is not watched", its->name);
     cr_assert(needs_watch || !its->is_watched || lease->process_is_gone,
         "%s is watched while its client is there", its->name);

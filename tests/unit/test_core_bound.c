@@ -21,7 +21,7 @@ Test(bound, to_a_process_that_outlives_the_connection)
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(lease_state("A"), "granted d=0");
     EXPECT(state("d"), "1/1 free=0 waiting=1+0");
-    cr_expect(lease_is_away(lease_of("A")));
+    cr_expect(lease_is_detached(lease_of("A")));
     EXPECT(deadline(), "never");
     EXPECT(process_gone("A"), "ok; B granted d=0");
     EXPECT(lease_state("A"), "gone");
@@ -32,7 +32,7 @@ Test(bound, to_a_process_whose_client_lives)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
-    cr_expect_not(lease_is_away(lease_of("A")));
+    cr_expect_not(lease_is_detached(lease_of("A")));
     EXPECT(acquire("bob", "B", "d"), "waiting");
     EXPECT(end_lease("ann", "A"), "ok; B granted d=0");
 }
@@ -177,7 +177,7 @@ Test(bound, watched_while_away)
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(reclaim("ann", "A"), "ok d=0; A unwatch");
-    cr_expect_not(lease_is_away(lease_of("A")));
+    cr_expect_not(lease_is_detached(lease_of("A")));
     EXPECT(client_gone("ann"), "ok; A watch");
     EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
     EXPECT(client_gone("ann2"), "ok; A watch");

@@ -29,7 +29,7 @@ Test(restore, the_client_comes_back)
     EXPECT(acquire("ann", "A", "d"), "ok d=0");
     EXPECT(acquire("bob", "B", "e pid=7"), "ok e=0");
     EXPECT(restart("lock d", "lock e"), "A B; B watch");
-    cr_expect(lease_is_away(lease_of("A")));
+    cr_expect(lease_is_detached(lease_of("A")));
     EXPECT(grace_until(), "10");
     EXPECT(deadline(), "10");
     EXPECT(reclaim("ann", "A"), "ok d=0");
