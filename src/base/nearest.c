@@ -28,30 +28,30 @@ static size_t length_of(const char *word)
 }
 
 /* How many letters of the candidate may be wrong. */
-static size_t most_wrong(const char *candidate)
+static size_t max_wrong(const char *candidate)
 {
     size_t n = length_of(candidate);
     return n < 6 ? 1 : least(n / 3, FARTHEST);
 }
 
-/* Optimal string alignment. Only cells within `most` of the diagonal matter: all others of `d`
+/* Optimal string alignment. Only cells within `max` of the diagonal matter: all others of `d`
  * count as farther. */
-size_t nearest_distance(const char *a, const char *b, size_t most)
+size_t nearest_distance(const char *a, const char *b, size_t max)
 {
     size_t n_a = length_of(a), n_b = length_of(b);
     size_t longer = n_a > n_b ? n_a - n_b : n_b - n_a;
-    if (n_a > LONGEST || n_b > LONGEST || longer > most) {
+    if (n_a > LONGEST || n_b > LONGEST || longer > max) {
         return SIZE_MAX;
     }
     size_t d[LONGEST + 1][LONGEST + 1];
     for (size_t i = 0; i <= n_a; i++) {
-        size_t from = i > most ? i - most : 0, to = least(i + most, n_b);
+        size_t from = i > max ? i - max : 0, to = least(i + max, n_b);
         for (size_t j = from; j <= to; j++) {
             size_t best = i == 0 ? j : j == 0 ? i : SIZE_MAX / 2;
             if (i > 0 && j > 0) {
                 best = d[i - 1][j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
             }
-            if (i > 0 && j < i + most) {
+            if (i > 0 && j < i + max) {
                 best = least(best, d[i - 1][j] + 1);
             }
             if (j > from) {
@@ -64,12 +64,12 @@ size_t nearest_distance(const char *a, const char *b, size_t most)
             d[i][j] = best;
         }
     }
-    return d[n_a][n_b] <= most ? d[n_a][n_b] : SIZE_MAX;
+    return d[n_a][n_b] <= max ? d[n_a][n_b] : SIZE_MAX;
 }
 
 static size_t distance_of(const struct nearest *nearest, const char *candidate)
 {
-    return nearest_distance(nearest->word, candidate, most_wrong(candidate));
+    return nearest_distance(nearest->word, candidate, max_wrong(candidate));
 }
 
 bool nearest_is_better(const struct nearest *nearest, const char *candidate)

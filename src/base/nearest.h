@@ -17,8 +17,8 @@ struct nearest {
     }
 
 /* How many letters were left out, added, changed or swapped with their neighbour, ignoring case.
- * SIZE_MAX: more than `most`, or a word is too long to be compared. */
-size_t nearest_distance(const char *a, const char *b, size_t most);
+ * SIZE_MAX: more than `max`, or a word is too long to be compared. */
+size_t nearest_distance(const char *a, const char *b, size_t max);
 
 /* Whether the candidate would be the best. */
 bool nearest_is_better(const struct nearest *nearest, const char *candidate);

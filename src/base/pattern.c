@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MOST_STARS = 3 };
+enum { MAX_STARS = 3 };
 
 bool pattern_is_valid(const char *pattern)
 {
@@ -17,7 +17,7 @@ bool pattern_is_valid(const char *pattern)
             return false;
         }
     }
-    return n_stars >= 1 && n_stars <= MOST_STARS;
+    return n_stars >= 1 && n_stars <= MAX_STARS;
 }
 
 /* If what follows a star does not match, the star takes one byte more. Only the last star need do

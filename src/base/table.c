@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { FEWEST_BUCKETS = 8 };
+enum { MIN_BUCKETS = 8 };
 
 void table_deinit(struct table *table)
 {
@@ -40,7 +40,7 @@ static void table_rehash(struct table *table, size_t n_buckets)
 void table_insert(struct table *table, struct table_node *node, uint64_t hash)
 {
     if (table->n == table->n_buckets) {
-        table_rehash(table, table->n_buckets == 0 ? FEWEST_BUCKETS : table->n_buckets * 2);
+        table_rehash(table, table->n_buckets == 0 ? MIN_BUCKETS : table->n_buckets * 2);
     }
     struct table_node **bucket = table_bucket(table, hash);
     *node = (struct table_node){.next = *bucket, .hash = hash};
@@ -58,7 +58,7 @@ void table_remove(struct table *table, struct table_node *node)
     *linkp = node->next;
     node->next = NULL;
     table->n--;
-    if (table->n < table->n_buckets / 8 && table->n_buckets > FEWEST_BUCKETS) {
+    if (table->n < table->n_buckets / 8 && table->n_buckets > MIN_BUCKETS) {
         table_rehash(table, table->n_buckets / 4);
     }
 }

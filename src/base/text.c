@@ -99,8 +99,8 @@ void text_add_encoded(struct text *text, const char *string)
     text_add_bytes(text, string, plain);
     string += plain;
     if (*string) {
-        size_t most = 3 * strlen(string);
-        text_grown(text, percent_encode(text_room(text, most), most + 1, string));
+        size_t max = 3 * strlen(string);
+        text_grown(text, percent_encode(text_room(text, max), max + 1, string));
     }
 }
 

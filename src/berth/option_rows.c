@@ -38,10 +38,10 @@ static const char *set_priority(struct options *options, const char *argument)
     return NULL;
 }
 
-static const char *set_text(const char **textp, const char *argument, size_t most, const char *why)
+static const char *set_text(const char **textp, const char *argument, size_t max, const char *why)
 {
     size_t n = strlen(argument);
-    if (n < 1 || n > most) {
+    if (n < 1 || n > max) {
         return why;
     }
     *textp = argument;

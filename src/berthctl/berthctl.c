@@ -208,7 +208,7 @@ static int check(const struct command *command, const struct line *line, char **
     struct text form = TEXT_INIT;
     text_add_format(&form, "usage: berthctl %s %s", row->word, command->arguments);
     int exit_status = 0;
-    if (n < row->fewest || n > row->most || (line->options & ~command->options) ||
+    if (n < row->min || n > row->max || (line->options & ~command->options) ||
         (command->required & ~line->options)) {
         exit_status = usage(form.bytes, NULL);
     }

@@ -47,9 +47,9 @@ static size_t grid_width(const struct grid *grid)
     return sum - GAP;
 }
 
-void grid_fit(struct grid *grid, size_t most)
+void grid_fit(struct grid *grid, size_t max)
 {
-    while (grid_width(grid) > most) {
+    while (grid_width(grid) > max) {
         size_t *widest = NULL;
         for (size_t i = 0; i < grid->n_columns; i++) {
             if (grid->used[i] && grid->columns[i].least > 0 &&

@@ -34,9 +34,9 @@ void grid_deinit(struct grid *grid);
 /* Adds the next cell, from left to right; takes the contents of `cell`. */
 void grid_add(struct grid *grid, struct text *cell);
 
-/* After all cells: cuts the widest of the columns that may be cut, until lines are at most `most`
+/* After all cells: cuts the widest of the columns that may be cut, until lines are at most `max`
  * columns long or nothing more can be cut. */
-void grid_fit(struct grid *grid, size_t most);
+void grid_fit(struct grid *grid, size_t max);
 
 size_t grid_n_rows(const struct grid *grid);
 void grid_print_titles(const struct grid *grid, struct text *out);

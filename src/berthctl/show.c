@@ -15,7 +15,7 @@
 
 enum {
     USUAL_WIDTH = 80, /* for a terminal that does not say */
-    MOST_LEASES = 20, /* of each resource, on a terminal and without NAME */
+    MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
 };
 
 /* Frees the text. */
@@ -179,7 +179,7 @@ int show_status(struct call *call, char *answer)
         size_t width = terminal_width();
         struct table_style style = {
             .width = width,
-            .most_leases = width > 0 && call->request.n_arguments == 0 ? MOST_LEASES : 0,
+            .max_leases = width > 0 && call->request.n_arguments == 0 ? MAX_LEASES : 0,
             .is_of_some = call->request.n_arguments > 0,
         };
         table_print(&status, &style, &out);

@@ -396,6 +396,6 @@ const char *status_reserve_reason(const struct status_resource *resource, const 
 
 bool slots_parse(const char *word, uint64_t *firstp, uint64_t *lastp)
 {
-    enum { MOST = 1000000 };
-    return range_parse(word, strlen(word), MOST, firstp, lastp);
+    enum { MAX = 1000000 };
+    return range_parse(word, strlen(word), MAX, firstp, lastp);
 }

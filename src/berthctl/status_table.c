@@ -348,7 +348,7 @@ static void add_waiter(
 
 static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
 {
-    return style->most_leases > 0 && leases->n > style->most_leases ? style->most_leases
+    return style->max_leases > 0 && leases->n > style->max_leases ? style->max_leases
                                                                     : leases->n;
 }
 

@@ -7,7 +7,7 @@
 
 struct table_style {
     size_t width; /* of the terminal; 0: cut nothing */
-    size_t most_leases; /* of one resource; the others are only counted. 0: all */
+    size_t max_leases; /* of one resource; the others are only counted. 0: all */
     bool is_of_some; /* those that the command line names */
 };
 

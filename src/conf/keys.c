@@ -42,15 +42,15 @@ enum {
 #define REQUIRED NULL
 
 const struct key_row key_table[N_KEYS] = {
-#define KEY(id, key_word, where, value, target, least, most, text, when, about)                    \
+#define KEY(id, key_word, where, value, target, lowest, highest, text, when, about)                \
     [KEY_##id] = {                                                                                 \
         .word = (key_word),                                                                        \
         .sections = (where)&ALL,                                                                   \
         .templates_only = ((where)&TEMPLATE) != 0,                                                 \
         .type = &value_types[VALUE_##value],                                                       \
         .offset = (target),                                                                        \
-        .min = (least),                                                                            \
-        .max = (most),                                                                             \
+        .min = (lowest),                                                                           \
+        .max = (highest),                                                                          \
         .initial = (text),                                                                         \
         .reloadable = (when),                                                                      \
         .help = (about),                                                                           \

@@ -129,9 +129,9 @@ uint32_t core_fleet_ancestral(struct core *core, const struct lease *lease, size
     return held_by_ancestors(core, &lease->claims[i]).units;
 }
 
-static bool leaves_room(uint32_t most, uint32_t taken, uint32_t count)
+static bool leaves_room(uint32_t max, uint32_t taken, uint32_t count)
 {
-    return taken == 0 || (taken <= most && count <= most - taken);
+    return taken == 0 || (taken <= max && count <= max - taken);
 }
 
 static bool blocked_by_ancestors(
@@ -140,7 +140,7 @@ static bool blocked_by_ancestors(
     for (size_t i = 0; lease->terms.parent != 0 && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         struct ancestral held = held_by_ancestors(core, claim);
-        if (!leaves_room(resource_most(claim->resource), held.units, claim->count) ||
+        if (!leaves_room(resource_max(claim->resource), held.units, claim->count) ||
             !leaves_room(
                 claim->resource->definition->max_units_per_user, held.of_same_user, claim->count)) {
             *aboutp = ask->wants[i].name;

@@ -70,7 +70,7 @@ bool resource_is_changed(const struct resource *resource)
         resource->n_reserved > 0;
 }
 
-uint32_t resource_most(const struct resource *resource)
+uint32_t resource_max(const struct resource *resource)
 {
     const struct definition *definition = resource->definition;
     uint32_t in_file =
@@ -84,6 +84,6 @@ uint32_t resource_most(const struct resource *resource)
 
 bool resource_can_give(const struct resource *resource, uint32_t count)
 {
-    return count != 0 && count <= resource_most(resource) &&
+    return count != 0 && count <= resource_max(resource) &&
         count <= resource->definition->max_units_per_user;
 }

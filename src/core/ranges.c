@@ -9,29 +9,29 @@ struct range {
     uint32_t first, length;
 };
 
-static uint32_t most_ranges(size_t n_claims)
+static uint32_t max_ranges(size_t n_claims)
 {
     return MAX_RANGES / (uint32_t)n_claims;
 }
 
-uint32_t slots_most_words(uint32_t count, size_t n_claims)
+uint32_t slots_max_words(uint32_t count, size_t n_claims)
 {
-    uint32_t most = 2 * most_ranges(n_claims);
-    return count < most ? count : most;
+    uint32_t max = 2 * max_ranges(n_claims);
+    return count < max ? count : max;
 }
 
 bool ranges_are_few(const struct resource *resource)
 {
-    return resource->n_free_ranges < most_ranges(MAX_RESOURCES_PER_LEASE);
+    return resource->n_free_ranges < max_ranges(MAX_RESOURCES_PER_LEASE);
 }
 
 /* Whether the lowest free slots fit wherever they are; slots that nobody has used yet may be one
  * more range. */
 static bool fits_anyhow(const struct claim *claim)
 {
-    uint32_t most = most_ranges(claim->lease->n_claims);
-    return resource_is_pool(claim->resource) || claim->count <= 2 * most ||
-        claim->resource->n_free_ranges < most;
+    uint32_t max = max_ranges(claim->lease->n_claims);
+    return resource_is_pool(claim->resource) || claim->count <= 2 * max ||
+        claim->resource->n_free_ranges < max;
 }
 
 /* The first slot from `from` on that is free or not; `end` if there is none before it. */
@@ -78,7 +78,7 @@ static struct longest find_longest(const struct claim *claim)
     while (next_range(claim->resource, range.first + range.length, &range)) {
         n_of_length[range.length < claim->count ? range.length : claim->count]++;
     }
-    uint32_t left = most_ranges(claim->lease->n_claims), length = claim->count, n = 0;
+    uint32_t left = max_ranges(claim->lease->n_claims), length = claim->count, n = 0;
     uint64_t sum = 0;
     for (; length > 0 && left > 0 && sum < claim->count; length--) {
         n = n_of_length[length] < left ? n_of_length[length] : left;

@@ -8,7 +8,7 @@
 
 /* How many words always suffice to name the slots: two single slots take no more room than a
  * range. */
-uint32_t slots_most_words(uint32_t count, size_t n_claims);
+uint32_t slots_max_words(uint32_t count, size_t n_claims);
 /* Whether any claim has its units if there are enough. */
 bool ranges_are_few(const struct resource *resource);
 /* Whether the claim could have its units now, order and pause apart. */

@@ -105,7 +105,7 @@ bool resource_is_blocked(const struct resource *resource);
 bool resource_is_changed(const struct resource *resource);
 /* The most that can ever be had: the larger of what the file and the operator allow. UNBOUNDED
  * while the file says 0, which means closed; also in fleet scope, where the database knows. */
-uint32_t resource_most(const struct resource *resource);
+uint32_t resource_max(const struct resource *resource);
 /* Whether one lease can ever have so many, as far as this host knows. */
 bool resource_can_give(const struct resource *resource, uint32_t count);
 /* A slot's number: strict decimals, below 10 * MAX_LIMIT. */

@@ -5,12 +5,12 @@
 #include <string.h>
 
 const struct attribute_row attribute_rows[N_ATTRIBUTES] = {
-#define ATTRIBUTE(name, kind, most, none, title)                                                   \
+#define ATTRIBUTE(name, kind, max, none, title)                                                    \
     [ATTRIBUTE_##name] = {                                                                         \
         .word = #name,                                                                             \
         .type = ATTRIBUTE_##kind,                                                                  \
         .offset = offsetof(struct terms, name),                                                    \
-        .bound = (most),                                                                           \
+        .bound = (max),                                                                            \
         .initial = (none),                                                                         \
         .is_shown = (title) != NULL,                                                               \
     },

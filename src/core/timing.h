@@ -11,8 +11,8 @@ enum { RENEWALS_PER_TTL = 6 };
  * and the renewals of one daemon must suffice to keep it right. */
 static inline nanoseconds timing_renewal(nanoseconds ttl)
 {
-    nanoseconds part = ttl / RENEWALS_PER_TTL, most = ttl / 100 * 16 + NANOSECONDS_PER_SECOND / 5;
-    return part < most ? part : most;
+    nanoseconds part = ttl / RENEWALS_PER_TTL, max = ttl / 100 * 16 + NANOSECONDS_PER_SECOND / 5;
+    return part < max ? part : max;
 }
 
 /* From sending a renewal until the leases are lost: a part of T, as both clocks may be slewed by a

@@ -25,7 +25,7 @@ static const struct unit *add_slots(struct text *text, const struct unit *first)
     return last->next_of_claim;
 }
 
-void units_write_claim(struct text *text, const struct claim *claim, size_t most)
+void units_write_claim(struct text *text, const struct claim *claim, size_t max)
 {
     size_t start = text->length;
     const struct unit *unit = claim->units;
@@ -33,7 +33,7 @@ void units_write_claim(struct text *text, const struct claim *claim, size_t most
         if (text->length > start) {
             text_add(text, ",");
         }
-        if (text->length - start + ITEM_BYTES > most) {
+        if (text->length - start + ITEM_BYTES > max) {
             text_add(text, "...");
             return;
         }
@@ -117,20 +117,20 @@ static const struct longest {
     return &longest;
 }
 
-static size_t claim_most_bytes(struct core *core, const struct want *want, size_t n_claims)
+static size_t claim_max_bytes(struct core *core, const struct want *want, size_t n_claims)
 {
     const struct longest *longest = longest_words();
     size_t list = definition_is_pool(want->definition)
         ? list_bytes(want->count, longest_item_of(core, want))
-        : list_bytes(slots_most_words(want->count, n_claims), longest->slot);
+        : list_bytes(slots_max_words(want->count, n_claims), longest->slot);
     return longest->head + strlen(want->name) + list;
 }
 
-size_t units_most_bytes(struct core *core, const struct want *wants, size_t n)
+size_t units_max_bytes(struct core *core, const struct want *wants, size_t n)
 {
     size_t length = 0;
     for (size_t i = 0; i < n; i++) {
-        length += claim_most_bytes(core, &wants[i], n);
+        length += claim_max_bytes(core, &wants[i], n);
     }
     return length;
 }

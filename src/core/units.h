@@ -13,9 +13,9 @@ struct want;
 void units_write(struct text *text, const struct lease *lease);
 /* How long that gets at most if these wants, whose definitions are known, are granted, whatever
  * their units; a waiting lease's " want=NAME,COUNT" is no longer. */
-size_t units_most_bytes(struct core *core, const struct want *wants, size_t n);
-/* "0-3,7" or "gpu0,gpu1"; a list of more than `most` bytes is cut and ends in "...". */
-void units_write_claim(struct text *text, const struct claim *claim, size_t most);
+size_t units_max_bytes(struct core *core, const struct want *wants, size_t n);
+/* "0-3,7" or "gpu0,gpu1"; a list of more than `max` bytes is cut and ends in "...". */
+void units_write_claim(struct text *text, const struct claim *claim, size_t max);
 
 /* How many units the list names; 0 if it is malformed or names more than MAX_UNITS. */
 uint32_t units_count(const char *text, bool is_pool);

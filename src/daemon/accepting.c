@@ -12,7 +12,7 @@
 
 enum {
     ACCEPT_AGAIN_MS = 100,
-    MOST_ACCEPTS = 16, /* in one turn of the loop */
+    MAX_ACCEPTS = 16, /* in one turn of the loop */
     REFUSE_AGAIN_MS = 1,
     REFUSING_SHARE = 3,
 };
@@ -79,7 +79,7 @@ static void on_accept_check(uv_check_t *check)
         return; /* a signal came in the same turn */
     }
     scheduler_begin_work(&server->scheduler, NULL);
-    for (int n = 1; accept_next(accepting) && n < MOST_ACCEPTS; n++) {
+    for (int n = 1; accept_next(accepting) && n < MAX_ACCEPTS; n++) {
     }
     server_end_turn(server);
 }

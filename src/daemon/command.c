@@ -14,7 +14,7 @@
 typedef void command_function(struct call *call);
 
 static command_function *const command_functions[N_COMMANDS] = {
-#define COMMAND(word, fewest, most, keys, right, help) [COMMAND_##word] = command_##word,
+#define COMMAND(word, min, max, keys, right, help) [COMMAND_##word] = command_##word,
 #include "wire/commands.def"
 #undef COMMAND
 };

@@ -313,7 +313,7 @@ static uint64_t ask_units(const struct ask *ask)
 /* Whether its grant does, which names its units. */
 static bool fits_on_a_line(const struct ask *ask, size_t units)
 {
-    size_t proof = ask->terms.signal != 0 ? proof_most_bytes(ask->n_wants) : 0;
+    size_t proof = ask->terms.signal != 0 ? proof_max_bytes(ask->n_wants) : 0;
     return answer_longest_grant(ask) + units + proof <= LINE_BYTES;
 }
 
@@ -322,7 +322,7 @@ static bool fits_on_a_line(const struct ask *ask, size_t units)
 static void take_lease(struct call *call, const struct asked *asked)
 {
     const struct ask *ask = &asked->ask;
-    size_t units = units_most_bytes(call->server->core, ask->wants, ask->n_wants);
+    size_t units = units_max_bytes(call->server->core, ask->wants, ask->n_wants);
     if (!fits_on_a_line(ask, units) || ask_units(ask) > MAX_UNITS) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
         return;

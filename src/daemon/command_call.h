@@ -54,7 +54,7 @@ void call_refuse_unknown_item(struct call *call, const char *name, const char *i
 bool call_check_name(struct call *call, const char *name);
 bool call_check_item(struct call *call, const char *item);
 
-#define COMMAND(word, fewest, most, keys, right, help) void command_##word(struct call *call);
+#define COMMAND(word, min, max, keys, right, help) void command_##word(struct call *call);
 #include "wire/commands.def"
 #undef COMMAND
 

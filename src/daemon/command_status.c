@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* One user's clients have this many unread answers with views at most: the next answer has none. */
-enum { MOST_KEPT_BY_USER = 8 };
+enum { MAX_KEPT_BY_USER = 8 };
 
 /* The greatest age of the view that tells a waiting client its place; but no older than the
  * request. */
@@ -194,7 +194,7 @@ static void on_late(struct conn *conn)
 
 static bool user_keeps_enough(const struct conn *asker)
 {
-    return asker->member.fair_user->n_with_views >= MOST_KEPT_BY_USER;
+    return asker->member.fair_user->n_with_views >= MAX_KEPT_BY_USER;
 }
 
 static uint32_t databases_of(const struct server *server, const char *const names[], size_t n_names)

@@ -218,8 +218,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     bool may_read =
         scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || has_turn;
     (void)suggested;
-    size_t most = has_turn ? FEW_BYTES : sizeof shared;
-    *buffer = uv_buf_init(shared, may_read ? (unsigned)most : 0);
+    size_t max = has_turn ? FEW_BYTES : sizeof shared;
+    *buffer = uv_buf_init(shared, may_read ? (unsigned)max : 0);
 }
 
 /* Only the connection's state decides whether it is read from. */
@@ -470,11 +470,11 @@ static void conn_note_stall(struct conn *conn)
 /* Lines that it sent before it went: perhaps a `cancel` of what it was just granted. */
 static void conn_hear_out(struct conn *conn)
 {
-    enum { MOST_READS = 16 };
+    enum { MAX_READS = 16 };
     static char bytes[4096];
     uv_os_fd_t fd;
     ssize_t n = uv_fileno((uv_handle_t *)&conn->pipe, &fd) == 0 ? 1 : 0;
-    for (int i = 0; i < MOST_READS && n > 0 && !conn_is_closed(conn); i++) {
+    for (int i = 0; i < MAX_READS && n > 0 && !conn_is_closed(conn); i++) {
         n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n > 0) {
             conn_feed(conn, bytes, (size_t)n);

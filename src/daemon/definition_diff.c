@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A reload of a file with only new resources need not fill the log. */
-enum { LINES_MOST = 8 };
+enum { LINES_MAX = 8 };
 
 /* ---- the list ---- */
 
@@ -65,7 +65,7 @@ static size_t say_some(const char *const names[], size_t n)
 void definition_diff_log(const struct definition_diff *diff)
 {
     size_t said = 0;
-    for (int line = 0; line < LINES_MOST && said < diff->n; line++) {
+    for (int line = 0; line < LINES_MAX && said < diff->n; line++) {
         said += say_some(diff->names + said, diff->n - said);
     }
     if (said < diff->n) {

@@ -7,7 +7,7 @@
 
 #define MILLISECONDS(n) ((n)*INT64_C(1000000))
 #define BURST MILLISECONDS(FAIR_BURST_MS)
-#define MOST_DEBT MILLISECONDS(FAIR_DEBT_MS)
+#define MAX_DEBT MILLISECONDS(FAIR_DEBT_MS)
 #define UNIT (FAIR_UNIT_US * INT64_C(1000))
 
 void fair_queue_init(struct fair_queue *fair_queue, uint32_t own_uid)
@@ -146,12 +146,12 @@ void fair_user_charge(const struct fair_queue *fair_queue, struct fair_user *fai
     if (!fair_user_is_limited(fair_queue, fair_user)) {
         return;
     }
-    nanoseconds most = now + BURST + MOST_DEBT;
+    nanoseconds max = now + BURST + MAX_DEBT;
     nanoseconds units = n + (more > 0 ? more / UNIT : 0);
-    nanoseconds most_units = (BURST + MOST_DEBT) / fair_queue->interval + 1;
-    units = units < most_units ? units : most_units;
+    nanoseconds max_units = (BURST + MAX_DEBT) / fair_queue->interval + 1;
+    units = units < max_units ? units : max_units;
     nanoseconds until = later_of(fair_user->paid_until, now) + units * fair_queue->interval;
-    fair_user->paid_until = until < most ? until : most;
+    fair_user->paid_until = until < max ? until : max;
 }
 
 /* ---- the ring ---- */

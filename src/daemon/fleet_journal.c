@@ -19,7 +19,7 @@
 
 static const char word[] = "database ";
 
-enum { WORD_BYTES = sizeof word - 1, LINE_MOST_BYTES = 512 };
+enum { WORD_BYTES = sizeof word - 1, LINE_MAX_BYTES = 512 };
 
 bool fleet_is_tenure(const char *text, size_t length)
 {
@@ -114,7 +114,7 @@ static void write_tenure(struct fleet_journal *fleet_journal, uint8_t database)
     session_write(session_of(fleet_journal, database), line);
     if (its->record == 0) {
         its->record =
-            journal_reserve(fleet_journal->journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MOST_BYTES);
+            journal_reserve(fleet_journal->journal, WORD_BYTES + NAME_BYTES + 1 + LINE_MAX_BYTES);
     }
     its->is_unwritten = its->record == 0 ||
         !journal_write(fleet_journal->journal, its->record, line->bytes, line->length);

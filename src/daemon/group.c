@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST_AT_ONCE = 8 }; /* each takes a descriptor */
+enum { MAX_AT_ONCE = 8 }; /* each takes a descriptor */
 
 /* ---- one process ---- */
 
@@ -135,7 +135,7 @@ static void signal_leader(const struct target *target)
 
 static void send_at_once(struct group_signal signals[], size_t n)
 {
-    struct target targets[MOST_AT_ONCE];
+    struct target targets[MAX_AT_ONCE];
     bool any_group = false;
     for (size_t i = 0; i < n; i++) {
         targets[i] = open_target(&signals[i]);
@@ -154,8 +154,8 @@ static void send_at_once(struct group_signal signals[], size_t n)
 
 void group_signals_send(struct group_signal signals[], size_t n)
 {
-    for (size_t i = 0; i < n; i += MOST_AT_ONCE) {
-        send_at_once(&signals[i], n - i < MOST_AT_ONCE ? n - i : MOST_AT_ONCE);
+    for (size_t i = 0; i < n; i += MAX_AT_ONCE) {
+        send_at_once(&signals[i], n - i < MAX_AT_ONCE ? n - i : MAX_AT_ONCE);
     }
 }
 

@@ -52,7 +52,7 @@ uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t uni
     }
     uint8_t database = ask->wants[0].definition->database;
     const char *name = fleet_name_of(ledger->databases, database);
-    return journal_reserve(&ledger->journal, record_most_bytes(&ask->terms, name, units));
+    return journal_reserve(&ledger->journal, record_max_bytes(&ask->terms, name, units));
 }
 
 void ledger_give_back(struct ledger *ledger, uint32_t record)
@@ -114,7 +114,7 @@ static void end_rests(struct ledger *ledger)
 /* The lease is over, but its record is needed for its units. */
 static bool is_kept_for_rest(struct ledger *ledger, const struct lease *lease)
 {
-    char bytes[JOURNAL_MOST_BYTES];
+    char bytes[JOURNAL_MAX_BYTES];
     size_t length = lease->rests_until == 0
         ? 0
         : journal_read(&ledger->journal, lease->record, bytes, sizeof bytes);
@@ -172,7 +172,7 @@ void ledger_commit(struct ledger *ledger)
 
 /* ---- at the start ---- */
 
-static size_t most_bytes_of_units(struct ledger *ledger, const struct lease *lease)
+static size_t max_bytes_of_units(struct ledger *ledger, const struct lease *lease)
 {
     if (lease->state == LEASE_HELD) {
         ledger->line.length = 0;
@@ -185,16 +185,16 @@ static size_t most_bytes_of_units(struct ledger *ledger, const struct lease *lea
         wants[i] =
             (struct want){resource->name, lease->claims[i].count, resource->definition};
     }
-    return units_most_bytes(ledger->core, wants, lease->n_claims);
+    return units_max_bytes(ledger->core, wants, lease->n_claims);
 }
 
 void ledger_enter(struct ledger *ledger, struct lease *lease)
 {
     const char *database = fleet_name_of(ledger->databases, lease->database);
-    size_t units = most_bytes_of_units(ledger, lease);
+    size_t units = max_bytes_of_units(ledger, lease);
     size_t kept = lease->kept ? strlen(lease->kept) : 0;
     lease->record = journal_reserve(
-        &ledger->journal, record_most_bytes(&lease->terms, database, units) + kept);
+        &ledger->journal, record_max_bytes(&lease->terms, database, units) + kept);
     if (lease->record == RECORD_NONE) {
         ledger->is_behind = true;
     } else {

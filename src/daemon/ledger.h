@@ -31,7 +31,7 @@ struct ledger {
 #define RECORD_NONE UINT32_C(0)
 
 /* Space for whatever becomes of a lease that this asks for, and numbers for it. RECORD_NONE if
- * there is none: then it must not be granted. `units` as units_most_bytes() gives it. */
+ * there is none: then it must not be granted. `units` as units_max_bytes() gives it. */
 uint32_t ledger_reserve(struct ledger *ledger, const struct ask *ask, size_t units);
 void ledger_give_back(struct ledger *ledger, uint32_t record);
 

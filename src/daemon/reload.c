@@ -38,12 +38,12 @@ static void waiter_is_late(struct conn *conn)
 /* As many messages as fit on a line; the log has all. */
 static void answer_errors(struct text *out, const struct conf_errors *errors)
 {
-    enum { ENCODED_MOST = LINE_BYTES - 256 };
+    enum { ENCODED_MAX = LINE_BYTES - 256 };
     struct text all = TEXT_INIT;
     size_t encoded = 0;
     for (size_t i = 0; i < errors->n; i++) {
         size_t length = percent_encode(NULL, 0, errors->messages[i]) + 3;
-        if (encoded + length > ENCODED_MOST) {
+        if (encoded + length > ENCODED_MAX) {
             text_add_format(
                 &all, "\n... and %zu more: see the log, or berthd --check", errors->n - i);
             break;

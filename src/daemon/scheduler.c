@@ -78,7 +78,7 @@ static bool was_interrupted(struct scheduler *scheduler)
     return usage.ru_nivcsw != before;
 }
 
-void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user, uint32_t fewest)
+void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user, uint32_t min)
 {
     nanoseconds began = scheduler->work_began;
     scheduler->work_began = 0;
@@ -86,7 +86,7 @@ void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user
         return;
     }
     nanoseconds now = clock_now();
-    uint32_t n = scheduler->n_requests > fewest ? scheduler->n_requests : fewest;
+    uint32_t n = scheduler->n_requests > min ? scheduler->n_requests : min;
     nanoseconds more = now - began - n * UNIT;
     if (more > LONGEST_PIECE && was_interrupted(scheduler)) {
         more =

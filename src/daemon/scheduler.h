@@ -34,8 +34,8 @@ void scheduler_deinit(struct scheduler *scheduler);
 /* Begins some work, until scheduler_end_work(): that time is charged to the user. False: a
  * connection with new input should put it off. `fair_user` may be NULL. */
 bool scheduler_begin_work(struct scheduler *scheduler, struct fair_user *fair_user);
-/* Costs at least `fewest` requests. Does nothing if the user has left meanwhile (NULL). */
-void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user, uint32_t fewest);
+/* Costs at least `min` requests. Does nothing if the user has left meanwhile (NULL). */
+void scheduler_end_work(struct scheduler *scheduler, struct fair_user *fair_user, uint32_t min);
 /* The work has carried out one request. */
 void scheduler_charge_request(struct scheduler *scheduler, struct fair_user *fair_user);
 

@@ -59,12 +59,12 @@ static void set_timer(struct serving *serving)
 }
 
 /* Connections and watches share the descriptors: a process without a watch is looked at instead. */
-static uint32_t most_watches(const struct server *server)
+static uint32_t max_watches(const struct server *server)
 {
     const struct seats *seats = &server->seats;
-    uint32_t most = seats->max_conns / 2;
+    uint32_t max = seats->max_conns / 2;
     uint32_t left = seats->n_conns < seats->max_conns ? seats->max_conns - seats->n_conns : 0;
-    return left < most ? left : most;
+    return left < max ? left : max;
 }
 
 /* Whether there was one to flush. */
@@ -90,7 +90,7 @@ static void end_turn(struct turn *turn)
         fleet_end_turn(server->fleet);
     } while (flush_all(server));
     storing_end_turn(&serving->storing);
-    server->jobs.watches.most = most_watches(server);
+    server->jobs.watches.max = max_watches(server);
     ledger_note_complete(&server->ledger);
     set_timer(serving);
     notify_end_turn(&serving->notify);
@@ -310,7 +310,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     storing_init(&serving->storing, server);
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
-    watches_init(&server->jobs.watches, &server->loop, most_watches(server));
+    watches_init(&server->jobs.watches, &server->loop, max_watches(server));
     start_signals(serving);
     notify_init(&serving->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||

@@ -20,11 +20,11 @@
 
 enum {
     FILES_RESERVED = 64, /* for everything but connections */
-    FEWEST_RESERVED = 24, /* the same, where the limit of open files is very low */
+    MIN_RESERVED = 24, /* the same, where the limit of open files is very low */
 };
 
 /* Raises the soft limit to the hard one. */
-static uint32_t most_files(void)
+static uint32_t max_files(void)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0) {
@@ -36,12 +36,12 @@ static uint32_t most_files(void)
     return files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
 }
 
-static void set_most_connections(struct server *server, const struct conf *conf)
+static void set_max_connections(struct server *server, const struct conf *conf)
 {
-    uint32_t all = most_files();
+    uint32_t all = max_files();
     uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
-        : all / 2 > FEWEST_RESERVED              ? all / 2
-                                                 : FEWEST_RESERVED;
+        : all / 2 > MIN_RESERVED              ? all / 2
+                                                 : MIN_RESERVED;
     uint32_t possible = all > reserved + 2 ? all - reserved : 2;
     uint32_t quarter = (possible + 3) / 4;
     server->seats.max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
@@ -61,7 +61,7 @@ static struct daemon_admins admins_of(const struct conf *conf)
 void settings_use(struct server *server, struct conf *conf)
 {
     server->conf = conf;
-    set_most_connections(server, conf);
+    set_max_connections(server, conf);
     server->admins = admins_of(conf);
     scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
 }

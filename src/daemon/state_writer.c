@@ -95,7 +95,7 @@ static void begin_room(struct state_writer *writer)
 {
     uint64_t n = writer->requested - writer->answered;
     writer->up_to = writer->requested;
-    writer->bytes = state_most_bytes(writer->state) + n * CHANGE_BYTES;
+    writer->bytes = state_max_bytes(writer->state) + n * CHANGE_BYTES;
     begin(writer, STATE_JOB_ROOM);
 }
 
@@ -127,7 +127,7 @@ uint64_t state_writer_request_room(struct state_writer *writer)
 
 bool state_writer_has_room(const struct state_writer *writer)
 {
-    return state_most_bytes(writer->state) + CHANGE_BYTES <= writer->room;
+    return state_max_bytes(writer->state) + CHANGE_BYTES <= writer->room;
 }
 
 /* ---- life ---- */

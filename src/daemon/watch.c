@@ -98,7 +98,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
 static int watch_by_pidfd(struct watch *watch)
 {
     struct watches *watches = watch->watches;
-    if (watches->n_pidfds >= watches->most) {
+    if (watches->n_pidfds >= watches->max) {
         return EMFILE;
     }
     int fd = process_open(&watch->process);
@@ -207,9 +207,9 @@ bool watch_signal(struct watch *watch, int signal)
     return is_sent;
 }
 
-void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t most)
+void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t max)
 {
-    *watches = (struct watches){.loop = loop, .most = most};
+    *watches = (struct watches){.loop = loop, .max = max};
     TAILQ_INIT(&watches->with_pidfd);
     TAILQ_INIT(&watches->looked_at);
     TAILQ_INIT(&watches->gone);

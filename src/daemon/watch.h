@@ -31,11 +31,11 @@ struct watches {
     uint32_t n_pidfds, n_looked_at;
     uint32_t looks_left; /* in this second */
     uint32_t part; /* of those looked at: how many at a time, in this second */
-    uint32_t most; /* pidfds; lowering it takes none away */
+    uint32_t max; /* pidfds; lowering it takes none away */
 };
 
-/* At most `most` pidfds at once. */
-void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t most);
+/* At most `max` pidfds at once. */
+void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t max);
 /* Asserts that no watch is left. The memory must outlive the loop, which has the timer in it: close
  * all that uv_walk() finds, and run the loop once more. */
 void watches_deinit(struct watches *watches);

@@ -166,7 +166,7 @@ bool definitions_next_call(struct session *session, nanoseconds now, struct sess
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "define");
-    for (int i = 0; i < MOST_DEFINED && (known = TAILQ_FIRST(&session->definitions.untold)); i++) {
+    for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.untold)); i++) {
         arguments_add(arguments, known->name);
         arguments_add_number(arguments, known->generation);
         arguments_add(arguments, known->json);

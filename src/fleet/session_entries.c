@@ -74,10 +74,10 @@ static uint32_t weigh(const struct lease *lease)
     uint32_t weight = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        uint32_t most = slots_most_words(claim->count, 1);
+        uint32_t max = slots_max_words(claim->count, 1);
         weight += resource_is_pool(claim->resource)
             ? 1 + (uint32_t)claim->resource->definition->n_items / 16
-            : 1 + most / 8;
+            : 1 + max / 8;
     }
     return weight;
 }

@@ -117,9 +117,9 @@ static bool read_hello(const char *text, uint64_t *np)
 /* The span over which N simultaneous calls are spread. */
 static nanoseconds spread(const struct session *session, uint64_t n_sessions)
 {
-    nanoseconds most = session->tenure.ttl / 12;
-    return n_sessions < (uint64_t)(most / SPREAD_OF_ONE) ? (nanoseconds)n_sessions * SPREAD_OF_ONE
-                                                         : most;
+    nanoseconds max = session->tenure.ttl / 12;
+    return n_sessions < (uint64_t)(max / SPREAD_OF_ONE) ? (nanoseconds)n_sessions * SPREAD_OF_ONE
+                                                         : max;
 }
 
 void session_message(struct session *session, const char *text, size_t length, nanoseconds now,

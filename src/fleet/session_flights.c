@@ -29,9 +29,9 @@ struct flight *flight_new(enum call_kind kind, size_t n_entries)
     return call;
 }
 
-bool flight_takes(struct flight *call, struct entry *entry, size_t most)
+bool flight_takes(struct flight *call, struct entry *entry, size_t max)
 {
-    if (call->n == most || (call->n > 0 && call->weight + entry->weight > MOST_WEIGHT)) {
+    if (call->n == max || (call->n > 0 && call->weight + entry->weight > MAX_WEIGHT)) {
         return false;
     }
     call->weight += entry->weight;

@@ -326,8 +326,8 @@ void session_set_useless(
 /* ---- session_flights.c ---- */
 
 struct flight *flight_new(enum call_kind kind, size_t n_entries);
-/* Adds an entry, unless there would be more than `most`, or too much work for one call. */
-bool flight_takes(struct flight *call, struct entry *entry, size_t most);
+/* Adds an entry, unless there would be more than `max`, or too much work for one call. */
+bool flight_takes(struct flight *call, struct entry *entry, size_t max);
 /* Clears session->arguments down to what every call begins with; the caller adds the rest. */
 struct arguments *flight_arguments(struct session *session);
 /* With session->arguments. */

@@ -94,10 +94,10 @@ static struct flight *release_some(struct session *session)
 static struct flight *acquire_some(struct session *session)
 {
     struct arguments *arguments = flight_arguments(session);
-    struct flight *call = flight_new(CALL_ACQUIRE, MOST_ASKED);
+    struct flight *call = flight_new(CALL_ACQUIRE, MAX_ASKED);
     struct entry *entry;
     while ((entry = TAILQ_FIRST(&session->leases.entries[ENTRY_UNSENT])) &&
-        flight_takes(call, entry, MOST_ASKED)) {
+        flight_takes(call, entry, MAX_ASKED)) {
         call_add_acquire(arguments, session->core, entry->lease, session->wall_offset);
         entry->is_there = true;
         entry_move(session, entry, ENTRY_ASKED);

@@ -10,10 +10,10 @@
 #include "fleet/resp_value.h"
 
 enum {
-    MOST_ASKED = 32, /* leases that one call requests */
-    MOST_DEFINED = 25, /* definitions that one call tells */
+    MAX_ASKED = 32, /* leases that one call requests */
+    MAX_DEFINED = 25, /* definitions that one call tells */
     CHUNK = 100, /* things listed or released by one call */
-    MOST_WEIGHT = 100, /* of one call's leases, unless there is only one */
+    MAX_WEIGHT = 100, /* of one call's leases, unless there is only one */
     CALL_HEAD = 4, /* arguments that every script takes first */
 };
 

@@ -159,9 +159,9 @@ bool journal_can_be_made(struct journal *journal)
     return journal->fd >= 0 || replace(journal);
 }
 
-uint32_t journal_reserve(struct journal *journal, size_t most_bytes)
+uint32_t journal_reserve(struct journal *journal, size_t max_bytes)
 {
-    size_t size_class = class_for(most_bytes);
+    size_t size_class = class_for(max_bytes);
     if (size_class == JOURNAL_CLASSES) {
         errno = EMSGSIZE;
         return 0;
@@ -213,9 +213,9 @@ size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t si
 {
     assert(slot_is_in_use(journal, slot));
     struct extent_header *extent = (struct extent_header *)(void *)journal->buffer;
-    size_t most = class_size(slot_class(journal, slot));
-    if (!file_read_extent(journal->fd, slot, extent, most) ||
-        extent_look(extent, slot, most) != EXTENT_RECORD || extent->mark.length > size) {
+    size_t max = class_size(slot_class(journal, slot));
+    if (!file_read_extent(journal->fd, slot, extent, max) ||
+        extent_look(extent, slot, max) != EXTENT_RECORD || extent->mark.length > size) {
         return 0;
     }
     memcpy(out, extent + 1, extent->mark.length);

@@ -11,7 +11,7 @@
 #include "journal/journal_map.h"
 
 enum {
-    JOURNAL_MOST_BYTES = JOURNAL_LARGEST - sizeof(struct extent_header), /* of one record */
+    JOURNAL_MAX_BYTES = JOURNAL_LARGEST - sizeof(struct extent_header), /* of one record */
 };
 
 struct journal {
@@ -63,7 +63,7 @@ bool journal_can_be_made(struct journal *journal);
 
 /* Returns an empty slot with room for a record of that size, whatever else fills the disk. 0
  * (errno; logged) if there is no space. */
-uint32_t journal_reserve(struct journal *journal, size_t most_bytes);
+uint32_t journal_reserve(struct journal *journal, size_t max_bytes);
 /* Replaces what the slot held. `length` > 0. False (errno; logged): the record is too long for the
  * slot (EMSGSIZE, nothing has changed), or the file system failed, and the slot now holds the old
  * record, the new one, or damage. */

@@ -234,7 +234,7 @@ bool file_is_whole(int fd, const struct journal_header *header)
 bool file_grow(int fd, struct journal_header *header, size_t size_class)
 {
     off_t size = header_file_size(header);
-    if (header->n_chunks == JOURNAL_MOST_CHUNKS) {
+    if (header->n_chunks == JOURNAL_MAX_CHUNKS) {
         errno = ENOSPC;
         return false;
     }

@@ -31,7 +31,7 @@ void header_seal(struct journal_header *header)
 
 static bool is_in_range(const struct journal_header *header)
 {
-    bool is = header->n_chunks <= JOURNAL_MOST_CHUNKS && header->is_complete <= 1;
+    bool is = header->n_chunks <= JOURNAL_MAX_CHUNKS && header->is_complete <= 1;
     for (size_t i = 0; is && i < header->n_chunks; i++) {
         is = header->classes[i] < JOURNAL_CLASSES;
     }

@@ -22,7 +22,7 @@ enum {
     JOURNAL_CLASSES = 7, /* 256 << class bytes */
     JOURNAL_LARGEST = JOURNAL_SMALLEST << (JOURNAL_CLASSES - 1),
     JOURNAL_SLOTS = JOURNAL_CHUNK / JOURNAL_SMALLEST, /* slot numbers of one chunk */
-    JOURNAL_MOST_CHUNKS = JOURNAL_PAGE - 80,
+    JOURNAL_MAX_CHUNKS = JOURNAL_PAGE - 80,
     BOOT_ID_SIZE = 40, /* a boot id has 36 characters, and may grow */
 };
 
@@ -34,7 +34,7 @@ struct journal_header {
     char boot_id[BOOT_ID_SIZE];
     uint32_t is_complete; /* 0 or 1; see journal.h */
     uint32_t must_understand; /* bits for later versions; 0 in this one */
-    uint8_t classes[JOURNAL_MOST_CHUNKS]; /* of each chunk */
+    uint8_t classes[JOURNAL_MAX_CHUNKS]; /* of each chunk */
 };
 _Static_assert(sizeof(struct journal_header) == JOURNAL_PAGE, "one page");
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define REGION_BYTES ((size_t)JOURNAL_MOST_CHUNKS * JOURNAL_CHUNK)
+#define REGION_BYTES ((size_t)JOURNAL_MAX_CHUNKS * JOURNAL_CHUNK)
 
 /* ---- a file that was cut ----
  *

@@ -180,7 +180,7 @@ void proof_write(
     }
 }
 
-size_t proof_most_bytes(size_t n_claims)
+size_t proof_max_bytes(size_t n_claims)
 {
     static size_t of_token; /* always the same */
     if (of_token == 0) {

@@ -20,7 +20,7 @@ enum { SECRET_BYTES = 16 };
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease);
 /* How long that word can get for a lease of so many resources. */
-size_t proof_most_bytes(size_t n_claims);
+size_t proof_max_bytes(size_t n_claims);
 /* Whether the word proves what `said` claims, apart from the tokens, which this fills in. */
 bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said);

@@ -16,7 +16,7 @@ enum { N_STATES = 2 };
 
 static const char *const state_words[N_STATES] = {[false] = "waiting", [true] = "held"};
 
-#define MOST_TICKET (UINT64_C(1) << 53) /* the largest integer exact in Lua */
+#define MAX_TICKET (UINT64_C(1) << 53) /* the largest integer exact in Lua */
 
 enum presence {
     MAY_WAITING = 1,
@@ -47,7 +47,7 @@ static const struct record_row rows[] = {
 #include "base/attributes.def"
 #undef ATTRIBUTE
     {HEAD("database"), &form_database, MAY | ENVELOPE, NOWHERE, 0, 0, 0},
-    {HEAD("ticket"), &form_number, MAY, AT(ticket), 1, MOST_TICKET, 0},
+    {HEAD("ticket"), &form_number, MAY, AT(ticket), 1, MAX_TICKET, 0},
     {HEAD("now"), &form_now, MAY_WAITING, NOWHERE, 1, 1, 0},
     {HEAD("granted"), &form_time, MUST_HELD | ENVELOPE, AT(granted_at), 0, NEVER - 1, ALWAYS},
     {HEAD("until"), &form_until, MAY | ENVELOPE, INTO(until), 0, NEVER - 1, 0},
@@ -132,7 +132,7 @@ static size_t texts_length(const struct terms *terms, const char *database)
     return length;
 }
 
-size_t record_most_bytes(const struct terms *terms, const char *database, size_t units)
+size_t record_max_bytes(const struct terms *terms, const char *database, size_t units)
 {
     static size_t longest; /* always the same */
     if (longest == 0) {

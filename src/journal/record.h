@@ -15,8 +15,8 @@ void record_write(struct text *out, const struct lease *lease, const char *datab
 /* Appends to the record of a held lease that it has ended, and that its units rest since then. */
 void record_add_rest(struct text *record, nanoseconds ended_at);
 /* How long the record of a lease with such texts can get, whatever becomes of it. `units` as
- * units_most_bytes() gives it. */
-size_t record_most_bytes(const struct terms *terms, const char *database, size_t units);
+ * units_max_bytes() gives it. */
+size_t record_max_bytes(const struct terms *terms, const char *database, size_t units);
 
 enum record_kind {
     RECORD_LEASE,

@@ -24,7 +24,7 @@ static void put_head(struct text *out, const struct record_row *row)
 
 static bool read_in_range(const struct record_row *row, const char *value, uint64_t *numberp)
 {
-    return number_parse(value, row->most, numberp) && *numberp >= row->least;
+    return number_parse(value, row->max, numberp) && *numberp >= row->least;
 }
 
 /* ---- numbers ---- */
@@ -43,9 +43,9 @@ static void write_number_unless_initial(
     }
 }
 
-static void write_most(struct text *out, const struct record_row *row)
+static void write_max(struct text *out, const struct record_row *row)
 {
-    record_put_number(out, row, row->most);
+    record_put_number(out, row, row->max);
 }
 
 static void write_number(const struct writing *writing, const struct record_row *row)
@@ -58,7 +58,7 @@ static bool read_number(struct remembered *remembered, const struct record_row *
     return read_in_range(row, value, target_of(remembered, row));
 }
 
-const struct record_form form_number = {write_number, write_most, read_number};
+const struct record_form form_number = {write_number, write_max, read_number};
 
 /* Signed or not; never negative. */
 static void write_uint32(const struct writing *writing, const struct record_row *row)
@@ -77,7 +77,7 @@ static bool read_uint32(struct remembered *remembered, const struct record_row *
     return is_good;
 }
 
-const struct record_form form_uint32 = {write_uint32, write_most, read_uint32};
+const struct record_form form_uint32 = {write_uint32, write_max, read_uint32};
 
 static void write_time(const struct writing *writing, const struct record_row *row)
 {
@@ -95,9 +95,9 @@ static bool read_time(struct remembered *remembered, const struct record_row *ro
     return is_good;
 }
 
-const struct record_form form_time = {write_time, write_most, read_time};
+const struct record_form form_time = {write_time, write_max, read_time};
 /* Only record_add_rest() writes it, when the lease has ended. */
-const struct record_form form_rested = {NULL, write_most, read_time};
+const struct record_form form_rested = {NULL, write_max, read_time};
 
 static void write_signal(const struct writing *writing, const struct record_row *row)
 {
@@ -112,7 +112,7 @@ static bool read_signal(struct remembered *remembered, const struct record_row *
     return is_good;
 }
 
-const struct record_form form_signal = {write_signal, write_most, read_signal};
+const struct record_form form_signal = {write_signal, write_max, read_signal};
 
 static void put_signed(struct text *out, const struct record_row *row, int64_t number)
 {
@@ -129,20 +129,20 @@ static void write_signed(const struct writing *writing, const struct record_row 
     }
 }
 
-static void write_most_negative(struct text *out, const struct record_row *row)
+static void write_max_negative(struct text *out, const struct record_row *row)
 {
-    put_signed(out, row, -(int64_t)row->most);
+    put_signed(out, row, -(int64_t)row->max);
 }
 
 static bool read_signed(struct remembered *remembered, const struct record_row *row, char *value)
 {
     int64_t number;
-    bool is_good = signed_number_parse(value, (int64_t)row->most, &number);
+    bool is_good = signed_number_parse(value, (int64_t)row->max, &number);
     *(int32_t *)target_of(remembered, row) = is_good ? (int32_t)number : 0;
     return is_good;
 }
 
-const struct record_form form_signed = {write_signed, write_most_negative, read_signed};
+const struct record_form form_signed = {write_signed, write_max_negative, read_signed};
 
 static void put_id(struct text *out, const struct record_row *row, uint64_t id)
 {
@@ -197,7 +197,7 @@ static void write_text(const struct writing *writing, const struct record_row *r
 static bool read_text(struct remembered *remembered, const struct record_row *row, char *value)
 {
     *(const char **)target_of(remembered, row) = value;
-    return percent_decode(value) && value[0] != '\0' && strlen(value) <= row->most;
+    return percent_decode(value) && value[0] != '\0' && strlen(value) <= row->max;
 }
 
 const struct record_form form_text = {write_text, NULL, read_text};
@@ -366,7 +366,7 @@ static bool read_ttl(struct remembered *remembered, const struct record_row *row
     return read_time(remembered, row, value);
 }
 
-const struct record_form form_ttl = {write_ttl, write_most, read_ttl};
+const struct record_form form_ttl = {write_ttl, write_max, read_ttl};
 
 /* ---- what depends on its state ---- */
 
@@ -384,7 +384,7 @@ static bool read_now(struct remembered *remembered, const struct record_row *row
     return remembered->wants_now;
 }
 
-const struct record_form form_now = {write_now, write_most, read_now};
+const struct record_form form_now = {write_now, write_max, read_now};
 
 static const struct order_node *timer_of(const struct lease *lease)
 {
@@ -402,7 +402,7 @@ static void write_until(const struct writing *writing, const struct record_row *
     }
 }
 
-const struct record_form form_until = {write_until, write_most, read_time};
+const struct record_form form_until = {write_until, write_max, read_time};
 
 /* ---- units ---- */
 

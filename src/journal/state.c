@@ -21,8 +21,8 @@
  * file is lost: this is 17 s of microseconds. */
 #define NUMBERS_AHEAD (UINT64_C(1) << 24)
 /* In a damaged file: microseconds until the year 2112; numbers start near the clock's. */
-#define MOST_CREDIBLE (UINT64_C(1) << 52)
-#define MOST_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
+#define MAX_CREDIBLE (UINT64_C(1) << 52)
+#define MAX_NUMBER (UINT64_C(1) << 62) /* a larger one is damage: tokens end at 2^63 */
 
 enum { STATE_BYTES = 64 * 1024 * 1024 }; /* a larger file is not ours */
 
@@ -133,9 +133,9 @@ static void parse(struct state *state, char *text, bool whole)
         secret = numbers ? take_line(&text, "secret ") : NULL;
     }
     uint64_t mark;
-    bool has_mark = numbers && number_parse(numbers, MOST_NUMBER, &mark);
+    bool has_mark = numbers && number_parse(numbers, MAX_NUMBER, &mark);
     state->found = whole && has_mark ? STATE_READ : STATE_DAMAGED;
-    if (has_mark && (whole || mark < MOST_CREDIBLE)) {
+    if (has_mark && (whole || mark < MAX_CREDIBLE)) {
         state->mark = state->wanted_mark = mark;
     }
     if (state->found == STATE_READ) {
@@ -248,7 +248,7 @@ bool state_is_short_of_numbers(const struct state *state, uint64_t next)
 
 bool state_want_numbers(struct state *state, uint64_t next)
 {
-    if (next > MOST_NUMBER - NUMBERS_AHEAD) {
+    if (next > MAX_NUMBER - NUMBERS_AHEAD) {
         log_provoked("%s: no numbers are left", state->path ? state->path : "state");
         return false;
     }
@@ -296,7 +296,7 @@ bool state_set_fleet_changes(struct state *state, const char *changes, size_t le
 
 /* ---- images ---- */
 
-size_t state_most_bytes(const struct state *state)
+size_t state_max_bytes(const struct state *state)
 {
     enum { FRAME_BYTES = 256 }; /* everything but the changes */
     return strlen(state->changes) + strlen(state->fleet_changes) + FRAME_BYTES;

@@ -68,7 +68,7 @@ struct state_image {
 };
 
 /* The most bytes that an image of the present state can have. */
-size_t state_most_bytes(const struct state *state);
+size_t state_max_bytes(const struct state *state);
 /* Call state_image_deinit() in any case. */
 void state_image_init(struct state_image *image, const struct state *state);
 void state_image_deinit(struct state_image *image);

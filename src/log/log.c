@@ -33,9 +33,9 @@ static bool stderr_is_the_journal(void)
         fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
-bool log_init(enum log_level most_verbose)
+bool log_init(enum log_level max_verbose)
 {
-    threshold = most_verbose;
+    threshold = max_verbose;
     with_level = stderr_is_the_journal();
     return with_level;
 }

@@ -35,7 +35,7 @@ struct log_about {
 };
 
 /* Returns whether stderr is the journal; lines then have its level prefixes. */
-bool log_init(enum log_level most_verbose);
+bool log_init(enum log_level max_verbose);
 
 /* Takes a finished message: printable ASCII, without newline. False sends it to stderr. */
 typedef bool log_taker(enum log_level level, const char *text, const struct log_about *about);

@@ -9,7 +9,7 @@ static void add(struct log_fields *fields, const char *name, const char *value)
     char *start = fields->bytes + fields->length;
     size_t room = sizeof fields->bytes - fields->length;
     size_t name_length = strlen(name);
-    if (!value || value[0] == '\0' || fields->n == LOG_FIELDS_MOST ||
+    if (!value || value[0] == '\0' || fields->n == LOG_FIELDS_MAX ||
         room < name_length + sizeof "=\\xNN") {
         return;
     }

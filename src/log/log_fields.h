@@ -7,12 +7,12 @@
 #include <sys/uio.h>
 
 enum {
-    LOG_FIELDS_MOST = 11 + LOG_RESOURCES,
+    LOG_FIELDS_MAX = 11 + LOG_RESOURCES,
     LOG_FIELDS_BYTES = 8192,
 };
 
 struct log_fields {
-    struct iovec list[LOG_FIELDS_MOST]; /* points into .bytes */
+    struct iovec list[LOG_FIELDS_MAX]; /* points into .bytes */
     int n;
     size_t length;
     char bytes[LOG_FIELDS_BYTES];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ADDRESSES = 8 };
+enum { MAX_ADDRESSES = 8 };
 
 struct dial {
     uv_loop_t *loop;
@@ -19,7 +19,7 @@ struct dial {
     uv_getaddrinfo_t lookup;
     int n_open; /* the timer and the lookup: they must be over before the dial is freed */
     bool is_looking, is_over;
-    struct sockaddr_storage addresses[MOST_ADDRESSES];
+    struct sockaddr_storage addresses[MAX_ADDRESSES];
     size_t n, next;
     struct stream *stream; /* the one being connected */
 };
@@ -116,7 +116,7 @@ static void dial_next(struct dial *dial)
 static void dial_add(struct dial *dial, const struct sockaddr *address, size_t size)
 {
     bool is_ip = address->sa_family == AF_INET || address->sa_family == AF_INET6;
-    if (is_ip && dial->n < MOST_ADDRESSES && size <= sizeof dial->addresses[0]) {
+    if (is_ip && dial->n < MAX_ADDRESSES && size <= sizeof dial->addresses[0]) {
         memcpy(&dial->addresses[dial->n++], address, size);
     }
 }

@@ -8,10 +8,10 @@
 
 /* For one reply. Berth asks for far less: this bounds what a broken server can cost. */
 enum {
-    MOST_BYTES = 64 * 1024 * 1024,
-    MOST_ELEMENTS = 1024 * 1024,
-    MOST_LINE_BYTES = 64 * 1024, /* hiredis searches the whole line for its end each time */
-    MOST_HEADER_BYTES = 32, /* "$64000000\r\n", without the dollar */
+    MAX_BYTES = 64 * 1024 * 1024,
+    MAX_ELEMENTS = 1024 * 1024,
+    MAX_LINE_BYTES = 64 * 1024, /* hiredis searches the whole line for its end each time */
+    MAX_HEADER_BYTES = 32, /* "$64000000\r\n", without the dollar */
 };
 
 struct resp_reader {
@@ -83,7 +83,7 @@ typedef int element_count;
 static void *build_array(const redisReadTask *task, element_count n)
 {
     struct resp_reader *reader = task->privdata;
-    if (task->type != REDIS_REPLY_ARRAY || (size_t)n > MOST_ELEMENTS - reader->n_elements) {
+    if (task->type != REDIS_REPLY_ARRAY || (size_t)n > MAX_ELEMENTS - reader->n_elements) {
         return NULL;
     }
     struct resp *resp = place(task, RESP_ARRAY);
@@ -171,8 +171,8 @@ void resp_reader_feed(struct resp_reader *reader, const char *bytes, size_t n)
 static bool line_is_endless(const redisReader *hiredis)
 {
     size_t n = hiredis->len - hiredis->pos;
-    return n > MOST_LINE_BYTES &&
-        !memmem(hiredis->buf + hiredis->pos, MOST_HEADER_BYTES, "\r\n", 2);
+    return n > MAX_LINE_BYTES &&
+        !memmem(hiredis->buf + hiredis->pos, MAX_HEADER_BYTES, "\r\n", 2);
 }
 
 enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **replyp)
@@ -184,7 +184,7 @@ enum resp_next resp_reader_next(struct resp_reader *reader, const struct resp **
         return RESP_NONSENSE;
     }
     if (!reply) {
-        return reader->n_bytes > MOST_BYTES || line_is_endless(reader->hiredis) ? RESP_NONSENSE
+        return reader->n_bytes > MAX_BYTES || line_is_endless(reader->hiredis) ? RESP_NONSENSE
                                                                                 : RESP_MORE;
     }
     reader->n_bytes = reader->hiredis->len - reader->hiredis->pos;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_SECRET_BYTES = 4096 };
+enum { MAX_SECRET_BYTES = 4096 };
 
 static const char credential[] = "credential:";
 
@@ -43,10 +43,10 @@ static const char *find_path(const char *source, char path[PATH_MAX])
 }
 
 /* NULL, or what is wrong. O_NONBLOCK: a FIFO must not hang the daemon. */
-static const char *read_line(const char *path, char line[MOST_SECRET_BYTES + 1])
+static const char *read_line(const char *path, char line[MAX_SECRET_BYTES + 1])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    ssize_t n = fd < 0 ? -1 : read(fd, line, MOST_SECRET_BYTES);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, MAX_SECRET_BYTES);
     int error = errno;
     if (fd >= 0) {
         close(fd);
@@ -59,7 +59,7 @@ static const char *read_line(const char *path, char line[MOST_SECRET_BYTES + 1])
     size_t end = length + strspn(line + length, "\r\n");
     if (length == 0) {
         return "has no password in its first line";
-    } else if (n == MOST_SECRET_BYTES || end < (size_t)n) {
+    } else if (n == MAX_SECRET_BYTES || end < (size_t)n) {
         return "has more than one line";
     }
     line[length] = '\0';
@@ -68,7 +68,7 @@ static const char *read_line(const char *path, char line[MOST_SECRET_BYTES + 1])
 
 bool secret_read(const char *source, char **secretp, char *why, size_t size)
 {
-    char path[PATH_MAX], line[MOST_SECRET_BYTES + 1];
+    char path[PATH_MAX], line[MAX_SECRET_BYTES + 1];
     const char *wrong = find_path(source, path);
     wrong = wrong ? wrong : read_line(path, line);
     *secretp = wrong ? NULL : memory_string(line);

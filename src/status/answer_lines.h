@@ -19,7 +19,7 @@ void answer_stop_rules(struct text *text, const struct lease *lease);
 /* Appends the event that says until when a held lease is good; nothing if its time is not
  * limited. */
 void answer_deadline(struct text *text, const struct lease *lease);
-/* How long a line that grants this ask can get, besides its units (units_most_bytes()) and what its
+/* How long a line that grants this ask can get, besides its units (units_max_bytes()) and what its
  * proof says. */
 size_t answer_longest_grant(const struct ask *ask);
 

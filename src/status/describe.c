@@ -80,8 +80,8 @@ static void add_reservations(struct text *out, const struct resource *resource)
         if (!unit->reserved || !unit->reason) {
             continue;
         }
-        size_t most = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, unit->reason);
-        if (out->length - start + most > RESERVATIONS_BYTES) {
+        size_t max = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, unit->reason);
+        if (out->length - start + max > RESERVATIONS_BYTES) {
             return;
         }
         text_add_key(out, "reserve", "");
@@ -282,10 +282,10 @@ const char *describe_state(enum session_state state)
 }
 
 /* A server's description of itself may be anything. */
-static void add_bounded(struct text *out, const char *key, const char *value, size_t most)
+static void add_bounded(struct text *out, const char *key, const char *value, size_t max)
 {
     char copy[512];
-    size_t n = value ? strnlen(value, most) : 0;
+    size_t n = value ? strnlen(value, max) : 0;
     if (n > 0) {
         memcpy(copy, value, n);
         copy[n] = '\0';

@@ -22,11 +22,11 @@ enum {
 #include "base/attributes.def"
 #undef ATTRIBUTE
 
-/* Appends at most `most` bytes of the value. */
-static void add_bounded(struct text *out, const char *key, const char *value, size_t most)
+/* Appends at most `max` bytes of the value. */
+static void add_bounded(struct text *out, const char *key, const char *value, size_t max)
 {
     char copy[REASON_BYTES + 1];
-    size_t n = strnlen(value, most);
+    size_t n = strnlen(value, max);
     if (n > 0 && n < sizeof copy) {
         memcpy(copy, value, n);
         copy[n] = '\0';
@@ -34,18 +34,18 @@ static void add_bounded(struct text *out, const char *key, const char *value, si
     }
 }
 
-static void add_decoded(struct text *out, const char *key, const char *value, size_t n, size_t most)
+static void add_decoded(struct text *out, const char *key, const char *value, size_t n, size_t max)
 {
     char copy[3 * REASON_BYTES + 1];
     if (fleet_decode(copy, sizeof copy, value, n)) {
-        add_bounded(out, key, copy, most);
+        add_bounded(out, key, copy, max);
     }
 }
 
 /* Items, or slot numbers with runs as first-last. */
 struct unit_list {
     struct text *out;
-    size_t start, most;
+    size_t start, max;
     bool is_pool;
     bool is_full; /* no more fits */
     uint64_t first, last; /* of the run; first > last: no run */
@@ -58,7 +58,7 @@ static void add_separated(struct unit_list *list, const char *first, const char 
         return;
     }
     text_add(list->out, follows ? "," : "");
-    list->is_full = list->out->length - list->start + ITEM_BYTES + sizeof ",..." > list->most;
+    list->is_full = list->out->length - list->start + ITEM_BYTES + sizeof ",..." > list->max;
     text_add(list->out, list->is_full ? "..." : first);
     if (!list->is_full && last) {
         text_add(list->out, "-");
@@ -81,7 +81,7 @@ static void end_run(struct unit_list *list)
 static void add_slots(struct unit_list *list, const char *word)
 {
     uint64_t first, last;
-    if (!range_parse(word, strlen(word), FLEET_NUMBER_MOST, &first, &last)) {
+    if (!range_parse(word, strlen(word), FLEET_NUMBER_MAX, &first, &last)) {
         return;
     }
     bool goes_on = list->first <= list->last && first == list->last + 1;
@@ -92,11 +92,11 @@ static void add_slots(struct unit_list *list, const char *word)
     list->last = last;
 }
 
-static void add_units(struct text *out, const char *units, bool is_pool, size_t most)
+static void add_units(struct text *out, const char *units, bool is_pool, size_t max)
 {
     char word[ITEM_BYTES + 1];
     struct unit_list list = {
-        .out = out, .start = out->length, .most = most, .is_pool = is_pool, .first = 1};
+        .out = out, .start = out->length, .max = max, .is_pool = is_pool, .first = 1};
     while (!list.is_full && (units = fleet_take_word(units, ',', word, sizeof word))) {
         if (!is_pool) {
             add_slots(&list, word);
@@ -112,7 +112,7 @@ static void add_units(struct text *out, const char *units, bool is_pool, size_t 
 static bool unit_is_valid(const char *unit, bool is_pool)
 {
     uint64_t slot;
-    return is_pool ? item_is_valid(unit) : number_parse(unit, FLEET_NUMBER_MOST, &slot);
+    return is_pool ? item_is_valid(unit) : number_parse(unit, FLEET_NUMBER_MAX, &slot);
 }
 
 /* RESERVED is "UNIT,REASON UNIT,REASON ...". Appends the units as one key, and a key for each
@@ -120,7 +120,7 @@ static bool unit_is_valid(const char *unit, bool is_pool)
 static void add_reserved(struct text *out, const char *reserved, bool is_pool)
 {
     char pair[ITEM_BYTES + 1 + 3 * REASON_BYTES + 1];
-    struct unit_list list = {.out = out, .most = LIST_BYTES, .is_pool = is_pool};
+    struct unit_list list = {.out = out, .max = LIST_BYTES, .is_pool = is_pool};
     for (const char *rest = reserved; (rest = fleet_take_word(rest, ' ', pair, sizeof pair));) {
         pair[strcspn(pair, ",")] = '\0';
         if (unit_is_valid(pair, is_pool)) {
@@ -142,8 +142,8 @@ static void add_reserved(struct text *out, const char *reserved, bool is_pool)
             strlen(reason) > REASON_BYTES) {
             continue;
         }
-        size_t most = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, reason);
-        if (out->length - start + most > RESERVATIONS_BYTES) {
+        size_t max = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, reason);
+        if (out->length - start + max > RESERVATIONS_BYTES) {
             return;
         }
         text_add_key(out, "reserve", pair);
@@ -166,7 +166,7 @@ static void add_figures(struct text *out, const struct fleet_row *row)
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         uint64_t number;
-        fleet_number(row, figures[i].field, FLEET_NUMBER_MOST, &number);
+        fleet_number(row, figures[i].field, FLEET_NUMBER_MAX, &number);
         if (number > 0 || figures[i].field != RESOURCE_COOLING) {
             text_add_number_key(out, figures[i].key, number);
         }
@@ -176,8 +176,8 @@ static void add_figures(struct text *out, const struct fleet_row *row)
 static void add_kept(struct text *out, const struct fleet_row *row)
 {
     uint64_t kept, keeper;
-    if (fleet_number(row, RESOURCE_KEPT, FLEET_NUMBER_MOST, &kept) && kept > 0 &&
-        fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MOST, &keeper)) {
+    if (fleet_number(row, RESOURCE_KEPT, FLEET_NUMBER_MAX, &kept) && kept > 0 &&
+        fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MAX, &keeper)) {
         text_add_number_key(out, "kept", kept);
         text_add_number_key(out, "keeper", keeper);
     }
@@ -253,12 +253,12 @@ static const char *info_find(const char *info, const char *key, size_t *lengthp)
     return NULL;
 }
 
-static void add_info(struct text *out, const char *info, const char *key, size_t most)
+static void add_info(struct text *out, const char *info, const char *key, size_t max)
 {
     size_t length;
     const char *value = info_find(info, key, &length);
     if (value) {
-        add_decoded(out, key, value, length, most);
+        add_decoded(out, key, value, length, max);
     }
 }
 
@@ -271,7 +271,7 @@ static void add_shown(struct text *out, const char *info)
     }
 }
 
-static uint64_t info_number(const char *info, const char *key, uint64_t most)
+static uint64_t info_number(const char *info, const char *key, uint64_t max)
 {
     char digits[24];
     size_t length;
@@ -280,7 +280,7 @@ static uint64_t info_number(const char *info, const char *key, uint64_t most)
     if (value && length < sizeof digits) {
         memcpy(digits, value, length);
         digits[length] = '\0';
-        number_parse(digits, most, &number);
+        number_parse(digits, max, &number);
     }
     return number;
 }
@@ -371,7 +371,7 @@ static void add_blocker(struct text *out, const struct fleet_row *row)
         text_add_key(out, "blocked", blocked);
         text_add_key(out, "blocker", name_is_valid(blocker) ? blocker : NULL);
     }
-    if (fleet_number(row, WAITER_KEPT, FLEET_NUMBER_MOST, &kept) && kept > 0) {
+    if (fleet_number(row, WAITER_KEPT, FLEET_NUMBER_MAX, &kept) && kept > 0) {
         text_add_number_key(out, "kept", kept);
     }
 }
@@ -384,8 +384,8 @@ static void add_waiter(
     int64_t priority = 0;
     text_add(out, "waiter ");
     add_id(out, row, own);
-    fleet_number(row, WAITER_POSITION, FLEET_NUMBER_MOST, &position);
-    fleet_number(row, ROW_COUNT, FLEET_NUMBER_MOST, &wants);
+    fleet_number(row, WAITER_POSITION, FLEET_NUMBER_MAX, &position);
+    fleet_number(row, ROW_COUNT, FLEET_NUMBER_MAX, &wants);
     signed_number_parse(fleet_field(row, ROW_PRIORITY), MAX_PRIORITY, &priority);
     text_add_number_key(out, "position", position);
     text_add_number_key(out, "wants", wants);

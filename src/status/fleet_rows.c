@@ -21,10 +21,10 @@ const char *fleet_field(const struct fleet_row *row, size_t i)
     return field;
 }
 
-bool fleet_number(const struct fleet_row *row, size_t i, uint64_t most, uint64_t *numberp)
+bool fleet_number(const struct fleet_row *row, size_t i, uint64_t max, uint64_t *numberp)
 {
     *numberp = 0;
-    return number_parse(fleet_field(row, i), most, numberp);
+    return number_parse(fleet_field(row, i), max, numberp);
 }
 
 static bool row_is(const struct fleet_row *row, const char *word)
@@ -52,7 +52,7 @@ static bool resource_row_is_sound(const struct fleet_row *row)
         return false;
     }
     for (size_t i = RESOURCE_LIMIT; i <= RESOURCE_COOLING; i++) {
-        if (!fleet_number(row, i, FLEET_NUMBER_MOST, &number)) {
+        if (!fleet_number(row, i, FLEET_NUMBER_MAX, &number)) {
             return false;
         }
     }
@@ -230,7 +230,7 @@ bool fleet_is_pool(const struct fleet_row *row)
 uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource)
 {
     uint64_t in_use;
-    fleet_number(&rows->rows[resource->row], RESOURCE_IN_USE, FLEET_NUMBER_MOST, &in_use);
+    fleet_number(&rows->rows[resource->row], RESOURCE_IN_USE, FLEET_NUMBER_MAX, &in_use);
     return (uint32_t)in_use;
 }
 
@@ -241,8 +241,8 @@ bool fleet_has_unit(
     uint64_t slot, limit;
     char word[ITEM_BYTES + 1];
     if (!fleet_is_pool(row)) {
-        fleet_number(row, RESOURCE_LIMIT, FLEET_NUMBER_MOST, &limit);
-        return number_parse(unit, FLEET_NUMBER_MOST, &slot) && slot < limit;
+        fleet_number(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX, &limit);
+        return number_parse(unit, FLEET_NUMBER_MAX, &slot) && slot < limit;
     }
     for (const char *rest = fleet_field(row, RESOURCE_ITEMS);
          (rest = fleet_take_word(rest, ',', word, sizeof word));) {
@@ -273,11 +273,11 @@ static bool has_unit(const struct fleet_row *row, const char *unit, bool is_pool
 {
     char word[ITEM_BYTES + 1];
     uint64_t slot, first, last;
-    bool is_slot = !is_pool && number_parse(unit, FLEET_NUMBER_MOST, &slot);
+    bool is_slot = !is_pool && number_parse(unit, FLEET_NUMBER_MAX, &slot);
     for (const char *rest = fleet_field(row, HOLDER_UNITS);
          (rest = fleet_take_word(rest, ',', word, sizeof word));) {
         bool is_in = is_slot
-            ? range_parse(word, strlen(word), FLEET_NUMBER_MOST, &first, &last) &&
+            ? range_parse(word, strlen(word), FLEET_NUMBER_MAX, &first, &last) &&
                 first <= slot && slot <= last
             : strcmp(word, unit) == 0;
         if (is_in) {

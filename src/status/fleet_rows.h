@@ -80,11 +80,11 @@ enum lease_field {
     WAITER_BLOCKER
 };
 
-enum { FLEET_NUMBER_MOST = INT32_MAX };
+enum { FLEET_NUMBER_MAX = INT32_MAX };
 /* "" if there is none. */
 const char *fleet_field(const struct fleet_row *row, size_t i);
-/* False, and 0, unless the field is a number up to `most`. */
-bool fleet_number(const struct fleet_row *row, size_t i, uint64_t most, uint64_t *numberp);
+/* False, and 0, unless the field is a number up to `max`. */
+bool fleet_number(const struct fleet_row *row, size_t i, uint64_t max, uint64_t *numberp);
 /* Percent-decodes; false if malformed, or too long. */
 bool fleet_decode(char *out, size_t size, const char *value, size_t n);
 /* Copies the first word of a list; `size` is of `word`, and a word that does not fit becomes empty.

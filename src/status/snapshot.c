@@ -13,7 +13,7 @@
 
 enum {
     FEW_HOLDERS = 8, /* to show to a waiting lease */
-    MOST_LOOKED_AT = 64, /* names that patterns leave out, in one piece */
+    MAX_LOOKED_AT = 64, /* names that patterns leave out, in one piece */
 };
 
 enum part { PART_HOLDERS, PART_WAITERS };
@@ -548,7 +548,7 @@ static void go_on(struct snapshot *snapshot, struct text *out, size_t enough)
 
 static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough)
 {
-    for (unsigned n_left_out = 0; out->length < enough && n_left_out < MOST_LOOKED_AT;) {
+    for (unsigned n_left_out = 0; out->length < enough && n_left_out < MAX_LOOKED_AT;) {
         size_t length = out->length;
         if (snapshot->fleet_resource) {
             show_fleet_leases(snapshot, out, enough);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_LOOKED_AT = 1000 };
+enum { MAX_LOOKED_AT = 1000 };
 
 /* The name to compare, and the suggestion that it leads to. */
 struct candidate {
@@ -43,7 +43,7 @@ bool suggest_name(char out[static SUGGESTION_SIZE], const char *name,
 {
     struct nearest nearest = NEAREST_INIT(name);
     struct candidate candidate;
-    for (size_t i = 0; i < n && i < MOST_LOOKED_AT; i++) {
+    for (size_t i = 0; i < n && i < MAX_LOOKED_AT; i++) {
         candidate_of(&candidate, definitions[i].name, name);
         if (nearest_is_better(&nearest, candidate.name) && may(context, &definitions[i])) {
             nearest_try(&nearest, candidate.name);

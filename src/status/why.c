@@ -60,15 +60,15 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
     const struct definition *definition = refusal->definition;
     uint32_t in_file =
         definition_is_pool(definition) ? (uint32_t)definition->n_items : definition->limit;
-    uint32_t most = refusal->resource ? resource_most(refusal->resource) : in_file;
+    uint32_t max = refusal->resource ? resource_max(refusal->resource) : in_file;
     uint32_t per_user = definition->max_units_per_user;
     if (refusal->want->count == 0) {
         return (size_t)snprintf(out, size, "a count is at least 1");
     }
-    return per_user < most
+    return per_user < max
         ? (size_t)snprintf(out, size, "%u wanted, and one user may have at most %u",
               refusal->want->count, per_user)
-        : (size_t)snprintf(out, size, "%u wanted, of at most %u", refusal->want->count, most);
+        : (size_t)snprintf(out, size, "%u wanted, of at most %u", refusal->want->count, max);
 }
 
 static size_t why_paused(char *out, size_t size, const struct refusal *refusal)

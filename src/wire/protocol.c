@@ -25,15 +25,15 @@ enum {
 };
 
 const struct command_row command_table[N_COMMANDS] = {
-#define COMMAND(word, fewest, most, keys, right, help)                                             \
-    [COMMAND_##word] = {#word, fewest, most, keys, RIGHT_##right, help},
+#define COMMAND(word, min, max, keys, right, help)                                                 \
+    [COMMAND_##word] = {#word, min, max, keys, RIGHT_##right, help},
 #include "wire/commands.def"
 #undef COMMAND
 };
 #undef KEY
 
 const char *const request_key_words[N_REQUEST_KEYS] = {
-#define REQUEST_KEY(word, most) [KEY_INDEX_##word] = #word,
+#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = #word,
 #include "wire/request_keys.def"
 #undef REQUEST_KEY
 };
@@ -45,8 +45,8 @@ const char *const request_key_words[N_REQUEST_KEYS] = {
 #define VALUE_BYTES_ON_LOST(bound) 4
 #define VALUE_BYTES_SIGNAL(bound) 2
 #define VALUE_BYTES_LEASE(bound) LEASE_ID_SIZE
-static const size_t request_key_most_bytes[N_REQUEST_KEYS] = {
-#define REQUEST_KEY(word, most) [KEY_INDEX_##word] = most,
+static const size_t request_key_max_bytes[N_REQUEST_KEYS] = {
+#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = max,
 #include "wire/request_keys.def"
 #undef REQUEST_KEY
 };
@@ -133,7 +133,7 @@ static enum code request_take_key(
     if (!percent_decode(value)) {
         return CODE_MALFORMED;
     }
-    if (value[0] == '\0' || strlen(value) > request_key_most_bytes[key]) {
+    if (value[0] == '\0' || strlen(value) > request_key_max_bytes[key]) {
         return CODE_BAD_VALUE;
     }
     request->keys[key] = value;
@@ -143,7 +143,7 @@ static enum code request_take_key(
 static enum code request_take_argument(
     struct request *request, const struct command_row *row, char *word)
 {
-    if (request->n_arguments >= row->most || !percent_decode(word)) {
+    if (request->n_arguments >= row->max || !percent_decode(word)) {
         return CODE_MALFORMED;
     }
     request->arguments[request->n_arguments++] = word;
@@ -175,5 +175,5 @@ enum code request_parse(char *line, size_t length, struct request *request, cons
             return code;
         }
     }
-    return request->n_arguments < row->fewest ? CODE_MALFORMED : CODE_NONE;
+    return request->n_arguments < row->min ? CODE_MALFORMED : CODE_NONE;
 }

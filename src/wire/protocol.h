@@ -57,14 +57,14 @@ enum event event_find(const char *word);
 /* ---- requests ---- */
 
 enum request_key {
-#define REQUEST_KEY(word, most) KEY_INDEX_##word,
+#define REQUEST_KEY(word, max) KEY_INDEX_##word,
 #include "wire/request_keys.def"
 #undef REQUEST_KEY
     N_REQUEST_KEYS
 };
 
 enum command_index {
-#define COMMAND(word, fewest, most, keys, right, help) COMMAND_##word,
+#define COMMAND(word, min, max, keys, right, help) COMMAND_##word,
 #include "wire/commands.def"
 #undef COMMAND
     N_COMMANDS
@@ -81,7 +81,7 @@ enum right {
 
 struct command_row {
     const char *word;
-    uint8_t fewest, most; /* positional arguments */
+    uint8_t min, max; /* positional arguments */
     uint32_t keys; /* bit 1 << enum request_key for each key it takes */
     enum right right;
     const char *help;

@@ -29,10 +29,10 @@ static const char boot[] = "a boot";
 
 /* ---- making the file ---- */
 
-enum { MOST_BYTES = JOURNAL_PAGE + 4 * JOURNAL_CHUNK };
+enum { MAX_BYTES = JOURNAL_PAGE + 4 * JOURNAL_CHUNK };
 
 struct image {
-    char bytes[MOST_BYTES + JOURNAL_LARGEST];
+    char bytes[MAX_BYTES + JOURNAL_LARGEST];
     size_t size; /* of the file */
 };
 
@@ -83,13 +83,13 @@ static void add_free(struct image *image, struct input *input)
 
 static void add_byte(struct image *image, struct input *input)
 {
-    uint32_t at = take(input, 3) % MOST_BYTES;
+    uint32_t at = take(input, 3) % MAX_BYTES;
     image->bytes[at] = (char)take(input, 1);
 }
 
 static void set_size(struct image *image, struct input *input)
 {
-    image->size = take(input, 3) % MOST_BYTES;
+    image->size = take(input, 3) % MAX_BYTES;
 }
 
 static void set_header(struct image *image, struct input *input)
@@ -130,7 +130,7 @@ struct visits {
 static void visit(void *context, uint32_t slot, const char *bytes, size_t length)
 {
     struct visits *visits = context;
-    REQUIRE(length >= 1 && length <= JOURNAL_MOST_BYTES && slot != 0);
+    REQUIRE(length >= 1 && length <= JOURNAL_MAX_BYTES && slot != 0);
     visits->n++;
     visits->sum += checksum(bytes, length);
     if (visits->erases) {
@@ -168,7 +168,7 @@ static void use(struct journal *journal, const struct visits *before)
     struct visits visits = {.erases = false};
     uint64_t sum = before->sum;
     uint32_t slots[JOURNAL_CLASSES];
-    char bytes[JOURNAL_MOST_BYTES];
+    char bytes[JOURNAL_MAX_BYTES];
     memset(bytes, 'x', sizeof bytes);
     for (size_t i = 0; i < JOURNAL_CLASSES; i++) {
         size_t length = class_size(i) - sizeof(struct extent_header);

@@ -74,7 +74,7 @@ static void check_request(const struct request *request)
 {
     REQUIRE(request->command < N_COMMANDS);
     const struct command_row *row = &command_table[request->command];
-    REQUIRE(request->n_arguments >= row->fewest && request->n_arguments <= row->most);
+    REQUIRE(request->n_arguments >= row->min && request->n_arguments <= row->max);
     for (size_t i = 0; i < request->n_arguments; i++) {
         check_value(request->arguments[i]);
     }
@@ -120,14 +120,14 @@ static void take_lines(struct linebuf *buffer, struct digest *digest)
     }
 }
 
-/* In pieces of 1 ... `most` bytes, each in its own memory; 0: all at once. */
-static struct digest feed(const uint8_t *bytes, size_t n, size_t most, uint32_t random)
+/* In pieces of 1 ... `max` bytes, each in its own memory; 0: all at once. */
+static struct digest feed(const uint8_t *bytes, size_t n, size_t max, uint32_t random)
 {
     struct digest digest = {.hash = UINT64_C(0xcbf29ce484222325)};
     struct linebuf buffer = LINEBUF_INIT;
     while (n > 0) {
         random = random * 1664525 + 1013904223;
-        size_t piece = most == 0 ? n : 1 + (random >> 16) % most;
+        size_t piece = max == 0 ? n : 1 + (random >> 16) % max;
         piece = piece < n ? piece : n;
         char *lent = malloc(piece);
         REQUIRE(lent);

@@ -24,9 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 /* ---- promises ---- */
 
-static void check_string(const char *string, size_t most)
+static void check_string(const char *string, size_t max)
 {
-    REQUIRE(!string || (string[0] != '\0' && strlen(string) <= most));
+    REQUIRE(!string || (string[0] != '\0' && strlen(string) <= max));
 }
 
 static void check_time(nanoseconds time)

@@ -24,9 +24,9 @@ static void check_text(const char *text, size_t max)
 
 static void check_url(const struct redis_url *url, size_t max)
 {
-    static const size_t most_hosts[] = {
+    static const size_t max_hosts[] = {
         [REDIS_TCP] = 1, [REDIS_UNIX] = 0, [REDIS_SENTINEL] = MAX_SENTINELS};
-    require(url->n_hosts <= most_hosts[url->scheme]);
+    require(url->n_hosts <= max_hosts[url->scheme]);
     require((url->n_hosts == 0) == (url->scheme == REDIS_UNIX));
     require((url->path == NULL) == (url->scheme != REDIS_UNIX));
     require((url->master == NULL) == (url->scheme != REDIS_SENTINEL));

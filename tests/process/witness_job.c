@@ -20,7 +20,7 @@
 /* What the bytes of DIRECTORY/locks stand for; witness.py knows them too. */
 enum {
     JOBS = 0,
-    MOST_JOBS = 1 << 20,
+    MAX_JOBS = 1 << 20,
     START = 1 << 20, /* held by the one that starts at present */
     SLOTS = 1 << 21,
     GATES = 1 << 22,
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         dprintf(event_log, "taken %d %d %s\n", number, pid, slot);
         return 3;
     }
-    dprintf(event_log, "start %d %d %u %s %s\n", number, pid, count_others(JOBS, MOST_JOBS), slot,
+    dprintf(event_log, "start %d %d %u %s %s\n", number, pid, count_others(JOBS, MAX_JOBS), slot,
         environment("BERTH_TOKEN"));
     unlock(START);
     lock(F_SETLKW, GATES + number);

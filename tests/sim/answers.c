@@ -87,7 +87,7 @@ static struct ask make_ask(void)
         .ttl = 10 * SECOND,
         .terms.signal = SIGNAL_TERM};
     uint32_t first = random_below(random, 8), second = (first + 2 + random_below(random, 5)) % 8;
-    ask.wants[0] = (struct want){.name = names[first], .count = 1 + random_below(random, MOST_UNITS)};
+    ask.wants[0] = (struct want){.name = names[first], .count = 1 + random_below(random, MAX_CLAIMED)};
     ask.wants[1] = (struct want){.name = names[second], .count = 1};
     return ask;
 }
@@ -99,7 +99,7 @@ static void do_acquire(void)
     struct lease *lease;
     const char *about;
     if (!world.is_connected[client] ||
-        core_n_held(world.core) + core_n_waiting(world.core) >= MOST_LEASES) {
+        core_n_held(world.core) + core_n_waiting(world.core) >= MAX_LEASES) {
         return;
     }
     enum outcome outcome = core_acquire(
@@ -158,7 +158,7 @@ static void do_reclaim(void)
 
 struct said {
     struct remembered_claim claims[MAX_RESOURCES_PER_LEASE];
-    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MOST_UNITS + 1];
+    struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_CLAIMED + 1];
 };
 
 /* Mostly true; half of the time the units are another lease's. */
@@ -311,7 +311,7 @@ static void do_restart(void)
     world.core = core_new(&options);
     do_define();
     core_begin_grace(world.core, random_percent(&world.random, 50), world.now + 10 * SECOND);
-    for (size_t i = 0; i < 2 * MOST_LEASES; i++) {
+    for (size_t i = 0; i < 2 * MAX_LEASES; i++) {
         if (world.known[i].id) {
             restore(&world.known[i]);
         }
@@ -364,7 +364,7 @@ static void run(uint64_t seed, uint64_t n_steps)
     }
     end_core();
     effects_deinit(&world.effects);
-    for (size_t i = 0; i < 2 * MOST_LEASES; i++) {
+    for (size_t i = 0; i < 2 * MAX_LEASES; i++) {
         forget(world.known[i].record);
     }
 }

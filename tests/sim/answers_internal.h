@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { N_CLIENTS = 6, MOST_LEASES = 48, N_DATABASES = 2, MOST_UNITS = 3 };
+enum { N_CLIENTS = 6, MAX_LEASES = 48, N_DATABASES = 2, MAX_CLAIMED = 3 };
 
 #define SECOND NANOSECONDS_PER_SECOND
 
@@ -27,7 +27,7 @@ struct world {
     struct effects effects;
     struct client clients[N_CLIENTS];
     bool is_connected[N_CLIENTS];
-    struct known known[2 * MOST_LEASES];
+    struct known known[2 * MAX_LEASES];
     struct random random;
     nanoseconds now;
     nanoseconds good_until[N_DATABASES];

@@ -19,7 +19,7 @@ void fail(void)
 
 struct known *known_find(uint64_t id)
 {
-    for (size_t i = 0; i < 2 * MOST_LEASES; i++) {
+    for (size_t i = 0; i < 2 * MAX_LEASES; i++) {
         if (world.known[i].id == id) {
             return &world.known[i];
         }
@@ -39,7 +39,7 @@ struct lease *some_lease(void)
 {
     struct lease *found = NULL;
     uint32_t n = 0;
-    for (size_t i = 0; i < 2 * MOST_LEASES; i++) {
+    for (size_t i = 0; i < 2 * MAX_LEASES; i++) {
         struct lease *lease =
             world.known[i].id ? core_find_lease(world.core, world.known[i].id) : NULL;
         if (lease && random_below(&world.random, ++n) == 0) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    ROUNDS_MOST = 500, /* of a second; 20 suffice */
+    ROUNDS_MAX = 500, /* of a second; 20 suffice */
     NEWCOMERS = 16, /* in each round */
     LONGEST_LEASE = 6, /* seconds */
 };
@@ -141,7 +141,7 @@ void serve_all(struct simulation *simulation, struct random *random)
         pass_time(simulation, model_grace_until(model) - simulation->now);
     }
     for (int i = 0; (lease = still_waiting(model, last)); i++) {
-        REQUIRE(i < ROUNDS_MOST, "lease %ju starves", lease->id);
+        REQUIRE(i < ROUNDS_MAX, "lease %ju starves", lease->id);
         for (int k = 0; k < NEWCOMERS && model->n_leases < MODEL_LEASES - NEWCOMERS; k++) {
             newcomer(simulation, random);
         }

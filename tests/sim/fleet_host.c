@@ -185,7 +185,7 @@ void host_tick(struct fleet *fleet, struct host *host)
     }
     if (!fleet->is_calm && fleet->now >= host->next_ask) {
         host->next_ask = fleet->now + chance(fleet, MILLISECOND, fleet->n_hosts * SECOND / 3);
-        if (jobs_used(host) < MOST_ASKED_FOR / fleet->n_hosts) {
+        if (jobs_used(host) < MAX_ASKED_FOR / fleet->n_hosts) {
             jobs_ask(fleet, host);
         }
     }

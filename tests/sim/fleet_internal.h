@@ -10,19 +10,19 @@
 #include "redis/resp.h"
 
 enum {
-    MOST_HOSTS = 30,
+    MAX_HOSTS = 30,
     LEAST_HOSTS = 3,
     MAX_JOBS = 64, /* of a host */
-    MOST_ASKED_FOR = 90, /* by all hosts, before more is requested */
+    MAX_ASKED_FOR = 90, /* by all hosts, before more is requested */
     MAX_PACKETS = 16384,
     N_DEFINITIONS = 9,
     N_NAMES = 10, /* of resources, instances of templates among them */
     N_USERS = 3,
     FIRST_CHANGED = 2, /* of the resources that operators change */
     N_CHANGED = 2,
-    MOST_CHANGED = 6, /* units, by operators */
+    MAX_CHANGED = 6, /* units, by operators */
     N_COPIES = 8,
-    MOST_BLIND = 256,
+    MAX_BLIND = 256,
 };
 
 #define SECOND NANOSECONDS_PER_SECOND
@@ -122,7 +122,7 @@ struct server {
 
     bool is_blind;
     uint64_t undone_from, undone_to; /* calls that the data do not know, while it is blind */
-    struct blind_span blind[MOST_BLIND];
+    struct blind_span blind[MAX_BLIND];
     size_t n_blind;
     nanoseconds noticed_at; /* the last time */
 };
@@ -146,7 +146,7 @@ struct act {
 struct fleet {
     struct random random;
     nanoseconds now;
-    struct host hosts[MOST_HOSTS];
+    struct host hosts[MAX_HOSTS];
     uint32_t n_hosts; /* places for hosts in this run */
     uint64_t n_named; /* how many hosts there have been */
     struct server server;
@@ -178,7 +178,7 @@ extern const char *const resource_names[N_NAMES];
 void resources_define(struct fleet *fleet);
 uint32_t resource_number(const char *name);
 /* The most units that are ever granted. */
-uint32_t resource_most_units(uint32_t number);
+uint32_t resource_max_units(uint32_t number);
 /* A definition that may leave the database at any time: operators' changes and rests are not
  * checked there. */
 const char *resource_to_forget(struct fleet *fleet);

@@ -44,7 +44,7 @@ static uint32_t choose_wants(struct fleet *fleet, struct ask *ask)
         if (resource_is_rare(number) && random_percent(&fleet->random, 90)) {
             number = (first + (uint32_t)ask->n_wants) % N_NAMES;
         }
-        bool has_many = resource_most_units(number) > 1 && random_percent(&fleet->random, 20);
+        bool has_many = resource_max_units(number) > 1 && random_percent(&fleet->random, 20);
         ask->wants[i] = (struct want){.name = resource_names[number], .count = has_many ? 2 : 1};
         names |= UINT32_C(1) << number;
     }
@@ -184,7 +184,7 @@ static void take_units(
     check_rest(fleet, host, number);
     for (const struct unit *unit = claim->units; unit; unit = unit->next_of_claim) {
         uint32_t i = unit_number(unit);
-        if (i >= resource_most_units(number)) {
+        if (i >= resource_max_units(number)) {
             fail(fleet, "%s: unit %u of %s is above its limit", host->name, i,
                 claim->resource->name);
         }

@@ -85,7 +85,7 @@ void operator_acts(struct fleet *fleet, struct host *host)
     if (!fleet->is_calm) {
         forget(fleet, host);
         ask(fleet, host, act, (enum act_word)random_below(&fleet->random, ACT_FORGET + 1),
-            random_below(&fleet->random, MOST_CHANGED + 1));
+            random_below(&fleet->random, MAX_CHANGED + 1));
     } else if (may_undo) {
         check(fleet, act);
         ask(fleet, host, act, ACT_RESET, 0);

@@ -64,10 +64,10 @@ static bool is_changed_by_operators(uint32_t number)
     return number >= FIRST_CHANGED && number < FIRST_CHANGED + N_CHANGED;
 }
 
-uint32_t resource_most_units(uint32_t number)
+uint32_t resource_max_units(uint32_t number)
 {
     uint32_t limit = number < N_DEFINITIONS - 1 ? table[number].limit : 2;
-    return is_changed_by_operators(number) ? MOST_CHANGED : limit == 0 ? N_ITEMS : limit;
+    return is_changed_by_operators(number) ? MAX_CHANGED : limit == 0 ? N_ITEMS : limit;
 }
 
 const char *resource_to_forget(struct fleet *fleet)

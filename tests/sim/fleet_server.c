@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGUMENTS = 2048, MOST_WRITES = 40, CHECK_PERIOD = 50 };
+enum { MAX_ARGUMENTS = 2048, MAX_WRITES = 40, CHECK_PERIOD = 50 };
 
 #define WALL_CLOCK INT64_C(1700000000000000) /* us, when the fleet's is 0 */
 #define COPY_PERIOD (5 * SECOND)
@@ -38,7 +38,7 @@ static int breaks_off_after(struct fleet *fleet)
 {
     bool breaks =
         fleet->has_faults && random_below(&fleet->random, 1000) < fleet->server.breaks_off_permille;
-    return breaks ? (int)random_below(&fleet->random, MOST_WRITES) : NEVER_BREAKS_OFF;
+    return breaks ? (int)random_below(&fleet->random, MAX_WRITES) : NEVER_BREAKS_OFF;
 }
 
 /* A number of the database's record; 0 if there is none. */
@@ -237,7 +237,7 @@ void server_is_rolled_back(struct fleet *fleet)
 {
     struct server *server = &fleet->server;
     const struct copy *copy = random_copy(fleet);
-    if (!copy || server->n_blind == MOST_BLIND || copy->n_executed == server->n_executed) {
+    if (!copy || server->n_blind == MAX_BLIND || copy->n_executed == server->n_executed) {
         return; /* where no call is undone, nobody could notice */
     }
     trace(fleet, "the server goes back to call %ju of %ju", (uintmax_t)copy->n_executed,

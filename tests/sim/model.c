@@ -146,7 +146,7 @@ bool model_identity_is_taken(
 static enum outcome check_want(
     const struct model_resource *resource, const struct model_ask *ask, uint32_t count)
 {
-    if (count == 0 || count > model_most(resource) || count > resource->rules.max_units_per_user) {
+    if (count == 0 || count > model_max(resource) || count > resource->rules.max_units_per_user) {
         return OUTCOME_IMPOSSIBLE;
     }
     bool laxer = (ask->has_kill_after && ask->kill_after > resource->rules.kill_after) ||
@@ -212,9 +212,9 @@ static bool is_behind_ancestors(
         of_user += theirs && ancestor->uid == lease->uid ? theirs->count : 0;
         ancestor = ancestor->parent ? model_find_lease(model, ancestor->parent) : NULL;
     }
-    uint64_t most = model_most(claim->resource);
+    uint64_t max = model_max(claim->resource);
     uint64_t per_user = claim->resource->rules.max_units_per_user;
-    return (units > 0 && (uint64_t)units + claim->count > most) ||
+    return (units > 0 && (uint64_t)units + claim->count > max) ||
         (of_user > 0 && (uint64_t)of_user + claim->count > per_user);
 }
 

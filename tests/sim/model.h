@@ -316,7 +316,7 @@ uint32_t model_limit(const struct model_resource *resource);
 uint32_t model_in_use(const struct model_resource *resource);
 uint32_t model_cooling(const struct model_resource *resource);
 uint32_t model_available(const struct model_resource *resource);
-uint32_t model_most(const struct model_resource *resource);
+uint32_t model_max(const struct model_resource *resource);
 uint32_t model_waiting(const struct model *model, const struct model_resource *resource);
 bool model_is_blocked(const struct model_resource *resource);
 bool model_unit_is_free(const struct model_resource *resource, uint32_t unit);

@@ -109,10 +109,10 @@ bool model_fits(const struct model *model, const struct model_lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct model_claim *claim = &lease->claims[i];
-        uint32_t most = claim->resource->rules.max_units_per_user;
+        uint32_t max = claim->resource->rules.max_units_per_user;
         uint32_t has = model_units_of_user(model, claim->resource, lease->uid) +
             kept_before(model, lease, claim->resource, (int)lease->uid);
-        if (most != UNBOUNDED && has + claim->count > most) {
+        if (max != UNBOUNDED && has + claim->count > max) {
             return false;
         }
     }
@@ -214,9 +214,9 @@ static uint32_t would_give(const struct model *model, struct model_lease *other,
 static bool fits_beside(const struct model *model, const struct model_lease *lease,
     const struct model_claim *claim, uint32_t kept)
 {
-    uint32_t most = claim->resource->rules.max_units_per_user;
-    return most == UNBOUNDED ||
-        model_units_of_user(model, claim->resource, lease->uid) + kept + claim->count <= most;
+    uint32_t max = claim->resource->rules.max_units_per_user;
+    return max == UNBOUNDED ||
+        model_units_of_user(model, claim->resource, lease->uid) + kept + claim->count <= max;
 }
 
 static bool has_and_fits(

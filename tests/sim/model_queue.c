@@ -30,9 +30,9 @@ uint32_t model_units_of_user(
 bool model_claim_within_quota(
     const struct model *model, const struct model_lease *lease, const struct model_claim *claim)
 {
-    uint32_t most = claim->resource->rules.max_units_per_user;
-    return most == UNBOUNDED ||
-        model_units_of_user(model, claim->resource, lease->uid) + claim->count <= most;
+    uint32_t max = claim->resource->rules.max_units_per_user;
+    return max == UNBOUNDED ||
+        model_units_of_user(model, claim->resource, lease->uid) + claim->count <= max;
 }
 
 /* ---- aside ---- */

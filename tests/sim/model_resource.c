@@ -92,7 +92,7 @@ uint32_t model_available(const struct model_resource *resource)
     return is_pool || n_free < spare ? n_free : spare; /* each item is its own limit */
 }
 
-uint32_t model_most(const struct model_resource *resource)
+uint32_t model_max(const struct model_resource *resource)
 {
     bool is_pool = rules_are_pool(&resource->rules);
     uint32_t in_file = is_pool ? resource->rules.n_items : resource->rules.limit;

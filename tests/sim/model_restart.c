@@ -87,7 +87,7 @@ static enum outcome restore_claim(
     struct rules remains;
     enum outcome outcome = model_get_resource(model, past->on[i].name, -1, &resource);
     if (!lease->held && outcome == OUTCOME_OK &&
-        (claim->count > model_most(resource) ||
+        (claim->count > model_max(resource) ||
             claim->count > resource->rules.max_units_per_user)) {
         outcome = OUTCOME_IMPOSSIBLE;
     }
@@ -351,7 +351,7 @@ static bool can_have_named_units(const struct model *model, const struct model_l
 {
     const struct model_resource *resource = claim->resource;
     bool is_pool = rules_are_pool(&resource->rules), can = true;
-    uint32_t limit = model_limit(resource), most = resource->rules.max_units_per_user;
+    uint32_t limit = model_limit(resource), max = resource->rules.max_units_per_user;
     uint32_t of_user = held_by_others(model, ousted, resource, (int)lease->uid);
     uint32_t taken = held_by_others(model, ousted, resource, -1) +
         (is_proven ? 0 : model_cooling(resource));
@@ -360,7 +360,7 @@ static bool can_have_named_units(const struct model *model, const struct model_l
         can = can && (is_pool ? unit->exists : units[i] < limit);
         can = can && (is_proven || model_unit_is_free(resource, units[i]));
     }
-    return can && (most == UNBOUNDED || of_user + claim->count <= most) &&
+    return can && (max == UNBOUNDED || of_user + claim->count <= max) &&
         (is_pool || taken + claim->count <= limit);
 }
 

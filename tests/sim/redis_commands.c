@@ -371,19 +371,19 @@ static void push_members(
     }
 }
 
-/* KEY LOW HIGH [WITHSCORES] [LIMIT SKIP MOST] */
+/* KEY LOW HIGH [WITHSCORES] [LIMIT SKIP MAX] */
 static const char *list_range(struct redis *redis, lua_State *lua, size_t argc,
     const struct bytes argv[], range_function *range, const char *error)
 {
     struct value *value;
     size_t first, end;
-    int64_t skip = 0, most = -1;
+    int64_t skip = 0, max = -1;
     bool with_scores = argc > 4 && range == score_range && is_word(argv[4], "WITHSCORES");
     size_t at = with_scores ? 5 : 4;
     if (argc != at && (argc != at + 3 || !is_word(argv[at], "LIMIT"))) {
         return SYNTAX;
     } else if (argc == at + 3 &&
-        (!parse_integer(argv[at + 1], &skip) || !parse_integer(argv[at + 2], &most))) {
+        (!parse_integer(argv[at + 1], &skip) || !parse_integer(argv[at + 2], &max))) {
         return NOT_AN_INTEGER;
     } else if (!find(redis, argv[1], VALUE_SORTED, &value)) {
         return WRONG_TYPE;
@@ -393,7 +393,7 @@ static const char *list_range(struct redis *redis, lua_State *lua, size_t argc,
     size_t n = end - first;
     size_t skipped = skip < 0 || (size_t)skip > n ? n : (size_t)skip;
     size_t left = n - skipped;
-    size_t listed = most >= 0 && (size_t)most < left ? (size_t)most : left;
+    size_t listed = max >= 0 && (size_t)max < left ? (size_t)max : left;
     push_members(lua, value, first + skipped, first + skipped + listed, with_scores);
     return NULL;
 }
@@ -475,16 +475,16 @@ COMMAND(zrangebylex)
     return list_range(redis, lua, argc, argv, name_range, NOT_A_NAME_RANGE);
 }
 
-/* KEY HIGH LOW [LIMIT SKIP MOST] */
+/* KEY HIGH LOW [LIMIT SKIP MAX] */
 COMMAND(zrevrangebylex)
 {
     struct value *value;
     size_t first, end;
-    int64_t skip = 0, most = -1;
+    int64_t skip = 0, max = -1;
     int n = 0;
     if (argc != 4 && (argc != 7 || !is_word(argv[4], "LIMIT"))) {
         return SYNTAX;
-    } else if (argc == 7 && (!parse_integer(argv[5], &skip) || !parse_integer(argv[6], &most))) {
+    } else if (argc == 7 && (!parse_integer(argv[5], &skip) || !parse_integer(argv[6], &max))) {
         return NOT_AN_INTEGER;
     } else if (!find(redis, argv[1], VALUE_SORTED, &value)) {
         return WRONG_TYPE;
@@ -494,7 +494,7 @@ COMMAND(zrevrangebylex)
     size_t left = end - first;
     end -= skip < 0 || (size_t)skip > left ? left : (size_t)skip;
     lua_newtable(lua);
-    for (size_t i = end; i-- > first && (most < 0 || n < most);) {
+    for (size_t i = end; i-- > first && (max < 0 || n < max);) {
         push_bytes(lua, value->by_score[i]->name);
         lua_rawseti(lua, -2, ++n);
     }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_NESTED = 16 };
+enum { MAX_NESTED = 16 };
 
 /* ---- writing ---- */
 
@@ -20,11 +20,11 @@ static void add_head(struct text *out, unsigned head, uint64_t number, int n_byt
     text_add_bytes(out, bytes, (size_t)n_bytes + 1);
 }
 
-/* Heads: with the length inside, up to `most_short`, and with 16 and 32 bits of length behind. */
-static void pack_length(struct text *out, size_t n, size_t most_short, unsigned short_head,
+/* Heads: with the length inside, up to `max_short`, and with 16 and 32 bits of length behind. */
+static void pack_length(struct text *out, size_t n, size_t max_short, unsigned short_head,
     unsigned head_16, unsigned head_32)
 {
-    if (n <= most_short) {
+    if (n <= max_short) {
         add_head(out, short_head | (unsigned)n, 0, 0);
     } else if (n <= UINT16_MAX) {
         add_head(out, head_16, n, 2);
@@ -119,7 +119,7 @@ static void pack_value(lua_State *lua, struct text *out, int index, int depth)
 {
     size_t n;
     const char *text;
-    int type = depth > MOST_NESTED ? LUA_TNIL : lua_type(lua, index);
+    int type = depth > MAX_NESTED ? LUA_TNIL : lua_type(lua, index);
     switch (type) {
     case LUA_TSTRING:
         text = lua_tolstring(lua, index, &n);
@@ -264,7 +264,7 @@ static void unpack_long(struct packed *packed, unsigned head, int depth)
 static void unpack_value(struct packed *packed, int depth)
 {
     unsigned head = *take(packed, 1);
-    if (depth > MOST_NESTED) {
+    if (depth > MAX_NESTED) {
         luaL_error(packed->lua, "too deep for cmsgpack");
     }
     luaL_checkstack(packed->lua, 4, "in cmsgpack");

@@ -21,7 +21,7 @@ void journal_begin(void)
 /* "NUMBER:" and letters, which are others for each length; cheap. */
 char *record_text(size_t number, size_t length)
 {
-    static char letters[JOURNAL_MOST_BYTES + 64], text[JOURNAL_MOST_BYTES + 32];
+    static char letters[JOURNAL_MAX_BYTES + 64], text[JOURNAL_MAX_BYTES + 32];
     for (size_t i = 0; letters[sizeof letters - 1] == '\0' && i < sizeof letters; i++) {
         letters[i] = (char)('a' + i % 26);
     }
@@ -37,7 +37,7 @@ void see(void *context, uint32_t slot, const char *bytes, size_t length)
     cr_assert_eq(context, &seen);
     snprintf(copy, sizeof copy, "%.*s", (int)(length < 15 ? length : 15), bytes);
     size_t number = strtoul(copy, &end, 10);
-    cr_assert(end != copy && *end == ':' && number < MOST_RECORDS);
+    cr_assert(end != copy && *end == ':' && number < MAX_RECORDS);
     cr_assert_eq(seen.lengths[number], 0, "%zu seen twice", number);
     cr_assert_eq(memcmp(bytes, record_text(number, length), length), 0);
     seen.n++;
@@ -60,9 +60,9 @@ void open_new(void)
     journal_set_complete(&journal);
 }
 
-uint32_t put(size_t number, size_t length, size_t most)
+uint32_t put(size_t number, size_t length, size_t max)
 {
-    uint32_t slot = journal_reserve(&journal, most);
+    uint32_t slot = journal_reserve(&journal, max);
     cr_assert_neq(slot, 0);
     cr_assert(journal_write(&journal, slot, record_text(number, length), length));
     return slot;

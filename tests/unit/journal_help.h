@@ -5,7 +5,7 @@
 #include "journal/journal.h"
 #include "scratch.h"
 
-enum { MOST_RECORDS = 2000, N_FILLED = 10 };
+enum { MAX_RECORDS = 2000, N_FILLED = 10 };
 
 extern const char journal_path[]; /* relative to the directory */
 extern const char journal_boot[];
@@ -14,8 +14,8 @@ extern struct journal journal;
 /* What was visited since reopen(). */
 extern struct seen {
     size_t n; /* visits */
-    size_t lengths[MOST_RECORDS]; /* 0: not seen */
-    uint32_t slots[MOST_RECORDS];
+    size_t lengths[MAX_RECORDS]; /* 0: not seen */
+    uint32_t slots[MAX_RECORDS];
 } seen;
 
 /* A suite's .init; its .fini is scratch_end(). */
@@ -30,7 +30,7 @@ enum journal_found reopen(void);
 /* A complete one where there was none. */
 void open_new(void);
 /* Reserves and writes. */
-uint32_t put(size_t number, size_t length, size_t most);
+uint32_t put(size_t number, size_t length, size_t max);
 /* A new one with one record of each size and three of the smallest, with free places between. */
 void fill(uint32_t slots[static N_FILLED]);
 size_t filled_length(size_t number);

@@ -206,17 +206,17 @@ Test(request, drain)
     cr_expect_null(parsed.keys[KEY_INDEX_wait]);
 }
 
-Test(request, at_most_one_line)
+Test(request, at_max_one_line)
 {
     char name[LINE_BYTES + 1];
     char *arguments[] = {name};
     struct ctl_request request = {.word = "pause", .arguments = arguments, .n_arguments = 1};
-    size_t most = LINE_BYTES - strlen("pause \n");
-    for (size_t n = most; n <= most + 1; n++) {
+    size_t max = LINE_BYTES - strlen("pause \n");
+    for (size_t n = max; n <= max + 1; n++) {
         struct text text = TEXT_INIT;
         memset(name, 'a', n);
         name[n] = '\0';
-        cr_expect_eq(request_print(&request, &text), n == most);
+        cr_expect_eq(request_print(&request, &text), n == max);
         text_deinit(&text);
     }
 }
@@ -658,7 +658,7 @@ Test(table, long_queues_are_counted)
             cr_assert_eq(status_take(&status, line), ANSWER_MORE);
         }
     }
-    table_print(&status, &(struct table_style){.most_leases = 2}, &out);
+    table_print(&status, &(struct table_style){.max_leases = 2}, &out);
     expect_text(&out,
         "NAME  KIND  LIMIT  USED  FREE  WAIT  STATE\n"
         "r0    lock      1     0     0     5\n"

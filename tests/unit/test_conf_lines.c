@@ -312,7 +312,7 @@ Test(conf_lines, lists_go_on_on_indented_lines)
     conf_free(conf);
 }
 
-Test(conf_lines, a_pool_has_at_most_10000_items)
+Test(conf_lines, a_pool_has_at_max_10000_items)
 {
     char *text;
     size_t size;

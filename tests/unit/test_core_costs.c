@@ -85,10 +85,10 @@ static uint64_t cost_of_reload(size_t n, size_t n_gone, bool is_reversed)
     return cost;
 }
 
-static void expect_times(uint64_t few, uint64_t many, uint64_t most)
+static void expect_times(uint64_t few, uint64_t many, uint64_t max)
 {
     cr_log_info("%ju steps, and %ju", (uintmax_t)few, (uintmax_t)many);
-    cr_assert(few > 0 && many < few * most, "%ju steps have become %ju", (uintmax_t)few,
+    cr_assert(few > 0 && many < few * max, "%ju steps have become %ju", (uintmax_t)few,
         (uintmax_t)many); /* or what comes next could take for ever */
 }
 

@@ -14,7 +14,7 @@ enum {
     N_WORLDS = 2000,
     N_ORDERS = 4,
     N_RESOURCES = 3,
-    MOST_UNITS = 3, /* of a claim */
+    MAX_CLAIMED = 3, /* of a claim */
     N_ON_RECORD = 2,
     N_COMING = 6,
     N_CLAIMANTS = N_ON_RECORD + N_COMING,
@@ -32,7 +32,7 @@ struct claimant {
     uint32_t uid;
     uint64_t token; /* the first; its resources' are one after the other */
     uint32_t n[N_RESOURCES]; /* units of each; 0: none */
-    uint32_t units[N_RESOURCES][MOST_UNITS];
+    uint32_t units[N_RESOURCES][MAX_CLAIMED];
     bool is_on_record;
 };
 
@@ -44,9 +44,9 @@ struct world {
 
 /* ---- worlds ---- */
 
-static void make_units(struct claimant *claimant, uint32_t k, uint32_t most, struct random *random)
+static void make_units(struct claimant *claimant, uint32_t k, uint32_t max, struct random *random)
 {
-    uint32_t n_kinds = k == POOL ? N_ITEMS : most;
+    uint32_t n_kinds = k == POOL ? N_ITEMS : max;
     uint32_t first = random_below(random, n_kinds);
     uint32_t n = PICK(random, 0, 1, 1, 1, 2, 3);
     claimant->n[k] = n < n_kinds ? n : n_kinds;
@@ -174,7 +174,7 @@ static bool must_be_held(const struct world *world, const struct claimant *claim
 
 struct said {
     struct remembered remembered;
-    struct remembered_unit units[N_RESOURCES][MOST_UNITS];
+    struct remembered_unit units[N_RESOURCES][MAX_CLAIMED];
 };
 
 static void say(struct said *said, const struct claimant *claimant, uint64_t id)

@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* How many slots the longest free ranges have. */
-static uint32_t most_that_fit(const struct resource *resource)
+static uint32_t max_that_fit(const struct resource *resource)
 {
     uint32_t lengths[LIMIT + 1], n = 0, sum = 0;
     bool was_free = false;
@@ -98,13 +98,13 @@ static void one_round(struct random *random, const struct resource *resource)
 {
     uint32_t limit = LIMIT / 2 + random_below(random, LIMIT / 2 + 1);
     set_limit(limit);
-    uint32_t most = most_that_fit(resource);
+    uint32_t max = max_that_fit(resource);
     uint32_t count = 2 * MAX_RANGES + 1 + random_below(random, LIMIT / 2 - 2 * MAX_RANGES);
-    bool is_near = random_below(random, 2) == 0 && most > 2 * MAX_RANGES;
-    count = is_near ? most + random_below(random, 2) : count;
-    bool fits = count <= most && count <= resource_available(resource);
+    bool is_near = random_below(random, 2) == 0 && max > 2 * MAX_RANGES;
+    count = is_near ? max + random_below(random, 2) : count;
+    bool fits = count <= max && count <= resource_available(resource);
     struct lease *lease = acquire(count);
-    cr_assert_eq(lease != NULL, fits, "%u of %u", count, most);
+    cr_assert_eq(lease != NULL, fits, "%u of %u", count, max);
     if (lease) {
         expect_few_ranges(lease, limit);
         core_check(core);

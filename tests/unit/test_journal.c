@@ -63,7 +63,7 @@ Test(journal, rewritten_in_place)
 
 Test(journal, read_again)
 {
-    static char out[JOURNAL_MOST_BYTES];
+    static char out[JOURNAL_MAX_BYTES];
     uint32_t slots[N_FILLED];
     fill(slots);
     uint32_t empty = journal_reserve(&journal, 100);
@@ -155,12 +155,12 @@ Test(journal, no_two_extents_overlap_nor_cross_a_page)
     open_new();
     static char used[64 * JOURNAL_CHUNK / JOURNAL_SMALLEST];
     for (size_t i = 0; i < 900; i++) {
-        size_t most = (i * 7919) % JOURNAL_MOST_BYTES + 1;
-        uint32_t slot = journal_reserve(&journal, most);
-        size_t size = class_size(class_for(most));
+        size_t max = (i * 7919) % JOURNAL_MAX_BYTES + 1;
+        uint32_t slot = journal_reserve(&journal, max);
+        size_t size = class_size(class_for(max));
         size_t offset = (size_t)slot_offset(slot);
         cr_assert_neq(slot, 0);
-        cr_assert(size >= most + sizeof(struct extent_header));
+        cr_assert(size >= max + sizeof(struct extent_header));
         cr_assert_leq((off_t)(offset + size), scratch_size(journal_path));
         cr_assert(
             size > JOURNAL_PAGE || offset / JOURNAL_PAGE == (offset + size - 1) / JOURNAL_PAGE);
@@ -177,7 +177,7 @@ Test(journal, no_two_extents_overlap_nor_cross_a_page)
 Test(journal, too_long)
 {
     open_new();
-    cr_expect_eq(journal_reserve(&journal, JOURNAL_MOST_BYTES + 1), 0);
+    cr_expect_eq(journal_reserve(&journal, JOURNAL_MAX_BYTES + 1), 0);
     cr_expect_eq(errno, EMSGSIZE);
     cr_expect_eq(journal_reserve(&journal, SIZE_MAX), 0);
     uint32_t slot = put(1, 100, 100);
@@ -186,7 +186,7 @@ Test(journal, too_long)
     errno = 0;
     cr_expect_not(journal_write(&journal, slot, record_text(2, room + 1), room + 1));
     cr_expect_eq(errno, EMSGSIZE);
-    uint32_t largest = put(3, JOURNAL_MOST_BYTES, JOURNAL_MOST_BYTES);
+    uint32_t largest = put(3, JOURNAL_MAX_BYTES, JOURNAL_MAX_BYTES);
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.lengths[1], room);
     cr_expect_eq(seen.slots[3], largest);
@@ -248,8 +248,8 @@ Test(journal, killed_before_a_long_record_was_whole)
 {
     uint32_t slots[N_FILLED];
     fill(slots);
-    uint32_t slot = journal_reserve(&journal, JOURNAL_MOST_BYTES);
-    char *text = record_text(20, JOURNAL_MOST_BYTES);
+    uint32_t slot = journal_reserve(&journal, JOURNAL_MAX_BYTES);
+    char *text = record_text(20, JOURNAL_MAX_BYTES);
     size_t first = JOURNAL_PAGE;
     cr_assert_eq(pwrite(journal.fd, text + first, 5000, slot_offset(slot) + (off_t)first), 5000);
     cr_expect_eq(reopen(), JOURNAL_INTACT);

@@ -79,10 +79,10 @@ Test(journal_damage, cut_and_opened)
         struct seen first = seen;
         cr_assert_eq(access("journal.new", F_OK), -1);
         for (size_t i = 0; i < 10; i++) {
-            size_t most = class_size(header.classes[slot_chunk(slots[i])]) - 16;
+            size_t max = class_size(header.classes[slot_chunk(slots[i])]) - 16;
             if (seen.lengths[i] > 0) {
                 cr_assert_eq(seen.lengths[i], filled_length(i));
-                cr_assert(journal_write(&journal, seen.slots[i], record_text(i, most), most));
+                cr_assert(journal_write(&journal, seen.slots[i], record_text(i, max), max));
             }
         }
         cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
@@ -231,7 +231,7 @@ static void spoil_count(struct journal_header *header)
 
 static void spoil_count_a_bit(struct journal_header *header)
 {
-    header->n_chunks = JOURNAL_MOST_CHUNKS + 1;
+    header->n_chunks = JOURNAL_MAX_CHUNKS + 1;
 }
 
 static void spoil_class(struct journal_header *header)

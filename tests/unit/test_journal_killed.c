@@ -13,7 +13,7 @@
 
 TestSuite(journal_killed, .init = journal_begin, .fini = scratch_end, .timeout = 120);
 
-enum { NUMBERS = 200, ROUNDS = 250, MOST_STEPS = 3000 };
+enum { NUMBERS = 200, ROUNDS = 250, MAX_STEPS = 3000 };
 
 /* Memory that the child shares with us: what it has done. */
 struct shared {
@@ -31,8 +31,8 @@ static uint32_t random_below(uint64_t *random, uint32_t n)
 /* Of one page, so that it is rewritten at once; or, of every eighth number, long. */
 static uint32_t random_length(uint64_t *random, uint32_t number)
 {
-    uint32_t most = number % 8 == 0 ? JOURNAL_MOST_BYTES : 1000;
-    return 8 + random_below(random, most - 8);
+    uint32_t max = number % 8 == 0 ? JOURNAL_MAX_BYTES : 1000;
+    return 8 + random_below(random, max - 8);
 }
 
 static void random_step(struct shared *shared, uint64_t *random)
@@ -44,8 +44,8 @@ static void random_step(struct shared *shared, uint64_t *random)
         journal_erase(&journal, seen.slots[number]);
     } else {
         if (!is_there) {
-            size_t most = is_long ? JOURNAL_MOST_BYTES : 1000;
-            seen.slots[number] = journal_reserve(&journal, most);
+            size_t max = is_long ? JOURNAL_MAX_BYTES : 1000;
+            seen.slots[number] = journal_reserve(&journal, max);
         }
         length = random_length(random, number);
         char *text = record_text(number, length);
@@ -95,7 +95,7 @@ Test(journal_killed, at_any_moment)
     open_new();
     journal_close(&journal);
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        run_child(shared, seed_of_test() + round, random_below(&random, MOST_STEPS));
+        run_child(shared, seed_of_test() + round, random_below(&random, MAX_STEPS));
         cr_assert_eq(reopen(), JOURNAL_INTACT, "in round %u", round);
         for (uint32_t i = 0; i < NUMBERS; i++) {
             bool is_known = i == shared->busy_with || seen.lengths[i] == shared->lengths[i];

@@ -25,7 +25,7 @@ Test(journal_space, limited_file_size)
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = JOURNAL_PAGE + 3 * JOURNAL_CHUNK - 1;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    while (n < MOST_RECORDS && journal_reserve(&journal, 20) != 0) {
+    while (n < MAX_RECORDS && journal_reserve(&journal, 20) != 0) {
         n++;
     }
     cr_expect_eq(n, 2 * JOURNAL_SLOTS);
@@ -76,13 +76,13 @@ static void leave_small(void)
 /* Reserves as much as there is, and only then writes: a promise is kept whatever fills the disk. */
 static void expect_promises_kept(void)
 {
-    uint32_t slots[MOST_RECORDS];
+    uint32_t slots[MAX_RECORDS];
     size_t n = 0;
-    while (n < MOST_RECORDS && (slots[n] = journal_reserve(&journal, 900)) != 0) {
+    while (n < MAX_RECORDS && (slots[n] = journal_reserve(&journal, 900)) != 0) {
         n++;
     }
     int error = errno;
-    cr_assert(n > 0 && n < MOST_RECORDS);
+    cr_assert(n > 0 && n < MAX_RECORDS);
     cr_expect(error == ENOSPC || error == EFBIG, "%s", strerror(error));
     fill_small();
     for (size_t i = 0; i < n; i++) {

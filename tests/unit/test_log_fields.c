@@ -69,7 +69,7 @@ Test(log_fields, bounded)
     }
     filled(LOG_LEVEL_INFO, "x", &about);
     cr_assert_leq(fields.length, sizeof fields.bytes);
-    cr_assert_leq(fields.n, LOG_FIELDS_MOST);
+    cr_assert_leq(fields.n, LOG_FIELDS_MAX);
     int n_resources = 0;
     for (const char *c = all; (c = strstr(c, "[BERTH_RESOURCE=")); c++) {
         n_resources++;

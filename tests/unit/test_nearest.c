@@ -16,7 +16,7 @@ Test(nearest, distance)
 {
     static const struct {
         const char *a, *b;
-        size_t most, expected;
+        size_t max, expected;
     } rows[] = {
         {"", "", 0, 0},
         {"", "ab", 2, 2},
@@ -35,9 +35,9 @@ Test(nearest, distance)
         {"\xc3\xbc", "u", 2, 2},
     };
     for (size_t i = 0; i < N(rows); i++) {
-        cr_expect_eq(nearest_distance(rows[i].a, rows[i].b, rows[i].most), rows[i].expected,
+        cr_expect_eq(nearest_distance(rows[i].a, rows[i].b, rows[i].max), rows[i].expected,
             "%s %s", rows[i].a, rows[i].b);
-        cr_expect_eq(nearest_distance(rows[i].b, rows[i].a, rows[i].most), rows[i].expected,
+        cr_expect_eq(nearest_distance(rows[i].b, rows[i].a, rows[i].max), rows[i].expected,
             "%s %s", rows[i].b, rows[i].a);
     }
 }
@@ -88,9 +88,9 @@ Test(nearest, near_the_diagonal_is_enough)
         char a[12], b[12];
         fill(a, &seed);
         fill(b, &seed);
-        size_t most = (size_t)rand_r(&seed) % 7, expected = slow_distance(a, b);
-        cr_assert_eq(nearest_distance(a, b, most), expected <= most ? expected : far, "%s %s %zu", a,
-            b, most);
+        size_t max = (size_t)rand_r(&seed) % 7, expected = slow_distance(a, b);
+        cr_assert_eq(nearest_distance(a, b, max), expected <= max ? expected : far, "%s %s %zu", a,
+            b, max);
     }
 }
 

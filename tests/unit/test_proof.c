@@ -26,7 +26,7 @@ Test(proof, siphash)
 /* The protocol has room for the proof of any lease. */
 Test(proof, its_longest)
 {
-    cr_expect_eq(proof_most_bytes(MAX_RESOURCES_PER_LEASE), PROOF_BYTES);
+    cr_expect_eq(proof_max_bytes(MAX_RESOURCES_PER_LEASE), PROOF_BYTES);
 }
 
 static struct remembered said; /* what a client says, to be changed */

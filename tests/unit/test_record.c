@@ -294,26 +294,26 @@ static struct room room_of(
     struct lease *lease;
     struct term term = {.lease = NULL};
     const char *about;
-    size_t units = units_most_bytes(core, ask->wants, ask->n_wants);
-    size_t most = record_most_bytes(&ask->terms, database, units);
+    size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
+    size_t max = record_max_bytes(&ask->terms, database, units);
     cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &about), OUTCOME_OK);
     struct lease saved = *lease;
     inflate(lease, &term);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
     record_write(&out, lease, database);
     record_add_rest(&out, NEVER - 1);
-    cr_expect_leq(out.length, most);
-    cr_assert_leq(most, JOURNAL_MOST_BYTES);
-    room.of_record = most - out.length;
+    cr_expect_leq(out.length, max);
+    cr_assert_leq(max, JOURNAL_MAX_BYTES);
+    room.of_record = max - out.length;
     const struct effect effect = {.kind = EFFECT_GRANTED, .lease = lease};
     proof_write(&proof, secret, lease);
     lease->binding = BOUND_CONNECTION; /* then that is said too */
     lease->term = NULL; /* no second line */
     out.length = 0;
     answer_effect_saying(&out, &effect, proof.bytes);
-    most = answer_longest_grant(ask) + units + proof_most_bytes(ask->n_wants);
-    cr_expect_leq(out.length, most);
-    room.of_grant = most - out.length;
+    max = answer_longest_grant(ask) + units + proof_max_bytes(ask->n_wants);
+    cr_expect_leq(out.length, max);
+    room.of_grant = max - out.length;
     *lease = saved;
     core_end(core, lease, client, 0, &effects);
     effects_clear_changed(&effects);

@@ -49,7 +49,7 @@ static bool store(const char *changes)
 /* For changes that are so much longer. */
 static bool make_room(size_t more_bytes)
 {
-    errno = state_file_make_room(state.next_path, state_most_bytes(&state) + more_bytes);
+    errno = state_file_make_room(state.next_path, state_max_bytes(&state) + more_bytes);
     return errno == 0;
 }
 

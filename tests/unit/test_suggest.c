@@ -7,7 +7,7 @@
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
 
-enum { MOST_LOOKED_AT = 1000 };
+enum { MAX_LOOKED_AT = 1000 };
 
 static const struct definition definitions[] = {
     {.name = (char[]){"deploy"}},
@@ -75,11 +75,11 @@ Test(suggest, long_names)
 
 Test(suggest, so_many_are_looked_at)
 {
-    static struct definition many[MOST_LOOKED_AT + 1];
+    static struct definition many[MAX_LOOKED_AT + 1];
     char out[SUGGESTION_SIZE];
     static char far_away[] = "far-away", deploy[] = "deploy";
     for (size_t i = 0; i < N(many); i++) {
-        many[i].name = i < MOST_LOOKED_AT ? far_away : deploy;
+        many[i].name = i < MAX_LOOKED_AT ? far_away : deploy;
     }
     cr_expect_not(suggest_name(out, "depoly", many, N(many), may, NULL));
     cr_expect(suggest_name(out, "depoly", many + 1, N(many) - 1, may, NULL));

@@ -16,7 +16,7 @@ enum {
     GROUP = 77,
     FEW = 1000,
     MANY = 10 * FEW,
-    TIMES_AT_MOST = 25, /* ten times as many processes: a logarithm more than ten times */
+    TIMES_AT_MAX = 25, /* ten times as many processes: a logarithm more than ten times */
 };
 
 static int n_children; /* FIRST_PID, and so on */
@@ -95,7 +95,7 @@ static uint64_t steps_of_new_ones(int n)
 Test(tree, one_read_and_no_look_at_those_who_know)
 {
     uint64_t few = steps_of_new_ones(FEW), many = steps_of_new_ones(MANY);
-    cr_expect(few > 0 && many < few * TIMES_AT_MOST, "%ju steps have become %ju", (uintmax_t)few,
+    cr_expect(few > 0 && many < few * TIMES_AT_MAX, "%ju steps have become %ju", (uintmax_t)few,
         (uintmax_t)many);
 }
 

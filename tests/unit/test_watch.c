@@ -178,7 +178,7 @@ WATCH_TEST(another_process_with_that_pid_is_not_watched)
     struct process process = child_process(&child);
     process.started--;
     expect_told_from_the_loop(&process);
-    watches.most = 0;
+    watches.max = 0;
     expect_told_from_the_loop(&process);
     child_reap(&child, SIGKILL);
 }
@@ -234,7 +234,7 @@ WATCH_TEST(the_callback_may_free_any)
     run_until_told(&own);
     child_await(&two);
     expect_one_told(&first, &second);
-    watches.most = 0;
+    watches.max = 0;
     expect_one_told(&first, &second);
     child_reap(&one, 0);
     child_reap(&two, 0);
@@ -377,7 +377,7 @@ WATCH_TEST(no_more_than_that_many_descriptors)
 {
     struct seen seen[3] = {0};
     struct child children[3];
-    watches.most = 1;
+    watches.max = 1;
     for (size_t i = 0; i < 3; i++) {
         children[i] = child_start(NULL);
         watch_child(&seen[i], &children[i]);
@@ -398,7 +398,7 @@ WATCH_TEST(a_descriptor_goes_to_the_next)
 {
     struct seen one = {0}, two = {0};
     struct child child = child_start(NULL);
-    watches.most = 1;
+    watches.max = 1;
     watch_child(&one, &child);
     watch_child(&two, &child);
     watch_free(one.watch);
@@ -418,7 +418,7 @@ WATCH_TEST(many_that_are_looked_at)
     const size_t n = sizeof seen / sizeof seen[0];
     struct child child = child_start(NULL);
     struct process process = child_process(&child);
-    watches.most = 0;
+    watches.max = 0;
     for (size_t i = 0; i < n; i++) {
         watch(&seen[i], &process);
     }
@@ -476,7 +476,7 @@ WATCH_TEST(signals_without_a_pidfd)
     struct child leader = child_start_in_group(0), member = child_start_in_group(leader.pid);
     struct process process = child_process(&leader), another = process;
     another.started--;
-    watches.most = 0;
+    watches.max = 0;
     watch(&of_another, &another);
     cr_expect_not(watch_signal(of_another.watch, SIGTERM));
     cr_expect_eq(errno, ESRCH);

@@ -27,8 +27,8 @@ Test(tables, every_command_row_is_whole)
         expect_word(row->word);
         cr_expect_neq((int)row->right, 0, "%s has no right", row->word);
         cr_expect_leq((int)row->right, RIGHT_DAEMON_ADMIN, "%s", row->word);
-        cr_expect_leq(row->fewest, row->most, "%s", row->word);
-        cr_expect_leq(row->most, (int)MAX_ARGUMENTS, "%s", row->word);
+        cr_expect_leq(row->min, row->max, "%s", row->word);
+        cr_expect_leq(row->max, (int)MAX_ARGUMENTS, "%s", row->word);
         cr_expect_eq(row->keys >> N_REQUEST_KEYS, 0, "%s", row->word);
         cr_expect(row->help && row->help[0], "%s", row->word);
         for (size_t j = 0; j < i; j++) {
@@ -222,13 +222,13 @@ Test(requests, arguments_of_every_command)
 {
     for (size_t c = 0; c < N_COMMANDS; c++) {
         const struct command_row *row = &command_table[c];
-        for (int n = 0; n <= row->most + 1; n++) {
+        for (int n = 0; n <= row->max + 1; n++) {
             char line[512];
             size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
             for (int i = 0; i < n; i++) {
                 at += (size_t)snprintf(line + at, sizeof line - at, " a%d", i);
             }
-            bool fits = n >= row->fewest && n <= row->most;
+            bool fits = n >= row->min && n <= row->max;
             cr_expect_eq(parsed(line)[0] != '!', fits, "%s: %s", line, parsed(line));
             if (!fits) {
                 cr_expect_eq(strncmp(parsed(line), "!malformed", 10), 0, "%s", line);
@@ -244,7 +244,7 @@ Test(requests, keys_of_every_command)
         for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
             char line[512], word[64];
             size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
-            for (int i = 0; i < row->fewest; i++) {
+            for (int i = 0; i < row->min; i++) {
                 at += (size_t)snprintf(line + at, sizeof line - at, " a");
             }
             snprintf(word, sizeof word, "%s=1", request_key_words[key]);
@@ -363,16 +363,16 @@ Test(requests, unknown_keys)
     }
 }
 
-static void expect_longest(const char *key, size_t most)
+static void expect_longest(const char *key, size_t max)
 {
     char line[LINE_BYTES];
     size_t at = (size_t)snprintf(line, sizeof line, "acquire a %s=", key);
-    memset(line + at, 'x', most + 1);
-    line[at + most] = '\0';
+    memset(line + at, 'x', max + 1);
+    line[at + max] = '\0';
     cr_expect_str_eq(parsed(line), line);
-    line[at + most] = 'x';
-    line[at + most + 1] = '\0';
-    cr_expect_eq(strncmp(parsed(line), "!bad-value ", 11), 0, "%s of %zu", key, most + 1);
+    line[at + max] = 'x';
+    line[at + max + 1] = '\0';
+    cr_expect_eq(strncmp(parsed(line), "!bad-value ", 11), 0, "%s of %zu", key, max + 1);
 }
 
 Test(requests, long_and_empty_values)
