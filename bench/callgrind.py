@@ -17,7 +17,7 @@ from workloads import CONFIGURATION, WORKLOADS, Client
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 RECORD = os.path.join(TOP, "bench", "instructions.txt")
-MOST_GROWTH = 0.05
+MAX_GROWTH = 0.05
 MACHINE = "x86_64"  # the record's
 
 # The C library has string functions for each kind of processor: these run on all.
@@ -127,7 +127,7 @@ def grown(counts, recorded):
     return [
         name
         for name, count in counts.items()
-        if name not in recorded or count > recorded[name] * (1 + MOST_GROWTH)
+        if name not in recorded or count > recorded[name] * (1 + MAX_GROWTH)
     ]
 
 
@@ -137,7 +137,7 @@ def report(counts, recorded):
         name = workload.__name__
         before = recorded.get(name)
         change = "%+5.1f %%" % (100 * (counts[name] / before - 1)) if before else "not recorded"
-        has_shrunk = before and counts[name] < before * (1 - MOST_GROWTH)
+        has_shrunk = before and counts[name] < before * (1 - MAX_GROWTH)
         verdict = "GROWN" if name in too_many else "record" if has_shrunk else "ok"
         print("%-8s %7d  %s  %-6s  %s" % (name, counts[name], change, verdict, workload.__doc__))
     return too_many
@@ -148,7 +148,7 @@ def compare(counts):
         record = file.read()
     if not report(counts, parse_record(record)):
         return 0
-    print("over %d %% more than recorded" % (100 * MOST_GROWTH))
+    print("over %d %% more than recorded" % (100 * MAX_GROWTH))
     print("if that is meant: bench/instructions --record, and commit bench/instructions.txt")
     if tools() not in record:
         print("recorded with other tools; these are: " + tools())

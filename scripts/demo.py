@@ -31,7 +31,7 @@ import demo_report
 LIMIT = 4
 CALLERS = 16
 TOPS = ("/usr/bin", "/usr/lib", "/usr/share")
-FILES, FEWEST_FILES = 48, 40
+FILES, MIN_FILES = 48, 40
 SMALLEST, LARGEST = 64 << 10, 1 << 20  # bytes: long enough to be seen, short enough to wait for
 COMPRESS = ("gzip", "-9")
 DEADLINE = 300  # seconds; only a hang takes that long
@@ -60,7 +60,7 @@ def candidates(smallest, largest):
                         yield status.st_size, path
 
 
-def choose_sources(files=FILES, fewest=FEWEST_FILES, smallest=SMALLEST, largest=LARGEST):
+def choose_sources(files=FILES, fewest=MIN_FILES, smallest=SMALLEST, largest=LARGEST):
     """The largest, ordered by name, so that long and short ones mix."""
     chosen = heapq.nlargest(files, candidates(smallest, largest))
     if len(chosen) < fewest:

@@ -12,7 +12,7 @@ from lines import DEADLINE
 
 SOURCE = pathlib.Path(os.environ.get("BERTH_SOURCE_DIR", "."))
 INTERPRETERS = {"python": ["/usr/bin/python3", "-c"], "perl": ["perl", "-e"], "bash": ["bash", "-c"]}
-MOST_LINES = 20
+MAX_LINES = 20
 
 page = (SOURCE / "doc/protocol.md").read_text()
 clients = dict(re.findall(r"^```(python|perl|bash)\n(.*?)^```$", page, re.M | re.S))
@@ -23,7 +23,7 @@ CONFIGURATION = "[semaphore place]\nlimit = 1\n"
 @pytest.fixture(params=sorted(INTERPRETERS))
 def client(request, directory):
     text = clients[request.param]
-    assert text.count("\n") <= MOST_LINES
+    assert text.count("\n") <= MAX_LINES
     name = ["client"] if request.param == "bash" else []  # $0 of bash -c
 
     def start(*args):

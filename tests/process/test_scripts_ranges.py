@@ -8,7 +8,7 @@ from scripts_help import Claim, World, definition, list_row, ok, units_text
 pytestmark = needs_redis
 
 LIMIT = 100000
-MOST_RANGES = 224
+MAX_RANGES = 224
 
 
 @pytest.fixture
@@ -121,21 +121,21 @@ def test_reserved_slots_are_left_out(world, a):
 def test_as_many_scattered_slots_as_fit_on_a_line(world, a):
     takes_singles(a, "mem", 1200)
     released(a, range(0, 1200, 2))
-    assert a.acquire("few", ("mem", 2 * MOST_RANGES)).units == tuple(map(str, range(0, 4 * MOST_RANGES, 2)))
+    assert a.acquire("few", ("mem", 2 * MAX_RANGES)).units == tuple(map(str, range(0, 4 * MAX_RANGES, 2)))
     ok(a.release("few"))
-    units = a.acquire("more", ("mem", 2 * MOST_RANGES + 1)).units
-    assert units_text(units).count(",") < MOST_RANGES
-    assert units == slots(1200, 1200 + 2 * MOST_RANGES)
+    units = a.acquire("more", ("mem", 2 * MAX_RANGES + 1)).units
+    assert units_text(units).count(",") < MAX_RANGES
+    assert units == slots(1200, 1200 + 2 * MAX_RANGES)
     world.check()
 
 
 def test_a_lease_of_several_has_less_room_for_each(world, a):
     takes_singles(a, "mem", 1200)
     released(a, range(0, 1200, 2))
-    few, _ = a.acquire("few", ("mem", MOST_RANGES), "b").claims
-    assert len(few.units) == MOST_RANGES and "1" not in few.units
-    more, _ = a.acquire("more", ("mem", MOST_RANGES + 1), "b").claims
-    assert units_text(more.units).count(",") < MOST_RANGES // 2
+    few, _ = a.acquire("few", ("mem", MAX_RANGES), "b").claims
+    assert len(few.units) == MAX_RANGES and "1" not in few.units
+    more, _ = a.acquire("more", ("mem", MAX_RANGES + 1), "b").claims
+    assert units_text(more.units).count(",") < MAX_RANGES // 2
 
 
 def test_a_lease_waits_until_its_slots_fit_on_a_line(world):
@@ -148,7 +148,7 @@ def test_a_lease_waits_until_its_slots_fit_on_a_line(world):
     released(a, range(1, 301, 2))
     granted = a.granted()
     assert set(granted) == {"all", "behind"}
-    assert units_text(granted["all"][0].units).count(",") < 2 * MOST_RANGES
+    assert units_text(granted["all"][0].units).count(",") < 2 * MAX_RANGES
     world.check()
 
 
@@ -183,12 +183,12 @@ def far_apart(n):
 @pytest.mark.parametrize("n_reserved", [0, 40])
 def test_all_that_fit_on_a_line_are_found_among_the_most_that_a_limit_allows(world, n_reserved):
     a, = world.several(1, {"x": definition(limit=10**6)})
-    free = far_apart(2 * MOST_RANGES + n_reserved)
+    free = far_apart(2 * MAX_RANGES + n_reserved)
     reserved = free[5:5 + n_reserved]
     takes_all_but(world, "x", 10**6, free)
     for slot in reserved:
         ok(a.admin("reserve", "x", slot, "why"))
-    units = a.acquire("1", ("x", 2 * MOST_RANGES)).units
+    units = a.acquire("1", ("x", 2 * MAX_RANGES)).units
     assert set(map(int, units)) == {*free} - {*reserved}
 
 
@@ -196,7 +196,7 @@ def test_longer_runs_behind_many_places_too_small_for_them(world):
     a, = world.several(1, {"x": definition(limit=10**6)})
     takes_all_but(world, "x", 80000, range(0, 80000, 2))
     units = a.acquire("1", ("x", 500)).units
-    assert units_text(units).count(",") < MOST_RANGES and int(units[0]) >= 80000
+    assert units_text(units).count(",") < MAX_RANGES and int(units[0]) >= 80000
 
 
 # ---- what is listed ----

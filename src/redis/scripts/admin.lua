@@ -42,9 +42,9 @@ end
 
 -- ---- changes to a definition ----
 
-local MOST_SWEPT = 100 -- members that one call looks at
-local MOST_COUNTED = 1000 -- units, or blocks of units, to show an operator
-local MOST_OWN = 300 -- names below a template that are in use and have a definition of their own
+local MAX_SWEPT = 100 -- members that one call looks at
+local MAX_COUNTED = 1000 -- units, or blocks of units, to show an operator
+local MAX_OWN = 300 -- names below a template that are in use and have a definition of their own
 
 -- Removes a definition from the database, with all that is kept under its name, or, for a template, under its
 -- instances' names. One call does a bounded part, and answers with a CURSOR ("STEP LAST") for the next one.
@@ -55,7 +55,7 @@ local function forget()
     if prefix then
         low, high = '[' .. prefix, '(' .. prefix .. '\255'
     end
-    local n_left = MOST_SWEPT
+    local n_left = MAX_SWEPT
 
     local function is_ours(name)
         return name == NAME
@@ -71,7 +71,7 @@ local function forget()
 
     local function note_use(name)
         local n, low_of_it, high_of_it = n_waiting(name), of_name(name)
-        for _, member in ipairs(call('ZRANGEBYLEX', HELD, low_of_it, high_of_it, 'LIMIT', 0, MOST_COUNTED)) do
+        for _, member in ipairs(call('ZRANGEBYLEX', HELD, low_of_it, high_of_it, 'LIMIT', 0, MAX_COUNTED)) do
             local word, key = match(member, '^%S+ (%S+) (%S+)$')
             n = n + (key == RESTING and 0 or size_of(resource_of(name), word))
         end
@@ -200,7 +200,7 @@ local function forget()
                 local name, key = match(member, '^%S+'), match(member, '(%S+)$')
                 local is_rest = is_ours(name) and key == RESTING
                 n_seen = n_seen + 1
-                if n_seen > MOST_OWN or (is_ours(name) and not is_rest) then
+                if n_seen > MAX_OWN or (is_ours(name) and not is_rest) then
                     note_use(name)
                     return false
                 end
@@ -280,7 +280,7 @@ if not resource.definition then
 end
 local change = resource.change
 
-local MOST_ITEMS = 5000 -- in service, in a pool
+local MAX_ITEMS = 5000 -- in service, in a pool
 
 local function has_item(items, item)
     for i, other in ipairs(items or {}) do
@@ -333,7 +333,7 @@ function operations.add()
     elseif has_item(items_of(resource), WORD) then
         was = 'present'
         return
-    elseif #items_of(resource) >= MOST_ITEMS then
+    elseif #items_of(resource) >= MAX_ITEMS then
         return 'impossible'
     end
     was = is_held(WORD) and 'draining' or 'absent'
@@ -402,25 +402,25 @@ if code then
 end
 local json = to_json()
 
-local MOST_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
+local MAX_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
 
 local function are_too_many_slots()
     local n = 0
     for _ in pairs(OP == 'reserve' and not resource_of(NAME).is_pool and change.reserved or {}) do
         n = n + 1
     end
-    return n > MOST_RESERVED
+    return n > MAX_RESERVED
 end
 
 -- Whether this would be more than every daemon keeps.
 local function is_too_much()
     local _, stored_json = change_text(NAME)
-    if #json > MOST_CHANGE_BYTES then
+    if #json > MAX_CHANGE_BYTES then
         return true
     elseif json == '{}' or (stored_json or '{}') ~= '{}' then
         return false
     end
-    return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MOST_CHANGES
+    return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MAX_CHANGES
 end
 
 if are_too_many_slots() or is_too_much() then

@@ -3,8 +3,8 @@
 -- has, `end` drops what it has not listed. During a grace, listed leases are put back.
 call('ZREM', SESSIONS, '') -- the first write: a host must be able to come back at maxmemory
 
-local MOST_ENDED = 100
-local MOST_NEWS, MOST_NEWS_BYTES = 100, 65536
+local MAX_ENDED = 100
+local MAX_NEWS, MAX_NEWS_BYTES = 100, 65536
 
 local function fresh_database()
     db.ttl = max(tonumber(ARGV[6]), tonumber(ARGV[11]))
@@ -152,7 +152,7 @@ end
 local function page_of_news()
     local from = tonumber(ARGV[6])
     local reply = answer('ok', text_of(newest_news()), text_of(news().floor_of_changes()))
-    local found = call('ZRANGEBYSCORE', NEWS, '(' .. text_of(from), '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_NEWS)
+    local found = call('ZRANGEBYSCORE', NEWS, '(' .. text_of(from), '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_NEWS)
     local n_bytes = 0
     for i = 1, #found, 2 do
         local kind, name = match(found[i], '^(%a) (.*)$')
@@ -161,7 +161,7 @@ local function page_of_news()
             version, json = change_text(name)
         end
         n_bytes = n_bytes + #(json or '')
-        if i > 1 and n_bytes > MOST_NEWS_BYTES then
+        if i > 1 and n_bytes > MAX_NEWS_BYTES then
             break
         end
         for _, word in ipairs({text_of(tonumber(found[i + 1])), found[i], text_of(version), json or '{}'}) do
@@ -182,7 +182,7 @@ end
 -- Below the higher floor, the side with that floor knows better.
 local function is_newer(version, stored_version, floor_of_caller)
     local stored_floor = news().floor_of_changes()
-    return version > stored_version and version <= MOST_CREDIBLE
+    return version > stored_version and version <= MAX_CREDIBLE
         and (version > stored_floor or floor_of_caller >= stored_floor)
 end
 
@@ -450,12 +450,12 @@ end
 local function end_listing()
     local session = session_of(ME)
     local n_kept = tonumber(ARGV[6]) or 0
-    local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', n_kept, MOST_ENDED)
+    local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', n_kept, MAX_ENDED)
     for _, key in ipairs(keys) do
         local lease = load_lease(key)
         if lease and lease.incarnation == INCARNATION then
             n_kept = n_kept + 1
-        elseif n_work >= MOST_WORK then
+        elseif n_work >= MAX_WORK then
             break
         elseif lease then
             drop_lease(lease)
@@ -463,7 +463,7 @@ local function end_listing()
             forget_unbegun(key)
         end
     end
-    local is_done = #keys < MOST_ENDED and n_work < MOST_WORK
+    local is_done = #keys < MAX_ENDED and n_work < MAX_WORK
     if is_done then
         session.listing = '0'
         write_session(session)

@@ -1,7 +1,7 @@
 -- renew.lua - ARGV: ACKNOWLEDGED FOLLOWED. Prolongs the session, and with it all its leases and waiters. The
 -- answer has the events not acknowledged yet. FOLLOWED is the number of the newest news that the daemon has
 -- fetched.
-local MOST_EVENTS = 100
+local MAX_EVENTS = 100
 
 call('ZREM', SESSIONS, '') -- the first write: renew works at maxmemory, as do all commands after it
 local wrong = enter()
@@ -18,17 +18,17 @@ local function is_acknowledged(event)
     return tonumber(match(event, '^%d+ (%d+)')) <= acknowledged
 end
 
-local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
+local events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
 while events[1] and is_acknowledged(events[1]) do
     for _, event in ipairs(events) do
         if is_acknowledged(event) then
             call('ZREM', EVENTS, event)
         end
     end
-    events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MOST_EVENTS)
+    events = call('ZRANGEBYSCORE', EVENTS, session.sid, session.sid, 'LIMIT', 0, MAX_EVENTS)
 end
 
-local more_events = #events == MOST_EVENTS and 1 or 0
+local more_events = #events == MAX_EVENTS and 1 or 0
 local more_news = tonumber(ARGV[6] or 0) < newest_news() and 2 or 0
 local reply = answer('ok', more_events + more_news)
 for _, event in ipairs(events) do

@@ -1,7 +1,7 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... Returns what is held and waited for, page by page: for these names,
 -- or for all that are defined or in use. Writes only what becomes due. CURSOR is the last finished name, or
 -- "NAME PART FROM": the unfinished name, and where to go on.
-local MOST_NAMES, MOST_ROWS = 50, 150
+local MAX_NAMES, MAX_ROWS = 50, 150
 
 call('ZREM', SESSIONS, '') -- the first write: operators can look at maxmemory, too
 local wrong = enter()
@@ -129,11 +129,11 @@ local function describe_part(name, number, from)
     local low, high = of_name(name)
     local before = part.is_behind
         and call('ZLEXCOUNT', QUEUE, low, high) + call('ZLEXCOUNT', ELSEWHERE, low, high) or 0
-    local members = call('ZRANGEBYLEX', part.set, low, high, 'LIMIT', from, MOST_ROWS)
+    local members = call('ZRANGEBYLEX', part.set, low, high, 'LIMIT', from, MAX_ROWS)
     for i, member in ipairs(members) do
         part.describe(name, member, not part.is_in_line and before + from + i)
     end
-    return #members == MOST_ROWS and from + MOST_ROWS
+    return #members == MAX_ROWS and from + MAX_ROWS
 end
 
 -- Sorts waiters by place, within one page.
@@ -162,7 +162,7 @@ local function describe(name, first_part, from)
         if number <= FIRST_OF_WAITERS then
             first_waiter = #rows + 1
         end
-        if #rows >= MOST_ROWS then
+        if #rows >= MAX_ROWS then
             sort_waiters(first_waiter)
             return format('%s %d %d', name, number, from)
         end
@@ -195,7 +195,7 @@ local function names_to_describe()
     local function add(name)
         local n = #names
         if is_listed[name] or not is_before(cursor, name)
-            or (n > MOST_NAMES and not is_before(name, names[n])) then
+            or (n > MAX_NAMES and not is_before(name, names[n])) then
             return
         end
         local at = n + 1
@@ -204,12 +204,12 @@ local function names_to_describe()
         end
         table.insert(names, at, name)
         is_listed[name] = true
-        names[MOST_NAMES + 2] = nil
+        names[MAX_NAMES + 2] = nil
     end
 
     for _, set in ipairs({HELD, QUEUE, ASIDE, ELSEWHERE}) do
         local name, n_looked = time().next_name(set, cursor), 0
-        while name and n_looked <= MOST_NAMES do
+        while name and n_looked <= MAX_NAMES do
             add(name)
             name, n_looked = time().next_name(set, name), n_looked + 1
         end
@@ -255,7 +255,7 @@ if cursor_part ~= '' then
 end
 local names = next_cursor and {} or #ARGV > 5 and named() or names_to_describe()
 for i, name in ipairs(names) do
-    if #rows >= MOST_ROWS or i > MOST_NAMES then
+    if #rows >= MAX_ROWS or i > MAX_NAMES then
         next_cursor = names[i - 1] or cursor
         break
     end

@@ -16,22 +16,22 @@ local NEWS, UNDONE, KEPT, KEEPING, ELSEWHERE = unpack(KEYS, 17, 21)
 local ME, INCARNATION = ARGV[3], tonumber(ARGV[4])
 local PREFIX = string.sub(DB, 1, -3)
 
-local MOST_PURGED = 64 -- leases of dead sessions, in one call
-local MOST_SERVED = 50 -- names, and waiters, in one call; the others stay dirty
+local MAX_PURGED = 64 -- leases of dead sessions, in one call
+local MAX_SERVED = 50 -- names, and waiters, in one call; the others stay dirty
 -- Every daemon keeps to the next three as well: see embed.
-local MOST_CHANGE_BYTES = 65536 -- of the JSON of operators' changes to one name
-local MOST_CHANGES = 9000 -- names with changes
-local MOST_UNDONE = 1000 -- how many undone changes are remembered
-local MOST_WORK = 1500 -- what else a call does; each part is one or two commands
-local MOST_WORDS = 1000 -- members, or members and their scores, in one command
-local MOST_WALKED = 30 -- names, and waiters, in one call, where something has changed
+local MAX_CHANGE_BYTES = 65536 -- of the JSON of operators' changes to one name
+local MAX_CHANGES = 9000 -- names with changes
+local MAX_UNDONE = 1000 -- how many undone changes are remembered
+local MAX_WORK = 1500 -- what else a call does; each part is one or two commands
+local MAX_WORDS = 1000 -- members, or members and their scores, in one command
+local MAX_WALKED = 30 -- names, and waiters, in one call, where something has changed
 local CHANGED = ' !' -- follows a name in DIRTY
 local WALK = 'walk ' -- precedes a name in DB: how far the walk over its waiters has come
 local made = {} -- tables of functions, by the function that makes them: below
 local RESTING = '-' -- instead of a KEY in HELD
 -- No caller's word raises a number further: all stay exact below 2^53, and the rest is enough for ever.
-local MOST_CREDIBLE = 2 ^ 52
-local MOST_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
+local MAX_CREDIBLE = 2 ^ 52
+local MAX_EVENTS_EVER = 10 ^ 11 -- of a session: 12 digits keep them in order
 -- A grace raises the sequence by more than the calls of a renewal period, so that no daemon is ahead of the
 -- one that has noticed.
 local SEQUENCE_MARGIN = 2 ^ 24
@@ -63,7 +63,7 @@ end
 -- database, of calls and of its session's events.
 local FROM_LAYOUT, TO_LAYOUT = two_numbers(ARGV[1])
 local SEQUENCE_SAID, EVENT_SAID = two_numbers(ARGV[2])
-if SEQUENCE_SAID > MOST_CREDIBLE or EVENT_SAID > MOST_EVENTS_EVER then
+if SEQUENCE_SAID > MAX_CREDIBLE or EVENT_SAID > MAX_EVENTS_EVER then
     SEQUENCE_SAID, EVENT_SAID = 0, 0 -- no database has got so far
 end
 
@@ -120,7 +120,7 @@ end
 -- Raises the counter above everything that any clock or daemon can have seen.
 local function raise_number(least)
     local number = tonumber(call('HGET', DB, 'number') or 0)
-    if number < least and least <= MOST_CREDIBLE then
+    if number < least and least <= MAX_CREDIBLE then
         call('HSET', DB, 'number', text_of(least))
     end
 end

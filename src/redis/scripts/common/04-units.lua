@@ -92,7 +92,7 @@ end
 
 -- For pools, and for reserved units.
 local function make_pools()
-    local MOST_FREED = 20000 -- items of pools whose last use is remembered
+    local MAX_FREED = 20000 -- items of pools whose last use is remembered
     local function items_of(resource)
         if not resource.items_changed then
             return resource.definition.items
@@ -138,8 +138,8 @@ local function make_pools()
     -- all, in the file's order.
     local function in_order_of_use(resource, items)
         local ordered, numbers, item_of = {}, {}, {}
-        for i = 1, #items, MOST_WORDS do
-            local members, last = {}, min(i + MOST_WORDS - 1, #items)
+        for i = 1, #items, MAX_WORDS do
+            local members, last = {}, min(i + MAX_WORDS - 1, #items)
             for k = i, last do
                 members[#members + 1] = resource.name .. ' ' .. items[k]
             end
@@ -224,12 +224,12 @@ local function make_pools()
                 words[#words + 1] = resource.name .. ' ' .. item
             end
         end
-        for i = 1, #words, MOST_WORDS do
-            call('ZADD', FREED, unpack(words, i, min(i + MOST_WORDS - 1, #words)))
+        for i = 1, #words, MAX_WORDS do
+            call('ZADD', FREED, unpack(words, i, min(i + MAX_WORDS - 1, #words)))
         end
-        local n_over = call('ZCARD', FREED) - MOST_FREED
+        local n_over = call('ZCARD', FREED) - MAX_FREED
         if n_over > 0 then -- they count as never used, and so come first again
-            call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, min(n_over, MOST_WORDS))))
+            call('ZREM', FREED, unpack(call('ZRANGE', FREED, 0, min(n_over, MAX_WORDS))))
         end
     end
 
@@ -278,7 +278,7 @@ local function limit_of(resource, askers)
 end
 
 -- The largest count that one request can ever get. A limit of 0 in the file closes the name, for now.
-local function most_of(resource, askers)
+local function max_of(resource, askers)
     if resource.is_pool then
         return max(#items_of(resource), #resource.definition.items)
     elseif resource.definition.limit == 0 or askers == 0 then

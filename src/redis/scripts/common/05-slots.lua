@@ -3,13 +3,13 @@
 local pick_slots
 
 do -- this block keeps its helpers out of the 200 locals that a script may have
-    local MOST_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
+    local MAX_ROOM = 448 -- for a lease's slots on a line; a range takes as much as two single slots
     -- Ranges, in one search: enough for the lowest slots of 2^20. A search halves the partly free ranges: at
     -- most 511 of more than 2048 slots, and, for each of the 11 sizes below, one for each word that there is
     -- room for, two for the run that is too much, and one at the limit: 511 + 11 * 451.
-    local MOST_LOOKED = 5500
+    local MAX_LOOKED = 5500
     local LOOKED_FOR_RESERVED = 20 -- more for each reserved slot, one for each size: reserved slots take no room
-    local MOST_COARSE = 2048 -- this many ranges of one size, and all larger ones, fit into a search
+    local MAX_COARSE = 2048 -- this many ranges of one size, and all larger ones, fit into a search
 
     -- How many slots of that range are taken, by blocks that lie inside it.
     local function n_taken_by(blocks, name, first, length)
@@ -70,10 +70,10 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
     -- Calls `take` with what is left of each run that find_free() finds.
     local function find_unreserved(resource, limit, grain, take)
         if not resource.has_reserved then
-            return find_free(resource.name, limit, grain, MOST_LOOKED, take)
+            return find_free(resource.name, limit, grain, MAX_LOOKED, take)
         end
         local reserved, next_reserved = reserved_slots(resource), 1
-        local most_looked = MOST_LOOKED + LOOKED_FOR_RESERVED * #reserved
+        local most_looked = MAX_LOOKED + LOOKED_FOR_RESERVED * #reserved
         return find_free(resource.name, limit, grain, most_looked, function(first, last)
             while reserved[next_reserved] and reserved[next_reserved] <= last do
                 local slot = reserved[next_reserved]
@@ -112,7 +112,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
     -- The lowest slots; where these lie too scattered for a line, the lowest of longer runs.
     function pick_slots(resource, count, askers, n_claims)
         local limit = limit_of(resource, askers)
-        local room = 2 * floor(MOST_ROOM / 2 / n_claims)
+        local room = 2 * floor(MAX_ROOM / 2 / n_claims)
         local below = limit -- of that one, the lowest slots
         if limit > 64 then
             below = min(limit, n_taken(resource.name) + #reserved_slots(resource) + count)
@@ -126,7 +126,7 @@ do -- this block keeps its helpers out of the 200 locals that a script may have
             local has_more
             runs, has_more = collect_slots(resource, count, limit, grain, room)
             if not runs and has_more then
-                while grain * MOST_COARSE < limit do
+                while grain * MAX_COARSE < limit do
                     grain = grain * 2
                 end
                 runs = collect_slots(resource, count, limit, grain, room)

@@ -116,7 +116,7 @@ local function add_all(set, score, members)
     for i, member in ipairs(members) do
         words[#words + 1] = score
         words[#words + 1] = member
-        if #words == MOST_WORDS or i == #members then
+        if #words == MAX_WORDS or i == #members then
             call('ZADD', set, unpack(words))
             words = {}
         end
@@ -125,8 +125,8 @@ end
 
 local function remove_all(set, members)
     n_work = n_work + #members
-    for i = 1, #members, MOST_WORDS do
-        call('ZREM', set, unpack(members, i, min(i + MOST_WORDS - 1, #members)))
+    for i = 1, #members, MAX_WORDS do
+        call('ZREM', set, unpack(members, i, min(i + MAX_WORDS - 1, #members)))
     end
 end
 

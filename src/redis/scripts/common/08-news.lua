@@ -22,7 +22,7 @@ local function make_news()
     end
 
     local function raise_floor(version)
-        if version > floor_of_changes() and version <= MOST_CREDIBLE then
+        if version > floor_of_changes() and version <= MAX_CREDIBLE then
             call('HSET', DB, 'floor', text_of(version))
         end
     end
@@ -40,7 +40,7 @@ local function make_news()
     -- Undone changes are not remembered for ever: below the floor, what is not stored has been undone.
     local function forget_undone()
         local names = call('ZRANGEBYSCORE', UNDONE, '-inf', wall - UNDONE_KEPT, 'LIMIT', 0, 2)
-        if #names == 0 and call('ZCARD', UNDONE) >= MOST_UNDONE then
+        if #names == 0 and call('ZCARD', UNDONE) >= MAX_UNDONE then
             names = call('ZRANGE', UNDONE, 0, 0)
         end
         for _, name in ipairs(names) do

@@ -23,8 +23,8 @@ end
 
 -- For calls in which a lease waits for several resources, or something is kept.
 local function make_roads()
-    local MOST_DOUBLINGS = 40
-    local MOST_FORCED = 3 -- nested requests for which a waiter makes way until its patience ends by itself
+    local MAX_DOUBLINGS = 40
+    local MAX_FORCED = 3 -- nested requests for which a waiter makes way until its patience ends by itself
 
     -- ---- what is kept ----
     --
@@ -284,7 +284,7 @@ local function make_roads()
             local rules = resource_of(claim.name).definition
             shortest = min(shortest, rules and rules.keep or DEFAULT_KEEP)
         end
-        return min(max(shortest, 1) * 2 ^ lease.road.let_go, MOST_CREDIBLE / 2)
+        return min(max(shortest, 1) * 2 ^ lease.road.let_go, MAX_CREDIBLE / 2)
     end
 
     -- The lease keeps what it stands for, and goes on to claim `to`, or to the first that it lacks.
@@ -350,7 +350,7 @@ local function make_roads()
         if is_forced then
             road.forced = road.forced + 1
         else
-            road.forced, road.let_go = 0, min(road.let_go + 1, MOST_DOUBLINGS)
+            road.forced, road.let_go = 0, min(road.let_go + 1, MAX_DOUBLINGS)
         end
         write_lease(lease)
         free_kept(lease, lease.claims) -- what the record does not say was left by a broken-off script
@@ -422,13 +422,13 @@ local function make_roads()
         local keepers, seen, n = {}, {}, 0
         each_power(name .. ' ', function(power)
             local members = call('ZRANGEBYLEX', KEPT, '[' .. power .. ':',
-                '(' .. power .. ':' .. order_text(lease), 'LIMIT', 0, max(MOST_WALKED - n, 0))
+                '(' .. power .. ':' .. order_text(lease), 'LIMIT', 0, max(MAX_WALKED - n, 0))
             n = n + #members
             for _, member in ipairs(members) do
                 local key = match(member, '(%S+)$')
                 local keeper = not seen[key] and load_lease(key)
                 local claim = keeper and claim_on(keeper, name)
-                if claim and keeps(keeper, claim) and keeper.road.forced < MOST_FORCED
+                if claim and keeps(keeper, claim) and keeper.road.forced < MAX_FORCED
                     and names[station_of(keeper).name] then
                     keepers[#keepers + 1] = {lease = keeper, count = claim.count}
                 end
@@ -494,7 +494,7 @@ local function make_roads()
 
     -- Leases whose patience is over let go, a bounded number in a call.
     local function end_patience()
-        for _, key in ipairs(call('ZRANGEBYSCORE', KEEPING, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
+        for _, key in ipairs(call('ZRANGEBYSCORE', KEEPING, '-inf', db.clock, 'LIMIT', 0, MAX_PURGED)) do
             local lease = load_lease(key)
             local road = lease and lease.state == 'W' and lease.road
             if road and road.ends > db.clock then -- a script was broken off
@@ -557,7 +557,7 @@ local function make_turns()
     -- come since; then the place goes when it is the first of the queue, or at the next walk over leases
     -- aside.
     local function leave_unbegun(lease)
-        local most = floor(MOST_WORDS / #lease.claims)
+        local most = floor(MAX_WORDS / #lease.claims)
         for _, claim in ipairs(lease.claims) do
             local function leave(set, why)
                 local low, high = of_name(claim.name .. why .. format(' %05d', 50000 - lease.priority))
@@ -580,7 +580,7 @@ local function make_turns()
             return nil
         end
         local from = '[' .. prefix
-        for _ = 1, MOST_WALKED do -- each has another count
+        for _ = 1, MAX_WALKED do -- each has another count
             local member = call('ZRANGEBYLEX', ASIDE, from,
                 format('(%s%07d', prefix, min(most, 9999998) + 1), 'LIMIT', 0, 1)[1]
             if not member then
@@ -599,7 +599,7 @@ local function make_turns()
     -- goes on to stand elsewhere takes nothing here.
     local function wake_fitting(resource, uid)
         local left = quota_left(resource, uid)
-        for _ = 1, MOST_WALKED do
+        for _ = 1, MAX_WALKED do
             local member, count, order = oldest_aside(resource.name, uid, left)
             if not member then
                 return false
@@ -645,7 +645,7 @@ local function make_turns()
     -- Calls `look` for a set's members behind `last`. Returns the last one looked at if there may be more.
     local function walk(set, name, last, look)
         local low, high = of_name(name)
-        local most = max(MOST_WALKED - n_walked, 0)
+        local most = max(MAX_WALKED - n_walked, 0)
         local members = call('ZRANGEBYLEX', set, last and '(' .. last or low, high, 'LIMIT', 0, most)
         n_walked = n_walked + #members
         for _, member in ipairs(members) do
@@ -658,7 +658,7 @@ local function make_turns()
     local function walk_instances(set, template, last, look)
         local prefix = string.sub(template, 1, -2)
         local name = last or prefix
-        while n_walked < MOST_WALKED do
+        while n_walked < MAX_WALKED do
             n_walked = n_walked + 1
             name = next_name(set, name)
             if not name or string.sub(name, 1, #prefix) ~= prefix then
@@ -851,14 +851,14 @@ local function make_turns()
     local function next_step(name)
         local change = held_up_by(resource_of(name))
         if change then
-            if n_walked < MOST_WALKED then
+            if n_walked < MAX_WALKED then
                 mark_dirty(change .. CHANGED) -- first
             end
             return {is_for_later = true}
         end
         local step, member = nil, head_of(name)
         while member do
-            if n_served >= MOST_SERVED or n_work >= MOST_WORK then
+            if n_served >= MAX_SERVED or n_work >= MAX_WORK then
                 return {is_for_later = true}
             end
             local lease = waiter_at(name, member)
@@ -883,7 +883,7 @@ local function make_turns()
     -- Whether that is done.
     local function put_in_force(name)
         local changed = match(name, '^(%S+)' .. CHANGED)
-        if n_walked >= MOST_WALKED then
+        if n_walked >= MAX_WALKED then
             return false
         end
         n_walked = n_walked + 1
@@ -933,12 +933,12 @@ local function make_turns()
     -- result does not depend on which queue is looked at first.
     local function serve_dirty()
         local done = {}
-        for _, name in ipairs(call('SRANDMEMBER', DIRTY, MOST_SERVED)) do
+        for _, name in ipairs(call('SRANDMEMBER', DIRTY, MAX_SERVED)) do
             look_again(name)
         end
         look_at_dirty(done)
         local step = oldest_step()
-        while step and n_served < MOST_SERVED do
+        while step and n_served < MAX_SERVED do
             steps[step.name] = nil
             if step.is_local or step.at == n_steps then
                 n_served, n_steps = n_served + 1, n_steps + 1

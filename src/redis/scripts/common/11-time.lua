@@ -7,7 +7,7 @@ local function first_of(set)
 end
 
 local function make_time()
-    local MOST_SWEPT = 30 -- in one call, of what may have been left behind
+    local MAX_SWEPT = 30 -- in one call, of what may have been left behind
     local function now_run()
         return match(call('INFO', 'server'), 'run_id:(%w+)') or ''
     end
@@ -37,7 +37,7 @@ local function make_time()
     end
 
     local function end_rests()
-        for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MOST_PURGED)) do
+        for _, member in ipairs(call('ZRANGEBYSCORE', REST, '-inf', db.clock, 'LIMIT', 0, MAX_PURGED)) do
             mark_if_waited_for(match(member, '^(%S+)'))
             call('ZREM', HELD, member .. ' ' .. RESTING)
             call('ZREM', REST, member)
@@ -52,7 +52,7 @@ local function make_time()
         local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
         for _, key in ipairs(keys) do
             local lease = load_lease(key)
-            if n_work >= MOST_WORK then
+            if n_work >= MAX_WORK then
                 return most -- and perhaps more
             elseif lease then
                 drop_lease(lease)
@@ -74,7 +74,7 @@ local function make_time()
     end
 
     local function purge_sessions()
-        local left = MOST_PURGED
+        local left = MAX_PURGED
         while left > 0 do
             local name = call('ZRANGEBYSCORE', SESSIONS, '-inf', db.clock, 'LIMIT', 0, 1)[1]
             if not name then
@@ -123,11 +123,11 @@ local function make_time()
     local function page_of(row, last)
         if not row.is_by_score then
             local page = call('ZRANGEBYLEX', row.set, last == '' and '-' or '(' .. last, '+',
-                'LIMIT', 0, MOST_SWEPT)
+                'LIMIT', 0, MAX_SWEPT)
             return page, page[#page]
         end
         local page, found = {}, call('ZRANGEBYSCORE', row.set, last == '' and '-inf' or '(' .. last,
-            '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_SWEPT)
+            '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_SWEPT)
         for i = 1, #found, 2 do
             page[#page + 1] = found[i]
         end
@@ -143,7 +143,7 @@ local function make_time()
                 call('ZREM', sweeps[tonumber(number)].set, member)
             end
         end
-        if #page == MOST_SWEPT then
+        if #page == MAX_SWEPT then
             db.sweep = number .. its_last
         else
             db.sweep = sweeps[number + 1] and text_of(number + 1)
@@ -183,7 +183,7 @@ local function is_ours(member) -- a place in a queue
     return member and match(member, ' ([^ /]+)/[^ ]*$') == ME
 end
 
-local MOST_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
+local MAX_DUE = 86400 * 1000 -- ms: a patience may have become longer than a daemon believes
 
 -- ms until a call is needed even if nobody asks for anything; 0: at once, as this call has left work; -1:
 -- never, or another daemon sees to it. Only the first waiter's daemon makes the call: the others would find
@@ -214,6 +214,6 @@ local function due()
             at = min(at, ends)
         end
     end
-    return at < math.huge and min(max(floor(at - db.clock) + 1, 1), MOST_DUE) or -1
+    return at < math.huge and min(max(floor(at - db.clock) + 1, 1), MAX_DUE) or -1
 end
 
