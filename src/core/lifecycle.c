@@ -1,4 +1,4 @@
-/* core.c - creates and frees the core; clients come and go. */
+/* lifecycle.c - creates and frees the core; clients come and go. */
 #include "base/memory.h"
 #include "core/internal.h"
 #include "core/queue.h"
