@@ -30,15 +30,17 @@ if was_broken_off then
     return ''
 end
 
--- A session is gone with the first call after its end, unless its leases are too much work for one call.
+-- A session is gone with the first calls after its end: one call does only so much work. "{berth}:ended" is the
+-- one that the last check found.
 local record = call('HMGET', key('db'), 'clock', 'grace')
 local ended = record[1] and not record[2] and
     call('ZRANGEBYSCORE', key('sessions'), '-inf', record[1], 'LIMIT', 0, 1)[1]
 if ended then
     local sid = string.match(call('HGET', key('session'), ended), '^%d+')
-    if call('ZCOUNT', key('owned'), sid, sid) == 0 then
-        return ended .. ' is a session after its end'
+    if call('HGET', key('ended'), 'sid') == sid and call('ZCOUNT', key('owned'), sid, sid) == 0 then
+        return ended .. ' is a session long after its end'
     end
+    call('HSET', key('ended'), 'sid', sid)
 end
 
 local function units_of(claim) -- one by one

@@ -76,14 +76,15 @@ struct before {
 };
 
 /* A host that has had an answer which was undone must notice, whatever it calls. One whose session
- * the data do not have, as it ended or began since, says hello anyway. */
+ * the data do not have, as it ended or began since, says hello anyway: also if it has begun again
+ * and has not had the answer yet. */
 static void check_notice(
     struct fleet *fleet, const struct packet *packet, const struct before *before, bool was_broken_off)
 {
     struct server *server = &fleet->server;
     const struct host *host = &fleet->hosts[packet->host];
-    bool knows = before->has_session && packet->call > server->undone_from &&
-        packet->call <= server->undone_to;
+    bool knows = before->has_session && packet->call >= host->first_call &&
+        packet->call > server->undone_from && packet->call <= server->undone_to;
     if (record(fleet, "epoch") != before->epoch) {
         trace(fleet, "%s has noticed that the data are old", host->name);
         end_blindness(fleet);
@@ -171,6 +172,10 @@ void server_execute(struct fleet *fleet, const struct packet *packet, struct tex
     bool was_broken_off = redis->was_broken_off; /* the check is a script too */
     if (was_broken_off) {
         note_break(fleet, packet->script);
+    }
+    struct host *host = &fleet->hosts[packet->host];
+    if (!before.has_session && has_session(fleet, host)) {
+        host->first_call = fleet->server.n_executed;
     }
     note_turned_away(fleet, packet, argc, argv);
     if (fleet->server.n_executed % CHECK_PERIOD == 0) {
@@ -388,7 +393,7 @@ static bool may_stay(const struct fleet *fleet, struct bytes key, const struct v
 {
     static const char *const stay[] = {"{berth}:db", "{berth}:sessions", "{berth}:session",
         "{berth}:definitions", "{berth}:changes", "{berth}:news", "{berth}:undone",
-        "{berth}:broken"};
+        "{berth}:broken", "{berth}:ended"};
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++) {
         if (bytes_are(key, bytes_of(stay[i]))) {
             return true;
