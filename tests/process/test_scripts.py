@@ -412,6 +412,61 @@ def test_a_waiter_has_its_identity_too(world):
     world.must_be_empty()
 
 
+def test_a_holder_keeps_its_identity_when_the_data_are_lost(world):
+    """It is listed late in the grace; a waiter on another host has taken its identity meanwhile."""
+    files = {"a": definition(limit=2)}
+    a, b = world.several(2, files)
+    held = a.acquire("1", "a", holder="x")
+    world.database.client.flushall()
+    b.hello(files)
+    waits(b.acquire("1", "a", holder="x"), 1)
+    waits(b.acquire("2", "a", holder="y"), 2)
+    assert a.hello(files, [list_row("1", "held", held.claims, holder="x")])["1"][0] == "held"
+    assert b.new_events() == ["lost 1"]
+    world.end_grace(a, b)
+    refused(b.acquire("1", "a", holder="x"), "held", "a")
+    assert set(b.granted()) == {"2"}
+    ok(a.release("1"))
+    ok(b.release("2"))
+    world.must_be_empty()
+
+
+def test_the_later_holder_keeps_an_identity(world):
+    """Older data gave it to a second lease before anybody noticed."""
+    files = {"a": definition(limit=2)}
+    a, b = world.several(2, files)
+    first = a.acquire("1", "a", holder="x")
+    ok(a.release("1"))
+    second = b.acquire("1", "a", holder="x")
+    world.database.client.flushall()
+    a.hello(files, [list_row("1", "held", first.claims, holder="x")])
+    assert b.hello(files, [list_row("1", "held", second.claims, holder="x")])["1"][0] == "held"
+    assert a.new_events() == ["lost 1"]
+    assert a.hello(files, [list_row("1", "held", first.claims, holder="x")])["1"][0] == "lost"
+    assert world.data().holding() == {b.key("1")}
+    world.check()
+
+
+def test_the_earlier_waiter_keeps_an_identity(world):
+    files = {"a": definition()}
+    a, b = world.several(2, files)
+    held = a.acquire("1", "a")
+    first = a.acquire("2", "a", holder="x")
+    world.database.client.flushall()
+    b.hello(files)
+    later = b.acquire("1", "a", holder="x")
+    waits(later, 1)
+    listed = [list_row("1", "held", held.claims),
+              list_row("2", "waiting", [Claim("a", 1, 0, ())], ticket=first.ticket, holder="x")]
+    assert a.hello(files, listed)["2"][0] == "waiting"
+    assert b.new_events() == ["lost 1"]
+    again = [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=later.ticket, holder="x")]
+    assert b.hello(files, again)["1"][0] == "lost"
+    world.end_grace(a, b)
+    ok(a.release("1", "2"))
+    world.must_be_empty()
+
+
 def test_an_identity_lets_go(world):
     a, b = world.several(2, {"a": definition(limit=2)})
     granted(a.acquire("1", "a", holder="x"))

@@ -24,7 +24,7 @@ local function tell_owner(key, word)
 end
 
 local function release_identity()
-    local key = owner_of_identity(NAME, HOLDER, WORD)
+    local key = owners_of_identity(NAME, HOLDER, WORD)[1]
     if key then
         return tell_owner(key, 'release')
     elseif n_taken(NAME) > 0 then

@@ -222,209 +222,241 @@ end
 
 -- ---- lease ----
 
--- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
-local function parse_claims(claims_text, limits_text)
-    local claims, limits = split(claims_text, '|'), split(limits_text, '|')
-    for i, text in ipairs(claims) do
-        local name, count, token, units = match(text, '^(%S+) (%d+) (%d+) (%S+)$')
-        local definition, limit, ancestral, above = match(limits[i], '^(%S+) (%d+) (%d+):?(%S*)$')
-        claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
-            units = units == '-' and {} or split(units, ','), definition = definition,
-            limit = tonumber(limit), ancestral = tonumber(ancestral)}
-        claims.above = above ~= '' and above or nil
-    end
-    return claims
-end
-
-local function token_in(lease, name)
-    for _, claim in ipairs(lease.claims) do
-        if claim.name == name then
-            return claim.token
-        end
-    end
-    return 0
-end
-
--- The members for that unit or block, a part of it, or a block that contains it.
-local function members_over(resource, word)
-    local mark, digits = match(word, '^([<=]?)(%d+)$')
-    if resource.is_pool or not mark then
-        return call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. word))
-    end
-    local length, members = size_of(resource, word), {}
-    for _, block in ipairs(BLOCKS) do
-        local size, prefix = max(block.size, length), resource.name .. ' ' .. block.mark
-        local first = digits - digits % size
-        for _, member in ipairs(call('ZRANGEBYLEX', HELD, format('[%s%07d', prefix, first),
-            format('(%s%07d', prefix, first + size))) do
-            members[#members + 1] = member
-        end
-    end
-    return members
-end
-
--- If two leases claim a unit, the one that got it later has it.
-local function may_win_word(lease, claim, word)
-    for _, member in ipairs(members_over(resource_of(claim.name), word)) do
-        local key = match(member, '(%S+)$')
-        local other = key ~= lease.key and load_lease(key)
-        if other and token_in(other, claim.name) >= claim.token then
-            return false
-        end
-    end
-    return true
-end
-
-local function win_word(lease, claim, word)
-    local resource = resource_of(claim.name)
-    local members = members_over(resource, word)
-    if #members > 0 then
-        mark_if_waited_for(claim.name) -- the script may be broken off before the unit is taken
-    end
-    for _, member in ipairs(members) do
-        local key = match(member, '(%S+)$')
-        local other = key ~= lease.key and load_lease(key)
-        if other then
-            emit(other.session, 'lost ' .. other.id)
-            drop_lease(other)
-        end
-    end
-    for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
-        call('ZREM', HELD, member)
-        call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, and has been since the other one's end too
-    end
-    call('ZREM', REST, claim.name .. ' ' .. word) -- a script was broken off between these two
-end
-
--- False, and none is taken, if one belongs to another lease, which keeps it.
-local function win_units(lease)
-    for _, claim in ipairs(lease.claims) do
-        local resource = resource_of(claim.name)
-        for _, word in ipairs(words_of(resource, claim.units)) do
-            if not may_win_word(lease, claim, word) then
-                return false
-            end
-        end
-        if n_units(resource, claim.units) ~= claim.count then
-            return false
-        end
-    end
-    for _, claim in ipairs(lease.claims) do
-        for _, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
-            win_word(lease, claim, word)
-        end
-    end
-    return true
-end
-
--- Puts a lease back into a database that has lost it.
-local function put_back(lease)
-    local before = load_lease(lease.key)
-    if before then
-        drop_lease(before)
-    end
-    for _, claim in ipairs(lease.claims) do
-        raise_number(claim.token)
-    end
-    if not win_units(lease) then
-        return 'lost'
-    end
-    take_identities(lease)
-    hold_units(lease)
-    return 'held'
-end
-
-local function wait_again(lease)
-    if identity_taken(lease) then
-        return 'lost'
-    end
-    if lease.ticket > 0 then
-        raise_number(lease.ticket)
-    else
-        lease.ticket = next_number()
-    end
-    if call('ZADD', OWNED, session_of(ME).sid, lease.key) == 0 then
-        turns().leave_unbegun(lease)
-    end
-    take_identities(lease)
-    enter_queues(lease)
-    return 'waiting'
-end
-
-local function is_in_force(stored, said)
-    if stored.state ~= 'H' then
-        return said ~= 'held'
-    end
-    return has_its_units(stored)
-end
-
--- What the job was told counts. (Token 0: the daemon has lost its journal, and does not know the token.)
-local function has_same_units(stored, lease)
-    for i, claim in ipairs(stored.claims) do
-        local said = lease.claims[i]
-        if not said or said.name ~= claim.name or (said.token ~= 0 and said.token ~= claim.token)
-            or table.concat(said.units, ',') ~= table.concat(claim.units, ',') then
-            return false
-        end
-    end
-    return true
-end
-
--- For a waiter: its daemon's file may have changed.
-local function take_limits(stored, lease)
-    for i, claim in ipairs(stored.claims) do
-        local now = lease.claims[i]
-        if claim.limit ~= now.limit or claim.definition ~= now.definition
-            or claim.ancestral ~= now.ancestral then
-            claim.limit, claim.definition, claim.ancestral = now.limit, now.definition, now.ancestral
-            mark_changed(claim.name)
-        end
-    end
-end
-
--- Decides about a lease that the caller lists: the word, and the lease as it is now stored.
-local function list_one(lease, said)
-    local stored = load_lease(lease.key)
-
-    -- The daemon knows nothing of the grant. A grant from before the last grace may be old data, with a token
-    -- that others have overtaken.
-    local function is_grant_of_now()
-        local before = tonumber(call('HGET', DB, 'before') or 0)
-        for _, claim in ipairs(stored.claims) do
-            if claim.token <= before then
-                return false
-            end
-        end
-        return not db.grace
-    end
-
-    if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
-        or said ~= 'held' and (stored.state == 'W' or is_grant_of_now())) then
-        stored.incarnation = INCARNATION
-        if stored.state == 'W' and #lease.claims == #stored.claims then
-            take_limits(stored, lease)
-            stored.above = lease.above
-        end
-        write_lease(stored)
-        if stored.state == 'W' and stored.road then
-            roads().note_elsewhere(stored) -- a script may have been broken off
-        end
-        return stored.state == 'H' and 'held' or 'waiting', stored
-    elseif said == 'asked' and not stored then
-        return 'lost', lease
-    elseif said ~= 'held' then
-        if stored then -- it may have been granted: old data may grant units that others have by now
-            lease.ticket = max(lease.ticket, stored.ticket)
-            drop_lease(stored)
-        end
-        return wait_again(lease), lease
-    elseif db.grace then
-        return put_back(lease), lease
-    end
-    return 'lost', lease
-end
-
+-- One function: only this phase needs what is in it, and Lua allows a script 200 local variables.
 local function list()
+    -- "NAME COUNT TOKEN UNITS|..." and "DEFINITION LIMIT ANCESTRAL|...".
+    local function parse_claims(claims_text, limits_text)
+        local claims, limits = split(claims_text, '|'), split(limits_text, '|')
+        for i, text in ipairs(claims) do
+            local name, count, token, units = match(text, '^(%S+) (%d+) (%d+) (%S+)$')
+            local definition, limit, ancestral, above = match(limits[i], '^(%S+) (%d+) (%d+):?(%S*)$')
+            claims[i] = {name = name, count = tonumber(count), token = tonumber(token),
+                units = units == '-' and {} or split(units, ','), definition = definition,
+                limit = tonumber(limit), ancestral = tonumber(ancestral)}
+            claims.above = above ~= '' and above or nil
+        end
+        return claims
+    end
+
+    local function token_in(lease, name)
+        for _, claim in ipairs(lease.claims) do
+            if claim.name == name then
+                return claim.token
+            end
+        end
+        return 0
+    end
+
+    -- The members for that unit or block, a part of it, or a block that contains it.
+    local function members_over(resource, word)
+        local mark, digits = match(word, '^([<=]?)(%d+)$')
+        if resource.is_pool or not mark then
+            return call('ZRANGEBYLEX', HELD, of_name(resource.name .. ' ' .. word))
+        end
+        local length, members = size_of(resource, word), {}
+        for _, block in ipairs(BLOCKS) do
+            local size, prefix = max(block.size, length), resource.name .. ' ' .. block.mark
+            local first = digits - digits % size
+            for _, member in ipairs(call('ZRANGEBYLEX', HELD, format('[%s%07d', prefix, first),
+                format('(%s%07d', prefix, first + size))) do
+                members[#members + 1] = member
+            end
+        end
+        return members
+    end
+
+    -- If two leases claim a unit, the one that got it later has it.
+    local function may_win_word(lease, claim, word)
+        for _, member in ipairs(members_over(resource_of(claim.name), word)) do
+            local key = match(member, '(%S+)$')
+            local other = key ~= lease.key and load_lease(key)
+            if other and token_in(other, claim.name) >= claim.token then
+                return false
+            end
+        end
+        return true
+    end
+
+    local function win_word(lease, claim, word)
+        local resource = resource_of(claim.name)
+        local members = members_over(resource, word)
+        if #members > 0 then
+            mark_if_waited_for(claim.name) -- the script may be broken off before the unit is taken
+        end
+        for _, member in ipairs(members) do
+            local key = match(member, '(%S+)$')
+            local other = key ~= lease.key and load_lease(key)
+            if other then
+                emit(other.session, 'lost ' .. other.id)
+                drop_lease(other)
+            end
+        end
+        for _, member in ipairs(#members > 0 and members_over(resource, word) or {}) do
+            call('ZREM', HELD, member)
+            call('ZREM', REST, match(member, '^(%S+ %S+)')) -- at rest, and has been since the other one's end too
+        end
+        call('ZREM', REST, claim.name .. ' ' .. word) -- a script was broken off between these two
+    end
+
+    -- False, and none is taken, if one belongs to another lease, which keeps it.
+    local function win_units(lease)
+        for _, claim in ipairs(lease.claims) do
+            local resource = resource_of(claim.name)
+            for _, word in ipairs(words_of(resource, claim.units)) do
+                if not may_win_word(lease, claim, word) then
+                    return false
+                end
+            end
+            if n_units(resource, claim.units) ~= claim.count then
+                return false
+            end
+        end
+        for _, claim in ipairs(lease.claims) do
+            for _, word in ipairs(words_of(resource_of(claim.name), claim.units)) do
+                win_word(lease, claim, word)
+            end
+        end
+        return true
+    end
+
+    -- Another lease took the identity while this one was not in the data. Which of two has it: one that is held,
+    -- then the later grant; of two waiters, the one that asked first.
+    local function is_better_owner(lease, said, other, name)
+        if said ~= 'held' then
+            return other.state == 'W' and lease.ticket > 0 and lease.ticket < other.ticket
+        end
+        return other.state == 'W' or token_in(other, name) < token_in(lease, name)
+    end
+
+    local function may_win_identities(lease, said)
+        for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+            for _, key in ipairs(other_owners(lease, claim)) do
+                if not is_better_owner(lease, said, load_lease(key), claim.name) then
+                    return false
+                end
+            end
+        end
+        return true
+    end
+
+    local function win_identities(lease)
+        for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
+            for _, key in ipairs(other_owners(lease, claim)) do
+                local other = load_lease(key)
+                emit(other.session, 'lost ' .. other.id)
+                drop_lease(other)
+            end
+        end
+        take_identities(lease)
+    end
+
+    -- Puts a lease back into a database that has lost it.
+    local function put_back(lease)
+        local before = load_lease(lease.key)
+        if before then
+            drop_lease(before)
+        end
+        for _, claim in ipairs(lease.claims) do
+            raise_number(claim.token)
+        end
+        if not (may_win_identities(lease, 'held') and win_units(lease)) then
+            return 'lost'
+        end
+        win_identities(lease)
+        hold_units(lease)
+        return 'held'
+    end
+
+    local function wait_again(lease)
+        if not may_win_identities(lease, 'waiting') then
+            return 'lost'
+        end
+        if lease.ticket > 0 then
+            raise_number(lease.ticket)
+        else
+            lease.ticket = next_number()
+        end
+        if call('ZADD', OWNED, session_of(ME).sid, lease.key) == 0 then
+            turns().leave_unbegun(lease)
+        end
+        win_identities(lease)
+        enter_queues(lease)
+        return 'waiting'
+    end
+
+    local function is_in_force(stored, said)
+        if stored.state ~= 'H' then
+            return said ~= 'held'
+        end
+        return has_its_units(stored)
+    end
+
+    -- What the job was told counts. (Token 0: the daemon has lost its journal, and does not know the token.)
+    local function has_same_units(stored, lease)
+        for i, claim in ipairs(stored.claims) do
+            local said = lease.claims[i]
+            if not said or said.name ~= claim.name or (said.token ~= 0 and said.token ~= claim.token)
+                or table.concat(said.units, ',') ~= table.concat(claim.units, ',') then
+                return false
+            end
+        end
+        return true
+    end
+
+    -- For a waiter: its daemon's file may have changed.
+    local function take_limits(stored, lease)
+        for i, claim in ipairs(stored.claims) do
+            local now = lease.claims[i]
+            if claim.limit ~= now.limit or claim.definition ~= now.definition
+                or claim.ancestral ~= now.ancestral then
+                claim.limit, claim.definition, claim.ancestral = now.limit, now.definition, now.ancestral
+                mark_changed(claim.name)
+            end
+        end
+    end
+
+    -- Decides about a lease that the caller lists: the word, and the lease as it is now stored.
+    local function list_one(lease, said)
+        local stored = load_lease(lease.key)
+
+        -- The daemon knows nothing of the grant. A grant from before the last grace may be old data, with a token
+        -- that others have overtaken.
+        local function is_grant_of_now()
+            local before = tonumber(call('HGET', DB, 'before') or 0)
+            for _, claim in ipairs(stored.claims) do
+                if claim.token <= before then
+                    return false
+                end
+            end
+            return not db.grace
+        end
+
+        if stored and is_in_force(stored, said) and (said == 'held' and has_same_units(stored, lease)
+            or said ~= 'held' and (stored.state == 'W' or is_grant_of_now())) then
+            stored.incarnation = INCARNATION
+            if stored.state == 'W' and #lease.claims == #stored.claims then
+                take_limits(stored, lease)
+                stored.above = lease.above
+            end
+            write_lease(stored)
+            if stored.state == 'W' and stored.road then
+                roads().note_elsewhere(stored) -- a script may have been broken off
+            end
+            return stored.state == 'H' and 'held' or 'waiting', stored
+        elseif said == 'asked' and not stored then
+            return 'lost', lease
+        elseif said ~= 'held' then
+            if stored then -- it may have been granted: old data may grant units that others have by now
+                lease.ticket = max(lease.ticket, stored.ticket)
+                drop_lease(stored)
+            end
+            return wait_again(lease), lease
+        elseif db.grace then
+            return put_back(lease), lease
+        end
+        return 'lost', lease
+    end
+
     local rows = {}
     for i = 6, #ARGV, 10 do
         local lease = {key = ME .. '/' .. ARGV[i], session = ME, id = ARGV[i], state = 'W',

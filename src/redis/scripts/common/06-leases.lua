@@ -44,26 +44,32 @@ local function identity_member(lease, claim)
     return claim.name .. ' ' .. lease.holder .. ' ' .. lease.uid .. ' ' .. lease.key
 end
 
--- The KEY of a lease, other than `but`, that has an identity of a user, or ("*") of any user.
-local function owner_of_identity(name, holder, uid, but)
+-- The KEYs of the leases, other than `but`, that have an identity of a user, or ("*") of any user.
+local function owners_of_identity(name, holder, uid, but)
     local whose = name .. ' ' .. holder .. (uid == '*' and '' or ' ' .. uid)
     local low, high = of_name(whose)
+    local owners = {}
     for _, member in ipairs(call('ZRANGEBYLEX', IDENTITIES, low, high, 'LIMIT', 0, 50)) do
         local key = match(member, '(%S+)$')
         if key ~= but and call('HEXISTS', LEASES, key) == 1 then
-            return key
+            owners[#owners + 1] = key
         elseif key ~= but then
             call('ZREM', IDENTITIES, member) -- a script was broken off
         end
     end
+    return owners
+end
+
+local function other_owners(lease, claim)
+    local rules = resource_of(claim.name).definition
+    local whose = rules and rules.shared and '*' or lease.uid
+    return owners_of_identity(claim.name, lease.holder, whose, lease.key)
 end
 
 -- The name where another lease has this one's identity.
 local function identity_taken(lease)
     for _, claim in ipairs(lease.holder ~= '' and lease.claims or {}) do
-        local rules = resource_of(claim.name).definition
-        local whose = rules and rules.shared and '*' or lease.uid
-        if owner_of_identity(claim.name, lease.holder, whose, lease.key) then
+        if #other_owners(lease, claim) > 0 then
             return claim.name
         end
     end
