@@ -204,14 +204,14 @@ static enum acquisition_result ask(struct acquisition *acquisition, nanoseconds 
     int error = connection_open(acquisition->connection, acquisition->endpoint);
     if (error != 0) {
         /* EAGAIN: berthd's queue of connections is full. */
-        bool is_about = error == EAGAIN || acquisition->opened_at != 0;
+        bool is_there = error == EAGAIN || acquisition->opened_at != 0;
         if (error == EAGAIN) {
             backoff_reset(&acquisition->backoff); /* a crowd: whoever pauses long never gets in */
         }
         char reason[512];
         connection_explain(acquisition->endpoint, error, reason, sizeof reason);
         outage_set(&acquisition->outage, false, reason);
-        return is_about ? is_absent(acquisition, now) : is_down(acquisition, now);
+        return is_there ? is_absent(acquisition, now) : is_down(acquisition, now);
     }
     acquisition->opened_at = now;
     return send_request(acquisition, now);

@@ -42,7 +42,7 @@ enum {
 #define REQUIRED NULL
 
 const struct key_row key_table[N_KEYS] = {
-#define KEY(id, key_word, where, value, target, lowest, highest, text, when, about)                \
+#define KEY(id, key_word, where, value, target, lowest, highest, text, when, help_text)            \
     [KEY_##id] = {                                                                                 \
         .word = (key_word),                                                                        \
         .sections = (where)&ALL,                                                                   \
@@ -53,7 +53,7 @@ const struct key_row key_table[N_KEYS] = {
         .max = (highest),                                                                          \
         .initial = (text),                                                                         \
         .reloadable = (when),                                                                      \
-        .help = (about),                                                                           \
+        .help = (help_text),                                                                       \
     },
 #include "conf/keys.def"
 #undef KEY

@@ -37,7 +37,7 @@ static bool is_taken(const struct core *core, const struct resource *resource,
 }
 
 enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
-    struct lease *lease, const char **aboutp)
+    struct lease *lease, const char **at_faultp)
 {
     const uint32_t *payer = has_proof ? NULL : &lease->uid;
     lease->terms.kill_after = ask->has_kill_after ? ask->terms.kill_after : NEVER;
@@ -45,7 +45,7 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
     for (size_t i = 0; i < ask->n_wants; i++) {
         const struct want *want = &ask->wants[i];
         struct resource *resource;
-        *aboutp = want->name;
+        *at_faultp = want->name;
         enum outcome outcome = registry_get(core, want->name, payer, &resource);
         if (outcome != OUTCOME_OK) {
             return outcome;
@@ -70,7 +70,7 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
             return OUTCOME_HELD;
         }
     }
-    *aboutp = NULL;
+    *at_faultp = NULL;
     return OUTCOME_OK;
 }
 
@@ -135,7 +135,7 @@ static bool leaves_room(uint32_t max, uint32_t taken, uint32_t count)
 }
 
 static bool blocked_by_ancestors(
-    struct core *core, const struct lease *lease, const struct ask *ask, const char **aboutp)
+    struct core *core, const struct lease *lease, const struct ask *ask, const char **at_faultp)
 {
     for (size_t i = 0; lease->terms.parent != 0 && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
@@ -143,7 +143,7 @@ static bool blocked_by_ancestors(
         if (!leaves_room(resource_max(claim->resource), held.units, claim->count) ||
             !leaves_room(
                 claim->resource->definition->max_units_per_user, held.of_same_user, claim->count)) {
-            *aboutp = ask->wants[i].name;
+            *at_faultp = ask->wants[i].name;
             return true;
         }
     }
@@ -151,8 +151,8 @@ static bool blocked_by_ancestors(
 }
 
 /* Why a request that does not want to wait is refused. */
-static enum outcome why_not_now(
-    const struct core *core, const struct lease *lease, const struct ask *ask, const char **aboutp)
+static enum outcome why_not_now(const struct core *core, const struct lease *lease,
+    const struct ask *ask, const char **at_faultp)
 {
     enum outcome why = core->draining ? OUTCOME_DRAINING
         : core->is_closed             ? OUTCOME_GRACE
@@ -161,39 +161,39 @@ static enum outcome why_not_now(
         const struct resource *resource = lease->claims[i].resource;
         if (resource->paused) {
             why = OUTCOME_PAUSED;
-            *aboutp = ask->wants[i].name;
+            *at_faultp = ask->wants[i].name;
         } else if (resource_limit(resource) == 0 && why != OUTCOME_PAUSED) {
             why = OUTCOME_CLOSED;
-            *aboutp = ask->wants[i].name;
+            *at_faultp = ask->wants[i].name;
         } else if (why == OUTCOME_WOULD_WAIT && !claim_has_units(&lease->claims[i])) {
-            *aboutp = ask->wants[i].name;
+            *at_faultp = ask->wants[i].name;
         }
     }
     for (size_t i = 0; why == OUTCOME_WOULD_WAIT && i < lease->n_claims; i++) {
         if (!claim_fits_quota(&lease->claims[i], 0)) {
             why = OUTCOME_QUOTA;
-            *aboutp = ask->wants[i].name;
+            *at_faultp = ask->wants[i].name;
         }
     }
     return why;
 }
 
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
-    struct effects *effects, const char **aboutp)
+    struct effects *effects, const char **at_faultp)
 {
     if (lease->database != 0) {
         return fleet_begin(core, lease, ask->wait == 0, effects);
     }
-    if (blocked_by_ancestors(core, lease, ask, aboutp)) {
+    if (blocked_by_ancestors(core, lease, ask, at_faultp)) {
         return OUTCOME_ANCESTOR;
     }
     if (ask->wait == 0) {
-        return why_not_now(core, lease, ask, aboutp);
+        return why_not_now(core, lease, ask, at_faultp);
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (resource_waiting(resource) > resource->definition->max_waiters) {
-            *aboutp = ask->wants[i].name;
+            *at_faultp = ask->wants[i].name;
             return OUTCOME_QUEUE_FULL;
         }
     }
@@ -217,10 +217,10 @@ enum outcome acquire_settle(struct core *core, const struct lease *lease, enum o
 }
 
 static enum outcome acquire(struct core *core, struct client *client, const struct ask *ask,
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
 {
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = acquire_resolve(core, ask, false, lease, aboutp);
+    enum outcome outcome = acquire_resolve(core, ask, false, lease, at_faultp);
     if (outcome == OUTCOME_OK &&
         !charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)) {
         outcome = OUTCOME_QUOTA;
@@ -233,7 +233,7 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
     acquire_link(core, client, lease, ++core->last_id);
     queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
     if (!queue_try(core, lease, now, effects)) {
-        outcome = acquire_wait(core, lease, ask, effects, aboutp);
+        outcome = acquire_wait(core, lease, ask, effects, at_faultp);
     }
     if (!outcome_is_lease(outcome)) {
         core_unlink_lease(core, lease, now, effects);
@@ -245,10 +245,10 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
 }
 
 enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp)
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
 {
     *leasep = NULL;
-    *aboutp = NULL;
-    enum outcome outcome = acquire(core, client, ask, now, effects, leasep, aboutp);
+    *at_faultp = NULL;
+    enum outcome outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
     return acquire_settle(core, *leasep, outcome, now, effects);
 }

@@ -75,14 +75,14 @@ uint32_t core_user_bound_met(const struct core *core, uint32_t uid, enum account
 
 /* Sets *leasep on OUTCOME_OK (granted: the lease is held), OUTCOME_WAITING and OUTCOME_PENDING
  * (fleet scope: the database's answer comes as an effect, fleet.h). Any other outcome is a refusal;
- * *aboutp is the resource at fault (the name as given; NULL if there is none). The outcome is the
- * lease's state when the operation returns; grants to *other* leases that it brings about are
+ * *at_faultp is the resource at fault (the name as given; NULL if there is none). The outcome is
+ * the lease's state when the operation returns; grants to *other* leases that it brings about are
  * effects. All resources must be of one scope and database, else OUTCOME_MIXED, about the first
  * that differs.
  *
  * The caller checks rights. */
 enum outcome core_acquire(struct core *core, struct client *client, const struct ask *ask,
-    nanoseconds now, struct effects *effects, struct lease **leasep, const char **aboutp);
+    nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp);
 
 /* A held lease is released, a waiting one leaves its queues. `by` is the client that asks: if the
  * lease belongs to another client, that one is told by an effect (lost: released; denied:
@@ -164,7 +164,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
  * (it has none until then); for a waiting one it is asked when the grace is over. */
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_claim claims[], nanoseconds now,
-    struct effects *effects, struct lease **leasep, const char **aboutp);
+    struct effects *effects, struct lease **leasep, const char **at_faultp);
 /* The living lease that an acquire of that user with the same `once` has made; the newest if there
  * are several, which only records and reclaims can bring about. */
 struct lease *core_find_once(struct core *core, uint32_t uid, const char *once);

@@ -132,17 +132,17 @@ void fleet_look_at_all(struct core *core, nanoseconds now, struct effects *effec
 
 /* ---- granted ---- */
 
-static bool is_about(const struct remembered_claim *said, const struct claim *claim)
+static bool claim_matches(const struct remembered_claim *said, const struct claim *claim)
 {
     const struct resource *resource = claim->resource;
     return said->token != 0 && said->count == claim->count && said->units &&
         said->is_pool == resource_is_pool(resource) && strcmp(said->name, resource->name) == 0;
 }
 
-static bool is_about_all(const struct remembered_claim said[], const struct lease *lease)
+static bool claims_match(const struct remembered_claim said[], const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        if (!is_about(&said[i], &lease->claims[i])) {
+        if (!claim_matches(&said[i], &lease->claims[i])) {
             return false;
         }
     }
@@ -192,7 +192,7 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     const struct remembered_claim claims[], nanoseconds now, struct effects *effects)
 {
     bool is_held = lease->state == LEASE_HELD;
-    if (!lease->is_asked || !is_about_all(claims, lease)) {
+    if (!lease->is_asked || !claims_match(claims, lease)) {
         return false;
     }
     if (!(is_held ? granted_again(lease, claims, effects) : adopt_units(core, lease, claims))) {

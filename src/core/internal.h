@@ -231,12 +231,12 @@ bool lease_ancestors_hold(
  * lease was held before: its instances are made whatever the bounds on them, and its identities may
  * also be another lease's, as with a recorded lease. */
 enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_proof,
-    struct lease *lease, const char **aboutp);
+    struct lease *lease, const char **at_faultp);
 /* Links the lease into the tables and the client's list, waiting but in no queue yet. */
 void acquire_link(struct core *core, struct client *client, struct lease *lease, uint64_t id);
 /* May the lease wait, and does it want to? */
 enum outcome acquire_wait(struct core *core, struct lease *lease, const struct ask *ask,
-    struct effects *effects, const char **aboutp);
+    struct effects *effects, const char **at_faultp);
 /* core_settle() for an operation whose result is this lease's outcome: returns the outcome
  * afterwards. A grant that settling brings about is part of the result, and no effect. */
 enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,

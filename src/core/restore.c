@@ -299,10 +299,10 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
 }
 
 static enum outcome reclaim_waiting(struct core *core, struct lease *lease, const struct ask *ask,
-    struct effects *effects, const char **aboutp)
+    struct effects *effects, const char **at_faultp)
 {
     return charge_take(&lease->charge, &core->accounts, lease->uid, ACCOUNT_LEASES)
-        ? acquire_wait(core, lease, ask, effects, aboutp)
+        ? acquire_wait(core, lease, ask, effects, at_faultp)
         : OUTCOME_QUOTA;
 }
 
@@ -313,15 +313,15 @@ static bool are_proven(const struct remembered_claim claims[])
 
 enum outcome core_reclaim_unknown(struct core *core, struct client *client, const struct ask *ask,
     uint64_t id, const struct remembered_claim claims[], nanoseconds now,
-    struct effects *effects, struct lease **leasep, const char **aboutp)
+    struct effects *effects, struct lease **leasep, const char **at_faultp)
 {
     *leasep = NULL;
-    *aboutp = NULL;
+    *at_faultp = NULL;
     if (!core->is_closed || id == 0 || id >= core->first_id || core_find_lease(core, id)) {
         return OUTCOME_LOST;
     }
     struct lease *lease = lease_new(ask, client->uid, now);
-    enum outcome outcome = acquire_resolve(core, ask, are_proven(claims), lease, aboutp);
+    enum outcome outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
     if (outcome != OUTCOME_OK) {
         lease_free(lease);
         core_settle(core, now, effects);
@@ -331,7 +331,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     bool for_ever = ask->wait > NEVER - 1 - now;
     queue_enter(core, lease, claims || for_ever ? NEVER : now + ask->wait);
     outcome = claims ? reclaim_held(core, lease, claims, now, effects)
-                     : reclaim_waiting(core, lease, ask, effects, aboutp);
+                     : reclaim_waiting(core, lease, ask, effects, at_faultp);
     if (outcome_is_lease(outcome)) {
         effects_change(effects, lease);
         *leasep = lease;

@@ -269,13 +269,13 @@ static void apply_line(
         return;
     }
     const char *word = line.words[0], *name = line.words[1];
-    struct log_about about = {.event = "reset"};
-    snprintf(about.resources, sizeof about.resources, "%s", name);
+    struct log_subject subject = {.event = "reset"};
+    snprintf(subject.resources, sizeof subject.resources, "%s", name);
     if (is_overruled(&line, core_find_definition(core, name))) {
-        log_about(LOG_LEVEL_INFO, &about,
+        log_message_on(LOG_LEVEL_INFO, &subject,
             "%s: the file has changed: this ends the runtime change by `%s`", name, word);
     } else if (core_change(core, name, &change, now, effects) != OUTCOME_OK) {
-        log_about(LOG_LEVEL_WARNING, &about, "%s: `%s` cannot be made again", name, word);
+        log_message_on(LOG_LEVEL_WARNING, &subject, "%s: `%s` cannot be made again", name, word);
     }
 }
 

@@ -40,9 +40,9 @@ static void why_of_max_hold(
     char *out, size_t size, const struct server *server, const struct lease *lease)
 {
     char what[NAME_BYTES + 32];
-    struct log_about about = {0};
-    log_subject_lease(&about, &server->databases, lease);
-    why_max_hold(out, size, log_subject_what(what, sizeof what, &about),
+    struct log_subject subject = {0};
+    log_subject_lease(&subject, &server->databases, lease);
+    why_max_hold(out, size, log_subject_what(what, sizeof what, &subject),
         clock_now() - lease->granted_at);
 }
 

@@ -247,13 +247,13 @@ static void answer_acquired(struct call *call, const struct lease *lease, enum o
 }
 
 static void answer_refused(
-    struct call *call, const struct ask *ask, enum outcome outcome, const char *about)
+    struct call *call, const struct ask *ask, enum outcome outcome, const char *at_fault)
 {
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     struct asker asker;
     call_init_asker(call, &asker);
     why_refused(
-        why, sizeof why, call->server->core, ask, &asker.viewer, outcome, about, call->now);
+        why, sizeof why, call->server->core, ask, &asker.viewer, outcome, at_fault, call->now);
     asker_deinit(&asker);
     answer_error_saying(call->out, outcome_code(outcome), why);
     lease_log_refused(
@@ -285,14 +285,14 @@ struct asked {
 };
 
 static enum outcome ask_core(
-    struct call *call, const struct asked *asked, struct lease **leasep, const char **aboutp)
+    struct call *call, const struct asked *asked, struct lease **leasep, const char **at_faultp)
 {
     struct server *server = call->server;
     struct client *client = &call->conn->client;
-    return asked->id == 0
-        ? core_acquire(server->core, client, &asked->ask, call->now, &server->effects, leasep, aboutp)
-        : core_reclaim_unknown(server->core, client, &asked->ask, asked->id, asked->claims,
-              call->now, &server->effects, leasep, aboutp);
+    return asked->id == 0 ? core_acquire(server->core, client, &asked->ask, call->now,
+                                &server->effects, leasep, at_faultp)
+                          : core_reclaim_unknown(server->core, client, &asked->ask, asked->id,
+                                asked->claims, call->now, &server->effects, leasep, at_faultp);
 }
 
 static void end_lease(struct call *call, struct lease *lease)
@@ -336,11 +336,11 @@ static void take_lease(struct call *call, const struct asked *asked)
         return;
     }
     struct lease *lease;
-    const char *about;
-    enum outcome outcome = ask_core(call, asked, &lease, &about);
+    const char *at_fault;
+    enum outcome outcome = ask_core(call, asked, &lease, &at_fault);
     if (!lease) {
         ledger_give_back(&call->server->ledger, record);
-        answer_refused(call, &asked->ask, outcome, about);
+        answer_refused(call, &asked->ask, outcome, at_fault);
         return;
     }
     lease->record = record;

@@ -44,10 +44,10 @@ void call_ok(struct call *call)
     text_add(call->out, "ok\n");
 }
 
-void call_refuse(struct call *call, enum code code, const char *about)
+void call_refuse(struct call *call, enum code code, const char *subject)
 {
-    answer_error(call->out, code, about);
-    lease_log_refused(call_asker(call), call->request->command, code, about);
+    answer_error(call->out, code, subject);
+    lease_log_refused(call_asker(call), call->request->command, code, subject);
 }
 
 /* The user whose request names something unknown, and the right that it needs. */

@@ -43,7 +43,7 @@ bool call_administers_daemon(struct call *call);
 bool call_administers(struct call *call, const struct lease *lease);
 
 void call_ok(struct call *call);
-void call_refuse(struct call *call, enum code code, const char *about);
+void call_refuse(struct call *call, enum code code, const char *subject);
 /* Answers that there is no such resource, and suggests the nearest to which the user has that
  * right. NULL: to look at, as everybody may. */
 void call_refuse_unknown(struct call *call, const char *name, rights_function *may);

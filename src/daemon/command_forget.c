@@ -84,13 +84,13 @@ static void forgetting_late(struct conn *conn)
     parked_end(conn);
 }
 
-/* `about` is "NAME N"; for a template, NAME is one of its instances. */
-static void answer_in_use(struct text *out, const char *about)
+/* `detail` is "NAME N"; for a template, NAME is one of its instances. */
+static void answer_in_use(struct text *out, const char *detail)
 {
     char why[NAME_BYTES + 64];
-    int n_name = (int)strcspn(about, " ");
-    snprintf(why, sizeof why, "%.*s: in use: %s held or waited for", n_name, about,
-        about[n_name] ? about + n_name + 1 : "units");
+    int n_name = (int)strcspn(detail, " ");
+    snprintf(why, sizeof why, "%.*s: in use: %s held or waited for", n_name, detail,
+        detail[n_name] ? detail + n_name + 1 : "units");
     answer_error_saying(out, CODE_IN_USE, why);
 }
 
@@ -110,7 +110,7 @@ static void forgetting_done(void *context, struct session_result *result)
         return;
     }
     if (result->outcome == OUTCOME_IN_USE) {
-        answer_in_use(conn_answers(conn), result->about);
+        answer_in_use(conn_answers(conn), result->detail);
     } else if (result->outcome == OUTCOME_GRACE) {
         answer_grace(conn, forgetting);
     } else {

@@ -101,7 +101,7 @@ static void fleet_change_done(void *context, struct session_result *result)
     if (result && result->outcome == OUTCOME_KIND) {
         refuse_kind(out, change->name, change->kind);
     } else if (result && result->outcome == OUTCOME_OK && change->kind == CHANGE_ADD) {
-        answer_added(conn, result->about);
+        answer_added(conn, result->detail);
     } else if (result) {
         remote_answer(conn, change->database, result);
     }

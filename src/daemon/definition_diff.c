@@ -52,13 +52,13 @@ void definition_diff_deinit(struct definition_diff *diff)
 /* Logs as many as one line may be about; returns how many. */
 static size_t say_some(const char *const names[], size_t n)
 {
-    struct log_about about = {.event = "reload"};
+    struct log_subject subject = {.event = "reload"};
     size_t length = 0, i = 0;
     for (; i < n && i < MAX_RESOURCES_PER_LEASE; i++) {
-        length += (size_t)snprintf(about.resources + length, sizeof about.resources - length,
+        length += (size_t)snprintf(subject.resources + length, sizeof subject.resources - length,
             "%s%s", i > 0 ? " " : "", names[i]);
     }
-    log_about(LOG_LEVEL_INFO, &about, "reload: changed: %s", about.resources);
+    log_message_on(LOG_LEVEL_INFO, &subject, "reload: changed: %s", subject.resources);
     return i;
 }
 
@@ -69,7 +69,7 @@ void definition_diff_log(const struct definition_diff *diff)
         said += say_some(diff->names + said, diff->n - said);
     }
     if (said < diff->n) {
-        const struct log_about about = {.event = "reload"};
-        log_about(LOG_LEVEL_INFO, &about, "reload: %zu more are changed", diff->n - said);
+        const struct log_subject subject = {.event = "reload"};
+        log_message_on(LOG_LEVEL_INFO, &subject, "reload: %zu more are changed", diff->n - said);
     }
 }

@@ -57,9 +57,9 @@ static const char *name_of(const struct member *member)
     return fleet_name_of(member->fleet->with.databases, member->database);
 }
 
-static struct log_about about_member(const struct member *member, const char *event)
+static struct log_subject member_subject(const struct member *member, const char *event)
 {
-    return (struct log_about){.event = event, .database = name_of(member)};
+    return (struct log_subject){.event = event, .database = name_of(member)};
 }
 
 /* ---- what the link brings ---- */
@@ -79,12 +79,12 @@ static void on_ready(void *context, const struct link_info *info)
     member->has_info = member->is_ready = true;
     member->was_down = false;
     if (is_news) {
-        const struct log_about about = about_member(member, "connected");
-        log_about(LOG_LEVEL_INFO, &about, "database %s: connected to Redis %s at %s",
-            about.database, info->version, info->address);
+        const struct log_subject subject = member_subject(member, "connected");
+        log_message_on(LOG_LEVEL_INFO, &subject, "database %s: connected to Redis %s at %s",
+            subject.database, info->version, info->address);
         if (info->warning[0]) {
-            log_about(
-                LOG_LEVEL_WARNING, &about, "database %s: %s", about.database, info->warning);
+            log_message_on(
+                LOG_LEVEL_WARNING, &subject, "database %s: %s", subject.database, info->warning);
         }
     }
     session_connected(member->session, clock_now());
@@ -112,8 +112,8 @@ static void on_down(void *context, const char *why, bool refused)
 {
     struct member *member = context;
     if (!member->was_down) {
-        const struct log_about about = about_member(member, "down");
-        log_about(LOG_LEVEL_ERROR, &about, "database %s: %s: %s", about.database,
+        const struct log_subject subject = member_subject(member, "down");
+        log_message_on(LOG_LEVEL_ERROR, &subject, "database %s: %s: %s", subject.database,
             refused ? "refused" : "cannot be reached", why);
     }
     member->was_down = true;
@@ -168,8 +168,8 @@ static void log_notices(struct member *member)
 {
     const char *notice;
     while ((notice = session_take_notice(member->session))) {
-        const struct log_about about = about_member(member, "notice");
-        log_about(LOG_LEVEL_WARNING, &about, "database %s: %s", about.database, notice);
+        const struct log_subject subject = member_subject(member, "notice");
+        log_message_on(LOG_LEVEL_WARNING, &subject, "database %s: %s", subject.database, notice);
     }
 }
 
@@ -182,13 +182,14 @@ static void log_grace(struct member *member)
         return;
     }
     member->was_in_grace = is_in_grace;
-    const struct log_about about = about_member(member, "grace");
+    const struct log_subject subject = member_subject(member, "grace");
     if (is_in_grace) {
-        log_about(LOG_LEVEL_WARNING, &about,
+        log_message_on(LOG_LEVEL_WARNING, &subject,
             "database %s: it is new or has lost its data: nothing new is granted for %lld ms",
-            about.database, (long long)(view.grace_until - clock_now()) / 1000000);
+            subject.database, (long long)(view.grace_until - clock_now()) / 1000000);
     } else {
-        log_about(LOG_LEVEL_INFO, &about, "database %s: its grace is over", about.database);
+        log_message_on(
+            LOG_LEVEL_INFO, &subject, "database %s: its grace is over", subject.database);
     }
 }
 

@@ -11,12 +11,12 @@
 
 enum { WHAT_SIZE = NAME_BYTES + 32 };
 
-static struct log_about about_of(
+static struct log_subject subject_of(
     const char *event, const struct fleet_names *databases, const struct lease *lease)
 {
-    struct log_about about = {.event = event};
-    log_subject_lease(&about, databases, lease);
-    return about;
+    struct log_subject subject = {.event = event};
+    log_subject_lease(&subject, databases, lease);
+    return subject;
 }
 
 static const char *word_of(enum outcome outcome)
@@ -33,9 +33,10 @@ static void say(
         return;
     }
     char what[WHAT_SIZE];
-    const struct log_about about = about_of(event, databases, lease);
-    log_about(LOG_LEVEL_DEBUG, &about, "lease %s (%s) of uid %u, pid %d %s", about.lease,
-        log_subject_what(what, sizeof what, &about), about.holder.uid, (int)about.holder.pid, text);
+    const struct log_subject subject = subject_of(event, databases, lease);
+    log_message_on(LOG_LEVEL_DEBUG, &subject, "lease %s (%s) of uid %u, pid %d %s", subject.lease,
+        log_subject_what(what, sizeof what, &subject), subject.holder.uid, (int)subject.holder.pid,
+        text);
 }
 
 void lease_log_place(const struct fleet_names *databases, const struct lease *lease)
@@ -50,16 +51,16 @@ void lease_log_ended(const struct fleet_names *databases, const struct lease *le
 }
 
 void lease_log_refused(
-    struct log_process asker, enum command_index command, enum code code, const char *about_text)
+    struct log_process asker, enum command_index command, enum code code, const char *what)
 {
     if (!log_says(LOG_LEVEL_DEBUG)) {
         return;
     }
-    struct log_about about = {.event = "refused", .asker = asker};
-    log_subject_resource(&about, about_text);
-    log_about(LOG_LEVEL_DEBUG, &about, "%s%s%s: refused (%s) to uid %u, pid %d",
-        command_table[command].word, about_text ? " " : "",
-        about_text ? about_text : "", code_table[code].word, about.asker.uid, (int)about.asker.pid);
+    struct log_subject subject = {.event = "refused", .asker = asker};
+    log_subject_resource(&subject, what);
+    log_message_on(LOG_LEVEL_DEBUG, &subject, "%s%s%s: refused (%s) to uid %u, pid %d",
+        command_table[command].word, what ? " " : "",
+        what ? what : "", code_table[code].word, subject.asker.uid, (int)subject.asker.pid);
 }
 
 /* ---- ended against its holder's will ---- */
@@ -67,19 +68,19 @@ void lease_log_refused(
 static void log_lost(const struct fleet_names *databases, const struct lease *lease, enum outcome why)
 {
     char what[WHAT_SIZE];
-    const struct log_about about = about_of("lost", databases, lease);
-    log_provoked_about(LOG_LEVEL_WARNING, &about, "lease %s (%s, process %d) is lost: %s",
-        about.lease, log_subject_what(what, sizeof what, &about), (int)lease->pid,
+    const struct log_subject subject = subject_of("lost", databases, lease);
+    log_provoked_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s, process %d) is lost: %s",
+        subject.lease, log_subject_what(what, sizeof what, &subject), (int)lease->pid,
         code_table[outcome_code(why)].meaning);
 }
 
 static void log_max_hold(const struct fleet_names *databases, const struct lease *lease)
 {
     char what[WHAT_SIZE];
-    const struct log_about about = about_of("max-hold", databases, lease);
-    log_provoked_about(LOG_LEVEL_INFO, &about,
-        "lease %s (%s, process %d) was held for as long as max-hold allows", about.lease,
-        log_subject_what(what, sizeof what, &about), (int)lease->pid);
+    const struct log_subject subject = subject_of("max-hold", databases, lease);
+    log_provoked_on(LOG_LEVEL_INFO, &subject,
+        "lease %s (%s, process %d) was held for as long as max-hold allows", subject.lease,
+        log_subject_what(what, sizeof what, &subject), (int)lease->pid);
 }
 
 void lease_log_over(const struct fleet_names *databases, const struct effect *effect)
@@ -101,15 +102,15 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
 void lease_log_signal(const struct fleet_names *databases, const struct lease *lease, int signal, int error)
 {
     char what[WHAT_SIZE];
-    const struct log_about about =
-        about_of(signal == SIGKILL ? "killed" : "stopped", databases, lease);
-    log_provoked_about(LOG_LEVEL_INFO, &about,
-        "lease %s (%s) must be given up (%s): %s to process %d", about.lease,
-        log_subject_what(what, sizeof what, &about), word_of((enum outcome)lease->stopping),
+    const struct log_subject subject =
+        subject_of(signal == SIGKILL ? "killed" : "stopped", databases, lease);
+    log_provoked_on(LOG_LEVEL_INFO, &subject,
+        "lease %s (%s) must be given up (%s): %s to process %d", subject.lease,
+        log_subject_what(what, sizeof what, &subject), word_of((enum outcome)lease->stopping),
         strsignal(signal), (int)lease->process.pid);
     if (error != 0) {
-        log_provoked_about(LOG_LEVEL_WARNING, &about, "lease %s: cannot signal process %d: %s",
-            about.lease, (int)lease->process.pid, strerror(error));
+        log_provoked_on(LOG_LEVEL_WARNING, &subject, "lease %s: cannot signal process %d: %s",
+            subject.lease, (int)lease->process.pid, strerror(error));
     }
 }
 
@@ -117,21 +118,21 @@ void lease_log_taken(const struct fleet_names *databases, const struct lease *le
     struct log_process asker, enum command_index command, const char *event)
 {
     char what[WHAT_SIZE];
-    struct log_about about = about_of(event, databases, lease);
-    about.asker = asker;
-    bool is_own = about.asker.uid == lease->uid && lease->uid != 0; /* not an operator */
-    (is_own ? log_provoked_about : log_about)(LOG_LEVEL_INFO, &about,
-        "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d",
-        command_table[command].word, about.lease,
-        log_subject_what(what, sizeof what, &about), lease->state == LEASE_HELD ? "held" : "wanted",
-        (int)lease->pid, lease->uid, about.asker.uid, (int)about.asker.pid);
+    struct log_subject subject = subject_of(event, databases, lease);
+    subject.asker = asker;
+    bool is_own = subject.asker.uid == lease->uid && lease->uid != 0; /* not an operator */
+    (is_own ? log_provoked_on : log_message_on)(LOG_LEVEL_INFO, &subject,
+        "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d", command_table[command].word,
+        subject.lease, log_subject_what(what, sizeof what, &subject),
+        lease->state == LEASE_HELD ? "held" : "wanted", (int)lease->pid, lease->uid,
+        subject.asker.uid, (int)subject.asker.pid);
 }
 
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why)
 {
     char what[WHAT_SIZE];
-    struct log_about about = {.event = "refused"};
-    log_subject_remembered(&about, remembered);
-    log_about(LOG_LEVEL_WARNING, &about, "lease %s (%s) is not restored: %s", about.lease,
-        log_subject_what(what, sizeof what, &about), why);
+    struct log_subject subject = {.event = "refused"};
+    log_subject_remembered(&subject, remembered);
+    log_message_on(LOG_LEVEL_WARNING, &subject, "lease %s (%s) is not restored: %s", subject.lease,
+        log_subject_what(what, sizeof what, &subject), why);
 }

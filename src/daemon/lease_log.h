@@ -15,9 +15,9 @@ struct fleet_names;
 /* The lease is held, or waits. */
 void lease_log_place(const struct fleet_names *databases, const struct lease *lease);
 void lease_log_ended(const struct fleet_names *databases, const struct lease *lease);
-/* A request without a lease; `about` is its resource, or something else, or NULL. */
+/* A request without a lease; `what` is its resource, or something else, or NULL. */
 void lease_log_refused(
-    struct log_process asker, enum command_index command, enum code code, const char *about);
+    struct log_process asker, enum command_index command, enum code code, const char *what);
 
 /* EFFECT_DENIED, EFFECT_LOST, EFFECT_STOP. */
 void lease_log_over(const struct fleet_names *databases, const struct effect *effect);

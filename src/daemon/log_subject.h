@@ -11,12 +11,12 @@ struct fleet_names;
 
 /* Also for a lease that has ended, until effects_clear(). */
 void log_subject_lease(
-    struct log_about *about, const struct fleet_names *databases, const struct lease *lease);
-void log_subject_remembered(struct log_about *about, const struct remembered *remembered);
+    struct log_subject *subject, const struct fleet_names *databases, const struct lease *lease);
+void log_subject_remembered(struct log_subject *subject, const struct remembered *remembered);
 /* Left out if it is not the name of a resource: a client may say anything. */
-void log_subject_resource(struct log_about *about, const char *name);
+void log_subject_resource(struct log_subject *subject, const char *name);
 
 /* "deploy", "deploy and 2 more": the lease's resources, for the message itself. */
-const char *log_subject_what(char *out, size_t size, const struct log_about *about);
+const char *log_subject_what(char *out, size_t size, const struct log_subject *subject);
 
 #endif

@@ -73,13 +73,13 @@ nanoseconds manager_watchdog(void)
         : 0;
 }
 
-bool manager_log(enum log_level level, const char *text, const struct log_about *about)
+bool manager_log(enum log_level level, const char *text, const struct log_subject *subject)
 {
     struct log_fields fields;
     if (!takes_datagrams("/run/systemd/journal/socket")) {
         return false;
     }
-    log_fields_fill(&fields, level, text, about);
+    log_fields_fill(&fields, level, text, subject);
     return sd_journal_sendv(fields.list, fields.n) == 0;
 }
 
@@ -132,9 +132,9 @@ nanoseconds manager_watchdog(void)
     return 0;
 }
 
-bool manager_log(enum log_level level, const char *text, const struct log_about *about)
+bool manager_log(enum log_level level, const char *text, const struct log_subject *subject)
 {
-    (void)level, (void)text, (void)about;
+    (void)level, (void)text, (void)subject;
     return false;
 }
 

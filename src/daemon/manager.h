@@ -26,7 +26,7 @@ bool manager_notify(const char *assignments);
 /* The longest time between two WATCHDOG=1; 0: none are wanted. */
 nanoseconds manager_watchdog(void);
 /* Whether the journal has taken the message, with its fields: never waits either. */
-bool manager_log(enum log_level level, const char *text, const struct log_about *about);
+bool manager_log(enum log_level level, const char *text, const struct log_subject *subject);
 /* For the status line: why berthd does not start. */
 void manager_not_started(const char *why);
 

@@ -125,9 +125,9 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
 /* As in a reload: what is in use cannot become another kind of resource. */
 static void say_kind_conflict(const struct server *server, const struct remembered *remembered)
 {
-    struct log_about about = {.event = "refused"};
-    log_subject_remembered(&about, remembered);
-    log_about(LOG_LEVEL_ERROR, &about,
+    struct log_subject subject = {.event = "refused"};
+    log_subject_remembered(&subject, remembered);
+    log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), and cannot become another kind of resource "
               "meanwhile: start with the old file, or when it is free",
         server->conf->path, remembered->claims[0].name, (int)remembered->pid);
@@ -135,9 +135,9 @@ static void say_kind_conflict(const struct server *server, const struct remember
 
 static void say_no_database(const struct server *server, const struct remembered *remembered)
 {
-    struct log_about about = {.event = "refused", .database = record_database(remembered)};
-    log_subject_remembered(&about, remembered);
-    log_about(LOG_LEVEL_ERROR, &about,
+    struct log_subject subject = {.event = "refused", .database = record_database(remembered)};
+    log_subject_remembered(&subject, remembered);
+    log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
               "more: start with the old file, or when it is free",
         server->conf->path, remembered->claims[0].name, (int)remembered->pid,
@@ -265,8 +265,9 @@ static void limit_leases(struct server *server, nanoseconds now)
         uint8_t database = (uint8_t)i;
         if (core_fleet_deadline(server->core, database) == 0 &&
             core_fleet_has_holders(server->core, database)) {
-            const struct log_about about = {.database = fleet_name_of(&server->databases, database)};
-            log_about(LOG_LEVEL_WARNING, &about,
+            const struct log_subject subject = {
+                .database = fleet_name_of(&server->databases, database)};
+            log_message_on(LOG_LEVEL_WARNING, &subject,
                 "the journal does not say how long the leases of [redis %s] are good: they end",
                 fleet_name_of(&server->databases, database));
             core_fleet_good_until(

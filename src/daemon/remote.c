@@ -27,14 +27,14 @@ static void answer_of_database(struct conn *conn, uint8_t database, const char *
 
 void remote_answer(struct conn *conn, uint8_t database, const struct session_result *result)
 {
-    const char *about = result->about[0] ? result->about : NULL;
+    const char *detail = result->detail[0] ? result->detail : NULL;
     enum code code = outcome_code(result->outcome);
     if (result->outcome == OUTCOME_OK) {
         text_add(conn_answers(conn), "ok\n");
     } else if (code == CODE_DOWN || code == CODE_NO_SPACE || code == CODE_NONE) {
-        answer_of_database(conn, database, about ? about : code_table[CODE_DOWN].meaning);
+        answer_of_database(conn, database, detail ? detail : code_table[CODE_DOWN].meaning);
     } else {
-        answer_error(conn_answers(conn), code, about);
+        answer_error(conn_answers(conn), code, detail);
     }
 }
 
@@ -55,7 +55,7 @@ struct taking {
     char *word, *key;
     uint8_t database; /* the one being asked */
     uint8_t was_down; /* one that could not be asked; 0: none */
-    char why[sizeof((struct session_result *)0)->about]; /* the reason for .was_down */
+    char why[sizeof((struct session_result *)0)->detail]; /* the reason for .was_down */
 };
 
 static void taking_free(struct conn *conn, void *state)
@@ -89,7 +89,7 @@ static void taking_done(void *context, struct session_result *result)
     }
     if (result->outcome != OUTCOME_UNKNOWN) {
         taking->was_down = taking->database;
-        snprintf(taking->why, sizeof taking->why, "%s", result->about);
+        snprintf(taking->why, sizeof taking->why, "%s", result->detail);
     }
     if (taking->database < conn->server->databases.n) {
         taking->database++;
@@ -125,11 +125,11 @@ bool remote_is_here(const struct call *call, uint64_t *idp)
 
 static void log_asked(const struct call *call, const char *word, const char *key)
 {
-    struct log_about about = {
+    struct log_subject subject = {
         .event = word[0] == 'r' ? "revoked" : "dropped", .asker = call_asker(call)};
-    log_escape(about.lease, sizeof about.lease, key);
-    log_about(LOG_LEVEL_INFO, &about, "%s %s (of another host): asked by uid %u, pid %d", word, key,
-        about.asker.uid, (int)about.asker.pid);
+    log_escape(subject.lease, sizeof subject.lease, key);
+    log_message_on(LOG_LEVEL_INFO, &subject, "%s %s (of another host): asked by uid %u, pid %d",
+        word, key, subject.asker.uid, (int)subject.asker.pid);
 }
 
 void remote_take_away(struct call *call)

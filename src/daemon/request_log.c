@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct request_log {
-    struct log_about about;
+    struct log_subject subject;
     struct text what; /* the request's words */
 };
 
@@ -23,9 +23,9 @@ struct request_log *request_log_new(
 {
     const struct command_row *row = &command_table[request->command];
     struct request_log *log = memory_new(sizeof *log);
-    log->about = (struct log_about){.event = row->word, .asker = asker, .database = database};
+    log->subject = (struct log_subject){.event = row->word, .asker = asker, .database = database};
     if (request->n_arguments > 0) {
-        log_subject_resource(&log->about, request->arguments[0]);
+        log_subject_resource(&log->subject, request->arguments[0]);
     }
     text_add(&log->what, row->word);
     for (size_t i = 0; i < request->n_arguments && i < 2; i++) {
@@ -38,8 +38,8 @@ struct request_log *request_log_new(
 void request_log_end(struct request_log *log, const char *outcome)
 {
     if (log) {
-        log_about(LOG_LEVEL_INFO, &log->about, "%s: asked by uid %u, pid %d%s", log->what.bytes,
-            log->about.asker.uid, (int)log->about.asker.pid, outcome);
+        log_message_on(LOG_LEVEL_INFO, &log->subject, "%s: asked by uid %u, pid %d%s",
+            log->what.bytes, log->subject.asker.uid, (int)log->subject.asker.pid, outcome);
         request_log_free(log);
     }
 }

@@ -22,9 +22,9 @@ bool seat_is_for(bool is_operators, enum command_index command)
     return !is_operators || !is_for_jobs[command];
 }
 
-static struct log_about about_peer(const struct peer *peer)
+static struct log_subject peer_subject(const struct peer *peer)
 {
-    return (struct log_about){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
+    return (struct log_subject){.event = "limit", .asker = {.uid = peer->uid, .pid = peer->pid}};
 }
 
 /* A job of root's gets no further than that, but its connection comes first. */
@@ -46,8 +46,8 @@ struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer
     if (!is_full || is_there_one_of_operators(seats, fd, peer)) {
         return (struct seat){.is_operators = is_full};
     }
-    const struct log_about about = about_peer(peer);
-    log_provoked_about(LOG_LEVEL_WARNING, &about, "more than %u connections: uid %u refused",
+    const struct log_subject subject = peer_subject(peer);
+    log_provoked_on(LOG_LEVEL_WARNING, &subject, "more than %u connections: uid %u refused",
         seats->max_conns, peer->uid);
     return (struct seat){.why_not = "too%20many%20connections"};
 }
@@ -69,17 +69,17 @@ bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
     struct fair_member *member, int fd, const struct peer *peer)
 {
     struct fair_queue *fair_queue = seats->fair_queue;
-    const struct log_about about = about_peer(peer);
+    const struct log_subject subject = peer_subject(peer);
     if (!fair_user_join(fair_queue, member, peer->uid, clock_now())) {
-        log_provoked_about(LOG_LEVEL_WARNING, &about,
+        log_provoked_on(LOG_LEVEL_WARNING, &subject,
             "uid %u makes too many connections per second: refused", peer->uid);
         seat->why_not = "too%20many%20new%20connections%20of%20this%20user";
         return false;
     }
     if (!take_client(seats, seat, client, fd, peer)) {
         fair_user_leave(fair_queue, member, clock_now());
-        log_provoked_about(
-            LOG_LEVEL_WARNING, &about, "uid %u has too many connections: refused", peer->uid);
+        log_provoked_on(
+            LOG_LEVEL_WARNING, &subject, "uid %u has too many connections: refused", peer->uid);
         seat->why_not = "too%20many%20connections%20of%20this%20user";
         return false;
     }

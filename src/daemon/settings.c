@@ -128,21 +128,21 @@ static bool lacks_databases(
 }
 
 /* Of no use to an inherited socket: logged at the start. */
-static bool is_about_socket(const char *change)
+static bool mentions_socket(const char *change)
 {
     return strcmp(change, "socket") == 0 || strcmp(change, "socket-mode") == 0;
 }
 
 static void warn_of_fixed_changes(const struct server *server, const struct conf *loaded)
 {
-    const struct log_about about = {.event = "reload"};
+    const struct log_subject subject = {.event = "reload"};
     struct conf_errors changes = CONF_ERRORS_INIT;
     conf_fixed_changes(server->conf, loaded, &changes);
     for (size_t i = 0; i < changes.n; i++) {
-        if (listener_is_inherited(&server->listener) && is_about_socket(changes.messages[i])) {
+        if (listener_is_inherited(&server->listener) && mentions_socket(changes.messages[i])) {
             continue;
         }
-        log_about(LOG_LEVEL_WARNING, &about, "%s: %s takes effect at the next start",
+        log_message_on(LOG_LEVEL_WARNING, &subject, "%s: %s takes effect at the next start",
             loaded->path, changes.messages[i]);
     }
     conf_errors_deinit(&changes);
@@ -161,7 +161,7 @@ void settings_note_changes(struct server *server)
 bool settings_reload(struct server *server, struct conf *conf, struct conf_errors *found)
 {
     const char *refused = NULL;
-    const struct log_about about = {.event = "reload"};
+    const struct log_subject subject = {.event = "reload"};
     struct definition_diff diff = DEFINITION_DIFF_INIT;
     if (conf) {
         definition_diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
@@ -175,10 +175,10 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
         conf = conf_free(conf);
     }
     for (size_t i = 0; i < found->n; i++) {
-        log_about(LOG_LEVEL_ERROR, &about, "%s", found->messages[i]);
+        log_message_on(LOG_LEVEL_ERROR, &subject, "%s", found->messages[i]);
     }
     if (!conf) {
-        log_about(LOG_LEVEL_ERROR, &about, "%s: not reloaded: nothing has changed",
+        log_message_on(LOG_LEVEL_ERROR, &subject, "%s: not reloaded: nothing has changed",
             server->conf->path);
         definition_diff_deinit(&diff);
         return false;
@@ -194,7 +194,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     definition_diff_deinit(&diff);
     conf_free(before);
     settings_note_changes(server);
-    log_about(LOG_LEVEL_INFO, &about, "%s: reloaded, definitions: %zu", conf->path,
+    log_message_on(LOG_LEVEL_INFO, &subject, "%s: reloaded, definitions: %zu", conf->path,
         conf->n_definitions);
     return true;
 }

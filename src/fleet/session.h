@@ -87,7 +87,7 @@ void session_hold_listing(struct session *session, bool hold);
 struct session_result {
     void *context; /* the asker's; NULL: the asker has gone */
     enum outcome outcome; /* OUTCOME_OK, OUTCOME_DOWN, ... */
-    char about[160]; /* what the result is about; or "" */
+    char detail[160]; /* what the result is about; or "" */
     struct text
         rows; /* of a snapshot: each row's fields end in NUL, each row in LF; the taker frees it */
 };

@@ -37,14 +37,14 @@ static void request_free(struct session *session, struct inquiry *request)
 
 /* The request is in no list at present. */
 static void request_end(
-    struct session *session, struct inquiry *request, enum outcome outcome, const char *about)
+    struct session *session, struct inquiry *request, enum outcome outcome, const char *detail)
 {
     if (session->look.request == request) {
         session->look.request = NULL;
     }
     request->result.outcome = outcome;
-    snprintf(request->result.about, sizeof request->result.about, "%.*s",
-        (int)sizeof request->result.about - 1, about);
+    snprintf(request->result.detail, sizeof request->result.detail, "%.*s",
+        (int)sizeof request->result.detail - 1, detail);
     if (outcome != OUTCOME_OK) {
         text_deinit(&request->result.rows);
     }
@@ -220,7 +220,7 @@ static const char *goes_on(struct session *session, struct flight *call, const c
 const char *admin_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    const char *code, *about, *cursor, *was;
+    const char *code, *detail, *cursor, *was;
     (void)now, (void)effects;
     if (answer->kind == ANSWER_OK && answer_text(answer, 0, &cursor) && *cursor != '\0') {
         return goes_on(session, call, cursor);
@@ -231,10 +231,10 @@ const char *admin_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     if (answer->kind != ANSWER_REFUSED || !answer_text(answer, 0, &code) ||
-        !answer_text(answer, 1, &about)) {
+        !answer_text(answer, 1, &detail)) {
         return "a wrong answer";
     }
-    request_end(session, take_request(session, call), refusal_outcome(code), about);
+    request_end(session, take_request(session, call), refusal_outcome(code), detail);
     return NULL;
 }
 

@@ -135,14 +135,14 @@ static void ask_again(struct session *session, struct entry *entry)
 static const char *is_refused(struct session *session, const struct flight *call,
     struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
-    const char *code, *about;
-    if (!answer_text(answer, 0, &code) || !answer_text(answer, 1, &about)) {
+    const char *code, *detail;
+    if (!answer_text(answer, 0, &code) || !answer_text(answer, 1, &detail)) {
         return "no code, or not of what";
     }
     bool may_wait = entry->lease && entry->lease->state == LEASE_WAITING;
     entry->is_there = entry->must_release = false;
     if (may_wait && refusal_outcome(code) == OUTCOME_UNKNOWN &&
-        definitions_are_missing(session, entry->lease, about, call->tag)) {
+        definitions_are_missing(session, entry->lease, detail, call->tag)) {
         ask_again(session, entry);
         return NULL;
     }

@@ -19,7 +19,7 @@ static enum log_level threshold = LOG_LEVEL_INFO;
 static bool with_level;
 static log_taker *diverted;
 static char last_error[LINE_SIZE];
-static const struct log_about nothing;
+static const struct log_subject nothing;
 
 /* ---- the destination ---- */
 
@@ -89,7 +89,7 @@ static void to_stderr(enum log_level level, const char *text)
 }
 
 static void emit(
-    enum log_level level, const struct log_about *about, const char *format, va_list arguments)
+    enum log_level level, const struct log_subject *subject, const char *format, va_list arguments)
 {
     char text[LINE_SIZE], line[LINE_SIZE];
     vsnprintf(text, sizeof text, format, arguments);
@@ -97,18 +97,19 @@ static void emit(
     if (level == LOG_LEVEL_ERROR) {
         memcpy(last_error, line, sizeof last_error);
     }
-    if (!diverted || !diverted(level, line, about ? about : &nothing)) {
+    if (!diverted || !diverted(level, line, subject ? subject : &nothing)) {
         to_stderr(level, line);
     }
 }
 
-void log_about(enum log_level level, const struct log_about *about, const char *format, ...)
+void log_message_on(
+    enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
     int saved = errno;
     if (log_says(level)) {
         va_list arguments;
         va_start(arguments, format);
-        emit(level, about, format, arguments);
+        emit(level, subject, format, arguments);
         va_end(arguments);
     }
     errno = saved;
@@ -128,13 +129,13 @@ void log_message(enum log_level level, const char *format, ...)
 
 /* ---- lines that clients can provoke ---- */
 
-static bool may_be_said(const struct log_about *about)
+static bool may_be_said(const struct log_subject *subject)
 {
     static struct log_budgets budgets;
     uint32_t suppressed;
-    uint32_t uid = about->asker.pid != 0 ? about->asker.uid
-        : about->holder.pid != 0         ? about->holder.uid
-                                         : LOG_BUDGET_NOBODY;
+    uint32_t uid = subject->asker.pid != 0 ? subject->asker.uid
+        : subject->holder.pid != 0         ? subject->holder.uid
+                                           : LOG_BUDGET_NOBODY;
     bool may_be = log_budget_take(&budgets, uid, clock_now(), &suppressed);
     if (suppressed > 0 && uid == LOG_BUDGET_NOBODY) {
         log_warning("%u more such messages suppressed", suppressed);
@@ -145,22 +146,22 @@ static bool may_be_said(const struct log_about *about)
 }
 
 static void emit_provoked(
-    enum log_level level, const struct log_about *about, const char *format, va_list arguments)
+    enum log_level level, const struct log_subject *subject, const char *format, va_list arguments)
 {
     int saved = errno;
-    if (may_be_said(about)) {
+    if (may_be_said(subject)) {
         errno = saved;
-        emit(level, about, format, arguments);
+        emit(level, subject, format, arguments);
     }
     errno = saved;
 }
 
-void log_provoked_about(
-    enum log_level level, const struct log_about *about, const char *format, ...)
+void log_provoked_on(
+    enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    emit_provoked(level, about, format, arguments);
+    emit_provoked(level, subject, format, arguments);
     va_end(arguments);
 }
 

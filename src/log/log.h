@@ -25,7 +25,7 @@ struct log_process {
     uint32_t uid;
     int32_t pid; /* 0: none */
 };
-struct log_about {
+struct log_subject {
     const char *event; /* one word */
     const char *database, *identity, *program;
     struct log_process holder, asker;
@@ -38,7 +38,7 @@ struct log_about {
 bool log_init(enum log_level max_verbose);
 
 /* Takes a finished message: printable ASCII, without newline. False sends it to stderr. */
-typedef bool log_taker(enum log_level level, const char *text, const struct log_about *about);
+typedef bool log_taker(enum log_level level, const char *text, const struct log_subject *subject);
 void log_divert(log_taker *taker);
 
 /* Whether messages of this level are written at all; ask before composing an expensive one. */
@@ -48,14 +48,14 @@ bool log_says(enum log_level level);
  * text. */
 __attribute__((format(printf, 2, 3))) void log_message(
     enum log_level level, const char *format, ...);
-__attribute__((format(printf, 3, 4))) void log_about(
-    enum log_level level, const struct log_about *about, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void log_message_on(
+    enum log_level level, const struct log_subject *subject, const char *format, ...);
 
 /* For messages that clients can provoke at will: at most a few lines a minute for each user who
  * asks, or else holds (log_budget.h); the others are counted. */
 __attribute__((format(printf, 1, 2))) void log_provoked(const char *format, ...);
-__attribute__((format(printf, 3, 4))) void log_provoked_about(
-    enum log_level level, const struct log_about *about, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void log_provoked_on(
+    enum log_level level, const struct log_subject *subject, const char *format, ...);
 
 /* The latest line of level error; "" before the first. */
 const char *log_last_error(void);

@@ -49,19 +49,19 @@ static void add_resources(struct log_fields *fields, const char *names)
 }
 
 void log_fields_fill(struct log_fields *fields, enum log_level level, const char *text,
-    const struct log_about *about)
+    const struct log_subject *subject)
 {
     fields->n = 0;
     fields->length = 0;
     add(fields, "MESSAGE", text);
     add_number(fields, "PRIORITY", level);
     add(fields, "SYSLOG_IDENTIFIER", "berthd");
-    add(fields, "BERTH_EVENT", about->event);
-    add_resources(fields, about->resources);
-    add(fields, "BERTH_LEASE", about->lease);
-    add_process(fields, "BERTH_HOLDER_UID", "BERTH_HOLDER_PID", &about->holder);
-    add(fields, "BERTH_HOLDER", about->identity);
-    add(fields, "BERTH_PROGRAM", about->program);
-    add_process(fields, "BERTH_ASKED_BY_UID", "BERTH_ASKED_BY_PID", &about->asker);
-    add(fields, "BERTH_DATABASE", about->database);
+    add(fields, "BERTH_EVENT", subject->event);
+    add_resources(fields, subject->resources);
+    add(fields, "BERTH_LEASE", subject->lease);
+    add_process(fields, "BERTH_HOLDER_UID", "BERTH_HOLDER_PID", &subject->holder);
+    add(fields, "BERTH_HOLDER", subject->identity);
+    add(fields, "BERTH_PROGRAM", subject->program);
+    add_process(fields, "BERTH_ASKED_BY_UID", "BERTH_ASKED_BY_PID", &subject->asker);
+    add(fields, "BERTH_DATABASE", subject->database);
 }

@@ -21,6 +21,6 @@ struct log_fields {
 /* Values are printable ASCII, so that none can become a field of its own. Each resource gets its
  * own BERTH_RESOURCE. Fields that do not fit are left out. */
 void log_fields_fill(struct log_fields *fields, enum log_level level, const char *text,
-    const struct log_about *about);
+    const struct log_subject *subject);
 
 #endif

@@ -32,10 +32,10 @@ void answer_error_saying(struct text *text, enum code code, const char *what)
     add_code_and_text(text, code, what);
 }
 
-void answer_error(struct text *text, enum code code, const char *about)
+void answer_error(struct text *text, enum code code, const char *subject)
 {
     char what[NAME_BYTES + 128];
-    snprintf(what, sizeof what, "%.*s%s%s", NAME_BYTES, about ? about : "", about ? ": " : "",
+    snprintf(what, sizeof what, "%.*s%s%s", NAME_BYTES, subject ? subject : "", subject ? ": " : "",
         code_table[code].meaning);
     answer_error_saying(text, code, what);
 }

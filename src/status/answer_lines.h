@@ -8,8 +8,8 @@
 
 enum code outcome_code(enum outcome outcome);
 
-/* "error CODE TEXT\n"; `about` precedes the code's meaning (NULL: the meaning alone). */
-void answer_error(struct text *text, enum code code, const char *about);
+/* "error CODE TEXT\n"; `subject` precedes the code's meaning (NULL: the meaning alone). */
+void answer_error(struct text *text, enum code code, const char *subject);
 /* The same with another text. */
 void answer_error_saying(struct text *text, enum code code, const char *what);
 

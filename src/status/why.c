@@ -187,24 +187,24 @@ static const struct want *find_want(const struct ask *ask, const char *name)
 }
 
 void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
-    const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now)
+    const struct viewer *viewer, enum outcome outcome, const char *at_fault, nanoseconds now)
 {
-    about = about || outcome != OUTCOME_QUOTA ? about : ask->wants[0].name;
-    struct resource *resource = about ? core_find_resource(core, about) : NULL;
+    at_fault = at_fault || outcome != OUTCOME_QUOTA ? at_fault : ask->wants[0].name;
+    struct resource *resource = at_fault ? core_find_resource(core, at_fault) : NULL;
     struct refusal refusal = {
         .core = core,
         .ask = ask,
-        .want = find_want(ask, about),
+        .want = find_want(ask, at_fault),
         .resource = resource,
         .first = core_find_definition(core, ask->wants[0].name),
-        .definition = about ? core_find_definition(core, about) : NULL,
+        .definition = at_fault ? core_find_definition(core, at_fault) : NULL,
         .same_identity = resource && ask->terms.holder
             ? core_find_identity(core, resource, viewer->uid, ask->terms.holder)
             : NULL,
         .viewer = viewer,
         .now = now,
     };
-    size_t n = about ? (size_t)snprintf(out, size, "%s: ", about) : 0;
+    size_t n = at_fault ? (size_t)snprintf(out, size, "%s: ", at_fault) : 0;
     bool is_known = refusal.want && refusal.definition && (resource || !needs_resource(outcome));
     if (is_known && explanations[outcome]) {
         explanations[outcome](out + n, size - n, &refusal);

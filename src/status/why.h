@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-/* Writes at most `size` bytes. The viewer made the request; `about` is as core_acquire() set it, or
- * NULL. */
+/* Writes at most `size` bytes. The viewer made the request; `at_fault` is as core_acquire() set it,
+ * or NULL. */
 void why_refused(char *out, size_t size, struct core *core, const struct ask *ask,
-    const struct viewer *viewer, enum outcome outcome, const char *about, nanoseconds now);
+    const struct viewer *viewer, enum outcome outcome, const char *at_fault, nanoseconds now);
 /* Why a lease on `what` must end. */
 void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for);
 

@@ -43,7 +43,7 @@ def sleeper():
     process.wait()
 
 
-def about(entry, *names):
+def berth_fields(entry, *names):
     return [entry.get("BERTH_" + name) for name in names]
 
 
@@ -58,7 +58,7 @@ def test_what_an_operator_does(service):
     assert entry["MESSAGE"] == [f"pause deploy: asked by uid {os.getuid()}, pid {os.getpid()}"]
     assert entry["PRIORITY"] == ["6"] and entry["SYSLOG_IDENTIFIER"] == ["berthd"]
     assert entry["BERTH_RESOURCE"] == ["deploy"]
-    assert tuple(about(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
+    assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
     assert not any(name.startswith("CODE_") for name in entry)
     assert client.request("drain").startswith("ok")
     assert "BERTH_RESOURCE" not in service.journal.until("drain")
@@ -74,9 +74,9 @@ def test_a_lease_that_is_taken_away(service, verb, event):
     assert client.request(f"{verb} {lease}") == "ok"
     entry = service.journal.until(event)
     assert entry["BERTH_RESOURCE"] == ["deploy", "etl"]
-    assert about(entry, "LEASE", "HOLDER", "PROGRAM") == [[lease], ["night"], ["nightly"]]
-    assert tuple(about(entry, "HOLDER_UID", "HOLDER_PID")) == OWN
-    assert tuple(about(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
+    assert berth_fields(entry, "LEASE", "HOLDER", "PROGRAM") == [[lease], ["night"], ["nightly"]]
+    assert tuple(berth_fields(entry, "HOLDER_UID", "HOLDER_PID")) == OWN
+    assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
 
 
 def test_a_lease_of_somebody_else_that_is_released(service):
@@ -85,8 +85,8 @@ def test_a_lease_of_somebody_else_that_is_released(service):
     lease = held(connect_as(service, 65534), "acquire deploy")
     assert service.client().request(f"release {lease}") == "ok"
     entry = service.journal.until("released")
-    assert about(entry, "RESOURCE", "LEASE", "HOLDER_UID") == [["deploy"], [lease], ["65534"]]
-    assert about(entry, "ASKED_BY_UID") == [["0"]]
+    assert berth_fields(entry, "RESOURCE", "LEASE", "HOLDER_UID") == [["deploy"], [lease], ["65534"]]
+    assert berth_fields(entry, "ASKED_BY_UID") == [["0"]]
 
 
 def test_what_a_client_says_is_no_field(service):
@@ -106,7 +106,7 @@ def test_held_too_long(service, sleeper):
     lease = held(client, f"acquire deploy pid={sleeper.pid} signal=15")
     for event in ("max-hold", "killed"):
         entry = service.journal.until(event)
-        assert about(entry, "RESOURCE", "LEASE", "HOLDER_PID") == [
+        assert berth_fields(entry, "RESOURCE", "LEASE", "HOLDER_PID") == [
             ["deploy"], [lease], [str(sleeper.pid)]]
     assert sleeper.wait(DEADLINE) == -signal.SIGKILL
 
@@ -121,7 +121,7 @@ def test_a_lease_that_is_not_taken_over(service):
     service.configure("[semaphore other]\nlimit = 1\n")
     service.start()
     entry = service.journal.until("refused")
-    assert about(entry, "RESOURCE", "LEASE") == [["deploy"], [lease]]
+    assert berth_fields(entry, "RESOURCE", "LEASE") == [["deploy"], [lease]]
     assert entry["PRIORITY"] == ["4"]
 
 
@@ -129,20 +129,20 @@ def test_all_of_a_lease_at_v(service):
     service.start("-v")
     client = service.client()
     lease = held(client, "acquire market/alice")
-    assert about(service.journal.until("granted"), "RESOURCE", "LEASE") == [
+    assert berth_fields(service.journal.until("granted"), "RESOURCE", "LEASE") == [
         ["market/alice"], [lease]]
     other = service.client()
     waiter = waits(other, "acquire market/alice")
-    assert about(service.journal.until("waiting"), "LEASE") == [[waiter]]
+    assert berth_fields(service.journal.until("waiting"), "LEASE") == [[waiter]]
     assert refused(other, "acquire market/alice wait=0") == "would-wait"
-    assert about(service.journal.until("refused"), "RESOURCE") == [["market/alice"]]
+    assert berth_fields(service.journal.until("refused"), "RESOURCE") == [["market/alice"]]
     client.send(f"release {lease}\n")
-    assert about(service.journal.until("granted"), "LEASE") == [[waiter]]
-    assert about(service.journal.until("ended"), "RESOURCE", "LEASE") == [
+    assert berth_fields(service.journal.until("granted"), "LEASE") == [[waiter]]
+    assert berth_fields(service.journal.until("ended"), "RESOURCE", "LEASE") == [
         ["market/alice"], [lease]]
     other.send(f"release {waiter}\n")
     entry = service.journal.until("ended")  # the instance is gone with it
-    assert about(entry, "RESOURCE", "LEASE") == [["market/alice"], [waiter]]
+    assert berth_fields(entry, "RESOURCE", "LEASE") == [["market/alice"], [waiter]]
     assert entry["PRIORITY"] == ["7"]
 
 

@@ -97,13 +97,13 @@ static void do_acquire(void)
     uint32_t client = random_below(&world.random, N_CLIENTS);
     struct ask ask = make_ask();
     struct lease *lease;
-    const char *about;
+    const char *at_fault;
     if (!world.is_connected[client] ||
         core_n_held(world.core) + core_n_waiting(world.core) >= MAX_LEASES) {
         return;
     }
     enum outcome outcome = core_acquire(
-        world.core, &world.clients[client], &ask, world.now, &world.effects, &lease, &about);
+        world.core, &world.clients[client], &ask, world.now, &world.effects, &lease, &at_fault);
     if (lease) {
         known_add(lease);
         REQUIRE((outcome == OUTCOME_PENDING) == (lease->database != 0), "outcome %d", (int)outcome);

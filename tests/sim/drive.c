@@ -77,7 +77,7 @@ void begin_trace(struct simulation *simulation)
 {
     struct trace *trace = &simulation->trace;
     trace->outcome = OUTCOME_OK;
-    trace->about = NULL;
+    trace->at_fault = NULL;
     trace->lease = 0;
     trace->n_events = trace->at = 0;
 }
@@ -172,12 +172,12 @@ static void do_acquire(struct simulation *simulation, const struct operation *op
     core_ask_init(&ask, simulation, wanted);
     struct lease *lease;
     trace->outcome = core_acquire(simulation->core, &simulation->clients[operation->client],
-        &ask.ask, operation->now, &simulation->effects, &lease, &trace->about);
+        &ask.ask, operation->now, &simulation->effects, &lease, &trace->at_fault);
     REQUIRE(!lease == (trace->outcome != OUTCOME_OK && trace->outcome != OUTCOME_WAITING),
         "outcome %d and a lease do not fit", (int)trace->outcome);
     if (lease) {
         trace->lease = lease->id;
-        trace->about = NULL;
+        trace->at_fault = NULL;
     }
     if (trace->outcome == OUTCOME_OK) {
         trace->grant = grant_of(lease);
@@ -254,7 +254,7 @@ void do_define(struct simulation *simulation, const struct operation *operation)
     struct definitions *definitions = definitions_new(operation->rules_seed);
     const struct rules_file *file = &definitions->file;
     simulation->trace.outcome = core_define(simulation->core, definitions->list, file->n,
-        &file->bounds, operation->now, &simulation->effects, &simulation->trace.about);
+        &file->bounds, operation->now, &simulation->effects, &simulation->trace.at_fault);
     take_effects(simulation);
     model_define(simulation->model, file, operation->now, &simulation->trace);
     if (simulation->trace.outcome == OUTCOME_OK) {

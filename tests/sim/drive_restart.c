@@ -264,7 +264,7 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
     unit_lists_init(&lists, simulation, operation);
     trace->outcome = core_reclaim_unknown(simulation->core, &simulation->clients[operation->client],
         &ask.ask, operation->lease, operation->was_held ? lists.claims : NULL, operation->now,
-        &simulation->effects, &lease, &trace->about);
+        &simulation->effects, &lease, &trace->at_fault);
     REQUIRE(!lease == (trace->outcome != OUTCOME_OK && trace->outcome != OUTCOME_WAITING),
         "outcome %d and a lease do not fit", (int)trace->outcome);
     if (trace->outcome == OUTCOME_OK) {

@@ -65,7 +65,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     struct job *job = jobs_find(host, 0);
     struct ask ask = {.wait = random_wait(fleet), .terms.signal = SIGNAL_TERM};
     struct lease *lease;
-    const char *about;
+    const char *at_fault;
     uint32_t uid = 1 + random_below(&fleet->random, N_USERS);
     uint32_t names = choose_wants(fleet, &ask);
     uint32_t holder = PICK(&fleet->random, 0, 0, 0, 0, 0, 0, 1, 2, 3);
@@ -73,7 +73,7 @@ void jobs_ask(struct fleet *fleet, struct host *host)
     ask.terms.priority = random_percent(&fleet->random, 10) ? 5 : 0;
     ask.terms.parent = random_parent(fleet, host, uid);
     enum outcome outcome = core_acquire(
-        host->core, &host->clients[uid - 1], &ask, fleet->now, &host->effects, &lease, &about);
+        host->core, &host->clients[uid - 1], &ask, fleet->now, &host->effects, &lease, &at_fault);
     if (outcome != OUTCOME_PENDING) {
         if (outcome != OUTCOME_DRAINING && outcome != OUTCOME_GRACE && outcome != OUTCOME_HELD) {
             fail(fleet, "%s: an acquire ends with outcome %d", host->name, (int)outcome);

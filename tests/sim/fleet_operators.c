@@ -121,7 +121,7 @@ void operator_hears(struct fleet *fleet, struct host *host)
     while (session_take_result(host->session, &result)) {
         struct act *act = result.context;
         trace(fleet, "%s: the operator hears outcome %d %s", host->name, (int)result.outcome,
-            result.about);
+            result.detail);
         fleet->n_forgotten += result.outcome == OUTCOME_OK && (!act || act->word == ACT_FORGET);
         if (!act) {
             text_deinit(&result.rows);

@@ -27,12 +27,14 @@ struct model *model_free(struct model *model)
     return NULL;
 }
 
-void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about)
+void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *at_fault)
 {
     REQUIRE(
         trace->outcome == outcome, "outcome %d instead of %d", (int)trace->outcome, (int)outcome);
-    bool same = about && trace->about ? strcmp(about, trace->about) == 0 : about == trace->about;
-    REQUIRE(same, "about %s instead of %s", trace->about ? trace->about : "-", about ? about : "-");
+    bool same = at_fault && trace->at_fault ? strcmp(at_fault, trace->at_fault) == 0
+                                            : at_fault == trace->at_fault;
+    REQUIRE(same, "about %s instead of %s", trace->at_fault ? trace->at_fault : "-",
+        at_fault ? at_fault : "-");
 }
 
 void model_require_waiting_or_granted(
@@ -166,13 +168,13 @@ static void take_stop_rules(struct model_lease *lease, const struct rules *rules
 }
 
 enum outcome model_resolve(struct model *model, const struct model_ask *ask, bool has_proof,
-    struct model_lease *lease, const char **aboutp)
+    struct model_lease *lease, const char **at_faultp)
 {
     int payer = has_proof ? -1 : (int)lease->uid;
     for (size_t i = 0; i < ask->n_wants; i++) {
         struct model_resource *resource;
-        *aboutp = ask->wants[i].name;
-        enum outcome outcome = model_get_resource(model, *aboutp, payer, &resource);
+        *at_faultp = ask->wants[i].name;
+        enum outcome outcome = model_get_resource(model, *at_faultp, payer, &resource);
         if (outcome == OUTCOME_OK) {
             outcome = check_want(resource, ask, ask->wants[i].count);
         }
@@ -187,7 +189,7 @@ enum outcome model_resolve(struct model *model, const struct model_ask *ask, boo
         lease->claims[lease->n_claims++] =
             (struct model_claim){.resource = resource, .count = ask->wants[i].count};
     }
-    *aboutp = NULL;
+    *at_faultp = NULL;
     return OUTCOME_OK;
 }
 
@@ -220,59 +222,59 @@ static bool is_behind_ancestors(
 
 /* For wait=0: in this order. */
 static enum outcome why_not_now(
-    const struct model *model, const struct model_lease *lease, const char **aboutp)
+    const struct model *model, const struct model_lease *lease, const char **at_faultp)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        *aboutp = lease->claims[i].resource->name;
+        *at_faultp = lease->claims[i].resource->name;
         if (lease->claims[i].resource->paused) {
             return OUTCOME_PAUSED;
         }
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
-        *aboutp = lease->claims[i].resource->name;
+        *at_faultp = lease->claims[i].resource->name;
         if (model_limit(lease->claims[i].resource) == 0) {
             return OUTCOME_CLOSED;
         }
     }
-    *aboutp = NULL;
+    *at_faultp = NULL;
     if (model->draining || model->closed) {
         return model->draining ? OUTCOME_DRAINING : OUTCOME_GRACE;
     }
     for (size_t i = 0; i < lease->n_claims; i++) {
         if (!model_claim_within_quota(model, lease, &lease->claims[i])) {
-            *aboutp = lease->claims[i].resource->name;
+            *at_faultp = lease->claims[i].resource->name;
             return OUTCOME_QUOTA;
         }
     }
-    for (size_t i = 0; i < lease->n_claims && !*aboutp; i++) {
+    for (size_t i = 0; i < lease->n_claims && !*at_faultp; i++) {
         if (lease->claims[i].count > model_available(lease->claims[i].resource)) {
-            *aboutp = lease->claims[i].resource->name;
+            *at_faultp = lease->claims[i].resource->name;
         }
     }
     return OUTCOME_WOULD_WAIT;
 }
 
 enum outcome model_may_wait(const struct model *model, const struct model_lease *lease,
-    const struct model_ask *ask, const char **aboutp)
+    const struct model_ask *ask, const char **at_faultp)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
-        *aboutp = lease->claims[i].resource->name;
+        *at_faultp = lease->claims[i].resource->name;
         if (is_behind_ancestors(model, lease, &lease->claims[i])) {
             return OUTCOME_ANCESTOR;
         }
     }
     if (ask->wait == 0) {
-        return why_not_now(model, lease, aboutp);
+        return why_not_now(model, lease, at_faultp);
     }
     uint32_t n = 0;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct model_resource *resource = lease->claims[i].resource;
-        *aboutp = resource->name;
+        *at_faultp = resource->name;
         if (model_waiting(model, resource) > resource->rules.max_waiters) {
             return OUTCOME_QUEUE_FULL;
         }
     }
-    *aboutp = NULL;
+    *at_faultp = NULL;
     for (size_t i = 0; i < model->n_waiters; i++) {
         n += model->waiters[i]->uid == lease->uid;
     }
@@ -282,7 +284,7 @@ enum outcome model_may_wait(const struct model *model, const struct model_lease 
 static enum outcome model_enter(struct model *model, struct model_lease *filled,
     const struct model_ask *ask, nanoseconds now, struct trace *trace)
 {
-    const char *about = NULL;
+    const char *at_fault = NULL;
     struct model_lease *lease = model_lease_make(model);
     *lease = *filled;
     model_lease_enter(model, lease);
@@ -292,9 +294,9 @@ static enum outcome model_enter(struct model *model, struct model_lease *filled,
         model_lease_grant(model, lease, &trace->grant, now);
         return OUTCOME_OK;
     }
-    enum outcome outcome = model_may_wait(model, lease, ask, &about);
+    enum outcome outcome = model_may_wait(model, lease, ask, &at_fault);
     if (outcome != OUTCOME_WAITING) {
-        model_require_outcome(trace, outcome, about);
+        model_require_outcome(trace, outcome, at_fault);
         model_lease_leave(model, lease, now);
     }
     return outcome;
@@ -327,7 +329,7 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     bool for_ever = ask->wait == 0 || ask->wait == NEVER;
     struct model_lease lease =
         model_lease_of(model, client, ask, trace->lease ? trace->lease : UINT64_MAX);
-    const char *about;
+    const char *at_fault;
     model->moment++;
     lease.linked = model->moment;
     lease.asked_at = now;
@@ -336,14 +338,14 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     REQUIRE(!trace->lease || trace->lease > model->last_id, "lease %ju after %ju", trace->lease,
         model->last_id);
     model->last_id = trace->lease ? trace->lease : model->last_id;
-    enum outcome outcome = model_resolve(model, ask, false, &lease, &about);
+    enum outcome outcome = model_resolve(model, ask, false, &lease, &at_fault);
     if (outcome == OUTCOME_OK && !model_leases_fit(model, lease.uid)) {
         outcome = OUTCOME_QUOTA;
     }
     if (outcome == OUTCOME_OK) {
         outcome = model_enter(model, &lease, ask, now, trace);
     } else {
-        model_require_outcome(trace, outcome, about);
+        model_require_outcome(trace, outcome, at_fault);
     }
     model_settle(model, now, trace);
     if (outcome == OUTCOME_WAITING) {

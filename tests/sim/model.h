@@ -93,7 +93,7 @@ struct event {
 
 struct trace {
     enum outcome outcome;
-    const char *about; /* or NULL */
+    const char *at_fault; /* or NULL */
     uint64_t lease; /* the one that the operation asked for, and got or waits for */
     struct grant grant; /* of an acquire or reclaim that was granted */
     struct event events[MODEL_EVENTS];
@@ -262,7 +262,7 @@ nanoseconds model_grace_until(const struct model *model);
 /* ---- between the model's files ---- */
 
 /* model.c */
-void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *about);
+void model_require_outcome(const struct trace *trace, enum outcome outcome, const char *at_fault);
 /* Called after the operation, for a lease that could not be granted at its beginning. */
 void model_require_waiting_or_granted(
     const struct model *model, uint64_t lease, const struct trace *trace);
@@ -273,7 +273,7 @@ enum outcome model_get_resource(
 /* Finds the resources of `lease`, which is in no list yet, and refuses requests that can never be
  * met. With a proof it may have its instances and identities, whoever has some now. */
 enum outcome model_resolve(struct model *model, const struct model_ask *ask, bool has_proof,
-    struct model_lease *lease, const char **aboutp);
+    struct model_lease *lease, const char **at_faultp);
 /* Is there room for one more lease of that user? */
 bool model_leases_fit(const struct model *model, uint32_t uid);
 /* The terms that its client gave. */
@@ -281,7 +281,7 @@ struct model_lease model_lease_of(
     const struct model *model, int client, const struct model_ask *ask, uint64_t id);
 /* It cannot be granted now. `lease` already counts as a waiter. */
 enum outcome model_may_wait(const struct model *model, const struct model_lease *lease,
-    const struct model_ask *ask, const char **aboutp);
+    const struct model_ask *ask, const char **at_faultp);
 bool model_identity_is_taken(const struct model *model, const struct model_resource *resource,
     uint32_t uid, uint32_t holder);
 

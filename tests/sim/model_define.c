@@ -182,11 +182,11 @@ void model_define(
         refused |= is_conflict(model, model->resources[i], file);
     }
     if (refused) {
-        const struct model_resource *about =
-            trace->about ? model_find_resource(model, trace->about) : NULL;
-        REQUIRE(trace->outcome == OUTCOME_KIND && about && is_conflict(model, about, file),
+        const struct model_resource *at_fault =
+            trace->at_fault ? model_find_resource(model, trace->at_fault) : NULL;
+        REQUIRE(trace->outcome == OUTCOME_KIND && at_fault && is_conflict(model, at_fault, file),
             "outcome %d about %s of a reload that had to be refused", (int)trace->outcome,
-            trace->about ? trace->about : "-");
+            trace->at_fault ? trace->at_fault : "-");
         model_settle(model, now, trace);
         return;
     }

@@ -234,9 +234,9 @@ void model_tell(
     struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why)
 {
     const struct event *event = model_next_event(trace, kind);
-    bool is_about_process =
+    bool is_for_process =
         kind == EFFECT_WATCH || kind == EFFECT_UNWATCH || kind == EFFECT_SIGNAL;
-    bool has_client = !is_about_process && lease->client >= 0;
+    bool has_client = !is_for_process && lease->client >= 0;
     REQUIRE(event->lease == lease->id && event->why == why,
         "effect %d is about lease %ju instead of %ju, for reason %d instead of %d", (int)kind,
         event->lease, lease->id, (int)event->why, (int)why);

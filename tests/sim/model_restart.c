@@ -445,15 +445,15 @@ static enum outcome hold_unknown(struct model *model, struct model_lease *lease,
 }
 
 static enum outcome wait_unknown(const struct model *model, const struct model_lease *lease,
-    const struct model_ask *ask, const char **aboutp)
+    const struct model_ask *ask, const char **at_faultp)
 {
     bool fits = is_within_bound(model, lease, &(const struct ousted){.n = 0});
-    return fits ? model_may_wait(model, lease, ask, aboutp) : OUTCOME_QUOTA;
+    return fits ? model_may_wait(model, lease, ask, at_faultp) : OUTCOME_QUOTA;
 }
 
 static enum outcome enter_unknown(struct model *model, const struct model_lease *filled,
     const struct model_ask *ask, const struct model_said *said, nanoseconds now,
-    struct trace *trace, const char **aboutp)
+    struct trace *trace, const char **at_faultp)
 {
     struct model_lease *lease = add_lease(model, filled);
     bool for_ever = said || ask->wait == NEVER;
@@ -463,7 +463,7 @@ static enum outcome enter_unknown(struct model *model, const struct model_lease 
     model_lease_enter(model, lease);
     model_sort(model);
     enum outcome outcome = said ? hold_unknown(model, lease, said, now, trace)
-                                : wait_unknown(model, lease, ask, aboutp);
+                                : wait_unknown(model, lease, ask, at_faultp);
     if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
         model_lease_leave(model, lease, now);
     }
@@ -473,19 +473,19 @@ static enum outcome enter_unknown(struct model *model, const struct model_lease 
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
     uint64_t id, const struct model_said *said, nanoseconds now, struct trace *trace)
 {
-    const char *about = NULL;
+    const char *at_fault = NULL;
     struct model_lease lease = model_lease_of(model, client, ask, id);
     lease.asked_at = now;
     enum outcome outcome = OUTCOME_LOST;
     model->moment++;
     if (model->closed && id < model->first_id && !model_find_lease(model, id)) {
         bool has_proof = said && said->tokens[0] != 0;
-        outcome = model_resolve(model, ask, has_proof, &lease, &about);
+        outcome = model_resolve(model, ask, has_proof, &lease, &at_fault);
         if (outcome == OUTCOME_OK) {
-            outcome = enter_unknown(model, &lease, ask, said, now, trace, &about);
+            outcome = enter_unknown(model, &lease, ask, said, now, trace, &at_fault);
         }
     }
-    model_require_outcome(trace, outcome, about);
+    model_require_outcome(trace, outcome, at_fault);
     if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
         model_forget_past(model, id);
     }

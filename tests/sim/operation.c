@@ -253,7 +253,7 @@ static bool has_once(const struct model_lease *lease)
     return lease->once != 0;
 }
 
-static bool make_about(
+static bool make_for_lease(
     struct operation *operation, enum operation_kind kind, const struct model_lease *lease)
 {
     if (lease) {
@@ -286,7 +286,7 @@ static void make_reclaim(struct operation *operation, const struct model *model,
     const struct model_lease *lease, struct random *random)
 {
     if (make_client_of(operation, model, lease->uid, random)) {
-        make_about(operation, OPERATION_RECLAIM, lease);
+        make_for_lease(operation, OPERATION_RECLAIM, lease);
     }
 }
 
@@ -296,7 +296,7 @@ static bool make_repeat(
 {
     const struct model_lease *lease = some_lease_that(model, has_once, random);
     if (lease && make_client_of(operation, model, lease->uid, random)) {
-        make_about(operation, OPERATION_REPEAT, lease);
+        make_for_lease(operation, OPERATION_REPEAT, lease);
     }
     return lease != NULL;
 }
@@ -377,7 +377,7 @@ static void make_coming_back(
         uint32_t some = random_below(random, (uint32_t)model->n_past);
         make_reclaim_unknown(operation, model, &model->past[some], random);
     } else if (absent && absent->held && random_percent(random, 10)) {
-        make_about(operation, OPERATION_BIND, absent);
+        make_for_lease(operation, OPERATION_BIND, absent);
         operation->client = some_client(model, true, random);
         operation->binding = BOUND_PROCESS;
     } else if (absent) {
@@ -406,17 +406,18 @@ static void make_job_operation(
     operation->ttl = (nanoseconds)random_below(random, 12) * NANOSECONDS_PER_SECOND;
     operation->binding = random_percent(random, 80) ? BOUND_PROCESS : BOUND_CONNECTION;
     if (dice < 30) {
-        make_about(operation, OPERATION_DIES, some_lease_that(model, has_a_living_process, random));
+        make_for_lease(
+            operation, OPERATION_DIES, some_lease_that(model, has_a_living_process, random));
     } else if (dice < 36) {
-        make_about(operation, OPERATION_REVOKE, any);
+        make_for_lease(operation, OPERATION_REVOKE, any);
     } else if (dice < 41) {
-        make_about(operation, OPERATION_WITHDRAW, any);
+        make_for_lease(operation, OPERATION_WITHDRAW, any);
     } else if (dice < 45) {
-        make_about(operation, OPERATION_DROP, any);
+        make_for_lease(operation, OPERATION_DROP, any);
     } else if (dice < 65) {
-        make_about(operation, OPERATION_RENEW, any);
+        make_for_lease(operation, OPERATION_RENEW, any);
     } else if (dice < 72) {
-        make_about(operation, OPERATION_BIND, any);
+        make_for_lease(operation, OPERATION_BIND, any);
     } else {
         const struct model_lease *detached = some_lease_that(model, is_detached, random);
         const struct model_lease *back = detached && dice < 90 ? detached : any;
@@ -437,7 +438,7 @@ void operation_make(
         operation->now += (nanoseconds)random_below(random, 1000) * 1000000;
     }
     if (random_percent(random, 40) &&
-        make_about(operation, OPERATION_TOLD, some_lease_that(model, is_to_be_told, random))) {
+        make_for_lease(operation, OPERATION_TOLD, some_lease_that(model, is_to_be_told, random))) {
         return;
     }
     if (random_percent(random, 4) && make_repeat(operation, model, random)) {

@@ -135,7 +135,7 @@ static const char *const lease_words[] = {
     [OPERATION_RECLAIM_UNKNOWN] = NULL,
 };
 
-static void write_about(struct writer *writer, const struct operation *operation)
+static void write_lease_operation(struct writer *writer, const struct operation *operation)
 {
     write_text(writer, "client %d: %s %ju", operation->client, lease_words[operation->kind],
         (uintmax_t)operation->lease);
@@ -191,6 +191,6 @@ void operation_write(const struct operation *operation, char *out, size_t size)
         write_unknown(&writer, operation);
         break;
     default:
-        write_about(&writer, operation);
+        write_lease_operation(&writer, operation);
     }
 }

@@ -201,14 +201,14 @@ const char *acquire(const char *who, const char *lease, const char *text)
     struct asking asking;
     asking_parse(&asking, text);
     struct lease *got = (struct lease *)-1;
-    const char *about = "untouched";
-    enum outcome outcome =
-        core_acquire(world.core, client(who), &asking.ask, world.now, &world.effects, &got, &about);
+    const char *at_fault = "untouched";
+    enum outcome outcome = core_acquire(
+        world.core, client(who), &asking.ask, world.now, &world.effects, &got, &at_fault);
     bool is_refusal =
         outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING;
     struct text out = text_new();
-    say(&out, "%s%s%s", outcome_words[outcome], is_refusal && about ? " " : "",
-        is_refusal && about ? about : "");
+    say(&out, "%s%s%s", outcome_words[outcome], is_refusal && at_fault ? " " : "",
+        is_refusal && at_fault ? at_fault : "");
     cr_assert_eq(!got, is_refusal);
     if (got) {
         name_id(lease, got->id);

@@ -354,7 +354,7 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
     struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
     struct remembered_claim claims[MAX_RESOURCES_PER_LEASE] = {{.name = NULL}};
     struct lease *got = NULL;
-    const char *about = NULL;
+    const char *at_fault = NULL;
     asking_parse(&asking, text);
     bool is_held = asking.units[0] != NULL;
     for (size_t i = 0; is_held && i < asking.ask.n_wants; i++) {
@@ -364,9 +364,9 @@ const char *reclaim_unknown(const char *who, const char *lease, const char *text
         claims[i].token = token ? number(token) : 0;
     }
     enum outcome outcome = core_reclaim_unknown(world.core, client(who), &asking.ask,
-        named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &about);
+        named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &at_fault);
     struct text out = text_new();
-    say(&out, "%s%s%s", outcome_words[outcome], about ? " " : "", about ? about : "");
+    say(&out, "%s%s%s", outcome_words[outcome], at_fault ? " " : "", at_fault ? at_fault : "");
     cr_assert_eq(!got,
         outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING);
     if (outcome == OUTCOME_OK) {

@@ -221,9 +221,9 @@ const char *and_effects(struct text *text)
     return text->bytes;
 }
 
-const char *answer(enum outcome outcome, const char *about)
+const char *answer(enum outcome outcome, const char *at_fault)
 {
     struct text text = text_new();
-    say(&text, "%s%s%s", outcome_words[outcome], about ? " " : "", about ? about : "");
+    say(&text, "%s%s%s", outcome_words[outcome], at_fault ? " " : "", at_fault ? at_fault : "");
     return and_effects(&text);
 }

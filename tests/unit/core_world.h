@@ -49,7 +49,7 @@ void say_units(struct text *text, const struct lease *lease);
 const char *lease_name(const struct lease *lease);
 /* Ends every operation: the effects, then all that must be true whatever they are. */
 const char *and_effects(struct text *text);
-const char *answer(enum outcome outcome, const char *about);
+const char *answer(enum outcome outcome, const char *at_fault);
 
 /* ---- names ---- */
 

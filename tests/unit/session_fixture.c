@@ -170,7 +170,7 @@ void ask(const char *name, const char *text)
     struct ask ask = {.wait = NEVER, .terms.signal = SIGNAL_TERM, .pid = 12};
     char copy[256], *save;
     struct lease *made;
-    const char *about;
+    const char *at_fault;
     snprintf(copy, sizeof copy, "%s", text);
     for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         char *count = strchr(word, ':');
@@ -190,7 +190,7 @@ void ask(const char *name, const char *text)
             }
         }
     }
-    enum outcome outcome = core_acquire(core, &client, &ask, now, &world_effects, &made, &about);
+    enum outcome outcome = core_acquire(core, &client, &ask, now, &world_effects, &made, &at_fault);
     cr_assert_eq(outcome, OUTCOME_PENDING, "%s: %s", text, outcome_word(outcome));
     name_lease(name, made->id);
     carry_out();
@@ -241,7 +241,7 @@ const char *result(void)
         return "none";
     }
     text_add_format(&out, "%s%s '%s' ", taken.context ? "" : "nobody ", outcome_word(taken.outcome),
-        taken.about);
+        taken.detail);
     for (size_t i = 0; i < taken.rows.length; i++) {
         char byte = taken.rows.bytes[i];
         text_add_format(&out, "%c", byte == '\0' ? '|' : byte == '\n' ? '/' : byte);

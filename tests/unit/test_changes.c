@@ -93,8 +93,8 @@ static struct lease *acquire(const char *name, uint32_t count)
 {
     const struct ask ask = {.wants = {{name, count}}, .n_wants = 1};
     struct lease *lease;
-    const char *about;
-    cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &about), OUTCOME_OK);
+    const char *at_fault;
+    cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     carry_out();
     return lease;
 }

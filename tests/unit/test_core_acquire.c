@@ -157,10 +157,10 @@ Test(acquire, ids_and_tokens_begin_where_they_are_told)
     struct client client;
     struct ask ask = {.wants = {{"d", 1}}, .n_wants = 1, .wait = NEVER};
     struct lease *lease;
-    const char *about;
-    cr_assert_eq(core_define(core, &definition, 1, &bounds, 0, &effects, &about), OUTCOME_OK);
+    const char *at_fault;
+    cr_assert_eq(core_define(core, &definition, 1, &bounds, 0, &effects, &at_fault), OUTCOME_OK);
     cr_assert_eq(core_client_init(core, &client, 1), OUTCOME_OK);
-    cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &about), OUTCOME_OK);
+    cr_assert_eq(core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     cr_expect_geq(lease->id, 5000);
     cr_expect_geq(lease->claims[0].token, UINT64_C(1) << 40);
     cr_expect_eq(core_find_lease(core, lease->id), lease);

@@ -180,10 +180,10 @@ static struct lease *acquire(const struct scene *scene, uint32_t number)
 {
     char holder[16];
     struct lease *lease;
-    const char *about;
+    const char *at_fault;
     snprintf(holder, sizeof holder, "h%u", number);
     struct ask ask = ask_of(scene, scene->has_identity ? holder : NULL);
-    core_acquire(core, &clients[number % scene->n_users], &ask, 0, &effects, &lease, &about);
+    core_acquire(core, &clients[number % scene->n_users], &ask, 0, &effects, &lease, &at_fault);
     effects_clear(&effects);
     cr_assert(lease);
     return lease;
@@ -199,8 +199,8 @@ static struct lease *hold(const struct scene *scene, size_t i, uint32_t count)
 {
     struct ask ask = {.n_wants = 1, .wants = {{scene->definitions[i].name, count}}};
     struct lease *lease;
-    const char *about;
-    cr_assert_eq(core_acquire(core, &clients[scene->n_users], &ask, 0, &effects, &lease, &about),
+    const char *at_fault;
+    cr_assert_eq(core_acquire(core, &clients[scene->n_users], &ask, 0, &effects, &lease, &at_fault),
         OUTCOME_OK);
     effects_clear(&effects);
     return lease;

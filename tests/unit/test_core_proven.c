@@ -219,7 +219,7 @@ static void come(struct core *core, struct client *client, const struct said *sa
     const struct remembered *remembered = &said->remembered;
     struct effects effects = EFFECTS_INIT;
     struct lease *lease;
-    const char *about;
+    const char *at_fault;
     struct ask ask = {.n_wants = remembered->n_claims,
         .wait = NEVER,
         .binding = BOUND_PROCESS,
@@ -230,7 +230,7 @@ static void come(struct core *core, struct client *client, const struct said *sa
             .name = remembered->claims[i].name, .count = remembered->claims[i].count};
     }
     enum outcome outcome = core_reclaim_unknown(
-        core, client, &ask, remembered->id, remembered->claims, 0, &effects, &lease, &about);
+        core, client, &ask, remembered->id, remembered->claims, 0, &effects, &lease, &at_fault);
     cr_assert(outcome == OUTCOME_OK || !lost_any(&effects));
     cr_assert_neq(outcome, OUTCOME_HELD, "somebody's identity stops a job");
     effects_clear(&effects);

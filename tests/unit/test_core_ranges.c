@@ -18,9 +18,9 @@ static struct lease *singles[LIMIT];
 static struct lease *acquire(uint32_t count)
 {
     const struct ask ask = {.wants = {{"s", count}}, .n_wants = 1};
-    const char *about;
+    const char *at_fault;
     struct lease *lease;
-    core_acquire(core, &client, &ask, 0, &effects, &lease, &about);
+    core_acquire(core, &client, &ask, 0, &effects, &lease, &at_fault);
     effects_clear_changed(&effects);
     effects_clear(&effects);
     return lease;

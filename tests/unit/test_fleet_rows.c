@@ -72,13 +72,13 @@ static void begin(void)
     const struct core_options options = {.first_id = 1, .first_token = 1};
     const struct user_bounds bounds = {100, 100, 100, 100};
     const struct ask ask = {.wants = {{"etl", 1}}, .n_wants = 1, .wait = NEVER, .pid = 5};
-    const char *about;
+    const char *at_fault;
     struct lease *lease;
     core = core_new(&options);
-    core_define(core, &definition, 1, &bounds, 0, &effects, &about);
+    core_define(core, &definition, 1, &bounds, 0, &effects, &at_fault);
     core_client_init(core, &client, 1000);
     cr_assert_eq(
-        core_acquire(core, &client, &ask, 5 * NANOSECONDS_PER_SECOND, &effects, &lease, &about),
+        core_acquire(core, &client, &ask, 5 * NANOSECONDS_PER_SECOND, &effects, &lease, &at_fault),
         OUTCOME_OK);
     cr_assert_eq(lease->id, 1);
 }

@@ -9,10 +9,10 @@ static struct log_fields fields;
 static char all[2 * LOG_FIELDS_BYTES];
 
 /* Each field in brackets. */
-static const char *filled(enum log_level level, const char *text, const struct log_about *about)
+static const char *filled(enum log_level level, const char *text, const struct log_subject *subject)
 {
     size_t length = 0;
-    log_fields_fill(&fields, level, text, about);
+    log_fields_fill(&fields, level, text, subject);
     all[0] = '\0';
     for (int i = 0; i < fields.n; i++) {
         length += (size_t)snprintf(all + length, sizeof all - length, "[%.*s]",
@@ -23,14 +23,14 @@ static const char *filled(enum log_level level, const char *text, const struct l
 
 Test(log_fields, about_nothing)
 {
-    const struct log_about nothing = {0};
+    const struct log_subject nothing = {0};
     cr_assert_str_eq(filled(LOG_LEVEL_WARNING, "hello", &nothing),
         "[MESSAGE=hello][PRIORITY=4][SYSLOG_IDENTIFIER=berthd]");
 }
 
 Test(log_fields, all)
 {
-    const struct log_about about = {
+    const struct log_subject subject = {
         .event = "revoked",
         .database = "main",
         .identity = "night",
@@ -40,7 +40,7 @@ Test(log_fields, all)
         .lease = "0abc",
         .resources = "deploy market/alice gpus",
     };
-    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &about),
+    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &subject),
         "[MESSAGE=x][PRIORITY=6][SYSLOG_IDENTIFIER=berthd][BERTH_EVENT=revoked]"
         "[BERTH_RESOURCE=deploy][BERTH_RESOURCE=market/alice][BERTH_RESOURCE=gpus]"
         "[BERTH_LEASE=0abc][BERTH_HOLDER_UID=0][BERTH_HOLDER_PID=12][BERTH_HOLDER=night]"
@@ -50,9 +50,9 @@ Test(log_fields, all)
 
 Test(log_fields, what_clients_say_is_one_value)
 {
-    const struct log_about about = {
+    const struct log_subject subject = {
         .identity = "a\nPRIORITY=0\nMESSAGE=b", .program = "\x1b[2J\xff\t"};
-    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &about),
+    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &subject),
         "[MESSAGE=x][PRIORITY=6][SYSLOG_IDENTIFIER=berthd]"
         "[BERTH_HOLDER=a\\x0aPRIORITY=0\\x0aMESSAGE=b][BERTH_PROGRAM=\\x1b[2J\\xff\\x09]");
 }
@@ -60,14 +60,15 @@ Test(log_fields, what_clients_say_is_one_value)
 /* The longest of everything, and more. */
 Test(log_fields, bounded)
 {
-    static struct log_about about;
+    static struct log_subject subject;
     static char text[2 * LOG_FIELDS_BYTES];
     memset(text, '\n', sizeof text - 1);
-    about = (struct log_about){.event = "e", .identity = text, .program = text, .database = text};
-    for (size_t i = 0; i + 1 < sizeof about.resources; i++) {
-        about.resources[i] = i % (NAME_BYTES + 1) == NAME_BYTES ? ' ' : 'r';
+    subject =
+        (struct log_subject){.event = "e", .identity = text, .program = text, .database = text};
+    for (size_t i = 0; i + 1 < sizeof subject.resources; i++) {
+        subject.resources[i] = i % (NAME_BYTES + 1) == NAME_BYTES ? ' ' : 'r';
     }
-    filled(LOG_LEVEL_INFO, "x", &about);
+    filled(LOG_LEVEL_INFO, "x", &subject);
     cr_assert_leq(fields.length, sizeof fields.bytes);
     cr_assert_leq(fields.n, LOG_FIELDS_MAX);
     int n_resources = 0;
@@ -75,6 +76,6 @@ Test(log_fields, bounded)
         n_resources++;
     }
     cr_assert_eq(n_resources, LOG_RESOURCES);
-    filled(LOG_LEVEL_INFO, text, &about);
+    filled(LOG_LEVEL_INFO, text, &subject);
     cr_assert_leq(fields.length, sizeof fields.bytes);
 }

@@ -293,10 +293,10 @@ static struct room room_of(
     struct text out = TEXT_INIT, proof = TEXT_INIT;
     struct lease *lease;
     struct term term = {.lease = NULL};
-    const char *about;
+    const char *at_fault;
     size_t units = units_max_bytes(core, ask->wants, ask->n_wants);
     size_t max = record_max_bytes(&ask->terms, database, units);
-    cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &about), OUTCOME_OK);
+    cr_assert_eq(core_acquire(core, client, ask, 0, &effects, &lease, &at_fault), OUTCOME_OK);
     struct lease saved = *lease;
     inflate(lease, &term);
     lease->ticket = database ? UINT64_C(1) << 53 : 0;
