@@ -32,7 +32,7 @@ struct flooder {
     bool is_deaf;
 };
 
-static void tell(void)
+static void notify(void)
 {
     if (write(STDOUT_FILENO, "flooding\n", 9) != 9) {
         bench_fail_errno("write");
@@ -81,7 +81,7 @@ static void flood_requests(struct flooder *flooder)
             }
         }
         if (round == 0) {
-            tell();
+            notify();
         }
     }
 }
@@ -100,7 +100,7 @@ static void set_lines(struct flooder *flooder, const char *lines)
 static void spin(struct flooder *flooder, const char *lines)
 {
     (void)flooder, (void)lines;
-    tell();
+    notify();
     for (volatile unsigned n = 0;; n++) {
     }
 }
@@ -132,7 +132,7 @@ static void come_and_go(struct flooder *flooder, const char *lines)
         (void)!send(fd, lines, strlen(lines), MSG_DONTWAIT | MSG_NOSIGNAL);
         close(fd);
         if (n == flooder->n) {
-            tell();
+            notify();
         }
     }
 }

@@ -83,14 +83,14 @@ void tree_stop(struct tree *tree, pid_t group, int signal, bool only_new)
     struct pid_list now = {0};
     list_fill_with_children(&now);
     for (size_t i = 0; i < now.n; i++) {
-        bool is_told = only_new && list_contains(&tree->told, now.pids[i]);
-        if (!is_told && is_apart(tree, now.pids[i], group)) {
+        bool was_signalled = only_new && list_contains(&tree->signalled, now.pids[i]);
+        if (!was_signalled && is_apart(tree, now.pids[i], group)) {
             kill(now.pids[i], signal);
             kill(now.pids[i], SIGCONT);
         }
     }
-    free(tree->told.pids);
-    tree->told = now;
+    free(tree->signalled.pids);
+    tree->signalled = now;
 }
 
 bool tree_has_members(const struct tree *tree)

@@ -15,7 +15,7 @@ struct pid_list {
 
 struct tree {
     struct pid_list strangers; /* children that berth had before the job */
-    struct pid_list told; /* signalled by the last tree_stop() */
+    struct pid_list signalled; /* signalled by the last tree_stop() */
 };
 
 /* Call before the job is forked. False with errno. */

@@ -148,7 +148,7 @@ static int complaint_compare(const void *a, const void *b)
     return left->sequence < right->sequence ? -1 : 1;
 }
 
-void complaints_tell(struct complaints *complaints, struct conf_errors *errors)
+void complaints_report(struct complaints *complaints, struct conf_errors *errors)
 {
     if (complaints->n == 0) {
         return;

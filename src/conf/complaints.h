@@ -49,7 +49,7 @@ void complain(struct complaints *complaints, struct place place, const char *sec
 /* Whether there is a complaint about that line; never for line 0. */
 bool complaints_has(const struct complaints *complaints, struct place place);
 /* Moves all complaints to `errors`, sorted. */
-void complaints_tell(struct complaints *complaints, struct conf_errors *errors);
+void complaints_report(struct complaints *complaints, struct conf_errors *errors);
 
 /* For text of any length inside a message: "%.*s%s" with QUOTE(text). Cuts at a whole character. */
 int quote_length(const char *text);

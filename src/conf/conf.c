@@ -20,7 +20,7 @@ static struct conf *load(const char *path, const struct conf *running,
         conf = loading.conf;
         loading.conf = NULL;
     }
-    complaints_tell(&loading.complaints, errors);
+    complaints_report(&loading.complaints, errors);
     loading_deinit(&loading);
     return conf;
 }

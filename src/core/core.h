@@ -147,7 +147,7 @@ nanoseconds core_restore_rest(struct core *core, const struct remembered *rememb
     nanoseconds now, struct effects *effects);
 
 /* Gives a lease without a client this one: OUTCOME_OK (held), OUTCOME_WAITING, or OUTCOME_PENDING
- * if its database has not told its place yet, as of the return. OUTCOME_HELD if it has a client
+ * if its database has not sent its place yet, as of the return. OUTCOME_HELD if it has a client
  * already. The caller checks who owns the lease. */
 enum outcome core_reclaim(struct core *core, struct client *client, struct lease *lease,
     nanoseconds now, struct effects *effects);

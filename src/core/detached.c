@@ -123,7 +123,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
         return OUTCOME_HELD;
     }
     detached_unwatch(lease, effects);
-    lease->is_untold = false;
+    lease->is_undelivered = false;
     lease_hand_to(lease, client, effects);
     if (lease->state == LEASE_WAITING) {
         queue_try(core, lease, now, effects);

@@ -204,7 +204,7 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     }
     lease->position = 0;
     lease->wants_now = false;
-    lease->is_untold = lease_is_detached(lease);
+    lease->is_undelivered = lease_is_detached(lease);
     queue_hold(core, lease, now);
     term_start(core, lease, NEVER);
     effects_change(effects, lease);

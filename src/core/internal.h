@@ -130,7 +130,7 @@ void term_set(struct core *core, struct lease *lease, nanoseconds at);
 /* max-hold counts from the grant again. */
 void term_hold_from_grant(struct lease *lease);
 /* Its client is told that it is over; no job is stopped. */
-bool lease_is_told_only(const struct lease *lease);
+bool lease_is_only_notified(const struct lease *lease);
 
 /* ---- stop.c ---- */
 

@@ -120,7 +120,7 @@ struct lease {
     bool main_is_gone; /* the job's process is gone, and the wrapper keeps the lease since */
     bool process_is_gone; /* the last process that kept the lease is gone */
     bool is_asked; /* fleet scope: EFFECT_ASK was given, and no EFFECT_GIVE_BACK since */
-    bool is_untold; /* fleet scope: granted while its client was away: no job runs under it yet */
+    bool is_undelivered; /* fleet scope: granted while detached: no job runs under it yet */
     bool is_ousted; /* only while it is decided whether this lease ends: see adopt_may() */
     bool wants_now; /* it does not want to wait; only while waiting (for an answer) */
     bool is_opaque; /* written by a later version: .kept is all there is to write, and only its

@@ -34,16 +34,14 @@ static bool lease_is_blocked(const struct lease *lease)
 
 enum wait_kind lease_waits_for(struct lease *lease, const struct resource **resourcep)
 {
-    bool is_told = lease->database == 0;
-    const struct claim *blocked = is_told ? blocked_claim(lease) : NULL;
+    bool is_host_scope = lease->database == 0;
+    const struct claim *blocked = is_host_scope ? blocked_claim(lease) : NULL;
     const struct claim *claim = blocked ? blocked
-        : !is_told                      ? NULL
+        : !is_host_scope                ? NULL
         : lease->waiting->aside         ? quota_misfit(lease)
                                         : lease_station(lease);
     *resourcep = claim ? claim->resource : NULL;
-    return blocked                         ? WAIT_BLOCKED
-        : is_told && lease->waiting->aside ? WAIT_QUOTA
-                                           : WAIT_TURN;
+    return blocked ? WAIT_BLOCKED : is_host_scope && lease->waiting->aside ? WAIT_QUOTA : WAIT_TURN;
 }
 
 static void let_in(struct core *core, struct lease *lease)

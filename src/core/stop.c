@@ -54,7 +54,7 @@ void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanose
         stop_harder(lease, why, effects);
         return;
     }
-    if (lease_is_told_only(lease) || lease->is_untold) {
+    if (lease_is_only_notified(lease) || lease->is_undelivered) {
         lose(core, lease, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, why, now, effects);
         return;
     }

@@ -96,14 +96,14 @@ nanoseconds lease_gone_by(const struct lease *lease)
     return earlier(gone_by, deadline);
 }
 
-bool lease_is_told_only(const struct lease *lease)
+bool lease_is_only_notified(const struct lease *lease)
 {
     return lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
 }
 
 nanoseconds lease_stop_budget(const struct lease *lease)
 {
-    return lease_is_told_only(lease) ? 0 : stop_takes(lease);
+    return lease_is_only_notified(lease) ? 0 : stop_takes(lease);
 }
 
 void term_hold_from_grant(struct lease *lease)

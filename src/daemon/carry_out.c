@@ -7,24 +7,24 @@
 #include "daemon/server.h"
 
 /* Nothing is granted that could not be written down. */
-static void tell_granted(struct server *server, const struct effect *effect)
+static void send_granted(struct server *server, const struct effect *effect)
 {
     struct lease *lease = effect->lease;
     if (!lease->is_unwritten) {
         lease_log_place(&server->databases, lease);
-        client_events_tell(server, effect);
+        client_events_send(server, effect);
         return;
     }
     struct effect denied = *effect;
     denied.kind = EFFECT_DENIED;
     denied.why = OUTCOME_NO_SPACE;
-    client_events_tell(server, &denied);
+    client_events_send(server, &denied);
     if (lease->state != LEASE_ENDED) {
         core_end(server->core, lease, lease->client, clock_now(), &server->effects);
     }
 }
 
-static void tell_drained(struct server *server, const struct effect *effect)
+static void send_drained(struct server *server, const struct effect *effect)
 {
     (void)effect;
     client_events_to_drainers(server, EVENT_DRAINED);
@@ -58,7 +58,7 @@ static void ask_database(struct server *server, const struct effect *effect)
 void effects_carry_out(struct server *server)
 {
     static void (*const functions[])(struct server *server, const struct effect *effect) = {
-        [EFFECT_GRANTED] = tell_granted,
+        [EFFECT_GRANTED] = send_granted,
         [EFFECT_DENIED] = client_events_over,
         [EFFECT_LOST] = client_events_over,
         [EFFECT_STOP] = client_events_over,
@@ -68,7 +68,7 @@ void effects_carry_out(struct server *server)
         [EFFECT_PLACE] = client_events_place,
         [EFFECT_ASK] = ask_database,
         [EFFECT_GIVE_BACK] = ask_database,
-        [EFFECT_DRAINED] = tell_drained,
+        [EFFECT_DRAINED] = send_drained,
     };
     struct effects *effects = &server->effects;
     size_t i = 0;

@@ -12,7 +12,7 @@
 #include "status/answer_lines.h"
 #include "status/why.h"
 
-void client_events_tell(struct server *server, const struct effect *effect)
+void client_events_send(struct server *server, const struct effect *effect)
 {
     if (!effect->client) {
         return;
@@ -52,7 +52,7 @@ void client_events_over(struct server *server, const struct effect *effect)
     bool is_max_hold = effect->why == OUTCOME_MAX_HOLD;
     lease_log_over(&server->databases, effect);
     if (!effect->client || (!is_of_fleet && !is_max_hold)) {
-        client_events_tell(server, effect);
+        client_events_send(server, effect);
         return;
     }
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
@@ -68,7 +68,7 @@ void client_events_over(struct server *server, const struct effect *effect)
 void client_events_place(struct server *server, const struct effect *effect)
 {
     if (effect->lease->state == LEASE_WAITING) {
-        client_events_tell(server, effect);
+        client_events_send(server, effect);
     }
 }
 

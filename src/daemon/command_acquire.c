@@ -200,7 +200,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
     return true;
 }
 
-/* 1 where the database has not told it. */
+/* 1 while the database has not sent it. */
 static uint32_t largest_position(const struct lease *lease)
 {
     uint32_t largest = 1;
@@ -359,7 +359,7 @@ static void take_lease(struct call *call, const struct asked *asked)
 /* A waiter that may no longer use the resource is refused; a holder keeps the lease. */
 static bool may_have_back(struct call *call, struct lease *lease)
 {
-    bool has_begun = lease->state == LEASE_HELD && !lease->is_untold;
+    bool has_begun = lease->state == LEASE_HELD && !lease->is_undelivered;
     for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may_use(call, resource->definition, resource->name)) {

@@ -5,7 +5,7 @@
 #include "daemon/conn.h"
 #include "status/answer_lines.h"
 
-static void tell_deadline(struct lease *lease, void *context)
+static void send_deadline(struct lease *lease, void *context)
 {
     (void)context;
     if (!lease_is_detached(lease)) {
@@ -14,7 +14,7 @@ static void tell_deadline(struct lease *lease, void *context)
     }
 }
 
-void deadlines_tell(struct core *core, uint8_t database)
+void deadlines_send(struct core *core, uint8_t database)
 {
-    core_fleet_for_each_holder(core, database, tell_deadline, NULL);
+    core_fleet_for_each_holder(core, database, send_deadline, NULL);
 }

@@ -7,6 +7,6 @@
 struct core;
 
 /* Tells every client that holds a lease of this database. */
-void deadlines_tell(struct core *core, uint8_t database);
+void deadlines_send(struct core *core, uint8_t database);
 
 #endif

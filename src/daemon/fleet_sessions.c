@@ -37,7 +37,7 @@ struct member {
     bool is_ready;
     bool was_down; /* and this was logged */
     bool was_in_grace; /* and this was logged */
-    nanoseconds told_until; /* the deadline that clients have been told */
+    nanoseconds sent_until; /* the deadline that clients have */
     LIST_HEAD(, fleet_request) requests;
 };
 
@@ -154,13 +154,13 @@ static void hand_out_results(struct member *member)
     }
 }
 
-static void tell_deadlines(struct member *member)
+static void send_deadlines(struct member *member)
 {
     struct core *core = member->fleet->with.core;
     nanoseconds until = core_fleet_deadline(core, member->database);
-    if (until != member->told_until) {
-        member->told_until = until;
-        deadlines_tell(core, member->database);
+    if (until != member->sent_until) {
+        member->sent_until = until;
+        deadlines_send(core, member->database);
     }
 }
 
@@ -211,7 +211,7 @@ void fleet_end_turn(struct fleet *fleet)
         }
         log_notices(member);
         log_grace(member);
-        tell_deadlines(member);
+        send_deadlines(member);
         send_calls(member);
         fleet_write_down(fleet->with.journal, member->database);
     }

@@ -30,7 +30,7 @@ struct fleet_options {
 struct fleet *fleet_new(const struct fleet_options *options);
 /* After recovery: makes the links. */
 void fleet_start(struct fleet *fleet);
-/* From here on we tell databases nothing, so that the leases live on there for the next berthd. The
+/* From here on we send databases nothing, so that the leases live on there for the next berthd. The
  * loop closes the rest. */
 void fleet_stop(struct fleet *fleet);
 struct fleet *fleet_free(struct fleet *fleet); /* returns NULL */

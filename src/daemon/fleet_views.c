@@ -103,15 +103,15 @@ static void on_result(void *context, struct session_result *result)
 {
     struct view_batch *batch = context;
     struct view_asker *asker;
-    struct view_askers told = TAILQ_HEAD_INITIALIZER(told);
-    TAILQ_CONCAT(&told, &batch->askers, link);
+    struct view_askers answered = TAILQ_HEAD_INITIALIZER(answered);
+    TAILQ_CONCAT(&answered, &batch->askers, link);
     batch->leader = NULL;
     batch->is_telling = true;
     view_release(batch->latest);
     bool is_answer = result->outcome == OUTCOME_OK;
     batch->latest = view_new(is_answer ? fleet_rows_new(&result->rows) : NULL, clock_now());
-    while ((asker = TAILQ_FIRST(&told))) {
-        TAILQ_REMOVE(&told, asker, link);
+    while ((asker = TAILQ_FIRST(&answered))) {
+        TAILQ_REMOVE(&answered, asker, link);
         asker->batch = NULL;
         asker->done(asker->conn, view_keep(batch->latest));
     }

@@ -44,9 +44,9 @@ static void move(struct watch *watch, struct watch_queue *queue)
     watch->queue = queue;
 }
 
-static void tell(struct watch *watch)
+static void report(struct watch *watch)
 {
-    move(watch, &watch->watches->told);
+    move(watch, &watch->watches->reported);
     watch->gone(watch->watches, watch->context); /* which may free it */
 }
 
@@ -91,7 +91,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
         set_timer(watch->watches);
         return;
     }
-    tell(watch);
+    report(watch);
 }
 
 /* 0, or an error number; ESRCH: the process is gone. */
@@ -156,7 +156,7 @@ static void on_timer(uv_timer_t *timer)
     }
     struct watch *watch;
     while ((watch = TAILQ_FIRST(&watches->gone))) {
-        tell(watch);
+        report(watch);
     }
     set_timer(watches);
 }
@@ -213,12 +213,12 @@ void watches_init(struct watches *watches, uv_loop_t *loop, uint32_t max)
     TAILQ_INIT(&watches->with_pidfd);
     TAILQ_INIT(&watches->looked_at);
     TAILQ_INIT(&watches->gone);
-    TAILQ_INIT(&watches->told);
+    TAILQ_INIT(&watches->reported);
     uv_timer_init(loop, &watches->timer);
 }
 
 void watches_deinit(struct watches *watches)
 {
     assert(TAILQ_EMPTY(&watches->with_pidfd) && TAILQ_EMPTY(&watches->looked_at));
-    assert(TAILQ_EMPTY(&watches->gone) && TAILQ_EMPTY(&watches->told));
+    assert(TAILQ_EMPTY(&watches->gone) && TAILQ_EMPTY(&watches->reported));
 }

@@ -27,7 +27,7 @@ struct watches {
     struct watch_queue with_pidfd;
     struct watch_queue looked_at; /* at least once a second */
     struct watch_queue gone; /* known to be gone, but not reported yet */
-    struct watch_queue told;
+    struct watch_queue reported;
     uint32_t n_pidfds, n_looked_at;
     uint32_t looks_left; /* in this second */
     uint32_t part; /* of those looked at: how many at a time, in this second */

@@ -96,7 +96,7 @@ void session_admin(
 /* `n` = 0: everything. */
 void session_snapshot(
     struct session *session, void *context, size_t n, const char *const names[], nanoseconds now);
-/* The asker is gone: nobody is to be told. */
+/* The asker is gone: nobody waits for the result. */
 void session_forget(struct session *session, const void *context);
 /* False: there is no result. */
 bool session_take_result(struct session *session, struct session_result *result);

@@ -31,19 +31,19 @@ static bool is_undone(const struct known_change *change)
     return strcmp(change->json, undone) == 0;
 }
 
-static void set_untold(struct session *session, struct known_change *change, bool is_untold)
+static void set_unsent(struct session *session, struct known_change *change, bool is_unsent)
 {
-    if (is_untold && !change->is_untold) {
-        TAILQ_INSERT_TAIL(&session->changes.untold, change, tell_link);
-    } else if (!is_untold && change->is_untold) {
-        TAILQ_REMOVE(&session->changes.untold, change, tell_link);
+    if (is_unsent && !change->is_unsent) {
+        TAILQ_INSERT_TAIL(&session->changes.unsent, change, unsent_link);
+    } else if (!is_unsent && change->is_unsent) {
+        TAILQ_REMOVE(&session->changes.unsent, change, unsent_link);
     }
-    change->is_untold = is_untold;
+    change->is_unsent = is_unsent;
 }
 
 static void change_free(struct session *session, struct known_change *change)
 {
-    set_untold(session, change, false);
+    set_unsent(session, change, false);
     TAILQ_REMOVE(&session->changes.all, change, link);
     table_remove(&session->changes.by_name, &change->by_name);
     free(change->name);
@@ -98,10 +98,10 @@ static bool is_json_line(const struct session *session, const char *json)
         !strchr(json, '\n');
 }
 
-/* Keeps the change unless a newer one is known or it is malformed; `is_untold`: the database lacks
+/* Keeps the change unless a newer one is known or it is malformed; `is_unsent`: the database lacks
  * it. */
 static void keep(
-    struct session *session, const char *name, uint64_t version, const char *json, bool is_untold)
+    struct session *session, const char *name, uint64_t version, const char *json, bool is_unsent)
 {
     struct known_change *change = change_find(session, name);
     if ((change && change->version > version) || !name_is_valid(name) ||
@@ -117,16 +117,16 @@ static void keep(
         change->version = version;
         session->changes.is_unwritten = true;
     }
-    set_untold(session, change, is_untold);
+    set_unsent(session, change, is_unsent);
 }
 
 /* ---- what the database has ---- */
 
-void changes_untell(struct session *session)
+void changes_mark_unsent(struct session *session)
 {
     struct known_change *change;
     TAILQ_FOREACH (change, &session->changes.all, link) {
-        set_untold(session, change, true);
+        set_unsent(session, change, true);
     }
 }
 
@@ -152,7 +152,7 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 {
     struct known_change *change = change_find(session, name);
     if (change && change->version > version) {
-        set_untold(session, change, true); /* the database has lost the newer one */
+        set_unsent(session, change, true); /* the database has lost the newer one */
     } else if (change || !was_undone(session, version)) {
         keep(session, name, version, json, false);
     } else if (strcmp(json, undone) != 0) {
@@ -164,8 +164,8 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 static void forget_lost(struct session *session)
 {
     struct known_change *change, *next;
-    for (change = TAILQ_FIRST(&session->changes.untold); change; change = next) {
-        next = TAILQ_NEXT(change, tell_link);
+    for (change = TAILQ_FIRST(&session->changes.unsent); change; change = next) {
+        next = TAILQ_NEXT(change, unsent_link);
         if (change->version <= session->news.floor_there) {
             change_free(session, change);
             session->changes.is_unwritten = true;
@@ -178,7 +178,7 @@ static void forget_undone(struct session *session)
     struct known_change *change, *next;
     for (change = TAILQ_FIRST(&session->changes.all); change; change = next) {
         next = TAILQ_NEXT(change, link);
-        if (change->version <= session->changes.floor && is_undone(change) && !change->is_untold) {
+        if (change->version <= session->changes.floor && is_undone(change) && !change->is_unsent) {
             change_free(session, change);
         }
     }
@@ -194,15 +194,15 @@ void changes_are_heard(struct session *session)
     }
 }
 
-void changes_tell_some(struct session *session, struct arguments *arguments)
+void changes_send_some(struct session *session, struct arguments *arguments)
 {
-    struct known_change *change = TAILQ_FIRST(&session->changes.untold);
+    struct known_change *change = TAILQ_FIRST(&session->changes.unsent);
     for (int i = 0; i < CHUNK && change; i++) {
         arguments_add(arguments, change->name);
         arguments_add_number(arguments, change->version);
         arguments_add(arguments, change->json);
-        set_untold(session, change, false);
-        change = TAILQ_FIRST(&session->changes.untold);
+        set_unsent(session, change, false);
+        change = TAILQ_FIRST(&session->changes.unsent);
     }
 }
 

@@ -18,21 +18,21 @@ static struct known_definition *definition_find(const struct session *session, c
     return NULL;
 }
 
-static void set_untold(struct session *session, struct known_definition *known, bool is_untold)
+static void set_unsent(struct session *session, struct known_definition *known, bool is_unsent)
 {
-    if (is_untold && !known->is_untold) {
-        TAILQ_INSERT_TAIL(&session->definitions.untold, known, tell_link);
-    } else if (!is_untold && known->is_untold) {
-        TAILQ_REMOVE(&session->definitions.untold, known, tell_link);
+    if (is_unsent && !known->is_unsent) {
+        TAILQ_INSERT_TAIL(&session->definitions.unsent, known, unsent_link);
+    } else if (!is_unsent && known->is_unsent) {
+        TAILQ_REMOVE(&session->definitions.unsent, known, unsent_link);
     }
-    known->is_untold = is_untold;
-    known->is_missing = known->is_missing && is_untold;
-    known->told_by = is_untold ? 0 : known->told_by;
+    known->is_unsent = is_unsent;
+    known->is_missing = known->is_missing && is_unsent;
+    known->sent_by = is_unsent ? 0 : known->sent_by;
 }
 
 static void forget(struct session *session, struct known_definition *known)
 {
-    set_untold(session, known, false);
+    set_unsent(session, known, false);
     TAILQ_REMOVE(&session->definitions.all, known, link);
     table_remove(&session->definitions.by_name, &known->by_name);
     free(known->name);
@@ -48,21 +48,21 @@ void definitions_deinit(struct session *session)
     table_deinit(&session->definitions.by_name);
 }
 
-void definitions_untell(struct session *session)
+void definitions_mark_unsent(struct session *session)
 {
     struct known_definition *known;
     TAILQ_FOREACH (known, &session->definitions.all, link) {
-        set_untold(session, known, false);
-        set_untold(session, known, true);
+        set_unsent(session, known, false);
+        set_unsent(session, known, true);
     }
 }
 
-static void tell_first(struct session *session, struct known_definition *known)
+static void send_first(struct session *session, struct known_definition *known)
 {
-    set_untold(session, known, true);
+    set_unsent(session, known, true);
     known->is_missing = true;
-    TAILQ_REMOVE(&session->definitions.untold, known, tell_link);
-    TAILQ_INSERT_HEAD(&session->definitions.untold, known, tell_link);
+    TAILQ_REMOVE(&session->definitions.unsent, known, unsent_link);
+    TAILQ_INSERT_HEAD(&session->definitions.unsent, known, unsent_link);
 }
 
 bool definitions_are_missing(
@@ -73,8 +73,8 @@ bool definitions_are_missing(
         const struct resource *wanted = lease->claims[i].resource;
         struct known_definition *known = definition_find(session, wanted->definition->name);
         is_ours |= known && strcmp(wanted->name, resource) == 0;
-        if (known && known->told_by < tag) {
-            tell_first(session, known);
+        if (known && known->sent_by < tag) {
+            send_first(session, known);
         }
     }
     return is_ours;
@@ -110,7 +110,7 @@ static bool define_one(struct session *session, const struct definition *definit
     known->json = text_take(&json);
     known->generation = generation;
     known->verdict = VERDICT_NONE;
-    set_untold(session, known, true);
+    set_unsent(session, known, true);
     return true;
 }
 
@@ -137,7 +137,7 @@ void session_define(
     }
     TAILQ_FOREACH (known, &session->definitions.all, link) {
         if (known->verdict == VERDICT_DIFFERS) {
-            set_untold(
+            set_unsent(
                 session, known, true); /* by now it may be out of use, or be the newer one */
         }
     }
@@ -160,18 +160,18 @@ enum outcome session_may_use(const struct session *session, const struct definit
 
 bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out)
 {
-    struct known_definition *known = TAILQ_FIRST(&session->definitions.untold);
+    struct known_definition *known = TAILQ_FIRST(&session->definitions.unsent);
     if (!known || (session->definitions.is_in_flight && !known->is_missing)) {
         return false;
     }
     struct arguments *arguments = flight_arguments(session);
     arguments_add(arguments, "define");
-    for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.untold)); i++) {
+    for (int i = 0; i < MAX_DEFINED && (known = TAILQ_FIRST(&session->definitions.unsent)); i++) {
         arguments_add(arguments, known->name);
         arguments_add_number(arguments, known->generation);
         arguments_add(arguments, known->json);
-        set_untold(session, known, false);
-        known->told_by = session->calls.last_tag + 1; /* of this call */
+        set_unsent(session, known, false);
+        known->sent_by = session->calls.last_tag + 1; /* of this call */
     }
     session->definitions.is_in_flight = true;
     flight_send(session, flight_new(CALL_DEFINE, 0), now, out);
@@ -212,7 +212,7 @@ static bool take_verdict(
     struct known_definition *known = definition_find(session, name);
     for (size_t row = 0; row < N_VERDICT_ROWS; row++) {
         if (strcmp(verdict_rows[row].word, word) == 0) {
-            if (known && !known->is_untold) { /* otherwise it is about an earlier one */
+            if (known && !known->is_unsent) { /* otherwise it is about an earlier one */
                 set_verdict(session, known, row, json);
             }
             return true;
@@ -244,6 +244,6 @@ void definition_is_news(struct session *session, const char *name)
 {
     struct known_definition *known = definition_find(session, name);
     if (known) {
-        set_untold(session, known, true);
+        set_unsent(session, known, true);
     }
 }

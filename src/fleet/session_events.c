@@ -82,7 +82,7 @@ static void take_event(struct session *session, uint64_t number, const char *tex
 {
     struct fleet_event event;
     const char *wrong = fleet_event_read(text, &event);
-    /* The listing was later, and has told what is true about the leases. */
+    /* The listing was later, and has said what is true about the leases. */
     bool is_older_than_listing = number <= session->events.newest_at_begin;
     if (wrong) {
         session_say(session, "%s: %.200s", wrong, text);

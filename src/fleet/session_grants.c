@@ -120,7 +120,7 @@ static const char *is_granted(struct session *session, const struct flight *call
 }
 
 /* The file has a definition that an operator on another host has had forgotten in the database. The
- * lease is requested again behind that definition, which is told again: at once, for each such
+ * lease is requested again behind that definition, which is sent again: at once, for each such
  * answer requires a separate forget; after some in a row, once in each renewal period. */
 static void ask_again(struct session *session, struct entry *entry)
 {

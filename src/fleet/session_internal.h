@@ -105,13 +105,13 @@ enum verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_NEWER, VERDICT_LIMIT, VERDICT
 struct known_definition {
     struct table_node by_name;
     TAILQ_ENTRY(known_definition) link; /* in session.definitions.all, in the order of the file */
-    TAILQ_ENTRY(known_definition) tell_link; /* in session.definitions.untold */
+    TAILQ_ENTRY(known_definition) unsent_link; /* in session.definitions.unsent */
     char *name, *json;
     uint64_t generation;
     enum verdict verdict;
-    uint64_t told_by; /* the last call that told the present definition; 0: none */
-    bool is_untold;
-    bool is_missing; /* an acquire needs it: told without waiting for other answers */
+    uint64_t sent_by; /* the last call that sent the present definition; 0: none */
+    bool is_unsent;
+    bool is_missing; /* an acquire needs it: sent without waiting for other answers */
     bool is_defined; /* false until session_define() has seen it again */
 };
 
@@ -120,10 +120,10 @@ TAILQ_HEAD(known_definition_list, known_definition);
 struct known_change {
     struct table_node by_name;
     TAILQ_ENTRY(known_change) link; /* in session.changes.all, oldest first */
-    TAILQ_ENTRY(known_change) tell_link; /* in session.changes.untold */
+    TAILQ_ENTRY(known_change) unsent_link; /* in session.changes.unsent */
     char *name, *json;
     uint64_t version;
-    bool is_untold; /* the database may not know it */
+    bool is_unsent; /* the database may not know it */
 };
 
 TAILQ_HEAD(known_change_list, known_change);
@@ -169,7 +169,7 @@ struct session_notices {
 struct session_tenure {
     bool is_changed; /* since it was written */
     nanoseconds ttl;
-    nanoseconds told_ttl; /* the last one from the database; 0: none since the start */
+    nanoseconds database_ttl; /* the last one from the database; 0: none since the start */
     nanoseconds good_until; /* 0: never */
     uint64_t incarnation;
     uint64_t highest_token, highest_ticket; /* seen so far */
@@ -231,14 +231,14 @@ struct session_calls {
 };
 
 struct session_definitions {
-    struct known_definition_list all, untold;
+    struct known_definition_list all, unsent;
     struct table by_name;
     bool is_in_flight; /* a `define` outside a hello is */
 };
 
 /* Operators' changes. */
 struct session_changes {
-    struct known_change_list all, untold;
+    struct known_change_list all, unsent;
     struct table by_name;
     uint64_t floor; /* what is not newer, and not in .all, was undone */
     uint64_t foreign_place; /* the database that all changes come from; 0: this one */
@@ -249,7 +249,7 @@ struct session_changes {
 /* What is stored for all. */
 struct session_news {
     uint64_t followed; /* number of the newest fetched since the hello */
-    uint64_t floor_there; /* the database's, as last told */
+    uint64_t floor_there; /* the database's, as last reported */
     nanoseconds follow_at; /* NEVER: no newer news is known */
     bool is_in_flight; /* one of its calls is */
     bool is_of_all; /* everything from the first on, not only additions */
@@ -359,15 +359,15 @@ call_is_undone hello_is_undone;
 /* ---- session_definitions.c ---- */
 
 bool definitions_next_call(struct session *session, nanoseconds now, struct session_call *out);
-/* All definitions have to be told (again). */
-void definitions_untell(struct session *session);
+/* All definitions must be sent (again). */
+void definitions_mark_unsent(struct session *session);
 void definitions_deinit(struct session *session);
 /* When call `tag` requested the lease, the database lacked the definition that governs that
- * resource. False: the file lacks it too. Otherwise the lease's definitions are told first, unless
+ * resource. False: the file lacks it too. Otherwise the lease's definitions are sent first, unless
  * they have been since. */
 bool definitions_are_missing(
     struct session *session, const struct lease *lease, const char *resource, uint64_t tag);
-/* Another daemon has stored one of that name, or has had it forgotten: ours is told again, and
+/* Another daemon has stored one of that name, or has had it forgotten: ours is sent again, and
  * compared. */
 void definition_is_news(struct session *session, const char *name);
 call_is_answered define_is_answered;
@@ -450,7 +450,7 @@ call_is_undone request_is_undone;
 
 /* ---- session_news.c: what is stored for all ---- */
 
-/* Everything has to be fetched, and what is kept has to be told. */
+/* Everything must be fetched, and what is kept must be sent. */
 void news_begin(struct session *session);
 /* A renewal has said that there is newer news. */
 void news_are_newer(struct session *session, nanoseconds now);
@@ -474,8 +474,8 @@ bool reached_restore(struct session *session, char *line);
 
 void changes_deinit(struct session *session);
 /* The database may have none of the changes. */
-void changes_untell(struct session *session);
-/* This database has answered for the first time. Another database's changes are told to it only in
+void changes_mark_unsent(struct session *session);
+/* This database has answered for the first time. Another database's changes are sent to it only in
  * a grace: that database may have moved here. */
 void changes_arrive(struct session *session, bool is_grace);
 /* The database has this version. */
@@ -483,6 +483,6 @@ void change_hear(struct session *session, const char *name, uint64_t version, co
 /* All that the database has has been heard. */
 void changes_are_heard(struct session *session);
 /* Adds NAME VERSION JSON of each, one chunk of changes. */
-void changes_tell_some(struct session *session, struct arguments *arguments);
+void changes_send_some(struct session *session, struct arguments *arguments);
 
 #endif

@@ -15,9 +15,9 @@ static void init_lists(struct session *session)
     }
     TAILQ_INIT(&session->calls.in_flight);
     TAILQ_INIT(&session->definitions.all);
-    TAILQ_INIT(&session->definitions.untold);
+    TAILQ_INIT(&session->definitions.unsent);
     TAILQ_INIT(&session->changes.all);
-    TAILQ_INIT(&session->changes.untold);
+    TAILQ_INIT(&session->changes.unsent);
     TAILQ_INIT(&session->requests.unsent);
     TAILQ_INIT(&session->requests.asked);
     TAILQ_INIT(&session->requests.results);

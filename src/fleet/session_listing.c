@@ -44,7 +44,7 @@ static struct flight *begin(struct session *session)
     arguments_add_number(arguments, session->tenure.highest_ticket);
     arguments_add_number(arguments, (uint64_t)(session->tenure.ttl / NANOSECONDS_PER_MILLISECOND));
     entries_unlist(session);
-    definitions_untell(session);
+    definitions_mark_unsent(session);
     news_begin(session);
     free(session->hello.cursor);
     session->hello.cursor = memory_string("");
@@ -142,11 +142,11 @@ void hello_has_failed(struct session *session, struct flight *call, const struct
 
 static void take_ttl(struct session *session, nanoseconds ttl)
 {
-    if (ttl != session->settings->ttl && ttl != session->tenure.told_ttl) {
+    if (ttl != session->settings->ttl && ttl != session->tenure.database_ttl) {
         session_say(session, "its ttl is %lld ms, not the file's: other hosts use it",
             (long long)(ttl / NANOSECONDS_PER_MILLISECOND));
     }
-    session->tenure.ttl = session->tenure.told_ttl = ttl;
+    session->tenure.ttl = session->tenure.database_ttl = ttl;
 }
 
 const char *begin_is_answered(struct session *session, struct flight *call,

@@ -1,5 +1,5 @@
 /* session_news.c - what the database stores for all: definitions and operators' changes, as a log
- * that this daemon follows. In a hello it fetches everything and tells what it has newer; later it
+ * that this daemon follows. In a hello it fetches everything and sends what it has newer; later it
  * fetches additions, when a message or a renewal says that there are any. */
 #include "fleet/session_internal.h"
 
@@ -11,7 +11,7 @@ enum { NEWS_ROW = 4, LONGEST_SPREAD = 3600 * 1000 /* ms */ };
 
 void news_begin(struct session *session)
 {
-    changes_untell(session);
+    changes_mark_unsent(session);
     session->news.followed = session->news.floor_there = 0;
     session->news.follow_at = 0;
     session->news.is_of_all = true;
@@ -81,12 +81,12 @@ bool news_next_call(struct session *session, nanoseconds now, struct session_cal
         arguments_add_number(arguments, session->news.followed);
         return send(session, CALL_NEWS, now, out);
     }
-    if (!TAILQ_EMPTY(&session->changes.untold)) {
-        changes_tell_some(session, change_arguments(session));
+    if (!TAILQ_EMPTY(&session->changes.unsent)) {
+        changes_send_some(session, change_arguments(session));
         return send(session, CALL_CHANGE, now, out);
     }
     if (session->changes.floor >
-        session->news.floor_there) { /* told last: it completes the rest */
+        session->news.floor_there) { /* sent last: it completes the rest */
         change_arguments(session);
         return send(session, CALL_CHANGE, now, out);
     }
@@ -133,7 +133,7 @@ static uint64_t largest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* What the database has forgotten since the last time, it may never have told. */
+/* What the database has forgotten since the last time, it may never have reported. */
 static bool has_missed_some(const struct session *session, uint64_t followed)
 {
     return !session->news.is_of_all && session->news.floor_there > followed;
@@ -155,7 +155,7 @@ const char *news_are_answered(struct session *session, struct flight *call,
         return wrong; /* the next page */
     }
     if (has_missed_some(session, followed)) {
-        definitions_untell(session); /* about a forgotten one there may be no news any more */
+        definitions_mark_unsent(session); /* about a forgotten one there may be no news any more */
         news_begin(session);
         return NULL;
     }
@@ -187,7 +187,7 @@ const char *change_is_answered(struct session *session, struct flight *call,
         change_hear(session, name, version, json);
     }
     if (session->changes.floor != session->news.floor_there) {
-        follow_by(session, now); /* others have told something meanwhile */
+        follow_by(session, now); /* others have sent something meanwhile */
     }
     return NULL;
 }

@@ -11,7 +11,7 @@
 
 enum {
     MAX_ASKED = 32, /* leases that one call requests */
-    MAX_DEFINED = 25, /* definitions that one call tells */
+    MAX_DEFINED = 25, /* definitions in one call */
     CHUNK = 100, /* things listed or released by one call */
     MAX_WEIGHT = 100, /* of one call's leases, unless there is only one */
     CALL_HEAD = 4, /* arguments that every script takes first */

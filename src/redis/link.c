@@ -16,12 +16,12 @@
 /* A Sentinel that is cut off names yesterday's master: the next try asks another one first. */
 static void link_judge_sentinel(struct link *link, bool was_right)
 {
-    if (link->is_told && was_right) {
-        sentinel_order_first(&link->order, link->told_by);
-    } else if (link->is_told) {
-        sentinel_order_last(&link->order, link->told_by);
+    if (link->is_named && was_right) {
+        sentinel_order_first(&link->order, link->named_by);
+    } else if (link->is_named) {
+        sentinel_order_last(&link->order, link->named_by);
     }
-    link->is_told = false;
+    link->is_named = false;
 }
 
 static void link_drop(struct link *link)
@@ -228,7 +228,7 @@ static void dial_host(struct link *link, const char *host, uint16_t port)
     link->dial = dial_tcp(link->loop, host, port, link->timeout, on_dialed, link);
 }
 
-static void on_told(void *context, const struct sentinel_answer *answer, const char *why)
+static void on_master_named(void *context, const struct sentinel_answer *answer, const char *why)
 {
     struct link *link = context;
     link->sentinel = NULL;
@@ -236,8 +236,8 @@ static void on_told(void *context, const struct sentinel_answer *answer, const c
         link_fail(link, why, false);
         return;
     }
-    link->is_told = true;
-    link->told_by = answer->index;
+    link->is_named = true;
+    link->named_by = answer->index;
     dial_host(link, answer->host, answer->port);
 }
 
@@ -247,8 +247,8 @@ static void ask_sentinels(struct link *link)
     char *password;
     say(link->info.address, sizeof link->info.address, "Sentinel, master %s", url->master);
     if (read_password(link, link->database->sentinel_password_file, NULL, &password)) {
-        link->sentinel =
-            sentinel_ask(link->loop, url, &link->order, password, link->timeout, on_told, link);
+        link->sentinel = sentinel_ask(
+            link->loop, url, &link->order, password, link->timeout, on_master_named, link);
         secret_free(password);
     }
 }

@@ -39,8 +39,8 @@ struct link {
     struct sentinel *sentinel; /* while a Sentinel or a connection is being tried, one of these */
     struct dial *dial;
     struct sentinel_order order;
-    uint8_t told_by; /* the Sentinel that named the master */
-    bool is_told;
+    uint8_t named_by; /* the Sentinel that named the master */
+    bool is_named;
     struct stream *commands, *messages; /* or NULL */
     struct ready ready; /* of the connection that is being made ready */
     struct link_info info;

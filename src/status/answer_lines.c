@@ -62,9 +62,9 @@ void answer_stop_rules(struct text *text, const struct lease *lease)
 
 void answer_deadline(struct text *text, const struct lease *lease)
 {
-    bool is_told_only = lease->binding == BOUND_TIME;
-    nanoseconds gone_by = is_told_only ? lease_until(lease) : lease_gone_by(lease);
-    if (gone_by == NEVER || (is_told_only && lease->database == 0)) {
+    bool is_only_notified = lease->binding == BOUND_TIME;
+    nanoseconds gone_by = is_only_notified ? lease_until(lease) : lease_gone_by(lease);
+    if (gone_by == NEVER || (is_only_notified && lease->database == 0)) {
         return;
     }
     text_add(text, "* ");

@@ -317,7 +317,7 @@ static bool is_seen(const struct fleet_row *row, const char *info, const struct 
             definition_of(row, scene->core));
 }
 
-/* About a lease of another host, only what that host has told is known. */
+/* About a lease of another host, only what that host has reported is known. */
 static void add_who(struct text *out, const struct fleet_row *row, enum lease_field host,
     const struct lease *own, const struct fleet_scene *scene)
 {

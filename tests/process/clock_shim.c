@@ -23,7 +23,7 @@ struct clock {
 };
 
 static const volatile struct clock real;
-static const volatile struct clock *told = &real;
+static const volatile struct clock *shown = &real;
 
 __attribute__((constructor)) static void map_clock(void)
 {
@@ -32,9 +32,9 @@ __attribute__((constructor)) static void map_clock(void)
     if (file < 0) {
         return;
     }
-    void *map = mmap(NULL, sizeof *told, PROT_READ, MAP_SHARED, file, 0);
+    void *map = mmap(NULL, sizeof *shown, PROT_READ, MAP_SHARED, file, 0);
     if (map != MAP_FAILED) {
-        told = map;
+        shown = map;
     }
     close(file);
 }
@@ -46,11 +46,11 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone)
     if (clock_gettime(CLOCK_REALTIME, &time) < 0) {
         return -1;
     }
-    int64_t microseconds = told->instead;
+    int64_t microseconds = shown->instead;
     if (microseconds == 0) {
         microseconds = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
     }
-    microseconds += told->offset;
+    microseconds += shown->offset;
     now->tv_sec = (time_t)(microseconds / 1000000);
     now->tv_usec = (suseconds_t)(microseconds % 1000000);
     return 0;

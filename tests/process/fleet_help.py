@@ -48,17 +48,17 @@ class Clock:
             self.map = mmap.mmap(file.fileno(), 16)
         self.environ = {"LD_PRELOAD": str(SHIM), "BERTH_CLOCK_FILE": str(path)}
 
-    def told(self):
+    def shown(self):
         return struct.unpack("qq", self.map)
 
     def step(self, seconds):
         """Steps forwards, or backwards."""
-        offset, instead = self.told()
+        offset, instead = self.shown()
         self.map[:] = struct.pack("qq", round(offset + seconds * 1e6), instead)
 
     def stand_at(self, milliseconds):
         """Stops the clock; steps still move it."""
-        offset, _ = self.told()
+        offset, _ = self.shown()
         self.map[:] = struct.pack("qq", offset, milliseconds * 1000)
 
 

@@ -243,16 +243,16 @@ def read_byte(fd):
 @contextlib.contextmanager
 def sleeper(before=lambda: None):
     """A process that does nothing after before(); yields its pid. It ends with the block."""
-    ready, tell = os.pipe()
+    ready, notify = os.pipe()
 
     def work():
         before()
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         os.closerange(3, 4096)  # no connection of ours stays open in it
         signal.pause()
 
     pid = in_child(work)
-    os.close(tell)
+    os.close(notify)
     try:
         assert read_byte(ready) == b"x"
         yield pid

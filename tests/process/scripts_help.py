@@ -370,7 +370,7 @@ class Member:
                 return newest, floor, rows
             since = page[-1][0]
 
-    def tell(self, *changes, floor=0, up_to=0):
+    def send_changes(self, *changes, floor=0, up_to=0):
         """(NAME, VERSION, JSON)... -> the floor, and those that are newer in the database."""
         reply = ok(self.call("hello", "change", floor, up_to, *(word for row in changes for word in row)))
         return int(reply.rest[0]), [(name, int(version), text) for name, version, text in reply.rows(3, 1)]
@@ -507,7 +507,7 @@ class World:
 
     def __init__(self, server, clock, prefix="berth"):
         self.server, self.clock = server, clock
-        _, stands_at = clock.told()
+        _, stands_at = clock.shown()
         self.now = stands_at // 1000 or self.START
         clock.stand_at(self.now)
         self.database = Database(server, prefix)

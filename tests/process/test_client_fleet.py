@@ -237,7 +237,7 @@ def test_the_deadline_of_a_stopped_berthd(berth, directory):
     """berthd is stopped with SIGSTOP as soon as it has granted: the job is dead in time."""
     fake = FakeBerthd(directory / "s")
     line, dead_by = deadline(1.0)
-    told, to_test = os.pipe()
+    reports, to_test = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
@@ -248,7 +248,7 @@ def test_the_deadline_of_a_stopped_berthd(berth, directory):
             os._exit(1)
     try:
         process = berth.start("run", "r", "--", *STUBBORN)
-        assert read_line(told) == "granted"
+        assert read_line(reports) == "granted"
         os.kill(pid, signal.SIGSTOP)
         assert read_line(process.stdout) == "ready"
         assert error_of(process, 124) == KEEP_ALIVE
@@ -257,7 +257,7 @@ def test_the_deadline_of_a_stopped_berthd(berth, directory):
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        os.close(told), os.close(to_test)
+        os.close(reports), os.close(to_test)
         fake.close()
 
 

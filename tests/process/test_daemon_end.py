@@ -76,12 +76,12 @@ def test_gone_within_one_turn(berthd, end):
 
 def test_gone_when_the_process_is_killed(berthd):
     daemon = berthd("[lock a]\n[semaphore b]\nlimit = 3\n")
-    ready, tell = os.pipe()
+    ready, notify = os.pipe()
 
     def job():
         client = Client(daemon.socket)
         held(client, "acquire a b:3")
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         signal.pause()
 
     for _ in range(5):
@@ -99,7 +99,7 @@ def test_gone_when_the_process_is_killed(berthd):
         asker.close()
         waiter.close()
     os.close(ready)
-    os.close(tell)
+    os.close(notify)
 
 
 def test_not_before_the_last_one_closes_it(berthd):

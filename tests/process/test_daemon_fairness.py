@@ -39,13 +39,13 @@ def connected(path):
 def test_connecting_without_end(berthd):
     daemon = berthd("[lock a]\n")
     path = str(daemon.socket)
-    at_it, tell = os.pipe()
+    at_it, notify = os.pipe()
 
     def flood(k):
         become(NOBODY - k)
         for n in itertools.count():
             if n == 1000:
-                os.write(tell, b"x")
+                os.write(notify, b"x")
             sock = socket.socket(socket.AF_UNIX)
             sock.connect(path)
             sock.close()
@@ -57,7 +57,7 @@ def test_connecting_without_end(berthd):
             assert os.read(at_it, 1)
         keeps_working(client, "a", 50)
     os.close(at_it)
-    os.close(tell)
+    os.close(notify)
     late = socket.socket(socket.AF_UNIX)
     late.connect(path)  # without a timeout, so it waits while thousands of dead ones are before it
     keeps_working(LineSocket(late), "a", 1)
@@ -259,17 +259,17 @@ def test_a_slow_user_dies(berthd, unread, end):
     """berthd does not read from it, and still sees its end: its turn would come in 40 s."""
     daemon = berthd("max-requests-per-second-per-user = 1\n[lock a]\n")
     operator, other = daemon.client(), connect_as(daemon, SOMEBODY)
-    ready, tell = os.pipe()
+    ready, notify = os.pipe()
     go_on, say = os.pipe()
 
     def hold():
         become(NOBODY)
         client = daemon.client()
         held(client, "acquire a")
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         os.read(go_on, 1)
         client.send("ping\n" * unread)
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         os.read(go_on, 1)
         client.close()
 
@@ -291,7 +291,7 @@ def test_a_slow_user_dies(berthd, unread, end):
     assert event(other)[:2] == ("granted", waiting)
     while unread == 0 and open_files(daemon) == files:
         assert is_quiet(operator)
-    for fd in (ready, tell, go_on, say):
+    for fd in (ready, notify, go_on, say):
         os.close(fd)
 
 

@@ -67,12 +67,12 @@ def test_one_after_the_other(berthd, how):
 def test_a_process_that_is_killed_frees_its_lease(berthd):
     """And that wakes exactly the next waiter."""
     daemon = berthd("[semaphore s]\nlimit = 1\n[lock l]\n")
-    heard, tell = os.pipe()
+    heard, notify = os.pipe()
 
     def work(_):
         client = Client(daemon.socket)
-        os.write(tell, client.request("acquire s l").encode() + b"\n")
-        os.write(tell, client.line().encode() + b"\n")
+        os.write(notify, client.request("acquire s l").encode() + b"\n")
+        os.write(notify, client.line().encode() + b"\n")
         signal.pause()
 
     with contextlib.ExitStack() as stack:
@@ -94,7 +94,7 @@ def test_a_process_that_is_killed_frees_its_lease(berthd):
             os.kill(pid, signal.SIGKILL)
         assert event(last)[:2] == ("granted", waiting)
     os.close(heard)
-    os.close(tell)
+    os.close(notify)
 
 
 def test_an_end_of_a_waiter_wakes_nobody(berthd):

@@ -262,7 +262,7 @@ def ask_until_it_is_back(client, name):
 def test_the_database_is_away_for_too_long(redis_server, host):
     client, warned = host.client(), host.client()
     lease, _, _ = held(client, "a")
-    told_only, _, _ = held(warned, "w")
+    only_notified, _, _ = held(warned, "w")
     redis_server.stop()
     why = f"a: the database `default` (unix:{redis_server.socket}) could not be reached in time"
     last = 0
@@ -275,7 +275,7 @@ def test_the_database_is_away_for_too_long(redis_server, host):
     assert abs(boottime() - last) < 10**9  # when it was told it would have to stop
     assert request(client, f"release {lease}") == "ok"
     line = event(warned)
-    assert line.startswith(f"* lost {told_only} deadline "), line
+    assert line.startswith(f"* lost {only_notified} deadline "), line
     redis_server.cont()
     assert ask_until_it_is_back(host.client(), "w").startswith("* granted ")
 

@@ -111,8 +111,8 @@ def test_the_operator_s_table_and_json(berthd, berthctl, locale):
     shown = require_harmless(berthctl("status", env=env).stdout, unicode=locale != "C")
     assert shown.count("paused: " + MARK) == len(ALL)
     assert shown.count(f"({MARK}") == len(ALL)  # reserved
-    told = berthctl("status", "--json", env=env).stdout
-    resources = json.loads(require_harmless(told, lines=1))["resources"]
+    printed = berthctl("status", "--json", env=env).stdout
+    resources = json.loads(require_harmless(printed, lines=1))["resources"]
     for name, resource in zip(ALL, resources):
         (holder,) = resource["holders"]
         (item,) = resource["items"]
@@ -333,9 +333,9 @@ def test_assignments_for_a_shell(berthd, berth, directory):
         shown = subprocess.run(["sh", "-c", 'eval "$1"; printf %s "$BERTH_SOCKET"', "sh", out],
                                cwd=directory, capture_output=True, check=True)
         assert (shown.stdout, shown.stderr) == (place, b""), name
-        told = berth.start("acquire", "--json", "--ttl", "1h", "s", env=env).communicate(timeout=30)[0]
-        require_harmless(told, lines=1)
-        assert json.loads(told)["socket"] == place.decode("utf-8", "replace") or name in (
+        printed = berth.start("acquire", "--json", "--ttl", "1h", "s", env=env).communicate(timeout=30)[0]
+        require_harmless(printed, lines=1)
+        assert json.loads(printed)["socket"] == place.decode("utf-8", "replace") or name in (
             "C1 as a byte", "no UTF-8", "surrogate", "beyond Unicode")
     assert not (directory / "pwned").exists()
 
@@ -462,8 +462,8 @@ def test_leases_of_other_hosts(redis_server, hosts):  # noqa: F811
     for locale in LOCALES:
         env = {"LC_ALL": locale}
         assert require_harmless(b.berthctl("status", env=env).stdout, locale != "C").count(MARK) > len(ALL)
-        told = json.loads(require_harmless(b.berthctl("status", "--json", env=env).stdout, lines=1))
-        for name, resource in zip(ALL, told["resources"][1:]):
+        printed = json.loads(require_harmless(b.berthctl("status", "--json", env=env).stdout, lines=1))
+        for name, resource in zip(ALL, printed["resources"][1:]):
             assert resource["holders"][0]["reason"] == shown_in_json(REASON[name])
     processes = [b.berth.start("run", f"r{i}", "--", "true") for i in range(len(ALL))]
     for process in processes:

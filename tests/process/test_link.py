@@ -525,7 +525,7 @@ def sentinels():
         server.close()
 
 
-def tell(sentinel, where, password=None):
+def set_answer(sentinel, where, password=None):
     peer = sentinel.accept()
     if password:
         assert peer.command() == ["AUTH", password]
@@ -540,14 +540,14 @@ def test_a_sentinel_that_is_dead_or_does_not_know(fake_tcp, probe, sentinels):
     dead.close()
     first, second = sentinels
     link = probe(dead.where, first.where, second.where, "master=mymaster")
-    tell(first, None)
-    tell(second, fake_tcp)
+    set_answer(first, None)
+    set_answer(second, fake_tcp)
     fake_tcp.both()
     line = link.expect("ready")
     assert f"127.0.0.1:{fake_tcp.port}" in line and "min-replicas-to-write" in line
     link.do("reset")
     link.expect("down", 0)
-    tell(second, fake_tcp)  # the one that knew is asked first
+    set_answer(second, fake_tcp)  # the one that knew is asked first
     fake_tcp.both()
     link.expect("ready")
 
@@ -556,7 +556,7 @@ def test_no_sentinel_knows(probe, sentinels):
     dead = FakeRedis()
     dead.close()
     link = probe(dead.where, sentinels[0].where, "master=mymaster", "timeout=500")
-    tell(sentinels[0], None)
+    set_answer(sentinels[0], None)
     assert link.line() == (
         f"down 0 Sentinel, master mymaster: 127.0.0.1:{dead.port}: cannot connect: connection refused; "
         f"127.0.0.1:{sentinels[0].port}: it does not know this master")
@@ -571,10 +571,10 @@ def test_no_sentinel_knows(probe, sentinels):
 def test_a_sentinel_that_names_yesterdays_master(fake_tcp, probe, sentinels):
     old, (stale, fresh) = FakeRedis(), sentinels
     link = probe(stale.where, fresh.where, "master=mymaster")
-    tell(stale, old)
+    set_answer(stale, old)
     old.accept().ready(("INFO", 1), role="slave")
     link.expect("down", 1)
-    tell(fresh, fake_tcp)
+    set_answer(fresh, fake_tcp)
     fake_tcp.both()
     link.expect("ready")
     assert not select.select([stale.socket], [], [], 0)[0], "it was not asked again"
@@ -589,7 +589,7 @@ def test_a_password_for_the_sentinels(fake_tcp, probe, sentinels, directory):
     peer = sentinels[0].accept()
     peer.command()
     peer.send(b"-ERR AUTH s3cret what?\r\n")
-    tell(sentinels[1], fake_tcp, "s3cret")
+    set_answer(sentinels[1], fake_tcp, "s3cret")
     commands, _ = fake_tcp.both()
     assert commands.seen[0] == ["AUTH", "other"]
     link.expect("ready")

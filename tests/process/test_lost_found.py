@@ -233,11 +233,11 @@ PLACES = FILES - 64  # as berthd calculates it
 @contextlib.contextmanager
 def sleepers_of_nobody(n):
     """Their pids, once they run as they shall."""
-    ready, tell = os.pipe()
+    ready, notify = os.pipe()
 
     def work(_):
         become(NOBODY)
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         os.closerange(3, 4096)
         signal.pause()
 
@@ -246,7 +246,7 @@ def sleepers_of_nobody(n):
             assert read_byte(ready) == b"x"
         yield pids
     os.close(ready)
-    os.close(tell)
+    os.close(notify)
 
 
 def answered(client):

@@ -141,12 +141,12 @@ def test_a_client_in_another_namespace(berth, berthd, directory):
 
 def test_a_berthd_in_another_namespace(directory):
     """It sees no number of the client's, not even that of the peer."""
-    ready, tell = os.pipe()
+    ready, notify = os.pipe()
     over, finish = os.pipe()
 
     def first():
         daemon = Berthd(directory, CONFIGURATION)
-        os.write(tell, b"x")
+        os.write(notify, b"x")
         os.read(over, 1)
         daemon.stop()
 
@@ -160,5 +160,5 @@ def test_a_berthd_in_another_namespace(directory):
     other.close()
     os.write(finish, b"x")
     must_end_well(pid)
-    for fd in (ready, tell, over, finish):
+    for fd in (ready, notify, over, finish):
         os.close(fd)

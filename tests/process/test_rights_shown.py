@@ -42,7 +42,7 @@ def secrets_in(text):
     return {word for word in SECRETS if word in urllib.parse.unquote(text)}
 
 
-def told(client, *requests):
+def answers_to(client, *requests):
     return "\n".join(line for request in requests for line in client.lines(request))
 
 
@@ -63,10 +63,10 @@ def test_whom_status_shows_what(berthd):
         "root": daemon.client(),
     }
     for who, client in sees.items():
-        for line in told(client, "status shut").splitlines():
+        for line in answers_to(client, "status shut").splitlines():
             assert not line.startswith(("holder", "waiter")) or secrets_in(line) == ALL, who
     other = connect_as(daemon, BERT)
-    assert not secrets_in(told(other, "status", "status shut"))
+    assert not secrets_in(answers_to(other, "status", "status shut"))
     shown = status(other, "shut").resources["shut"]
     assert len(shown["holders"]) == 2 and len(shown["waiters"]) == 1
     for one in shown["holders"] + shown["waiters"]:
@@ -77,15 +77,15 @@ def test_whom_status_shows_what(berthd):
 def test_all_is_the_default(berthd):
     daemon = berthd(CONFIG)
     held(connect_as(daemon, ANNA), f"acquire open {WORDS}")
-    assert secrets_in(told(connect_as(daemon, BERT), "status")) == ALL
+    assert secrets_in(answers_to(connect_as(daemon, BERT), "status")) == ALL
 
 
 def test_instances_follow_their_template(berthd):
     daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire t/x {WORDS}")
-    assert not secrets_in(told(connect_as(daemon, BERT), "status", "status t/x"))
-    assert secrets_in(told(connect_as(daemon, CLEO), "status t/x")) == ALL
+    assert not secrets_in(answers_to(connect_as(daemon, BERT), "status", "status t/x"))
+    assert secrets_in(answers_to(connect_as(daemon, CLEO), "status t/x")) == ALL
 
 
 def test_a_viewer_must_administer_each_resource_that_hides(berthd):
@@ -95,12 +95,12 @@ def test_a_viewer_must_administer_each_resource_that_hides(berthd):
     held(anna, f"acquire open shut {WORDS}")
     waits(anna, f"acquire open:2 also shut {WORDS}2")
     for name in ("open", "shut", "also"):
-        assert not secrets_in(told(connect_as(daemon, BERT), f"status {name}")), name
-    cleo = told(connect_as(daemon, CLEO), "status open").splitlines()
+        assert not secrets_in(answers_to(connect_as(daemon, BERT), f"status {name}")), name
+    cleo = answers_to(connect_as(daemon, CLEO), "status open").splitlines()
     (holder,) = [line for line in cleo if line.startswith("holder")]
     (waiter,) = [line for line in cleo if line.startswith("waiter")]
     assert secrets_in(holder) == ALL and not secrets_in(waiter)
-    assert secrets_in(told(connect_as(daemon, DORA), "status also")) == ALL
+    assert secrets_in(answers_to(connect_as(daemon, DORA), "status also")) == ALL
 
 
 def test_a_reload_hides_and_shows(berthd):
@@ -109,10 +109,10 @@ def test_a_reload_hides_and_shows(berthd):
     held(anna, f"acquire open {WORDS}")
     daemon.configure(CONFIG.replace("[semaphore open]", "[semaphore open]\nshow-commands = owner"))
     assert root.request("reload") == "ok"
-    assert not secrets_in(told(bert, "status"))
+    assert not secrets_in(answers_to(bert, "status"))
     daemon.configure(CONFIG)
     assert root.request("reload") == "ok"
-    assert secrets_in(told(bert, "status")) == ALL
+    assert secrets_in(answers_to(bert, "status")) == ALL
 
 
 def test_a_long_answer_hides_to_its_end(berthd):
@@ -120,8 +120,8 @@ def test_a_long_answer_hides_to_its_end(berthd):
     anna = connect_as(daemon, ANNA)
     for i in range(1500):
         held(anna, f"acquire shut {WORDS}{i}")
-    assert not secrets_in(told(connect_as(daemon, BERT), "status shut"))
-    assert told(connect_as(daemon, BERT, GROUP), "status shut").count("theirreason") == 1500
+    assert not secrets_in(answers_to(connect_as(daemon, BERT), "status shut"))
+    assert answers_to(connect_as(daemon, BERT, GROUP), "status shut").count("theirreason") == 1500
 
 
 # ---- refusals, messages, programs
@@ -132,9 +132,9 @@ def test_refusals(berthd):
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire shut:2 {WORDS}")
     request = "acquire shut wait=0"
-    told_to_bert = urllib.parse.unquote(connect_as(daemon, BERT).request(request))
-    assert not secrets_in(told_to_bert)
-    assert re.search(rf"2 of 2 held by pid \d+ \(uid {ANNA}\) for \d+s$", told_to_bert), told_to_bert
+    shown_to_bert = urllib.parse.unquote(connect_as(daemon, BERT).request(request))
+    assert not secrets_in(shown_to_bert)
+    assert re.search(rf"2 of 2 held by pid \d+ \(uid {ANNA}\) for \d+s$", shown_to_bert), shown_to_bert
     for who in (ANNA, CLEO, 0):
         answer = connect_as(daemon, who).request(request)
         assert secrets_in(answer) == {"theiridentity", "theirprogram", "theirreason"}
@@ -208,10 +208,10 @@ def test_leases_of_other_hosts(redis_server, hosts):  # noqa: F811
     queues(anna, f"acquire etl {WORDS}2")
     for host in (a, b):
         for request in ("status", "status etl", "status plain", "status market/x"):
-            assert not secrets_in(told(client_of(host, BERT), request)), request
+            assert not secrets_in(answers_to(client_of(host, BERT), request)), request
             for who in (ANNA, 0):
-                assert secrets_in(told(client_of(host, who), request)) == ALL, request
-        assert secrets_in(told(client_of(host, CLEO), "status etl")) == ALL
+                assert secrets_in(answers_to(client_of(host, who), request)) == ALL, request
+        assert secrets_in(answers_to(client_of(host, CLEO), "status etl")) == ALL
 
 
 @needs_redis
@@ -223,7 +223,7 @@ def test_hosts_that_differ(redis_server, hosts):  # noqa: F811
     assert client_of(a).request("reload") == "ok"
     gets(shows, f"acquire etl {WORDS}")
     gets(hides, f"acquire etl {WORDS}1")
-    assert secrets_in(told(client_of(a, BERT), "status etl").replace("theiridentity1", "")) == ALL
-    assert "theiridentity1" not in told(client_of(a, BERT), "status etl")
-    assert not secrets_in(told(client_of(b, BERT), "status etl"))
-    assert "theiridentity1" in told(client_of(a), "status etl")
+    assert secrets_in(answers_to(client_of(a, BERT), "status etl").replace("theiridentity1", "")) == ALL
+    assert "theiridentity1" not in answers_to(client_of(a, BERT), "status etl")
+    assert not secrets_in(answers_to(client_of(b, BERT), "status etl"))
+    assert "theiridentity1" in answers_to(client_of(a), "status etl")

@@ -395,7 +395,7 @@ def is_safe(data, limits):
         assert sum(1 for of, _ in data.held if of == name) <= limit
 
 
-def told(members):
+def notified(members):
     """The grants that the daemons have heard of, by event or published: events are kept."""
     return {(member.session, event.split(" ")[1]) for member in members for event in member.events
             if event.startswith("granted")}
@@ -475,7 +475,7 @@ def test_who_was_granted_hears_of_it(redis_server, clock, scene):
             b.renew()
             a.renew()
         granted = {tuple(key.split("/")) for key in world.data().holding() - held_before}
-        assert granted <= told((a, b)), f"broken off after {after} writes"
+        assert granted <= notified((a, b)), f"broken off after {after} writes"
         after += 1
 
 

@@ -229,7 +229,7 @@ def test_an_old_host_brings_no_change_back(world, pair):
     ok(a.admin("pause", "a", "", ""))
     old = next(row for row in b.follow()[2] if row[1] == "c a")
     ok(a.forget("a"))
-    assert b.tell(("a", old[2], old[3]))[1][0][2] == "{}"
+    assert b.send_changes(("a", old[2], old[3]))[1][0][2] == "{}"
     world.tick(30 * DAY + 1)
     world.pass_time(1, a)
     newest, floor, rows = a.follow()
@@ -237,7 +237,7 @@ def test_an_old_host_brings_no_change_back(world, pair):
     assert not {"c a", "d a"} & {what for _, what, *_ in rows}, "nothing is kept for ever"
     assert world.data().raw["undone"] == []
     b.hello({name: text for name, text in DEFINITIONS.items()})
-    b.tell(("a", old[2], old[3]), floor=0)
+    b.send_changes(("a", old[2], old[3]), floor=0)
     assert in_force(world) == set(), "below the floor it was taken back"
 
 

@@ -104,7 +104,7 @@ def test_the_cost_does_not_grow_with_the_daemons(world, what):
         elif what == "pause":
             ok(a.admin("pause", "a", "", ""))
         else:
-            a.tell(*((f"t/{i}", 4 * 10**15 + generation, PAUSED) for i in range(20)))
+            a.send_changes(*((f"t/{i}", 4 * 10**15 + generation, PAUSED) for i in range(20)))
 
     call()
     few = world.n_commands(call)
@@ -127,13 +127,13 @@ def test_the_newest_of_what_anybody_knows_holds(world):
     world.database.client.flushall()
     ok(a.begin())
     a.define(text)
-    assert a.tell(("a", *first)) == (0, [])
+    assert a.send_changes(("a", *first)) == (0, [])
     known, _, rows = a.follow()
     assert changes_in(rows)["a"] == first
     ok(b.begin())
-    assert b.tell(("a", *second)) == (0, [])
+    assert b.send_changes(("a", *second)) == (0, [])
     assert changes_in(a.follow(known)[2])["a"] == second
-    assert a.tell(("a", *first)) == (0, [("a", *second)])
+    assert a.send_changes(("a", *first)) == (0, [("a", *second)])
     ok(a.admin("resume", "a"))
     assert changes_in(a.follow()[2])["a"][0] > second[0]
 
@@ -156,7 +156,7 @@ def test_what_was_taken_back_does_not_come_again(world):
     a, b = world.several(2, {"a": definition(), "b": definition()})
     ok(b.admin("pause", "b", "", ""))
     old, floor = undone_long_ago(world, a, "a")
-    assert b.tell(("a", *old)) == (floor, [("a", old[0], "{}")])
+    assert b.send_changes(("a", *old)) == (floor, [("a", old[0], "{}")])
     assert list(changes_in(b.follow()[2])) == ["b"]
     assert a.acquire("1", "a").word == "granted"
 
@@ -170,18 +170,18 @@ def test_the_floor_comes_back(world):
     world.database.client.flushall()
     ok(c.begin())
     c.define(text)
-    assert c.tell(("a", *old)) == (0, [])  # it was away for a month, and comes first
+    assert c.send_changes(("a", *old)) == (0, [])  # it was away for a month, and comes first
     ok(a.begin())
     newest, _, rows = a.follow()
     assert changes_in(rows) == {"a": old}
-    told, rows = a.tell(("a", floor, "{}"), ("b", *known["b"]), floor=floor, up_to=newest)
-    assert (told, rows) == (0, [])  # not before it has told all, and has heard what others have told
-    assert a.tell(floor=floor, up_to=newest)[0] == 0
+    got, rows = a.send_changes(("a", floor, "{}"), ("b", *known["b"]), floor=floor, up_to=newest)
+    assert (got, rows) == (0, [])  # not before it has told all, and has heard what others have told
+    assert a.send_changes(floor=floor, up_to=newest)[0] == 0
     newest, _, _ = a.follow(newest)
-    assert a.tell(floor=floor, up_to=newest) == (floor, [])
+    assert a.send_changes(floor=floor, up_to=newest) == (floor, [])
     now = changes_in(c.follow()[2])
     assert now == {"a": (floor, "{}"), "b": known["b"]}
-    assert c.tell(("a", *old)) == (floor, [("a", floor, "{}")])
+    assert c.send_changes(("a", *old)) == (floor, [("a", floor, "{}")])
 
 
 def test_what_is_changed_is_above_the_floor(world):
@@ -208,7 +208,7 @@ def test_so_many_are_remembered(world):
     a, = world.several(1, {"t/*": definition()})
     ok(a.admin("pause", "t/x", "", ""))
     for i in range(0, 1010):
-        a.tell((f"t/{i}", 4 * 10**15 + i, "{}"))
+        a.send_changes((f"t/{i}", 4 * 10**15 + i, "{}"))
         if i % 10 == 0:
             ok(a.admin("reset", "t/y"))
     newest, floor, rows = a.follow()
@@ -250,7 +250,7 @@ def test_how_many_slots_are_reserved(world):
 def test_no_more_than_every_host_keeps_of_all_names(world):
     a, = world.several(1, {"t/*": definition(), "a": definition(), "b": definition()})
     for at in range(0, 9000, 100):
-        a.tell(*((f"t/{i}", 4 * 10**15 + i, PAUSED) for i in range(at, at + 100)))
+        a.send_changes(*((f"t/{i}", 4 * 10**15 + i, PAUSED) for i in range(at, at + 100)))
     reply = a.admin("pause", "a", "", "")
     assert (reply.word, *reply.rest) == ("refused", "too-much", "a")
     assert a.acquire("1", "a").word == "granted"

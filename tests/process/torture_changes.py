@@ -21,7 +21,7 @@ class Changes:
         self.generation = 0
         self.n_hosts = len(self.hosts)  # there ever were
         self.is_there = [True] * self.n_hosts
-        self.told_at = [0.0] * self.n_hosts  # when an operator's change was last answered there
+        self.answered_at = [0.0] * self.n_hosts  # when an operator's change was last answered there
         self.bounds = {name: [(0.0, limit)] for name, limit in LIMITS.items()}  # from when on
         self.forgetting = []  # berthctl, under way
         self.n_forgotten = 0
@@ -62,7 +62,7 @@ class Changes:
                 self.changes.remove(change)
                 if process.returncode == 0:
                     self.bounds[name].append((time.monotonic(), bound))
-                    self.told_at[host] = time.monotonic()
+                    self.answered_at[host] = time.monotonic()
         if self.changes:
             self.after(0.1, self.change_is_answered)
 
@@ -129,7 +129,7 @@ class Changes:
     def host_leaves(self):
         """With all that runs there. Another one replaces it later."""
         host = self.chance.choice([n for n, up in enumerate(self.is_up) if up] or [None])
-        if host is None or sum(self.is_there) < 3 or time.monotonic() < self.told_at[host] + TTL:
+        if host is None or sum(self.is_there) < 3 or time.monotonic() < self.answered_at[host] + TTL:
             return None
         self.hear()
         self.is_up[host] = self.is_there[host] = False

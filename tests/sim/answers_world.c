@@ -53,8 +53,8 @@ struct lease *some_lease(void)
 static nanoseconds budget_of(const struct lease *lease)
 {
     nanoseconds third = lease->terms.kill_after / 3;
-    bool is_told_only = lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
-    return is_told_only ? 0 : lease->terms.kill_after + (third > SECOND ? third : SECOND);
+    bool is_only_notified = lease->binding == BOUND_TIME || lease->terms.on_lost == ON_LOST_WARN;
+    return is_only_notified ? 0 : lease->terms.kill_after + (third > SECOND ? third : SECOND);
 }
 
 /* ---- effects ---- */

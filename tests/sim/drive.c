@@ -276,7 +276,7 @@ static void (*const operations[])(struct simulation *, const struct operation *)
     [OPERATION_DRAIN] = do_drain,
     [OPERATION_DEFINE] = do_define,
     [OPERATION_DIES] = do_dies,
-    [OPERATION_TOLD] = do_told,
+    [OPERATION_REPORTED] = do_reported,
     [OPERATION_REVOKE] = do_revoke,
     [OPERATION_WITHDRAW] = do_withdraw,
     [OPERATION_DROP] = do_drop,
@@ -322,7 +322,7 @@ static void end_jobs(struct simulation *simulation, nanoseconds now)
         if (lease->binding == BOUND_PROCESS) {
             operation.kind = OPERATION_DIES;
             simulation_step(simulation, &operation);
-            operation.kind = OPERATION_TOLD;
+            operation.kind = OPERATION_REPORTED;
             simulation_step(simulation, &operation);
         }
     }

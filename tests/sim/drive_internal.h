@@ -67,7 +67,7 @@ void do_drain(struct simulation *simulation, const struct operation *operation);
 
 /* drive_job.c */
 void do_dies(struct simulation *simulation, const struct operation *operation);
-void do_told(struct simulation *simulation, const struct operation *operation);
+void do_reported(struct simulation *simulation, const struct operation *operation);
 void do_revoke(struct simulation *simulation, const struct operation *operation);
 void do_withdraw(struct simulation *simulation, const struct operation *operation);
 void do_drop(struct simulation *simulation, const struct operation *operation);

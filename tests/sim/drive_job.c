@@ -7,7 +7,7 @@ void do_dies(struct simulation *simulation, const struct operation *operation)
     model_find_lease(simulation->model, operation->lease)->is_alive = false;
 }
 
-void do_told(struct simulation *simulation, const struct operation *operation)
+void do_reported(struct simulation *simulation, const struct operation *operation)
 {
     core_process_gone(simulation->core, find_lease(simulation, operation->lease), operation->now,
         &simulation->effects);

@@ -358,7 +358,7 @@ void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
     if (lease->client != by) {
-        model_tell(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
+        model_require_effect(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
             lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
     }
     model_lease_leave(model, lease, now);
@@ -450,7 +450,7 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
         } else if (keeper && keeper->keep_until == next) {
             model_patience_ends(keeper);
         } else {
-            model_tell(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
+            model_require_effect(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
             model_lease_leave(model, wait, now);
         }
         model_pump(model, now, trace);

@@ -152,7 +152,7 @@ struct model_lease {
 
     enum binding binding;
     bool is_alive; /* its process */
-    bool is_told; /* the core knows that it is dead */
+    bool is_reported; /* the core knows that it is dead */
     bool is_watched;
     nanoseconds ttl, granted_at;
     nanoseconds kill_after;
@@ -379,7 +379,7 @@ bool model_may_go(const struct model *model, const struct model_lease *lease);
 bool model_may_go_at_once(const struct model *model, const struct model_lease *lease);
 const struct event *model_next_event(struct trace *trace, enum effect_kind kind);
 /* Requires that the next effect is this one, about this lease, for its client if it has one. */
-void model_tell(
+void model_require_effect(
     struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why);
 /* Requires that exactly those that can go are granted. */
 void model_pump(struct model *model, nanoseconds now, struct trace *trace);

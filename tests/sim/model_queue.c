@@ -230,7 +230,7 @@ const struct event *model_next_event(struct trace *trace, enum effect_kind kind)
     return event;
 }
 
-void model_tell(
+void model_require_effect(
     struct trace *trace, enum effect_kind kind, const struct model_lease *lease, enum outcome why)
 {
     const struct event *event = model_next_event(trace, kind);

@@ -252,7 +252,7 @@ void model_reclaim(
     if (lease->held) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
         if (lease->stopping != OUTCOME_OK) {
-            model_tell(trace, EFFECT_STOP, lease, lease->stopping);
+            model_require_effect(trace, EFFECT_STOP, lease, lease->stopping);
         }
     } else if (model_may_go_at_once(model, lease)) {
         model_require_outcome(trace, OUTCOME_OK, NULL);
@@ -285,7 +285,7 @@ void model_repeat(
     if (model->client_since[before] < model->client_since[client]) {
         model_link(model, lease, client);
         if (lease->stopping != OUTCOME_OK) {
-            model_tell(trace, EFFECT_STOP, lease, lease->stopping);
+            model_require_effect(trace, EFFECT_STOP, lease, lease->stopping);
         }
     }
     model_settle(model, now, trace);
@@ -400,7 +400,7 @@ static void end_ousted(
     struct model *model, const struct ousted *ousted, nanoseconds now, struct trace *trace)
 {
     for (size_t i = 0; i < ousted->n; i++) {
-        model_tell(trace, EFFECT_LOST, ousted->list[i], OUTCOME_LOST);
+        model_require_effect(trace, EFFECT_LOST, ousted->list[i], OUTCOME_LOST);
         if (model->n_past < MODEL_LEASES) {
             remember_lease(&model->past[model->n_past++], ousted->list[i]);
         }

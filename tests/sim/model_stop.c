@@ -58,29 +58,29 @@ void model_link(struct model *model, struct model_lease *lease, int client)
 void model_watch(struct model_lease *lease, struct trace *trace)
 {
     if (!lease->is_watched) {
-        model_tell(trace, EFFECT_WATCH, lease, OUTCOME_OK);
+        model_require_effect(trace, EFFECT_WATCH, lease, OUTCOME_OK);
         lease->is_watched = true;
     }
 }
 
 void model_unwatch(struct model_lease *lease, struct trace *trace)
 {
-    if (lease->is_watched && !lease->is_told && lease->stopping == OUTCOME_OK) {
-        model_tell(trace, EFFECT_UNWATCH, lease, OUTCOME_OK);
+    if (lease->is_watched && !lease->is_reported && lease->stopping == OUTCOME_OK) {
+        model_require_effect(trace, EFFECT_UNWATCH, lease, OUTCOME_OK);
         lease->is_watched = false;
     }
 }
 
 static bool can_be_signalled(const struct model_lease *lease)
 {
-    return lease->binding == BOUND_PROCESS && !lease->is_told;
+    return lease->binding == BOUND_PROCESS && !lease->is_reported;
 }
 
 static void signal_job(struct model_lease *lease, int signal, struct trace *trace)
 {
     if (can_be_signalled(lease)) {
         REQUIRE(lease->is_watched, "the process of %ju is not watched", lease->id);
-        model_tell(trace, EFFECT_SIGNAL, lease, lease->stopping);
+        model_require_effect(trace, EFFECT_SIGNAL, lease, lease->stopping);
         int sent = trace->events[trace->at - 1].signal;
         REQUIRE(sent == signal, "signal %d instead of %d", sent, signal);
     }
@@ -89,7 +89,8 @@ static void signal_job(struct model_lease *lease, int signal, struct trace *trac
 void model_lose_client(
     struct model *model, struct model_lease *lease, nanoseconds now, struct trace *trace)
 {
-    if (lease->binding == BOUND_CONNECTION || (lease->binding == BOUND_PROCESS && lease->is_told)) {
+    if (lease->binding == BOUND_CONNECTION ||
+        (lease->binding == BOUND_PROCESS && lease->is_reported)) {
         model_lease_leave(model, lease, now);
         return;
     }
@@ -106,9 +107,9 @@ void model_process_gone(struct model *model, uint64_t id, nanoseconds now, struc
 {
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
-    lease->is_told = true;
+    lease->is_reported = true;
     if (lease->client >= 0 && lease->is_killed) {
-        model_tell(trace, EFFECT_LOST, lease, lease->stopping);
+        model_require_effect(trace, EFFECT_LOST, lease, lease->stopping);
     }
     if (lease->client < 0 || lease->is_killed) {
         model_lease_leave(model, lease, now);
@@ -173,7 +174,7 @@ void model_stop(struct model *model, struct model_lease *lease, enum outcome why
         return;
     }
     if (lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN) {
-        model_tell(trace, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, lease, why);
+        model_require_effect(trace, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, lease, why);
         model_lease_leave(model, lease, now);
         return;
     }
@@ -182,7 +183,7 @@ void model_stop(struct model *model, struct model_lease *lease, enum outcome why
         model_watch(lease, trace);
     }
     if (lease->client >= 0) {
-        model_tell(trace, EFFECT_STOP, lease, why);
+        model_require_effect(trace, EFFECT_STOP, lease, why);
         model_set_due(model, lease, now + lease->kill_after + half_margin(lease));
     } else {
         signal_job(lease, SIGTERM, trace);
@@ -204,7 +205,7 @@ void model_term_is_due(
         signal_job(lease, SIGKILL, trace);
         model_set_due(model, lease, now + NANOSECONDS_PER_SECOND);
     } else {
-        model_tell(trace, EFFECT_LOST, lease, lease->stopping);
+        model_require_effect(trace, EFFECT_LOST, lease, lease->stopping);
         model_lease_leave(model, lease, now);
     }
 }
@@ -215,7 +216,7 @@ void model_revoke(
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
     if (!lease->held) {
-        model_tell(trace, EFFECT_DENIED, lease, OUTCOME_CANCELLED);
+        model_require_effect(trace, EFFECT_DENIED, lease, OUTCOME_CANCELLED);
         model_lease_leave(model, lease, now);
     } else if (lease->stopping == OUTCOME_OK ||
         (lease->stopping == OUTCOME_WITHDRAWN && why == OUTCOME_REVOKED)) {
@@ -228,7 +229,7 @@ void model_drop(struct model *model, uint64_t id, nanoseconds now, struct trace 
 {
     struct model_lease *lease = model_find_lease(model, id);
     model->moment++;
-    model_tell(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
+    model_require_effect(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
         lease->held ? OUTCOME_DROPPED : OUTCOME_CANCELLED);
     model_lease_leave(model, lease, now);
     model_settle(model, now, trace);
@@ -263,7 +264,7 @@ void model_bind(struct model *model, uint64_t id, int by, enum binding binding, 
     if (may) {
         lease->binding = binding;
         lease->is_alive = true;
-        lease->is_told = lease->is_watched = false;
+        lease->is_reported = lease->is_watched = false;
         if (binding == BOUND_PROCESS && (lease->client < 0 || lease->stopping != OUTCOME_OK)) {
             model_watch(lease, trace);
         }

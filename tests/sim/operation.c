@@ -232,10 +232,10 @@ static bool has_a_living_process(const struct model_lease *lease)
 }
 
 /* The watch on a dead process has not fired yet. */
-static bool is_to_be_told(const struct model_lease *lease)
+static bool is_unreported(const struct model_lease *lease)
 {
     return lease->binding == BOUND_PROCESS && lease->is_watched && !lease->is_alive &&
-        !lease->is_told;
+        !lease->is_reported;
 }
 
 static bool is_absent(const struct model_lease *lease)
@@ -438,7 +438,8 @@ void operation_make(
         operation->now += (nanoseconds)random_below(random, 1000) * 1000000;
     }
     if (random_percent(random, 40) &&
-        make_for_lease(operation, OPERATION_TOLD, some_lease_that(model, is_to_be_told, random))) {
+        make_for_lease(
+            operation, OPERATION_REPORTED, some_lease_that(model, is_unreported, random))) {
         return;
     }
     if (random_percent(random, 4) && make_repeat(operation, model, random)) {

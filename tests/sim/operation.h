@@ -15,7 +15,7 @@ enum operation_kind {
     OPERATION_DRAIN,
     OPERATION_DEFINE,
     OPERATION_DIES, /* the process of a lease */
-    OPERATION_TOLD, /* that it is gone */
+    OPERATION_REPORTED, /* that it is gone */
     OPERATION_REVOKE,
     OPERATION_WITHDRAW, /* revoked by its own user */
     OPERATION_DROP,

@@ -124,7 +124,7 @@ static void write_unknown(struct writer *writer, const struct operation *operati
 static const char *const lease_words[] = {
     [OPERATION_END] = "end",
     [OPERATION_DIES] = "process dies of",
-    [OPERATION_TOLD] = "process is gone of",
+    [OPERATION_REPORTED] = "process is gone of",
     [OPERATION_REVOKE] = "revoke",
     [OPERATION_WITHDRAW] = "withdraw",
     [OPERATION_DROP] = "drop",

@@ -46,7 +46,7 @@ static bool is_stopping(const struct held_lease *held_lease)
 }
 
 /* stop=D-K, and told so at T. */
-static void tell_deadline(
+static void send_deadline(
     struct stage *stage, struct held_lease *held_lease, nanoseconds good_until, nanoseconds now)
 {
     char line[128];
@@ -78,7 +78,7 @@ Test(held_lease, a_hung_berthd)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     cr_expect_leq(held_lease_deadline(held_lease), D - K + LAG);
     step(held_lease, D - K - 1);
     cr_expect_not(is_stopping(held_lease));
@@ -92,7 +92,7 @@ Test(held_lease, a_dead_berthd)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     stage_no_berthd(stage);
     for (nanoseconds now = T; now < D - K; now = later(now + 1, held_lease_deadline(held_lease))) {
         step(held_lease, now);
@@ -116,10 +116,10 @@ Test(held_lease, a_host_s_deadline)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = held(stage, "ok %s " TERMS "\n");
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     step(held_lease, D - K + 90 * MS);
     cr_expect_not(is_stopping(held_lease));
-    tell_deadline(stage, held_lease, D, NEVER);
+    send_deadline(stage, held_lease, D, NEVER);
     stage_say(stage, "* expired 1 max-hold\n");
     step(held_lease, D - K + 95 * MS);
     cr_expect(is_stopping(held_lease));
@@ -130,9 +130,9 @@ Test(held_lease, each_renewal_moves_it)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     for (int i = 1; i < 20; i++) {
-        tell_deadline(stage, held_lease, D + i * 5 * S, T + i * 5 * S);
+        send_deadline(stage, held_lease, D + i * 5 * S, T + i * 5 * S);
         cr_assert_not(is_stopping(held_lease));
     }
     step(held_lease, D + 19 * 5 * S - K + LAG);
@@ -144,10 +144,10 @@ Test(held_lease, a_renewal_that_comes_too_late)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     step(held_lease, D - K + LAG);
     cr_expect_eq(stopping_step(&held_lease->stopping, JOB_LEFT, D - K + LAG), STOPPING_ASK);
-    tell_deadline(stage, held_lease, D + 60 * S, D - K + 2 * LAG);
+    send_deadline(stage, held_lease, D + 60 * S, D - K + 2 * LAG);
     cr_expect_leq(killed_at(held_lease, D - K + 2 * LAG, 0), D - S / 2);
 }
 
@@ -189,7 +189,7 @@ Test(held_lease, revoked_shortly_before_the_deadline)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     stage_say(stage, "* revoked 1 revoked\n");
     step(held_lease, D - K - 1);
     cr_expect_leq(killed_at(held_lease, D - K - 1, 0), D - S / 2);
@@ -201,8 +201,8 @@ Test(held_lease, resumed_in_time)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
-    tell_deadline(stage, held_lease, D + 90 * S, NEVER); /* came while we slept */
+    send_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D + 90 * S, NEVER); /* came while we slept */
     step(held_lease, D + 10 * S);
     cr_expect_not(is_stopping(held_lease));
 }
@@ -213,7 +213,7 @@ Test(held_lease, resumed_too_late)
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, TERMS);
     nanoseconds now = D + 3600 * S;
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     cr_expect_leq(held_lease_deadline(held_lease), now);
     step(held_lease, now);
     cr_expect(is_stopping(held_lease));
@@ -226,7 +226,7 @@ Test(held_lease, warn)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, "kill_after=3s on_lost=warn");
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     step(held_lease, D);
     step(held_lease, D + S);
     cr_expect_not(is_stopping(held_lease));
@@ -238,7 +238,7 @@ Test(held_lease, term)
 {
     struct stage *stage = stage_open();
     struct held_lease *held_lease = of_fleet(stage, "kill_after=3s on_lost=term");
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     step(held_lease, D);
     cr_expect(is_stopping(held_lease));
     cr_expect_eq(stopping_step(&held_lease->stopping, JOB_LEFT, D), STOPPING_ASK);
@@ -274,7 +274,7 @@ Test(held_lease, expired)
 static struct held_lease *reclaiming(struct stage *stage)
 {
     struct held_lease *held_lease = of_fleet(stage, TERMS);
-    tell_deadline(stage, held_lease, D, T);
+    send_deadline(stage, held_lease, D, T);
     stage_hang_up(stage);
     step(held_lease, T);
     step(held_lease, T + S);
@@ -290,7 +290,7 @@ Test(held_lease, reclaimed_at_last)
     struct stage *stage = stage_open();
     struct held_lease *held_lease = reclaiming(stage);
     stage_say(stage, "* granted 1 slot=r,6,0\n");
-    tell_deadline(stage, held_lease, D + 60 * S, T + 2 * S);
+    send_deadline(stage, held_lease, D + 60 * S, T + 2 * S);
     cr_expect_eq(held_lease->state, HELD_LEASE_CONNECTED);
     step(held_lease, D);
     cr_expect_not(is_stopping(held_lease));

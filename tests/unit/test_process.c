@@ -156,7 +156,7 @@ Test(process, another_with_the_same_pid)
     child_reap(&child, SIGKILL);
 }
 
-static void *end_when_told(void *hold)
+static void *end_on_request(void *hold)
 {
     char byte;
     while (read(*(int *)hold, &byte, 1) > 0) {
@@ -170,7 +170,7 @@ static void end_main_thread(void)
 {
     pthread_t thread;
     close(thread_hold[1]);
-    if (pthread_create(&thread, NULL, end_when_told, &thread_hold[0]) == 0) {
+    if (pthread_create(&thread, NULL, end_on_request, &thread_hold[0]) == 0) {
         pthread_exit(NULL);
     }
     _exit(1);

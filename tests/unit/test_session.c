@@ -4,7 +4,7 @@
 
 SESSION_SUITE(session);
 
-static const char definitions_told[] =
+static const char definitions_sent[] =
     "hello define"
     " s 1 {\"kind\":\"semaphore\",\"limit\":3,\"select\":\"lru\",\"cooldown\":0,\"keep\":0,"
     "\"max-waiters\":1000,\"max-units-per-user\":0,\"shared\":false,\"items\":[]}"
@@ -30,7 +30,7 @@ Test(session, says_hello)
     answer("ok -1 0 '1' 30000 '0' 1");
     CALL("hello news 0");
     answer("ok -1 0 0 0");
-    CALL(definitions_told);
+    CALL(definitions_sent);
     answer("ok -1 0 s same {} l same {} p same {} t/* stored {} warn same {}");
     CALL("hello end ''");
     EXPECT(good_for(), "-1001.000");
@@ -166,7 +166,7 @@ Test(session, refusals)
 
 /* ---- an operator of another host has forgotten what the file of this one has ---- */
 
-static void expect_told_first(const char *name)
+static void expect_sent_first(const char *name)
 {
     char begin[64];
     snprintf(begin, sizeof begin, "hello define %s 1 {", name);
@@ -182,7 +182,7 @@ Test(session, what_was_forgotten_is_told_and_asked_for_again)
     next_call();
     answer("ok -1 0 refused unknown t/x waiting '5' 1");
     HAPPENS("B place 1");
-    expect_told_first("t/*");
+    expect_sent_first("t/*");
     CALL("acquire $A 1 0 0 7 7 '' i 1 t/x t/* 1 5 0");
     NO_CALL();
     answer("ok -1 0 t/* stored {}");
@@ -198,13 +198,13 @@ Test(session, what_is_forgotten_again_and_again_is_never_unknown)
     next_call();
     for (int i = 0; i < 8; i++) {
         answer("ok -1 0 refused unknown l");
-        expect_told_first("l");
+        expect_sent_first("l");
         CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
         answer("ok -1 0 l stored {}");
     }
     for (int i = 0; i < 3; i++) { /* then once in each renewal period */
         answer("ok -1 0 refused unknown l");
-        expect_told_first("l");
+        expect_sent_first("l");
         NO_CALL();
         answer("ok -1 0 l stored {}");
         wait_for(5);
@@ -218,7 +218,7 @@ Test(session, what_is_forgotten_again_and_again_is_never_unknown)
     ask("B", "l");
     next_call();
     answer("ok -1 0 refused unknown l");
-    expect_told_first("l");
+    expect_sent_first("l");
     CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
 }
 
@@ -231,7 +231,7 @@ Test(session, many_that_meet_a_forget_have_it_told_once)
     ask("B", "l");
     next_call();
     answer("ok -1 0 refused unknown l");
-    expect_told_first("l");
+    expect_sent_first("l");
     CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
     answer("ok -1 0 refused unknown l");
     CALL("acquire $B 0 0 0 7 7 '' i 1 l l 1 1 0");
@@ -247,10 +247,10 @@ Test(session, what_is_missing_is_told_while_another_is_being_told)
     ask("B", "s");
     next_call();
     answer("ok -1 0 refused unknown l");
-    expect_told_first("l");
+    expect_sent_first("l");
     CALL("acquire $A 0 0 0 7 7 '' i 1 l l 1 1 0");
     answer("ok -1 0 refused unknown s");
-    expect_told_first("s");
+    expect_sent_first("s");
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 

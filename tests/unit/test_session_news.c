@@ -58,15 +58,15 @@ static void fetch_all(const char *answered)
     answer(answered);
 }
 
-static void expect_told(const char *begin)
+static void expect_sent(const char *begin)
 {
     const char *call = next_call();
     cr_assert_eq(strncmp(call, begin, strlen(begin)), 0, "%s", call);
 }
 
-static void tells_definitions(void)
+static void expect_definitions(void)
 {
-    expect_told("hello define s 1 {");
+    expect_sent("hello define s 1 {");
     answer("ok -1 0");
 }
 
@@ -277,7 +277,7 @@ Test(session_news, what_was_missed_is_fetched_from_the_beginning)
     message("news 20 0");
     CALL("hello news 5");
     answer("ok -1 0 20 12 20 'c p' 19 {}"); /* the change to s was undone, and that is forgotten */
-    tells_definitions();
+    expect_definitions();
     CALL("hello news 0");
     answer("ok -1 0 20 12 5 'c l' 4 '{\"limit\":0}' 20 'c p' 19 {}");
     NO_CALL();
@@ -290,13 +290,13 @@ Test(session_news, what_was_forgotten_is_told_again_each_time)
 {
     go_up();
     hear(1, "1 'd l' 0 {}");
-    expect_told("hello define l 1 {");
+    expect_sent("hello define l 1 {");
     message("news 2 0"); /* before the answer */
     CALL("hello news 1");
     answer_later(1, "ok -1 0 2 0 2 'd l' 0 {}");
     NO_CALL();
     answer("ok -1 0 l stored {}");
-    expect_told("hello define l 1 {");
+    expect_sent("hello define l 1 {");
     answer("ok -1 0 l stored {}");
     NO_CALL();
 }
@@ -304,12 +304,12 @@ Test(session_news, what_was_forgotten_is_told_again_each_time)
 Test(session_news, what_is_forgotten_during_a_hello_is_told_again)
 {
     fetch_all("ok -1 0 0 0");
-    expect_told("hello define s 1 {");
+    expect_sent("hello define s 1 {");
     message("news 3 0");
     answer("ok -1 0 s same {} l same {} p same {} t/* same {} warn same {}");
     CALL("hello news 0");
     answer("ok -1 0 3 0 3 'd l' 0 {}");
-    expect_told("hello define l 1 {");
+    expect_sent("hello define l 1 {");
     answer("ok -1 0 l stored {}");
     CALL("hello end ''");
 }
@@ -321,7 +321,7 @@ Test(session_news, who_has_missed_some_tells_all_definitions)
     message("news 20 0");
     CALL("hello news 0");
     answer("ok -1 0 20 12");
-    tells_definitions();
+    expect_definitions();
     CALL("hello news 0");
 }
 
@@ -334,7 +334,7 @@ static void knew_another_one(void)
     message("news 20 0");
     CALL("hello news 0");
     answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
-    tells_definitions();
+    expect_definitions();
     CALL("hello news 0"); /* it has forgotten something meanwhile */
     answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
     EXPECT(kept(), "floor 10 HERE\nl 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
@@ -431,7 +431,7 @@ Test(session_news, a_definition_that_differs_may_not_be_used)
     cr_assert_eq(n_differing(), 0);
 }
 
-static const char told[] =
+static const char sent[] =
     "hello define s %d {\"kind\":\"semaphore\",\"limit\":5,\"select\":\"lru\","
     "\"cooldown\":0,\"keep\":0,\"max-waiters\":1000,\"max-units-per-user\":0,"
     "\"shared\":false,\"items\":[]}";
@@ -441,7 +441,7 @@ Test(session_news, a_reload_is_told)
     char expected[640];
     go_up();
     redefine(5, 1000, 1);
-    snprintf(expected, sizeof expected, told, 1);
+    snprintf(expected, sizeof expected, sent, 1);
     CALL(expected);
     answer("ok -1 0 s differs {}");
     cr_assert_eq(session_may_use(session, definition("s")), OUTCOME_DIFFERS);

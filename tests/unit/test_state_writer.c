@@ -60,24 +60,24 @@ static struct {
     int error;
     enum stored stored;
     unsigned n_rooms, n_writes;
-} told;
+} reported;
 
 static void on_room(void *context, uint64_t request, int error)
 {
-    cr_assert_eq(context, &told);
-    told.room = request;
-    told.error = error;
-    told.n_rooms++;
+    cr_assert_eq(context, &reported);
+    reported.room = request;
+    reported.error = error;
+    reported.n_rooms++;
 }
 
 static void on_written(void *context, uint64_t from, uint64_t to, enum stored stored)
 {
-    cr_assert_eq(context, &told);
-    cr_expect_eq(from, told.to); /* without a gap */
+    cr_assert_eq(context, &reported);
+    cr_expect_eq(from, reported.to); /* without a gap */
     cr_expect_geq(to, from);
-    told.to = to;
-    told.stored = stored;
-    told.n_writes++;
+    reported.to = to;
+    reported.stored = stored;
+    reported.n_writes++;
 }
 
 static void begin(void)
@@ -90,7 +90,7 @@ static void begin(void)
     cr_assert_eq(uv_loop_init(&loop), 0);
     cr_assert_eq(uv_sem_init(&arrived, 0), 0);
     cr_assert_eq(uv_sem_init(&may_go, 0), 0);
-    state_writer_init(&writer, &loop, &state, &events, &told);
+    state_writer_init(&writer, &loop, &state, &events, &reported);
 }
 
 static void end(void)
@@ -110,9 +110,9 @@ TestSuite(state_writer, .init = begin, .fini = end, .timeout = 60);
 /* A turn of the loop, in which the job ends. */
 static void turn(void)
 {
-    unsigned before = told.n_rooms + told.n_writes;
+    unsigned before = reported.n_rooms + reported.n_writes;
     state_writer_begin(&writer);
-    while (told.n_rooms + told.n_writes == before) {
+    while (reported.n_rooms + reported.n_writes == before) {
         uv_run(&loop, UV_RUN_ONCE);
     }
 }
@@ -154,11 +154,11 @@ Test(state_writer, what_comes_meanwhile_is_in_the_next)
     state_writer_begin(&writer); /* not beside it */
     let_it_go();
     turn();
-    cr_expect_eq(told.to, first);
+    cr_expect_eq(reported.to, first);
     expect_on_disk("drain\n");
     turn();
-    cr_expect_eq(told.to, last);
-    cr_expect_eq(told.stored, STORED);
+    cr_expect_eq(reported.to, last);
+    cr_expect_eq(reported.stored, STORED);
     expect_on_disk("pause b\n");
     cr_expect_eq(n_synced, 2);
 }
@@ -170,14 +170,14 @@ Test(state_writer, room_is_made_before_what_it_is_for)
     uint64_t second = state_writer_request_room(&writer);
     change("drain\n"); /* of somebody else */
     turn();
-    cr_expect_eq(told.n_rooms, 1);
-    cr_expect_eq(told.room, second);
+    cr_expect_eq(reported.n_rooms, 1);
+    cr_expect_eq(reported.room, second);
     cr_expect_gt(second, first);
-    cr_expect_eq(told.error, 0);
+    cr_expect_eq(reported.error, 0);
     cr_expect(state_writer_has_room(&writer));
     uint64_t last = change("pause a\n");
     turn();
-    cr_expect_eq(told.to, last);
+    cr_expect_eq(reported.to, last);
     cr_expect_not(state_writer_has_room(&writer)); /* it was used */
     expect_on_disk("pause a\n");
 }
@@ -203,12 +203,12 @@ Test(state_writer, who_asks_for_room_without_end_holds_up_no_change)
     for (unsigned i = 1; i <= 3; i++) {
         state_writer_request_room(&writer);
         turn();
-        cr_expect_eq(told.error, ENOSPC);
+        cr_expect_eq(reported.error, ENOSPC);
         cr_expect_not(state_writer_has_room(&writer));
         state_writer_request_room(&writer);
         turn();
-        cr_expect_eq(told.to, last);
-        cr_expect_eq(told.n_writes, i);
+        cr_expect_eq(reported.to, last);
+        cr_expect_eq(reported.n_writes, i);
         last = change("drain\n");
     }
     turn();
@@ -221,20 +221,20 @@ Test(state_writer, each_way_to_fail)
     fsync_error = EIO;
     change("pause a\n");
     turn();
-    cr_expect_eq(told.stored, STORED_NOT);
+    cr_expect_eq(reported.stored, STORED_NOT);
     expect_on_disk("drain\n");
     fsync_error = 0;
     directory_error = EIO;
     change("pause b\n");
     turn();
-    cr_expect_eq(told.stored, STORED_UNSYNCED);
+    cr_expect_eq(reported.stored, STORED_UNSYNCED);
     expect_on_disk("pause b\n");
     directory_error = 0;
-    cr_expect_eq(told.to, number + 2);
+    cr_expect_eq(reported.to, number + 2);
     number = change("pause c\n");
     turn();
-    cr_expect_eq(told.stored, STORED);
-    cr_expect_eq(told.to, number);
+    cr_expect_eq(reported.stored, STORED);
+    cr_expect_eq(reported.to, number);
     expect_on_disk("pause c\n");
 }
 
@@ -260,9 +260,9 @@ Test(state_writer, the_end_waits_and_writes_the_rest)
     uint64_t last = change("pause a\n");
     let_it_go();
     cr_expect(state_writer_end(&writer, 60000));
-    cr_expect_eq(told.n_writes, 2);
-    cr_expect_eq(told.to, last);
-    cr_expect_eq(told.stored, STORED);
+    cr_expect_eq(reported.n_writes, 2);
+    cr_expect_eq(reported.to, last);
+    cr_expect_eq(reported.stored, STORED);
     expect_on_disk("pause a\n");
 }
 
@@ -274,10 +274,10 @@ Test(state_writer, the_end_does_not_wait_for_ever)
     wait_for_the_job();
     uint64_t last = change("pause a\n");
     cr_expect_not(state_writer_end(&writer, 20));
-    cr_expect_eq(told.n_writes, 2); /* what is being written, and what is not */
+    cr_expect_eq(reported.n_writes, 2); /* what is being written, and what is not */
     cr_expect_gt(last, first);
-    cr_expect_eq(told.to, last);
-    cr_expect_eq(told.stored, STORED_NOT);
+    cr_expect_eq(reported.to, last);
+    cr_expect_eq(reported.stored, STORED_NOT);
     let_it_go();
     uv_run(&loop, UV_RUN_DEFAULT);
     state_image_deinit(&writer.image);
@@ -291,9 +291,9 @@ Test(state_writer, the_end_does_not_wait_for_ever_for_what_it_writes)
     uint64_t last = change("drain\n");
     cr_expect_not(state_writer_end(&writer, 20));
     wait_for_the_job();
-    cr_expect_eq(told.n_writes, 1);
-    cr_expect_eq(told.to, last);
-    cr_expect_eq(told.stored, STORED_UNKNOWN);
+    cr_expect_eq(reported.n_writes, 1);
+    cr_expect_eq(reported.to, last);
+    cr_expect_eq(reported.stored, STORED_UNKNOWN);
     let_it_go();
     cr_expect_eq(uv_thread_join(&writer.last), 0);
     expect_on_disk("drain\n");
@@ -321,9 +321,9 @@ Test(state_writer, the_end_does_what_has_not_begun)
     uint64_t last = change("drain\n");
     state_writer_begin(&writer);
     cr_expect(state_writer_end(&writer, 60000));
-    cr_expect_eq(told.to, last);
-    cr_expect_eq(told.stored, STORED);
-    cr_expect_eq(told.n_writes, 1);
+    cr_expect_eq(reported.to, last);
+    cr_expect_eq(reported.stored, STORED);
+    cr_expect_eq(reported.n_writes, 1);
     expect_on_disk("drain\n");
     for (size_t i = 0; i < MANY; i++) {
         uv_sem_post(&busy);

@@ -72,13 +72,13 @@ static void stop(struct tree *tree, int signal, bool only_new)
 static void tree_end(struct tree *tree)
 {
     free(tree->strangers.pids);
-    free(tree->told.pids);
+    free(tree->signalled.pids);
 }
 
 /* The question repeated while a job ends: which processes are new. */
 static uint64_t steps_of_new_ones(int n)
 {
-    struct tree tree = {.told = {0}};
+    struct tree tree = {.signalled = {0}};
     n_children = n;
     stop(&tree, SIGTERM, false);
     cr_expect(n_reads == 1 && n_looks == n && n_signals == n);
@@ -102,7 +102,7 @@ Test(tree, one_read_and_no_look_at_those_who_know)
 /* Children that were there before the job do not matter: nobody looks at them either. */
 Test(tree, strangers)
 {
-    struct tree tree = {.told = {0}};
+    struct tree tree = {.signalled = {0}};
     n_children = FEW;
     cr_assert(tree_init(&tree));
     n_children = FEW + 2;

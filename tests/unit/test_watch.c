@@ -101,7 +101,7 @@ static void watch_child(struct seen *seen, const struct child *child)
 }
 
 /* Until it is reported; the suite's time limit is the deadline. */
-static void run_until_told(const struct seen *seen)
+static void run_until_reported(const struct seen *seen)
 {
     while (seen->n == 0) {
         cr_assert(uv_run(&loop, UV_RUN_ONCE) != 0 || seen->n > 0, "nothing left to wait for");
@@ -126,7 +126,7 @@ WATCH_TEST(a_death_is_seen_before_it_is_reaped)
     run_what_is_due();
     cr_expect_eq(seen.n, 0);
     kill(child.pid, SIGKILL);
-    run_until_told(&seen);
+    run_until_reported(&seen);
     child_reap(&child, 0);
     run_what_is_due();
     cr_expect_eq(seen.n, 1);
@@ -141,9 +141,9 @@ WATCH_TEST(it_may_be_freed_long_after)
     watch_child(&seen, &child);
     watch_child(&other, &second);
     child_end(&child);
-    run_until_told(&seen);
+    run_until_reported(&seen);
     kill(second.pid, SIGKILL);
-    run_until_told(&other);
+    run_until_reported(&other);
     cr_expect_eq(seen.n, 1);
     cr_expect_not(watch_signal(seen.watch, SIGTERM));
     watch_free(seen.watch);
@@ -152,7 +152,7 @@ WATCH_TEST(it_may_be_freed_long_after)
     child_reap(&second, 0);
 }
 
-static void expect_told_from_the_loop(const struct process *process)
+static void expect_reported_from_the_loop(const struct process *process)
 {
     struct seen seen = {0};
     watch(&seen, process);
@@ -167,9 +167,9 @@ WATCH_TEST(a_zombie_and_the_dead_are_told_from_the_loop)
     struct child child = child_start(NULL);
     struct process process = child_process(&child);
     child_end(&child);
-    expect_told_from_the_loop(&process);
+    expect_reported_from_the_loop(&process);
     child_reap(&child, 0);
-    expect_told_from_the_loop(&process);
+    expect_reported_from_the_loop(&process);
 }
 
 WATCH_TEST(another_process_with_that_pid_is_not_watched)
@@ -177,9 +177,9 @@ WATCH_TEST(another_process_with_that_pid_is_not_watched)
     struct child child = child_start(NULL);
     struct process process = child_process(&child);
     process.started--;
-    expect_told_from_the_loop(&process);
+    expect_reported_from_the_loop(&process);
     watches.max = 0;
-    expect_told_from_the_loop(&process);
+    expect_reported_from_the_loop(&process);
     child_reap(&child, SIGKILL);
 }
 
@@ -195,7 +195,7 @@ WATCH_TEST(a_watch_that_is_freed_says_nothing)
     cr_expect_null(watch_free(seen.watch));
     cr_expect_null(watch_free(NULL));
     child_end(&child);
-    run_until_told(&other);
+    run_until_reported(&other);
     watch_free(other.watch);
     watch(&other, &process); /* gone already */
     cr_expect_null(watch_free(other.watch));
@@ -206,7 +206,7 @@ WATCH_TEST(a_watch_that_is_freed_says_nothing)
 }
 
 /* Of two processes that are gone, the first callback frees both watches. */
-static void expect_one_told(struct process *one, struct process *two)
+static void expect_one_reported(struct process *one, struct process *two)
 {
     struct seen first = {0}, second = {0};
     first.frees = &second;
@@ -231,11 +231,11 @@ WATCH_TEST(the_callback_may_free_any)
     watch(&own, &first);
     kill(one.pid, SIGKILL);
     kill(two.pid, SIGKILL);
-    run_until_told(&own);
+    run_until_reported(&own);
     child_await(&two);
-    expect_one_told(&first, &second);
+    expect_one_reported(&first, &second);
     watches.max = 0;
-    expect_one_told(&first, &second);
+    expect_one_reported(&first, &second);
     child_reap(&one, 0);
     child_reap(&two, 0);
 }
@@ -327,9 +327,9 @@ WATCH_TEST(without_descriptors_nobody_counts_as_gone_early)
     cr_expect_eq(errno, EMFILE);
     child_end(&ending);
     child_reap(&ending, 0);
-    run_until_told(&of_ending);
+    run_until_reported(&of_ending);
     cr_expect_eq(of_lasting.n, 0);
-    expect_told_from_the_loop(&process);
+    expect_reported_from_the_loop(&process);
     give_descriptors_back();
     watch_free(of_ending.watch);
     watch_free(of_lasting.watch);
@@ -345,10 +345,10 @@ WATCH_TEST(deaths_are_seen_when_there_are_descriptors_again)
     watch(&seen, &process);
     child_end(&child); /* a zombie */
     give_descriptors_back();
-    run_until_told(&seen);
-    expect_told_from_the_loop(&process);
+    run_until_reported(&seen);
+    expect_reported_from_the_loop(&process);
     process.started++;
-    expect_told_from_the_loop(&process);
+    expect_reported_from_the_loop(&process);
     watch_free(seen.watch);
     child_reap(&child, 0);
 }
@@ -368,7 +368,7 @@ WATCH_TEST(descriptors_are_taken_when_there_are_some_again)
     run_what_is_due();
     cr_expect_not(uv_is_active((uv_handle_t *)&watches.timer));
     child_end(&child);
-    run_until_told(&seen);
+    run_until_reported(&seen);
     watch_free(seen.watch);
     child_reap(&child, 0);
 }
@@ -386,7 +386,7 @@ WATCH_TEST(no_more_than_that_many_descriptors)
     cr_expect_eq(watches.n_looked_at, 2);
     for (size_t i = 3; i-- > 0;) {
         child_end(&children[i]);
-        run_until_told(&seen[i]);
+        run_until_reported(&seen[i]);
         cr_expect(watches.n_pidfds <= 1);
         watch_free(seen[i].watch);
         child_reap(&children[i], 0);
@@ -430,7 +430,7 @@ WATCH_TEST(many_that_are_looked_at)
     }
     cr_expect_leq(n_looks, 10);
     for (size_t i = 0; i < n; i++) {
-        run_until_told(&seen[i]);
+        run_until_reported(&seen[i]);
         watch_free(seen[i].watch);
     }
     child_reap(&child, 0);
@@ -452,7 +452,7 @@ WATCH_TEST(a_signal_goes_to_the_group)
     cr_expect(watch_signal(seen.watch, SIGTERM));
     expect_ended_by(&leader, SIGTERM);
     expect_ended_by(&member, SIGTERM);
-    run_until_told(&seen);
+    run_until_reported(&seen);
     cr_expect_not(watch_signal(seen.watch, SIGKILL));
     cr_expect_eq(errno, ESRCH);
     watch_free(seen.watch);
