@@ -185,7 +185,7 @@ def check_options_of_berthd():
     require_same("berthd.8: OPTIONS", page, by_help)
 
 
-def check_options_elsewhere():
+def check_options_in_other_documents():
     """Options named anywhere belong to some program."""
     known = {program: {word for _, word in options_of_page(page)} for program, page in PROGRAMS.items()}
     documents = {name: (srcdir / name).read_text() for name in ("README.md", "doc/recipes.md", "doc/fleet.md")}
@@ -475,7 +475,7 @@ check_options_of_berth()
 check_options_of_berthctl()
 check_status_of_berthctl()
 check_options_of_berthd()
-check_options_elsewhere()
+check_options_in_other_documents()
 check_names()
 check_keys()
 check_examples()

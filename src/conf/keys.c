@@ -81,7 +81,7 @@ static void print_sections(FILE *out, const char *word)
     }
 }
 
-static bool is_known_elsewhere(const char *word)
+static bool is_known_in_other_sections(const char *word)
 {
     for (size_t i = 0; i < N_KEYS; i++) {
         if (strcmp(key_table[i].word, word) == 0) {
@@ -104,7 +104,7 @@ const struct key_row *key_nearest(enum section_kind kind, const char *word)
 
 void key_explain_unknown(const char *word, const struct key_row *nearest, FILE *out)
 {
-    if (is_known_elsewhere(word)) {
+    if (is_known_in_other_sections(word)) {
         fputs("is not for this kind of section; it belongs in ", out);
         print_sections(out, word);
     } else if (nearest) {

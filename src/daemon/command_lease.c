@@ -63,7 +63,7 @@ static struct resource *find_resource(struct call *call, bool *answeredp)
 }
 
 /* In fleet scope the holder may be on another host. */
-static bool may_be_elsewhere(const struct call *call)
+static bool may_be_remote(const struct call *call)
 {
     const struct definition *definition =
         core_find_definition(call->server->core, call->request->arguments[0]);
@@ -75,7 +75,7 @@ static void release_by_identity(struct call *call, struct resource *resource, co
     struct lease *lease = resource
         ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
         : NULL;
-    if (!lease && may_be_elsewhere(call)) {
+    if (!lease && may_be_remote(call)) {
         remote_release(call);
     } else if (!lease && resource && resource_in_use(resource) > 0) {
         call_refuse(call, CODE_NOT_HOLDER, resource->name);
@@ -91,7 +91,7 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     }
     struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
     bool is_held_here = unit && unit->claim;
-    if (!is_held_here && may_be_elsewhere(call)) {
+    if (!is_held_here && may_be_remote(call)) {
         remote_release(call);
         return;
     }
@@ -281,11 +281,12 @@ void command_bind(struct call *call)
 
 /* ---- revoke, drop ---- */
 
-static void take_away(struct call *call, void (*operation)(struct call *call, struct lease *lease))
+static void revoke_or_drop(
+    struct call *call, void (*operation)(struct call *call, struct lease *lease))
 {
     uint64_t id;
     if (strchr(call->request->arguments[0], '/') && !remote_is_here(call, &id)) {
-        remote_take_away(call);
+        remote_revoke_or_drop(call);
         return;
     }
     struct lease *lease = find_by_id(call);
@@ -317,10 +318,10 @@ static void drop_lease(struct call *call, struct lease *lease)
 
 void command_revoke(struct call *call)
 {
-    take_away(call, revoke_lease);
+    revoke_or_drop(call, revoke_lease);
 }
 
 void command_drop(struct call *call)
 {
-    take_away(call, drop_lease);
+    revoke_or_drop(call, drop_lease);
 }

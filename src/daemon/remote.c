@@ -132,7 +132,7 @@ static void log_asked(const struct call *call, const char *word, const char *key
         word, key, subject.asker.uid, (int)subject.asker.pid);
 }
 
-void remote_take_away(struct call *call)
+void remote_revoke_or_drop(struct call *call)
 {
     static const struct parked_ops ops = {
         .abandon = remote_abandon, .late = taking_late, .free = taking_free};

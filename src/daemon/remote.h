@@ -10,7 +10,7 @@ struct session_result;
 /* Whether the first argument is SESSION/ID of this host: its *idp. */
 bool remote_is_here(const struct call *call, uint64_t *idp);
 /* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
-void remote_take_away(struct call *call);
+void remote_revoke_or_drop(struct call *call);
 /* `release NAME holder=` and `release NAME item=`, which no lease on this host matches. NAME is of
  * fleet scope. */
 void remote_release(struct call *call);

@@ -25,13 +25,13 @@ void session_ask(
 {
     shorten_stop(session, lease, effects);
     struct entry *entry = entry_find(session, lease->id);
-    bool is_away = session_is_unreachable(session);
-    if (is_away && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {
+    bool is_unreachable = session_is_unreachable(session);
+    if (is_unreachable && (session->state == SESSION_REPLACED || !lease_has_place(lease))) {
         core_fleet_refused(session->core, lease, OUTCOME_DOWN, now, effects);
     } else if (entry) {
         entry_attach(entry, lease); /* the call in flight must be over first */
     } else {
-        entry = entry_new(session, lease->id, is_away ? ENTRY_UNLISTED : ENTRY_UNSENT);
+        entry = entry_new(session, lease->id, is_unreachable ? ENTRY_UNLISTED : ENTRY_UNSENT);
         entry_attach(entry, lease);
         if (session->state == SESSION_UP && !is_safe(session)) {
             entry_wait_for_renewal(session, entry);

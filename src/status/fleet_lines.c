@@ -313,7 +313,7 @@ static bool is_seen(const struct fleet_row *row, const char *info, const struct 
         return viewer_sees(scene->viewer, own);
     }
     return fleet_number(row, ROW_UID, UINT32_MAX, &uid) &&
-        viewer_sees_elsewhere(scene->viewer, (uint32_t)uid, info_number(info, "hide", INT32_MAX),
+        viewer_sees_remote(scene->viewer, (uint32_t)uid, info_number(info, "hide", INT32_MAX),
             definition_of(row, scene->core));
 }
 

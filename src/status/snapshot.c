@@ -269,7 +269,7 @@ static void show_fleet_leases(struct snapshot *snapshot, struct text *out, size_
 }
 
 /* Instances that only other hosts use: of those that this host's file allows, if they are meant. */
-static void begin_elsewhere(struct snapshot *snapshot, struct text *out, uint8_t database,
+static void begin_database(struct snapshot *snapshot, struct text *out, uint8_t database,
     const struct fleet_resource *resource)
 {
     const struct definition *definition = core_find_definition(snapshot->core, resource->name);
@@ -280,12 +280,12 @@ static void begin_elsewhere(struct snapshot *snapshot, struct text *out, uint8_t
 }
 
 /* Looks at one. False if there is no next one. */
-static bool begin_next_elsewhere(struct snapshot *snapshot, struct text *out)
+static bool begin_next_database(struct snapshot *snapshot, struct text *out)
 {
     for (; snapshot->next_database <= MAX_DATABASES; snapshot->next_database++) {
         struct fleet_part *part = &snapshot->fleet[snapshot->next_database];
         if (part->view && part->next < part->view->rows->n_resources) {
-            begin_elsewhere(snapshot, out, snapshot->next_database,
+            begin_database(snapshot, out, snapshot->next_database,
                 &part->view->rows->resources[part->next++]);
             return true;
         }
@@ -459,7 +459,7 @@ static bool begin_next(struct snapshot *snapshot, struct text *out)
         }
         return true;
     }
-    return begin_next_elsewhere(snapshot, out) || show_next_template(snapshot, out);
+    return begin_next_database(snapshot, out) || show_next_template(snapshot, out);
 }
 
 /* ---- within a resource ---- */

@@ -19,7 +19,7 @@ bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
     return true;
 }
 
-bool viewer_sees_elsewhere(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
+bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
     const struct definition *definition)
 {
     bool hides_here = definition && definition->shows_to_owner_only;

@@ -22,7 +22,7 @@ bool viewer_sees(const struct viewer *viewer, const struct lease *lease);
 
 /* For a lease of another host, in the list of the resource with that definition (NULL: not known
  * here). `n_hiding` is how many of its resources hide it, as its own host says. */
-bool viewer_sees_elsewhere(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
+bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
     const struct definition *definition);
 
 #endif

@@ -118,10 +118,10 @@ def test_help_names_every_command(berthctl, args):
 
 
 def test_socket_by_option_goes_first(berthctl, fake):
-    elsewhere = {"BERTH_SOCKET": "/nonexistent/s"}
+    other_socket = {"BERTH_SOCKET": "/nonexistent/s"}
     for args in (["-S", fake.path, "ping"], ["ping", "--socket", fake.path]):
-        assert served(berthctl, fake, *args, answer="ok\n", env=elsewhere)[1] == 0
-    done = berthctl("ping", env=elsewhere)
+        assert served(berthctl, fake, *args, answer="ok\n", env=other_socket)[1] == 0
+    done = berthctl("ping", env=other_socket)
     assert (done.returncode, done.stdout) == (69, "")
     assert done.stderr == "berthctl: cannot connect to /nonexistent/s: No such file or directory\n"
 

@@ -133,16 +133,16 @@ def test_what_happens_while_it_is_away(fleet):
     fleet.runs(0)
     fleet.waits(1)
     fleet.waits(0)
-    away = fleet.hosts[0]
-    away.kill()
+    restarted = fleet.hosts[0]
+    restarted.kill()
     fleet.witness.let_go(0)
     fleet.until(lambda: 0 in (fleet.witness.read(), fleet.witness.ended)[1])
-    away.start()
+    restarted.start()
     fleet.witness.wait_until(lambda: 1 in fleet.witness.pids)
-    away.kill()
+    restarted.kill()
     fleet.witness.let_go(1)
     fleet.until(lambda: fleet.data().in_use("s") == 1 and not fleet.n_waiting())
-    away.start()
+    restarted.start()
     fleet.end_in_turn()
 
 

@@ -78,7 +78,7 @@ def test_identities_that_a_reload_has_made_one(berthd):
 # ---- a bind that is refused
 
 
-def is_away(now):
+def is_detached(now):
     return now.resources["a"]["holders"][0].get("away") == "1"
 
 
@@ -91,7 +91,7 @@ def test_a_refused_bind_changes_nothing(berthd):
         client = daemon.client()
         lease = held(client, f"acquire a pid={pid}")
         client.close()
-        asked_until(daemon, is_away)
+        asked_until(daemon, is_detached)
 
         def elsewhere():
             assert refused(Client(daemon.socket), f"bind {lease} pid=5") == "kind"

@@ -293,7 +293,7 @@ void restart(void)
     come_back(true);
 }
 
-void restart_elsewhere(void)
+void restart_other_host(void)
 {
     write_down();
     settings.url.path = "/run/other.sock";

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
-#define ELSEWHERE "0123456789abcdef/"
+#define REMOTE "0123456789abcdef/"
 #define HERE "fedcba9876543210/"
 
 static struct text text;
@@ -35,10 +35,10 @@ static struct fleet_rows *rows_of(void)
 static void add_etl(void)
 {
     ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
-    ROW("holder", "etl", ELSEWHERE "3f9k", "11", "0", "7", "job%2012",
+    ROW("holder", "etl", REMOTE "3f9k", "11", "0", "7", "job%2012",
         "pid=77 program=load reason=a%20b at=1000", "2", "90", "0,1", "db1");
     ROW("holder", "etl", HERE "1", "12", "0", "1000", "", "pid=5 at=1000", "1", "91", "3", "db2");
-    ROW("waiter", "etl", ELSEWHERE "3f9m", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1");
+    ROW("waiter", "etl", REMOTE "3f9m", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1");
 }
 
 /* Something is kept for a waiter that waits for another resource. */
@@ -46,11 +46,11 @@ static void add_kept(void)
 {
     ROW("resource", "etl", "semaphore", "4", "1", "3", "2", "0", "0", "", "etl", "", "", "", "2",
         "1");
-    ROW("waiter", "etl", ELSEWHERE "1", "13", "0", "7", "", "pid=78 at=1005", "2", "1", "db1", "2",
+    ROW("waiter", "etl", REMOTE "1", "13", "0", "7", "", "pid=78 at=1005", "2", "1", "db1", "2",
         "other", "licence");
-    ROW("waiter", "etl", ELSEWHERE "2", "14", "0", "7", "", "pid=79 at=1005", "2", "2", "db1", "0",
+    ROW("waiter", "etl", REMOTE "2", "14", "0", "7", "", "pid=79 at=1005", "2", "2", "db1", "0",
         "quota", "etl");
-    ROW("waiter", "etl", ELSEWHERE "3", "15", "0", "7", "", "pid=80 at=1005", "2", "3", "db1", "x",
+    ROW("waiter", "etl", REMOTE "3", "15", "0", "7", "", "pid=80 at=1005", "2", "3", "db1", "x",
         "whatever", "a b");
 }
 
@@ -168,10 +168,10 @@ Test(fleet_rows, lines)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=3 free=1 "
         "waiting=1\n"
-        "holder " ELSEWHERE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
+        "holder " REMOTE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
         " holder=job%2012 program=load reason=a%20b\n"
         "holder 1 units=3 token=91 bound=connection age=2000 pid=5 uid=1000 host=db2\n"
-        "waiter " ELSEWHERE "3f9m position=1 wants=2 priority=-5 age=5000 pid=78 uid=7 host=db1\n");
+        "waiter " REMOTE "3f9m position=1 wants=2 priority=-5 age=5000 pid=78 uid=7 host=db1\n");
 }
 
 Test(fleet_rows, what_is_kept)
@@ -180,11 +180,11 @@ Test(fleet_rows, what_is_kept)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=1 free=3 "
         "waiting=2 kept=2 keeper=1\n"
-        "waiter " ELSEWHERE "1 position=1 wants=2 priority=0 blocked=other blocker=licence kept=2"
+        "waiter " REMOTE "1 position=1 wants=2 priority=0 blocked=other blocker=licence kept=2"
         " age=5000 pid=78 uid=7 host=db1\n"
-        "waiter " ELSEWHERE "2 position=2 wants=2 priority=0 blocked=quota blocker=etl"
+        "waiter " REMOTE "2 position=2 wants=2 priority=0 blocked=quota blocker=etl"
         " age=5000 pid=79 uid=7 host=db1\n"
-        "waiter " ELSEWHERE "3 position=3 wants=2 priority=0"
+        "waiter " REMOTE "3 position=3 wants=2 priority=0"
         " age=5000 pid=80 uid=7 host=db1\n");
 }
 
@@ -192,12 +192,12 @@ Test(fleet_rows, pool)
 {
     ROW("resource", "g", "pool", "3", "1", "1", "0", "1", "1", "new%20fan", "g", "items", "a,b,c:d",
         "b, c:d,too%20hot,%20they%20say");
-    ROW("holder", "g", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
+    ROW("holder", "g", REMOTE "1", "1", "0", "0", "", "", "1", "5", "a", "h");
     expect_lines("resource g kind=pool scope=fleet database=default limit=3 in_use=1 free=1 "
                  "waiting=0 cooling=1"
                  " paused=1 reason=new%20fan changed=items items=a,b,c:d reserved=b,c:d"
                  " reserve=c:d,too%20hot,%20they%20say\n"
-                 "holder " ELSEWHERE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
+                 "holder " REMOTE "1 units=a token=5 age=0 pid=0 uid=0 host=h\n");
 }
 
 Test(fleet_rows, template)
@@ -242,7 +242,7 @@ Test(fleet_rows, runs_of_slots)
     for (size_t i = 0; i < N(all); i++) {
         char expected[64];
         ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
-        ROW("holder", "etl", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", all[i].units, "h");
+        ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", all[i].units, "h");
         struct fleet_rows *rows = rows_of();
         char *lines = lines_of(rows);
         snprintf(expected, sizeof expected, " units=%s token=", all[i].shown);
@@ -261,10 +261,10 @@ Test(fleet_rows, holder_of_a_unit_or_an_identity)
     const struct fleet_resource *etl = fleet_rows_find(rows, "etl");
     struct fleet_holder found;
     cr_assert(fleet_find_holder(rows, etl, "1", NULL, &found));
-    cr_expect_str_eq(found.key, ELSEWHERE "3f9k");
+    cr_expect_str_eq(found.key, REMOTE "3f9k");
     cr_expect_eq(found.uid, 7);
     cr_assert(fleet_find_holder(rows, etl, NULL, "job 12", &found));
-    cr_expect_str_eq(found.key, ELSEWHERE "3f9k");
+    cr_expect_str_eq(found.key, REMOTE "3f9k");
     cr_expect_not(fleet_find_holder(rows, etl, "2", NULL, &found));
     cr_expect_not(fleet_find_holder(rows, etl, NULL, "job%2012", &found));
     cr_expect(fleet_has_unit(rows, etl, "3"));
@@ -291,16 +291,16 @@ Test(fleet_rows, keys)
 
 Test(fleet_rows, of_no_resource)
 {
-    ROW("holder", "etl", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    ROW("holder", "etl", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
     expect_lines("");
 }
 
 Test(fleet_rows, of_another_resource)
 {
     ROW("resource", "a", "lock", "1", "0", "1", "0", "0", "0", "", "a", "", "", "");
-    ROW("holder", "b", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+    ROW("holder", "b", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
     ROW("holder", "a", "nonsense/1", "1", "0", "0", "", "", "1", "5", "0", "h");
-    ROW("holder", "a", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0"); /* too short */
+    ROW("holder", "a", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0"); /* too short */
     ROW("end");
     expect_lines(
         "resource a kind=lock scope=fleet database=default limit=1 in_use=0 free=1 waiting=0\n");
@@ -325,7 +325,7 @@ Test(fleet_rows, unsound_resources)
             text_add_bytes(&text, values[i][j], strlen(values[i][j]) + 1);
         }
         text_add(&text, "\n");
-        ROW("holder", "first", ELSEWHERE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
+        ROW("holder", "first", REMOTE "1", "1", "0", "0", "", "", "1", "5", "0", "h");
         expect_lines("resource first kind=lock scope=fleet database=default limit=1 in_use=0 free=1"
                      " waiting=0\n");
     }
@@ -359,7 +359,7 @@ Test(fleet_rows, hostile_fields)
     static const char *const resource[] = {
         "resource", "etl", "pool", "4", "3", "1", "1", "0", "1", "r", "etl", "", "a,b", "a,b c,d"};
     static const char *const leases[][12] = {
-        {"holder", "etl", ELSEWHERE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2",
+        {"holder", "etl", REMOTE "3f9k", "11", "0", "7", "job", "pid=77 program=load at=1", "2",
             "90", "0,1", "db1"},
         {"waiter", "etl", HERE "1", "13", "-5", "7", "", "pid=78 at=1005", "2", "1", "db1", ""},
     };
@@ -423,9 +423,9 @@ Test(fleet_rows, longest_lines)
     text_deinit(&pairs);
     ROW("resource", name, "pool", "2147483647", "2147483647", "2147483647", "2147483647",
         "2147483647", "1", reason, template, "limit", items, reserved);
-    ROW("holder", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
+    ROW("holder", name, REMOTE "7zzzzzzzzzzzz", "11", "0", "4294967295", holder, info, "2",
         "9223372036854775807", items, reason);
-    ROW("waiter", name, ELSEWHERE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,
+    ROW("waiter", name, REMOTE "7zzzzzzzzzzzz", "11", "-1000", "4294967295", holder, info,
         "2147483647", "2147483647", reason);
     struct fleet_rows *rows = rows_of();
     char *lines = lines_of(rows);

@@ -203,14 +203,14 @@ Test(rights, what_is_shown_of_other_hosts_leases)
     static const struct rights none;
     struct viewer viewer = {.uid = BOB, .context = (void *)&none,
         .administers = administers_what_the_context_says};
-    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 0, &open));
-    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 0, NULL));
-    cr_expect_not(viewer_sees_elsewhere(&viewer, ALICE, 1, &open), "its own host hides it");
-    cr_expect_not(viewer_sees_elsewhere(&viewer, ALICE, 0, &shut), "this host does");
-    cr_expect(viewer_sees_elsewhere(&viewer, BOB, 2, &shut));
+    cr_expect(viewer_sees_remote(&viewer, ALICE, 0, &open));
+    cr_expect(viewer_sees_remote(&viewer, ALICE, 0, NULL));
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, 1, &open), "its own host hides it");
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, 0, &shut), "this host does");
+    cr_expect(viewer_sees_remote(&viewer, BOB, 2, &shut));
     viewer.context = (void *)&shut.rights;
-    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 1, &shut));
-    cr_expect_not(viewer_sees_elsewhere(&viewer, ALICE, 2, &shut), "another resource hides it too");
+    cr_expect(viewer_sees_remote(&viewer, ALICE, 1, &shut));
+    cr_expect_not(viewer_sees_remote(&viewer, ALICE, 2, &shut), "another resource hides it too");
     viewer.context = NULL; /* of the daemon */
-    cr_expect(viewer_sees_elsewhere(&viewer, ALICE, 2, &shut));
+    cr_expect(viewer_sees_remote(&viewer, ALICE, 2, &shut));
 }

@@ -210,7 +210,7 @@ Test(session_events, another_database_has_got_nowhere_yet)
 {
     go_up();
     hold("A", "s", "4711 0");
-    restart_elsewhere();
+    restart_other_host();
     connect_link();
     next_call();
     EXPECT(last_reached, "0-0");

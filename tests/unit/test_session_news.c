@@ -338,10 +338,10 @@ static void knew_another_one(void)
     CALL("hello news 0"); /* it has forgotten something meanwhile */
     answer("ok -1 0 20 10 18 'c l' 4 '{\"limit\":0}' 20 'c p' 12 '{\"paused\":true}'");
     EXPECT(kept(), "floor 10 HERE\nl 4 {\"limit\":0}\np 12 {\"paused\":true}\n");
-    restart_elsewhere();
+    restart_other_host();
 }
 
-static void begin_elsewhere(const char *grace)
+static void begin_after_a_move(const char *grace)
 {
     char answered[64];
     snprintf(answered, sizeof answered, "ok -1 %s '%ju' 30000 '0' 1", grace, (uintmax_t)incarnation() + 1);
@@ -351,16 +351,16 @@ static void begin_elsewhere(const char *grace)
     CALL("hello news 0");
 }
 
-static void fetch_all_elsewhere(const char *answered)
+static void fetch_all_after_a_move(const char *answered)
 {
-    begin_elsewhere("0");
+    begin_after_a_move("0");
     answer(answered);
 }
 
 Test(session_news, anothers_floor_takes_nothing_back)
 {
     knew_another_one();
-    fetch_all_elsewhere("ok -1 0 3 0 3 'c s' 3 '{\"limit\":1}'");
+    fetch_all_after_a_move("ok -1 0 3 0 3 'c s' 3 '{\"limit\":1}'");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     EXPECT(kept(), "s 3 {\"limit\":1}\n");
 }
@@ -368,7 +368,7 @@ Test(session_news, anothers_floor_takes_nothing_back)
 Test(session_news, anothers_changes_are_not_brought_along)
 {
     knew_another_one();
-    fetch_all_elsewhere("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
+    fetch_all_after_a_move("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     EXPECT(kept(), "l 3 {\"limit\":1}\n");
 }
@@ -378,7 +378,7 @@ Test(session_news, anothers_changes_stay_so_while_it_is_not_reached)
 {
     knew_another_one();
     restart();
-    fetch_all_elsewhere("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
+    fetch_all_after_a_move("ok -1 0 3 0 3 'c l' 3 '{\"limit\":1}'");
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
     EXPECT(kept(), "l 3 {\"limit\":1}\n");
 }
@@ -387,7 +387,7 @@ Test(session_news, anothers_changes_stay_so_while_it_is_not_reached)
 Test(session_news, changes_move_with_their_database)
 {
     knew_another_one();
-    begin_elsewhere("41000"); /* in a grace */
+    begin_after_a_move("41000"); /* in a grace */
     answer("ok -1 41000 0 0");
     CALL("hello change 0 0 l 4 {\"limit\":0} p 12 {\"paused\":true}");
     EXPECT(kept(), "l 4 {\"limit\":0}\np 12 {\"paused\":true}\n");

@@ -1,8 +1,8 @@
-/* test_session_away.c - the link breaks, the database forgets, the daemon is restarted, another
- * lease has the identity: what is listed, what is requested again, what is refused. */
+/* test_session_unreachable.c - the link breaks, the database forgets, the daemon is restarted,
+ * another lease has the identity: what is listed, what is requested again, what is refused. */
 #include "session_fixture.h"
 
-SESSION_SUITE(session_away);
+SESSION_SUITE(session_unreachable);
 
 /* As far as the leases. */
 static void begin_hello(const char *rest)
@@ -27,7 +27,7 @@ static void renew_first(void)
 
 /* ---- the link breaks ---- */
 
-Test(session_away, whoever_has_no_place_is_refused_after_a_second)
+Test(session_unreachable, whoever_has_no_place_is_refused_after_a_second)
 {
     go_up();
     hold("A", "s", "17 0");
@@ -51,7 +51,7 @@ Test(session_away, whoever_has_no_place_is_refused_after_a_second)
     NO_CALL();
 }
 
-Test(session_away, a_link_that_comes_and_goes_is_down)
+Test(session_unreachable, a_link_that_comes_and_goes_is_down)
 {
     go_up();
     break_link("gone");
@@ -71,7 +71,7 @@ Test(session_away, a_link_that_comes_and_goes_is_down)
     HAPPENS("B denied down");
 }
 
-Test(session_away, what_has_a_place_is_listed)
+Test(session_unreachable, what_has_a_place_is_listed)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -98,7 +98,7 @@ Test(session_away, what_has_a_place_is_listed)
 }
 
 /* B waits by now, and C has been granted: these answers are lost. */
-Test(session_away, an_acquire_whose_answer_is_lost_keeps_its_place)
+Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -120,7 +120,7 @@ Test(session_away, an_acquire_whose_answer_is_lost_keeps_its_place)
 }
 
 /* Others who are before it may not be listed yet. */
-Test(session_away, who_knows_its_place_is_not_told_of_a_listing)
+Test(session_unreachable, who_knows_its_place_is_not_told_of_a_listing)
 {
     go_up();
     ask("A", "s");
@@ -135,7 +135,7 @@ Test(session_away, who_knows_its_place_is_not_told_of_a_listing)
     HAPPENS("");
 }
 
-Test(session_away, an_acquire_whose_answer_is_lost_and_that_does_not_wait)
+Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait)
 {
     go_up();
     ask("A", "l now");
@@ -151,7 +151,7 @@ Test(session_away, an_acquire_whose_answer_is_lost_and_that_does_not_wait)
     CALL("release $A");
 }
 
-Test(session_away, what_was_asked_for_before_a_restart_keeps_its_place)
+Test(session_unreachable, what_was_asked_for_before_a_restart_keeps_its_place)
 {
     go_up();
     ask("A", "s");
@@ -165,7 +165,7 @@ Test(session_away, what_was_asked_for_before_a_restart_keeps_its_place)
 }
 
 /* It would be granted what this host gives back at once, and its job refused. */
-Test(session_away, what_was_given_back_before_a_restart_is_not_listed)
+Test(session_unreachable, what_was_given_back_before_a_restart_is_not_listed)
 {
     go_up();
     wait_in_line("A", "s", "6");
@@ -181,7 +181,7 @@ Test(session_away, what_was_given_back_before_a_restart_is_not_listed)
     CALL("acquire $A 0 0 6 7 7 '' i 1 s s 1 3 0");
 }
 
-Test(session_away, in_chunks)
+Test(session_unreachable, in_chunks)
 {
     char name[8], text[4096];
     go_up();
@@ -201,7 +201,7 @@ Test(session_away, in_chunks)
     NO_CALL();
 }
 
-Test(session_away, what_was_granted_meanwhile)
+Test(session_unreachable, what_was_granted_meanwhile)
 {
     go_up();
     wait_in_line("A", "s", "5");
@@ -223,7 +223,7 @@ Test(session_away, what_was_granted_meanwhile)
     HAPPENS("");
 }
 
-Test(session_away, what_was_lost_meanwhile)
+Test(session_unreachable, what_was_lost_meanwhile)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -242,7 +242,7 @@ Test(session_away, what_was_lost_meanwhile)
     CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
 }
 
-Test(session_away, what_has_ended_meanwhile_is_not_listed)
+Test(session_unreachable, what_has_ended_meanwhile_is_not_listed)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -260,7 +260,7 @@ Test(session_away, what_has_ended_meanwhile_is_not_listed)
     NO_CALL();
 }
 
-Test(session_away, what_ends_while_it_is_listed_is_given_back)
+Test(session_unreachable, what_ends_while_it_is_listed_is_given_back)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -278,7 +278,7 @@ Test(session_away, what_ends_while_it_is_listed_is_given_back)
     CALL("release $A $B");
 }
 
-Test(session_away, breaks_again_at_each_step)
+Test(session_unreachable, breaks_again_at_each_step)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -304,7 +304,7 @@ Test(session_away, breaks_again_at_each_step)
     CALL("release $A");
 }
 
-Test(session_away, messages_wait_until_all_is_listed)
+Test(session_unreachable, messages_wait_until_all_is_listed)
 {
     go_up();
     wait_in_line("A", "s", "5");
@@ -322,7 +322,7 @@ Test(session_away, messages_wait_until_all_is_listed)
     HAPPENS("A granted s=2");
 }
 
-Test(session_away, one_more_while_the_listing_ends)
+Test(session_unreachable, one_more_while_the_listing_ends)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -340,7 +340,7 @@ Test(session_away, one_more_while_the_listing_ends)
     CALL("hello end ''");
 }
 
-Test(session_away, one_more_once_it_is_up)
+Test(session_unreachable, one_more_once_it_is_up)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -354,7 +354,7 @@ Test(session_away, one_more_once_it_is_up)
 
 /* ---- the database asks for a hello ---- */
 
-Test(session_away, hello_is_said_once_all_answers_are_there)
+Test(session_unreachable, hello_is_said_once_all_answers_are_there)
 {
     go_up();
     wait_in_line("A", "l", "5");
@@ -382,7 +382,7 @@ Test(session_away, hello_is_said_once_all_answers_are_there)
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0 $C 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
-Test(session_away, a_release_that_was_not_done_needs_no_repeating)
+Test(session_unreachable, a_release_that_was_not_done_needs_no_repeating)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -395,7 +395,7 @@ Test(session_away, a_release_that_was_not_done_needs_no_repeating)
     NO_CALL();
 }
 
-Test(session_away, everywhere_in_hello)
+Test(session_unreachable, everywhere_in_hello)
 {
     static const char *const phases[] = {"begin", "news", "define", "lease", "end"};
     go_up();
@@ -418,7 +418,7 @@ Test(session_away, everywhere_in_hello)
     }
 }
 
-Test(session_away, not_for_ever_as_fast_as_it_can)
+Test(session_unreachable, not_for_ever_as_fast_as_it_can)
 {
     connect_link();
     for (int i = 0; i < 3; i++) {
@@ -431,7 +431,7 @@ Test(session_away, not_for_ever_as_fast_as_it_can)
     cr_assert_str_neq(next_call(), "nothing");
 }
 
-Test(session_away, a_message_to_all_has_it_renew)
+Test(session_unreachable, a_message_to_all_has_it_renew)
 {
     go_up();
     message("hello 0");
@@ -444,7 +444,7 @@ Test(session_away, a_message_to_all_has_it_renew)
 
 /* ---- the listing is held ---- */
 
-Test(session_away, renews_while_the_listing_is_held)
+Test(session_unreachable, renews_while_the_listing_is_held)
 {
     session_hold_listing(session, true);
     connect_link();
@@ -467,7 +467,7 @@ Test(session_away, renews_while_the_listing_is_held)
 
 /* ---- not the only one ---- */
 
-Test(session_away, somebody_else_has_the_identity)
+Test(session_unreachable, somebody_else_has_the_identity)
 {
     struct session_view view;
     go_up();
@@ -494,7 +494,7 @@ Test(session_away, somebody_else_has_the_identity)
     cr_assert_eq(session_state(), SESSION_REPLACED);
 }
 
-Test(session_away, other_data)
+Test(session_unreachable, other_data)
 {
     struct session_view view;
     go_up();
@@ -514,7 +514,7 @@ Test(session_away, other_data)
 
 /* ---- restarted ---- */
 
-Test(session_away, a_restart)
+Test(session_unreachable, a_restart)
 {
     go_up();
     hold("A", "s", "5000 2");
@@ -550,7 +550,7 @@ Test(session_away, a_restart)
     HAPPENS("B granted l=0");
 }
 
-Test(session_away, the_tenure_is_written_when_it_must_be)
+Test(session_unreachable, the_tenure_is_written_when_it_must_be)
 {
     struct text out = TEXT_INIT;
     cr_assert_not(session_is_changed(session));
@@ -568,7 +568,7 @@ Test(session_away, the_tenure_is_written_when_it_must_be)
     text_deinit(&out);
 }
 
-Test(session_away, what_a_later_version_says_is_written_again)
+Test(session_unreachable, what_a_later_version_says_is_written_again)
 {
     static const char later[] = "until=0 color=red ttl=30000000000 incarnation=4 token=1 ticket=1"
                                 " session=0123456789abcdef shape=round,2 place=7 tokens=3";
@@ -589,7 +589,7 @@ Test(session_away, what_a_later_version_says_is_written_again)
     effects_deinit(&effects);
 }
 
-Test(session_away, a_damaged_tenure_is_none)
+Test(session_unreachable, a_damaged_tenure_is_none)
 {
     static const char *const lines[] = {"", "until=5",
         "until=x ttl=30000000000 incarnation=1 token=1"
