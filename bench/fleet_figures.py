@@ -196,10 +196,10 @@ def renewal(bench):
     resources, and with 10 000 on one, beside one lease; MONITOR shows that there is nothing but
     renewals and heartbeats. The figure is the worst ratio."""
     one = renewal_of(bench, 1, 1)
-    most = [renewal_of(bench, MANY_LEASES, n) for n in (1, MANY_RESOURCES)]
-    worst = max(a / b for many in most for a, b in zip(many, one))
+    with_many = [renewal_of(bench, MANY_LEASES, n) for n in (1, MANY_RESOURCES)]
+    worst = max(a / b for many in with_many for a, b in zip(many, one))
     form = "%d, %d B"
-    return Result(form % most[-1], form % one, worst)
+    return Result(form % with_many[-1], form % one, worst)
 
 
 def cpu_percent(server, way, periods):

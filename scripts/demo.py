@@ -60,12 +60,12 @@ def candidates(smallest, largest):
                         yield status.st_size, path
 
 
-def choose_sources(files=FILES, fewest=MIN_FILES, smallest=SMALLEST, largest=LARGEST):
+def choose_sources(files=FILES, min_files=MIN_FILES, smallest=SMALLEST, largest=LARGEST):
     """The largest, ordered by name, so that long and short ones mix."""
     chosen = heapq.nlargest(files, candidates(smallest, largest))
-    if len(chosen) < fewest:
+    if len(chosen) < min_files:
         raise DemoError(f"only {len(chosen)} readable files of {smallest >> 10} KiB to "
-                        f"{largest >> 10} KiB in {', '.join(TOPS)}; {fewest} are needed")
+                        f"{largest >> 10} KiB in {', '.join(TOPS)}; {min_files} are needed")
     return sorted(path for _, path in chosen)
 
 

@@ -87,28 +87,28 @@ def caller_row(jobs, scale):
     return "".join(row)
 
 
-def most_running(jobs, scale):
+def max_running(jobs, scale):
     """For each column the most that ran at once."""
-    most = [0] * COLUMNS
+    peaks = [0] * COLUMNS
     running = column = 0
     for instant, change in changes(jobs):
         for passed in range(column, scale.column(instant) + 1):
-            most[passed] = max(most[passed], running)
+            peaks[passed] = max(peaks[passed], running)
         column = scale.column(instant)
         running += change
-        most[column] = max(most[column], running)
-    return most
+        peaks[column] = max(peaks[column], running)
+    return peaks
 
 
 def running_rows(jobs, scale, limit):
     """One row for each level, with the limit as a line above what it allows."""
-    most = most_running(jobs, scale)
+    peaks = max_running(jobs, scale)
     rows = []
-    for level in range(max(*most, limit), 0, -1):
+    for level in range(max(*peaks, limit), 0, -1):
         if level == limit:
             rows.append(f"{f'limit {limit}':>{MARGIN - 1}} {'-' * COLUMNS}")
         mark = "#" if level <= limit else "!"
-        bar = "".join(mark if height >= level else " " for height in most)
+        bar = "".join(mark if height >= level else " " for height in peaks)
         rows.append(f"{level:>{MARGIN - 1}} {bar}".rstrip())
     return rows
 

@@ -203,10 +203,10 @@ def check_options_in_other_documents():
 
 # ---- keys ----
 
-def range_of(described, kind, most):
+def range_of(described, kind, maximum):
     described = described.split(", such as ")[0] + (", or unbounded" if described.endswith("), or unbounded") else "")
     if kind == "list" and not described.startswith("a URL"):
-        return f"at most {most} words, each {described.replace(', nor ', ', or ')}"
+        return f"at most {maximum} words, each {described.replace(', nor ', ', or ')}"
     return described
 
 
@@ -226,9 +226,9 @@ def check_keys():
             require((kinds, plain(term)) not in page, f"berth.conf.5: {term} is there twice")
             page[kinds, plain(term)] = plain(description)
     coded = {}
-    for word, kinds, initial, when, kind, most, described, text in rows("conf"):
+    for word, kinds, initial, when, kind, maximum, described, text in rows("conf"):
         coded[kinds.strip(), word] = text, (
-            f"Value: {range_of(described, kind, most)}; " +
+            f"Value: {range_of(described, kind, maximum)}; " +
             ("required" if initial == "(required)" else f"default: {initial or 'none'}") +
             f"; changed at {'reload' if when == 'reload' else 'the next start'}.")
     require_same("berth.conf.5: keys", set(page), set(coded))

@@ -7,7 +7,7 @@ enum {
     FARTHEST = 6, /* distances */
 };
 
-static size_t least(size_t a, size_t b)
+static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -31,7 +31,7 @@ static size_t length_of(const char *word)
 static size_t max_wrong(const char *candidate)
 {
     size_t n = length_of(candidate);
-    return n < 6 ? 1 : least(n / 3, FARTHEST);
+    return n < 6 ? 1 : smaller(n / 3, FARTHEST);
 }
 
 /* Optimal string alignment. Only cells within `max` of the diagonal matter: all others of `d`
@@ -45,21 +45,21 @@ size_t nearest_distance(const char *a, const char *b, size_t max)
     }
     size_t d[LONGEST + 1][LONGEST + 1];
     for (size_t i = 0; i <= n_a; i++) {
-        size_t from = i > max ? i - max : 0, to = least(i + max, n_b);
+        size_t from = i > max ? i - max : 0, to = smaller(i + max, n_b);
         for (size_t j = from; j <= to; j++) {
             size_t best = i == 0 ? j : j == 0 ? i : SIZE_MAX / 2;
             if (i > 0 && j > 0) {
                 best = d[i - 1][j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
             }
             if (i > 0 && j < i + max) {
-                best = least(best, d[i - 1][j] + 1);
+                best = smaller(best, d[i - 1][j] + 1);
             }
             if (j > from) {
-                best = least(best, d[i][j - 1] + 1);
+                best = smaller(best, d[i][j - 1] + 1);
             }
             if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
                 fold(a[i - 2]) == fold(b[j - 1])) {
-                best = least(best, d[i - 2][j - 2] + 1);
+                best = smaller(best, d[i - 2][j - 2] + 1);
             }
             d[i][j] = best;
         }

@@ -4,7 +4,7 @@ size_t utf8_decode(const char *bytes, uint32_t *characterp)
 {
     static const struct {
         uint8_t mask, lead;
-        uint32_t least;
+        uint32_t min;
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
     uint8_t first = (uint8_t)bytes[0];
@@ -23,7 +23,7 @@ size_t utf8_decode(const char *bytes, uint32_t *characterp)
         }
         character = character << 6 | (byte & 0x3f);
     }
-    if (character < forms[more].least || character > 0x10ffff ||
+    if (character < forms[more].min || character > 0x10ffff ||
         (character >= 0xd800 && character <= 0xdfff)) {
         return 0;
     }

@@ -52,8 +52,8 @@ void grid_fit(struct grid *grid, size_t max)
     while (grid_width(grid) > max) {
         size_t *widest = NULL;
         for (size_t i = 0; i < grid->n_columns; i++) {
-            if (grid->used[i] && grid->columns[i].least > 0 &&
-                grid->widths[i] > grid->columns[i].least &&
+            if (grid->used[i] && grid->columns[i].min_width > 0 &&
+                grid->widths[i] > grid->columns[i].min_width &&
                 (!widest || grid->widths[i] > *widest)) {
                 widest = &grid->widths[i];
             }

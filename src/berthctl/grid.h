@@ -15,7 +15,7 @@ struct column {
     const char *title;
     bool is_right; /* aligned */
     bool is_optional; /* omitted if all its cells are empty */
-    size_t least; /* columns of the terminal to leave when it is cut; 0: never cut */
+    size_t min_width; /* columns of the terminal to leave when it is cut; 0: never cut */
 };
 
 struct grid {

@@ -197,19 +197,19 @@ static void print_notes(struct text *out, const struct status_resource *resource
 
 static const struct column fixed_lease_columns[] = {
     {.title = "PLACE"},
-    {.title = "UNITS", .least = 8},
+    {.title = "UNITS", .min_width = 8},
     {.title = "AGE", .is_right = true},
     {.title = "LEFT", .is_right = true, .is_optional = true},
     {.title = "PID", .is_right = true},
-    {.title = "HOST", .is_optional = true, .least = 8},
-    {.title = "USER", .least = 8},
-    {.title = "PROGRAM", .is_optional = true, .least = 8},
+    {.title = "HOST", .is_optional = true, .min_width = 8},
+    {.title = "USER", .min_width = 8},
+    {.title = "PROGRAM", .is_optional = true, .min_width = 8},
     {.title = "PRIO", .is_right = true, .is_optional = true},
     {.title = "BLOCKED", .is_optional = true},
     {.title = "BOUND", .is_optional = true},
     {.title = "STATE", .is_optional = true},
     {.title = "LEASE"},
-    {.title = "HOLDER", .is_optional = true, .least = 8},
+    {.title = "HOLDER", .is_optional = true, .min_width = 8},
 };
 
 enum { N_FIXED_LEASE_COLUMNS = sizeof fixed_lease_columns / sizeof fixed_lease_columns[0] };
@@ -230,7 +230,7 @@ static size_t fill_lease_columns(struct column columns[MAX_COLUMNS])
     for (enum shown i = 0; i < N_SHOWN; i++) {
         if (stands_behind(i)) {
             columns[n++] = (struct column){
-                .title = shown_rows[i].title, .is_optional = true, .least = 12};
+                .title = shown_rows[i].title, .is_optional = true, .min_width = 12};
         }
     }
     return n;

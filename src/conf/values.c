@@ -85,11 +85,11 @@ static bool parse_duration(const struct value *value, const char *word)
 
 static void describe_duration(const struct key_row *key, FILE *out)
 {
-    char least[32], max[32];
-    duration_format(least, sizeof least, (nanoseconds)key->min);
+    char min[32], max[32];
+    duration_format(min, sizeof min, (nanoseconds)key->min);
     duration_format(max, sizeof max, (nanoseconds)key->max);
     fprintf(out,
-        "a duration from %s to %s, such as 250ms, 30s, 5m or 2h (a plain number is seconds)", least,
+        "a duration from %s to %s, such as 250ms, 30s, 5m or 2h (a plain number is seconds)", min,
         max);
 }
 

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Lets time pass before anything is kept again. */
-#define KEEP_LEAST (NANOSECONDS_PER_SECOND / 1000)
+#define KEEP_MIN (NANOSECONDS_PER_SECOND / 1000)
 
 /* ---- the road ---- */
 
@@ -136,7 +136,7 @@ static nanoseconds patience(const struct road *road)
         nanoseconds keep = road->lease->claims[i].resource->definition->keep;
         shortest = keep < shortest ? keep : shortest;
     }
-    shortest = shortest > KEEP_LEAST ? shortest : KEEP_LEAST;
+    shortest = shortest > KEEP_MIN ? shortest : KEEP_MIN;
     return shortest > NEVER >> road->n_let_go ? NEVER : shortest << road->n_let_go;
 }
 

@@ -88,8 +88,8 @@ static size_t longest_item(struct core *core, const struct want *want)
 /* Of one, in a list of so many: a few are not worth a look at all items. */
 static size_t longest_item_of(struct core *core, const struct want *want)
 {
-    enum { FEW = 3 };
-    return want->count <= FEW ? ITEM_BYTES : longest_item(core, want);
+    enum { SMALL_COUNT = 3 };
+    return want->count <= SMALL_COUNT ? ITEM_BYTES : longest_item(core, want);
 }
 
 /* With commas between them. */

@@ -24,7 +24,7 @@
 enum {
     STALL_CHECK_MS = 1000,
     PIECE_BYTES = 16 * 1024, /* of a long answer */
-    FEW_BYTES = 4096, /* read at once from a connection that has to wait, in its turn */
+    TURN_BYTES = 4096, /* read at once from a connection that has to wait, in its turn */
     SHARE_LINES = 16, /* how often a connection checks whether the turn has become long */
 };
 
@@ -218,7 +218,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     bool may_read =
         scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || has_turn;
     (void)suggested;
-    size_t max = has_turn ? FEW_BYTES : sizeof shared;
+    size_t max = has_turn ? TURN_BYTES : sizeof shared;
     *buffer = uv_buf_init(shared, may_read ? (unsigned)max : 0);
 }
 

@@ -24,7 +24,7 @@ static void put_head(struct text *out, const struct record_row *row)
 
 static bool read_in_range(const struct record_row *row, const char *value, uint64_t *numberp)
 {
-    return number_parse(value, row->max, numberp) && *numberp >= row->least;
+    return number_parse(value, row->max, numberp) && *numberp >= row->min;
 }
 
 /* ---- numbers ---- */

@@ -39,7 +39,7 @@ struct record_row {
     unsigned presence; /* enum presence, record.c */
     size_t from; /* offset of the member in struct lease */
     size_t to; /* in struct remembered */
-    uint64_t least, max, initial;
+    uint64_t min, max, initial;
 };
 
 #define ALWAYS UINT64_MAX /* for .initial: always written */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_MAJOR = 6, LEAST_MINOR = 2 };
+enum { MIN_MAJOR = 6, MIN_MINOR = 2 };
 
 /* The value of "key:value" at the beginning of a line. False, and "", if there is none. */
 static bool info_value(const char *info, const char *key, char *value, size_t size)
@@ -42,9 +42,9 @@ static void refuse_old(struct guard *guard, const char *info)
     info_value(info, "redis_version", value, sizeof value);
     unsigned long major = strtoul(value, &end, 10);
     unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    if (major < LEAST_MAJOR || (major == LEAST_MAJOR && minor < LEAST_MINOR)) {
+    if (major < MIN_MAJOR || (major == MIN_MAJOR && minor < MIN_MINOR)) {
         say(guard->refusal, sizeof guard->refusal, "its version is %s; %d.%d or later is needed",
-            value[0] ? value : "unknown", LEAST_MAJOR, LEAST_MINOR);
+            value[0] ? value : "unknown", MIN_MAJOR, MIN_MINOR);
     }
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    FEW_HOLDERS = 8, /* to show to a waiting lease */
+    MAX_HOLDERS_SHOWN = 8, /* to show to a waiting lease */
     MAX_LOOKED_AT = 64, /* names that patterns leave out, in one piece */
 };
 
@@ -232,7 +232,7 @@ static bool lease_is_shown(
 {
     enum fleet_lease kind = fleet_row_kind(row, snapshot->fleet_resource);
     if (kind == FLEET_HOLDER) {
-        return snapshot->n_holders++ < FEW_HOLDERS;
+        return snapshot->n_holders++ < MAX_HOLDERS_SHOWN;
     }
     const struct lease *own = kind == FLEET_WAITER ? fleet_own_lease(row, scene) : NULL;
     snapshot->has_shown_lease |= own && own->id == snapshot->lease;
@@ -470,7 +470,7 @@ static bool show_holders(struct snapshot *snapshot, const struct resource *resou
 {
     const struct claim *claim = resource_holder_from(resource, snapshot->token, snapshot->holder);
     for (; claim; claim = claim_next_holder(claim)) {
-        if (snapshot->lease != 0 && snapshot->n_holders++ == FEW_HOLDERS) {
+        if (snapshot->lease != 0 && snapshot->n_holders++ == MAX_HOLDERS_SHOWN) {
             break;
         }
         if (out->length >= enough) {

@@ -228,13 +228,13 @@ ATTRIBUTES = {word: (kind, bound) for word, kind, bound, *_ in table_rows("src/b
 
 
 class Command:
-    def __init__(self, word, fewest, most, keys, right):
-        self.word, self.fewest, self.most, self.right = word, int(fewest), int(most), right
+    def __init__(self, word, min_arguments, max_arguments, keys, right):
+        self.word, self.min_arguments, self.max_arguments, self.right = word, int(min_arguments), int(max_arguments), right
         self.keys = re.findall(r"KEY\((\w+)\)", keys) + (list(ATTRIBUTES) if "ATTRIBUTES" in keys else [])
 
     def line(self, *more, arguments=None):
         """A request with the fewest arguments, and `more` words."""
-        n = self.fewest if arguments is None else arguments
+        n = self.min_arguments if arguments is None else arguments
         return " ".join([self.word] + ["a"] * min(n, 1) + [str(i) for i in range(1, n)] + list(more))
 
 
@@ -248,7 +248,7 @@ def key_bytes():
     rows = dict(table_rows("src/wire/request_keys.def", "REQUEST_KEY"))
     for word, (kind, bound) in ATTRIBUTES.items():
         rows[word] = bound if of_types[kind] == "bound" else of_types[kind]
-    return {word: sizes().get(most) or int(most) for word, most in rows.items()}
+    return {word: sizes().get(max_arguments) or int(max_arguments) for word, max_arguments in rows.items()}
 
 
 KEY_BYTES = key_bytes()

@@ -29,11 +29,11 @@ NASTY = {
 }
 
 
-def texts(most):
+def texts(max_bytes):
     """{name: bytes with the mark}; the last has the greatest length, and escaping makes it longer."""
     made = {name: MARK.encode() + nasty + b"z" for name, nasty in NASTY.items()}
-    made = {name: text for name, text in made.items() if len(text) <= most}
-    made["longest"] = MARK.encode() + b"\x1b" * (most - len(MARK))
+    made = {name: text for name, text in made.items() if len(text) <= max_bytes}
+    made["longest"] = MARK.encode() + b"\x1b" * (max_bytes - len(MARK))
     return made
 
 

@@ -31,7 +31,7 @@ class Resource:
             return len(self.now_items())
         return min(self.limit, askers) if self.changed_limit is None else self.changed_limit
 
-    def most_for(self, askers):
+    def max_for(self, askers):
         if self.kind == "pool":
             return max(len(self.now_items()), len(self.items))
         if self.limit == 0 or askers == 0:
@@ -314,7 +314,7 @@ class Model:
                 return "held"
         for name, count, askers in lease.claims:
             resource = self.resources[name]
-            if count > resource.most_for(askers) or (resource.user and count > resource.user):
+            if count > resource.max_for(askers) or (resource.user and count > resource.user):
                 return "impossible"
         return None
 

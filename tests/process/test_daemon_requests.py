@@ -31,14 +31,14 @@ def client(berthd):
 
 @by_word
 def test_too_many_arguments(client, command):
-    assert refused(client, command.line(arguments=command.most + 1)) == "malformed"
+    assert refused(client, command.line(arguments=command.max_arguments + 1)) == "malformed"
     assert is_quiet(client)
 
 
 @by_word
 def test_too_few_arguments(client, command):
-    if command.fewest > 0:
-        assert refused(client, command.line(arguments=command.fewest - 1)) == "malformed"
+    if command.min_arguments > 0:
+        assert refused(client, command.line(arguments=command.min_arguments - 1)) == "malformed"
         assert is_quiet(client)
 
 

@@ -203,7 +203,7 @@ def test_away_for_too_long(fleet):
     fleet.hosts[0].kill()
     assert fleet.wrappers[0].wait(DEADLINE) == 124
     fleet.witness.wait_until(lambda: 1 in fleet.witness.pids)
-    assert fleet.witness.most_others == 0
+    assert fleet.witness.max_others == 0
     fleet.hosts[0].start()
     number = fleet.waits(0)
     fleet.witness.let_go(1)

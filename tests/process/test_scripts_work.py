@@ -26,13 +26,13 @@ def acquire_all(member, names):
     return words
 
 
-def renew_until_done(member, most):
+def renew_until_done(member, max_calls):
     """No time passes. Returns how many calls that took."""
-    for n in range(1, most + 1):
+    for n in range(1, max_calls + 1):
         reply = ok(member.renew())
         if reply.due != 0:
             return n
-    raise AssertionError(f"work is left after {most} calls")
+    raise AssertionError(f"work is left after {max_calls} calls")
 
 
 def test_a_dead_host_is_forgotten_whether_or_not_anybody_waits(world):

@@ -11,7 +11,7 @@ from conftest import BUILD
 from lines import DEADLINE
 
 # As in witness_job.c.
-START, GATES, MOST = 1 << 20, 1 << 22, 1 << 16
+START, GATES, MAX_LOCKS = 1 << 20, 1 << 22, 1 << 16
 
 FLOCK = "hhqqi4x"  # type, whence, start, length, pid
 
@@ -26,7 +26,7 @@ class Witness:
         os.mkfifo(self.directory / "log")
         # The gates' locks are this process's for as long as no descriptor of the file is closed.
         self.locks = os.open(self.directory / "locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        fcntl.lockf(self.locks, fcntl.LOCK_EX, MOST, GATES)
+        fcntl.lockf(self.locks, fcntl.LOCK_EX, MAX_LOCKS, GATES)
         self.log = os.open(self.directory / "log", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for name in ("log", "locks"):
             (self.directory / name).chmod(0o666)
@@ -35,7 +35,7 @@ class Witness:
         self.running = set()  # numbers; those that were killed too
         self.ended = set()
         self.grants = []  # (token, number)
-        self.most_others = 0
+        self.max_others = 0
         self.starts = []  # (time.monotonic(), others)
         self.wrong = []  # lines that should never have come
         self.wrong_at = []  # when they came
@@ -49,7 +49,7 @@ class Witness:
 
     def let_all_go(self):
         """Including those that start later."""
-        fcntl.lockf(self.locks, fcntl.LOCK_UN, MOST, GATES)
+        fcntl.lockf(self.locks, fcntl.LOCK_UN, MAX_LOCKS, GATES)
 
     def is_alive(self, number):
         """Whether the job has started and still lives."""
@@ -66,7 +66,7 @@ class Witness:
             self.complain(f"job {number} has run twice")
         self.pids[number] = pid
         self.running.add(number)
-        self.most_others = max(self.most_others, others)
+        self.max_others = max(self.max_others, others)
         self.starts.append((time.monotonic(), others))
         self.grants.append((int(token), number))
 
@@ -108,7 +108,7 @@ class Witness:
         """Never more than the limit at once, no job or unit twice, none killed."""
         self.read()
         assert not self.wrong
-        assert self.most_others < limit
+        assert self.max_others < limit
         dead = [number for number in self.running if not self.is_alive(number)]
         self.read()
         assert not self.running.intersection(dead), "jobs were stopped"

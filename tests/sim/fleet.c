@@ -132,8 +132,8 @@ static void run_until(struct fleet *fleet, nanoseconds until)
 static uint32_t random_n_hosts(struct fleet *fleet)
 {
     bool is_large = random_percent(&fleet->random, 30);
-    return LEAST_HOSTS +
-        random_below(&fleet->random, (is_large ? MAX_HOSTS : 8) - LEAST_HOSTS + 1);
+    return MIN_HOSTS +
+        random_below(&fleet->random, (is_large ? MAX_HOSTS : 8) - MIN_HOSTS + 1);
 }
 
 static struct fleet *fleet_new(uint64_t seed)

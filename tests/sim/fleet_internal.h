@@ -11,7 +11,7 @@
 
 enum {
     MAX_HOSTS = 30,
-    LEAST_HOSTS = 3,
+    MIN_HOSTS = 3,
     MAX_JOBS = 64, /* of a host */
     MAX_ASKED_FOR = 90, /* by all hosts, before more is requested */
     MAX_PACKETS = 16384,

@@ -80,7 +80,7 @@ static int call(lua_State *lua)
     const char *error = NULL;
     if (!command) {
         give_up("unknown command", argv[0].at);
-    } else if (argc < (size_t)command->least || argc > (size_t)command->max) {
+    } else if (argc < (size_t)command->min || argc > (size_t)command->max) {
         return luaL_error(lua, "ERR Wrong number of args calling Redis command from script");
     }
     if (!command->writes || may_write(redis, command, &error)) {

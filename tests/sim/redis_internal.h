@@ -12,7 +12,7 @@ enum { MAX_WORDS = 8192 };
 
 struct command {
     const char *word;
-    int least, max; /* arguments, with the word */
+    int min, max; /* arguments, with the word */
     bool writes, needs_memory;
     /* Leaves its answer on Lua's stack: NULL, or the error. */
     const char *(*run)(struct redis *redis, lua_State *lua, size_t argc, const struct bytes argv[]);

@@ -4,7 +4,7 @@ import fcntl
 import shutil
 
 from conftest import DEADLINE, WORK, status
-from witness import GATES, MOST, Witness
+from witness import GATES, MAX_LOCKS, Witness
 
 FIRST = 1000  # the number of the first job that ends by itself; those before last until let_go()
 EACH = 1000
@@ -30,7 +30,7 @@ class Crowd(Witness):
         (self.directory / "go").touch()
         (self.directory / "failed").touch()
         (self.directory / "failed").chmod(0o666)
-        fcntl.lockf(self.locks, fcntl.LOCK_UN, MOST - FIRST, GATES + FIRST)
+        fcntl.lockf(self.locks, fcntl.LOCK_UN, MAX_LOCKS - FIRST, GATES + FIRST)
         self.holders = [
             machine.start("berth", "run", "crowd", "--", "/srv/witness_job", "/srv/witness", number, user="alice")
             for number in range(self.HOLDERS)]

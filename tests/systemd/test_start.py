@@ -45,9 +45,9 @@ def test_it_has_no_right_but_to_kill(machine):
 
 def test_open_files(machine):
     """As many as the unit wants, or as this host allows."""
-    most = min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    max_files = min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     limit, = re.findall(r"^Max open files +(\d+) +(\d+)", machine.read(f"/proc/{machine.main_pid()}/limits"), re.M)
-    assert limit == (str(most), str(most))
+    assert limit == (str(max_files), str(max_files))
 
 
 def test_it_sees_no_network(machine):

@@ -378,7 +378,7 @@ Test(grid, aligns_and_leaves_out)
         {.title = "A"},
         {.title = "N", .is_right = true},
         {.title = "NEVER", .is_optional = true},
-        {.title = "Z", .is_optional = true, .least = 3},
+        {.title = "Z", .is_optional = true, .min_width = 3},
     };
     static const char *const cells[] = {"long", "1", "", "", "b", "100", "", "abcdefgh"};
     struct grid grid;
@@ -400,7 +400,7 @@ Test(grid, aligns_and_leaves_out)
     grid_fit(&grid, 18);
     grid_print_row(&grid, 1, &out);
     expect_text(&out, " b     100  abcde>\n");
-    grid_fit(&grid, 5); /* no further than `least` */
+    grid_fit(&grid, 5); /* no further than `min_width` */
     grid_print_row(&grid, 1, &out);
     expect_text(&out, " b     100  ab>\n");
     grid_deinit(&grid);
