@@ -30,20 +30,20 @@ void session_host_read(char out[static SESSION_HOST_SIZE])
 }
 
 /* Each part's hash seeds the next, so that nothing can move from one to another. */
-void session_name_format(char out[static SESSION_NAME_SIZE], const struct session_origin *identity)
+void session_name_format(char out[static SESSION_NAME_SIZE], const struct session_origin *origin)
 {
-    uint64_t hash = hash_string(identity->boot_id, 0);
-    hash = hash_string(identity->host, hash);
-    hash = hash_string(identity->socket_path, hash);
-    hash = hash_string(identity->database_name, hash);
-    hash = hash_number(hash ^ identity->device);
-    hash = hash_number(hash ^ identity->inode);
+    uint64_t hash = hash_string(origin->boot_id, 0);
+    hash = hash_string(origin->host, hash);
+    hash = hash_string(origin->socket_path, hash);
+    hash = hash_string(origin->database_name, hash);
+    hash = hash_number(hash ^ origin->device);
+    hash = hash_number(hash ^ origin->inode);
     snprintf(out, SESSION_NAME_SIZE, "%016" PRIx64, hash);
 }
 
 /* Containers may share the kernel's boot, a name, and the path of the socket, but not the
  * directory. */
-static void find_directory(const char *socket_path, struct session_origin *identity)
+static void find_directory(const char *socket_path, struct session_origin *origin)
 {
     char path[PATH_MAX];
     struct stat status;
@@ -53,8 +53,8 @@ static void find_directory(const char *socket_path, struct session_origin *ident
     char *slash = strrchr(path, '/');
     slash[slash == path ? 1 : 0] = '\0';
     if (stat(path, &status) == 0) {
-        identity->device = status.st_dev;
-        identity->inode = status.st_ino;
+        origin->device = status.st_dev;
+        origin->inode = status.st_ino;
     }
 }
 
@@ -63,12 +63,12 @@ void session_name_make(char out[static SESSION_NAME_SIZE], const char *boot_id,
 {
     char host[SESSION_HOST_SIZE];
     session_host_read(host);
-    struct session_origin identity = {
+    struct session_origin origin = {
         .boot_id = boot_id,
         .host = host,
         .socket_path = socket_path,
         .database_name = database_name,
     };
-    find_directory(socket_path, &identity);
-    session_name_format(out, &identity);
+    find_directory(socket_path, &origin);
+    session_name_format(out, &origin);
 }

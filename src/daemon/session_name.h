@@ -25,7 +25,7 @@ struct session_origin {
     uint64_t device, inode; /* of the runtime directory */
 };
 
-void session_name_format(char out[static SESSION_NAME_SIZE], const struct session_origin *identity);
+void session_name_format(char out[static SESSION_NAME_SIZE], const struct session_origin *origin);
 /* In place. */
 void session_host_clean(char *host);
 

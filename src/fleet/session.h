@@ -123,7 +123,7 @@ enum session_state {
     SESSION_DOWN, /* no link, or one that must not be used */
     SESSION_LISTING, /* connected; saying hello */
     SESSION_UP,
-    SESSION_REPLACED, /* another daemon has this identity */
+    SESSION_REPLACED, /* another daemon has this name */
 };
 
 struct session_view {

@@ -10,20 +10,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(identity, .init = scratch_begin, .fini = scratch_end, .timeout = 10);
+TestSuite(origin, .init = scratch_begin, .fini = scratch_end, .timeout = 10);
 
 static const char boot[] = "4dd5c3f6-2f1f-4c1e-9fd6-9e6f5f3bb3a1";
 
-static const char *format(const struct session_origin *identity)
+static const char *format(const struct session_origin *origin)
 {
     static char ids[2][SESSION_NAME_SIZE];
     static int next;
     next = !next;
-    session_name_format(ids[next], identity);
+    session_name_format(ids[next], origin);
     return ids[next];
 }
 
-Test(identity, every_part_counts)
+Test(origin, every_part_counts)
 {
     const struct session_origin own = {boot, "ada", "/run/berth/berth.sock", "default", 26, 1000};
     struct session_origin others[] = {own, own, own, own, own, own, own, own};
@@ -45,7 +45,7 @@ Test(identity, every_part_counts)
 }
 
 /* For one daemon after the other, with only the directory left of the first. */
-Test(identity, stays_in_its_directory)
+Test(origin, stays_in_its_directory)
 {
     char before[SESSION_NAME_SIZE], after[SESSION_NAME_SIZE];
     const char *socket = scratch_path("berth.sock");
@@ -59,7 +59,7 @@ Test(identity, stays_in_its_directory)
 }
 
 /* The same path, but not the same directory: as in two containers. */
-Test(identity, another_directory_of_that_name)
+Test(origin, another_directory_of_that_name)
 {
     char before[SESSION_NAME_SIZE], after[SESSION_NAME_SIZE];
     mkdir("run", 0700);
@@ -80,7 +80,7 @@ Test(identity, another_directory_of_that_name)
     rmdir("other");
 }
 
-Test(identity, host_in_bytes_of_a_name)
+Test(origin, host_in_bytes_of_a_name)
 {
     static const char *const rows[][2] = {
         {"ada.example.org", "ada.example.org"},
