@@ -11,7 +11,7 @@
 /* The part of the time between stop and deadline that is kept for the end of killed processes: an
  * eighth, half of what berthd plans beyond kill_after. It matters only to a stop that begins
  * late. */
-#define SHARE_OF_THE_KERNEL 8
+#define KERNEL_MARGIN_DIVISOR 8
 
 void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds kill_after)
 {
@@ -28,7 +28,7 @@ void stopping_init(struct stopping *stopping, enum on_lost on_lost, nanoseconds 
 void stopping_set_deadline(struct stopping *stopping, nanoseconds good_until, nanoseconds stop_at)
 {
     nanoseconds span = good_until > stop_at ? good_until - stop_at : 0;
-    stopping->kill_by = good_until - span / SHARE_OF_THE_KERNEL;
+    stopping->kill_by = good_until - span / KERNEL_MARGIN_DIVISOR;
     stopping->stop_at = stop_at;
 }
 

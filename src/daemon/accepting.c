@@ -14,7 +14,7 @@ enum {
     ACCEPT_AGAIN_MS = 100,
     MAX_ACCEPTS = 16, /* in one turn of the loop */
     REFUSE_AGAIN_MS = 1,
-    REFUSING_SHARE = 3,
+    REFUSING_FACTOR = 3,
 };
 
 #define REFUSING_BURST (NANOSECONDS_PER_SECOND / 50)
@@ -38,12 +38,12 @@ static void stop_accepting(struct accepting *accepting, unsigned for_ms)
 }
 
 /* Refusing takes little time, but clients can make us refuse without end: at most one part in
- * REFUSING_SHARE of any second goes into it. */
+ * REFUSING_FACTOR of any second goes into it. */
 static bool refuses_too_much(struct accepting *accepting, nanoseconds began)
 {
     nanoseconds now = clock_now();
     nanoseconds from = accepting->refused_until > now ? accepting->refused_until : now;
-    accepting->refused_until = from + (now - began) * REFUSING_SHARE;
+    accepting->refused_until = from + (now - began) * REFUSING_FACTOR;
     return accepting->refused_until > now + REFUSING_BURST;
 }
 

@@ -25,7 +25,7 @@ enum {
     STALL_CHECK_MS = 1000,
     PIECE_BYTES = 16 * 1024, /* of a long answer */
     TURN_BYTES = 4096, /* read at once from a connection that has to wait, in its turn */
-    SHARE_LINES = 16, /* how often a connection checks whether the turn has become long */
+    LINES_PER_CHECK = 16, /* how often a connection checks whether the turn has become long */
 };
 
 void conn_pass(struct conn *conn, enum conn_event event)
@@ -307,7 +307,7 @@ static void conn_take_lines(struct conn *conn)
     bool may_have_acted = conn->state.turn == TURN_SPENT;
     conn_pass(conn, CONN_HAS_LOOKED);
     for (unsigned n = 1; conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
-        bool has_acted = may_have_acted || n == 2 || n % SHARE_LINES == 0;
+        bool has_acted = may_have_acted || n == 2 || n % LINES_PER_CHECK == 0;
         if ((has_acted && scheduler_is_long(scheduler)) ||
             (conn_unread(conn) > 0 && conn_is_too_fast(conn))) {
             conn_put_off(conn);

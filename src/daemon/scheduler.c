@@ -54,9 +54,9 @@ bool scheduler_begin_work(struct scheduler *scheduler, struct fair_user *fair_us
     if (!fair_user) {
         return true;
     }
-    bool has_had_share = fair_user->last_turn == scheduler->number;
+    bool has_acted = fair_user->last_turn == scheduler->number;
     fair_user->last_turn = scheduler->number;
-    return !(has_had_share && now - scheduler->began > LONG_TURN) &&
+    return !(has_acted && now - scheduler->began > LONG_TURN) &&
         !scheduler_must_wait(scheduler, fair_user);
 }
 

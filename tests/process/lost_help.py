@@ -20,11 +20,11 @@ from witness import Witness
 
 # A sanitized build does a quarter of what is done a hundred times, unless the variable sets a
 # share.
-SHARE = float(os.environ.get("BERTH_TEST_SHARE", 0.25 if SANITIZED else 1))
+SCALE = float(os.environ.get("BERTH_TEST_SHARE", 0.25 if SANITIZED else 1))
 
 
-def share(n):
-    return max(int(n * SHARE), 1)
+def scaled(n):
+    return max(int(n * SCALE), 1)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from daemon_help import held, is_quiet, refused, status, stopped
 from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_back, all_free, asked_until, job, restart, share, witness)
+    WAITS, Crowd, all_back, all_free, asked_until, job, restart, scaled, witness)
 
 CROWD = 200
 RESTARTS = 100
@@ -21,7 +21,7 @@ def waiting_pids(now):
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_restarts_under_a_crowd(berth, berthd, witness, chance, directory, how):
-    limit, restarts = share(CROWD), share(RESTARTS)
+    limit, restarts = scaled(CROWD), scaled(RESTARTS)
     daemon = berthd(f"grace = 20s\n[semaphore s]\nlimit = {limit}\n")
     crowd = Crowd(berth, witness, directory / "said")
     for number in range(limit):

@@ -11,7 +11,7 @@ import pytest
 
 from daemon_help import held, status
 from lines import DEADLINE
-from lost_help import WAITS, all_free, asked_until, restart, share, sleeper
+from lost_help import WAITS, all_free, asked_until, restart, scaled, sleeper
 
 CONFIGURATION = "[lock a]\n[semaphore s]\nlimit = 2\n"
 
@@ -103,7 +103,7 @@ def test_giving_up_leaves_nothing(berth, berthd, bound):
     none."""
     daemon = berthd("[lock a]\n")
     client = daemon.client()
-    for _ in range(share(30)):
+    for _ in range(scaled(30)):
         lease = held(client, "acquire a")
         process = berth.start("acquire", bound, "a", text=True)
         asked_until(daemon, lambda now: now.waiting == 1)

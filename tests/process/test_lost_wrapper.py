@@ -10,7 +10,7 @@ from conftest import read_line
 from daemon_help import status
 from lines import DEADLINE
 from lost_help import (  # fixtures among them
-    WAITS, Crowd, all_free, asked_until, job, main_is_gone, restart, share, stop_process, witness)
+    WAITS, Crowd, all_free, asked_until, job, main_is_gone, restart, scaled, stop_process, witness)
 
 LIMIT = 8
 
@@ -96,7 +96,7 @@ def test_wrappers_killed_at_any_moment(berth, berthd, witness, chance, directory
     """... and berthd now and then as well: never more jobs than the limit, and nothing is lost."""
     daemon = berthd(f"[semaphore s]\nlimit = {LIMIT}\n")
     crowd = Crowd(berth, witness, directory / "said")
-    kills = share(200)
+    kills = scaled(200)
     alive = [crowd.start(number) for number in range(2 * LIMIT)]
     for number in range(2 * LIMIT, 2 * LIMIT + kills):
         alive.append(crowd.start(number))
