@@ -326,7 +326,7 @@ static void forget_lease(struct acquisition *acquisition)
     acquisition->wish.once = random_bits();
 }
 
-static enum acquisition_result ask_anew(struct acquisition *acquisition, nanoseconds now)
+static enum acquisition_result ask_again(struct acquisition *acquisition, nanoseconds now)
 {
     forget_lease(acquisition);
     return send_request(acquisition, now);
@@ -338,7 +338,7 @@ static enum acquisition_result is_not_reclaimed(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
 {
     if (answer->code == CODE_LOST) {
-        return ask_anew(acquisition, now);
+        return ask_again(acquisition, now);
     }
     bool may_pass = code_table[answer->code].exit_status == STATUS_NOT_ACQUIRED &&
         answer->code != CODE_TIMEOUT && answer->code != CODE_CANCELLED;

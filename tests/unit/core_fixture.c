@@ -171,9 +171,9 @@ static void ask_take_key(struct ask *ask, const char *key, const char *value)
     }
 }
 
-static void asking_take_word(struct asking *asking, char *word)
+static void parsed_ask_take_word(struct parsed_ask *parsed, char *word)
 {
-    struct ask *ask = &asking->ask;
+    struct ask *ask = &parsed->ask;
     char *equals = strchr(word, '=');
     if (equals) {
         *equals = '\0';
@@ -183,27 +183,27 @@ static void asking_take_word(struct asking *asking, char *word)
     cr_assert_lt(ask->n_wants, (size_t)MAX_RESOURCES_PER_LEASE);
     char *rest = word;
     const char *name = strsep(&rest, ":"), *count = strsep(&rest, ":");
-    asking->units[ask->n_wants] = rest;
+    parsed->units[ask->n_wants] = rest;
     ask->wants[ask->n_wants++] = (struct want){.name = name, .count = count ? number(count) : 1};
 }
 
-void asking_parse(struct asking *asking, const char *text)
+void parsed_ask_read(struct parsed_ask *parsed, const char *text)
 {
-    *asking = (struct asking){.ask = {.wait = NEVER, .pid = 1, .terms.signal = SIGNAL_TERM}};
-    for (size_t i = 0; next_word(&text, asking->words[i]); i++) {
+    *parsed = (struct parsed_ask){.ask = {.wait = NEVER, .pid = 1, .terms.signal = SIGNAL_TERM}};
+    for (size_t i = 0; next_word(&text, parsed->words[i]); i++) {
         cr_assert_lt(i, MAX_ASK_WORDS - 1);
-        asking_take_word(asking, asking->words[i]);
+        parsed_ask_take_word(parsed, parsed->words[i]);
     }
 }
 
 const char *acquire(const char *who, const char *lease, const char *text)
 {
-    struct asking asking;
-    asking_parse(&asking, text);
+    struct parsed_ask parsed;
+    parsed_ask_read(&parsed, text);
     struct lease *got = (struct lease *)-1;
     const char *at_fault = "untouched";
     enum outcome outcome = core_acquire(
-        world.core, client(who), &asking.ask, world.now, &world.effects, &got, &at_fault);
+        world.core, client(who), &parsed.ask, world.now, &world.effects, &got, &at_fault);
     bool is_refusal =
         outcome != OUTCOME_OK && outcome != OUTCOME_WAITING && outcome != OUTCOME_PENDING;
     struct text out = text_new();

@@ -218,7 +218,7 @@ void parse_units(char *text, struct remembered_unit *units, uint32_t count)
 
 struct made_up {
     struct remembered remembered;
-    struct asking asking;
+    struct parsed_ask parsed;
     struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
 };
 
@@ -254,10 +254,10 @@ static bool take_key(struct remembered *remembered, const char *word)
 static void take_claim(struct made_up *made_up, size_t i)
 {
     struct remembered_claim *claim = &made_up->remembered.claims[i];
-    const struct want *want = &made_up->asking.ask.wants[i];
+    const struct want *want = &made_up->parsed.ask.wants[i];
     *claim = (struct remembered_claim){.name = want->name, .count = want->count};
     if (made_up->remembered.is_held) {
-        char *token = made_up->asking.units[i];
+        char *token = made_up->parsed.units[i];
         char *units = strsep(&token, ":");
         cr_assert_leq(want->count, (uint32_t)MAX_COUNT);
         parse_units(units, made_up->units[i], want->count);
@@ -270,7 +270,7 @@ static void take_claim(struct made_up *made_up, size_t i)
 static void make_up(struct made_up *made_up, const char *text)
 {
     struct remembered *remembered = &made_up->remembered;
-    struct ask *ask = &made_up->asking.ask;
+    struct ask *ask = &made_up->parsed.ask;
     char who[64], word[64], rest[512] = "";
     cr_assert(next_word(&text, who));
     *remembered = (struct remembered){.uid = uid_of(who),
@@ -284,8 +284,8 @@ static void make_up(struct made_up *made_up, const char *text)
             strcat(strcat(rest, " "), word);
         }
     }
-    asking_parse(&made_up->asking, rest);
-    remembered->is_held = made_up->asking.units[0] != NULL;
+    parsed_ask_read(&made_up->parsed, rest);
+    remembered->is_held = made_up->parsed.units[0] != NULL;
     remembered->binding = ask->binding;
     remembered->process = ask->process;
     remembered->pid = ask->pid;
@@ -350,20 +350,20 @@ const char *repeat(const char *who, const char *lease)
 
 const char *reclaim_unknown(const char *who, const char *lease, const char *text)
 {
-    struct asking asking;
+    struct parsed_ask parsed;
     struct remembered_unit units[MAX_RESOURCES_PER_LEASE][MAX_COUNT];
     struct remembered_claim claims[MAX_RESOURCES_PER_LEASE] = {{.name = NULL}};
     struct lease *got = NULL;
     const char *at_fault = NULL;
-    asking_parse(&asking, text);
-    bool is_held = asking.units[0] != NULL;
-    for (size_t i = 0; is_held && i < asking.ask.n_wants; i++) {
-        char *token = asking.units[i], *names = strsep(&token, ":");
-        parse_units(names, units[i], asking.ask.wants[i].count);
+    parsed_ask_read(&parsed, text);
+    bool is_held = parsed.units[0] != NULL;
+    for (size_t i = 0; is_held && i < parsed.ask.n_wants; i++) {
+        char *token = parsed.units[i], *names = strsep(&token, ":");
+        parse_units(names, units[i], parsed.ask.wants[i].count);
         claims[i].units = units[i];
         claims[i].token = token ? number(token) : 0;
     }
-    enum outcome outcome = core_reclaim_unknown(world.core, client(who), &asking.ask,
+    enum outcome outcome = core_reclaim_unknown(world.core, client(who), &parsed.ask,
         named(lease)->id, is_held ? claims : NULL, world.now, &world.effects, &got, &at_fault);
     struct text out = text_new();
     say(&out, "%s%s%s", outcome_words[outcome], at_fault ? " " : "", at_fault ? at_fault : "");

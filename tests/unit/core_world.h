@@ -71,11 +71,11 @@ enum { MAX_COUNT = 8 };
 
 /* "s:2 g:1:b wait=5" */
 enum { MAX_ASK_WORDS = 24 };
-struct asking {
+struct parsed_ask {
     struct ask ask; /* its strings point into `words` */
     char *units[MAX_RESOURCES_PER_LEASE]; /* what follows the count, or NULL */
     char words[MAX_ASK_WORDS][64];
 };
-void asking_parse(struct asking *asking, const char *text);
+void parsed_ask_read(struct parsed_ask *parsed, const char *text);
 
 #endif
