@@ -219,7 +219,7 @@ static enum acquisition_result ask(struct acquisition *acquisition, nanoseconds 
 
 /* ---- what berthd says ---- */
 
-static enum acquisition_result is_nonsense(struct acquisition *acquisition, nanoseconds now)
+static enum acquisition_result is_malformed(struct acquisition *acquisition, nanoseconds now)
 {
     static const char reason[] = "the server there does not speak Berth's protocol";
     if (acquisition->state == ACQUISITION_ASKED && !acquisition->was_queued) {
@@ -258,7 +258,7 @@ static enum acquisition_result is_granted(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
     if (!grant_parse(&acquisition->grant, answer, acquisition->options)) {
-        return is_nonsense(acquisition, now);
+        return is_malformed(acquisition, now);
     }
     wish_take_proof(&acquisition->wish, answer);
     return ACQUISITION_GRANTED;
@@ -284,7 +284,7 @@ static enum acquisition_result is_pending(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
     if (!take_lease(acquisition, answer, ACQUISITION_PENDING)) {
-        return is_nonsense(acquisition, now);
+        return is_malformed(acquisition, now);
     }
     acquisition->is_fleet = true;
     if (acquisition->was_queued) {
@@ -307,7 +307,7 @@ static enum acquisition_result is_queued(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
     if (!take_lease(acquisition, answer, ACQUISITION_QUEUED)) {
-        return is_nonsense(acquisition, now);
+        return is_malformed(acquisition, now);
     }
     acquisition->wait_message.say_at = say_where_at(acquisition, now);
     acquisition->outage = OUTAGE_NONE;
@@ -367,7 +367,7 @@ static enum acquisition_result take_first_answer(
     case ANSWER_OTHER:
         break;
     }
-    return is_nonsense(acquisition, now);
+    return is_malformed(acquisition, now);
 }
 
 static enum acquisition_result is_denied_later(
@@ -421,7 +421,7 @@ static enum acquisition_result take_lines(struct acquisition *acquisition, nanos
             break;
         }
         if (found == CONNECTION_GARBAGE) {
-            result = is_nonsense(acquisition, now);
+            result = is_malformed(acquisition, now);
             continue;
         }
         answer_parse(&answer, line);

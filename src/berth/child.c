@@ -164,7 +164,7 @@ bool child_has_group(const struct child *child)
 
 /* Whose changes we wait for. As the init of a container: also those of all orphans, as nobody else
  * reaps them. */
-static pid_t whom_to_wait_for(const struct child *child)
+static pid_t pid_to_wait_for(const struct child *child)
 {
     if (child->tree || getpid() == 1) {
         return -1;
@@ -175,7 +175,7 @@ static pid_t whom_to_wait_for(const struct child *child)
 enum child_change child_look(struct child *child, int *statusp)
 {
     pid_t pid;
-    while ((pid = waitpid(whom_to_wait_for(child), statusp, WNOHANG | WUNTRACED)) > 0) {
+    while ((pid = waitpid(pid_to_wait_for(child), statusp, WNOHANG | WUNTRACED)) > 0) {
         if (pid == child->pid) {
             child->is_reaped = !WIFSTOPPED(*statusp);
             return child->is_reaped ? CHILD_ENDED : CHILD_STOPPED;

@@ -28,7 +28,7 @@ static struct log_subject peer_subject(const struct peer *peer)
 }
 
 /* A job of root's gets no further than that, but its connection comes first. */
-static bool is_there_one_of_operators(const struct seats *seats, int fd, const struct peer *peer)
+static bool has_operator_seat(const struct seats *seats, int fd, const struct peer *peer)
 {
     struct asker asker;
     if (seats->n_operators >= seats->max_operators) {
@@ -43,7 +43,7 @@ static bool is_there_one_of_operators(const struct seats *seats, int fd, const s
 struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer)
 {
     bool is_full = seats->n_conns + 1 + seats->watches->n_pidfds > seats->max_conns;
-    if (!is_full || is_there_one_of_operators(seats, fd, peer)) {
+    if (!is_full || has_operator_seat(seats, fd, peer)) {
         return (struct seat){.is_operators = is_full};
     }
     const struct log_subject subject = peer_subject(peer);
@@ -62,7 +62,7 @@ static bool take_client(const struct seats *seats, struct seat *seat, struct cli
     if (seat->is_operators) {
         client_init_uncounted(client, peer->uid);
     }
-    return !seat->is_operators || is_kept || is_there_one_of_operators(seats, fd, peer);
+    return !seat->is_operators || is_kept || has_operator_seat(seats, fd, peer);
 }
 
 bool seat_take(struct seats *seats, struct seat *seat, struct client *client,

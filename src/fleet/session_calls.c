@@ -78,7 +78,7 @@ static const char *is_stale(struct session *session, struct flight *call,
     kind_table[call->kind].undone(session, call);
     snprintf(session->link.why, sizeof session->link.why,
         "another berthd uses this one's identity: the same host, socket and runtime directory");
-    session_set_useless(session, SESSION_REPLACED, now, effects);
+    session_set_unusable(session, SESSION_REPLACED, now, effects);
     return NULL;
 }
 
@@ -89,7 +89,7 @@ static const char *is_other_layout(struct session *session, struct flight *call,
     snprintf(session->link.why, sizeof session->link.why,
         "its data has layout %.40s, this berthd knows %d to %d", answer->text, LAYOUT_FROM,
         LAYOUT_TO);
-    session_set_useless(session, SESSION_DOWN, now, effects);
+    session_set_unusable(session, SESSION_DOWN, now, effects);
     return NULL;
 }
 

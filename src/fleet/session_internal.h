@@ -320,7 +320,7 @@ void listing_begin(struct session *session);
 /* ---- session_life.c ---- */
 
 /* The link is there, but must not be used at present: nothing more is sent. */
-void session_set_useless(
+void session_set_unusable(
     struct session *session, enum session_state state, nanoseconds now, struct effects *effects);
 
 /* ---- session_flights.c ---- */

@@ -112,7 +112,7 @@ static void give_up(struct session *session, nanoseconds now, struct effects *ef
     entries_refuse(session, false, now, effects);
 }
 
-void session_set_useless(
+void session_set_unusable(
     struct session *session, enum session_state state, nanoseconds now, struct effects *effects)
 {
     session->state = state;
@@ -133,7 +133,7 @@ static nanoseconds longest_answer(const struct session *session)
     return session->tenure.ttl / 12;
 }
 
-static bool is_useless(const struct session *session)
+static bool is_unusable(const struct session *session)
 {
     return session->state == SESSION_DOWN && session->link.is_connected;
 }
@@ -143,7 +143,7 @@ bool session_next_call(struct session *session, nanoseconds now, struct session_
     if (!session->link.is_connected || session->link.is_resetting) {
         return false;
     }
-    if (is_useless(session) && now >= session->hello.not_before) {
+    if (is_unusable(session) && now >= session->hello.not_before) {
         listing_begin(session);
     }
     if (session->state == SESSION_LISTING) {
@@ -176,7 +176,7 @@ nanoseconds session_next_deadline(const struct session *session)
     if (!TAILQ_EMPTY(&session->calls.in_flight)) {
         deadline = TAILQ_FIRST(&session->calls.in_flight)->sent_at + longest_answer(session);
     }
-    if (is_useless(session)) {
+    if (is_unusable(session)) {
         deadline = earlier(deadline, session->hello.not_before);
     }
     if (session->state == SESSION_UP) {
@@ -189,7 +189,7 @@ nanoseconds session_next_deadline(const struct session *session)
 
 /* ---- looking ---- */
 
-static bool is_of_no_use(const struct session *session)
+static bool has_trouble_with_link(const struct session *session)
 {
     return session->state == SESSION_DOWN || session->state == SESSION_REPLACED;
 }
@@ -199,7 +199,7 @@ void session_look(const struct session *session, struct session_view *view)
     const struct known_definition *definition;
     *view = (struct session_view){
         .state = session->state,
-        .why = is_of_no_use(session) ? session->link.why : session->notices.trouble,
+        .why = has_trouble_with_link(session) ? session->link.why : session->notices.trouble,
         .ttl = session->tenure.ttl,
         .good_until = session->tenure.good_until,
         .grace_until = session->grace_until,

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 struct seen {
     size_t n_replies;
     uint64_t hash; /* of all that they say */
-    bool is_nonsense;
+    bool is_malformed;
 };
 
 static void require(bool holds)
@@ -53,7 +53,7 @@ static struct seen read_in_pieces(const uint8_t *bytes, size_t n, size_t piece)
             seen.n_replies++;
         }
     }
-    seen.is_nonsense = next == RESP_NONSENSE;
+    seen.is_malformed = next == RESP_NONSENSE;
     resp_reader_free(reader);
     return seen;
 }
@@ -66,6 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct seen whole = read_in_pieces(bytes + 1, n - 1, n);
     struct seen pieces = read_in_pieces(bytes + 1, n - 1, (size_t)bytes[0] % 16 + 1);
     require(whole.n_replies == pieces.n_replies && whole.hash == pieces.hash &&
-        whole.is_nonsense == pieces.is_nonsense);
+        whole.is_malformed == pieces.is_malformed);
     return 0;
 }
