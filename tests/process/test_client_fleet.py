@@ -326,7 +326,7 @@ def test_the_whole_group_is_dead(berth, fake):
 @pytest.mark.parametrize("event, why", [
     ("deadline", "it could not be kept alive in its database (deadline)"),
     ("lost gone", "gone (lost)")])
-def test_told_before(berth, fake, event, why):
+def test_an_event_before_the_deadline(berth, fake, event, why):
     process, peer = start(berth, fake)
     peer.send(f"* expired 1 {event}\n")
     assert peer.line() == "release 1"

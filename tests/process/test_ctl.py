@@ -59,7 +59,7 @@ def served(berthctl, fake, *args, answer, **options):
     (["undrain"], "undrain"),
     (["reload"], "reload"),
 ])
-def test_what_it_sends(berthctl, fake, args, line):
+def test_requests(berthctl, fake, args, line):
     request, status, out, err = served(berthctl, fake, *args, answer="* drained\nok new=1\n")
     assert (request, status, err) == (line, 0, "")
     assert out == ("ok\n" if args == ["ping"] else "")
@@ -293,7 +293,7 @@ def test_status_on_a_terminal(berthctl, fake):
     assert len(lines) == 2 + 1 + 1 + 25
 
 
-def test_status_elsewhere_is_whole(berthctl, fake):
+def test_status_to_a_pipe_is_not_cut(berthctl, fake):
     _, status, out, _ = served(berthctl, fake, "status", answer=long_queue(3000))
     assert status == 0
     assert "x" * 200 in out
@@ -589,7 +589,7 @@ def test_admins_of_the_daemon(berthd, ok):
         ok(*args, **as_nobody)
 
 
-def test_usage_without_a_word_about_it(daemon, berthctl):
+def test_a_missing_argument_prints_the_usage(daemon, berthctl):
     done = berthctl("limit", "etl")
     assert (done.returncode, done.stderr) == (
         64, "berthctl: usage: berthctl limit NAME N (see berthctl --help)\n")

@@ -269,7 +269,7 @@ def test_a_drain_that_is_over_before_it_is_stored(daemon, disk):
 
 @pytest.mark.parametrize("request_line", ["pause a", "limit s 7", "reserve s 1", "drain", "drain wait=1"])
 @pytest.mark.parametrize("where", [WRITE, RENAME])
-def test_what_is_not_stored_is_said_to_be_in_force(daemon, disk, request_line, where):
+def test_an_unstored_change_is_reported_as_in_force(daemon, disk, request_line, where):
     before = daemon.client().lines("status")
     with disk.shut(where) as gate:
         operator = asks(daemon, request_line)
@@ -334,7 +334,7 @@ def test_without_room_nothing_is_changed(daemon, disk):
 # ---- a disk that does not answer ----
 
 
-def test_an_operator_is_told_that_nothing_is_changed(daemon, disk):
+def test_an_operator_learns_that_nothing_has_changed(daemon, disk):
     """berthctl waits for 5 s."""
     with disk.shut(ROOM) as gate:
         operator = asks(daemon, "pause a")
@@ -348,7 +348,7 @@ def test_an_operator_is_told_that_nothing_is_changed(daemon, disk):
 
 
 @pytest.mark.parametrize("error, outcome", [(0, ""), (errno.EIO, ": in force, but not stored")])
-def test_an_operator_is_told_that_it_is_not_stored_yet(daemon, disk, error, outcome):
+def test_an_operator_learns_that_a_change_is_not_stored_yet(daemon, disk, error, outcome):
     with disk.shut(WRITE) as gate:
         operator = asks(daemon, "pause a")
         gate.wait()
@@ -411,7 +411,7 @@ def test_hanging_up_does_not_undo_the_requests_behind(daemon, disk, where, error
 
 
 @pytest.mark.parametrize("where", [ROOM, WRITE])
-def test_who_says_no_more_is_answered(daemon, disk, where):
+def test_a_half_closed_client_is_answered(daemon, disk, where):
     with disk.shut(where) as gate:
         operator = asks(daemon, "pause a")
         gate.wait()
@@ -539,7 +539,7 @@ def used_up(daemon, write, behind):
     return lease
 
 
-def test_who_needs_numbers_waits_until_they_are_stored(daemon, disk):
+def test_a_request_waits_until_its_numbers_are_stored(daemon, disk):
     write, behind = disk.shut(WRITE), disk.shut(BEHIND)
     lease = used_up(daemon, write, behind)
     behind.gate.path.unlink()
@@ -586,7 +586,7 @@ def nearly_used_up(daemon, write, behind, left):
     return lease
 
 
-def test_numbers_are_left_for_those_who_wait(daemon, disk):
+def test_numbers_are_left_for_waiters(daemon, disk):
     """They are granted while the disk gives no answer, with tokens below what is stored."""
     write, behind = disk.shut(WRITE), disk.shut(BEHIND)
     lease = nearly_used_up(daemon, write, behind, 400)
@@ -624,7 +624,7 @@ def test_without_numbers_nothing_is_granted(daemon, disk):
     wait_until(lambda: client.request("acquire b wait=0").startswith("ok "))
 
 
-def test_who_waits_for_numbers_for_long_is_refused(daemon, disk):
+def test_a_long_wait_for_numbers_is_refused(daemon, disk):
     write, behind = disk.shut(WRITE), disk.shut(BEHIND)
     used_up(daemon, write, behind)
     behind.gate.path.unlink()

@@ -117,7 +117,7 @@ def test_not_before_the_last_one_closes_it(berthd):
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_exactly_the_next_one_is_told(berthd, end):
+def test_exactly_the_next_waiter_is_granted(berthd, end):
     daemon = berthd("[lock a]\n")
     holder = daemon.client()
     held(holder, "acquire a")
@@ -133,7 +133,7 @@ def test_exactly_the_next_one_is_told(berthd, end):
         prepare(end, holder)
 
 
-def test_as_many_as_fit_are_told(berthd):
+def test_as_many_waiters_as_fit_are_granted(berthd):
     daemon = berthd("[semaphore s]\nlimit = 10\n")
     holder = daemon.client()
     held(holder, "acquire s:10")

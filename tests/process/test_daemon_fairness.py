@@ -179,7 +179,7 @@ def test_users_take_turns_not_connections(berthd):
 
 
 @needs_root
-def test_only_a_user_who_asks_too_fast_is_slowed_down(berthd):
+def test_only_users_over_the_rate_are_slowed_down(berthd):
     daemon = berthd("max-requests-per-second-per-user = 100\n[lock a]\n[lock b]\n")
     fast, other, operator = (
         connect_as(daemon, NOBODY), connect_as(daemon, SOMEBODY), daemon.client())

@@ -66,7 +66,7 @@ def test_what_an_operator_does(service):
 
 
 @pytest.mark.parametrize("verb, event", [("revoke", "revoked"), ("drop", "dropped")])
-def test_a_lease_that_is_taken_away(service, verb, event):
+def test_a_revoked_lease(service, verb, event):
     service.start()
     client = service.client()
     assert client.request("hello proto=1 program=nightly").startswith("ok")
@@ -79,7 +79,7 @@ def test_a_lease_that_is_taken_away(service, verb, event):
     assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN
 
 
-def test_a_lease_of_somebody_else_that_is_released(service):
+def test_releasing_another_users_lease(service):
     service.directory.chmod(0o777)
     service.start()
     lease = held(connect_as(service, 65534), "acquire deploy")

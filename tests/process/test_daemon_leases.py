@@ -163,7 +163,7 @@ def test_refused_now(client, before, line, expected):
     assert client.lines("status")[0] == then
 
 
-def test_refusals_say_what_they_are_about(client):
+def test_refusals_name_their_subject(client):
     held(client, "acquire a program=make reason=big%20build")
     answer = client.request("acquire b a wait=0")
     assert answer.startswith("error would-wait a:%20")

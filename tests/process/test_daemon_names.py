@@ -64,7 +64,7 @@ def test_it_is_applied_when_it_has_been_read(daemon, gate):
     assert status(client).resources["b"]["in_use"] == "1"
 
 
-def test_what_is_wrong_is_said_then(daemon, gate):
+def test_a_reload_reports_unknown_users(daemon, gate):
     operator = daemon.client()
     gate.shut()
     asked(daemon, operator, LOCKED + "[lock b]\nallow-users = nobody-of-that-name\n")
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_then(daemon, gate):
     assert set(status(operator).resources) == {"a"}
 
 
-def test_who_asks_meanwhile_gets_what_is_there_now(daemon, gate):
+def test_a_queued_reload_reads_the_newest_file(daemon, gate):
     first, second, third = daemon.client(), daemon.client(), daemon.client()
     gate.shut()
     asked(daemon, first, LOCKED + "[lock b]\n")
@@ -95,7 +95,7 @@ def test_who_asks_meanwhile_gets_what_is_there_now(daemon, gate):
     assert daemon.log.read_text().count("reloaded") == 2
 
 
-def test_a_patient_client_is_told(daemon, gate):
+def test_a_slow_reload_is_answered_in_time(daemon, gate):
     """berthctl waits for 5 s."""
     operator = daemon.client()
     gate.shut()
@@ -109,7 +109,7 @@ def test_a_patient_client_is_told(daemon, gate):
         look_again()
 
 
-def test_who_goes_away_meanwhile_holds_nothing(daemon, gate):
+def test_a_client_that_leaves_meanwhile_holds_nothing(daemon, gate):
     """Lines that wait for the reload's answer keep berthd from reading; it still sees the end at
     once."""
     first, client, other = daemon.client(), daemon.client(), daemon.client()

@@ -85,7 +85,7 @@ def test_something_else_by_the_same_word(daemon, other):
     assert status(client).holders("s") == [lease]
 
 
-def test_only_whoever_has_it_is_told_to_stop(daemon):
+def test_only_the_present_client_is_asked_to_stop(daemon):
     first, second = daemon.client(), daemon.client()
     lease = held(first, f"acquire s once=w {TO_ITS_PROCESS}")
     assert held(second, f"acquire s once=w {TO_ITS_PROCESS}") == lease

@@ -68,7 +68,7 @@ def test_refused(client, line, expected):
 # ---- limit
 
 
-def test_a_lower_limit_takes_nothing_away(client):
+def test_a_lower_limit_revokes_nothing(client):
     leases = [held(client, "acquire b") for _ in range(4)]
     does(client, "limit b 2")
     resource = shown(client, "b")
@@ -257,7 +257,7 @@ def test_drained_by_the_end_of_connections(daemon, client):
         assert is_quiet(drainer)
 
 
-def test_undrain_tells_who_waits(daemon, client):
+def test_undrain_answers_waiting_drainers(daemon, client):
     held(client, "acquire a")
     drainer = daemon.client()
     assert drainer.request("drain wait=1") == "ok held=1"

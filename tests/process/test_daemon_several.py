@@ -23,7 +23,7 @@ def shown(client, name):
     return status(client, name).resources[name]
 
 
-def test_it_delays_nobody_elsewhere(daemon, client):
+def test_it_delays_no_other_queue(daemon, client):
     held(client, "acquire licence")
     waits(client, "acquire db:2 licence")
     other = daemon.client()

@@ -162,7 +162,7 @@ def test_a_stale_socket_is_replaced(berthd, directory):
     assert is_quiet(berthd("").client())
 
 
-def test_the_lock_is_no_link_to_elsewhere(directory):
+def test_the_lock_may_not_be_a_symlink(directory):
     """In a directory that others can write to, it could lead anywhere."""
     (directory / "s.lock").symlink_to(directory / "elsewhere")
     assert run("-c", configuration(directory))[0] == 69
@@ -353,7 +353,7 @@ def test_stops_cleanly_in_the_middle_of_everything(berthd, number):
     assert not daemon.socket.exists()
 
 
-def test_a_drainer_is_not_told_lies_at_the_end(berthd):
+def test_a_drainer_gets_no_false_event_at_the_end(berthd):
     daemon = berthd("[lock a]\n")
     holder, drainer = daemon.client(), daemon.client()
     held(holder, "acquire a")

@@ -68,7 +68,7 @@ def test_status_says_what_is_held(manager):
     assert service.status("0 waiting").endswith(": 0 leases held, 0 waiting")
 
 
-def test_status_is_said_once_a_second_at_most(manager):
+def test_status_is_sent_at_most_once_a_second(manager):
     """However much happens; the last status is true."""
     service = manager("[semaphore a]\nlimit = 2\n")
     began = service.start()["at"]
@@ -174,7 +174,7 @@ def test_watchdog_is_not_fed_by_a_loop_that_hangs(manager):
     service.until(lambda said: "WATCHDOG" in said)
 
 
-def test_watchdog_of_somebody_else(manager):
+def test_a_watchdog_for_another_process(manager):
     service = manager("[lock a]\n")
     watched(service, 0.1)
     service.environ["WATCHDOG_PID"] = "1"
@@ -417,7 +417,7 @@ def test_clients_trust_a_socket_of_the_system(manager, berth, directory):
 
 
 @needs_root
-def test_clients_do_not_trust_a_socket_of_somebody_else(manager, berth, directory):
+def test_clients_do_not_trust_another_users_socket(manager, berth, directory):
     """The socket of another user's manager."""
     service = manager("[lock a]\n")
     directory.chmod(0o777)

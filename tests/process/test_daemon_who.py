@@ -66,7 +66,7 @@ def daemon(berthd):
     (dict(uid=ADMIN), "open users groups both t/x"),
     (dict(uid=OTHER, groups=[ADMIN_GROUP]), "open users groups both t/x"),
 ], ids=str)
-def test_who_may_use_what(daemon, who, names):
+def test_who_may_use_which_resource(daemon, who, names):
     client = connect_as(daemon, **who)
     for name in ("open", "users", "groups", "both", "t/x"):
         answer = client.request(f"acquire {name} wait=0")

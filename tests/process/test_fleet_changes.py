@@ -41,7 +41,7 @@ def becomes(host, request):
     return asks(client_of(host), request)[1].split()[0]
 
 
-def test_a_pause_is_known_to_who_came_later(redis_server, pair):
+def test_a_pause_reaches_hosts_that_connect_later(redis_server, pair):
     a, b = pair
     b.stop()
     does(a, "pause etl")
@@ -53,7 +53,7 @@ def test_a_pause_is_known_to_who_came_later(redis_server, pair):
     assert becomes(b, "acquire door") in ("ok", "granted")
 
 
-def test_a_pause_is_known_to_who_is_there(redis_server, pair):
+def test_a_pause_reaches_connected_hosts(redis_server, pair):
     a, b = pair
     does(a, "pause etl")
     keeps(b, "default etl ")
@@ -62,7 +62,7 @@ def test_a_pause_is_known_to_who_is_there(redis_server, pair):
     assert becomes(b, "acquire etl") == "waiting"
 
 
-def test_a_pause_comes_back_with_the_only_one_who_knows_it(redis_server, pair):
+def test_a_pause_comes_back_with_the_only_host_that_knows_it(redis_server, pair):
     a, b = pair
     b.stop()
     does(a, "pause etl")

@@ -71,7 +71,7 @@ def test_the_file_still_defines_it(redis_server, pair):
     assert refused(client_of(a), "forget shop/x") == "unknown", "what is defined is its template"
 
 
-def test_what_is_held_or_waited_for_elsewhere(redis_server, pair):
+def test_resources_in_use_on_another_host(redis_server, pair):
     a, b = pair
     client = client_of(b)
     lease = gets(client, "acquire shop/x:2")

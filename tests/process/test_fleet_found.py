@@ -120,7 +120,7 @@ def test_a_database_that_has_leases_is_not_left_out(redis_server, hosts):
 # ---- what waiters wait for changes
 
 
-def test_a_limit_that_is_raised_reaches_those_who_wait(redis_server, hosts):
+def test_a_raised_limit_reaches_waiters(redis_server, hosts):
     a, b = hosts(semaphore(limit=1), 2, section(redis_server, generation=1))
     end_grace(redis_server)
     one, two = a.client(), b.client()

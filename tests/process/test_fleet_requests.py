@@ -184,7 +184,7 @@ def test_several_units_of_a_pool(host):
     assert re.fullmatch(rf"\* granted {lease} item=g,\d+,\w,\w slot=a,\d+,0", line), line
 
 
-def test_a_tree_is_shown_by_whoever_keeps_it(host):
+def test_a_tree_is_shown_with_the_pid_that_keeps_it(host):
     with subprocess.Popen(["sleep", "1000"]) as main, subprocess.Popen(["sleep", "1000"]) as wrapper:
         try:
             lease, _, _ = held(host.client(), f"a pid={main.pid} wrapper={wrapper.pid}")
@@ -259,7 +259,7 @@ def ask_until_it_is_back(client, name):
 # ---- deadlines
 
 
-def test_the_database_is_away_for_too_long(redis_server, host):
+def test_the_database_is_down_for_too_long(redis_server, host):
     client, warned = host.client(), host.client()
     lease, _, _ = held(client, "a")
     only_notified, _, _ = held(warned, "w")
@@ -363,7 +363,7 @@ def test_berthd_dies(redis_server, host):
     assert event(behind).startswith(f"* granted {third} slot=a,")
 
 
-def test_who_did_not_come_back(redis_server, host):
+def test_a_client_that_did_not_come_back(redis_server, host):
     client, waiter = host.client(), host.client()
     held(client, "a")
     lease = pending(waiter, "a")

@@ -128,7 +128,7 @@ def test_a_restart_is_not_an_event(fleet, how):
     fleet.end_in_turn(lambda number: fleet.hosts[number % 3].restart(how))
 
 
-def test_what_happens_while_it_is_away(fleet):
+def test_a_job_ends_while_its_host_is_down(fleet):
     """Its job ends, its waiter is granted: it deals with both when it is back."""
     fleet.runs(0)
     fleet.waits(1)
@@ -181,7 +181,7 @@ def test_a_place_is_not_lost_with_its_answer(redis_server, hosts, witness, ways,
     fleet.go_in_turn()
 
 
-def test_whoever_is_in_line_is_told_so_if_the_answer_is_lost(fleet):
+def test_a_queued_waiter_gets_its_place_after_a_lost_answer(fleet):
     """A job that hears nothing takes the database for dead, and gives up."""
     fleet.runs(0)
     fleet.waits(1)
@@ -196,7 +196,7 @@ def test_whoever_is_in_line_is_told_so_if_the_answer_is_lost(fleet):
     fleet.end_in_turn()
 
 
-def test_away_for_too_long(fleet):
+def test_a_host_is_down_for_too_long(fleet):
     """The wrapper stops its job before the next one starts elsewhere."""
     fleet.runs(0)
     fleet.waits(1)

@@ -32,7 +32,7 @@ def shown(client, name):
     return status(client, name).resources[name]
 
 
-def test_it_delays_nobody_elsewhere(pair):
+def test_it_delays_no_other_queue(pair):
     one, two = map(client_of, pair)
     gets(one, "acquire licence")
     queues(one, "acquire db:2 licence")
@@ -73,7 +73,7 @@ def test_what_berth_says(pair, berth):
     assert process.wait(DEADLINE) == 0
 
 
-def test_a_nested_request_does_not_wait_for_who_waits_for_it(pair):
+def test_a_nested_request_does_not_wait_for_its_ancestors_waiters(pair):
     one, two, holds = keeper(pair)
     nested = client_of(pair[0])
     gets(nested, f"acquire licence parent={holds} wait=0")

@@ -28,7 +28,7 @@ def shown(host, *names):
 
 # ---- what is shown ----
 
-def test_what_is_of_host_scope_is_no_other_host_s(redis_server, hosts):
+def test_host_scope_leases_belong_to_this_host(redis_server, hosts):
     """Each has its own, perhaps by the same name: the database does not know it."""
     of_both = "[semaphore etl]\nlimit = 2\nscope = fleet\n"
     section = redis_section(redis_server.url)
@@ -242,7 +242,7 @@ def test_without_databases_nothing_is_said(berthd, berthctl):
     assert json.loads(berthctl("status", "--json").stdout)["databases"] == []
 
 
-def test_who_waits_is_told_the_host(pair):
+def test_the_waiting_line_names_the_host(pair):
     a, b = pair
     gets(client_of(a), "acquire door program=etl")
     process = b.berth.start("run", "door", "--", "true")

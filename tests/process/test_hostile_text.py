@@ -67,7 +67,7 @@ def test_status_lines(berthd):
         require_harmless(line + "\n")
 
 
-def test_who_waits_is_told_who_holds(berthd, berth):
+def test_the_waiting_line_names_the_holder(berthd, berth):
     daemon = berthd(config("[lock r{}]"))
     client = everything_held(daemon)
     processes = start_all(berth, "run", after=["--", "true"])
@@ -79,7 +79,7 @@ def test_who_waits_is_told_who_holds(berthd, berth):
         assert process.wait(30) == 0
 
 
-def test_who_does_not_wait_is_told_who_holds(berthd, berth):
+def test_a_refusal_names_the_holder(berthd, berth):
     daemon = berthd(config("[lock r{}]"))
     everything_held(daemon)
     processes = start_all(berth, "run", "-n", after=["--", "true"])

@@ -33,7 +33,7 @@ def is_stopping(now):
 
 
 @pytest.mark.parametrize("later", ["max-hold = 1h\n", ""], ids=["longer", "removed"])
-def test_max_hold_changed_while_berthd_was_away(berthd, later):
+def test_max_hold_changed_while_berthd_was_down(berthd, later):
     """The promise stays: the lease is stopped at its old end, for its max-hold, and the next berthd
     knows that."""
     rest = "kill-after = 1h\n"

@@ -165,7 +165,7 @@ def test_the_grace_ends_early(berthd):
     assert other.line().startswith(f"* granted {waiting} ")
 
 
-def test_who_does_not_come_back_loses_it(berthd):
+def test_an_absent_client_loses_its_lease(berthd):
     """A lease that is bound to a connection, and a waiter: kept for the grace, no longer."""
     daemon = berthd("grace = 0.3s\n[lock a]\n")
     client = daemon.client()

@@ -53,7 +53,7 @@ def in_a_world_of_its_own(directory, work):
     with_own_pids(first)
 
 
-def test_reused_while_berthd_looked_away(directory):
+def test_a_pid_reused_before_berthd_looks(directory):
     """Both the process and the connection are gone before berthd sees either."""
     def work(daemon):
         victim, client = in_child(signal.pause), daemon.client()

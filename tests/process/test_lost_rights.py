@@ -73,7 +73,7 @@ def test_another_user_does_nothing_to_it(berthd, restarted):
             assert owner.request(request.format(**leases)).startswith("ok"), request
 
 
-def test_another_s_process_is_nobody_s_to_bind_to(berthd):
+def test_no_user_may_bind_to_another_users_process(berthd):
     """berthd does not kill for a user what that user may not signal."""
     daemon = berthd(CONFIGURATION)
     with sleeper_of(OWNER) as pid, sleeper_of(NOBODY) as own:
@@ -178,7 +178,7 @@ def test_an_older_proof_yields_to_a_newer_one(berthd):
             assert status(client).holders("l") == [lease]
 
 
-def test_only_who_was_given_it_has_it_back(berthd):
+def test_only_the_last_holder_gets_its_lease_back(berthd):
     """Ids are numbers: a client that makes one up, or takes another's, gets neither its units nor
     its place."""
     daemon = berthd("grace = 1h\n[lock l]\n")

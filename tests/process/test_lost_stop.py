@@ -45,7 +45,7 @@ def test_the_wrapper_stops_it_while_berthd_hangs(berthd, job, script):
     asked_until(daemon, all_free)
 
 
-def test_the_deadline_is_told(berthd):
+def test_the_client_gets_its_deadline(berthd):
     """The event has max-hold from now on, and when to begin so that the job is gone by then."""
     daemon = berthd(CONFIGURATION)
     client = daemon.client()
@@ -78,7 +78,7 @@ def test_berthd_stops_it_when_the_wrapper_hangs(berthd, job):
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
-def test_berthd_was_away_when_its_time_came(berthd, job, how):
+def test_the_deadline_passes_while_berthd_is_down(berthd, job, how):
     """The wrapper is dead; the new berthd finds the deadline by itself."""
     daemon = berthd(CONFIGURATION)
     one = job("a", script=STUBBORN)
@@ -144,7 +144,7 @@ def test_without_a_wrapper_of_its_own(berthd, job):
     asked_until(daemon, all_free)
 
 
-def test_only_told(berthd, job):
+def test_only_notified(berthd, job):
     """on-lost = warn: its unit is free, and it runs on."""
     daemon = berthd("[lock a]\nmax-hold = 0.2s\non-lost = warn\n")
     one = job("a", script=f"{WAITS}; exit 7")

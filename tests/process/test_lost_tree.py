@@ -33,7 +33,7 @@ LEFT_BEHIND = APART.format("echo $$ >pid; : >born; exec sleep 1000") + ": <born;
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
-def test_the_main_process_ends_while_berthd_is_away(berth, berthd, directory, how):
+def test_the_main_process_ends_while_berthd_is_down(berth, berthd, directory, how):
     """Nothing is free as long as the wrapper lives: not for a moment while a part of the job runs."""
     daemon = berthd("grace = 1ms\n" + TREE)
     with tree(berth, directory, daemon,
@@ -87,7 +87,7 @@ def test_a_hung_wrapper_is_revoked(berth, berthd, directory, main, restarted):
         assert process.wait() == -signal.SIGKILL
 
 
-def test_who_keeps_it_is_the_asker_s_own(berthd):
+def test_the_wrapper_must_belong_to_the_asker(berthd):
     daemon = berthd(TREE)
     client = daemon.client()
     with sleeper() as pid, sleeper() as wrapper:

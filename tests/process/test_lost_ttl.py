@@ -49,7 +49,7 @@ def test_refreshed_too_late(berth, berthd):
     assert waiter.returncode == 0
 
 
-def test_time_goes_on_while_berthd_is_away(berth, berthd):
+def test_time_goes_on_while_berthd_is_down(berth, berthd):
     daemon = berthd(CONFIGURATION)
     lease = variables(berth("acquire", "--ttl", "0.2s", "a"))["BERTH_LEASE"]
     long = variables(berth("acquire", "--ttl", "1h", "s"))["BERTH_LEASE"]

@@ -54,7 +54,7 @@ def test_no_wrapper_at_all(berthd, job):
     asked_until(daemon, all_free)
 
 
-def test_the_job_ends_while_berthd_is_away(berthd, job):
+def test_the_job_ends_while_berthd_is_down(berthd, job):
     daemon = berthd("[lock a]\n")
     first = job("a", script=WAITS)
     first.kill_wrapper()

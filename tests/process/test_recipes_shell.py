@@ -215,7 +215,7 @@ def migrations():
 
 
 @pytest.mark.parametrize("command", [row[2] for row in migrations()])
-def test_what_berth_has_for_it(shell, daemon, command):
+def test_the_berth_equivalents(shell, daemon, command):
     for name in ("a", "b", "job"):
         shell.program(f"bin/{name}", RAN)
     if "release" in command:
@@ -232,7 +232,7 @@ THEIRS = [row[1] for row in migrations() if re.match(r"(exec 9.*)?flock|sem", ro
 
 
 @pytest.mark.parametrize("command", THEIRS)
-def test_what_they_have(shell, command):
+def test_the_others_commands(shell, command):
     """The others' commands are what the table says they are."""
     for program in ("flock", "sem"):
         if command.startswith(program) and not shutil.which(program):

@@ -13,7 +13,7 @@ from lines import DEADLINE
     (["deploy", "--holder", "me too"], "release deploy holder=me%20too"),
     (["--item", "gpu0", "gpus"], "release gpus item=gpu0"),
 ])
-def test_what_it_sends(berth, fake, args, line):
+def test_requests(berth, fake, args, line):
     process = berth.start("release", *args)
     peer = fake.accept()
     assert peer.line() == line
@@ -32,7 +32,7 @@ def test_what_it_sends(berth, fake, args, line):
     ("", 69, "no answer from berthd"),
     ("x" * 5000 + "\n", 69, "no answer from berthd"),
 ])
-def test_what_it_is_told(berth, fake, answer, status, text):
+def test_answers(berth, fake, answer, status, text):
     process = berth.start("release", "3k")
     peer, _ = fake.asked()
     peer.send(answer)

@@ -11,7 +11,7 @@ from lines import DEADLINE
     (["deploy", "--holder", "me too"], "renew deploy holder=me%20too"),
     (["deploy", "--ttl", "1m", "--holder", "me"], "renew deploy holder=me ttl=60000ms"),
 ])
-def test_what_it_sends(berth, fake, args, line):
+def test_requests(berth, fake, args, line):
     process = berth.start("renew", *args)
     peer = fake.accept()
     assert peer.line() == line
@@ -39,7 +39,7 @@ def test_how_long_is_left(berth, fake, answer, said):
     ("error kind", 78, "not for this kind of resource (kind)"),
     ("error no-space x", 69, "x (no-space)"),
 ])
-def test_what_it_is_told(berth, fake, answer, status, text):
+def test_answers(berth, fake, answer, status, text):
     process = berth.start("renew", "3k")
     peer, _ = fake.asked()
     peer.send(answer + "\n")

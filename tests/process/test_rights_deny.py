@@ -46,7 +46,7 @@ def test_deny_beats_allow(berthd):
     assert may(0, GROUP) == everything
 
 
-def test_who_is_denied_may_administer(berthd):
+def test_a_denied_user_may_administer(berthd):
     daemon = berthd(f"[lock a]\nadmin-users = {ANNA}\ndeny-users = {ANNA} {BERT}\n")
     anna, bert = connect_as(daemon, ANNA), connect_as(daemon, BERT)
     lease = held(daemon.client(), "acquire a")
@@ -111,7 +111,7 @@ def test_a_reload_takes_places_and_nothing_else(berthd, rule):
     held(anna, "acquire l")
 
 
-def test_who_becomes_no_admin_any_more(berthd):
+def test_an_admin_loses_the_right(berthd):
     """The rights of the new file count, those of [daemon] included."""
     rule = f"[lock a]\nallow-users = {BERT}\n"
     daemon = berthd(f"admin-users = {ANNA}\n{rule}")
@@ -137,7 +137,7 @@ def test_a_bad_file_denies_nobody(berthd):
 
 
 @pytest.mark.parametrize("how", ["restarted", "reloaded while away"])
-def test_who_comes_back_to_wait(berthd, how):
+def test_a_waiter_that_comes_back(berthd, how):
     """A place comes back only to a user who may still use the resource; then the next waiter is
     first."""
     text = "grace = 1h\n[lock a]\n{}"
@@ -161,7 +161,7 @@ def test_who_comes_back_to_wait(berthd, how):
         assert event(bert)[:2] == ("granted", behind)
 
 
-def test_a_denied_holder_who_comes_back_keeps_the_lease(berthd):
+def test_a_denied_holder_that_comes_back_keeps_the_lease(berthd):
     text = "grace = 1h\n[lock a]\n{}"
     daemon = berthd(text.format(""))
     with contextlib.ExitStack() as stack:

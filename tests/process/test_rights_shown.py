@@ -49,7 +49,7 @@ def answers_to(client, *requests):
 ALL = set(SECRETS)
 
 
-def test_whom_status_shows_what(berthd):
+def test_which_users_see_which_details(berthd):
     daemon = berthd(CONFIG)
     anna = connect_as(daemon, ANNA)
     held(anna, f"acquire shut {WORDS}")

@@ -107,7 +107,7 @@ LINES = [(word, line) for word, (lines, _) in TABLE.items() for line in lines]
 
 
 @pytest.mark.parametrize("word, line", LINES, ids=[line for _, line in LINES])
-def test_who_may(berthd, word, line):
+def test_which_users_may(berthd, word, line):
     may = TABLE[word][1]
     daemon = berthd(CONFIG)
     leases = {}

@@ -177,7 +177,7 @@ def test_cancelled_by_somebody(berth, berthd):
     let_go(first)
 
 
-def test_reloaded_away(berth, berthd):
+def test_removed_by_a_reload(berth, berthd):
     daemon = berthd(CONFIGURATION)
     first, _ = hold(berth, "deploy")
     second = wait_in_queue(berth, "deploy")
@@ -222,7 +222,7 @@ def test_a_waiter_that_dies_leaves_the_queue(berth, berthd, number):
     let_go(third)
 
 
-def test_who_holds_it(berth, berthd):
+def test_a_waiter_sees_the_holder(berth, berthd):
     berthd(CONFIGURATION)
     process = berth.start("run", "deploy", "--", "sh", "-c", "echo $$; read line",
                           stdin=subprocess.PIPE)

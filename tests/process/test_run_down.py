@@ -126,7 +126,7 @@ def serve_as(uid, path):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
 @pytest.mark.parametrize("options, status", [([], 69), (["--if-down", "run"], 0)])
-def test_a_server_of_somebody_else_is_refused(berth, directory, options, status):
+def test_another_users_server_is_refused(berth, directory, options, status):
     listener = serve_as(65534, directory / "s")
     done = berth("run", *options, "r", "--", "true")
     assert done.returncode == status
@@ -197,7 +197,7 @@ def test_an_early_end_is_tried_again(berth, fake):
     assert error_of(process, 0) == ""
 
 
-def test_an_early_end_and_then_nobody(berth, fake, directory):
+def test_an_early_end_and_no_successor(berth, fake, directory):
     process = berth.start("run", "r", "--", "true")
     fake.asked()
     fake.gone()
@@ -253,7 +253,7 @@ def test_a_short_wait_is_no_outage(berth, fake):
     assert error_of(process, 75) == "berth: timed out waiting for r (timeout)\n"
 
 
-def test_n_is_about_the_resource(berth, fake):
+def test_n_concerns_only_the_resource(berth, fake):
     """Not about berthd, which may just be restarting: it has as long as for everybody."""
     process = berth.start("run", "-n", "r", "--", "echo", "ran")
     peer, _ = fake.asked()
@@ -286,7 +286,7 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
     again.close()
 
 
-def test_a_waiter_is_told_busy_when_it_asks_again(berth, fake):
+def test_a_waiter_that_asks_again_gets_busy(berth, fake):
     process = berth.start("run", "-q", "r", "--", "true")
     fake.queue().close()
     peer, _ = fake.asked()

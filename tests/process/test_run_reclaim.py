@@ -156,7 +156,7 @@ def test_items_in_another_order_are_the_same(berth, fake):
     assert peer.line() == "release 1"
 
 
-def test_the_job_ends_while_berthd_is_away(berth, fake, directory):
+def test_the_job_ends_while_berthd_is_down(berth, fake, directory):
     """One try to give the lease back; berthd sees by itself that the process is gone."""
     process, _, _, _ = running(berth, fake)
     fake.gone()
@@ -301,7 +301,7 @@ def test_no_two_have_the_same_once(berth, fake):
     assert len(found) == 3
 
 
-def test_signals_still_end_a_wait_while_berthd_is_away(berth, fake):
+def test_signals_still_end_a_wait_while_berthd_is_down(berth, fake):
     process, _, _ = queued(berth, fake, "r")
     fake.gone()
     process.send_signal(signal.SIGTERM)

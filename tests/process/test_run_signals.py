@@ -225,7 +225,7 @@ def test_a_stop_stops_the_job_and_berth(berth, fake):
     assert process.wait(DEADLINE) == 7
 
 
-def test_whoever_stops_the_job_alone_may_continue_it_alone(berth, fake):
+def test_a_job_stopped_directly_is_continued_directly(berth, fake):
     """Without a terminal berth does not stop with the job: nobody would wake it."""
     process = berth.start("run", "r", "--", *REPORT, start_new_session=True)
     peer, words = fake.asked()

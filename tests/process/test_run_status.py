@@ -95,7 +95,7 @@ def test_another_status_for_not_acquired(berth, fake, code, status):
 
 @pytest.mark.parametrize("code, silent", [("would-wait", True), ("held", True), ("unknown", False),
                                           ("forbidden", False), ("busy", False)])
-def test_quiet_is_about_being_busy_alone(berth, fake, code, silent):
+def test_quiet_hides_only_busy(berth, fake, code, silent):
     process = berth.start("run", "-q", "r", "--", "true")
     peer, _ = fake.asked()
     peer.send(f"error {code} text\n")

@@ -112,7 +112,7 @@ def test_reclaimed_for_the_wrapper(berth, fake, fifo):
     assert error_of(process, 6) == ""
 
 
-def test_the_main_process_ends_while_berthd_is_away(berth, fake, fifo, directory):
+def test_the_main_process_ends_while_berthd_is_down(berth, fake, fifo, directory):
     process, peer, words = start(
         berth, fake, APART.format("read x <fifo") + READY + "while [ ! -e go ]; do sleep .01; done")
     peer.close()

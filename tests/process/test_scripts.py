@@ -65,7 +65,7 @@ def test_each_begin_is_the_next_incarnation(world):
     assert world.data().holding() == {a.key("1")}
 
 
-def test_who_is_not_known_must_say_hello(world):
+def test_an_unknown_session_must_send_hello(world):
     a, b = world.several(2, {"a": definition()})
     granted(a.acquire("1", "a"))
     waits(b.acquire("1", "a"), 1)
@@ -384,7 +384,7 @@ def test_one_identity_holds_once(world):
 
 
 @pytest.mark.parametrize("was_shared", [False, True])
-def test_an_identity_outlives_a_change_of_what_it_means(world, was_shared):
+def test_an_identity_survives_a_change_of_its_scope(world, was_shared):
     a, b = world.several(2, {"a": definition(limit=5, shared=was_shared)})
     granted(a.acquire("1", "a", holder="x", shared="*" if was_shared else None))
     b.define({"a": definition(limit=5, shared=not was_shared)}, generation=1)
@@ -560,7 +560,7 @@ def test_a_unit_rests(world):
 
 
 @pytest.mark.parametrize("after", [None, 0, 3, 6, 9])
-def test_what_time_frees_goes_to_who_waits_and_the_rest_to_who_asks(world, after):
+def test_units_freed_by_time_go_to_waiters_first(world, after):
     a, b = world.several(2, {"a": definition(limit=2, cooldown=3000)})
     granted(a.acquire("1", ("a", 2)))
     waits(b.acquire("1", "a"), 1)
@@ -682,7 +682,7 @@ def test_an_item_of_an_older_file_costs_itself_alone(world):
     world.check()
 
 
-def test_revoke_and_drop_are_told_its_daemon(world):
+def test_revoke_and_drop_reach_the_lease_s_daemon(world):
     a, b = world.several(2, {"a": definition()})
     granted(a.acquire("1", "a"))
     ok(b.admin("revoke", a.key("1")))
@@ -734,7 +734,7 @@ def test_events_are_published_once_and_only_to_their_session(world):
 # ---- time
 
 
-def test_due_says_when_somebody_must_ask(world):
+def test_due_says_when_a_host_must_call(world):
     a, b, c = world.several(3, {"a": definition()})
     granted(a.acquire("1", "a"))
     assert ok(a.renew()).due == -1  # nobody waits
@@ -889,7 +889,7 @@ def test_old_data_do_not_let_a_waiter_go(world, directory):
     assert claim.token > later.claims[0].token > first.claims[0].token
 
 
-def test_what_was_granted_before_a_grace_goes_to_nobody_who_does_not_know_it(world):
+def test_a_grant_from_before_a_grace_goes_only_to_its_owner(world):
     """Even if its daemon begins in the grace, and lists its leases after it: others may have had
     the unit with a larger token, which old data do not know."""
     a, b = world.several(2, {"a": definition()})
@@ -911,7 +911,7 @@ def test_what_was_granted_before_a_grace_goes_to_nobody_who_does_not_know_it(wor
 
 
 @pytest.mark.parametrize("first", ["old", "new"])
-def test_of_two_who_have_a_unit_the_later_one(world, first):
+def test_of_two_holders_of_a_unit_the_later_keeps_it(world, first):
     a, b = world.several(2, {"a": definition(limit=3)})
     old, new = Claim("a", 1, 10, ("1",)), Claim("a", 1, 20, ("1",))
     world.database.client.flushall()
@@ -960,7 +960,7 @@ def test_a_unit_rests_on_if_it_is_won_in_vain(world):
     world.check()
 
 
-def test_nobody_loses_a_unit_to_one_who_loses_another(world):
+def test_a_lost_lease_takes_no_unit(world):
     text = {"a": definition(limit=2)}
     a, b = world.several(2, text)
     world.database.client.flushall()
@@ -989,7 +989,7 @@ def test_a_waiter_takes_its_definition_along(world):
     assert b.granted().keys() == {"1"}
 
 
-def test_who_does_not_come_back_is_gone_at_the_end_of_the_grace(world, directory):
+def test_an_absent_holder_is_gone_at_the_end_of_the_grace(world, directory):
     a, b = world.several(2, {"a": definition()})
     granted(a.acquire("1", "a"))
     waits(b.acquire("1", "a"), 1)

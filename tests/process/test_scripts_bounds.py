@@ -74,7 +74,7 @@ def play(world, scene, n):
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_a_call_costs_the_same_for_few_and_for_many(world, scene):
+def test_a_call_costs_the_same_for_few_and_many(world, scene):
     _, call = play(world, scene, FEW)
     few = world.n_commands(call)
     world.database.client.flushall()
@@ -202,5 +202,5 @@ def n_commands_of_letting_go(redis_server, clock, n_aside):
     return n_commands
 
 
-def test_who_lets_go_wakes_nobody_where_nothing_was_kept(redis_server, clock):
+def test_letting_go_wakes_only_queues_with_kept_units(redis_server, clock):
     assert n_commands_of_letting_go(redis_server, clock, 25) == n_commands_of_letting_go(redis_server, clock, 0)

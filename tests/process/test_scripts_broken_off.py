@@ -459,7 +459,7 @@ def test_broken_off_anywhere(redis_server, clock, scene):
 @pytest.mark.parametrize("scene", [a_keeper_goes, a_release_that_grants, the_end_of_a_rest, a_resume, a_larger_limit,
                                    a_release_that_frees_a_quota],
                          ids=lambda scene: scene.__name__)
-def test_who_was_granted_hears_of_it(redis_server, clock, scene):
+def test_every_grant_is_announced(redis_server, clock, scene):
     after, was_broken = 0, True
     while was_broken:
         world = World(redis_server, clock, f"b{after}")
@@ -480,7 +480,7 @@ def test_who_was_granted_hears_of_it(redis_server, clock, scene):
 
 
 @pytest.mark.parametrize("scene", QUOTA_SCENES, ids=lambda scene: scene.__name__)
-def test_who_has_room_in_the_quota_is_woken(redis_server, clock, scene):
+def test_room_in_the_quota_wakes_a_waiter(redis_server, clock, scene):
     after, was_broken = 0, True
     while was_broken:
         world = World(redis_server, clock, f"b{after}")
@@ -643,7 +643,7 @@ def breaks_a_grant_off(world, member, lease, call):
 
 
 @pytest.mark.parametrize("wants", [("q",), ("q", "a")], ids="-".join)
-def test_who_asks_again_for_a_grant_that_was_broken_off_has_its_place(redis_server, clock, wants):
+def test_repeating_an_interrupted_grant_keeps_the_place(redis_server, clock, wants):
     world = World(redis_server, clock)
     a, b = world.several(2, {"q": definition(limit=2, max_waiters=2), "a": definition()})
     a.acquire("0", ("q", 2))

@@ -73,7 +73,7 @@ def test_nothing_of_the_name_is_left(world, pair):
     world.check()
 
 
-def test_all_are_told_in_one_message(world, pair):
+def test_one_message_reaches_all_hosts(world, pair):
     a, b = pair
     with world.database.client.pubsub() as channel:
         channel.subscribe("{berth}:all")
@@ -114,7 +114,7 @@ def test_what_is_in_use_stays(world, pair):
     assert refused("t/1") == ["unknown", "t/1"], "its template is what is defined"
 
 
-def test_who_waits_for_something_else_first_waits_for_it(world, pair):
+def test_a_waiter_at_another_queue_keeps_the_definition_in_use(world, pair):
     a, b = pair
     ok(a.admin("pause", "b", "", ""))
     assert b.acquire("1", "a", "b").word == "waiting"
@@ -193,7 +193,7 @@ def begin_to_forget(world, member, host):
     return cursor
 
 
-def test_who_comes_meanwhile_loses_nothing(world, pair):
+def test_a_request_meanwhile_loses_nothing(world, pair):
     """Between two calls a host that still has the definition acquires."""
     a, b = pair
     cursor = begin_to_forget(world, a, b)
@@ -211,7 +211,7 @@ def test_who_comes_meanwhile_loses_nothing(world, pair):
     world.check()
 
 
-def test_who_came_and_went_meanwhile_rests(world, pair):
+def test_a_unit_used_meanwhile_rests(world, pair):
     """It is nobody's: it ends, and nothing is left."""
     a, b = pair
     cursor = begin_to_forget(world, a, b)

@@ -83,7 +83,7 @@ def test_an_event_is_as_good_as_an_answer(world, call):
     assert number(world, "epoch") == epoch + 1
 
 
-def test_one_grace_for_all_who_are_ahead(world):
+def test_one_grace_for_all_hosts_that_are_ahead(world):
     """Nobody is ahead of the daemon that has noticed: not those that saw more, not what is under
     way."""
     members = world.several(5, {"a": definition()})
@@ -226,7 +226,7 @@ def test_a_replica_that_comes_or_goes_is_no_other_server(directory, clock):
         assert a.acquire("1", "a").claims == granted.claims
 
 
-def test_who_was_a_replica_meanwhile_is_another_server(directory, clock):
+def test_a_former_replica_is_another_server(directory, clock):
     """It has lost what the other one did not have, though nobody has called that one."""
     with two_servers(directory, clock) as (first, second):
         second.start()

@@ -181,7 +181,7 @@ def far_apart(n):
 
 
 @pytest.mark.parametrize("n_reserved", [0, 40])
-def test_all_that_fit_on_a_line_are_found_among_the_most_that_a_limit_allows(world, n_reserved):
+def test_all_ranges_of_a_line_are_found_at_the_largest_limit(world, n_reserved):
     a, = world.several(1, {"x": definition(limit=10**6)})
     free = far_apart(2 * MAX_RANGES + n_reserved)
     reserved = free[5:5 + n_reserved]

@@ -95,7 +95,7 @@ def test_an_older_or_more_important_one_takes_what_is_kept(world):
     assert list(a.granted()) == ["several"]
 
 
-def test_who_comes_from_another_queue_takes_nothing_that_is_kept(world):
+def test_a_waiter_from_another_queue_takes_no_kept_unit(world):
     a, b = two(world, another=definition())
     a.acquire("held", "licence")
     a.acquire("all", ("db", 4))
@@ -159,7 +159,7 @@ def test_it_begins_with_what_it_was_missing(world):
     assert stands(world, "several") == ["db"] or list(a.granted()) == ["several"]
 
 
-def test_the_daemon_of_whoever_keeps_is_called_in_time(world):
+def test_the_keeper_s_daemon_is_called_in_time(world):
     a, b = two(world)
     a.acquire("held", "licence")
     b.acquire("all", ("db", 4))
@@ -225,7 +225,7 @@ def attacked(world, mine, wanted):
 
 
 @pytest.mark.parametrize("mine", ["market/a", "market/z"])  # the name is smaller, or larger, than etl
-def test_who_can_never_go_stops_nobody(world, mine):
+def test_an_impossible_request_stops_no_other(world, mine):
     granted = attacked(world, mine, "etl")
     assert len(granted) > 40
     assert max(b - a for a, b in zip(granted, granted[1:])) * 500 <= KEEP + 1000
@@ -247,7 +247,7 @@ def keeper(world, **more):
 @pytest.mark.parametrize("change, back", [
     (("pause", "db", "", "why"), ("resume", "db")), (("pause", "licence", "", "why"), ("resume", "licence")),
     (("limit", "db", "2"), ("reset", "db")), (("limit", "db", "0"), ("limit", "db", "3"))])
-def test_who_is_aside_keeps_nothing(world, change, back):
+def test_a_waiter_set_aside_keeps_nothing(world, change, back):
     a, b = keeper(world)
     ok(b.admin(*change))
     assert kept(world, "licence") == {} and stands(world, "several") == [f"{change[1]} b"]
@@ -259,7 +259,7 @@ def test_who_is_aside_keeps_nothing(world, change, back):
     assert list(a.granted()) == ["several"]
 
 
-def test_who_wants_more_than_the_limit_holds_up_nobody(world):
+def test_a_request_above_the_limit_holds_up_no_other(world):
     a, b = two(world)
     a.acquire("all", ("db", 4))
     a.acquire("large", ("db", 4))
@@ -312,14 +312,14 @@ def nested(world, **options):
         "inner", ("licence", 1, None, "0:all"), **options)
 
 
-def test_a_nested_request_does_not_wait_for_who_waits_for_it(world):
+def test_a_nested_request_does_not_wait_for_its_ancestors_waiters(world):
     elsewhere, here = nested(world, uid=1000, nowait=True)
     assert elsewhere.word == "refused"  # "all" is another host's
     assert here.word == "granted"
     assert kept(world, "licence") == {} and stands(world, "several") == ["db"]
 
 
-def test_nobody_goes_before_others_by_naming_somebody_else_s_lease(world):
+def test_naming_another_users_lease_gains_nothing(world):
     a, b = keeper(world)
     assert a.acquire("inner", ("licence", 1, None, "0:all"), uid=7, nowait=True).code == "would-wait"
     assert kept(world, "licence") == {"several": 1}
@@ -333,7 +333,7 @@ def test_nobody_yields_for_nothing(world):
     assert kept(world, "licence") == {"several": 1}
 
 
-def test_who_has_yielded_three_times_does_not_until_its_patience_ends(world):
+def test_a_waiter_yields_three_times_until_its_patience_ends(world):
     """Each time the one that asks for what it keeps holds what it stands for."""
     a, b = keeper(world)
     holder = "all"
@@ -385,7 +385,7 @@ redis.call('DEL', KEYS[3])
 """
 
 
-def test_who_stands_in_every_queue_leaves_all_but_one(world):
+def test_a_waiter_in_every_queue_leaves_all_but_one(world):
     """An older berthd has put it there."""
     a, b = two(world)
     a.acquire("held", "licence")
@@ -437,7 +437,7 @@ def release_every_second(a, first):
         ok(a.release(*[f"h{k}" for k in range(i + first, i + 100, 2)]))
 
 
-def test_who_waits_for_scattered_slots_stops_no_call(world):
+def test_a_waiter_for_scattered_slots_stops_no_call(world):
     a, b = scattered(world)
     assert word(b, "wide", ("big", 460)) == "waiting"
     release_every_second(a, 0)
@@ -448,7 +448,7 @@ def test_who_waits_for_scattered_slots_stops_no_call(world):
     assert list(b.granted()) == ["wide"]
 
 
-def test_who_has_enough_but_scattered_stands_for_that(world):
+def test_a_waiter_with_scattered_slots_stays_in_their_queue(world):
     a, b = scattered(world)
     release_every_second(a, 0)
     b.acquire("holds", "s")
@@ -494,7 +494,7 @@ def fill(member, *counts):
         assert member.acquire(f"f{i}", ("q", count), uid=100 + i).word == "granted"
 
 
-def test_who_fits_beside_what_is_kept_comes_back(world):
+def test_a_request_that_fits_beside_kept_units_comes_back(world):
     a, b = with_quota(world, 4)
     fill(b, 4, 4, 4, 4, 2)
     a.acquire("old", ("q", 2), uid=7)
@@ -511,7 +511,7 @@ def test_who_fits_beside_what_is_kept_comes_back(world):
 
 
 @pytest.mark.parametrize("limit_of_c", [1, 40])  # it begins with c, or with q
-def test_who_goes_to_stand_elsewhere_takes_nothing_of_the_quota(world, limit_of_c):
+def test_standing_in_another_queue_takes_no_quota(world, limit_of_c):
     a, b = with_quota(world, 2, limit_of_c)
     b.acquire("holds", ("c", limit_of_c))
     a.acquire("old", ("q", 2), uid=7)
@@ -523,7 +523,7 @@ def test_who_goes_to_stand_elsewhere_takes_nothing_of_the_quota(world, limit_of_
 
 
 @pytest.mark.parametrize("paused_before", [True, False])
-def test_who_goes_aside_elsewhere_takes_nothing_of_the_quota(world, paused_before):
+def test_going_aside_in_another_queue_takes_no_quota(world, paused_before):
     a, b = with_quota(world, 2)
     fill(b, *[2] * 9)
     a.acquire("old", ("q", 2), uid=7)
@@ -541,7 +541,7 @@ def test_who_goes_aside_elsewhere_takes_nothing_of_the_quota(world, paused_befor
     assert list(a.granted()) == ["single"]
 
 
-def test_who_loses_the_rest_takes_nothing_of_the_quota(world):
+def test_falling_back_takes_no_quota(world):
     """It stood for q, and falls back to what it had kept."""
     a, b = with_quota(world, 2)
     fill(b, *[2] * 10)
@@ -633,7 +633,7 @@ redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(record))
 
 # ---- while a walk is under way
 
-def test_a_walk_takes_nothing_from_whom_it_is_kept_for(world):
+def test_a_walk_takes_nothing_from_keepers(world):
     a, b = world.several(2, {"A": definition(limit=4, keep=60000), "B": definition(limit=4, keep=60000),
                              "C": definition(keep=60000)})
     a.acquire("holds-A", ("A", 4))

@@ -46,7 +46,7 @@ def group_is_left(group):
     ("* lost 1 expired", "lost the lease: its ttl ran out (expired)"),
     ("* lost 1 novelty", "lost the lease: (novelty)"),
 ])
-def test_told(berth, fake, event, why):
+def test_events_that_stop_the_job(berth, fake, event, why):
     process, peer = start(berth, fake, REPORT)
     peer.send(event + "\n")
     assert error_of(process, 124) == f"berth: stopping the job: {why}\n"
@@ -57,7 +57,7 @@ def test_told(berth, fake, event, why):
 @pytest.mark.parametrize("event", [
     "* revoked 2 revoked", "* lost 2 lost", "* expired 2 max-hold", "* deadline 2 1 stop=1",
     "* revoked", "* lost", "* deadline 1", "* deadline 1 soon stop=1"])
-def test_told_about_others(berth, fake, event):
+def test_events_of_other_leases(berth, fake, event):
     process, peer = start(berth, fake, REPORT)
     peer.send(event + "\n")
     peer.send("* lost 1 released\n")
@@ -104,7 +104,7 @@ def test_the_deadline_of_a_silent_berthd(berth, fake):
     assert peer.line() == "release 1"
 
 
-def test_the_deadline_stays_while_berthd_is_away(berth, fake):
+def test_the_deadline_stays_while_berthd_is_down(berth, fake):
     process, peer = start(berth, fake, REPORT)
     peer.send(f"* deadline 1 {boottime(20)} stop={boottime(0.5)}\n")
     fake.gone()

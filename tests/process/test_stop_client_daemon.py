@@ -109,7 +109,7 @@ def test_held_for_too_long_while_berthd_is_stopped(berth, berthd):
     assert is_free(berth, "short")
 
 
-def test_held_for_too_long_while_berthd_is_away(berth, berthd):
+def test_held_for_too_long_while_berthd_is_down(berth, berthd):
     daemon = berthd(CONFIGURATION)
     process = start(berth, "short", STUBBORN)
     daemon.kill()
@@ -156,7 +156,7 @@ def test_dropped(berth, berthd):
     assert error_of(process, 7) == ""
 
 
-def test_dropped_while_berthd_is_away_for_the_job(berth, berthd):
+def test_dropped_while_the_wrapper_is_stopped(berth, berthd):
     """Nobody could tell it: the reclaim is refused."""
     daemon = berthd(CONFIGURATION)
     process = start(berth, "deploy", REPORT)
@@ -172,7 +172,7 @@ def test_dropped_while_berthd_is_away_for_the_job(berth, berthd):
     assert error.endswith("(lost)\n")
 
 
-def test_revoked_while_berthd_is_away_for_the_job(berth, berthd):
+def test_revoked_while_the_wrapper_is_stopped(berth, berthd):
     """The wrapper is told when it is back; unless the job has already obeyed the signal that berthd
     sends itself to a lease without a client, and has ended with its own status."""
     daemon = berthd(CONFIGURATION)

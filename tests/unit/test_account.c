@@ -41,7 +41,7 @@ Test(account, zero_is_a_bound)
     accounts_deinit(&accounts);
 }
 
-Test(account, unbounded_until_told)
+Test(account, unbounded_until_a_bound_is_set)
 {
     struct accounts accounts;
     struct charge charges[100];
@@ -73,7 +73,7 @@ Test(account, giving_back_twice_counts_once)
     accounts_deinit(&accounts);
 }
 
-Test(account, a_lower_bound_takes_nothing_away)
+Test(account, a_lower_bound_revokes_nothing)
 {
     struct accounts accounts;
     struct charge a, b, c;

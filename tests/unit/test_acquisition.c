@@ -79,7 +79,7 @@ Test(acquisition, granted_at_once)
     expect_said(stage, "");
 }
 
-Test(acquisition, who_has_a_place_waits_for_ever)
+Test(acquisition, a_queued_waiter_outlasts_silence)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, NEVER);
     expect_step(stage, T + S, ACQUISITION_GOES_ON);
@@ -106,7 +106,7 @@ Test(acquisition, refused_by_the_database)
     expect_said(stage, "berth: r: not free now (would-wait)\n");
 }
 
-Test(acquisition, what_it_is_about_is_said_once)
+Test(acquisition, a_refusal_names_the_resource_once)
 {
     static const char *const rows[][2] = {
         {"no%20way", "r: no way"}, {"r:%20no%20way", "r: no way"}, {"r%20no", "r: r no"},

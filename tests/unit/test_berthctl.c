@@ -206,7 +206,7 @@ Test(request, drain)
     cr_expect_null(parsed.keys[KEY_INDEX_wait]);
 }
 
-Test(request, at_max_one_line)
+Test(request, at_most_one_line)
 {
     char name[LINE_BYTES + 1];
     char *arguments[] = {name};
@@ -596,7 +596,7 @@ Test(table, what_is_kept)
 }
 
 /* By the resource itself, for each of the reasons that there are. */
-Test(table, blocked_by_itself)
+Test(table, blocked_by_its_own_resource)
 {
     static const char *const lines[] = {
         "ok draining=0 held=0 waiting=3",

@@ -12,7 +12,7 @@ TestSuite(conf_files, .init = conf_test_init, .fini = conf_test_fini, .timeout =
 
 /* ---- files that are none ---- */
 
-Test(conf_files, what_is_no_readable_file_is_an_error)
+Test(conf_files, an_unreadable_file_is_an_error)
 {
     cr_assert_eq(mkfifo("fifo", 0600), 0);
     write_text("secret", "");
@@ -120,7 +120,7 @@ Test(conf_files, an_absent_directory_is_empty_an_absent_file_an_error)
         "t.conf:2: [daemon] include: t.conf/x.d: Not a directory");
 }
 
-Test(conf_files, what_stands_in_a_directory_and_is_no_file)
+Test(conf_files, a_directory_entry_that_is_not_a_file)
 {
     mkdir("x.d", 0755);
     mkdir("x.d/a.conf", 0755);

@@ -352,7 +352,7 @@ static void expect_time_error(const char *ttl, const char *kill_after, const cha
     conf_errors_deinit(&errors);
 }
 
-Test(conf_fleet, what_is_advised_fits)
+Test(conf_fleet, the_advice_in_an_error_is_valid)
 {
     expect_time_error("6s", "10s", "; it may be at most 1700ms, or the ttl must be at least 27s");
     cr_expect(fits("6s", "1700ms", "kill"));

@@ -147,14 +147,14 @@ static const struct {
     {"[lock a]\nlimit = 0", ""},
 };
 
-Test(conf_lines, each_error_is_told_with_its_line)
+Test(conf_lines, each_error_names_its_line)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_errors(cases[i].text, cases[i].expected);
     }
 }
 
-Test(conf_lines, all_errors_of_a_run_are_told_in_the_order_of_the_lines)
+Test(conf_lines, all_errors_are_reported_in_line_order)
 {
     expect_errors("[semaphore a]\n"
                   "coldown = 1\n"
@@ -312,7 +312,7 @@ Test(conf_lines, lists_go_on_on_indented_lines)
     conf_free(conf);
 }
 
-Test(conf_lines, a_pool_has_at_max_10000_items)
+Test(conf_lines, a_pool_has_at_most_10000_items)
 {
     char *text;
     size_t size;

@@ -429,7 +429,7 @@ Test(conf_values, texts_end_where_they_say)
     cr_expect(!takes(SECTION_POOL, "items", text));
 }
 
-Test(conf_values, durations_that_are_refused_are_told_the_range)
+Test(conf_values, refused_durations_name_the_range)
 {
     expect_errors("[lock a]\nkill-after = 2d\nmax-hold = 0\non-lost = die\n",
         "t.conf:2: [lock a] kill-after: \"2d\" is not a duration from 0s to 1d, such as 250ms, "

@@ -142,7 +142,7 @@ Test(acquire, tokens_grow_in_the_order_of_grants)
     cr_expect_lt(token_of("B", "d"), UINT64_C(1) << 63);
 }
 
-Test(acquire, ids_and_tokens_begin_where_they_are_told)
+Test(acquire, ids_and_tokens_begin_where_the_caller_says)
 {
     struct core_options options = {.first_id = 5000, .first_token = UINT64_C(1) << 40, .seed = 3};
     struct core *core = core_new(&options);

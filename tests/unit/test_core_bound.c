@@ -120,7 +120,7 @@ Test(bound, connection_then_process_with_another_client_of_the_user)
     EXPECT(acquire("ann", "B", "d"), "ok d=0");
 }
 
-Test(bound, away_and_released_by_another_connection)
+Test(bound, released_by_another_connection_while_detached)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
@@ -171,7 +171,7 @@ Test(bound, half_close)
 
 /* ---- back again ---- */
 
-Test(bound, watched_while_away)
+Test(bound, watched_while_detached)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
@@ -222,7 +222,7 @@ Test(bound, to_time_and_back)
 
 /* ---- what the lease is counted in while its client is away ---- */
 
-Test(bound, the_quota_while_away)
+Test(bound, the_quota_of_a_detached_lease)
 {
     EXPECT(define("semaphore s limit=5 max-units-per-user=2", "user leases=3"), "ok");
     EXPECT(acquire("ann", "A", "s:2 pid=7"), "ok s=0,1");
@@ -246,7 +246,7 @@ Test(bound, a_connection_that_is_gone_is_not_counted)
     EXPECT(reclaim("ann2", "A"), "ok d=0; A unwatch");
 }
 
-Test(bound, the_identity_while_away)
+Test(bound, the_identity_of_a_detached_lease)
 {
     EXPECT(define("semaphore s limit=2"), "ok");
     EXPECT(acquire("ann", "A", "s holder=x pid=7"), "ok s=0");
@@ -258,7 +258,7 @@ Test(bound, the_identity_while_away)
 }
 
 /* The parent's wrapper is gone, its job is not: the job's child still waits for it. */
-Test(bound, an_ancestor_that_is_away)
+Test(bound, a_detached_ancestor)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "P", "d pid=7"), "ok d=0");
@@ -275,7 +275,7 @@ Test(bound, drained_when_the_last_process_is_gone)
     EXPECT(process_gone("A"), "ok; drained");
 }
 
-Test(bound, a_resource_that_goes_while_its_holder_is_away)
+Test(bound, a_resource_is_removed_while_its_holder_is_detached)
 {
     EXPECT(define("lock d", "lock e"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
@@ -322,7 +322,7 @@ Test(bound, a_waiter_bound_to_another_process)
 }
 
 /* Away: the new process is watched at once, and the old one's death does not matter. */
-Test(bound, bound_while_away)
+Test(bound, bound_while_detached)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
@@ -355,7 +355,7 @@ Test(bound, bound_to_the_connection_again)
     EXPECT(lease_state("A"), "gone");
 }
 
-Test(bound, what_is_bound_to_time_stays_so)
+Test(bound, a_lease_bound_to_time_stays_bound_to_time)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d ttl=5"), "ok d=0");

@@ -17,7 +17,7 @@ Test(change, a_raised_limit_lets_waiters_go)
     EXPECT(state("s"), "3/3 free=0 waiting=1+0");
 }
 
-Test(change, a_lowered_limit_takes_nothing_away)
+Test(change, a_lowered_limit_revokes_nothing)
 {
     EXPECT(define("semaphore s limit=3"), "ok");
     EXPECT(acquire("ann", "A", "s"), "ok s=0");

@@ -92,7 +92,7 @@ Test(client, cancelled_by_another)
     EXPECT(end_lease("root", "B"), "ok; B denied cancelled; C granted s=1");
 }
 
-Test(client, ended_by_itself_is_not_told)
+Test(client, releasing_sends_no_event)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d"), "ok d=0");

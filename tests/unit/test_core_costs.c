@@ -373,13 +373,13 @@ Test(costs, shared_identities)
     expect_same(&scene);
 }
 
-Test(costs, many_for_whom_something_is_kept)
+Test(costs, many_keepers)
 {
     struct scene scene = all_keep();
     expect_same(&scene);
 }
 
-Test(costs, many_of_one_user_for_whom_something_is_kept)
+Test(costs, many_keepers_of_one_user)
 {
     struct scene scene = all_keep();
     scene.definitions[0].max_units_per_user = 2 * LARGE;
@@ -387,7 +387,7 @@ Test(costs, many_of_one_user_for_whom_something_is_kept)
     expect_same(&scene);
 }
 
-Test(costs, many_of_other_users_for_whom_something_is_kept)
+Test(costs, many_keepers_of_other_users)
 {
     struct scene scene = all_keep();
     scene.definitions[0].max_units_per_user = 2 * LARGE;

@@ -6,7 +6,7 @@
 
 WORLD_SUITE(first_fit);
 
-Test(first_fit, who_fits_may_pass)
+Test(first_fit, a_request_that_fits_may_pass)
 {
     EXPECT(define("semaphore s limit=3 order=first-fit"), "ok");
     EXPECT(acquire("ann", "A", "s:2"), "ok s=0,1");
@@ -72,7 +72,7 @@ Test(first_fit, zero_overtakes_is_fifo)
 }
 
 /* D passes B and C: the bound counts for each of them. */
-Test(first_fit, all_who_are_passed_count)
+Test(first_fit, each_overtaken_waiter_counts)
 {
     EXPECT(define("semaphore s limit=3 order=first-fit max-overtakes=1"), "ok");
     EXPECT(acquire("ann", "H", "s:2"), "ok s=0,1");

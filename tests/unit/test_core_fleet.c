@@ -200,7 +200,7 @@ Test(fleet, a_limited_wait)
 }
 
 /* It waits for the answer, however late. */
-Test(fleet, who_does_not_want_to_wait)
+Test(fleet, a_request_that_does_not_wait)
 {
     EXPECT(define("lock d database=1"), "ok");
     EXPECT(acquire("ann", "A", "d wait=0"), "pending; A ask");
@@ -213,7 +213,7 @@ Test(fleet, who_does_not_want_to_wait)
 }
 
 /* A database makes it wait although it knows better. */
-Test(fleet, who_is_made_to_wait_against_its_will)
+Test(fleet, queued_although_it_does_not_wait)
 {
     EXPECT(define("lock m/* database=1"), "ok");
     EXPECT(acquire("ann", "A", "m/a wait=0"), "pending; A ask");

@@ -103,7 +103,7 @@ Test(fleet_restart, a_place_that_is_known)
 }
 
 /* The database does not know which clients are there. */
-Test(fleet_restart, granted_while_nobody_is_there)
+Test(fleet_restart, granted_while_its_client_is_absent)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");
     EXPECT(acquire("ann", "A", "s"), "pending; A ask");
@@ -117,7 +117,7 @@ Test(fleet_restart, granted_while_nobody_is_there)
 }
 
 /* Its process only waits to begin; only a job needs stopping. */
-Test(fleet_restart, lost_before_anybody_heard_of_it)
+Test(fleet_restart, lost_before_its_client_knew_of_the_grant)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");
     EXPECT(acquire("ann", "A", "s pid=7"), "pending; A ask");
@@ -130,7 +130,7 @@ Test(fleet_restart, lost_before_anybody_heard_of_it)
     EXPECT(lost("B"), "ok; B watch; B stop lost");
 }
 
-Test(fleet_restart, who_does_not_come_back)
+Test(fleet_restart, a_client_that_does_not_come_back)
 {
     EXPECT(define("semaphore s limit=3 database=1"), "ok");
     EXPECT(acquire("ann", "A", "s"), "pending; A ask");
@@ -146,7 +146,7 @@ Test(fleet_restart, who_does_not_come_back)
 }
 
 /* It had not wanted to wait, and has had no answer. */
-Test(fleet_restart, who_does_not_want_to_wait)
+Test(fleet_restart, a_request_that_does_not_wait)
 {
     EXPECT(define("lock d database=1"), "ok");
     EXPECT(acquire("ann", "A", "d wait=0"), "pending; A ask");
@@ -303,7 +303,7 @@ Test(fleet_restart, reclaimed_in_vain)
     EXPECT(end_lease("ann", "A"), "ok; A give-back");
 }
 
-Test(fleet_restart, what_is_not_had_back)
+Test(fleet_restart, reclaims_that_are_refused)
 {
     hold_two();
     lose_journal();

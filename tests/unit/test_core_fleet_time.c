@@ -184,7 +184,7 @@ Test(fleet_time, several_databases)
 
 /* ---- nobody to stop ---- */
 
-Test(fleet_time, who_is_only_told)
+Test(fleet_time, a_client_that_is_only_notified)
 {
     hold("A", "lock d kill-after=6 on-lost=warn database=1", "d pid=7");
     EXPECT(good(1, 25), "ok");
@@ -204,7 +204,7 @@ Test(fleet_time, bound_to_time)
     EXPECT(tick(25), "ok; A give-back; A lost deadline");
 }
 
-Test(fleet_time, who_gets_one_signal)
+Test(fleet_time, a_job_that_gets_one_signal)
 {
     hold("A", "lock d kill-after=6 on-lost=term database=1", "d pid=7");
     EXPECT(client_gone("ann"), "ok; A watch");
@@ -262,7 +262,7 @@ Test(fleet_time, lost)
     EXPECT(process_gone("A"), "ok; A give-back; A lost lost");
 }
 
-Test(fleet_time, lost_by_who_is_only_told)
+Test(fleet_time, lost_by_a_client_that_is_only_notified)
 {
     hold("A", "lock d on-lost=warn database=1", "d");
     EXPECT(lost("A"), "ok; A give-back; A lost lost");

@@ -330,7 +330,7 @@ Test(record, another_cooldown)
 }
 
 /* Not a unit that has had another holder since, or that an operator keeps. */
-Test(record, who_rests_no_more)
+Test(record, units_that_have_rested)
 {
     EXPECT(define("lock d cooldown=5", "pool g items=a,b cooldown=5",
                "semaphore t/* limit=1 cooldown=5"),

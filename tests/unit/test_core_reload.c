@@ -128,7 +128,7 @@ Test(reload, a_kind_in_use_cannot_change)
 }
 
 /* A draining resource is in use too; so is one with only waiters. */
-Test(reload, kinds_of_what_drains_or_is_waited_for)
+Test(reload, the_kind_of_a_draining_or_awaited_resource)
 {
     EXPECT(define("semaphore s limit=1", "semaphore z limit=0"), "ok");
     EXPECT(acquire("ann", "A", "s"), "ok s=0");
@@ -327,7 +327,7 @@ static bool judge(const struct lease *lease, const struct definition *definition
     return definition->max_waiters != 7 || lease->uid != *(const uint32_t *)context;
 }
 
-Test(reload, who_waits_and_may_not_any_more_goes_before_anything_is_granted)
+Test(reload, waiters_that_lost_the_right_go_before_anything_is_granted)
 {
     EXPECT(define("semaphore s limit=1", "lock d", "lock e database=1"), "ok");
     EXPECT(good(1, 100), "ok");

@@ -42,7 +42,7 @@ Test(restore, the_client_comes_back)
     EXPECT(lease_state("A"), "gone");
 }
 
-Test(restore, everything_about_it)
+Test(restore, all_members_of_a_record)
 {
     EXPECT(define("lock d max-priority=9"), "ok");
     EXPECT(acquire("ann", "P", "d"), "ok d=0");
@@ -70,7 +70,7 @@ Test(restore, everything_about_it)
     EXPECT(tick(60), "ok; A denied timeout");
 }
 
-Test(restore, a_wait_that_ends_while_nobody_is_there)
+Test(restore, a_wait_that_ends_while_its_client_is_absent)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(acquire("ann", "A", "d pid=7"), "ok d=0");
@@ -239,7 +239,7 @@ Test(restore, a_waiter_that_came_back_and_whose_process_dies)
     EXPECT(lease_state("A"), "gone");
 }
 
-Test(restore, an_absent_waiter_that_is_taken_away)
+Test(restore, an_absent_waiter_that_is_revoked)
 {
     EXPECT(define("lock d", "lock e"), "ok");
     begin_grace(false, 10);
@@ -271,7 +271,7 @@ Test(restore, an_absent_waiter_and_the_quota)
     EXPECT(reclaim("ann", "B"), "ok s=0; E granted s=2");
 }
 
-Test(restore, paused_while_away)
+Test(restore, paused_while_absent)
 {
     EXPECT(define("lock d"), "ok");
     EXPECT(change("pause d"), "ok");

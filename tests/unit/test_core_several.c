@@ -29,7 +29,7 @@ Test(several, refused_without_a_trace)
 }
 
 /* B waits for a alone: what it wants besides goes to others. */
-Test(several, delays_nobody_elsewhere)
+Test(several, delays_no_other_queue)
 {
     EXPECT(define("lock a", "lock b", "lock c"), "ok");
     EXPECT(acquire("ann", "A", "a"), "ok a=0");
@@ -82,7 +82,7 @@ Test(several, priority_in_every_queue)
 }
 
 /* There is enough of s for C, but E is before C there. */
-Test(several, passes_nobody_anywhere)
+Test(several, overtakes_in_no_queue)
 {
     EXPECT(define("lock d", "semaphore s limit=2"), "ok");
     EXPECT(acquire("ann", "A", "d"), "ok d=0");
@@ -202,7 +202,7 @@ Test(several, the_older_take_what_is_kept)
 }
 
 /* K keeps a, L keeps b, and each wants the other's: the older has both. */
-Test(several, two_who_keep)
+Test(several, two_keepers)
 {
     EXPECT(define("semaphore a limit=2", "semaphore b limit=2"), "ok");
     EXPECT(acquire("ann", "A", "a:2"), "ok a=0,1");
@@ -235,7 +235,7 @@ Test(several, one_that_can_never_go)
 }
 
 /* H runs N, which wants what is kept for K, which waits for H: K would wait for itself. */
-Test(several, nested_requests_go_before_who_waits_for_their_ancestors)
+Test(several, nested_requests_go_before_waiters_for_their_ancestors)
 {
     EXPECT(define("lock db", "lock lic"), "ok");
     EXPECT(acquire("ann", "A", "db"), "ok db=0");
@@ -391,7 +391,7 @@ Test(several, nobody_makes_way_for_a_request_that_is_refused)
 }
 
 /* Anybody can name H, and only H's user is let through. */
-Test(several, who_names_another_ones_lease_does_not_go_before)
+Test(several, naming_another_users_lease_gains_nothing)
 {
     EXPECT(define("lock db", "lock lic"), "ok");
     EXPECT(acquire("ann", "A", "db"), "ok db=0");
@@ -437,7 +437,7 @@ Test(several, what_is_kept_counts_in_the_quota)
 }
 
 /* The quota is met at y: that sets A aside, but not B, who does not want y. */
-Test(several, a_quota_elsewhere_sets_only_that_request_aside)
+Test(several, another_resources_quota_sets_only_that_request_aside)
 {
     EXPECT(define("semaphore x limit=2 max-units-per-user=2",
                "semaphore y limit=2 max-units-per-user=1"),
@@ -495,7 +495,7 @@ Test(several, one_release_wakes_in_both_queues)
 
 /* A paused or closed resource among those wanted sets the request aside: it delays nobody on the
  * others, and has its place back afterwards. */
-Test(several, paused_elsewhere_is_set_aside)
+Test(several, a_paused_other_resource_sets_aside)
 {
     EXPECT(define("lock a", "lock p"), "ok");
     EXPECT(change("pause p"), "ok");
@@ -511,7 +511,7 @@ Test(several, paused_elsewhere_is_set_aside)
     EXPECT(end_lease("di", "D"), "ok; A granted a=0 p=0");
 }
 
-Test(several, closed_elsewhere_is_set_aside)
+Test(several, a_closed_other_resource_sets_aside)
 {
     EXPECT(define("lock a", "semaphore z limit=2"), "ok");
     EXPECT(acquire("ann", "H", "a"), "ok a=0");

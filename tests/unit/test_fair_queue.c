@@ -75,7 +75,7 @@ Test(fair_queue, users_alternate_not_connections)
     end(m, 6);
 }
 
-Test(fair_queue, who_goes_on_and_on_stands_behind_the_others)
+Test(fair_queue, a_busy_user_stands_behind_the_others)
 {
     struct fair_member m[3];
     fair_queue_set_rate(&fair_queue, UNBOUNDED);
@@ -92,7 +92,7 @@ Test(fair_queue, who_goes_on_and_on_stands_behind_the_others)
     end(m, 3);
 }
 
-Test(fair_queue, who_leaves_is_not_called)
+Test(fair_queue, a_member_that_left_is_not_called)
 {
     struct fair_member m[3];
     fair_queue_set_rate(&fair_queue, UNBOUNDED);
@@ -129,7 +129,7 @@ Test(fair_queue, a_burst_then_the_rate)
     end(&m, 1);
 }
 
-Test(fair_queue, who_was_quiet_has_a_burst_again)
+Test(fair_queue, a_quiet_user_earns_another_burst)
 {
     struct fair_member m;
     join(&m, ANN, START);
@@ -199,7 +199,7 @@ Test(fair_queue, no_debt_is_for_ever)
     end(&m, 1);
 }
 
-Test(fair_queue, who_comes_back_owes_still)
+Test(fair_queue, a_returning_user_still_owes)
 {
     struct fair_member m;
     join(&m, ANN, START);
@@ -235,7 +235,7 @@ Test(fair_queue, a_crowd_then_the_rate)
 
 /* ---- a new rate ---- */
 
-Test(fair_queue, who_waits_goes_on_at_once_without_a_rate)
+Test(fair_queue, lifting_the_rate_wakes_all_at_once)
 {
     struct fair_member m[2];
     join(&m[0], ANN, START);
@@ -281,7 +281,7 @@ Test(fair_queue, a_crowd_of_the_old_rate_is_forgotten)
     end(m, (unsigned)n + 1);
 }
 
-Test(fair_queue, who_owes_and_is_not_there_is_forgotten_with_the_rate)
+Test(fair_queue, an_absent_debtor_is_forgotten_with_the_rate)
 {
     struct fair_member m;
     join(&m, ANN, START);

@@ -81,7 +81,7 @@ Test(journal, read_again)
     journal_close(&journal);
 }
 
-Test(journal, incomplete_until_somebody_says_otherwise)
+Test(journal, incomplete_until_set_complete)
 {
     cr_assert_eq(reopen(), JOURNAL_MISSING);
     put(1, 50, 50);

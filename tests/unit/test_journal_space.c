@@ -173,7 +173,7 @@ Test(journal_space, without_a_map)
     journal_close(&journal);
 }
 
-Test(journal_space, what_cannot_be_written_is_said)
+Test(journal_space, unwritable_records_are_reported)
 {
     open_new();
     uint32_t slot = put(1, 100, 100);

@@ -21,7 +21,7 @@ static const char *filled(enum log_level level, const char *text, const struct l
     return all;
 }
 
-Test(log_fields, about_nothing)
+Test(log_fields, without_a_subject)
 {
     const struct log_subject nothing = {0};
     cr_assert_str_eq(filled(LOG_LEVEL_WARNING, "hello", &nothing),
@@ -48,7 +48,7 @@ Test(log_fields, all)
         "[BERTH_DATABASE=main]");
 }
 
-Test(log_fields, what_clients_say_is_one_value)
+Test(log_fields, a_clients_text_stays_one_value)
 {
     const struct log_subject subject = {
         .identity = "a\nPRIORITY=0\nMESSAGE=b", .program = "\x1b[2J\xff\t"};

@@ -30,7 +30,7 @@ static void skip_unless_root(void)
     }
 }
 
-Test(process, our_own_and_nobody)
+Test(process, our_own_and_no_process)
 {
     struct process process;
     cr_assert_eq(process_identify(getpid(), getuid(), false, &process), PROCESS_OK);

@@ -79,7 +79,7 @@ Test(proof, of_what_is_held)
     cr_expect_not(proof_read(proof, (const uint8_t *)other, &said));
 }
 
-Test(proof, of_who_waits)
+Test(proof, of_a_waiter)
 {
     hold_and_wait();
     const struct lease *lease = lease_of("B");

@@ -604,7 +604,7 @@ static void expect_written_again(const char *text, const char *expected)
     text_deinit(&out);
 }
 
-Test(record, written_again_by_who_does_not_understand_it)
+Test(record, unknown_keys_are_written_back)
 {
     EXPECT(define("lock d"), "ok");
     expect_written_again("held color=red id=34 uid=0 pid=1 asked=0 granted=5 process=7,70 slot=d,1,0 "

@@ -82,7 +82,7 @@ Test(rights, without_a_list_anyone_may_use)
     cr_assert(rights_use(&bob, &own_only, &open));
 }
 
-Test(rights, with_one_list_the_other_lets_nobody_in)
+Test(rights, one_allow_list_excludes_all_others)
 {
     const gid_t gids[] = {STAFF, WHEEL};
     const struct rights by_user = {.allow_users = only_alice};
@@ -126,7 +126,7 @@ Test(rights, denied_whatever_allows_it)
     cr_expect(rights_use(&named, &own_only, &all[5]));
 }
 
-Test(rights, who_is_denied_may_still_administer)
+Test(rights, a_denied_user_may_still_administer)
 {
     const struct rights rights = {.deny_users = only_alice, .admin_users = only_alice};
     struct credentials named = who(ALICE);
@@ -149,7 +149,7 @@ Test(rights, admins_of_the_daemon_are_never_denied)
     }
 }
 
-Test(rights, without_his_groups_nobody_is_let_in_whom_one_may_deny)
+Test(rights, unknown_groups_are_refused_if_one_may_be_denied)
 {
     const gid_t gids[] = {STAFF};
     const struct rights rights = {.deny_groups = only_wheel, .allow_users = only_alice};

@@ -174,7 +174,7 @@ static void expect_sent_first(const char *name)
     cr_assert_eq(strncmp(call, begin, strlen(begin)), 0, "%s", call);
 }
 
-Test(session, what_was_forgotten_is_told_and_asked_for_again)
+Test(session, a_forgotten_definition_is_sent_and_the_request_repeated)
 {
     go_up();
     ask("A", "t/x now");
@@ -191,7 +191,7 @@ Test(session, what_was_forgotten_is_told_and_asked_for_again)
 }
 
 /* Each time between the definition and the request behind it. */
-Test(session, what_is_forgotten_again_and_again_is_never_unknown)
+Test(session, a_repeatedly_forgotten_definition_is_never_unknown)
 {
     go_up();
     ask("A", "l");
@@ -223,7 +223,7 @@ Test(session, what_is_forgotten_again_and_again_is_never_unknown)
 }
 
 /* What was told behind the refused request need not be told again. */
-Test(session, many_that_meet_a_forget_have_it_told_once)
+Test(session, a_forgotten_definition_is_sent_once_for_many_requests)
 {
     go_up();
     ask("A", "l");
@@ -239,7 +239,7 @@ Test(session, many_that_meet_a_forget_have_it_told_once)
 }
 
 /* The request is not sent ahead of its definition. */
-Test(session, what_is_missing_is_told_while_another_is_being_told)
+Test(session, a_missing_definition_is_sent_while_another_is_under_way)
 {
     go_up();
     ask("A", "l");
@@ -254,7 +254,7 @@ Test(session, what_is_missing_is_told_while_another_is_being_told)
     CALL("acquire $B 0 0 0 7 7 '' i 1 s s 1 3 0");
 }
 
-Test(session, what_the_file_lacks_is_unknown)
+Test(session, a_definition_not_in_the_file_is_unknown)
 {
     go_up();
     ask("A", "s l");

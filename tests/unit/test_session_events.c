@@ -105,7 +105,7 @@ Test(session_events, nonsense_is_passed_over)
 
 /* ---- what they do ---- */
 
-Test(session_events, a_grant_of_what_has_ended_is_given_back)
+Test(session_events, a_grant_to_an_ended_lease_is_given_back)
 {
     go_up();
     wait_in_line("A", "s", "5");

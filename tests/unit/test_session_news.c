@@ -103,7 +103,7 @@ Test(session_news, a_page_may_not_be_all)
 }
 
 /* All are told at once, and each fetches at a random time. */
-Test(session_news, those_who_fetch_are_spread)
+Test(session_news, hosts_spread_their_fetches)
 {
     double soonest = 60, latest = 0;
     for (int i = 0; i < 50; i++) {
@@ -215,7 +215,7 @@ Test(session_news, a_long_change_is_kept_if_the_scripts_take_it)
 
 /* ---- a database that has lost them ---- */
 
-Test(session_news, what_it_lacks_is_told)
+Test(session_news, changes_that_the_database_lacks_are_sent)
 {
     restore("s 4 {\"limit\":1}\nl 5 {}\np 6 {\"paused\":true}\n");
     fetch_all("ok -1 0 3 0 1 'c l' 5 {} 2 'c s' 3 {} 3 'c warn' 2 {}");
@@ -270,7 +270,7 @@ Test(session_news, below_its_own_floor_it_knows_better)
     cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
 }
 
-Test(session_news, what_was_missed_is_fetched_from_the_beginning)
+Test(session_news, missed_news_is_fetched_from_the_beginning)
 {
     go_up();
     hear(5, "4 'c s' 3 '{\"limit\":1}' 5 'c l' 4 '{\"limit\":0}'");
@@ -286,7 +286,7 @@ Test(session_news, what_was_missed_is_fetched_from_the_beginning)
 
 /* ---- definitions ---- */
 
-Test(session_news, what_was_forgotten_is_told_again_each_time)
+Test(session_news, a_forgotten_definition_is_sent_each_time)
 {
     go_up();
     hear(1, "1 'd l' 0 {}");
@@ -301,7 +301,7 @@ Test(session_news, what_was_forgotten_is_told_again_each_time)
     NO_CALL();
 }
 
-Test(session_news, what_is_forgotten_during_a_hello_is_told_again)
+Test(session_news, a_definition_forgotten_during_hello_is_sent_again)
 {
     fetch_all("ok -1 0 0 0");
     expect_sent("hello define s 1 {");
@@ -315,7 +315,7 @@ Test(session_news, what_is_forgotten_during_a_hello_is_told_again)
 }
 
 /* Of a forget there may be no news any more. */
-Test(session_news, who_has_missed_some_tells_all_definitions)
+Test(session_news, after_missed_news_all_definitions_are_sent)
 {
     go_up();
     message("news 20 0");
@@ -436,7 +436,7 @@ static const char sent[] =
     "\"cooldown\":0,\"keep\":0,\"max-waiters\":1000,\"max-units-per-user\":0,"
     "\"shared\":false,\"items\":[]}";
 
-Test(session_news, a_reload_is_told)
+Test(session_news, a_reload_sends_the_definitions)
 {
     char expected[640];
     go_up();

@@ -122,7 +122,7 @@ Test(session_requests, down)
     EXPECT(result(), "down 'gone' ");
 }
 
-Test(session_requests, who_asks_early_waits_without_a_deadline)
+Test(session_requests, an_early_request_waits_without_a_deadline)
 {
     connect_link();
     ADMIN("pause", "s");
@@ -154,7 +154,7 @@ Test(session_requests, repeated_after_a_hello)
     CALL("admin pause l");
 }
 
-Test(session_requests, whoever_asks_may_go)
+Test(session_requests, the_asker_may_leave)
 {
     go_up();
     ADMIN("pause", "s");

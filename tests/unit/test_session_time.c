@@ -143,7 +143,7 @@ Test(session_time, errors_of_an_acquire_refuse_it)
     EXPECT(reset_wanted(), "");
 }
 
-Test(session_time, whoever_has_a_place_is_not_refused_by_an_error)
+Test(session_time, an_error_does_not_refuse_a_queued_waiter)
 {
     first_renewal();
     ask("A", "l");
@@ -280,7 +280,7 @@ Test(session_time, calls_when_something_is_due_if_anybody_waits)
     EXPECT(next_deadline(), "5.000");
 }
 
-Test(session_time, what_a_call_has_left_is_done_at_once)
+Test(session_time, unfinished_work_of_a_call_is_done_at_once)
 {
     first_renewal();
     hold("A", "s", "17 0");
@@ -318,7 +318,7 @@ Test(session_time, one_daemon_alone_keeps_the_session_clock_right)
     cr_assert_eq(timing_renewal(seconds(30)), seconds(5));
 }
 
-Test(session_time, what_is_due_is_nothing_to_whom_nobody_waits_for)
+Test(session_time, due_times_do_not_matter_without_waiters)
 {
     first_renewal();
     hold("A", "s", "17 0");

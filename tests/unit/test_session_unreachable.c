@@ -27,7 +27,7 @@ static void renew_first(void)
 
 /* ---- the link breaks ---- */
 
-Test(session_unreachable, whoever_has_no_place_is_refused_after_a_second)
+Test(session_unreachable, unqueued_requests_are_refused_after_a_second)
 {
     go_up();
     hold("A", "s", "17 0");
@@ -71,7 +71,7 @@ Test(session_unreachable, a_link_that_comes_and_goes_is_down)
     HAPPENS("B denied down");
 }
 
-Test(session_unreachable, what_has_a_place_is_listed)
+Test(session_unreachable, queued_leases_are_listed)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -120,7 +120,7 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
 }
 
 /* Others who are before it may not be listed yet. */
-Test(session_unreachable, who_knows_its_place_is_not_told_of_a_listing)
+Test(session_unreachable, a_listing_repeats_no_known_place)
 {
     go_up();
     ask("A", "s");
@@ -151,7 +151,7 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait
     CALL("release $A");
 }
 
-Test(session_unreachable, what_was_asked_for_before_a_restart_keeps_its_place)
+Test(session_unreachable, a_request_from_before_a_restart_keeps_its_place)
 {
     go_up();
     ask("A", "s");
@@ -165,7 +165,7 @@ Test(session_unreachable, what_was_asked_for_before_a_restart_keeps_its_place)
 }
 
 /* It would be granted what this host gives back at once, and its job refused. */
-Test(session_unreachable, what_was_given_back_before_a_restart_is_not_listed)
+Test(session_unreachable, a_lease_given_back_before_a_restart_is_not_listed)
 {
     go_up();
     wait_in_line("A", "s", "6");
@@ -201,7 +201,7 @@ Test(session_unreachable, in_chunks)
     NO_CALL();
 }
 
-Test(session_unreachable, what_was_granted_meanwhile)
+Test(session_unreachable, granted_while_unreachable)
 {
     go_up();
     wait_in_line("A", "s", "5");
@@ -223,7 +223,7 @@ Test(session_unreachable, what_was_granted_meanwhile)
     HAPPENS("");
 }
 
-Test(session_unreachable, what_was_lost_meanwhile)
+Test(session_unreachable, lost_while_unreachable)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -242,7 +242,7 @@ Test(session_unreachable, what_was_lost_meanwhile)
     CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
 }
 
-Test(session_unreachable, what_has_ended_meanwhile_is_not_listed)
+Test(session_unreachable, leases_that_have_ended_are_not_listed)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -260,7 +260,7 @@ Test(session_unreachable, what_has_ended_meanwhile_is_not_listed)
     NO_CALL();
 }
 
-Test(session_unreachable, what_ends_while_it_is_listed_is_given_back)
+Test(session_unreachable, a_lease_that_ends_while_it_is_listed_is_given_back)
 {
     go_up();
     hold("A", "s", "17 2");
@@ -354,7 +354,7 @@ Test(session_unreachable, one_more_once_it_is_up)
 
 /* ---- the database asks for a hello ---- */
 
-Test(session_unreachable, hello_is_said_once_all_answers_are_there)
+Test(session_unreachable, hello_is_sent_once_all_answers_are_in)
 {
     go_up();
     wait_in_line("A", "l", "5");
@@ -467,7 +467,7 @@ Test(session_unreachable, renews_while_the_listing_is_held)
 
 /* ---- not the only one ---- */
 
-Test(session_unreachable, somebody_else_has_the_identity)
+Test(session_unreachable, another_daemon_has_the_name)
 {
     struct session_view view;
     go_up();
@@ -568,7 +568,7 @@ Test(session_unreachable, the_tenure_is_written_when_it_must_be)
     text_deinit(&out);
 }
 
-Test(session_unreachable, what_a_later_version_says_is_written_again)
+Test(session_unreachable, a_later_versions_keys_are_written_back)
 {
     static const char later[] = "until=0 color=red ttl=30000000000 incarnation=4 token=1 ticket=1"
                                 " session=0123456789abcdef shape=round,2 place=7 tokens=3";

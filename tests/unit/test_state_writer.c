@@ -143,7 +143,7 @@ Test(state_writer, nothing_to_do)
     cr_expect_eq(n_synced, 0);
 }
 
-Test(state_writer, what_comes_meanwhile_is_in_the_next)
+Test(state_writer, changes_during_a_write_are_in_the_next)
 {
     is_shut = true;
     uint64_t first = change("drain\n");
@@ -163,7 +163,7 @@ Test(state_writer, what_comes_meanwhile_is_in_the_next)
     cr_expect_eq(n_synced, 2);
 }
 
-Test(state_writer, room_is_made_before_what_it_is_for)
+Test(state_writer, room_is_made_before_it_is_used)
 {
     cr_expect_not(state_writer_has_room(&writer));
     uint64_t first = state_writer_request_room(&writer);
@@ -196,7 +196,7 @@ Test(state_writer, room_for_two_is_no_room_for_three)
     expect_on_disk(line);
 }
 
-Test(state_writer, who_asks_for_room_without_end_holds_up_no_change)
+Test(state_writer, endless_requests_for_room_hold_up_no_change)
 {
     room_error = ENOSPC;
     uint64_t last = change("drain\n");

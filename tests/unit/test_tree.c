@@ -92,7 +92,7 @@ static uint64_t steps_of_new_ones(int n)
     return steps;
 }
 
-Test(tree, one_read_and_no_look_at_those_who_know)
+Test(tree, known_members_cost_one_read)
 {
     uint64_t few = steps_of_new_ones(FEW), many = steps_of_new_ones(MANY);
     cr_expect(few > 0 && many < few * TIMES_AT_MAX, "%ju steps have become %ju", (uintmax_t)few,
