@@ -404,9 +404,9 @@ def check_journal():
     text, events = section("berthd.8", "JOURNAL").split("The words of _BERTH\\_EVENT_:")
     require_same("berthd.8: JOURNAL", variables_of_page(text), found("fields", fields))
     said = re.findall(r'\.event = (?:[^";]*\? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
-                      r'about_(?:of|member)\((?:[^";]*[?,] )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
+                      r'(?:subject_of|member_subject)\((?:[^";]*[?,] )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
                       r'\bsay\(databases, lease, (?:\w+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
-                      r'(?:log_taken|take_away)\(call, (?:lease, )?"([a-z-]+)"', daemon)
+                      r'log_taken\(call, (?:lease, )?"([a-z-]+)"', daemon)
     coded = {word for words in found("events", said) for word in words if word}
     coded |= {word for word, right, _ in rows("command") if right in ("admin", "daemon admin")}
     terms = {word for term, _ in entries(events) for word in plain(term).split(", ")}

@@ -19,8 +19,8 @@ from lines import DEADLINE, Client, LineSocket
 from witness import Witness
 
 # A sanitized build does a quarter of what is done a hundred times, unless the variable sets a
-# share.
-SCALE = float(os.environ.get("BERTH_TEST_SHARE", 0.25 if SANITIZED else 1))
+# scale.
+SCALE = float(os.environ.get("BERTH_TEST_SCALE", 0.25 if SANITIZED else 1))
 
 
 def scaled(n):
