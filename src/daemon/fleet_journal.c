@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 #include "daemon/fleet_names.h"
+#include "daemon/state_log.h"
 #include "daemon/storing.h"
 #include "daemon/turn.h"
 #include "fleet/session.h"
@@ -192,6 +193,8 @@ static void note_changes(struct fleet_journal *fleet_journal)
     }
     if (state_set_fleet_changes(fleet_journal->state, all.bytes, all.length)) {
         storing_note_fleet_changes(fleet_journal->storing);
+    } else {
+        state_log_too_many_changes(fleet_journal->state);
     }
     text_deinit(&all);
 }

@@ -1,6 +1,7 @@
 #include "daemon/numbers.h"
 
 #include "core/core.h"
+#include "daemon/state_log.h"
 #include "journal/state.h"
 
 enum { NUMBERS_PER_REQUEST = 64 }; /* more ids or tokens than one request can use up */
@@ -13,9 +14,26 @@ static uint64_t numbers_needed(const struct numbers *numbers)
         n_waiting * MAX_RESOURCES_PER_LEASE;
 }
 
+/* The next image of the state has a mark well above `next`. */
+static bool want(const struct numbers *numbers, uint64_t next)
+{
+    bool are_there = state_want_numbers(numbers->state, next);
+    if (!are_there) {
+        state_log_no_numbers(numbers->state);
+    }
+    return are_there;
+}
+
 void numbers_reserve(struct numbers *numbers)
 {
-    numbers->are_kept = state_reserve_numbers(numbers->state, core_next_number(numbers->core));
+    struct state *state = numbers->state;
+    numbers->are_kept = false;
+    if (want(numbers, core_next_number(numbers->core))) {
+        int error;
+        enum stored stored = state_store(state, &error);
+        state_log_stored(state, stored, error);
+        numbers->are_kept = stored == STORED;
+    }
 }
 
 /* If none could be stored at the start, that is no reason to refuse: recovery.c has logged it. */
@@ -31,7 +49,7 @@ bool numbers_are_short(const struct numbers *numbers)
 
 bool numbers_want_more(struct numbers *numbers)
 {
-    return state_want_numbers(numbers->state, numbers_needed(numbers));
+    return want(numbers, numbers_needed(numbers));
 }
 
 bool numbers_give_back(struct numbers *numbers)

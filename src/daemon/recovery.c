@@ -8,6 +8,7 @@
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/journal_log.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/log_subject.h"
@@ -327,7 +328,7 @@ static bool restore_all(struct server *server, const char *socket_path)
     char whose[17];
     journal_owner(whose, server, socket_path);
     enum journal_found found =
-        journal_open(&server->ledger.journal, path, whose, find_record, &findings);
+        journal_open(&server->ledger.journal, path, whose, journal_log, find_record, &findings);
     if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
         log_error("%s: a later version of berthd has written it, and this one cannot read it: start "
                   "that one; nothing has been changed", path);

@@ -10,6 +10,7 @@
 #include "daemon/pool.h"
 #include "daemon/recovery.h"
 #include "daemon/settings.h"
+#include "daemon/state_log.h"
 #include "journal/paths.h"
 #include "log/log.h"
 #include "redis/link.h"
@@ -231,6 +232,16 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
     views_init(&serving->views, server->fleet, &server->turn);
 }
 
+static void load_state(struct state *state, const char *socket_path)
+{
+    bool has_secret = state_load(state, socket_path);
+    state_log_loaded(state);
+    if (!has_secret) {
+        log_error("no random numbers");
+        abort();
+    }
+}
+
 /* One at a time per socket: takes that lock before anything is read. */
 static bool start_core(struct serving *serving)
 {
@@ -238,7 +249,7 @@ static bool start_core(struct serving *serving)
     const char *refused;
     char socket[PATH_MAX];
     bool fits = path_canonical(server->listener.path, socket, sizeof socket);
-    state_load(&server->state, fits ? socket : server->listener.path);
+    load_state(&server->state, fits ? socket : server->listener.path);
     const struct core_options options = first_numbers(&server->state);
     server->core = core_new(&options);
     server->databases =

@@ -1,6 +1,7 @@
 #include "daemon/state_writer.h"
 
 #include "base/memory.h"
+#include "daemon/state_log.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -40,7 +41,8 @@ static void on_last_write(void *argument)
 
 static void settle_write(struct state_writer *writer)
 {
-    state_image_settle(&writer->image, writer->state, writer->stored, writer->error);
+    state_log_stored(writer->state, writer->stored, writer->error);
+    state_image_settle(&writer->image, writer->state, writer->stored);
     state_image_deinit(&writer->image);
     writer->events->on_written(writer->context, writer->from, writer->up_to, writer->stored);
 }

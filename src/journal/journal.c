@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "journal/journal_file.h"
-#include "log/log.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,6 +11,16 @@
 
 /* In journal.next: the slot is in use, or begins no extent. */
 #define NOT_FREE UINT32_MAX
+
+/* Preserves errno. */
+static void report(const struct journal *journal, enum journal_trouble trouble, size_t n)
+{
+    int error = errno;
+    const struct journal_report what = {
+        .trouble = trouble, .path = journal->path, .error = error, .n = n};
+    journal->report(&what);
+    errno = error;
+}
 
 /* ---- free extents ---- */
 
@@ -61,7 +70,7 @@ static void distrust_if_cut(struct journal *journal)
 {
     bool was_cut = journal->map.was_cut || !file_is_whole(journal->fd, &journal->header);
     if (was_cut && !journal->was_cut) {
-        log_error("%s: somebody has truncated it", journal->path);
+        report(journal, TROUBLE_CUT, 0);
         journal->was_cut = true;
         journal->header.is_complete = 0;
         file_write_header(journal->fd, &journal->header);
@@ -129,18 +138,14 @@ static bool install(struct journal *journal)
         let_go(journal);
         return false;
     }
-    journal->has_complained = false;
+    journal->has_no_file = false;
     return true;
 }
 
-static void complain(struct journal *journal)
+static void report_no_file(struct journal *journal)
 {
-    if (!journal->has_complained) {
-        log_error("cannot create %s: %m; no lease can be granted", journal->path);
-        journal->has_complained = true;
-    } else {
-        log_provoked("still cannot create %s: %m", journal->path);
-    }
+    report(journal, journal->has_no_file ? TROUBLE_STILL_NO_FILE : TROUBLE_NO_FILE, 0);
+    journal->has_no_file = true;
 }
 
 static bool replace(struct journal *journal)
@@ -148,7 +153,7 @@ static bool replace(struct journal *journal)
     if (make(journal) && install(journal)) {
         return true;
     }
-    complain(journal);
+    report_no_file(journal);
     return false;
 }
 
@@ -171,7 +176,7 @@ uint32_t journal_reserve(struct journal *journal, size_t max_bytes)
     }
     uint32_t slot = reserve_of(journal, size_class);
     if (slot == 0) {
-        log_provoked("%s: cannot grow: %m", journal->path);
+        report(journal, TROUBLE_NO_GROWTH, 0);
     }
     return slot;
 }
@@ -196,14 +201,14 @@ bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, si
     struct extent_header *extent = (struct extent_header *)(void *)journal->buffer;
     if (length > class_size(slot_class(journal, slot)) - sizeof *extent) {
         errno = EMSGSIZE;
-        log_provoked("%s: a record of %zu bytes is too long for its place", journal->path, length);
+        report(journal, TROUBLE_TOO_LONG, length);
         return false;
     }
     extent->mark.length = (uint32_t)length;
     memcpy(extent + 1, bytes, length);
     extent_seal(extent, slot);
     if (!write_extent(journal, slot, extent)) {
-        log_provoked("%s: %m", journal->path);
+        report(journal, TROUBLE_NOT_WRITTEN, 0);
         return false;
     }
     return true;
@@ -229,7 +234,7 @@ void journal_erase(struct journal *journal, uint32_t slot)
     if (write_extent(journal, slot, &extent)) {
         push_free(journal, slot);
     } else {
-        log_provoked("%s: a finished record stays: %m", journal->path);
+        report(journal, TROUBLE_NOT_ERASED, 0);
     }
 }
 
@@ -240,7 +245,7 @@ void journal_set_complete(struct journal *journal)
     }
     journal->header.is_complete = 1;
     if (journal->fd >= 0 && !file_write_header(journal->fd, &journal->header)) {
-        log_error("%s: %m", journal->path);
+        report(journal, TROUBLE_NOT_COMPLETE, 0);
     }
 }
 
@@ -296,7 +301,7 @@ static void adopt(struct opening *opening)
     struct journal *journal = opening->journal;
     journal->fd = opening->old->fd;
     journal->header = opening->old->header;
-    journal->has_complained = false;
+    journal->has_no_file = false;
     know_chunks(journal, 0);
     file_scan(opening->old, adopt_extent, opening);
 }
@@ -312,20 +317,21 @@ static void move(struct opening *opening)
         file_scan(old, copy_extent, opening);
     }
     if (!install(journal)) {
-        complain(journal);
+        report_no_file(journal);
     }
     file_scan(old, visit_copied, opening);
     free(opening->places);
 }
 
 enum journal_found journal_open(struct journal *journal, const char *path, const char *boot_id,
-    journal_visit *visit, void *context)
+    journal_reporter *reporter, journal_visit *visit, void *context)
 {
     enum { LARGE = 16 }; /* chunks */
     struct old_file old;
     struct opening opening = {.journal = journal, .old = &old, .visit = visit, .context = context};
     *journal = (struct journal)JOURNAL_INIT;
     journal->path = memory_string(path);
+    journal->report = reporter;
     header_init(&journal->header, boot_id);
     enum journal_found found = file_open(&old, path, boot_id);
     bool is_good = found == JOURNAL_INTACT || found == JOURNAL_INCOMPLETE;
@@ -337,6 +343,7 @@ enum journal_found journal_open(struct journal *journal, const char *path, const
         return found;
     }
     if (found == JOURNAL_DAMAGED) {
+        reporter(&old.damage);
         move(&opening);
     } else if (found != JOURNAL_OF_LATER_VERSION && !is_good) {
         replace(journal);

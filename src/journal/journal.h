@@ -14,6 +14,35 @@ enum {
     JOURNAL_MAX_BYTES = JOURNAL_LARGEST - sizeof(struct extent_header), /* of one record */
 };
 
+/* What goes wrong with the file. */
+enum journal_trouble {
+    /* Found by journal_open(); a new file takes the place of the old one, because */
+    TROUBLE_UNREADABLE, /* it cannot be opened: `error` */
+    TROUBLE_NOT_OURS_ALONE, /* somebody else may have written it */
+    TROUBLE_NO_JOURNAL, /* it never was a journal, or its header is damaged */
+    TROUBLE_DAMAGE, /* only `n` records can be read */
+    /* At any time: */
+    TROUBLE_CUT, /* somebody has truncated it while it was open; reported once */
+    TROUBLE_NO_FILE, /* none can be made: `error` */
+    TROUBLE_STILL_NO_FILE, /* the same, again */
+    TROUBLE_NO_GROWTH, /* it cannot grow: `error` */
+    TROUBLE_TOO_LONG, /* a record of `n` bytes does not fit into its slot */
+    TROUBLE_NOT_WRITTEN, /* `error` */
+    TROUBLE_NOT_ERASED, /* the record may come back: `error` */
+    TROUBLE_NOT_COMPLETE, /* journal_set_complete() has failed: `error` */
+};
+
+struct journal_report {
+    enum journal_trouble trouble;
+    const char *path;
+    int error; /* an errno */
+    size_t n;
+};
+
+/* For the log; called from within the journal's functions, which it must not call. One call may
+ * report several troubles. */
+typedef void journal_reporter(const struct journal_report *report);
+
 struct journal {
     char *path; /* owned */
     int fd; /* -1: there is no file at present */
@@ -21,7 +50,8 @@ struct journal {
     struct journal_header header; /* as in the file */
     uint32_t *next; /* of each slot: the next free one of its class, or that it is in use */
     uint32_t free[JOURNAL_CLASSES]; /* first free slot of each class; 0: none */
-    bool has_complained; /* whether the lack of a file has been logged */
+    journal_reporter *report;
+    bool has_no_file; /* that has been reported */
     bool was_cut; /* the file was cut while it was open: it is never complete again */
     _Alignas(struct extent_header) char buffer[JOURNAL_LARGEST];
 };
@@ -48,10 +78,10 @@ typedef void journal_visit(void *context, uint32_t slot, const char *bytes, size
 
 /* Unless the file was intact or a later version's, makes a new, incomplete one: if berthd dies
  * before journal_set_complete(), the next one finds JOURNAL_INCOMPLETE. If no file can be made
- * (logged), journal_reserve() tries again. Call journal_close() in any case. `boot_id` has fewer
- * than BOOT_ID_SIZE bytes. */
+ * (reported), journal_reserve() tries again. Call journal_close() in any case. `boot_id` has fewer
+ * than BOOT_ID_SIZE bytes. `report` gets all troubles until then. */
 enum journal_found journal_open(struct journal *journal, const char *path, const char *boot_id,
-    journal_visit *visit, void *context);
+    journal_reporter *report, journal_visit *visit, void *context);
 /* Leaves the file as it is. */
 void journal_close(struct journal *journal);
 
@@ -62,15 +92,16 @@ void journal_set_complete(struct journal *journal);
 bool journal_can_be_made(struct journal *journal);
 
 /* Returns an empty slot with room for a record of that size, whatever else fills the disk. 0
- * (errno; logged) if there is no space. */
+ * (errno; reported) if there is no space. */
 uint32_t journal_reserve(struct journal *journal, size_t max_bytes);
-/* Replaces what the slot held. `length` > 0. False (errno; logged): the record is too long for the
- * slot (EMSGSIZE, nothing has changed), or the file system failed, and the slot now holds the old
- * record, the new one, or damage. */
+/* Replaces what the slot held. `length` > 0. False (errno; reported): the record is too long for
+ * the slot (EMSGSIZE, nothing has changed), or the file system failed, and the slot now holds the
+ * old record, the new one, or damage. */
 bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, size_t length);
 /* Reads the last record written into `out`; returns its length, or 0 if it cannot be read. */
 size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t size);
-/* Frees the slot, whatever it held. If the file system fails (logged), the record may come back. */
+/* Frees the slot, whatever it held. If the file system fails (reported), the record may come
+ * back. */
 void journal_erase(struct journal *journal, uint32_t slot);
 
 #endif

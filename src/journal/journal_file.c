@@ -1,7 +1,6 @@
 #include "journal/journal_file.h"
 
 #include "base/memory.h"
-#include "log/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,9 +115,10 @@ static bool is_ours(int fd, off_t *sizep)
     return true;
 }
 
-static enum journal_found distrust(struct old_file *old, const char *path, const char *why)
+static enum journal_found distrust(
+    struct old_file *old, const char *path, enum journal_trouble trouble)
 {
-    log_error("%s: %s: a new one takes its place", path, why);
+    old->damage = (struct journal_report){.trouble = trouble, .path = path, .error = errno};
     old->header.n_chunks = 0;
     return JOURNAL_DAMAGED;
 }
@@ -129,7 +129,7 @@ static enum journal_found look(struct old_file *old, const char *path, const cha
     enum header_state state =
         n < sizeof old->header ? HEADER_BAD : header_look(&old->header);
     if (state == HEADER_BAD) {
-        return distrust(old, path, "not a journal, or damaged");
+        return distrust(old, path, TROUBLE_NO_JOURNAL);
     }
     if (strcmp(old->header.boot_id, boot_id) != 0) {
         return JOURNAL_OF_OTHER_BOOT;
@@ -141,7 +141,8 @@ static enum journal_found look(struct old_file *old, const char *path, const cha
     file_scan(old, count_extent, &tally);
     old->n_records = tally.n_records;
     if (tally.n_bad > 0 || !end_is_clean(old)) {
-        log_error("%s: damaged; %zu records can be read", path, tally.n_records);
+        old->damage = (struct journal_report){
+            .trouble = TROUBLE_DAMAGE, .path = path, .n = tally.n_records};
         return JOURNAL_DAMAGED;
     }
     return old->header.is_complete ? JOURNAL_INTACT : JOURNAL_INCOMPLETE;
@@ -151,10 +152,10 @@ enum journal_found file_open(struct old_file *old, const char *path, const char 
 {
     *old = (struct old_file){.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     if (old->fd < 0) {
-        return errno == ENOENT ? JOURNAL_MISSING : distrust(old, path, strerror(errno));
+        return errno == ENOENT ? JOURNAL_MISSING : distrust(old, path, TROUBLE_UNREADABLE);
     }
     if (!is_ours(old->fd, &old->size)) {
-        return distrust(old, path, "not a file of ours alone");
+        return distrust(old, path, TROUBLE_NOT_OURS_ALONE);
     }
     return look(old, path, boot_id);
 }

@@ -10,9 +10,10 @@ struct old_file {
     off_t size;
     size_t n_records;
     struct journal_header header; /* without chunks if the file cannot be trusted */
+    struct journal_report damage; /* set for JOURNAL_DAMAGED */
 };
 
-/* Checks every byte that counts; logs what is wrong. The caller owns the descriptor. */
+/* Checks every byte that counts. The caller owns the descriptor. */
 enum journal_found file_open(struct old_file *old, const char *path, const char *boot_id);
 
 /* Called for each extent in order; extents beyond the end of the file are bad. */

@@ -4,7 +4,6 @@
 #include "base/table.h"
 #include "base/words.h"
 #include "journal/paths.h"
-#include "log/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,8 +141,6 @@ static void parse(struct state *state, char *text, bool whole)
         state->same_boot = strcmp(boot, state->boot_id) == 0;
         state->is_old_secret = secret && parse_secret(state, secret);
         parse_changes(state, text);
-    } else {
-        log_error("%s: damaged: runtime changes are lost", state->path);
     }
 }
 
@@ -191,7 +188,7 @@ static char *path_beside(const char *path, const char *suffix)
     return both;
 }
 
-void state_load(struct state *state, const char *socket_path)
+bool state_load(struct state *state, const char *socket_path)
 {
     char path[PATH_MAX];
     *state = (struct state){
@@ -201,8 +198,7 @@ void state_load(struct state *state, const char *socket_path)
     };
     read_boot_id(state);
     if (!path_in_state_directory(socket_path, ".state", path, sizeof path)) {
-        log_error("there is no directory for the state");
-        return;
+        return true;
     }
     state->path = memory_string(path);
     state->next_path = path_beside(path, ".new");
@@ -211,15 +207,11 @@ void state_load(struct state *state, const char *socket_path)
         bool whole = is_whole(text);
         parse(state, text, whole);
     } else if (errno != ENOENT) {
-        log_error("%s: %s", path, strerror(errno));
+        state->read_error = errno;
         state->found = STATE_DAMAGED;
     }
     free(text);
-    if (!state->is_old_secret &&
-        getrandom(state->secret, SECRET_BYTES, 0) != SECRET_BYTES) {
-        log_error("no random numbers");
-        abort();
-    }
+    return state->is_old_secret || getrandom(state->secret, SECRET_BYTES, 0) == SECRET_BYTES;
 }
 
 void state_deinit(struct state *state)
@@ -249,17 +241,11 @@ bool state_is_short_of_numbers(const struct state *state, uint64_t next)
 bool state_want_numbers(struct state *state, uint64_t next)
 {
     if (next > MAX_NUMBER - NUMBERS_AHEAD) {
-        log_provoked("%s: no numbers are left", state->path ? state->path : "state");
         return false;
     }
     uint64_t mark = next + NUMBERS_AHEAD;
     state->wanted_mark = mark < state->mark ? state->mark : mark;
     return true;
-}
-
-bool state_reserve_numbers(struct state *state, uint64_t next)
-{
-    return state_want_numbers(state, next) && state_store(state) == STORED;
 }
 
 void state_give_back_numbers(struct state *state, uint64_t next)
@@ -287,7 +273,6 @@ void state_set_changes(struct state *state, const char *changes, size_t length)
 bool state_set_fleet_changes(struct state *state, const char *changes, size_t length)
 {
     if (length > STATE_FLEET_BYTES) {
-        log_provoked("%s: the databases' changes are too many", state->path ? state->path : "state");
         return false;
     }
     replace_text(&state->fleet_changes, changes, length);
@@ -324,22 +309,10 @@ enum stored state_image_store(struct state_image *image, const struct state *sta
         state->path, state->next_path, image->text.bytes, image->text.length, errorp);
 }
 
-static void log_not_stored(const struct state *state, enum stored stored, int error)
-{
-    const char *path = state->path ? state->path : "state";
-    if (stored == STORED_NOT) {
-        log_provoked("%s: cannot be written: %s", path, strerror(error));
-    } else if (stored == STORED_UNSYNCED) {
-        log_provoked("%s: written, but its directory cannot be synced, and a power failure may bring "
-                     "the old one back: %s", path, strerror(error));
-    }
-}
-
 /* A mark that a crash may undo does not count. */
 void state_image_settle(
-    const struct state_image *image, struct state *state, enum stored stored, int error)
+    const struct state_image *image, struct state *state, enum stored stored)
 {
-    log_not_stored(state, stored, error);
     if (stored == STORED) {
         state->mark = image->mark;
     } else if (state->wanted_mark == image->mark) {
@@ -347,13 +320,12 @@ void state_image_settle(
     }
 }
 
-enum stored state_store(struct state *state)
+enum stored state_store(struct state *state, int *errorp)
 {
     struct state_image image;
-    int error;
     state_image_init(&image, state);
-    enum stored stored = state_image_store(&image, state, &error);
-    state_image_settle(&image, state, stored, error);
+    enum stored stored = state_image_store(&image, state, errorp);
+    state_image_settle(&image, state, stored);
     state_image_deinit(&image);
     return stored;
 }

@@ -24,7 +24,7 @@ enum {
 enum state_found {
     STATE_MISSING,
     STATE_READ,
-    STATE_DAMAGED, /* logged; the mark may be a guess, the changes are lost */
+    STATE_DAMAGED, /* or cannot be read: the mark may be a guess, the changes are lost */
 };
 
 struct state {
@@ -35,14 +35,16 @@ struct state {
     uint64_t mark; /* on disk: all numbers given out are smaller; 0: none at all */
     uint64_t wanted_mark; /* to be stored; equal to `mark` if no more is wanted */
     enum state_found found;
+    int read_error; /* errno, if the file could not be read; else 0 */
     bool same_boot; /* the host has not been restarted since the file was written */
     char boot_id[BOOT_ID_BYTES]; /* the present boot's */
     uint8_t secret[SECRET_BYTES]; /* the key of proofs, proof.h */
     bool is_old_secret; /* read from the file: earlier proofs are still good */
 };
 
-/* Call state_deinit() in any case. */
-void state_load(struct state *state, const char *socket_path);
+/* False: there are no random numbers for a secret; do not go on. Call state_deinit() in any
+ * case. */
+bool state_load(struct state *state, const char *socket_path);
 void state_deinit(struct state *state);
 
 /* These set what the file is to say, in memory alone: it is on disk once a later image has been
@@ -50,15 +52,14 @@ void state_deinit(struct state *state);
 
 /* Replaces the changes. */
 void state_set_changes(struct state *state, const char *changes, size_t length);
-/* Replaces the databases' changes. Refuses more than STATE_FLEET_BYTES (logged, false), and keeps
- * the old ones. */
+/* Replaces the databases' changes. Refuses more than STATE_FLEET_BYTES, and keeps the old ones. */
 bool state_set_fleet_changes(struct state *state, const char *changes, size_t length);
 
 /* Whether numbers up to `next` may be given out. */
 bool state_has_numbers(const struct state *state, uint64_t next);
 /* Whether half of the stored numbers are used up, and no more have been asked for. */
 bool state_is_short_of_numbers(const struct state *state, uint64_t next);
-/* The next image gets a mark well above `next`. False (logged): there are no numbers left. */
+/* The next image gets a mark well above `next`. False: there are no numbers left. */
 bool state_want_numbers(struct state *state, uint64_t next);
 
 /* The whole state at one moment. */
@@ -74,16 +75,14 @@ void state_image_init(struct state_image *image, const struct state *state);
 void state_image_deinit(struct state_image *image);
 /* May run in any thread: it reads only the paths of the state. */
 enum stored state_image_store(struct state_image *image, const struct state *state, int *errorp);
-/* Logs the result; if the image's mark is on disk, numbers below it may be used from now on. */
+/* On the loop: if the image's mark is on disk, numbers below it may be used from now on. */
 void state_image_settle(
-    const struct state_image *image, struct state *state, enum stored stored, int error);
+    const struct state_image *image, struct state *state, enum stored stored);
 
 /* ---- on the loop: at the start and at the end ---- */
 
-/* Stores the present state. */
-enum stored state_store(struct state *state);
-/* Numbers from `next` on are to be given out: stores a mark well above, if necessary. */
-bool state_reserve_numbers(struct state *state, uint64_t next);
+/* Stores the present state. Sets *errorp unless the result is STORED. */
+enum stored state_store(struct state *state, int *errorp);
 /* The end of a run: no number from `next` on has been given out. The next image says so. */
 void state_give_back_numbers(struct state *state, uint64_t next);
 

@@ -115,10 +115,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     REQUIRE(state.found != STATE_MISSING);
     REQUIRE(state.found == STATE_READ || state.changes[0] == '\0');
     uint64_t mark = state.mark;
+    int error;
     char *once = made(state.changes), *twice = made(once);
     REQUIRE(strcmp(once, twice) == 0);
     state_set_changes(&state, once, strlen(once));
-    REQUIRE(state_store(&state) == STORED);
+    REQUIRE(state_store(&state, &error) == STORED);
     state_deinit(&state);
     state_load(&state, "/s");
     REQUIRE(state.found == STATE_READ && state.same_boot && state.mark == mark);

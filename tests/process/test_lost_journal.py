@@ -115,9 +115,12 @@ def delete_and_damage_state(path, chance):
         state.write_bytes(b"damaged")
 
 
-@pytest.mark.parametrize("damage", [delete, fill, delete_and_damage_state], ids=[
-    "gone", "damaged", "all damaged"])
-def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
+@pytest.mark.parametrize("damage, said", [
+    (delete, "the journal was lost or damaged"),
+    (fill, "journal: not a journal, or damaged: a new one takes its place"),
+    (delete_and_damage_state, "state: damaged: runtime changes are lost"),
+], ids=["gone", "damaged", "all damaged"])
+def test_nothing_is_granted_in_the_grace(berthd, chance, damage, said):
     """Not even what seems to be free: its holder may be about to come back."""
     daemon = berthd("grace = 1h\n[lock a]\n[lock b]\n[lock c]\n")
     first = daemon.client()
@@ -125,6 +128,7 @@ def test_nothing_is_granted_in_the_grace(berthd, chance, damage):
     daemon.kill()
     damage(daemon.journal, chance)
     daemon.start()
+    assert said in daemon.log.read_text()
     client, late = daemon.client(), daemon.client()
     assert refused(client, "acquire a wait=0") == "grace"
     assert refused(client, "acquire b wait=0") == "grace"

@@ -1,7 +1,5 @@
 #include "journal_help.h"
 
-#include "log/log.h"
-
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +9,12 @@ const char journal_path[] = "journal";
 const char journal_boot[] = "0b5f8f5e-4d40-4b04-9d8a-6f7c5a1f5d10";
 struct journal journal;
 struct seen seen;
+unsigned heard[N_TROUBLES];
+struct journal_report last_heard;
 
 void journal_begin(void)
 {
     scratch_begin();
-    log_init((enum log_level)0); /* it has much to say here */
 }
 
 /* "NUMBER:" and letters, which are others for each length; cheap. */
@@ -45,13 +44,28 @@ void see(void *context, uint32_t slot, const char *bytes, size_t length)
     seen.slots[number] = slot;
 }
 
+void hear(const struct journal_report *report)
+{
+    cr_assert_str_eq(report->path, journal.path);
+    heard[report->trouble]++;
+    last_heard = *report;
+}
+
+void expect_heard(struct journal_report report, unsigned n)
+{
+    cr_expect_eq(last_heard.trouble, report.trouble, "%d", (int)last_heard.trouble);
+    cr_expect_eq(last_heard.n, report.n, "%zu", last_heard.n);
+    cr_expect(report.error == 0 || last_heard.error == report.error, "%d", last_heard.error);
+    cr_expect_eq(heard[report.trouble], n, "%u", heard[report.trouble]);
+}
+
 enum journal_found reopen(void)
 {
     if (journal.path) {
         journal_close(&journal);
     }
     memset(&seen, 0, sizeof seen);
-    return journal_open(&journal, journal_path, journal_boot, see, &seen);
+    return journal_open(&journal, journal_path, journal_boot, hear, see, &seen);
 }
 
 void open_new(void)

@@ -18,6 +18,14 @@ extern struct seen {
     uint32_t slots[MAX_RECORDS];
 } seen;
 
+/* What was reported in this test. */
+enum { N_TROUBLES = TROUBLE_NOT_COMPLETE + 1 };
+extern unsigned heard[N_TROUBLES];
+extern struct journal_report last_heard;
+/* The last report was this one, without its path, and the `n`th of its kind; an `error` of 0 says
+ * nothing. */
+void expect_heard(struct journal_report report, unsigned n);
+
 /* A suite's .init; its .fini is scratch_end(). */
 void journal_begin(void);
 
@@ -25,6 +33,9 @@ void journal_begin(void);
 char *record_text(size_t number, size_t length);
 /* A journal_visit, with &seen: requires a whole record of ours, once. */
 void see(void *context, uint32_t slot, const char *bytes, size_t length);
+
+/* A journal_reporter. */
+void hear(const struct journal_report *report);
 
 enum journal_found reopen(void);
 /* A complete one where there was none. */

@@ -106,12 +106,12 @@ Test(journal, of_another_boot)
     for (size_t i = 0; i < 3; i++) {
         memset(&seen, 0, sizeof seen);
         cr_expect_eq(
-            journal_open(&journal, journal_path, others[i], see, &seen), JOURNAL_OF_OTHER_BOOT);
+            journal_open(&journal, journal_path, others[i], hear, see, &seen), JOURNAL_OF_OTHER_BOOT);
         cr_expect_eq(seen.n, 0);
         put(i, 10, 10);
         journal_close(&journal);
         cr_expect_eq(
-            journal_open(&journal, journal_path, others[i], see, &seen), JOURNAL_INCOMPLETE);
+            journal_open(&journal, journal_path, others[i], hear, see, &seen), JOURNAL_INCOMPLETE);
         cr_expect_eq(seen.n, 1);
         journal_close(&journal);
     }
@@ -186,6 +186,7 @@ Test(journal, too_long)
     errno = 0;
     cr_expect_not(journal_write(&journal, slot, record_text(2, room + 1), room + 1));
     cr_expect_eq(errno, EMSGSIZE);
+    expect_heard((struct journal_report){.trouble = TROUBLE_TOO_LONG, .n = room + 1}, 1);
     uint32_t largest = put(3, JOURNAL_MAX_BYTES, JOURNAL_MAX_BYTES);
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.lengths[1], room);
@@ -212,7 +213,7 @@ Test(journal, a_large_one_with_nothing_in_it_is_made_small)
         put(i, 8000, 8000);
     }
     journal_close(&journal);
-    cr_assert_eq(journal_open(&journal, journal_path, journal_boot, erase, NULL), JOURNAL_INTACT);
+    cr_assert_eq(journal_open(&journal, journal_path, journal_boot, hear, erase, NULL), JOURNAL_INTACT);
     cr_expect_gt(scratch_size(journal_path), 20 * JOURNAL_CHUNK);
     cr_assert_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 0);

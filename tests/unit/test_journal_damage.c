@@ -181,6 +181,7 @@ Test(journal_damage, a_record_in_anothers_place)
     cr_assert_eq(pread(journal.fd, record, sizeof record, slot_offset(slots[8])), sizeof record);
     cr_assert_eq(pwrite(journal.fd, record, sizeof record, slot_offset(slots[7])), sizeof record);
     cr_expect_eq(reopen(), JOURNAL_DAMAGED);
+    expect_heard((struct journal_report){.trouble = TROUBLE_DAMAGE, .n = 9}, 1);
     cr_expect_eq(seen.n, 9);
     cr_expect_eq(seen.lengths[7], 0);
     cr_expect_neq(seen.lengths[8], 0);
@@ -263,6 +264,7 @@ Test(journal_damage, headers_that_lie)
         fill(slots);
         write_header(spoils[i]);
         cr_expect_eq(reopen(), JOURNAL_DAMAGED, "%zu", i);
+        expect_heard((struct journal_report){.trouble = TROUBLE_NO_JOURNAL}, (unsigned)i + 1);
         put(99, 10, 10);
         cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
         cr_assert_eq(unlink(journal_path), 0);
@@ -293,7 +295,7 @@ Test(journal_damage, of_a_later_version)
         journal_close(&journal);
         char *after = scratch_read(journal_path, &n_after);
         cr_assert(n == n_after && memcmp(before, after, n) == 0);
-        cr_expect_eq(journal_open(&journal, journal_path, "another boot", see, &seen),
+        cr_expect_eq(journal_open(&journal, journal_path, "another boot", hear, see, &seen),
             JOURNAL_OF_OTHER_BOOT);
         free(before);
         free(after);
@@ -370,6 +372,7 @@ Test(journal_damage, somebody_elses_file_is_not_read)
     leave_a_good_one();
     cr_assert_eq(chmod(journal_path, 0620), 0);
     expect_replaced();
+    cr_expect_eq(last_heard.trouble, TROUBLE_NOT_OURS_ALONE);
     cr_assert_eq(unlink(journal_path), 0);
     cr_assert_eq(mkfifo(journal_path, 0600), 0);
     expect_replaced();
@@ -384,8 +387,11 @@ Test(journal_damage, a_directory_in_its_place)
 {
     cr_assert_eq(mkdir(journal_path, 0700), 0);
     cr_expect_eq(reopen(), JOURNAL_DAMAGED);
+    cr_expect_eq(heard[TROUBLE_UNREADABLE], 1);
+    expect_heard((struct journal_report){.trouble = TROUBLE_NO_FILE, .error = EISDIR}, 1);
     cr_expect_eq(journal_reserve(&journal, 10), 0);
     cr_expect_eq(journal_reserve(&journal, 10), 0);
+    expect_heard((struct journal_report){.trouble = TROUBLE_STILL_NO_FILE, .error = EISDIR}, 2);
     journal_set_complete(&journal);
     cr_assert_eq(rmdir(journal_path), 0);
     put(1, 10, 10); /* as soon as it can be made */
@@ -397,7 +403,8 @@ Test(journal_damage, a_directory_in_its_place)
 Test(journal_damage, no_directory_at_all)
 {
     memset(&seen, 0, sizeof seen);
-    cr_expect_eq(journal_open(&journal, "a/journal", journal_boot, see, &seen), JOURNAL_MISSING);
+    cr_expect_eq(
+        journal_open(&journal, "a/journal", journal_boot, hear, see, &seen), JOURNAL_MISSING);
     cr_expect_eq(journal_reserve(&journal, 10), 0);
     cr_expect_eq(errno, ENOENT);
     cr_assert_eq(mkdir("a", 0700), 0);

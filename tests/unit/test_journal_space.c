@@ -110,8 +110,10 @@ Test(journal_space, full_disk_from_the_start)
     mount_small();
     fill_small();
     cr_expect_eq(reopen(), JOURNAL_MISSING);
+    expect_heard((struct journal_report){.trouble = TROUBLE_NO_FILE, .error = ENOSPC}, 1);
     cr_expect_eq(journal_reserve(&journal, 100), 0);
     cr_expect_eq(errno, ENOSPC);
+    expect_heard((struct journal_report){.trouble = TROUBLE_STILL_NO_FILE, .error = ENOSPC}, 1);
     journal_set_complete(&journal);
     cr_assert_eq(unlink("filler"), 0);
     put(1, 100, 100);
@@ -133,6 +135,8 @@ Test(journal_space, damaged_on_a_full_disk)
     cr_assert_eq(pwrite(journal.fd, "X", 1, slot_offset(slots[9]) + 30), 1);
     fill_small();
     cr_expect_eq(reopen(), JOURNAL_DAMAGED);
+    cr_expect_eq(heard[TROUBLE_DAMAGE], 1);
+    expect_heard((struct journal_report){.trouble = TROUBLE_NO_FILE, .error = ENOSPC}, 1);
     cr_expect_eq(seen.n, 9);
     for (size_t i = 0; i < 9; i++) {
         cr_expect_eq(seen.slots[i], 0);
@@ -183,14 +187,28 @@ Test(journal_space, unwritable_records_are_reported)
     do_without_the_map();
     cr_expect_not(journal_write(&journal, slot, record_text(2, 100), 100));
     cr_expect_eq(errno, EBADF);
+    expect_heard((struct journal_report){.trouble = TROUBLE_NOT_WRITTEN, .error = EBADF}, 1);
     journal_erase(&journal, slot); /* it stays, and so its place is not given to another */
+    expect_heard((struct journal_report){.trouble = TROUBLE_NOT_ERASED, .error = EBADF}, 1);
     for (size_t i = 0; i < JOURNAL_SLOTS - 1; i++) {
         cr_assert_neq(journal_reserve(&journal, 100), slot);
     }
     cr_expect_eq(journal_reserve(&journal, 100), 0);
+    expect_heard((struct journal_report){.trouble = TROUBLE_NO_GROWTH, .error = EBADF}, 1);
     close(good);
     cr_expect_eq(reopen(), JOURNAL_INTACT);
     cr_expect_eq(seen.n, 1);
+    journal_close(&journal);
+}
+
+Test(journal_space, what_cannot_be_completed_is_said)
+{
+    cr_expect_eq(reopen(), JOURNAL_MISSING);
+    put(1, 100, 100);
+    cr_assert_geq(dup3(open("/dev/null", O_RDONLY | O_CLOEXEC), journal.fd, O_CLOEXEC), 0);
+    journal_set_complete(&journal);
+    expect_heard((struct journal_report){.trouble = TROUBLE_NOT_COMPLETE, .error = EBADF}, 1);
+    cr_expect_eq(reopen(), JOURNAL_INCOMPLETE);
     journal_close(&journal);
 }
 
@@ -207,9 +225,11 @@ Test(journal_space, cut_while_it_is_open)
     cr_assert_eq(truncate(journal_path, JOURNAL_PAGE), 0);
     cr_expect(journal_write(&journal, reserved, record_text(20, 100), 100));
     cr_assert_null(journal.map.region);
+    expect_heard((struct journal_report){.trouble = TROUBLE_CUT}, 1);
     journal_erase(&journal, slots[0]);
     cr_expect(journal_write(&journal, slots[1], record_text(1, 90), 90));
     put(30, 5000, 5000);
+    cr_expect_eq(heard[TROUBLE_CUT], 1);
     cr_assert_eq(reopen(), JOURNAL_INCOMPLETE);
     cr_expect_eq(seen.lengths[20], 100);
     cr_expect_eq(seen.lengths[1], 90);

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "journal/state.h"
-#include "log/log.h"
 #include "scratch.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +26,6 @@ static struct state state;
 static void begin(void)
 {
     scratch_begin();
-    log_init((enum log_level)0);
     setenv("STATE_DIRECTORY", scratch_path("state"), 1);
 }
 
@@ -36,14 +34,28 @@ TestSuite(state, .init = begin, .fini = scratch_end, .timeout = 60);
 static enum state_found reload(void)
 {
     state_deinit(&state);
-    state_load(&state, socket_path);
+    cr_assert(state_load(&state, socket_path));
     return state.found;
+}
+
+static enum stored store_all(void)
+{
+    int error = 0;
+    enum stored stored = state_store(&state, &error);
+    cr_expect_eq(error != 0, stored != STORED);
+    return stored;
 }
 
 static bool store(const char *changes)
 {
     state_set_changes(&state, changes, strlen(changes));
-    return state_store(&state) == STORED;
+    return store_all() == STORED;
+}
+
+/* Numbers from `next` on are to be given out. */
+static bool reserve_numbers(uint64_t next)
+{
+    return state_want_numbers(&state, next) && store_all() == STORED;
 }
 
 /* For changes that are so much longer. */
@@ -70,7 +82,7 @@ Test(state, nothing_there)
 Test(state, numbers_and_changes)
 {
     reload();
-    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(reserve_numbers(1000));
     uint64_t mark = state.mark;
     cr_expect_gt(mark, 1000 + 1000000);
     cr_assert(store("pause d\nlimit s 3 file=2\n"));
@@ -90,7 +102,7 @@ Test(state, numbers_and_changes)
 static bool store_fleet(const char *changes)
 {
     return state_set_fleet_changes(&state, changes, strlen(changes)) &&
-        state_store(&state) == STORED;
+        store_all() == STORED;
 }
 
 /* The host's changes and the databases' do not touch each other. */
@@ -106,7 +118,7 @@ Test(state, changes_of_databases)
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.fleet_changes, fleet);
     cr_expect_str_eq(state.changes, "pause fleet\ndrain\n");
-    cr_assert(state_reserve_numbers(&state, 9));
+    cr_assert(reserve_numbers(9));
     cr_assert(store_fleet(""));
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.fleet_changes, "");
@@ -130,13 +142,13 @@ Test(state, too_many_changes_of_databases)
 Test(state, the_mark_only_grows)
 {
     reload();
-    cr_assert(state_reserve_numbers(&state, 5000000000));
+    cr_assert(reserve_numbers(5000000000));
     uint64_t mark = state.mark;
-    cr_assert(state_reserve_numbers(&state, 7));
+    cr_assert(reserve_numbers(7));
     cr_expect_eq(state.mark, mark);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_eq(state.mark, mark);
-    cr_assert(state_reserve_numbers(&state, mark));
+    cr_assert(reserve_numbers(mark));
     cr_expect_gt(state.mark, mark);
     state_deinit(&state);
 }
@@ -146,7 +158,7 @@ Test(state, more_numbers_are_wanted_at_half)
 {
     const uint64_t first = 1000, block = UINT64_C(1) << 24;
     reload();
-    cr_assert(state_reserve_numbers(&state, first));
+    cr_assert(reserve_numbers(first));
     cr_expect(state_has_numbers(&state, first + block - 1));
     cr_expect_not(state_has_numbers(&state, first + block));
     cr_expect_not(state_is_short_of_numbers(&state, first + block / 2 - 1));
@@ -167,18 +179,18 @@ Test(state, numbers_that_may_be_lost)
 {
     static const enum stored bad[] = {STORED_NOT, STORED_UNSYNCED};
     reload();
-    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(reserve_numbers(1000));
     uint64_t mark = state.mark;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct state_image image;
         cr_assert(state_want_numbers(&state, mark));
         state_image_init(&image, &state);
-        state_image_settle(&image, &state, bad[i], EIO);
+        state_image_settle(&image, &state, bad[i]);
         state_image_deinit(&image);
         cr_expect_eq(state.mark, mark);
         cr_expect(state_is_short_of_numbers(&state, mark)); /* they can be asked for again */
     }
-    cr_assert(state_reserve_numbers(&state, mark));
+    cr_assert(reserve_numbers(mark));
     cr_expect_gt(state.mark, mark);
     state_deinit(&state);
 }
@@ -203,7 +215,7 @@ Test(state, a_secret_for_as_long_as_the_file_lives)
         cr_assert_eq(reload(), STATE_READ);
         cr_expect(state.is_old_secret);
         cr_expect(is_secret(secret));
-        cr_assert(state_reserve_numbers(&state, 1000));
+        cr_assert(reserve_numbers(1000));
     }
     cr_assert_eq(truncate(file, scratch_size(file) - 1), 0);
     cr_assert_eq(reload(), STATE_DAMAGED);
@@ -281,7 +293,7 @@ Test(state, of_another_boot)
     cr_expect_not(state.same_boot);
     cr_expect_eq(state.mark, 77);
     cr_expect_str_eq(state.changes, "drain\n");
-    cr_assert(state_reserve_numbers(&state, 80));
+    cr_assert(reserve_numbers(80));
     cr_assert_eq(reload(), STATE_READ);
     cr_expect(state.same_boot);
     cr_expect_str_eq(state.changes, "drain\n");
@@ -316,7 +328,7 @@ static void expect_usable(void)
 {
     cr_expect_str_eq(state.changes, "");
     cr_expect_not(state.same_boot);
-    cr_assert(state_reserve_numbers(&state, state.mark));
+    cr_assert(reserve_numbers(state.mark));
     cr_assert(store("drain\n"));
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "drain\n");
@@ -326,7 +338,7 @@ Test(state, every_length_and_every_bit)
 {
     size_t n;
     reload();
-    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(reserve_numbers(1000));
     cr_assert(store("pause d reason=x\nlimit s 3 file=2\n"));
     char *bytes = scratch_read(file, &n);
     for (size_t length = 0; length < n; length++) {
@@ -384,6 +396,7 @@ Test(state, checked_but_not_ours)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         write_state(texts[i]);
         cr_expect_eq(reload(), STATE_DAMAGED, "%s", texts[i]);
+        cr_expect_eq(state.read_error, 0); /* it was read, and makes no sense */
         expect_usable();
     }
     state_deinit(&state);
@@ -392,8 +405,8 @@ Test(state, checked_but_not_ours)
 Test(state, no_number_is_left)
 {
     reload();
-    cr_expect_not(state_reserve_numbers(&state, INT64_MAX));
-    cr_expect_not(state_reserve_numbers(&state, UINT64_MAX));
+    cr_expect_not(reserve_numbers(INT64_MAX));
+    cr_expect_not(reserve_numbers(UINT64_MAX));
     cr_expect_eq(state.mark, 0);
     state_deinit(&state);
 }
@@ -403,17 +416,19 @@ Test(state, not_a_file)
     cr_assert_eq(mkdir("state", 0700), 0);
     cr_assert_eq(mkfifo(file, 0600), 0);
     cr_expect_eq(reload(), STATE_DAMAGED);
+    cr_expect_eq(state.read_error, EINVAL);
     expect_usable();
     cr_assert_eq(unlink(file), 0);
     scratch_write("elsewhere", "kept", 4);
     cr_assert_eq(symlink("../elsewhere", file), 0);
     cr_expect_eq(reload(), STATE_DAMAGED);
+    cr_expect_eq(state.read_error, ELOOP);
     expect_usable();
     cr_expect_eq(scratch_size("elsewhere"), 4);
     cr_assert_eq(unlink(file), 0);
     cr_assert_eq(mkdir(file, 0700), 0);
     cr_expect_eq(reload(), STATE_DAMAGED);
-    cr_expect_not(state_reserve_numbers(&state, 7));
+    cr_expect_not(reserve_numbers(7));
     cr_expect_not(store("drain\n"));
     cr_expect_str_eq(state.changes, "drain\n");
     state_deinit(&state);
@@ -425,12 +440,12 @@ Test(state, no_directory_can_be_made)
 {
     scratch_write("state", "", 0); /* a file */
     cr_expect_eq(reload(), STATE_DAMAGED);
-    cr_expect_not(state_reserve_numbers(&state, 7));
+    cr_expect_not(reserve_numbers(7));
     cr_expect_eq(state.mark, 0);
     cr_expect_not(make_room(10));
     cr_expect_not(store("drain\n"));
     cr_assert_eq(unlink("state"), 0);
-    cr_expect(state_reserve_numbers(&state, 7));
+    cr_expect(reserve_numbers(7));
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "drain\n");
     state_deinit(&state);
@@ -441,7 +456,7 @@ Test(state, limited_file_size)
     struct rlimit limit;
     signal(SIGXFSZ, SIG_IGN);
     reload();
-    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(reserve_numbers(1000));
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 4096;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -451,7 +466,7 @@ Test(state, limited_file_size)
     char *long_one = malloc(6000);
     memset(long_one, 'x', 6000);
     state_set_changes(&state, long_one, 6000);
-    cr_expect_eq(state_store(&state), STORED_NOT);
+    cr_expect_eq(store_all(), STORED_NOT);
     free(long_one);
     cr_assert_eq(reload(), STATE_READ);
     cr_expect_str_eq(state.changes, "");
@@ -469,7 +484,7 @@ Test(state, full_disk)
         cr_skip_test("may not mount");
     }
     reload();
-    cr_assert(state_reserve_numbers(&state, 1000));
+    cr_assert(reserve_numbers(1000));
     cr_assert(make_room(20000));
     int fd = open("state/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     do {
@@ -480,7 +495,7 @@ Test(state, full_disk)
         lines[i] = "drain\n"[i % 6];
     }
     state_set_changes(&state, lines, 19998);
-    cr_assert_eq(state_store(&state), STORED);
+    cr_assert_eq(store_all(), STORED);
     cr_expect_not(make_room(1000)); /* both would have to fit */
     cr_expect_eq(errno, ENOSPC);
     cr_assert_eq(reload(), STATE_READ);
