@@ -12,10 +12,12 @@
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
 #include "daemon/log_subject.h"
+#include "daemon/numbers.h"
 #include "daemon/process.h"
-#include "daemon/server.h"
+#include "daemon/turn.h"
 #include "journal/paths.h"
 #include "journal/record.h"
+#include "journal/state.h"
 #include "log/log.h"
 #include "status/answer_lines.h"
 
@@ -124,56 +126,57 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
 }
 
 /* As in a reload: what is in use cannot become another kind of resource. */
-static void say_kind_conflict(const struct server *server, const struct remembered *remembered)
+static void say_kind_conflict(const struct recovery *recovery, const struct remembered *remembered)
 {
     struct log_subject subject = {.event = "refused"};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), and cannot become another kind of resource "
               "meanwhile: start with the old file, or when it is free",
-        server->conf->path, remembered->claims[0].name, (int)remembered->pid);
+        recovery->conf_path, remembered->claims[0].name, (int)remembered->pid);
 }
 
-static void say_no_database(const struct server *server, const struct remembered *remembered)
+static void say_no_database(const struct recovery *recovery, const struct remembered *remembered)
 {
     struct log_subject subject = {.event = "refused", .database = record_database(remembered)};
     log_subject_remembered(&subject, remembered);
     log_message_on(LOG_LEVEL_ERROR, &subject,
         "%s: %s is in use (by process %d), and its database, [redis %s], is not there any "
               "more: start with the old file, or when it is free",
-        server->conf->path, remembered->claims[0].name, (int)remembered->pid,
+        recovery->conf_path, remembered->claims[0].name, (int)remembered->pid,
         record_database(remembered));
 }
 
 /* *conflictp: the daemon must not start, and has said why. */
-static struct lease *restore_lease(struct server *server, struct remembered *remembered,
+static struct lease *restore_lease(const struct recovery *recovery, struct remembered *remembered,
     nanoseconds now, bool *conflictp)
 {
     struct lease *lease;
     enum outcome outcome =
-        core_restore(server->core, remembered, now, &server->effects, &lease);
+        core_restore(recovery->core, remembered, now, recovery->effects, &lease);
     *conflictp = outcome == OUTCOME_KIND && remembered->is_held;
     if (*conflictp) {
-        say_kind_conflict(server, remembered);
+        say_kind_conflict(recovery, remembered);
     } else if (!lease) {
         lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
-        fleet_restore(server->fleet, lease);
+        fleet_restore(recovery->fleet, lease);
     }
     return lease;
 }
 
 /* The same in fleet scope; the database must be in the file. */
 static struct lease *restore_of_fleet(
-    struct server *server, struct remembered *remembered, nanoseconds now, bool *conflictp)
+    const struct recovery *recovery, struct remembered *remembered, nanoseconds now,
+    bool *conflictp)
 {
-    remembered->database = fleet_find(&server->databases, record_database(remembered));
+    remembered->database = fleet_find(recovery->databases, record_database(remembered));
     if (remembered->database != 0) {
-        return restore_lease(server, remembered, now, conflictp);
+        return restore_lease(recovery, remembered, now, conflictp);
     }
     *conflictp = remembered->is_held;
     if (*conflictp) {
-        say_no_database(server, remembered);
+        say_no_database(recovery, remembered);
     } else {
         lease_log_not_taken_over(remembered, "its database is no longer in the file");
     }
@@ -181,22 +184,23 @@ static struct lease *restore_of_fleet(
 }
 
 /* For leases that have ended: whether units still rest, so that the record has to stay. */
-static bool restore_rest(struct server *server, const struct found *found, nanoseconds now)
+static bool restore_rest(
+    const struct recovery *recovery, const struct found *found, nanoseconds now)
 {
     struct remembered remembered = *found->remembered;
     if (record_database(found->remembered)) {
         remembered.n_claims = 0; /* resting units are the database's matter */
     }
     nanoseconds until =
-        core_restore_rest(server->core, &remembered, now, &server->effects);
+        core_restore_rest(recovery->core, &remembered, now, recovery->effects);
     if (until != 0 && found->slot != RECORD_NONE) {
-        ledger_rest(&server->ledger, found->slot, until);
+        ledger_rest(recovery->ledger, found->slot, until);
     }
     return until != 0;
 }
 
 /* False if the file must not be used; then the journal is unchanged. */
-static bool restore(struct server *server, const struct found *found, nanoseconds now)
+static bool restore(const struct recovery *recovery, const struct found *found, nanoseconds now)
 {
     struct remembered *remembered = found->remembered;
     struct lease *lease = NULL;
@@ -209,13 +213,13 @@ static bool restore(struct server *server, const struct found *found, nanosecond
         remembered->rested_at = ended_at(remembered, now);
     }
     if (remembered->rested_at != 0) {
-        stays = restore_rest(server, found, now);
+        stays = restore_rest(recovery, found, now);
     } else if (remembered->is_opaque && !remembered->is_held) {
         stays = true;
         lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
     } else {
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
-            server, remembered, now, &is_conflict);
+            recovery, remembered, now, &is_conflict);
     }
     if (is_conflict) {
         return false;
@@ -223,57 +227,56 @@ static bool restore(struct server *server, const struct found *found, nanosecond
     if (lease) {
         lease->record = found->slot;
         if (found->slot == RECORD_NONE) {
-            ledger_enter(&server->ledger, lease);
+            ledger_enter(recovery->ledger, lease);
         }
     } else if (found->slot != RECORD_NONE && !stays) {
-        ledger_give_back(&server->ledger, found->slot);
+        ledger_give_back(recovery->ledger, found->slot);
     }
-    server_carry_out(server);
+    turn_carry_out(recovery->turn);
     return true;
 }
 
 /* ---- of the databases ---- */
 
 static void restore_tenures(
-    struct server *server, const struct findings *findings, nanoseconds now)
+    const struct recovery *recovery, const struct findings *findings, nanoseconds now)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure) {
-            fleet_restore_tenure(server->fleet_journal, found->slot, found->tenure,
-                strlen(found->tenure), now, &server->effects);
+            fleet_restore_tenure(recovery->fleet_journal, found->slot, found->tenure,
+                strlen(found->tenure), now, recovery->effects);
         }
     }
-    server_carry_out(server);
+    turn_carry_out(recovery->turn);
 }
 
 /* Tenures of databases that are not in the file any more; nobody holds anything there. */
-static void forget_tenures(struct server *server, const struct findings *findings)
+static void forget_tenures(const struct recovery *recovery, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct found *found = &findings->list[i];
         if (found->tenure && found->slot != RECORD_NONE) {
             fleet_forget_tenure(
-                server->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
+                recovery->fleet_journal, found->slot, found->tenure, strlen(found->tenure));
         }
     }
 }
 
 /* There are records of leases, but not of their database: they may be over at any time. */
-static void limit_leases(struct server *server, nanoseconds now)
+static void limit_leases(const struct recovery *recovery, nanoseconds now)
 {
-    for (size_t i = 1; i <= server->databases.n; i++) {
+    for (size_t i = 1; i <= recovery->databases->n; i++) {
         uint8_t database = (uint8_t)i;
-        if (core_fleet_deadline(server->core, database) == 0 &&
-            core_fleet_has_holders(server->core, database)) {
-            const struct log_subject subject = {
-                .database = fleet_name_of(&server->databases, database)};
+        if (core_fleet_deadline(recovery->core, database) == 0 &&
+            core_fleet_has_holders(recovery->core, database)) {
+            const char *name = fleet_name_of(recovery->databases, database);
+            const struct log_subject subject = {.database = name};
             log_message_on(LOG_LEVEL_WARNING, &subject,
                 "the journal does not say how long the leases of [redis %s] are good: they end",
-                fleet_name_of(&server->databases, database));
-            core_fleet_good_until(
-                server->core, database, now, now, &server->effects);
-            server_carry_out(server);
+                name);
+            core_fleet_good_until(recovery->core, database, now, now, recovery->effects);
+            turn_carry_out(recovery->turn);
         }
     }
 }
@@ -281,13 +284,13 @@ static void limit_leases(struct server *server, nanoseconds now)
 /* ---- the whole recovery ---- */
 
 static bool leases_may_be_missing(
-    const struct server *server, enum journal_found found, const struct findings *findings)
+    const struct recovery *recovery, enum journal_found found, const struct findings *findings)
 {
     switch (found) {
     case JOURNAL_MISSING: /* at the first start ever, or in this boot, nothing is missing */
     case JOURNAL_OF_OTHER_BOOT:
-        return !server->numbers.are_kept || server->state.found == STATE_DAMAGED ||
-            (server->state.found == STATE_READ && server->state.same_boot);
+        return !recovery->numbers->are_kept || recovery->state->found == STATE_DAMAGED ||
+            (recovery->state->found == STATE_READ && recovery->state->same_boot);
     case JOURNAL_INTACT:
         return findings->has_nonsense;
     case JOURNAL_INCOMPLETE:
@@ -298,10 +301,10 @@ static bool leases_may_be_missing(
     return true;
 }
 
-static void begin_grace(struct server *server, bool closed, nanoseconds now)
+static void begin_grace(const struct recovery *recovery, bool closed, nanoseconds now)
 {
-    nanoseconds grace = server->conf->grace;
-    core_begin_grace(server->core, closed, now + grace);
+    nanoseconds grace = recovery->ledger->grace;
+    core_begin_grace(recovery->core, closed, now + grace);
     if (closed) {
         log_warning("the journal was lost or damaged: for %lld ms only earlier leases can be "
                     "reclaimed",
@@ -310,67 +313,66 @@ static void begin_grace(struct server *server, bool closed, nanoseconds now)
 }
 
 /* This boot and this socket; a journal of any other says nothing about us. */
-static void journal_owner(
-    char out[17], const struct server *server, const char *socket_path)
+static void journal_owner(char out[17], const struct recovery *recovery)
 {
-    uint64_t boot = hash_string(server->state.boot_id, 0);
-    snprintf(out, 17, "%016" PRIx64, hash_string(socket_path, boot));
+    uint64_t boot = hash_string(recovery->state->boot_id, 0);
+    snprintf(out, 17, "%016" PRIx64, hash_string(recovery->socket_path, boot));
 }
 
-static bool restore_all(struct server *server, const char *socket_path)
+static bool restore_all(const struct recovery *recovery)
 {
     struct findings findings = {0};
     nanoseconds now = clock_now();
     char path[PATH_MAX] = "";
-    if (!path_at_runtime(server->listener.path, ".journal", path, sizeof path)) {
+    if (!path_at_runtime(recovery->listener_path, ".journal", path, sizeof path)) {
         log_error("the journal's path is too long"); /* it cannot be made: nothing is granted */
     }
     char whose[17];
-    journal_owner(whose, server, socket_path);
+    journal_owner(whose, recovery);
     enum journal_found found =
-        journal_open(&server->ledger.journal, path, whose, journal_log, find_record, &findings);
+        journal_open(&recovery->ledger->journal, path, whose, journal_log, find_record, &findings);
     if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
         log_error("%s: a later version of berthd has written it, and this one cannot read it: start "
                   "that one; nothing has been changed", path);
         findings_deinit(&findings);
         return false;
     }
-    bool closed = leases_may_be_missing(server, found, &findings);
+    bool closed = leases_may_be_missing(recovery, found, &findings);
     if (findings.n > 0) {
         qsort(findings.list, findings.n, sizeof *findings.list, compare);
     }
-    begin_grace(server, closed, now);
-    restore_tenures(server, &findings, now);
+    begin_grace(recovery, closed, now);
+    restore_tenures(recovery, &findings, now);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {
-        fits = findings.list[i].tenure || restore(server, &findings.list[i], now);
+        fits = findings.list[i].tenure || restore(recovery, &findings.list[i], now);
     }
     if (fits) {
-        forget_tenures(server, &findings);
-        limit_leases(server, now);
+        forget_tenures(recovery, &findings);
+        limit_leases(recovery, now);
     }
-    server->ledger.owes_grace = closed && !journal_can_be_made(&server->ledger.journal);
+    recovery->ledger->owes_grace = closed && !journal_can_be_made(&recovery->ledger->journal);
     findings_deinit(&findings);
     return fits;
 }
 
-bool recovery_run(struct server *server, const char *socket_path)
+bool recovery_run(const struct recovery *recovery)
 {
-    char *changes = memory_string(server->state.changes);
-    changes_apply(server->core, changes, clock_now(), &server->effects);
+    char *changes = memory_string(recovery->state->changes);
+    changes_apply(recovery->core, changes, clock_now(), recovery->effects);
     free(changes);
-    fleet_restore_changes(server->fleet_journal);
-    server_carry_out(server);
-    numbers_reserve(&server->numbers);
-    if (!server->numbers.are_kept) {
+    fleet_restore_changes(recovery->fleet_journal);
+    turn_carry_out(recovery->turn);
+    numbers_reserve(recovery->numbers);
+    if (!recovery->numbers->are_kept) {
         log_warning("until berthd is started with a state directory that it can write, fencing "
                     "tokens depend on the clock, and runtime changes are refused");
     }
-    if (!restore_all(server, socket_path)) {
+    if (!restore_all(recovery)) {
         return false;
     }
-    ledger_note_complete(&server->ledger);
-    size_t n_held = core_n_held(server->core), n_waiting = core_n_waiting(server->core);
+    ledger_note_complete(recovery->ledger);
+    size_t n_held = core_n_held(recovery->core), n_waiting = core_n_waiting(recovery->core);
     if (n_held + n_waiting > 0) {
         log_info("leases restored: %zu held, %zu waiting", n_held, n_waiting);
     }

@@ -5,12 +5,35 @@
 
 #include <stdbool.h>
 
-struct server;
+struct core;
+struct effects;
+struct fleet;
+struct fleet_journal;
+struct fleet_names;
+struct ledger;
+struct numbers;
+struct state;
+struct turn;
+
+/* What it brings back, and where to. */
+struct recovery {
+    struct core *core;
+    struct effects *effects; /* the core's */
+    struct turn *turn;
+    struct ledger *ledger; /* its journal is opened here */
+    struct numbers *numbers;
+    const struct state *state;
+    const struct fleet_names *databases;
+    struct fleet *fleet;
+    struct fleet_journal *fleet_journal;
+    const char *conf_path; /* the configuration's file, for messages */
+    const char *listener_path; /* the socket, beside which the journal is */
+    const char *socket_path; /* its one name */
+};
 
 /* Before clients can connect, and after definitions are in place. If something is missing or
- * damaged, logs it, and the daemon starts, with a grace where leases may be missing. `socket_path`
- * is the socket's one name. False (logged) if the file would make a resource in use another kind:
- * then the daemon does not start. */
-bool recovery_run(struct server *server, const char *socket_path);
+ * damaged, logs it, and the daemon starts, with a grace where leases may be missing. False (logged)
+ * if the file would make a resource in use another kind: then the daemon does not start. */
+bool recovery_run(const struct recovery *recovery);
 
 #endif

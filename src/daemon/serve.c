@@ -242,14 +242,37 @@ static void load_state(struct state *state, const char *socket_path)
     }
 }
 
+/* Takes over what an earlier berthd knew. */
+static bool recover(struct serving *serving, const char *socket_path)
+{
+    struct server *server = &serving->server;
+    const struct recovery recovery = {
+        .core = server->core,
+        .effects = &server->effects,
+        .turn = &server->turn,
+        .ledger = &server->ledger,
+        .numbers = &server->numbers,
+        .state = &server->state,
+        .databases = &server->databases,
+        .fleet = server->fleet,
+        .fleet_journal = &serving->fleet_journal,
+        .conf_path = server->conf->path,
+        .listener_path = server->listener.path,
+        .socket_path = socket_path,
+    };
+    return recovery_run(&recovery);
+}
+
 /* One at a time per socket: takes that lock before anything is read. */
 static bool start_core(struct serving *serving)
 {
     struct server *server = &serving->server;
     const char *refused;
-    char socket[PATH_MAX];
-    bool fits = path_canonical(server->listener.path, socket, sizeof socket);
-    load_state(&server->state, fits ? socket : server->listener.path);
+    char canonical[PATH_MAX];
+    const char *socket = path_canonical(server->listener.path, canonical, sizeof canonical)
+        ? canonical
+        : server->listener.path;
+    load_state(&server->state, socket);
     const struct core_options options = first_numbers(&server->state);
     server->core = core_new(&options);
     server->databases =
@@ -258,10 +281,10 @@ static bool start_core(struct serving *serving)
     begin_ledger(server);
     begin_jobs(server);
     server->seats.core = server->core;
-    begin_fleet(serving, fits ? socket : server->listener.path);
+    begin_fleet(serving, socket);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
-    bool may_start = recovery_run(server, fits ? socket : server->listener.path);
+    bool may_start = recover(serving, socket);
     set_timer(serving); /* what is due need not wait for a connection */
     return may_start;
 }
