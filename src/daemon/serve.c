@@ -341,7 +341,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     uv_poll_init(&server->loop, &serving->deadline_poll, serving->deadline_fd);
     uv_poll_start(&serving->deadline_poll, UV_READABLE, on_deadline);
     pool_start(&server->loop);
-    storing_init(&serving->storing, server);
+    storing_init(&serving->storing, &server->loop, &server->turn, &server->state, &server->numbers);
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
     watches_init(&server->jobs.watches, &server->loop, max_watches(server));

@@ -3,9 +3,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/conn.h"
+#include "daemon/numbers.h"
 #include "daemon/parked.h"
 #include "daemon/request_log.h"
 #include "daemon/server.h"
+#include "daemon/turn.h"
 #include "log/log.h"
 #include "status/answer_lines.h"
 
@@ -106,27 +108,27 @@ bool storing_has_room(struct call *call)
     return false;
 }
 
-static void refuse_room(struct server *server, uint64_t request, int error)
+static void refuse_room(struct storing *storing, uint64_t request, int error)
 {
     struct held_request *held;
     char why[512];
-    const char *path = server->state.path ? server->state.path : "there is no state directory";
+    const char *path = storing->state->path ? storing->state->path : "there is no state directory";
     snprintf(why, sizeof why, "not changed: %s: %s", path, strerror(error));
-    while ((held = TAILQ_FIRST(&server->storing->for_room)) && held->room <= request) {
+    while ((held = TAILQ_FIRST(&storing->for_room)) && held->room <= request) {
         refuse_held(held, why);
     }
 }
 
 static void on_room(void *context, uint64_t request, int error)
 {
-    struct server *server = context;
+    struct storing *storing = context;
     if (error == 0) {
-        carry_out_again(&server->storing->for_room);
+        carry_out_again(&storing->for_room);
     } else {
-        refuse_room(server, request, error);
+        refuse_room(storing, request, error);
     }
-    if (!server->turn.stopping) {
-        server_end_turn(server);
+    if (!storing->turn->stopping) {
+        turn_end(storing->turn);
     }
 }
 
@@ -216,7 +218,7 @@ bool storing_has_numbers(struct call *call)
 {
     struct storing *storing = call->server->storing;
     bool has_just_failed = call->now < storing->numbers_again_at;
-    if (numbers_are_left(&call->server->numbers) || has_just_failed) { /* the ledger refuses it */
+    if (numbers_are_left(storing->numbers) || has_just_failed) { /* the ledger refuses it */
         return true;
     }
     hold_back(call, &storing->for_numbers, "numbers for leases cannot be stored: the disk of the "
@@ -225,21 +227,19 @@ bool storing_has_numbers(struct call *call)
 }
 
 /* So early that nobody has to wait for them. */
-static void ask_for_numbers(struct server *server)
+static void ask_for_numbers(struct storing *storing)
 {
-    struct storing *storing = server->storing;
-    if (numbers_are_short(&server->numbers) &&
+    if (numbers_are_short(storing->numbers) &&
         (storing->numbers_again_at == 0 || clock_now() >= storing->numbers_again_at) &&
-        numbers_want_more(&server->numbers)) {
+        numbers_want_more(storing->numbers)) {
         state_writer_change(&storing->writer);
     }
 }
 
-static void settle_numbers(struct server *server, enum stored stored)
+static void settle_numbers(struct storing *storing, enum stored stored)
 {
-    struct storing *storing = server->storing;
     storing->numbers_again_at = stored == STORED ? 0 : clock_now() + NUMBERS_AGAIN;
-    if (numbers_are_left(&server->numbers) || stored != STORED) {
+    if (numbers_are_left(storing->numbers) || stored != STORED) {
         carry_out_again(&storing->for_numbers);
     }
 }
@@ -276,15 +276,14 @@ static void log_changes_not_stored(const struct storing *storing, uint64_t from,
 
 static void on_written(void *context, uint64_t from, uint64_t to, enum stored stored)
 {
-    struct server *server = context;
-    struct storing *storing = server->storing;
+    struct storing *storing = context;
     if (stored == STORED_NOT) {
         log_changes_not_stored(storing, from, to);
     }
     settle_made(storing, to, stored);
-    if (!server->turn.stopping) {
-        settle_numbers(server, stored);
-        server_end_turn(server);
+    if (!storing->turn->stopping) {
+        settle_numbers(storing, stored);
+        turn_end(storing->turn);
     }
 }
 
@@ -292,30 +291,30 @@ static void on_written(void *context, uint64_t from, uint64_t to, enum stored st
 
 void storing_end_turn(struct storing *storing)
 {
-    struct server *server = storing->server;
-    if (!server->turn.stopping) {
-        ask_for_numbers(server);
+    if (!storing->turn->stopping) {
+        ask_for_numbers(storing);
     }
     state_writer_begin(&storing->writer);
 }
 
 bool storing_end(struct storing *storing)
 {
-    if (numbers_give_back(&storing->server->numbers)) {
+    if (numbers_give_back(storing->numbers)) {
         state_writer_change(&storing->writer);
     }
     return state_writer_end(&storing->writer, PATIENCE_AT_THE_END_MS);
 }
 
-void storing_init(struct storing *storing, struct server *server)
+void storing_init(struct storing *storing, uv_loop_t *loop, struct turn *turn,
+    struct state *state, struct numbers *numbers)
 {
     static const struct state_writer_events events = {
         .on_room = on_room, .on_written = on_written};
-    *storing = (struct storing){.server = server};
+    *storing = (struct storing){.turn = turn, .state = state, .numbers = numbers};
     TAILQ_INIT(&storing->for_room);
     TAILQ_INIT(&storing->for_numbers);
     TAILQ_INIT(&storing->made);
-    state_writer_init(&storing->writer, &server->loop, &server->state, &events, server);
+    state_writer_init(&storing->writer, loop, state, &events, storing);
 }
 
 void storing_deinit(struct storing *storing)

@@ -14,15 +14,18 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-struct server;
 struct held_request;
 struct made_change;
+struct numbers;
+struct turn;
 
 TAILQ_HEAD(held_requests, held_request);
 TAILQ_HEAD(made_changes, made_change);
 
 struct storing {
-    struct server *server;
+    struct turn *turn;
+    const struct state *state;
+    struct numbers *numbers;
     struct state_writer writer;
     struct held_requests for_room, for_numbers; /* in the order in which they came */
     struct made_changes made; /* those that are not on disk yet, the oldest first */
@@ -30,7 +33,8 @@ struct storing {
     nanoseconds numbers_again_at; /* storing numbers has failed: not before then; or 0 */
 };
 
-void storing_init(struct storing *storing, struct server *server);
+void storing_init(struct storing *storing, uv_loop_t *loop, struct turn *turn,
+    struct state *state, struct numbers *numbers);
 /* When the loop is gone. */
 void storing_deinit(struct storing *storing);
 
