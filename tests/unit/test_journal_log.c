@@ -11,9 +11,9 @@
 
 static char said[1024]; /* "LEVEL: TEXT"; or empty */
 
-static bool take(enum log_level level, const char *text, const struct log_subject *at_fault)
+static bool take(enum log_level level, const char *text, const struct log_subject *subject)
 {
-    (void)at_fault;
+    (void)subject;
     cr_expect_str_eq(said, "", "%s", said);
     snprintf(said, sizeof said, "%s: %s",
         level == LOG_LEVEL_ERROR         ? "error"
