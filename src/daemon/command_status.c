@@ -11,7 +11,7 @@
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
-#include "status/describe.h"
+#include "status/database_line.h"
 #include "status/snapshot.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void add_databases(
         struct session_view view;
         if (wanted & UINT32_C(1) << i) {
             fleet_look(server->fleet, i, &view);
-            describe_database(
+            database_line_write(
                 out, fleet_database(&server->databases, i), &view, fleet_server_info(server->fleet, i), now);
         }
     }
@@ -121,7 +121,7 @@ static const char *why_not_asked(const struct server *server, uint8_t database)
 {
     struct session_view view;
     fleet_look(server->fleet, database, &view);
-    return view.state == SESSION_UP ? NULL : describe_state(view.state);
+    return view.state == SESSION_UP ? NULL : database_state_word(view.state);
 }
 
 /* False: its answer is awaited. */

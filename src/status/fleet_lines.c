@@ -2,109 +2,45 @@
 
 #include "base/words.h"
 #include "fleet/session.h"
-#include "status/describe.h"
+#include "status/host_lines.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* Sizes of a line's parts, in bytes. */
-enum {
-    UNITS_BYTES = 1200,
-    LIST_BYTES = 600,
-    RESERVATIONS_BYTES = 1000,
-    HOST_BYTES = 64, /* before encoding */
-};
+enum { HOST_BYTES = 64 }; /* before encoding */
 
-/* ---- words of a line ---- */
+/* ---- words of a row ---- */
 
 #define ATTRIBUTE(word, type, bound, initial, title)                                               \
     _Static_assert((title) == NULL || (size_t)(bound) <= REASON_BYTES, #word " would be cut here");
 #include "base/attributes.def"
 #undef ATTRIBUTE
 
-/* Appends at most `max` bytes of the value. */
-static void add_bounded(struct text *out, const char *key, const char *value, size_t max)
+/* Copies at most `max` bytes. NULL: the value is empty. */
+static const char *bounded(char room[static REASON_BYTES + 1], const char *value, size_t max)
 {
-    char copy[REASON_BYTES + 1];
     size_t n = strnlen(value, max);
-    if (n > 0 && n < sizeof copy) {
-        memcpy(copy, value, n);
-        copy[n] = '\0';
-        text_add_key(out, key, copy);
+    if (n == 0 || n > REASON_BYTES) {
+        return NULL;
     }
+    memcpy(room, value, n);
+    room[n] = '\0';
+    return room;
 }
 
-static void add_decoded(struct text *out, const char *key, const char *value, size_t n, size_t max)
+/* The same for `n` bytes that the writer encoded. NULL: they are malformed, or encode nothing. */
+static const char *decoded(
+    char room[static REASON_BYTES + 1], const char *value, size_t n, size_t max)
 {
     char copy[3 * REASON_BYTES + 1];
-    if (fleet_decode(copy, sizeof copy, value, n)) {
-        add_bounded(out, key, copy, max);
-    }
+    return fleet_decode(copy, sizeof copy, value, n) ? bounded(room, copy, max) : NULL;
 }
 
-/* Items, or slot numbers with runs as first-last. */
-struct unit_list {
-    struct text *out;
-    size_t start, max;
-    bool is_pool;
-    bool is_full; /* no more fits */
-    uint64_t first, last; /* of the run; first > last: no run */
-};
-
-static void add_separated(struct unit_list *list, const char *first, const char *last)
+/* A number; 0 unless the field is one. */
+static uint64_t number_of(const struct fleet_row *row, size_t i, uint64_t max)
 {
-    bool follows = list->out->length > list->start;
-    if (list->is_full) {
-        return;
-    }
-    text_add(list->out, follows ? "," : "");
-    list->is_full = list->out->length - list->start + ITEM_BYTES + sizeof ",..." > list->max;
-    text_add(list->out, list->is_full ? "..." : first);
-    if (!list->is_full && last) {
-        text_add(list->out, "-");
-        text_add(list->out, last);
-    }
-}
-
-static void end_run(struct unit_list *list)
-{
-    char first[24], last[24];
-    if (list->first <= list->last) {
-        snprintf(first, sizeof first, "%llu", (unsigned long long)list->first);
-        snprintf(last, sizeof last, "%llu", (unsigned long long)list->last);
-        add_separated(list, first, list->first < list->last ? last : NULL);
-    }
-    list->first = 1;
-    list->last = 0;
-}
-
-static void add_slots(struct unit_list *list, const char *word)
-{
-    uint64_t first, last;
-    if (!range_parse(word, strlen(word), FLEET_NUMBER_MAX, &first, &last)) {
-        return;
-    }
-    bool goes_on = list->first <= list->last && first == list->last + 1;
-    if (!goes_on) {
-        end_run(list);
-        list->first = first;
-    }
-    list->last = last;
-}
-
-static void add_units(struct text *out, const char *units, bool is_pool, size_t max)
-{
-    char word[ITEM_BYTES + 1];
-    struct unit_list list = {
-        .out = out, .start = out->length, .max = max, .is_pool = is_pool, .first = 1};
-    while (!list.is_full && (units = fleet_take_word(units, ',', word, sizeof word))) {
-        if (!is_pool) {
-            add_slots(&list, word);
-        } else if (item_is_valid(word)) {
-            add_separated(&list, word, NULL);
-        }
-    }
-    end_run(&list);
+    uint64_t number;
+    fleet_number(row, i, max, &number);
+    return number;
 }
 
 /* ---- a resource ---- */
@@ -115,116 +51,90 @@ static bool unit_is_valid(const char *unit, bool is_pool)
     return is_pool ? item_is_valid(unit) : number_parse(unit, FLEET_NUMBER_MAX, &slot);
 }
 
-/* RESERVED is "UNIT,REASON UNIT,REASON ...". Appends the units as one key, and a key for each
- * reason. */
-static void add_reserved(struct text *out, const char *reserved, bool is_pool)
+/* A reserved unit, and why. */
+struct pair {
+    char unit[ITEM_BYTES + 1 + 3 * REASON_BYTES + 1];
+    char *reason; /* in .unit, encoded; NULL if there is none */
+};
+
+/* Takes the next pair off a list "UNIT,REASON UNIT,REASON ..."; the result is the rest, or NULL. */
+static const char *take_pair(const char *list, struct pair *pair)
 {
-    char pair[ITEM_BYTES + 1 + 3 * REASON_BYTES + 1];
-    struct unit_list list = {.out = out, .max = LIST_BYTES, .is_pool = is_pool};
-    for (const char *rest = reserved; (rest = fleet_take_word(rest, ' ', pair, sizeof pair));) {
-        pair[strcspn(pair, ",")] = '\0';
-        if (unit_is_valid(pair, is_pool)) {
-            if (list.start == 0) {
-                text_add_key(out, "reserved", "");
-                list.start = out->length;
-            }
-            add_separated(&list, pair, NULL);
-        }
+    const char *rest = fleet_take_word(list, ' ', pair->unit, sizeof pair->unit);
+    char *comma = rest ? strchr(pair->unit, ',') : NULL;
+    pair->reason = comma && comma[1] != '\0' ? comma + 1 : NULL;
+    if (comma) {
+        *comma = '\0';
     }
-    size_t start = out->length;
-    for (const char *rest = reserved; (rest = fleet_take_word(rest, ' ', pair, sizeof pair));) {
-        char *reason = strchr(pair, ',');
-        if (!reason || reason[1] == '\0') {
+    return rest;
+}
+
+static void fill_reserved(struct resource_line *line, const char *reserved, bool is_pool)
+{
+    struct pair pair;
+    for (const char *rest = reserved; (rest = take_pair(rest, &pair));) {
+        if (!unit_is_valid(pair.unit, is_pool)) {
             continue;
         }
-        *reason++ = '\0';
-        if (!unit_is_valid(pair, is_pool) || !percent_decode(reason) ||
-            strlen(reason) > REASON_BYTES) {
-            continue;
-        }
-        size_t max = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, reason);
-        if (out->length - start + max > RESERVATIONS_BYTES) {
-            return;
-        }
-        text_add_key(out, "reserve", pair);
-        text_add(out, ",");
-        text_add_encoded(out, reason);
-    }
-}
-
-static void add_figures(struct text *out, const struct fleet_row *row)
-{
-    static const struct {
-        const char *key;
-        enum resource_field field;
-    } figures[] = {
-        {"limit", RESOURCE_LIMIT},
-        {"in_use", RESOURCE_IN_USE},
-        {"free", RESOURCE_FREE},
-        {"waiting", RESOURCE_WAITING},
-        {"cooling", RESOURCE_COOLING},
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        uint64_t number;
-        fleet_number(row, figures[i].field, FLEET_NUMBER_MAX, &number);
-        if (number > 0 || figures[i].field != RESOURCE_COOLING) {
-            text_add_number_key(out, figures[i].key, number);
+        unit_list_add(&line->reserved, pair.unit, UNITS_OF_RESOURCE_BYTES);
+        if (pair.reason && percent_decode(pair.reason) && strlen(pair.reason) <= REASON_BYTES) {
+            reserve_list_add(&line->reserve_reasons, pair.unit, pair.reason);
         }
     }
 }
 
-static void add_kept(struct text *out, const struct fleet_row *row)
+static void fill_figures(struct resource_line *line, const struct fleet_row *row)
 {
-    uint64_t kept, keeper;
-    if (fleet_number(row, RESOURCE_KEPT, FLEET_NUMBER_MAX, &kept) && kept > 0 &&
-        fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MAX, &keeper)) {
-        text_add_number_key(out, "kept", kept);
-        text_add_number_key(out, "keeper", keeper);
+    line->limit = number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX);
+    line->in_use = number_of(row, RESOURCE_IN_USE, FLEET_NUMBER_MAX);
+    line->free = number_of(row, RESOURCE_FREE, FLEET_NUMBER_MAX);
+    line->waiting = number_of(row, RESOURCE_WAITING, FLEET_NUMBER_MAX);
+    line->cooling = number_of(row, RESOURCE_COOLING, FLEET_NUMBER_MAX);
+    if (fleet_number(row, RESOURCE_KEEPER, FLEET_NUMBER_MAX, &line->keeper)) {
+        line->kept = number_of(row, RESOURCE_KEPT, FLEET_NUMBER_MAX);
     }
 }
 
-static void add_origin(
-    struct text *out, const struct fleet_row *row, const struct fleet_scene *scene)
+static void fill_origin(
+    struct resource_line *line, const struct fleet_row *row, const struct fleet_scene *scene)
 {
-    const char *name = fleet_field(row, RESOURCE_NAME);
     const char *definition = fleet_field(row, RESOURCE_DEFINITION);
     const char *changed = fleet_field(row, RESOURCE_CHANGED);
-    const struct resource *here = core_find_resource(scene->core, name);
-    if (here && !here->is_defined) {
-        text_add_key(out, "removed", "1");
-    }
-    if (template_name_is_valid(definition)) {
-        text_add_key(out, "template", definition);
-    }
-    if (strcmp(changed, "limit") == 0 || strcmp(changed, "items") == 0) {
-        text_add_key(out, "changed", changed);
-    }
+    bool is_changed = strcmp(changed, "limit") == 0 || strcmp(changed, "items") == 0;
+    const struct resource *here = core_find_resource(scene->core, line->name);
+    line->is_removed = here && !here->is_defined;
+    line->template = template_name_is_valid(definition) ? definition : NULL;
+    line->changed = is_changed ? changed : NULL;
+}
+
+static void fill_items(struct resource_line *line, const char *items)
+{
+    text_add(&line->items.text, ""); /* shown even if there is none */
+    unit_list_add_all(&line->items, items, true, UNITS_OF_RESOURCE_BYTES);
 }
 
 void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene)
 {
     const struct fleet_row *row = &rows->rows[resource->row];
+    const char *reason = fleet_field(row, RESOURCE_REASON);
+    char reason_room[REASON_BYTES + 1];
     bool is_pool = fleet_is_pool(row);
-    text_add(out, "resource ");
-    text_add(out, resource->name);
-    text_add_key(out, "kind", fleet_field(row, RESOURCE_KIND));
-    text_add_key(out, "scope", "fleet");
-    text_add_key(out, "database", scene->database);
-    add_figures(out, row);
-    add_kept(out, row);
-    if (strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0) {
-        const char *reason = fleet_field(row, RESOURCE_REASON);
-        text_add_key(out, "paused", "1");
-        add_decoded(out, "reason", reason, strlen(reason), REASON_BYTES);
-    }
-    add_origin(out, row, scene);
+    struct resource_line line = {
+        .name = resource->name,
+        .kind = {.word = fleet_field(row, RESOURCE_KIND), .database = scene->database},
+        .is_listed = true,
+        .is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
+        .pause_reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
+    };
+    fill_figures(&line, row);
+    fill_origin(&line, row, scene);
     if (is_pool) {
-        text_add_key(out, "items", "");
-        add_units(out, fleet_field(row, RESOURCE_ITEMS), true, LIST_BYTES);
+        fill_items(&line, fleet_field(row, RESOURCE_ITEMS));
     }
-    add_reserved(out, fleet_field(row, RESOURCE_RESERVED), is_pool);
-    text_add(out, "\n");
+    fill_reserved(&line, fleet_field(row, RESOURCE_RESERVED), is_pool);
+    resource_line_write(out, &line);
+    resource_line_deinit(&line);
 }
 
 /* ---- leases ---- */
@@ -253,24 +163,6 @@ static const char *info_find(const char *info, const char *key, size_t *lengthp)
     return NULL;
 }
 
-static void add_info(struct text *out, const char *info, const char *key, size_t max)
-{
-    size_t length;
-    const char *value = info_find(info, key, &length);
-    if (value) {
-        add_decoded(out, key, value, length, max);
-    }
-}
-
-static void add_shown(struct text *out, const char *info)
-{
-    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
-        if (attribute_rows[i].is_shown) {
-            add_info(out, info, attribute_rows[i].word, attribute_rows[i].bound);
-        }
-    }
-}
-
 static uint64_t info_number(const char *info, const char *key, uint64_t max)
 {
     char digits[24];
@@ -283,19 +175,6 @@ static uint64_t info_number(const char *info, const char *key, uint64_t max)
         number_parse(digits, max, &number);
     }
     return number;
-}
-
-/* Hosts' clocks differ: an age is never below 0. */
-static void add_age(
-    struct text *out, const char *info, const struct lease *own, const struct fleet_scene *scene)
-{
-    nanoseconds at =
-        (nanoseconds)info_number(info, "at", INT32_MAX * UINT64_C(2)) * NANOSECONDS_PER_SECOND;
-    nanoseconds age = at > 0 ? scene->wall_now - at : 0;
-    if (own) {
-        age = scene->now - (own->state == LEASE_HELD ? own->granted_at : own->asked_at);
-    }
-    text_add_number_key(out, "age", (uint64_t)(age > 0 ? age : 0) / 1000000);
 }
 
 static const struct definition *definition_of(const struct fleet_row *row, struct core *core)
@@ -317,84 +196,113 @@ static bool is_seen(const struct fleet_row *row, const char *info, const struct 
             definition_of(row, scene->core));
 }
 
-/* About a lease of another host, only what that host has reported is known. */
-static void add_who(struct text *out, const struct fleet_row *row, enum lease_field host,
-    const struct lease *own, const struct fleet_scene *scene)
+/* The texts of a lease, decoded. */
+struct row_terms {
+    struct terms terms;
+    char rooms[N_ATTRIBUTES][REASON_BYTES + 1];
+};
+
+static void fill_terms(struct row_terms *said, const struct fleet_row *row)
 {
-    const char *info = fleet_field(row, ROW_INFO);
-    const char *holder = fleet_field(row, ROW_HOLDER);
+    const char *holder = fleet_field(row, ROW_HOLDER), *info = fleet_field(row, ROW_INFO);
+    terms_init(&said->terms);
+    said->terms.holder =
+        decoded(said->rooms[ATTRIBUTE_holder], holder, strlen(holder), HOLDER_BYTES);
+    for (enum attribute i = 0; i < N_ATTRIBUTES; i++) {
+        const struct attribute_row *attribute = &attribute_rows[i];
+        size_t n;
+        const char *value = attribute->is_shown ? info_find(info, attribute->word, &n) : NULL;
+        if (value) {
+            terms_parse(&said->terms, i, decoded(said->rooms[i], value, n, attribute->bound));
+        }
+    }
+}
+
+/* Hosts' clocks differ. */
+static nanoseconds age_by_wall_clocks(const char *info, const struct fleet_scene *scene)
+{
+    uint64_t at = info_number(info, "at", INT32_MAX * UINT64_C(2));
+    return at > 0 ? scene->wall_now - (nanoseconds)at * NANOSECONDS_PER_SECOND : 0;
+}
+
+/* A lease's row; the line points into it. */
+struct row_lease {
+    const struct lease *own; /* NULL: another host's; only what that host has reported is known */
+    struct row_terms said;
+    char host[REASON_BYTES + 1];
+};
+
+static struct lease_line lease_line_of(struct row_lease *lease, const struct fleet_row *row,
+    enum lease_field host, const struct fleet_scene *scene)
+{
+    const char *key = fleet_field(row, ROW_KEY), *info = fleet_field(row, ROW_INFO);
+    const struct lease *own = fleet_own_lease(row, scene);
+    struct lease_line line = {.is_listed = true};
     uint64_t uid;
-    add_age(out, info, own, scene);
-    text_add_number_key(
-        out, "pid", own ? (uint64_t)scene->viewer->pid_of(own) : info_number(info, "pid", INT32_MAX));
-    if (fleet_number(row, ROW_UID, UINT32_MAX, &uid)) {
-        text_add_number_key(out, "uid", uid);
+    lease->own = own;
+    line.has_uid = fleet_number(row, ROW_UID, UINT32_MAX, &uid);
+    line.uid = (uint32_t)uid;
+    line.host = bounded(lease->host, fleet_field(row, host), HOST_BYTES);
+    if (own) {
+        nanoseconds since = own->state == LEASE_HELD ? own->granted_at : own->asked_at;
+        line.id = key + SESSION_ID_SIZE;
+        line.age = line_milliseconds(scene->now - since);
+        line.pid = (uint64_t)scene->viewer->pid_of(own);
+    } else {
+        line.id = key;
+        line.age = line_milliseconds(age_by_wall_clocks(info, scene));
+        line.pid = info_number(info, "pid", INT32_MAX);
     }
-    add_bounded(out, "host", fleet_field(row, host), HOST_BYTES);
     if (is_seen(row, info, own, scene)) {
-        add_decoded(out, "holder", holder, strlen(holder), HOLDER_BYTES);
-        add_shown(out, info);
+        fill_terms(&lease->said, row);
+        line.details = &lease->said.terms;
     }
-    text_add(out, "\n");
+    return line;
 }
 
-static void add_id(struct text *out, const struct fleet_row *row, const struct lease *own)
-{
-    const char *key = fleet_field(row, ROW_KEY);
-    text_add(out, own ? key + SESSION_ID_SIZE : key);
-}
-
-static void add_holder(
+static void describe_holder(
     struct text *out, const struct fleet_row *row, bool is_pool, const struct fleet_scene *scene)
 {
-    const struct lease *own = fleet_own_lease(row, scene);
-    uint64_t token;
-    text_add(out, "holder ");
-    add_id(out, row, own);
-    text_add_key(out, "units", "");
-    add_units(out, fleet_field(row, HOLDER_UNITS), is_pool, UNITS_BYTES);
-    fleet_number(row, HOLDER_TOKEN, INT64_MAX, &token);
-    text_add_number_key(out, "token", token);
-    if (own && own->state == LEASE_HELD) {
-        describe_life(out, own, scene->now);
+    struct row_lease lease;
+    struct holder_line line = {
+        .lease = lease_line_of(&lease, row, HOLDER_HOST, scene),
+        .token = number_of(row, HOLDER_TOKEN, INT64_MAX),
+    };
+    unit_list_add_all(
+        &line.units, fleet_field(row, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
+    if (lease.own && lease.own->state == LEASE_HELD) {
+        host_fill_life(&line, lease.own, scene->now);
     }
-    add_who(out, row, HOLDER_HOST, own, scene);
+    holder_line_write(out, &line);
+    holder_line_deinit(&line);
 }
 
-/* Appends what the waiter lacks, unless it is its turn there; or that something is kept for it. */
-static void add_blocker(struct text *out, const struct fleet_row *row)
+/* What the waiter lacks, unless it is its turn there; or that something is kept for it. */
+static void fill_blocker(struct waiter_line *line, const struct fleet_row *row)
 {
     const char *blocked = fleet_field(row, WAITER_BLOCKED);
     const char *blocker = fleet_field(row, WAITER_BLOCKER);
-    uint64_t kept;
-    if (strcmp(blocked, "quota") == 0 || strcmp(blocked, "other") == 0) {
-        text_add_key(out, "blocked", blocked);
-        text_add_key(out, "blocker", name_is_valid(blocker) ? blocker : NULL);
-    }
-    if (fleet_number(row, WAITER_KEPT, FLEET_NUMBER_MAX, &kept) && kept > 0) {
-        text_add_number_key(out, "kept", kept);
-    }
+    bool is_blocked = strcmp(blocked, "quota") == 0 || strcmp(blocked, "other") == 0;
+    line->blocked = is_blocked ? blocked : NULL;
+    line->blocker = name_is_valid(blocker) ? blocker : NULL;
+    line->kept = number_of(row, WAITER_KEPT, FLEET_NUMBER_MAX);
 }
 
-static void add_waiter(
+static void describe_waiter(
     struct text *out, const struct fleet_row *row, const struct fleet_scene *scene)
 {
-    const struct lease *own = fleet_own_lease(row, scene);
-    uint64_t position, wants;
+    struct row_lease lease;
     int64_t priority = 0;
-    text_add(out, "waiter ");
-    add_id(out, row, own);
-    fleet_number(row, WAITER_POSITION, FLEET_NUMBER_MAX, &position);
-    fleet_number(row, ROW_COUNT, FLEET_NUMBER_MAX, &wants);
     signed_number_parse(fleet_field(row, ROW_PRIORITY), MAX_PRIORITY, &priority);
-    text_add_number_key(out, "position", position);
-    text_add_number_key(out, "wants", wants);
-    text_add_format(out, " priority=%d", (int)priority);
-    if (own && lease_is_detached(own)) {
-        text_add_key(out, "away", "1");
-    }
-    add_blocker(out, row);
-    add_who(out, row, WAITER_HOST, own, scene);
+    struct waiter_line line = {
+        .lease = lease_line_of(&lease, row, WAITER_HOST, scene),
+        .position = number_of(row, WAITER_POSITION, FLEET_NUMBER_MAX),
+        .wants = number_of(row, ROW_COUNT, FLEET_NUMBER_MAX),
+        .priority = (int)priority,
+    };
+    line.lease.is_away = lease.own && lease_is_detached(lease.own);
+    fill_blocker(&line, row);
+    waiter_line_write(out, &line);
 }
 
 enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows *rows,
@@ -403,9 +311,9 @@ enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows 
     bool is_pool = fleet_is_pool(&rows->rows[resource->row]);
     enum fleet_lease kind = fleet_row_kind(&rows->rows[row], resource);
     if (kind == FLEET_HOLDER) {
-        add_holder(out, &rows->rows[row], is_pool, scene);
+        describe_holder(out, &rows->rows[row], is_pool, scene);
     } else if (kind == FLEET_WAITER) {
-        add_waiter(out, &rows->rows[row], scene);
+        describe_waiter(out, &rows->rows[row], scene);
     }
     return kind;
 }

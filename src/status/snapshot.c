@@ -4,8 +4,8 @@
 #include "base/pattern.h"
 #include "base/words.h"
 #include "core/fleet.h"
-#include "status/describe.h"
 #include "status/fleet_lines.h"
+#include "status/host_lines.h"
 #include "wire/protocol.h"
 
 #include <stdlib.h>
@@ -246,7 +246,7 @@ static void show_lease_itself(
     const struct lease *lease = core_find_lease(snapshot->core, snapshot->lease);
     const struct claim *claim = claim_on(lease, name);
     if (claim && lease->state == LEASE_WAITING) {
-        describe_waiter(out, claim, claim_position(claim), snapshot->moment->viewer, snapshot->moment->now);
+        host_describe_waiter(out, claim, claim_position(claim), snapshot->moment->viewer, snapshot->moment->now);
     }
 }
 
@@ -352,7 +352,7 @@ static bool show_own_waiters(struct snapshot *snapshot, const struct resource *r
         const struct lease *lease = core_find_lease(snapshot->core, waiters[snapshot->minor].id);
         const struct claim *claim = claim_on(lease, resource->name);
         if (claim && lease->state == LEASE_WAITING) {
-            describe_waiter(out, claim, claim_position(claim), snapshot->moment->viewer, snapshot->moment->now);
+            host_describe_waiter(out, claim, claim_position(claim), snapshot->moment->viewer, snapshot->moment->now);
         }
     }
     return true;
@@ -364,17 +364,17 @@ static void describe(struct snapshot *snapshot, struct text *out, const struct r
 {
     uint8_t database = resource->definition->database;
     if (database == 0) {
-        describe_resource(out, resource, NULL);
+        host_describe_resource(out, resource, NULL);
         return;
     }
     size_t n_waiters;
     own_waiters(snapshot, resource, &n_waiters);
-    struct describe_where where = {
+    struct host_scene where = {
         .database = database_of(snapshot, database)->name,
         .state = snapshot->fleet[database].why,
         .n_waiting = (uint32_t)n_waiters,
     };
-    describe_resource(out, resource, &where);
+    host_describe_resource(out, resource, &where);
 }
 
 static void begin(struct snapshot *snapshot, struct text *out, const struct resource *resource)
@@ -408,13 +408,13 @@ static void show_template(
 {
     uint8_t database = template->database;
     const struct fleet_part *part = &snapshot->fleet[database];
-    struct describe_where where = {.state = part->why};
+    struct host_scene where = {.state = part->why};
     if (database != 0) {
         where.database = database_of(snapshot, database)->name;
     }
     uint32_t n = part->view ? fleet_rows_n_instances(part->view->rows, template->name)
                             : core_n_instances(snapshot->core, template->name);
-    describe_template(out, template, n, database != 0 ? &where : NULL);
+    host_describe_template(out, template, n, database != 0 ? &where : NULL);
 }
 
 /* One of the file, if it is one. False if that has no more. */
@@ -476,7 +476,7 @@ static bool show_holders(struct snapshot *snapshot, const struct resource *resou
         if (out->length >= enough) {
             return false;
         }
-        describe_holder(out, claim, snapshot->moment->viewer, snapshot->moment->now);
+        host_describe_holder(out, claim, snapshot->moment->viewer, snapshot->moment->now);
         snapshot->token = claim->token;
         snapshot->holder = claim->lease->id + 1;
     }
@@ -512,7 +512,7 @@ static bool show_waiters(struct snapshot *snapshot, const struct resource *resou
         if (out->length >= enough) {
             return false;
         }
-        describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
+        host_describe_waiter(out, container_of(*firstp, struct place, node)->claim, position,
             snapshot->moment->viewer, snapshot->moment->now);
         snapshot->major = (*firstp)->major;
         snapshot->minor = (*firstp)->minor;

@@ -1,0 +1,14 @@
+/* database_line.h - a database's line in the answer to `status`. Pure. */
+#ifndef BERTH_STATUS_DATABASE_LINE_H
+#define BERTH_STATUS_DATABASE_LINE_H
+
+#include "base/text.h"
+#include "fleet/link_info.h"
+#include "fleet/session.h"
+
+const char *database_state_word(enum session_state state);
+/* `info` is NULL if the database was never connected. */
+void database_line_write(struct text *out, const struct database *database,
+    const struct session_view *view, const struct link_info *info, nanoseconds now);
+
+#endif

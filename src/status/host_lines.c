@@ -1,0 +1,219 @@
+#include "status/host_lines.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/units.h"
+#include "status/answer_lines.h"
+
+#include <stdio.h>
+
+/* ---- a resource ---- */
+
+static const char *const kind_words[] = {
+    [KIND_SEMAPHORE] = "semaphore",
+    [KIND_LOCK] = "lock",
+    [KIND_POOL] = "pool",
+};
+
+static struct limit_kind kind_of(const struct definition *definition, const struct host_scene *scene)
+{
+    return (struct limit_kind){
+        .word = kind_words[definition->kind],
+        .database = scene ? scene->database : NULL,
+        .database_state = scene ? scene->state : NULL,
+    };
+}
+
+/* While a database does not say what is free, it gives nothing out. */
+static uint32_t free_units(const struct resource *resource, const struct host_scene *scene)
+{
+    bool gives_nothing = resource_is_blocked(resource) || (scene && scene->state);
+    return gives_nothing ? 0 : resource_available(resource);
+}
+
+/* How many units are kept, and the first waiter for whom they are. */
+static void fill_kept(struct resource_line *line, const struct resource *resource)
+{
+    const struct order_node *first = order_first(&resource->kept);
+    if (first) {
+        const struct place *place = container_of(first, struct place, node);
+        line->kept = resource_kept(resource);
+        line->keeper = claim_position(place->claim);
+    }
+}
+
+static const char *changed_word(const struct resource *resource)
+{
+    return resource->runtime_limit != UNBOUNDED ? "limit"
+        : resource->items_changed               ? "items"
+                                                : NULL;
+}
+
+static bool unit_is_reserved(const struct unit *unit)
+{
+    return unit->reserved;
+}
+
+static bool unit_is_draining(const struct unit *unit)
+{
+    return unit->removed;
+}
+
+static bool unit_is_in_service(const struct unit *unit)
+{
+    return !unit->removed;
+}
+
+/* `room` is for the number of a slot. */
+static const char *unit_name(const struct unit *unit, char room[static 16])
+{
+    if (!unit->item) {
+        snprintf(room, 16, "%u", unit->index);
+    }
+    return unit->item ? unit->item : room;
+}
+
+static void fill_list(struct unit_list *list, const struct resource *resource,
+    bool (*belongs)(const struct unit *unit))
+{
+    char room[16];
+    for (uint32_t i = 0; i < resource->n_units && !list->is_cut; i++) {
+        const struct unit *unit = resource->units[i];
+        if (belongs(unit)) {
+            unit_list_add(list, unit_name(unit, room), UNITS_OF_RESOURCE_BYTES);
+        }
+    }
+}
+
+static void fill_reserve_reasons(struct reserve_list *list, const struct resource *resource)
+{
+    char room[16];
+    for (uint32_t i = 0; i < resource->n_units && !list->is_full; i++) {
+        const struct unit *unit = resource->units[i];
+        if (unit->reserved && unit->reason) {
+            reserve_list_add(list, unit_name(unit, room), unit->reason);
+        }
+    }
+}
+
+static void fill_units(struct resource_line *line, const struct resource *resource)
+{
+    if (resource_is_pool(resource)) {
+        fill_list(&line->items, resource, unit_is_in_service);
+        fill_list(&line->draining, resource, unit_is_draining);
+    }
+    fill_list(&line->reserved, resource, unit_is_reserved);
+    fill_reserve_reasons(&line->reserve_reasons, resource);
+}
+
+void host_describe_resource(
+    struct text *out, const struct resource *resource, const struct host_scene *scene)
+{
+    struct resource_line line = {
+        .name = resource->name,
+        .kind = kind_of(resource->definition, scene),
+        .limit = resource_limit(resource),
+        .in_use = resource_in_use(resource),
+        .free = free_units(resource, scene),
+        .waiting = scene ? scene->n_waiting : resource_waiting(resource),
+        .cooling = resource->n_in_state[UNIT_COOLING],
+        .is_paused = resource->paused,
+        .pause_reason = resource->pause_reason,
+        .is_removed = !resource->is_defined,
+        .template = resource->is_instance ? resource->definition->name : NULL,
+        .changed = changed_word(resource),
+    };
+    fill_kept(&line, resource);
+    fill_units(&line, resource);
+    resource_line_write(out, &line);
+    resource_line_deinit(&line);
+}
+
+void host_describe_template(struct text *out, const struct definition *template,
+    uint32_t n_instances, const struct host_scene *scene)
+{
+    const struct template_line line = {
+        .name = template->name,
+        .kind = kind_of(template, scene),
+        .limit = definition_is_pool(template) ? template->n_items : template->limit,
+        .n_instances = n_instances,
+    };
+    template_line_write(out, &line);
+}
+
+/* ---- leases ---- */
+
+/* The lease's id goes into `id`. */
+static struct lease_line lease_line_of(char id[static LEASE_ID_SIZE], const struct lease *lease,
+    const struct viewer *viewer, nanoseconds age)
+{
+    lease_id_format(id, lease->id);
+    return (struct lease_line){
+        .id = id,
+        .age = line_milliseconds(age),
+        .pid = (uint64_t)viewer->pid_of(lease),
+        .has_uid = true,
+        .uid = lease->uid,
+        .is_away = lease_is_detached(lease),
+        .details = viewer_sees(viewer, lease) ? &lease->terms : NULL,
+    };
+}
+
+void host_fill_life(struct holder_line *line, const struct lease *lease, nanoseconds now)
+{
+    static const char *const binding_words[] = {
+        [BOUND_CONNECTION] = "connection",
+        [BOUND_PROCESS] = "process",
+        [BOUND_TIME] = "time",
+    };
+    nanoseconds until = lease_own_until(lease);
+    line->bound = binding_words[lease->binding];
+    line->lease.is_away = lease_is_detached(lease);
+    line->is_limited = until != NEVER;
+    line->left = line->is_limited ? line_milliseconds(until - now) : 0;
+    if (lease->stopping != OUTCOME_OK) {
+        line->stopping = code_table[outcome_code((enum outcome)lease->stopping)].word;
+    }
+}
+
+void host_describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now)
+{
+    char id[LEASE_ID_SIZE];
+    const struct lease *lease = claim->lease;
+    struct holder_line line = {
+        .lease = lease_line_of(id, lease, viewer, now - lease->granted_at),
+        .token = claim->token,
+    };
+    units_write_claim(&line.units.text, claim, UNITS_OF_HOLDER_BYTES);
+    host_fill_life(&line, lease, now);
+    holder_line_write(out, &line);
+    holder_line_deinit(&line);
+}
+
+/* Why a waiter is passed over at present, if it is, and because of which resource. */
+static void fill_blocker(struct waiter_line *line, const struct claim *claim)
+{
+    const struct resource *resource;
+    enum wait_kind kind = lease_waits_for(claim->lease, &resource);
+    if (kind != WAIT_TURN || (resource && resource != claim->resource)) {
+        line->blocked = kind == WAIT_QUOTA ? "quota" : "other";
+        line->blocker = resource ? resource->name : NULL;
+    }
+    line->kept = claim_place(claim)->standing == STANDS_KEEPING ? claim->count : 0;
+}
+
+void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
+    const struct viewer *viewer, nanoseconds now)
+{
+    char id[LEASE_ID_SIZE];
+    const struct lease *lease = claim->lease;
+    struct waiter_line line = {
+        .lease = lease_line_of(id, lease, viewer, now - lease->asked_at),
+        .position = position,
+        .wants = claim->count,
+        .priority = lease->terms.priority,
+    };
+    fill_blocker(&line, claim);
+    waiter_line_write(out, &line);
+}

@@ -1,0 +1,32 @@
+/* host_lines.h - fills the lines of `status` from the core: what this host knows. Pure. */
+#ifndef BERTH_STATUS_HOST_LINES_H
+#define BERTH_STATUS_HOST_LINES_H
+
+#include "core/core.h"
+#include "status/status_lines.h"
+#include "status/viewer.h"
+
+/* For a resource in fleet scope whose database has said nothing about it. */
+struct host_scene {
+    const char *database; /* the database's name */
+    const char *state; /* why only this host's leases are shown; NULL: no reason known */
+    uint32_t n_waiting; /* of this host */
+};
+
+/* `scene` is NULL in host scope. */
+void host_describe_resource(
+    struct text *out, const struct resource *resource, const struct host_scene *scene);
+/* A template, of which that many instances are alive. */
+void host_describe_template(struct text *out, const struct definition *template,
+    uint32_t n_instances, const struct host_scene *scene);
+/* The viewer is the user who asks. */
+void host_describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
+    nanoseconds now);
+/* Position 0: not known. */
+void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
+    const struct viewer *viewer, nanoseconds now);
+
+/* Fills in what only a held lease's own host knows: what it is bound to, ... */
+void host_fill_life(struct holder_line *line, const struct lease *lease, nanoseconds now);
+
+#endif

@@ -1,0 +1,158 @@
+#include "status/status_lines.h"
+
+/* ---- parts of lines ---- */
+
+static void add_flag(struct text *out, const char *key, bool is_set)
+{
+    text_add_key(out, key, is_set ? "1" : NULL);
+}
+
+static void add_unless_0(struct text *out, const char *key, uint64_t number)
+{
+    if (number > 0) {
+        text_add_number_key(out, key, number);
+    }
+}
+
+static void add_kind(struct text *out, const struct limit_kind *kind)
+{
+    text_add_key(out, "kind", kind->word);
+    text_add_key(out, "scope", kind->database ? "fleet" : "host");
+    text_add_key(out, "database", kind->database);
+    text_add_key(out, "database_state", kind->database_state);
+}
+
+/* ---- resources and templates ---- */
+
+static void add_kept(struct text *out, const struct resource_line *line)
+{
+    if (line->kept > 0) {
+        text_add_number_key(out, "kept", line->kept);
+        text_add_number_key(out, "keeper", line->keeper);
+    }
+}
+
+static void add_figures(struct text *out, const struct resource_line *line)
+{
+    text_add_number_key(out, "limit", line->limit);
+    text_add_number_key(out, "in_use", line->in_use);
+    text_add_number_key(out, "free", line->free);
+    text_add_number_key(out, "waiting", line->waiting);
+    if (line->is_listed) {
+        add_unless_0(out, "cooling", line->cooling);
+        add_kept(out, line);
+    } else {
+        add_kept(out, line);
+        add_unless_0(out, "cooling", line->cooling);
+    }
+}
+
+void resource_line_write(struct text *out, const struct resource_line *line)
+{
+    text_add(out, "resource ");
+    text_add(out, line->name);
+    add_kind(out, &line->kind);
+    add_figures(out, line);
+    add_flag(out, "paused", line->is_paused);
+    text_add_key(out, "reason", line->is_paused ? line->pause_reason : NULL);
+    add_flag(out, "removed", line->is_removed);
+    text_add_key(out, "template", line->template);
+    text_add_key(out, "changed", line->changed);
+    text_add_key(out, "items", line->items.text.bytes);
+    text_add_key(out, "draining", line->draining.text.bytes);
+    text_add_key(out, "reserved", line->reserved.text.bytes);
+    text_add_bytes(out, line->reserve_reasons.words.bytes, line->reserve_reasons.words.length);
+    text_add(out, "\n");
+}
+
+void resource_line_deinit(struct resource_line *line)
+{
+    text_deinit(&line->items.text);
+    text_deinit(&line->draining.text);
+    text_deinit(&line->reserved.text);
+    text_deinit(&line->reserve_reasons.words);
+}
+
+void template_line_write(struct text *out, const struct template_line *line)
+{
+    text_add(out, "template ");
+    text_add(out, line->name);
+    add_kind(out, &line->kind);
+    text_add_number_key(out, "limit", line->limit);
+    text_add_number_key(out, "instances", line->n_instances);
+    text_add(out, "\n");
+}
+
+/* ---- leases ---- */
+
+static void add_age(struct text *out, const struct lease_line *lease)
+{
+    text_add_number_key(out, "age", lease->age);
+}
+
+static void add_details(struct text *out, const struct terms *terms)
+{
+    text_add_key(out, "holder", terms->holder);
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].is_shown) {
+            text_add_key(out, attribute_rows[i].word, terms_text(terms, &attribute_rows[i]));
+        }
+    }
+}
+
+static void end_lease(struct text *out, const struct lease_line *lease)
+{
+    if (lease->is_listed) {
+        add_age(out, lease);
+    }
+    text_add_number_key(out, "pid", lease->pid);
+    if (lease->has_uid) {
+        text_add_number_key(out, "uid", lease->uid);
+    }
+    text_add_key(out, "host", lease->host);
+    if (lease->details) {
+        add_details(out, lease->details);
+    }
+    text_add(out, "\n");
+}
+
+void holder_line_write(struct text *out, const struct holder_line *line)
+{
+    text_add(out, "holder ");
+    text_add(out, line->lease.id);
+    text_add_key(out, "units", "");
+    text_add_bytes(out, line->units.text.bytes, line->units.text.length);
+    text_add_number_key(out, "token", line->token);
+    if (!line->lease.is_listed) {
+        add_age(out, &line->lease);
+    }
+    text_add_key(out, "bound", line->bound);
+    add_flag(out, "away", line->lease.is_away);
+    if (line->is_limited) {
+        text_add_number_key(out, "left", line->left);
+    }
+    text_add_key(out, "stopping", line->stopping);
+    end_lease(out, &line->lease);
+}
+
+void holder_line_deinit(struct holder_line *line)
+{
+    text_deinit(&line->units.text);
+}
+
+void waiter_line_write(struct text *out, const struct waiter_line *line)
+{
+    text_add(out, "waiter ");
+    text_add(out, line->lease.id);
+    add_unless_0(out, "position", line->position);
+    text_add_number_key(out, "wants", line->wants);
+    if (!line->lease.is_listed) {
+        add_age(out, &line->lease);
+    }
+    text_add_format(out, " priority=%d", line->priority);
+    add_flag(out, "away", line->lease.is_away);
+    text_add_key(out, "blocked", line->blocked);
+    text_add_key(out, "blocker", line->blocked ? line->blocker : NULL);
+    add_unless_0(out, "kept", line->kept);
+    end_lease(out, &line->lease);
+}

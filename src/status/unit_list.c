@@ -1,0 +1,84 @@
+#include "status/unit_list.h"
+
+#include "base/words.h"
+#include "status/fleet_rows.h"
+
+#include <stdio.h>
+
+enum { RESERVATIONS_BYTES = 1000 };
+
+bool unit_list_add(struct unit_list *list, const char *unit, size_t max)
+{
+    struct text *text = &list->text;
+    if (list->is_cut) {
+        return false;
+    }
+    text_add(text, text->length > 0 ? "," : "");
+    list->is_cut = text->length + ITEM_BYTES + sizeof ",..." > max;
+    text_add(text, list->is_cut ? "..." : unit);
+    return !list->is_cut;
+}
+
+/* ---- from text ---- */
+
+/* Adjacent slots; empty if first > last. */
+struct run {
+    uint64_t first, last;
+};
+
+static const struct run no_run = {1, 0};
+
+static void add_run(struct unit_list *list, const struct run *run, size_t max)
+{
+    char word[48];
+    int n = snprintf(word, sizeof word, "%llu", (unsigned long long)run->first);
+    if (run->last > run->first) {
+        snprintf(word + n, sizeof word - (size_t)n, "-%llu", (unsigned long long)run->last);
+    }
+    if (run->first <= run->last) {
+        unit_list_add(list, word, max);
+    }
+}
+
+static void add_slots(struct unit_list *list, struct run *run, const char *word, size_t max)
+{
+    struct run next;
+    if (!range_parse(word, strlen(word), FLEET_NUMBER_MAX, &next.first, &next.last)) {
+        return;
+    }
+    if (run->first <= run->last && next.first == run->last + 1) {
+        run->last = next.last;
+    } else {
+        add_run(list, run, max);
+        *run = next;
+    }
+}
+
+void unit_list_add_all(struct unit_list *list, const char *units, bool is_pool, size_t max)
+{
+    char word[ITEM_BYTES + 1];
+    struct run run = no_run;
+    while (!list->is_cut && (units = fleet_take_word(units, ',', word, sizeof word))) {
+        if (!is_pool) {
+            add_slots(list, &run, word, max);
+        } else if (item_is_valid(word)) {
+            unit_list_add(list, word, max);
+        }
+    }
+    add_run(list, &run, max);
+}
+
+/* ---- reasons ---- */
+
+bool reserve_list_add(struct reserve_list *list, const char *unit, const char *reason)
+{
+    struct text *words = &list->words;
+    size_t max = sizeof " reserve=," + ITEM_BYTES + percent_encode(NULL, 0, reason);
+    list->is_full = list->is_full || words->length + max > RESERVATIONS_BYTES;
+    if (!list->is_full) {
+        text_add_key(words, "reserve", unit);
+        text_add(words, ",");
+        text_add_encoded(words, reason);
+    }
+    return !list->is_full;
+}
