@@ -123,7 +123,6 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     struct resource_line line = {
         .name = resource->name,
         .kind = {.word = fleet_field(row, RESOURCE_KIND), .database = scene->database},
-        .is_listed = true,
         .is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0,
         .pause_reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES),
     };
@@ -237,7 +236,7 @@ static struct lease_line lease_line_of(struct row_lease *lease, const struct fle
 {
     const char *key = fleet_field(row, ROW_KEY), *info = fleet_field(row, ROW_INFO);
     const struct lease *own = fleet_own_lease(row, scene);
-    struct lease_line line = {.is_listed = true};
+    struct lease_line line = {0};
     uint64_t uid;
     lease->own = own;
     line.has_uid = fleet_number(row, ROW_UID, UINT32_MAX, &uid);

@@ -24,27 +24,17 @@ static void add_kind(struct text *out, const struct limit_kind *kind)
 
 /* ---- resources and templates ---- */
 
-static void add_kept(struct text *out, const struct resource_line *line)
-{
-    if (line->kept > 0) {
-        text_add_number_key(out, "kept", line->kept);
-        text_add_number_key(out, "keeper", line->keeper);
-    }
-}
-
 static void add_figures(struct text *out, const struct resource_line *line)
 {
     text_add_number_key(out, "limit", line->limit);
     text_add_number_key(out, "in_use", line->in_use);
     text_add_number_key(out, "free", line->free);
     text_add_number_key(out, "waiting", line->waiting);
-    if (line->is_listed) {
-        add_unless_0(out, "cooling", line->cooling);
-        add_kept(out, line);
-    } else {
-        add_kept(out, line);
-        add_unless_0(out, "cooling", line->cooling);
+    if (line->kept > 0) {
+        text_add_number_key(out, "kept", line->kept);
+        text_add_number_key(out, "keeper", line->keeper);
     }
+    add_unless_0(out, "cooling", line->cooling);
 }
 
 void resource_line_write(struct text *out, const struct resource_line *line)
@@ -85,11 +75,6 @@ void template_line_write(struct text *out, const struct template_line *line)
 
 /* ---- leases ---- */
 
-static void add_age(struct text *out, const struct lease_line *lease)
-{
-    text_add_number_key(out, "age", lease->age);
-}
-
 static void add_details(struct text *out, const struct terms *terms)
 {
     text_add_key(out, "holder", terms->holder);
@@ -102,9 +87,6 @@ static void add_details(struct text *out, const struct terms *terms)
 
 static void end_lease(struct text *out, const struct lease_line *lease)
 {
-    if (lease->is_listed) {
-        add_age(out, lease);
-    }
     text_add_number_key(out, "pid", lease->pid);
     if (lease->has_uid) {
         text_add_number_key(out, "uid", lease->uid);
@@ -123,9 +105,7 @@ void holder_line_write(struct text *out, const struct holder_line *line)
     text_add_key(out, "units", "");
     text_add_bytes(out, line->units.text.bytes, line->units.text.length);
     text_add_number_key(out, "token", line->token);
-    if (!line->lease.is_listed) {
-        add_age(out, &line->lease);
-    }
+    text_add_number_key(out, "age", line->lease.age);
     text_add_key(out, "bound", line->bound);
     add_flag(out, "away", line->lease.is_away);
     if (line->is_limited) {
@@ -146,9 +126,7 @@ void waiter_line_write(struct text *out, const struct waiter_line *line)
     text_add(out, line->lease.id);
     add_unless_0(out, "position", line->position);
     text_add_number_key(out, "wants", line->wants);
-    if (!line->lease.is_listed) {
-        add_age(out, &line->lease);
-    }
+    text_add_number_key(out, "age", line->lease.age);
     text_add_format(out, " priority=%d", line->priority);
     add_flag(out, "away", line->lease.is_away);
     text_add_key(out, "blocked", line->blocked);

@@ -21,7 +21,6 @@ struct limit_kind {
 struct resource_line {
     const char *name;
     struct limit_kind kind;
-    bool is_listed; /* as a database has listed it */
     uint64_t limit, in_use, free, waiting;
     uint64_t kept; /* of those free; or 0 */
     uint64_t keeper; /* the place of the first waiter for whom units are kept; shown with .kept */
@@ -50,7 +49,6 @@ void template_line_write(struct text *out, const struct template_line *line);
 /* Whose lease it is. Everybody may see this, apart from .details. */
 struct lease_line {
     const char *id;
-    bool is_listed; /* as a database has listed it */
     uint64_t age;
     uint64_t pid;
     bool has_uid;

@@ -4,6 +4,7 @@
 #include "daemon/keeper.h"
 #include "status/fleet_lines.h"
 #include "status/fleet_rows.h"
+#include "status/host_lines.h"
 #include "wire/protocol.h"
 
 #include <criterion/criterion.h>
@@ -170,8 +171,8 @@ Test(fleet_rows, lines)
         "waiting=1\n"
         "holder " REMOTE "3f9k units=0-1 token=90 age=10000 pid=77 uid=7 host=db1"
         " holder=job%2012 program=load reason=a%20b\n"
-        "holder 1 units=3 token=91 bound=connection age=2000 pid=5 uid=1000 host=db2\n"
-        "waiter " REMOTE "3f9m position=1 wants=2 priority=-5 age=5000 pid=78 uid=7 host=db1\n");
+        "holder 1 units=3 token=91 age=2000 bound=connection pid=5 uid=1000 host=db2\n"
+        "waiter " REMOTE "3f9m position=1 wants=2 age=5000 priority=-5 pid=78 uid=7 host=db1\n");
 }
 
 Test(fleet_rows, what_is_kept)
@@ -180,12 +181,12 @@ Test(fleet_rows, what_is_kept)
     expect_lines(
         "resource etl kind=semaphore scope=fleet database=default limit=4 in_use=1 free=3 "
         "waiting=2 kept=2 keeper=1\n"
-        "waiter " REMOTE "1 position=1 wants=2 priority=0 blocked=other blocker=licence kept=2"
-        " age=5000 pid=78 uid=7 host=db1\n"
-        "waiter " REMOTE "2 position=2 wants=2 priority=0 blocked=quota blocker=etl"
-        " age=5000 pid=79 uid=7 host=db1\n"
-        "waiter " REMOTE "3 position=3 wants=2 priority=0"
-        " age=5000 pid=80 uid=7 host=db1\n");
+        "waiter " REMOTE "1 position=1 wants=2 age=5000 priority=0 blocked=other blocker=licence kept=2"
+        " pid=78 uid=7 host=db1\n"
+        "waiter " REMOTE "2 position=2 wants=2 age=5000 priority=0 blocked=quota blocker=etl"
+        " pid=79 uid=7 host=db1\n"
+        "waiter " REMOTE "3 position=3 wants=2 age=5000 priority=0"
+        " pid=80 uid=7 host=db1\n");
 }
 
 Test(fleet_rows, pool)
@@ -250,6 +251,22 @@ Test(fleet_rows, runs_of_slots)
         free(lines);
         fleet_rows_free(rows);
     }
+}
+
+/* A database's listing shows a lease of this host as the core does: the same keys, in one order. */
+Test(fleet_rows, as_the_core_would_say)
+{
+    struct text here = TEXT_INIT;
+    const struct lease *lease = core_find_lease(core, 1);
+    ROW("resource", "etl", "semaphore", "4", "3", "1", "1", "0", "0", "", "etl", "", "", "");
+    ROW("holder", "etl", HERE "1", "1", "0", "1000", "", "pid=5 at=1005", "1", "1", "0", "");
+    host_describe_holder(&here, &lease->claims[0], &viewer, scene().now);
+    struct fleet_rows *rows = rows_of();
+    char *lines = lines_of(rows);
+    cr_expect_str_eq(strchr(lines, '\n') + 1, here.bytes);
+    free(lines);
+    fleet_rows_free(rows);
+    text_deinit(&here);
 }
 
 /* ---- holders of a unit or an identity ---- */
