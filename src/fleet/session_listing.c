@@ -131,9 +131,12 @@ void hello_is_undone(struct session *session, struct flight *call)
 void hello_has_failed(struct session *session, struct flight *call, const struct answer *answer,
     nanoseconds now, struct effects *effects)
 {
+    /* One that was sent before the hello is no reason: others of that time name entries, and are
+     * still in flight. */
+    bool is_of_hello = session->hello.is_in_flight;
     hello_is_undone(session, call);
     session->hello.not_before = now + session->tenure.ttl / 24;
-    if (session->state == SESSION_LISTING) {
+    if (is_of_hello) {
         entries_refuse(session, false, now, effects); /* nobody knows how long that lasts */
         requests_fail(session, answer->text);
     }

@@ -103,6 +103,24 @@ Test(session_requests, errors)
     cr_assert_str_neq(reset_wanted(), "");
 }
 
+Test(session_requests, errors_of_other_calls)
+{
+    go_up();
+    redefine(5, 1000, 2);
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    message("news 9 0");
+    CALL("hello news 0");
+    ADMIN("pause", "s");
+    CALL("admin pause s");
+    ADMIN("pause", "p");
+    answer("-MISCONF x");
+    answer("-NOREPLICAS x");
+    EXPECT(result(), "none");
+    answer("ok -1 0");
+    EXPECT(result(), "ok '' ");
+    EXPECT(result(), "none");
+}
+
 Test(session_requests, down)
 {
     ADMIN("pause", "s");

@@ -194,6 +194,28 @@ Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
     CALL("hello begin 30000 11000 'this host' 0 0 30000");
 }
 
+/* All of them were sent before the first error. */
+Test(session_time, errors_of_several_calls_at_once)
+{
+    go_up();
+    redefine(5, 1000, 2);
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    message("news 9 0");
+    CALL("hello news 0");
+    ask("A", "s");
+    ask("B", "s");
+    CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 5 0 $B 0 0 0 7 7 '' i 1 s s 1 5 0");
+    answer("-MISCONF x");
+    HAPPENS("");
+    answer("-NOREPLICAS x");
+    HAPPENS("");
+    answer("ok -1 0 granted '5' 's 1 17 0' waiting '6' 1");
+    HAPPENS("A granted s=0; B place 1");
+    NO_CALL();
+    wait_for(1.25);
+    CALL("hello begin 30000 11000 'this host' 17 6 30000");
+}
+
 /* ---- late grants ---- */
 
 /* kill-after is 3 s, its margin 1 s: K = 4 s. */
