@@ -114,6 +114,12 @@ static bool define_one(struct session *session, const struct definition *definit
     return true;
 }
 
+static bool has_listed_some(const struct session *session)
+{
+    bool is_listing = session->state == SESSION_LISTING && session->hello.step > STEP_NEWS;
+    return is_listing || session->state == SESSION_UP;
+}
+
 /* Grants to a waiter depend partly on this daemon's file: with a new file, all are listed again. */
 void session_define(
     struct session *session, const struct definition *definitions, size_t n, nanoseconds now)
@@ -141,7 +147,7 @@ void session_define(
                 session, known, true); /* by now it may be out of use, or be the newer one */
         }
     }
-    if (any && session->state == SESSION_UP &&
+    if (any && has_listed_some(session) &&
         core_fleet_n_waiting(session->core, session->database) > 0) {
         listing_begin(session);
     }

@@ -418,6 +418,64 @@ Test(session_unreachable, everywhere_in_hello)
     }
 }
 
+static const char with_limit_3[] = "hello lease $A waiting 0 5 7 7 '' i 's 1 0 -' 's 3 0'";
+static const char with_limit_5[] = "hello lease $A waiting 0 5 7 7 '' i 's 1 0 -' 's 5 0'";
+
+static void begin_to_list_a_waiter(void)
+{
+    go_up();
+    wait_in_line("A", "s", "5");
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    CALL(with_limit_3);
+}
+
+/* The database has the limits of the file before. */
+static void all_is_listed_again(void)
+{
+    begin_hello("30000 '0' 0");
+    CALL(with_limit_5);
+    answer("ok -1 0 $A waiting '5' '1'");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    cr_assert_eq(session_state(), SESSION_UP);
+}
+
+Test(session_unreachable, a_reload_while_waiters_are_listed)
+{
+    begin_to_list_a_waiter();
+    redefine(5, 1000, 2);
+    answer("ok -1 0 $A waiting '5' '1'");
+    all_is_listed_again();
+}
+
+Test(session_unreachable, a_reload_while_the_listing_ends)
+{
+    begin_to_list_a_waiter();
+    answer("ok -1 0 $A waiting '5' '1'");
+    CALL("hello end ''");
+    redefine(5, 1000, 2);
+    answer("ok -1 0 ''");
+    all_is_listed_again();
+}
+
+Test(session_unreachable, a_reload_before_anything_is_listed)
+{
+    go_up();
+    wait_in_line("A", "s", "5");
+    break_link("gone");
+    connect_link();
+    next_call();
+    redefine(5, 1000, 2);
+    answer("ok -1 0 '2' 30000 '0' 0");
+    CALL("hello news 0");
+    answer("ok -1 0 0 0");
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    answer("ok -1 0");
+    CALL(with_limit_5);
+}
+
 Test(session_unreachable, not_for_ever_as_fast_as_it_can)
 {
     connect_link();
