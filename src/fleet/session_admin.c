@@ -217,6 +217,37 @@ static const char *goes_on(struct session *session, struct flight *call, const c
     return NULL;
 }
 
+/* Requests that come back to the list were made before all that are still in it. */
+static void put_back(struct session *session, struct inquiry *request)
+{
+    struct inquiry *other = TAILQ_FIRST(&session->requests.unsent);
+    while (other && other->serial < request->serial) {
+        other = TAILQ_NEXT(other, link);
+    }
+    if (other) {
+        TAILQ_INSERT_BEFORE(other, request, link);
+    } else {
+        TAILQ_INSERT_TAIL(&session->requests.unsent, request, link);
+    }
+}
+
+/* An operator on another host may have had a definition forgotten that this host's file has: it is
+ * told again, then the request is made again, once. */
+static bool is_asked_again(struct session *session, struct flight *call, const char *unknown)
+{
+    enum { PLACE_OF_NAME = 1 };
+    struct inquiry *request = call->request;
+    bool is_about_name = request->n_words > PLACE_OF_NAME &&
+        strcmp(request->words[PLACE_OF_NAME], unknown) == 0;
+    if (request->is_repeated || !is_about_name ||
+        !definition_is_missing(session, unknown, call->tag)) {
+        return false;
+    }
+    request->is_repeated = true;
+    put_back(session, take_request(session, call));
+    return true;
+}
+
 const char *admin_is_answered(struct session *session, struct flight *call,
     const struct answer *answer, nanoseconds now, struct effects *effects)
 {
@@ -234,7 +265,10 @@ const char *admin_is_answered(struct session *session, struct flight *call,
         !answer_text(answer, 1, &detail)) {
         return "a wrong answer";
     }
-    request_end(session, take_request(session, call), refusal_outcome(code), detail);
+    enum outcome why = refusal_outcome(code);
+    if (why != OUTCOME_UNKNOWN || !is_asked_again(session, call, detail)) {
+        request_end(session, take_request(session, call), why, detail);
+    }
     return NULL;
 }
 
@@ -286,17 +320,7 @@ void request_has_failed(struct session *session, struct flight *call, const stru
     request_end(session, take_request(session, call), OUTCOME_DOWN, answer->text);
 }
 
-/* Requests that come back to the list were made before all that are still in it. */
 void request_is_undone(struct session *session, struct flight *call)
 {
-    struct inquiry *request = take_request(session, call);
-    struct inquiry *other = TAILQ_FIRST(&session->requests.unsent);
-    while (other && other->serial < request->serial) {
-        other = TAILQ_NEXT(other, link);
-    }
-    if (other) {
-        TAILQ_INSERT_BEFORE(other, request, link);
-    } else {
-        TAILQ_INSERT_TAIL(&session->requests.unsent, request, link);
-    }
+    put_back(session, take_request(session, call));
 }

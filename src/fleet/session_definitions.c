@@ -80,6 +80,17 @@ bool definitions_are_missing(
     return is_ours;
 }
 
+bool definition_is_missing(struct session *session, const char *resource, uint64_t tag)
+{
+    const struct definition *definition = core_find_definition(session->core, resource);
+    bool is_ours = definition && definition->database == session->database;
+    struct known_definition *known = is_ours ? definition_find(session, definition->name) : NULL;
+    if (known && known->sent_by < tag) {
+        send_first(session, known);
+    }
+    return known;
+}
+
 /* ---- the file ---- */
 
 static struct known_definition *add(struct session *session, const char *name)

@@ -139,6 +139,7 @@ struct inquiry {
     char **words; /* its arguments but for the cursor; owned */
     size_t n_words;
     char *cursor; /* of a snapshot: what comes next; owned */
+    bool is_repeated; /* as the database lacked a definition of the file */
     struct session_result result;
 };
 
@@ -367,6 +368,8 @@ void definitions_deinit(struct session *session);
  * they have been since. */
 bool definitions_are_missing(
     struct session *session, const struct lease *lease, const char *resource, uint64_t tag);
+/* The same for an operator's request about the resource. */
+bool definition_is_missing(struct session *session, const char *resource, uint64_t tag);
 /* Another daemon has stored one of that name, or has had it forgotten: ours is sent again, and
  * compared. */
 void definition_is_news(struct session *session, const char *name);

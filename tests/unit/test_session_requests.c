@@ -81,6 +81,52 @@ Test(session_requests, refusals)
     EXPECT(result(), "unknown '0123/1' ");
 }
 
+/* An operator on another host has had "s" and "t/" + star forgotten. */
+Test(session_requests, about_what_only_the_file_has)
+{
+    go_up();
+    ADMIN("pause", "s", "", "x");
+    ADMIN("pause", "t/1", "", "x");
+    ADMIN("resume", "p");
+    CALL("admin pause s '' x");
+    CALL("admin pause t/1 '' x");
+    answer("refused -1 0 unknown s");
+    EXPECT(result(), "none");
+    cr_assert_eq(strncmp(next_call(), "hello define s 1 {", 18), 0);
+    CALL("admin pause s '' x");
+    CALL("admin resume p");
+    answer("refused -1 0 unknown t/1");
+    cr_assert_eq(strncmp(next_call(), "hello define t/* 1 {", 20), 0);
+    CALL("admin pause t/1 '' x");
+    answer("ok -1 0 s stored {}");
+    answer("refused -1 0 unknown s"); /* it has been forgotten again */
+    EXPECT(result(), "unknown 's' ");
+    answer("ok -1 0");
+    EXPECT(result(), "ok '' ");
+    answer("ok -1 0 t/* stored {}");
+    answer("ok -1 0");
+    EXPECT(result(), "ok '' ");
+    NO_CALL();
+}
+
+Test(session_requests, about_what_is_unknown_everywhere)
+{
+    go_up();
+    ADMIN("remove", "p", "d");
+    ADMIN("pause", "other");
+    ADMIN("revoke", "s/1");
+    for (int i = 0; i < 3; i++) {
+        next_call();
+    }
+    answer("refused -1 0 unknown d");
+    answer("refused -1 0 unknown other");
+    answer("refused -1 0 unknown s/1");
+    EXPECT(result(), "unknown 'd' ");
+    EXPECT(result(), "unknown 'other' ");
+    EXPECT(result(), "unknown 's/1' ");
+    NO_CALL();
+}
+
 Test(session_requests, what_an_item_was)
 {
     go_up();
