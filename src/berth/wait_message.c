@@ -110,14 +110,17 @@ static void take_grace(struct wait_message *wait_message, const struct answer *a
     }
 }
 
-/* Counts items, or slots and ranges of slots; "..." marks a list that was cut. */
+/* Counts the items of a pool, of which one may be called "3-7"; of others, slots and ranges of
+ * slots. "..." marks a list that was cut, and counts as one. */
 static uint64_t count_reserved(const struct answer *answer)
 {
     uint64_t n = 0;
+    const char *kind = value_of(answer, "kind");
+    bool is_pool = kind && strcmp(kind, "pool") == 0;
     for (const char *list = value_of(answer, "reserved"); list;) {
         size_t length = strcspn(list, ",");
         uint64_t first = 0, last = 0;
-        bool is_range = range_parse(list, length, INT32_MAX, &first, &last);
+        bool is_range = !is_pool && range_parse(list, length, INT32_MAX, &first, &last);
         n += is_range ? last - first + 1 : 1;
         list = list[length] ? list + length + 1 : NULL;
     }

@@ -32,6 +32,11 @@ STATUS = {
         "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0",
         "end"], "r: 1 of 9 held by pid 812 (uid 1000) for 1d01h, 3 cooling down, 6 reserved; "
                 "s: 1 cooling down; place 1 in the queue"),
+    "reserved items": ([
+        "ok draining=0 held=0 waiting=1",
+        "resource r kind=pool scope=host limit=9 in_use=0 free=0 waiting=1 reserved=3-7,8",
+        "waiter 3k position=1 wants=1 pid=5 uid=0 age=1000 priority=0",
+        "end"], "r: 0 of 9 held, 2 reserved; place 1 in the queue"),
     "a limit that was lowered": ([
         "ok draining=0 held=0 waiting=1",
         "resource r kind=semaphore scope=host limit=1 in_use=0 free=1 waiting=1 changed=limit",
