@@ -102,7 +102,8 @@ void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
 
 /* ---- coming back ---- */
 
-void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects)
+/* Moves the lease to a client that has come for it, which is told if its job is being stopped. */
+static void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects)
 {
     lease_move(lease, client);
     if (lease->state == LEASE_HELD && lease->stopping != OUTCOME_OK) {
@@ -110,7 +111,8 @@ void lease_hand_to(struct lease *lease, struct client *client, struct effects *e
     }
 }
 
-enum outcome lease_outcome(const struct lease *lease)
+/* The state of the lease: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
+static enum outcome lease_outcome(const struct lease *lease)
 {
     bool is_pending = lease->database != 0 && lease->position == 0;
     return lease->state == LEASE_HELD ? OUTCOME_OK : is_pending ? OUTCOME_PENDING : OUTCOME_WAITING;

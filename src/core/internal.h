@@ -136,9 +136,8 @@ bool lease_is_only_notified(const struct lease *lease);
 
 /* Handles the first lease that is due. */
 void term_is_due(struct core *core, nanoseconds now, struct effects *effects);
-void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
-    struct effects *effects);
-/* The same, with SIGKILL early enough that the job is gone by then, even if `now` is late. */
+/* Begins to stop the lease's job, with SIGKILL early enough that the job is gone by then, even if
+ * `now` is late. */
 void stop_begin_by(struct core *core, struct lease *lease, enum outcome why, nanoseconds gone_by,
     nanoseconds now, struct effects *effects);
 /* Resumes a stop that began in an earlier run, with the time that was left. */
@@ -196,10 +195,6 @@ void detached_client_is_gone(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* Moves the lease to another list: a client's, .detached or .absent. */
 void lease_move(struct lease *lease, struct client *to);
-/* The same, to a client that has come for the lease and is told if its job is being stopped. */
-void lease_hand_to(struct lease *lease, struct client *client, struct effects *effects);
-/* The lease's state: OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
-enum outcome lease_outcome(const struct lease *lease);
 nanoseconds detached_next_deadline(const struct core *core);
 /* The grace is over. */
 void detached_is_due(struct core *core, nanoseconds now, struct effects *effects);

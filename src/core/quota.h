@@ -45,7 +45,6 @@ struct lane {
     struct lane_link links[]; /* in the order asked */
 };
 
-struct usage *usage_find(const struct resource *resource, uint32_t uid);
 void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
 

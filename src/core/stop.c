@@ -46,7 +46,7 @@ static void stop_harder(struct lease *lease, enum outcome why, struct effects *e
     }
 }
 
-void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+static void stop_begin(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);

@@ -152,7 +152,9 @@ static void send_at_once(struct group_signal signals[], size_t n)
     }
 }
 
-void group_signals_send(struct group_signal signals[], size_t n)
+/* Sends the signals, to leaders last. Reads /proc at once. If a wrapper has no descendants left, it
+ * hangs, and is killed itself. */
+static void send_all(struct group_signal signals[], size_t n)
 {
     for (size_t i = 0; i < n; i += MAX_AT_ONCE) {
         send_at_once(&signals[i], n - i < MAX_AT_ONCE ? n - i : MAX_AT_ONCE);
@@ -164,7 +166,7 @@ void group_signals_send(struct group_signal signals[], size_t n)
 static void on_work(uv_work_t *work)
 {
     struct group_signaller *signaller = container_of(work, struct group_signaller, work);
-    group_signals_send(signaller->sending.signals, signaller->sending.n);
+    send_all(signaller->sending.signals, signaller->sending.n);
 }
 
 static void send_waiting(struct group_signaller *signaller);

@@ -22,10 +22,6 @@ struct group_signal {
     bool is_sent; /* to at least one */
 };
 
-/* Sends the signals, to leaders last. Reads /proc at once. If a wrapper has no descendants left, it
- * hangs, and is killed itself. */
-void group_signals_send(struct group_signal signals[], size_t n);
-
 struct group_signal_list {
     struct group_signal *signals;
     size_t n, size;

@@ -168,7 +168,8 @@ static void claim_write(struct text *out, const struct claim *claim)
     text_add(out, claim->units ? "" : " -");
 }
 
-void claims_write(struct text *out, const struct lease *lease)
+/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; consecutive slots are a range. */
+static void claims_write(struct text *out, const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         text_add(out, i > 0 ? "|" : "");

@@ -56,8 +56,6 @@ void call_add_id(struct arguments *arguments, uint64_t id);
 
 /* The canonical JSON of a definition. */
 void definition_write(struct text *out, const struct definition *definition);
-/* "NAME COUNT TOKEN UNITS|..." of a lease as it is; consecutive slots are a range. */
-void claims_write(struct text *out, const struct lease *lease);
 /* "pid=1 program=x reason=y at=SECONDS" */
 void info_write(struct text *out, const struct lease *lease, nanoseconds wall_offset);
 

@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 
-void database_place(char *out, size_t size, const struct database *database)
+/* The database's place without a password: "unix:/PATH", "HOST:PORT", "MASTER by sentinel
+ * HOST:PORT". At most `size` bytes. */
+static void database_place(char *out, size_t size, const struct database *database)
 {
     const struct redis_url *url = &database->url;
     const struct redis_host *host = &url->hosts[0];
