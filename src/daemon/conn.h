@@ -63,13 +63,18 @@ void conn_end_input(struct conn *conn);
 /* Idempotent. Ends its leases now; frees the struct when libuv has let go. */
 void conn_close(struct conn *conn);
 
+static inline bool conn_is_closed(const struct conn *conn)
+{
+    return conn->state.peer == PEER_CLOSED;
+}
+
 /* Its descriptor, while it is open; else -1. */
 int conn_fd(const struct conn *conn);
 
 /* The event must be possible now. */
 void conn_pass(struct conn *conn, enum conn_event event);
 
-/* Where answers and events go. Events are held back while a long answer is being sent, or a change
+/* conn_output.c: where answers and events go. Events are held back while a long answer is being sent, or a change
  * made by the connection is being stored. */
 struct text *conn_answers(struct conn *conn);
 struct text *conn_events(struct conn *conn);
