@@ -97,34 +97,36 @@ static void emit(
     if (level == LOG_LEVEL_ERROR) {
         memcpy(last_error, line, sizeof last_error);
     }
-    if (!diverted || !diverted(level, line, subject ? subject : &nothing)) {
+    if (!diverted || !diverted(level, line, subject)) {
         to_stderr(level, line);
     }
+}
+
+static void emit_wanted(
+    enum log_level level, const struct log_subject *subject, const char *format, va_list arguments)
+{
+    int saved = errno;
+    if (log_says(level)) {
+        emit(level, subject, format, arguments);
+    }
+    errno = saved;
 }
 
 void log_message_on(
     enum log_level level, const struct log_subject *subject, const char *format, ...)
 {
-    int saved = errno;
-    if (log_says(level)) {
-        va_list arguments;
-        va_start(arguments, format);
-        emit(level, subject, format, arguments);
-        va_end(arguments);
-    }
-    errno = saved;
+    va_list arguments;
+    va_start(arguments, format);
+    emit_wanted(level, subject, format, arguments);
+    va_end(arguments);
 }
 
 void log_message(enum log_level level, const char *format, ...)
 {
-    int saved = errno;
-    if (log_says(level)) {
-        va_list arguments;
-        va_start(arguments, format);
-        emit(level, NULL, format, arguments);
-        va_end(arguments);
-    }
-    errno = saved;
+    va_list arguments;
+    va_start(arguments, format);
+    emit_wanted(level, &nothing, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- lines that clients can provoke ---- */
