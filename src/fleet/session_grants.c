@@ -79,6 +79,15 @@ void entry_lost(
     }
 }
 
+/* A grace grants nothing, and may have taken back what was granted before it. */
+void entry_refuse_to_wait(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects)
+{
+    bool is_grace = session->grace_until != NEVER && now < session->grace_until;
+    entry_refuse(session, entry, is_grace ? OUTCOME_GRACE : OUTCOME_WOULD_WAIT, now, effects);
+    entry_end(session, entry);
+}
+
 static const char *is_waiting(struct session *session, const struct flight *call,
     struct entry *entry, const struct answer *answer, nanoseconds now, struct effects *effects)
 {
@@ -93,8 +102,7 @@ static const char *is_waiting(struct session *session, const struct flight *call
         return NULL; /* HELD: the message about the grant was faster */
     }
     if (entry->lease->wants_now) {
-        entry_refuse(session, entry, OUTCOME_WOULD_WAIT, now, effects);
-        entry_end(session, entry);
+        entry_refuse_to_wait(session, entry, now, effects);
         return NULL;
     }
     core_fleet_waits(session->core, entry->lease, ticket, (uint32_t)position, effects);

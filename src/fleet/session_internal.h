@@ -395,6 +395,9 @@ void entry_wait_for_renewal(struct session *session, struct entry *entry);
 /* Denies and detaches its lease. */
 void entry_refuse(struct session *session, struct entry *entry, enum outcome why, nanoseconds now,
     struct effects *effects);
+/* Refuses a request that does not want to wait, but waits in the database; gives it back. */
+void entry_refuse_to_wait(
+    struct session *session, struct entry *entry, nanoseconds now, struct effects *effects);
 /* The call in flight that named the entry is over: the database now has it. Gives it back if
  * necessary, else returns true. */
 bool entry_is_known(struct session *session, struct entry *entry);

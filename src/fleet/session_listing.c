@@ -194,9 +194,8 @@ static void is_listed_waiting(struct session *session, struct entry *entry, uint
     position = lease->position != 0 ? lease->position : position;
     if (lease->state == LEASE_HELD) {
         entry_lost(session, entry, now, effects);
-    } else if (lease->wants_now) { /* a grace has taken its units back */
-        entry_refuse(session, entry, OUTCOME_WOULD_WAIT, now, effects);
-        entry_end(session, entry);
+    } else if (lease->wants_now) {
+        entry_refuse_to_wait(session, entry, now, effects);
     } else {
         core_fleet_waits(session->core, lease, ticket, position, effects);
     }

@@ -144,8 +144,24 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait
     connect_link();
     begin_hello("30000 '0' 0");
     next_call();
-    answer("ok -1 41000 $A waiting '6' '1'");
+    answer("ok -1 0 $A waiting '6' '1'");
     HAPPENS("A denied would-wait");
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+    CALL("release $A");
+}
+
+Test(session_unreachable, a_grace_takes_back_what_was_granted_to_one_that_does_not_wait)
+{
+    go_up();
+    ask("A", "l now");
+    next_call();
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+    next_call();
+    answer("ok -1 41000 $A waiting '6' '1'");
+    HAPPENS("A denied grace");
     CALL("hello end ''");
     answer("ok -1 41000 ''");
     CALL("release $A");
