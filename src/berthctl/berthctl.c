@@ -88,7 +88,7 @@ static int print_help(void)
         "  -V, --version            the version of berthctl alone\n"
         "\n"
         "In a NAME of status, * stands for any part without a slash: 'market/*' is a template\n"
-        "and all that is in use of it.\n"
+        "and its instances in use.\n"
         "A LEASE is a word that status shows in that column; the job has it in $BERTH_LEASE.\n"
         "For revoke and drop, a lease of another host of the fleet is SESSION/LEASE. BOUND\n"
         "is what a lease is bound to, if not to a process; a lease is away while no client is\n"
