@@ -182,6 +182,21 @@ def check_citations():
             require(name in ours, f"{path}: cites {name}")
 
 
+def check_comments():
+    """Files, functions and members that a comment names are there. Another project's file has its folder before it."""
+    sources = {path: text for path, text in texts() if path.suffix in (".c", ".h", ".def")}
+    files = {path.name for path in sources}
+    code = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", "\n".join(sources.values()), flags=re.S)))
+    for path, text in sources.items():
+        for comment in re.findall(r"/\*.*?\*/", text, re.S):
+            for name in re.findall(r"(?<![\w/])[a-z]\w*\.[ch]\b", comment):
+                require(name in files, f"{path}: a comment names {name}")
+            for name in re.findall(r"\b([a-z]+_\w+)\(\)", comment):
+                require(name in code or name == "command_x", f"{path}: a comment names {name}()")
+            for names in re.findall(r"\b([a-z]\w*)->(\w+)", comment):
+                require(code.issuperset(names), f"{path}: a comment names {'->'.join(names)}")
+
+
 def check_phrases():
     """Comments, documents and messages have none of these phrases, nor has README.md. Each has a plain form:
     again; name who says it."""
@@ -268,6 +283,7 @@ check_readme()
 check_guarantees()
 check_links()
 check_citations()
+check_comments()
 check_phrases()
 check_commands()
 check_codes()

@@ -109,7 +109,7 @@ static void try_again_later(struct acquisition *acquisition, nanoseconds now)
     acquisition->retry_at = earlier(at, later(acquisition->down_at, now));
 }
 
-/* asking->outage has the reason. */
+/* acquisition->outage has the reason. */
 static enum acquisition_result is_down(struct acquisition *acquisition, nanoseconds now)
 {
     bool is_patient = acquisition->was_queued || acquisition->options->if_down == IF_DOWN_WAIT;

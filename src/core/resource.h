@@ -130,7 +130,7 @@ static inline bool resource_is_pool(const struct resource *resource)
     return definition_is_pool(resource->definition);
 }
 
-/* ---- life (core.c and operator.c call these) ---- */
+/* ---- life (registry.c calls these) ---- */
 
 /* The resource has the units of its definition, is in no list or table, and grants nothing yet. */
 struct resource *resource_new(const char *name, const struct definition *definition);

@@ -83,7 +83,7 @@ void session_hold_listing(struct session *session, bool hold);
 
 /* ---- requests of operators ---- */
 
-/* The result of a request, in the order of session_results(). */
+/* The result of a request: session_take_result(). */
 struct session_result {
     void *context; /* the asker's; NULL: the asker has gone */
     enum outcome outcome; /* OUTCOME_OK, OUTCOME_DOWN, ... */

@@ -1,4 +1,4 @@
-/* fleet_host.c - one host's daemon: in short, what server.c, recovery.c and fleet_sessions.c do
+/* fleet_host.c - one host's daemon: in short, what serve.c, recovery.c and fleet_sessions.c do
  * around a core and a session. */
 #include "fleet_internal.h"
 
