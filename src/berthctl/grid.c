@@ -38,6 +38,20 @@ void grid_add(struct grid *grid, struct text *cell)
     grid->cells[grid->n_cells++] = string;
 }
 
+void grid_add_string(struct grid *grid, const char *string)
+{
+    struct text cell = TEXT_INIT;
+    text_add_escaped(&cell, string ? string : "");
+    grid_add(grid, &cell);
+}
+
+void grid_add_number(struct grid *grid, uint64_t number)
+{
+    struct text cell = TEXT_INIT;
+    text_add_format(&cell, "%llu", (unsigned long long)number);
+    grid_add(grid, &cell);
+}
+
 static size_t grid_width(const struct grid *grid)
 {
     size_t sum = grid->indent;

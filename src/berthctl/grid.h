@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { MAX_COLUMNS = 32 };
 
@@ -33,6 +34,9 @@ void grid_deinit(struct grid *grid);
 
 /* Adds the next cell, from left to right; takes the contents of `cell`. */
 void grid_add(struct grid *grid, struct text *cell);
+/* Escapes the string; NULL is an empty cell. */
+void grid_add_string(struct grid *grid, const char *string);
+void grid_add_number(struct grid *grid, uint64_t number);
 
 /* After all cells: cuts the widest of the columns that may be cut, until lines are at most `max`
  * columns long or nothing more can be cut. */

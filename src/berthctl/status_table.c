@@ -1,6 +1,7 @@
 #include "berthctl/status_table.h"
 
 #include "berthctl/grid.h"
+#include "berthctl/lease_table.h"
 
 #include <string.h>
 
@@ -22,20 +23,6 @@ static const struct column resource_columns[] = {
 };
 
 enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
-
-static void add_string(struct grid *grid, const char *string)
-{
-    struct text cell = TEXT_INIT;
-    text_add_escaped(&cell, string ? string : "");
-    grid_add(grid, &cell);
-}
-
-static void add_number(struct grid *grid, uint64_t number)
-{
-    struct text cell = TEXT_INIT;
-    text_add_format(&cell, "%llu", (unsigned long long)number);
-    grid_add(grid, &cell);
-}
 
 /* Its database is in its grace, and grants nothing new yet. */
 static bool is_in_grace(const struct status *status, const struct status_resource *resource)
@@ -85,13 +72,13 @@ static void add_state(
 static void add_resource(struct grid *grid, const struct status *status,
     const struct status_resource *resource, bool with_scope)
 {
-    add_string(grid, resource->name);
-    add_string(grid, resource->kind);
-    add_string(grid, with_scope ? resource->scope : NULL);
-    add_number(grid, resource->limit);
-    add_number(grid, resource->in_use);
-    add_number(grid, resource->free);
-    add_number(grid, resource->waiting);
+    grid_add_string(grid, resource->name);
+    grid_add_string(grid, resource->kind);
+    grid_add_string(grid, with_scope ? resource->scope : NULL);
+    grid_add_number(grid, resource->limit);
+    grid_add_number(grid, resource->in_use);
+    grid_add_number(grid, resource->free);
+    grid_add_number(grid, resource->waiting);
     add_state(grid, status, resource);
 }
 
@@ -99,13 +86,13 @@ static void add_resource(struct grid *grid, const struct status *status,
 static void add_template(struct grid *grid, const struct status_template *template, bool with_scope)
 {
     struct text state = TEXT_INIT;
-    add_string(grid, template->name);
-    add_string(grid, template->kind);
-    add_string(grid, with_scope ? template->scope : NULL);
-    add_number(grid, template->limit);
-    add_string(grid, "-");
-    add_string(grid, "-");
-    add_string(grid, "-");
+    grid_add_string(grid, template->name);
+    grid_add_string(grid, template->kind);
+    grid_add_string(grid, with_scope ? template->scope : NULL);
+    grid_add_number(grid, template->limit);
+    grid_add_string(grid, "-");
+    grid_add_string(grid, "-");
+    grid_add_string(grid, "-");
     text_add_format(&state, "template, %llu instance%s", (unsigned long long)template->instances,
         template->instances == 1 ? "" : "s");
     if (template->database_state) {
@@ -193,190 +180,6 @@ static void print_notes(struct text *out, const struct status_resource *resource
     print_words(out, "changed at runtime", &resource->changed);
 }
 
-/* ---- holders and waiters ---- */
-
-static const struct column fixed_lease_columns[] = {
-    {.title = "PLACE"},
-    {.title = "UNITS", .min_width = 8},
-    {.title = "AGE", .is_right = true},
-    {.title = "LEFT", .is_right = true, .is_optional = true},
-    {.title = "PID", .is_right = true},
-    {.title = "HOST", .is_optional = true, .min_width = 8},
-    {.title = "USER", .min_width = 8},
-    {.title = "PROGRAM", .is_optional = true, .min_width = 8},
-    {.title = "PRIO", .is_right = true, .is_optional = true},
-    {.title = "BLOCKED", .is_optional = true},
-    {.title = "BOUND", .is_optional = true},
-    {.title = "STATE", .is_optional = true},
-    {.title = "LEASE"},
-    {.title = "HOLDER", .is_optional = true, .min_width = 8},
-};
-
-enum { N_FIXED_LEASE_COLUMNS = sizeof fixed_lease_columns / sizeof fixed_lease_columns[0] };
-
-_Static_assert(N_FIXED_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
-
-/* Whether the attribute stands behind the fixed columns: the program has one of them. */
-static bool stands_behind(enum shown shown)
-{
-    return shown_rows[shown].title && shown != SHOWN_program;
-}
-
-/* Their number. */
-static size_t fill_lease_columns(struct column columns[MAX_COLUMNS])
-{
-    size_t n = N_FIXED_LEASE_COLUMNS;
-    memcpy(columns, fixed_lease_columns, sizeof fixed_lease_columns);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
-        if (stands_behind(i)) {
-            columns[n++] = (struct column){
-                .title = shown_rows[i].title, .is_optional = true, .min_width = 12};
-        }
-    }
-    return n;
-}
-
-/* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
-static void add_units(struct grid *grid, const struct words *units, bool is_pool)
-{
-    struct text cell = TEXT_INIT;
-    bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
-    if (units->n > 0) {
-        text_add_format(&cell, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
-    }
-    for (size_t i = 0; i < units->n; i++) {
-        text_add(&cell, i > 0 ? "," : "");
-        text_add_escaped(&cell, units->list[i]);
-    }
-    text_add(&cell, units->is_cut ? ",..." : "");
-    grid_add(grid, &cell);
-}
-
-static void add_times(struct grid *grid, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_age(&cell, lease->age);
-    grid_add(grid, &cell);
-    text_add(&cell, "");
-    if (lease->left.is_given) {
-        text_add_age(&cell, lease->left.number);
-    }
-    grid_add(grid, &cell);
-}
-
-/* Adds nothing for a lease that lasts as long as a process, and has its client. */
-static void add_life(struct grid *grid, const struct status_lease *lease)
-{
-    bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
-    struct text state = TEXT_INIT;
-    add_string(grid, is_usual ? NULL : lease->bound);
-    text_add(&state, "");
-    if (lease->stopping) {
-        text_add(&state, "stopping (");
-        text_add_escaped(&state, lease->stopping);
-        text_add(&state, ")");
-    }
-    if (lease->away) {
-        text_add(&state, state.length > 0 ? ", away" : "away");
-    }
-    grid_add(grid, &state);
-}
-
-/* Why it is passed over: another resource, or what is wrong with this one. */
-static const char *blocked_by(
-    const struct status_resource *resource, const struct status_lease *lease)
-{
-    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
-    if (!lease->blocker || is_quota) {
-        return lease->blocked;
-    }
-    bool is_this = strcmp(lease->blocker, resource->name) == 0;
-    return !is_this           ? lease->blocker
-        : resource->paused     ? "paused"
-        : resource->limit == 0 ? "closed"
-                               : "limit";
-}
-
-/* What holders and waiters have in common. */
-static void add_who(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    add_times(grid, lease);
-    add_number(grid, lease->pid);
-    add_string(grid, lease->host);
-    if (lease->user) {
-        add_string(grid, lease->user);
-    } else {
-        add_number(grid, lease->uid);
-    }
-    add_string(grid, lease->shown[SHOWN_program]);
-    text_add(&cell, "");
-    if (lease->priority != 0) {
-        text_add_format(&cell, "%lld", (long long)lease->priority);
-    }
-    grid_add(grid, &cell);
-    add_string(grid, blocked_by(resource, lease));
-    add_life(grid, lease);
-    add_string(grid, lease->id);
-    add_string(grid, lease->holder);
-    for (enum shown i = 0; i < N_SHOWN; i++) {
-        if (stands_behind(i)) {
-            add_string(grid, lease->shown[i]);
-        }
-    }
-}
-
-static void add_holder(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
-{
-    add_string(grid, "held");
-    add_units(grid, &lease->units, status_is_pool(resource));
-    add_who(grid, resource, lease);
-}
-
-static void add_waiter(
-    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
-{
-    struct text cell = TEXT_INIT;
-    text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
-    grid_add(grid, &cell);
-    text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
-    grid_add(grid, &cell);
-    add_who(grid, resource, lease);
-}
-
-static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
-{
-    return style->max_leases > 0 && leases->n > style->max_leases ? style->max_leases
-                                                                    : leases->n;
-}
-
-static void add_leases(
-    struct grid *grid, const struct status_resource *resource, const struct table_style *style)
-{
-    for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
-        add_holder(grid, resource, &resource->holders.list[i]);
-    }
-    for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
-        add_waiter(grid, resource, &resource->waiters.list[i]);
-    }
-}
-
-static void print_rows(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
-    const char *what, const struct table_style *style, struct text *out)
-{
-    size_t n = n_shown(leases, style);
-    for (size_t i = 0; i < n; i++) {
-        grid_print_row(grid, (*rowp)++, out);
-    }
-    if (n < leases->n) {
-        text_add_repeated(out, ' ', INDENT);
-        text_add_format(
-            out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
-    }
-}
-
 /* ---- databases ---- */
 
 static const struct column database_columns[] = {
@@ -404,13 +207,13 @@ static void add_optional_age(struct grid *grid, const struct optional *span)
 static void add_database(struct grid *grid, const struct status_database *database)
 {
     const struct optional ttl = {.is_given = true, .number = database->ttl};
-    add_string(grid, database->name);
-    add_string(grid, database->state);
+    grid_add_string(grid, database->name);
+    grid_add_string(grid, database->state);
     add_optional_age(grid, &ttl);
     add_optional_age(grid, &database->good);
     add_optional_age(grid, &database->grace);
-    add_string(grid, database->version);
-    add_string(grid, database->server);
+    grid_add_string(grid, database->version);
+    grid_add_string(grid, database->server);
 }
 
 static void print_databases(const struct status *status, struct text *out)
@@ -447,8 +250,8 @@ static void print_resource(const struct status_resource *resource, const struct 
     if (resource->holders.n + resource->waiters.n > 0) {
         grid_print_titles(leases, out);
     }
-    print_rows(leases, rowp, &resource->holders, "held", style, out);
-    print_rows(leases, rowp, &resource->waiters, "waiting", style, out);
+    lease_table_print(leases, rowp, &resource->holders, "held", style, out);
+    lease_table_print(leases, rowp, &resource->waiters, "waiting", style, out);
 }
 
 static bool has_fleet_scope(const struct status *status)
@@ -472,10 +275,10 @@ void table_print(const struct status *status, const struct table_style *style, s
     struct column lease_columns[MAX_COLUMNS];
     bool with_scope = has_fleet_scope(status);
     grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
-    grid_init(&leases, lease_columns, fill_lease_columns(lease_columns), INDENT);
+    grid_init(&leases, lease_columns, lease_table_columns(lease_columns), INDENT);
     for (size_t i = 0; i < status->n_resources; i++) {
         add_resource(&resources, status, &status->resources[i], with_scope);
-        add_leases(&leases, &status->resources[i], style);
+        lease_table_add(&leases, &status->resources[i], style);
     }
     for (size_t i = 0; i < status->n_templates; i++) {
         add_template(&resources, &status->templates[i], with_scope);

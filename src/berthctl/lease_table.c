@@ -1,0 +1,184 @@
+#include "berthctl/lease_table.h"
+
+#include <string.h>
+
+static const struct column fixed_lease_columns[] = {
+    {.title = "PLACE"},
+    {.title = "UNITS", .min_width = 8},
+    {.title = "AGE", .is_right = true},
+    {.title = "LEFT", .is_right = true, .is_optional = true},
+    {.title = "PID", .is_right = true},
+    {.title = "HOST", .is_optional = true, .min_width = 8},
+    {.title = "USER", .min_width = 8},
+    {.title = "PROGRAM", .is_optional = true, .min_width = 8},
+    {.title = "PRIO", .is_right = true, .is_optional = true},
+    {.title = "BLOCKED", .is_optional = true},
+    {.title = "BOUND", .is_optional = true},
+    {.title = "STATE", .is_optional = true},
+    {.title = "LEASE"},
+    {.title = "HOLDER", .is_optional = true, .min_width = 8},
+};
+
+enum { N_FIXED_LEASE_COLUMNS = sizeof fixed_lease_columns / sizeof fixed_lease_columns[0] };
+
+_Static_assert(N_FIXED_LEASE_COLUMNS + N_SHOWN <= MAX_COLUMNS, "each attribute may have a column");
+
+/* Whether the attribute stands behind the fixed columns: the program has one of them. */
+static bool stands_behind(enum shown shown)
+{
+    return shown_rows[shown].title && shown != SHOWN_program;
+}
+
+size_t lease_table_columns(struct column columns[MAX_COLUMNS])
+{
+    size_t n = N_FIXED_LEASE_COLUMNS;
+    memcpy(columns, fixed_lease_columns, sizeof fixed_lease_columns);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (stands_behind(i)) {
+            columns[n++] = (struct column){
+                .title = shown_rows[i].title, .is_optional = true, .min_width = 12};
+        }
+    }
+    return n;
+}
+
+/* "slot 0", "slots 0-3,5", "item gpu0", so that a slot's number does not look like a count. */
+static void add_units(struct grid *grid, const struct words *units, bool is_pool)
+{
+    struct text cell = TEXT_INIT;
+    bool is_one = units->n == 1 && !units->is_cut && (is_pool || !strchr(units->list[0], '-'));
+    if (units->n > 0) {
+        text_add_format(&cell, "%s%s ", is_pool ? "item" : "slot", is_one ? "" : "s");
+    }
+    for (size_t i = 0; i < units->n; i++) {
+        text_add(&cell, i > 0 ? "," : "");
+        text_add_escaped(&cell, units->list[i]);
+    }
+    text_add(&cell, units->is_cut ? ",..." : "");
+    grid_add(grid, &cell);
+}
+
+static void add_times(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    text_add_age(&cell, lease->age);
+    grid_add(grid, &cell);
+    text_add(&cell, "");
+    if (lease->left.is_given) {
+        text_add_age(&cell, lease->left.number);
+    }
+    grid_add(grid, &cell);
+}
+
+/* Adds nothing for a lease that lasts as long as a process, and has its client. */
+static void add_life(struct grid *grid, const struct status_lease *lease)
+{
+    bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
+    struct text state = TEXT_INIT;
+    grid_add_string(grid, is_usual ? NULL : lease->bound);
+    text_add(&state, "");
+    if (lease->stopping) {
+        text_add(&state, "stopping (");
+        text_add_escaped(&state, lease->stopping);
+        text_add(&state, ")");
+    }
+    if (lease->away) {
+        text_add(&state, state.length > 0 ? ", away" : "away");
+    }
+    grid_add(grid, &state);
+}
+
+/* Why it is passed over: another resource, or what is wrong with this one. */
+static const char *blocked_by(
+    const struct status_resource *resource, const struct status_lease *lease)
+{
+    bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
+    if (!lease->blocker || is_quota) {
+        return lease->blocked;
+    }
+    bool is_this = strcmp(lease->blocker, resource->name) == 0;
+    return !is_this           ? lease->blocker
+        : resource->paused     ? "paused"
+        : resource->limit == 0 ? "closed"
+                               : "limit";
+}
+
+/* What holders and waiters have in common. */
+static void add_who(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    add_times(grid, lease);
+    grid_add_number(grid, lease->pid);
+    grid_add_string(grid, lease->host);
+    if (lease->user) {
+        grid_add_string(grid, lease->user);
+    } else {
+        grid_add_number(grid, lease->uid);
+    }
+    grid_add_string(grid, lease->shown[SHOWN_program]);
+    text_add(&cell, "");
+    if (lease->priority != 0) {
+        text_add_format(&cell, "%lld", (long long)lease->priority);
+    }
+    grid_add(grid, &cell);
+    grid_add_string(grid, blocked_by(resource, lease));
+    add_life(grid, lease);
+    grid_add_string(grid, lease->id);
+    grid_add_string(grid, lease->holder);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (stands_behind(i)) {
+            grid_add_string(grid, lease->shown[i]);
+        }
+    }
+}
+
+static void add_holder(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
+{
+    grid_add_string(grid, "held");
+    add_units(grid, &lease->units, status_is_pool(resource));
+    add_who(grid, resource, lease);
+}
+
+static void add_waiter(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    text_add_format(&cell, "#%llu", (unsigned long long)lease->position);
+    grid_add(grid, &cell);
+    text_add_format(&cell, "wants %llu", (unsigned long long)lease->wants);
+    grid_add(grid, &cell);
+    add_who(grid, resource, lease);
+}
+
+static size_t n_shown(const struct status_leases *leases, const struct table_style *style)
+{
+    return style->max_leases > 0 && leases->n > style->max_leases ? style->max_leases
+                                                                    : leases->n;
+}
+
+void lease_table_add(
+    struct grid *grid, const struct status_resource *resource, const struct table_style *style)
+{
+    for (size_t i = 0; i < n_shown(&resource->holders, style); i++) {
+        add_holder(grid, resource, &resource->holders.list[i]);
+    }
+    for (size_t i = 0; i < n_shown(&resource->waiters, style); i++) {
+        add_waiter(grid, resource, &resource->waiters.list[i]);
+    }
+}
+
+void lease_table_print(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
+    const char *what, const struct table_style *style, struct text *out)
+{
+    size_t n = n_shown(leases, style);
+    for (size_t i = 0; i < n; i++) {
+        grid_print_row(grid, (*rowp)++, out);
+    }
+    if (n < leases->n) {
+        text_add_repeated(out, ' ', grid->indent);
+        text_add_format(
+            out, "... and %zu more %s: name the resource to see all\n", leases->n - n, what);
+    }
+}

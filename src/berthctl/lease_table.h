@@ -1,0 +1,20 @@
+/* lease_table.h - the rows of holders and waiters in the table of `berthctl status`. Pure. */
+#ifndef BERTH_BERTHCTL_LEASE_TABLE_H
+#define BERTH_BERTHCTL_LEASE_TABLE_H
+
+#include "berthctl/grid.h"
+#include "berthctl/status_table.h"
+
+/* Fills in the columns of such a grid; returns how many there are. */
+size_t lease_table_columns(struct column columns[MAX_COLUMNS]);
+
+/* Adds the rows of one resource, holders first. */
+void lease_table_add(
+    struct grid *grid, const struct status_resource *resource, const struct table_style *style);
+
+/* Prints as many rows as lease_table_add() has added for `leases`, from row `*rowp` on, which moves
+ * behind them, and how many more there are. `what`: "held" or "waiting". */
+void lease_table_print(const struct grid *grid, size_t *rowp, const struct status_leases *leases,
+    const char *what, const struct table_style *style, struct text *out);
+
+#endif
