@@ -62,7 +62,7 @@ struct host {
     size_t n_journal;
     nanoseconds deadline; /* as last pushed */
     uint64_t next_id, n_asked;
-    uint64_t known_call; /* the last call that it has had an answer to */
+    uint64_t known_call; /* the last call whose number it has been told */
     uint64_t first_call; /* the call that began its session in the data */
     nanoseconds returns_at; /* the daemon's, if it is dead */
     nanoseconds frozen_until; /* the daemon's: SIGSTOP */

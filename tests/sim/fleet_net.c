@@ -164,6 +164,13 @@ static void execute(struct fleet *fleet, const struct packet *packet)
     answer->bytes = reply;
 }
 
+/* Only these have the call's number ("hello", "stale" and errors do not). */
+static bool has_number(const struct resp *answer)
+{
+    enum { N_HEAD = 4 };
+    return answer->type == RESP_ARRAY && answer->n >= N_HEAD;
+}
+
 static void reply(struct fleet *fleet, struct host *host, const struct packet *packet)
 {
     const struct resp *answer;
@@ -173,7 +180,7 @@ static void reply(struct fleet *fleet, struct host *host, const struct packet *p
     }
     trace(fleet, "%s: answer: %s", host->name,
         answer->type == RESP_ERROR ? answer->text : answer->elements[0].text);
-    host->known_call = packet->call;
+    host->known_call = has_number(answer) ? packet->call : host->known_call;
     session_reply(host->session, packet->tag, answer, fleet->now, &host->effects);
 }
 
