@@ -121,6 +121,15 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     *buffer = uv_buf_init(shared, may_read ? (unsigned)max : 0);
 }
 
+static void conn_watch_gone(struct conn *conn)
+{
+    int fd = conn_fd(conn);
+    if (fd >= 0) {
+        conn->is_watched = scheduler_watch_gone(
+            &conn->server->scheduler, &conn->member, fd, conn->is_watched);
+    }
+}
+
 /* Only the connection's state decides whether it is read from. */
 static void conn_follow_state(struct conn *conn)
 {
@@ -131,7 +140,7 @@ static void conn_follow_state(struct conn *conn)
     conn->is_reading = may_read;
     if (!may_read) {
         uv_read_stop((uv_stream_t *)&conn->pipe);
-        scheduler_watch_gone(&conn->server->scheduler, conn);
+        conn_watch_gone(conn);
     } else if (uv_read_start((uv_stream_t *)&conn->pipe, on_alloc, on_read) < 0) {
         conn_close(conn);
     }
@@ -141,12 +150,14 @@ static void conn_follow_state(struct conn *conn)
 static void conn_put_off(struct conn *conn)
 {
     conn_pass(conn, CONN_PUT_OFF);
-    scheduler_put_off(&conn->server->scheduler, conn);
+    scheduler_put_off(&conn->server->scheduler, &conn->member);
+    conn_watch_gone(conn);
     conn_follow_state(conn);
 }
 
-void conn_continue(struct conn *conn)
+static void conn_continue(struct fair_member *member)
 {
+    struct conn *conn = container_of(member, struct conn, member);
     conn_pass(conn, CONN_CALLED);
     conn_mark_dirty(conn);
 }
@@ -411,8 +422,9 @@ void conn_flush(struct conn *conn)
 
 /* Its leases end at once; lines that it has sent and that are not carried out yet wait for their
  * turn. */
-void conn_gone(struct conn *conn)
+static void conn_gone(struct fair_member *member)
 {
+    struct conn *conn = container_of(member, struct conn, member);
     char byte;
     uv_os_fd_t fd;
     if (conn_is_closed(conn) || conn->is_reading) {
@@ -427,6 +439,8 @@ void conn_gone(struct conn *conn)
     }
     conn_end_leases(conn);
 }
+
+const struct scheduler_ops conn_scheduler_ops = {.go_on = conn_continue, .gone = conn_gone};
 
 /* ---- accepting ---- */
 

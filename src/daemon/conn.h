@@ -15,6 +15,7 @@
 #include <uv.h>
 
 struct parked;
+struct scheduler_ops;
 struct server;
 struct snapshot;
 
@@ -47,7 +48,7 @@ struct conn {
     /* What libuv, the kernel and the server were last asked to do for it: */
     bool is_reading;
     bool is_writing; /* libuv has bytes of ours */
-    bool is_watched; /* scheduler.c's: for hearing its end while it is not read from */
+    bool is_watched; /* by the scheduler: for hearing its end while it is not read from */
     bool is_dirty; /* in server->dirty */
     bool is_operators; /* has a place reserved for operators' requests: seat.h */
     bool wants_drained; /* sent "drain wait=1", and has no event yet */
@@ -85,10 +86,8 @@ void conn_flush(struct conn *conn);
 /* Carries the held-back line out again when the connection is no longer parked. Takes the line
  * over. */
 void conn_again(struct conn *conn, char *line);
-/* Goes on with what the connection put off, in a later turn of the loop. */
-void conn_continue(struct conn *conn);
-/* The peer has closed the connection. If it has put something off, its leases end now, not in its
- * turn. */
-void conn_gone(struct conn *conn);
+/* Goes on with what a connection put off, in a later turn of the loop. If its client goes away
+ * before, its leases end at once. */
+extern const struct scheduler_ops conn_scheduler_ops;
 
 #endif

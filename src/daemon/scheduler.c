@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "daemon/conn.h"
-#include "daemon/server.h"
 
 #include <assert.h>
 #include <sys/epoll.h>
@@ -14,11 +12,6 @@
 #define LONG_TURN MILLISECOND
 #define LONGEST_PIECE MILLISECOND /* the most that a request or a piece of an answer really takes */
 #define UNIT (FAIR_UNIT_US * (MILLISECOND / 1000))
-
-static struct server *server_of(struct scheduler *scheduler)
-{
-    return container_of(scheduler, struct server, scheduler);
-}
 
 /* ---- work ---- */
 
@@ -134,37 +127,31 @@ static void on_idle(uv_idle_t *idle)
 {
     struct scheduler *scheduler = container_of(idle, struct scheduler, idle);
     struct fair_member *member = fair_queue_next(&scheduler->fair_queue, clock_now());
-    struct conn *conn = member ? container_of(member, struct conn, member) : NULL;
     on_prepare(&scheduler->prepare);
-    if (conn) {
-        scheduler_begin_work(scheduler, conn->member.fair_user);
-        conn_continue(conn);
+    if (member) {
+        scheduler_begin_work(scheduler, member->fair_user);
+        scheduler->ops.go_on(member);
     }
-    server_end_turn(server_of(scheduler));
-    if (conn) {
-        scheduler_end_work(scheduler, conn->member.fair_user, 0);
+    turn_end(scheduler->turn);
+    if (member) {
+        scheduler_end_work(scheduler, member->fair_user, 0);
     }
     schedule(scheduler);
 }
 
 /* Level and edge: an end that came before it was put off is reported as well. */
-void scheduler_watch_gone(struct scheduler *scheduler, struct conn *conn)
+bool scheduler_watch_gone(
+    struct scheduler *scheduler, struct fair_member *member, int fd, bool was_watched)
 {
-    uv_os_fd_t fd;
-    struct epoll_event none = {.events = EPOLLET, .data.ptr = conn}; /* but EPOLLHUP, always told */
-    if (uv_fileno((uv_handle_t *)&conn->pipe, &fd) < 0) {
-        return;
-    }
-    int error =
-        epoll_ctl(scheduler->gone_fd, conn->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &none);
-    conn->is_watched = error == 0; /* else: as late as its turn comes */
+    struct epoll_event none = {.events = EPOLLET, .data.ptr = member}; /* EPOLLHUP always comes */
+    return epoll_ctl(
+               scheduler->gone_fd, was_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &none) == 0;
 }
 
-void scheduler_put_off(struct scheduler *scheduler, struct conn *conn)
+void scheduler_put_off(struct scheduler *scheduler, struct fair_member *member)
 {
-    fair_queue_put_off(&scheduler->fair_queue, &conn->member, scheduler_now(scheduler));
+    fair_queue_put_off(&scheduler->fair_queue, member, scheduler_now(scheduler));
     schedule(scheduler);
-    scheduler_watch_gone(scheduler, conn);
 }
 
 static void on_gone(uv_poll_t *poll, int status, int events)
@@ -174,12 +161,12 @@ static void on_gone(uv_poll_t *poll, int status, int events)
     (void)status, (void)events;
     int n = epoll_wait(scheduler->gone_fd, gone, sizeof gone / sizeof gone[0], 0);
     for (int i = 0; i < n; i++) {
-        struct conn *conn = gone[i].data.ptr; /* not freed in this turn */
-        scheduler_begin_work(scheduler, conn->member.fair_user);
-        conn_gone(conn);
-        scheduler_end_work(scheduler, conn->member.fair_user, 0);
+        struct fair_member *member = gone[i].data.ptr; /* not freed in this turn */
+        scheduler_begin_work(scheduler, member->fair_user);
+        scheduler->ops.gone(member);
+        scheduler_end_work(scheduler, member->fair_user, 0);
     }
-    server_end_turn(server_of(scheduler));
+    turn_end(scheduler->turn);
 }
 
 void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second)
@@ -190,8 +177,11 @@ void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second)
 
 /* ---- life ---- */
 
-bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid)
+bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid,
+    struct scheduler_ops ops, struct turn *turn)
 {
+    scheduler->ops = ops;
+    scheduler->turn = turn;
     fair_queue_init(&scheduler->fair_queue, own_uid);
     scheduler->number = 1;
     scheduler->gone_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -5,13 +5,20 @@
 #define BERTH_DAEMON_SCHEDULER_H
 
 #include "daemon/fair_queue.h"
+#include "daemon/turn.h"
 
 #include <stdbool.h>
 #include <uv.h>
 
-struct conn;
+/* What the scheduler calls, with the member of a connection. */
+struct scheduler_ops {
+    void (*go_on)(struct fair_member *member); /* does one thing of what was put off */
+    void (*gone)(struct fair_member *member); /* the client has gone; frees nothing in this turn */
+};
 
 struct scheduler {
+    struct scheduler_ops ops;
+    struct turn *turn; /* ended after each call of .ops */
     struct fair_queue fair_queue;
     uv_idle_t idle; /* runs while a connection may go on */
     uv_timer_t timer; /* runs until one may, at timer_due */
@@ -26,8 +33,9 @@ struct scheduler {
     long n_interruptions; /* by other processes, as of the last look */
 };
 
-/* False (errno) if there is no descriptor. */
-bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid);
+/* `turn` outlives the scheduler. False (errno) if there is no descriptor. */
+bool scheduler_init(struct scheduler *scheduler, uv_loop_t *loop, uint32_t own_uid,
+    struct scheduler_ops ops, struct turn *turn);
 /* When the loop and all connections are gone. */
 void scheduler_deinit(struct scheduler *scheduler);
 
@@ -45,11 +53,12 @@ bool scheduler_is_long(const struct scheduler *scheduler);
 /* Whether a user's rate requires a connection to put off what it would do next. */
 bool scheduler_must_wait(const struct scheduler *scheduler, const struct fair_user *fair_user);
 
-/* Goes on by conn_continue(), one thing of one connection in each turn. If the client goes away
- * meanwhile, calls conn_gone(). */
-void scheduler_put_off(struct scheduler *scheduler, struct conn *conn);
-/* While the connection is not read from: calls conn_gone() if the client goes away. */
-void scheduler_watch_gone(struct scheduler *scheduler, struct conn *conn);
+/* Has it go on, one thing of one connection in each turn. */
+void scheduler_put_off(struct scheduler *scheduler, struct fair_member *member);
+/* While the connection on `fd` is not read from: says if the client goes away. `was_watched`: what
+ * the last call for it returned. False: its end is found as late as its turn comes. */
+bool scheduler_watch_gone(
+    struct scheduler *scheduler, struct fair_member *member, int fd, bool was_watched);
 /* UNBOUNDED: no rate. */
 void scheduler_set_rate(struct scheduler *scheduler, uint32_t per_second);
 

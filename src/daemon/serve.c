@@ -329,7 +329,9 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     serving->deadline_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     reload_init(&serving->reload, server, &serving->notify);
     int error = serving->deadline_fd < 0 ? -errno : uv_loop_init(&server->loop);
-    if (error < 0 || !scheduler_init(&server->scheduler, &server->loop, geteuid())) {
+    if (error < 0 ||
+        !scheduler_init(
+            &server->scheduler, &server->loop, geteuid(), conn_scheduler_ops, &server->turn)) {
         log_error("cannot start: %s", uv_strerror(error < 0 ? error : -errno));
         exit(EX_UNAVAILABLE);
     }
