@@ -60,20 +60,31 @@ static size_t count_digits(uint64_t number)
     return n + (number >= powers[n]);
 }
 
-/* Two digits at a time, since the divisions are what takes long. */
-void text_add_number(struct text *text, uint64_t number)
+/* Of two digits. */
+static void put_pair(char *to, uint32_t number)
 {
     static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
                                 "3536373839404142434445464748495051525354555657585960616263646566676869"
                                 "707172737475767778798081828384858687888990919293949596979899";
+    memcpy(to, pairs + (size_t)2 * number, 2);
+}
+
+/* The divisions are what takes long, above all those of 64 bits: so one for four digits. */
+void text_add_number(struct text *text, uint64_t number)
+{
     size_t n = count_digits(number);
     char *digits = text_room(text, n) + n;
-    for (; number >= 10; number /= 100) {
-        digits -= 2;
-        memcpy(digits, pairs + 2 * (number % 100), 2);
+    for (; number >= 10000; number /= 10000) {
+        uint32_t four = (uint32_t)(number % 10000);
+        put_pair(digits -= 2, four % 100);
+        put_pair(digits -= 2, four / 100);
+    }
+    uint32_t rest = (uint32_t)number;
+    for (; rest >= 10; rest /= 100) {
+        put_pair(digits -= 2, rest % 100);
     }
     if (n % 2 == 1) {
-        digits[-1] = (char)('0' + number);
+        digits[-1] = (char)('0' + rest);
     }
     text_grown(text, n);
 }
