@@ -336,10 +336,7 @@ static const uint8_t base32_values[UINT8_MAX + 1] = {
 
 void lease_id_format(char out[static LEASE_ID_SIZE], uint64_t id)
 {
-    size_t n = 1;
-    for (uint64_t rest = id >> 5; rest != 0; rest >>= 5) {
-        n++;
-    }
+    size_t bits = (size_t)(64 - __builtin_clzll(id | 1)), n = (bits + 4) / 5;
     out[n] = '\0';
     for (; n > 0; id >>= 5) {
         out[--n] = base32[id & 31];
