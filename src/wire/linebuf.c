@@ -13,11 +13,6 @@ void linebuf_deinit(struct linebuf *buffer)
     *buffer = (struct linebuf)LINEBUF_INIT;
 }
 
-size_t linebuf_pending(const struct linebuf *buffer)
-{
-    return buffer->end - buffer->start;
-}
-
 bool linebuf_has_line(const struct linebuf *buffer)
 {
     size_t unscanned = buffer->end - buffer->scanned;

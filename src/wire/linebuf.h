@@ -39,7 +39,10 @@ enum line_result linebuf_next(struct linebuf *buffer, char **linep, size_t *leng
 bool linebuf_keep(struct linebuf *buffer);
 
 /* The number of bytes that have not been taken yet. */
-size_t linebuf_pending(const struct linebuf *buffer);
+static inline size_t linebuf_pending(const struct linebuf *buffer)
+{
+    return buffer->end - buffer->start;
+}
 
 /* Whether these contain the end of a line. */
 bool linebuf_has_line(const struct linebuf *buffer);

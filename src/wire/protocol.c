@@ -38,6 +38,18 @@ const char *const request_key_words[N_REQUEST_KEYS] = {
 #undef REQUEST_KEY
 };
 
+static const uint8_t command_lengths[N_COMMANDS] = {
+#define COMMAND(word, ...) [COMMAND_##word] = sizeof #word - 1,
+#include "wire/commands.def"
+#undef COMMAND
+};
+
+static const uint8_t request_key_lengths[N_REQUEST_KEYS] = {
+#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = sizeof #word - 1,
+#include "wire/request_keys.def"
+#undef REQUEST_KEY
+};
+
 /* Of the types of base/attributes.def. */
 #define VALUE_BYTES_TEXT(bound) bound
 #define VALUE_BYTES_NUMBER(bound) 10
@@ -73,28 +85,29 @@ enum event event_find(const char *word)
     return EVENT_NONE;
 }
 
-/* Most differ in the first byte already. */
-static bool is_word(const char *known, const char *word, size_t length)
+/* Few are as long and begin alike. */
+static bool is_word(const char *known, size_t known_length, const char *word, size_t length)
 {
-    return known[0] == word[0] && strncmp(known, word, length) == 0 && known[length] == '\0';
+    return known_length == length && known[0] == word[0] && memcmp(known, word, length) == 0;
 }
 
-static enum command_index command_find(const char *word)
+static enum command_index command_find(const char *word, size_t length)
 {
-    enum command_index command = 0;
-    while (command < N_COMMANDS && !is_word(command_table[command].word, word, strlen(word))) {
-        command++;
+    enum command_index i = 0;
+    while (i < N_COMMANDS && !is_word(command_table[i].word, command_lengths[i], word, length)) {
+        i++;
     }
-    return command;
+    return i;
 }
 
 static enum request_key request_key_find(const char *word, size_t length)
 {
-    enum request_key key = 0;
-    while (key < N_REQUEST_KEYS && !is_word(request_key_words[key], word, length)) {
-        key++;
+    enum request_key i = 0;
+    while (i < N_REQUEST_KEYS &&
+        !is_word(request_key_words[i], request_key_lengths[i], word, length)) {
+        i++;
     }
-    return key;
+    return i;
 }
 
 /* Printable, and no two spaces behind each other. Looks at the byte behind the last. */
@@ -158,7 +171,7 @@ enum code request_parse(char *line, size_t length, struct request *request, cons
         return CODE_MALFORMED;
     }
     char *rest = word_cut(line);
-    request->command = command_find(line);
+    request->command = command_find(line, strlen(line));
     if (request->command == N_COMMANDS) {
         *detailp = line;
         return CODE_UNKNOWN_COMMAND;
