@@ -20,10 +20,33 @@ size_t conn_unsent(const struct conn *conn)
     return conn->output.length + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
 }
 
+/* What has been sent leaves its buffer to the next answer, of any connection: who idles has none. */
+static void leave_output(struct conn *conn)
+{
+    enum { MAX_SPARE = 4096 };
+    struct text *spare = &conn->server->spare;
+    if (spare->bytes || conn->output.size > MAX_SPARE) {
+        text_deinit(&conn->output);
+        return;
+    }
+    *spare = conn->output;
+    spare->length = 0;
+    conn->output = (struct text)TEXT_INIT;
+}
+
+static struct text *output_of(struct conn *conn)
+{
+    if (!conn->output.bytes) {
+        conn->output = conn->server->spare;
+        conn->server->spare = (struct text)TEXT_INIT;
+    }
+    return &conn->output;
+}
+
 struct text *conn_answers(struct conn *conn)
 {
     conn_mark_dirty(conn);
-    return &conn->output;
+    return output_of(conn);
 }
 
 struct text *conn_events(struct conn *conn)
@@ -31,7 +54,7 @@ struct text *conn_events(struct conn *conn)
     conn_mark_dirty(conn);
     struct text *held = conn->state.answer == ANSWER_LONG ? snapshot_held_back(conn->snapshot)
                                                           : parked_held_back(conn);
-    return held ? held : &conn->output;
+    return held ? held : output_of(conn);
 }
 
 void conn_mark_dirty(struct conn *conn)
@@ -86,7 +109,11 @@ void conn_send(struct conn *conn)
     if (conn->state.peer == PEER_DEAF) {
         text_deinit(&conn->output);
     }
-    if (conn->is_writing || conn->output.length == 0) {
+    if (conn->is_writing) {
+        return;
+    }
+    if (conn->output.length == 0) {
+        leave_output(conn);
         return;
     }
     uv_buf_t buffer = uv_buf_init(conn->output.bytes, (unsigned)conn->output.length);
@@ -96,7 +123,7 @@ void conn_send(struct conn *conn)
         text_deinit(&conn->output);
     } else if (sent == (int)conn->output.length) {
         conn->given += conn->output.length;
-        text_deinit(&conn->output);
+        leave_output(conn);
     } else {
         conn_write_later(conn, sent < 0 ? 0 : (size_t)sent);
     }

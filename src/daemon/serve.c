@@ -449,6 +449,7 @@ void serve_deinit(struct serving *serving)
     group_signaller_deinit(&server->jobs.signaller);
     storing_deinit(&serving->storing);
     scheduler_deinit(&server->scheduler);
+    text_deinit(&server->spare);
     close(serving->deadline_fd);
     server->conf = conf_free(server->conf);
 }
