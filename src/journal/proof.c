@@ -148,15 +148,18 @@ static void describe_remembered(struct text *out, const struct remembered *said)
     }
 }
 
-/* Ends the text. */
-static void hash_format(
-    char out[static HASH_DIGITS], const uint8_t secret[static SECRET_BYTES], struct text *text)
+/* In place of the subject, which `text` has from `start` on. */
+static void hash_subject(
+    struct text *text, size_t start, const uint8_t secret[static SECRET_BYTES])
 {
-    uint64_t hash = siphash(secret, (const uint8_t *)text->bytes, (uint32_t)text->length);
+    const uint8_t *subject = (const uint8_t *)text->bytes + start;
+    uint64_t hash = siphash(secret, subject, (uint32_t)(text->length - start));
+    char digits[HASH_DIGITS];
     for (size_t i = HASH_DIGITS; i-- > 0; hash >>= 4) {
-        out[i] = "0123456789abcdef"[hash & 15];
+        digits[i] = "0123456789abcdef"[hash & 15];
     }
-    text_deinit(text);
+    text->length = start;
+    text_add_bytes(text, digits, sizeof digits);
 }
 
 /* ---- proofs ---- */
@@ -170,11 +173,9 @@ static void add_proved_token(struct text *out, uint64_t token)
 void proof_write(
     struct text *out, const uint8_t secret[static SECRET_BYTES], const struct lease *lease)
 {
-    char hash[HASH_DIGITS];
-    struct text text = TEXT_INIT;
-    describe_lease(&text, lease);
-    hash_format(hash, secret, &text);
-    text_add_bytes(out, hash, sizeof hash);
+    size_t start = out->length;
+    describe_lease(out, lease);
+    hash_subject(out, start, secret);
     for (size_t i = 0; lease->state == LEASE_HELD && i < lease->n_claims; i++) {
         add_proved_token(out, lease->claims[i].token);
     }
@@ -214,12 +215,13 @@ static bool read_tokens(const char *text, struct remembered *said)
 bool proof_read(
     const char *proof, const uint8_t secret[static SECRET_BYTES], struct remembered *said)
 {
-    char hash[HASH_DIGITS];
     struct text text = TEXT_INIT;
     if (strlen(proof) < HASH_DIGITS || !read_tokens(proof + HASH_DIGITS, said)) {
         return false;
     }
     describe_remembered(&text, said);
-    hash_format(hash, secret, &text);
-    return memcmp(hash, proof, sizeof hash) == 0;
+    hash_subject(&text, 0, secret);
+    bool is_same = memcmp(text.bytes, proof, HASH_DIGITS) == 0;
+    text_deinit(&text);
+    return is_same;
 }

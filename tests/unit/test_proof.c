@@ -79,6 +79,19 @@ Test(proof, of_what_is_held)
     cr_expect_not(proof_read(proof, (const uint8_t *)other, &said));
 }
 
+/* The answer to a request has its other words already. */
+Test(proof, goes_behind_what_is_there)
+{
+    struct text out = TEXT_INIT;
+    hold_and_wait();
+    const char *alone = proof_of("A");
+    text_add(&out, "proof=");
+    proof_write(&out, secret, lease_of("A"));
+    cr_expect(strncmp(out.bytes, "proof=", strlen("proof=")) == 0);
+    cr_expect_str_eq(out.bytes + strlen("proof="), alone);
+    text_deinit(&out);
+}
+
 Test(proof, of_a_waiter)
 {
     hold_and_wait();
