@@ -212,12 +212,14 @@ static bool is_there(const struct lease *lease)
 bool queue_try(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    bool may = can_be_granted(core, lease) && is_there(lease);
+    bool may = can_be_granted(core, lease) && is_there(lease), has_all = true;
     for (size_t i = 0; may && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
-        may = keep_has_and_fits(claim) || keep_would_yield(core, claim);
+        bool has = keep_has_and_fits(claim);
+        has_all &= has;
+        may = has || keep_would_yield(core, claim);
     }
-    for (size_t i = 0; may && i < lease->n_claims; i++) {
+    for (size_t i = 0; may && !has_all && i < lease->n_claims; i++) {
         keep_yields(core, &lease->claims[i]);
     }
     if (may) {

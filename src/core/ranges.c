@@ -91,10 +91,8 @@ static struct longest find_longest(const struct claim *claim)
 
 bool claim_has_units(const struct claim *claim)
 {
-    if (claim->count > resource_available(claim->resource) || fits_anyhow(claim)) {
-        return claim->count <= resource_available(claim->resource);
-    }
-    return find_longest(claim).is_enough;
+    return claim->count <= resource_available(claim->resource) &&
+        (fits_anyhow(claim) || find_longest(claim).is_enough);
 }
 
 static void take_range(struct claim *claim, uint32_t first, uint32_t length)
