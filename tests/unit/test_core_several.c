@@ -251,6 +251,20 @@ Test(several, nested_requests_go_before_waiters_for_their_ancestors)
     EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
 }
 
+/* Which of them is kept makes no difference. */
+Test(several, a_nested_request_may_want_other_things_too)
+{
+    EXPECT(define("lock db", "lock lic", "lock aux"), "ok");
+    EXPECT(acquire("ann", "A", "db"), "ok db=0");
+    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
+    EXPECT(acquire("kim", "K", "db lic"), "waiting");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(tick(1), "ok");
+    EXPECT(acquire("hal", "N", "db aux parent=H"), "ok db=0 aux=0");
+    EXPECT(end_lease("hal", "N"), "ok");
+    EXPECT(acquire("hal", "M", "aux db parent=H"), "ok aux=0 db=0");
+}
+
 /* hal nests db under lic under db ..., and always holds one of them: K, who wants both, makes way
  * three times. Then H4 has db, and K keeps lic since 3 s. */
 static void force_thrice(void)
