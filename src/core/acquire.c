@@ -216,6 +216,14 @@ enum outcome acquire_settle(struct core *core, const struct lease *lease, enum o
     return OUTCOME_OK;
 }
 
+void acquire_count_wait(struct lease *lease)
+{
+    if (lease && lease->state == LEASE_WAITING) {
+        lease->has_waited = lease->database == 0; /* else the database says so */
+        tally_wait(lease);
+    }
+}
+
 static enum outcome acquire(struct core *core, struct client *client, const struct ask *ask,
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
 {
@@ -226,6 +234,7 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
         outcome = OUTCOME_QUOTA;
     }
     if (outcome != OUTCOME_OK) {
+        core_count_refused(core, ask, outcome);
         lease_free(lease);
         return outcome;
     }
@@ -236,7 +245,7 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
         outcome = acquire_wait(core, lease, ask, effects, at_faultp);
     }
     if (!outcome_is_lease(outcome)) {
-        core_unlink_lease(core, lease, now, effects);
+        core_unlink_lease(core, lease, outcome, now, effects);
         return outcome;
     }
     effects_change(effects, lease);
@@ -250,5 +259,7 @@ enum outcome core_acquire(struct core *core, struct client *client, const struct
     *leasep = NULL;
     *at_faultp = NULL;
     enum outcome outcome = acquire(core, client, ask, now, effects, leasep, at_faultp);
-    return acquire_settle(core, *leasep, outcome, now, effects);
+    outcome = acquire_settle(core, *leasep, outcome, now, effects);
+    acquire_count_wait(*leasep);
+    return outcome;
 }

@@ -127,7 +127,7 @@ void ousted_end(
     for (size_t i = 0; i < ousted->n; i++) {
         struct lease *lease = ousted->leases[i];
         struct client *client = lease_real_client(lease);
-        core_unlink_lease(core, lease, now, effects);
+        core_unlink_lease(core, lease, OUTCOME_LOST, now, effects);
         effects_append(effects, EFFECT_LOST, lease, client, OUTCOME_LOST);
     }
 }

@@ -14,6 +14,7 @@
 
 #include "core/ask.h"
 #include "core/client.h"
+#include "core/counts.h"
 #include "core/definition.h"
 #include "core/effects.h"
 #include "core/lease.h"
@@ -88,6 +89,11 @@ enum outcome core_acquire(struct core *core, struct client *client, const struct
  * lease belongs to another client, that one is told by an effect (lost: released; denied:
  * cancelled). */
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
+    struct effects *effects);
+
+/* The same by the lease's own client, which is refused for that reason: the lease cannot be written
+ * down, or may no longer wait. */
+void core_take_back(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 
 /* Held: the job is stopped, and when it is gone the lease is over (time_limit.c). Waiting: denied. */

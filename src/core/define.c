@@ -156,11 +156,12 @@ static void resource_attach(
     }
 }
 
-static void resource_apply(
-    struct core *core, struct resource *resource, const struct definition *next)
+static void resource_apply(struct core *core, struct resource *resource,
+    const struct definition *next, nanoseconds now)
 {
     if (next && is_same_sort(resource, next)) {
         resource_redefine(core, resource, next);
+        tally_move(core, resource, tallies_find(core, next->name), now);
         resource_attach(core, resource, next);
     } else {
         /* The definition is gone, or of another sort and nobody uses the resource: it drains, then
@@ -259,9 +260,10 @@ static void redefine(struct core *core, const struct catalogue *catalogue,
     const struct definition *definitions, size_t n, nanoseconds now, struct effects *effects)
 {
     struct resource *resource;
+    tallies_define(core, definitions, n);
     replace_templates(core, definitions, n);
     TAILQ_FOREACH (resource, &core->resource_list, link) {
-        resource_apply(core, resource, catalogue_find(catalogue, resource->name));
+        resource_apply(core, resource, catalogue_find(catalogue, resource->name), now);
     }
     if (core->judge) {
         deny_unwanted(core, now, effects);

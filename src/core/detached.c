@@ -20,7 +20,7 @@ void detached_client_is_gone(
     bool is_over = lease->binding == BOUND_CONNECTION ||
         (lease->binding == BOUND_PROCESS && lease->process_is_gone);
     if (is_over) {
-        core_unlink_lease(core, lease, now, effects);
+        core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
         return;
     }
     lease_move(lease, &core->detached);
@@ -47,7 +47,7 @@ void core_process_gone(
     /* A client that is stopping its job knows better when the rest of the process group is gone,
      * until its time is over. */
     if (!client || lease->is_killed) {
-        core_unlink_lease(core, lease, now, effects);
+        core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
         if (client) {
             effects_append(effects, EFFECT_LOST, lease, client, why);
         }
@@ -81,7 +81,7 @@ void detached_is_due(struct core *core, nanoseconds now, struct effects *effects
         if (lease->state == LEASE_HELD) {
             detached_client_is_gone(core, lease, now, effects); /* bound to a process meanwhile? */
         } else {
-            core_unlink_lease(core, lease, now, effects);
+            core_unlink_lease(core, lease, OUTCOME_CANCELLED, now, effects);
         }
     }
     core_look_at_all(core);
@@ -94,7 +94,7 @@ void core_abandon(struct core *core, nanoseconds now, struct effects *effects)
     core->draining = true;
     for (size_t i = 0; i < 2; i++) {
         while (!LIST_EMPTY(lists[i])) {
-            core_unlink_lease(core, LIST_FIRST(lists[i]), now, effects);
+            core_unlink_lease(core, LIST_FIRST(lists[i]), OUTCOME_OK, now, effects);
         }
     }
     queue_pump(core, now, effects);
@@ -125,6 +125,7 @@ enum outcome core_reclaim(struct core *core, struct client *client, struct lease
         return OUTCOME_HELD;
     }
     detached_unwatch(lease, effects);
+    tally_reclaim(lease);
     lease->is_undelivered = false;
     lease_hand_to(lease, client, effects);
     if (lease->state == LEASE_WAITING) {

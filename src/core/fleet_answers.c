@@ -205,7 +205,9 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     lease->position = 0;
     lease->wants_now = false;
     lease->is_undelivered = lease_is_detached(lease);
+    tally_grant(lease, now);
     queue_hold(core, lease, now);
+    tally_hold(core, lease, now);
     term_start(core, lease, NEVER);
     effects_change(effects, lease);
     effects_append(effects, EFFECT_GRANTED, lease, lease_real_client(lease), OUTCOME_OK);
@@ -228,6 +230,7 @@ void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, u
         core_settle(core, 0, effects);
         return;
     }
+    lease->has_waited = true;
     take_ticket(lease, ticket, effects);
     bool is_news = position != 0 && (lease->position == 0 || position < lease->position);
     lease->position = position != 0 ? position : lease->position;

@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "core/fleet.h"
+#include "core/tally.h"
 
 /* The definition "x/" + star, and how many instances are alive. */
 struct template {
@@ -50,6 +51,7 @@ struct core {
     uint64_t timer_serial; /* breaks ties */
     struct tenure tenures[MAX_DATABASES]; /* database 1 first */
 
+    struct tallies tallies;
     struct accounts accounts;
     struct client detached; /* has the leases that live without a connection */
     struct client absent; /* has the leases whose clients are expected back, until grace_until */
@@ -88,9 +90,9 @@ void registry_free(struct core *core);
 /* ---- lease_end.c ---- */
 
 /* Takes a lease out of everything and hands it to `effects` to be freed. Appends no effect, pumps
- * no queue. */
-void core_unlink_lease(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+ * no queue. `why` is counted; OUTCOME_OK is not. */
+void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects);
 /* Ends a waiting lease: effect and unlink. */
 void core_deny(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
@@ -236,6 +238,8 @@ enum outcome acquire_wait(struct core *core, struct lease *lease, const struct a
  * afterwards. A grant that settling brings about is part of the result, and no effect. */
 enum outcome acquire_settle(struct core *core, const struct lease *lease, enum outcome outcome,
     nanoseconds now, struct effects *effects);
+/* Counts the lease, unless it is NULL, among those that wait if it does. */
+void acquire_count_wait(struct lease *lease);
 /* Of an acquire: there is a lease, held or not yet. */
 static inline bool outcome_is_lease(enum outcome outcome)
 {

@@ -40,6 +40,7 @@ struct claim {
     struct identity *identity; /* NULL without one */
     struct unit *units; /* held: `count` of them, linked by unit.next_of_claim */
     struct order_node node; /* held: in resource.holders */
+    TAILQ_ENTRY(claim) tally_link; /* in a list of its resource's tally: lease.is_listed */
     uint64_t token; /* of a held lease */
     uint32_t count;
 };
@@ -115,6 +116,8 @@ struct lease {
     uint8_t binding; /* enum binding */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     bool is_changed; /* in effects.changed */
+    bool is_listed; /* its claims are in their tallies' lists, by its state */
+    bool has_waited; /* its client was told that it waits, or an earlier berthd knew it */
     bool is_killed; /* being stopped: SIGKILL has been asked for */
     bool is_watched; /* EFFECT_WATCH has been asked for, and no EFFECT_UNWATCH since */
     bool main_is_gone; /* the job's process is gone, and the wrapper keeps the lease since */

@@ -35,9 +35,10 @@ static void claim_give_back(struct core *core, struct claim *claim, nanoseconds 
     queue_mark_dirty(core, resource);
 }
 
-void core_unlink_lease(
-    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
 {
+    tally_end(core, lease, why, now);
     if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
         lease->is_asked = false;
         effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);
@@ -74,7 +75,7 @@ void core_deny(struct core *core, struct lease *lease, enum outcome why, nanosec
     struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    core_unlink_lease(core, lease, now, effects);
+    core_unlink_lease(core, lease, why, now, effects);
     effects_append(effects, EFFECT_DENIED, lease, client, why);
 }
 
@@ -89,17 +90,30 @@ void core_settle(struct core *core, nanoseconds now, struct effects *effects)
     }
 }
 
-void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
-    struct effects *effects)
+static void end(struct core *core, struct lease *lease, enum outcome counted,
+    const struct client *by, nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
     bool was_held = lease->state == LEASE_HELD;
-    core_unlink_lease(core, lease, now, effects);
+    core_unlink_lease(core, lease, counted, now, effects);
     if (client != by) {
         effects_append(effects, was_held ? EFFECT_LOST : EFFECT_DENIED, lease, client,
             was_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
     }
     core_settle(core, now, effects);
+}
+
+void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
+    struct effects *effects)
+{
+    enum outcome counted = lease->state == LEASE_HELD ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
+    end(core, lease, counted, by, now, effects);
+}
+
+void core_take_back(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
+    struct effects *effects)
+{
+    end(core, lease, why, lease->client, now, effects);
 }
 
 void core_look_at_all(struct core *core)

@@ -15,6 +15,7 @@ struct core *core_new(const struct core_options *options)
     TAILQ_INIT(&core->dirty);
     TAILQ_INIT(&core->changed);
     TAILQ_INIT(&core->stale_lanes);
+    tallies_init(&core->tallies);
     accounts_init(&core->accounts);
     tenures_init(core);
     core->last_id = options->first_id - 1;
@@ -32,6 +33,7 @@ struct core *core_free(struct core *core)
     if (core) {
         assert(core->n_held == 0 && core->n_waiting == 0 && !core->cursors);
         registry_free(core);
+        tallies_deinit(&core->tallies);
         table_deinit(&core->leases);
         table_deinit(&core->identities);
         table_deinit(&core->once);
@@ -69,7 +71,7 @@ static void client_leaves_queues(
     for (struct lease *lease = LIST_FIRST(&client->leases); lease; lease = next) {
         next = LIST_NEXT(lease, link);
         if (lease->state == LEASE_WAITING) {
-            core_unlink_lease(core, lease, now, effects);
+            core_unlink_lease(core, lease, OUTCOME_CANCELLED, now, effects);
         }
     }
 }

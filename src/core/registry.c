@@ -66,6 +66,7 @@ struct resource *registry_add(
     struct core *core, const char *name, const struct definition *definition)
 {
     struct resource *resource = resource_new(name, definition);
+    tally_move(core, resource, tallies_find(core, definition->name), 0);
     table_insert(&core->resources, &resource->by_name, hash_string(name, 0));
     TAILQ_INSERT_TAIL(&core->resource_list, resource, link);
     return resource;
@@ -130,6 +131,7 @@ static void registry_forget(struct core *core, struct resource *resource)
         TAILQ_REMOVE(&core->changed, resource, changed_link);
     }
     charge_give_back(&resource->instance_charge, &core->accounts);
+    tally_move(core, resource, NULL, 0);
     table_remove(&core->resources, &resource->by_name);
     TAILQ_REMOVE(&core->resource_list, resource, link);
     resource_free(resource);

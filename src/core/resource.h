@@ -44,6 +44,7 @@ struct resource {
     char *name;
     const struct definition *definition; /* the template's for an instance */
     struct definition *remains; /* a copy of the last definition, once there is none any more */
+    struct tally *tally; /* where what happens is counted; tally_move() writes it */
     struct template *template; /* of an instance, while that is defined; or NULL */
     struct charge instance_charge; /* to the user whose request made the instance */
 

@@ -117,6 +117,7 @@ static bool restore_held(struct core *core, const struct remembered *remembered,
         return false;
     }
     queue_hold(core, lease, remembered->granted_at);
+    tally_hold(core, lease, now);
     /* A newer max-hold takes nothing away. */
     if (remembered->until != NEVER && remembered->stopping == OUTCOME_OK) {
         term_start(core, lease, remembered->until);
@@ -164,7 +165,7 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
     lease_move(lease, has_to_come_back(remembered) ? &core->absent : &core->detached);
     queue_enter(core, lease, remembered->is_held ? NEVER : remembered->until);
     if (remembered->is_held && !restore_held(core, remembered, lease, now, effects)) {
-        core_unlink_lease(core, lease, now, effects);
+        core_unlink_lease(core, lease, OUTCOME_OK, now, effects);
         core_settle(core, now, effects);
         return OUTCOME_HELD;
     }
@@ -172,6 +173,8 @@ enum outcome core_restore(struct core *core, const struct remembered *remembered
         charge_take_anyway(
             &lease->waiting->charge, &core->accounts, lease->uid, ACCOUNT_WAITERS);
         lease->wants_now = lease->database != 0 && remembered->wants_now;
+        lease->has_waited = true;
+        tally_wait(lease);
     }
     lease->is_asked = remembered->is_held ? remembered->stopping != OUTCOME_LOST : !core->draining;
     lease->is_asked &= lease->database != 0;
@@ -294,6 +297,7 @@ static enum outcome reclaim_held(struct core *core, struct lease *lease,
     }
     lease->is_asked = lease->database != 0;
     queue_hold(core, lease, now);
+    tally_hold(core, lease, now);
     term_start(core, lease, NEVER);
     return OUTCOME_OK;
 }
@@ -323,6 +327,7 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
     struct lease *lease = lease_new(ask, client->uid, now);
     enum outcome outcome = acquire_resolve(core, ask, are_proven(claims), lease, at_faultp);
     if (outcome != OUTCOME_OK) {
+        core_count_refused(core, ask, outcome);
         lease_free(lease);
         core_settle(core, now, effects);
         return outcome;
@@ -334,9 +339,12 @@ enum outcome core_reclaim_unknown(struct core *core, struct client *client, cons
                      : reclaim_waiting(core, lease, ask, effects, at_faultp);
     if (outcome_is_lease(outcome)) {
         effects_change(effects, lease);
+        tally_reclaim(lease);
         *leasep = lease;
     } else {
-        core_unlink_lease(core, lease, now, effects);
+        core_unlink_lease(core, lease, outcome, now, effects);
     }
-    return acquire_settle(core, *leasep, outcome, now, effects);
+    outcome = acquire_settle(core, *leasep, outcome, now, effects);
+    acquire_count_wait(*leasep);
+    return outcome;
 }

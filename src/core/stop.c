@@ -13,7 +13,7 @@ static void lose(struct core *core, struct lease *lease, enum effect_kind kind, 
     nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
-    core_unlink_lease(core, lease, now, effects);
+    core_unlink_lease(core, lease, why, now, effects);
     effects_append(effects, kind, lease, client, why);
 }
 

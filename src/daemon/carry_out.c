@@ -20,7 +20,7 @@ static void send_granted(struct server *server, const struct effect *effect)
     denied.why = OUTCOME_NO_SPACE;
     client_events_send(server, &denied);
     if (lease->state != LEASE_ENDED) {
-        core_end(server->core, lease, lease->client, clock_now(), &server->effects);
+        core_take_back(server->core, lease, OUTCOME_NO_SPACE, clock_now(), &server->effects);
     }
 }
 

@@ -130,10 +130,10 @@ static enum outcome ask_core(
                                 asked->claims, call->now, &server->effects, leasep, at_faultp);
 }
 
-static void end_lease(struct call *call, struct lease *lease)
+static void end_lease(struct call *call, struct lease *lease, enum outcome why)
 {
     struct server *server = call->server;
-    core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
+    core_take_back(server->core, lease, why, call->now, &server->effects);
 }
 
 static uint64_t ask_units(const struct ask *ask)
@@ -181,7 +181,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     lease->record = record;
     ledger_commit(&call->server->ledger);
     if (lease->is_unwritten) {
-        end_lease(call, lease);
+        end_lease(call, lease, OUTCOME_NO_SPACE);
         call_refuse(call, CODE_NO_SPACE, NULL);
         return;
     }
@@ -198,7 +198,7 @@ static bool may_have_back(struct call *call, struct lease *lease)
     for (size_t i = 0; !has_begun && lease_is_detached(lease) && i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
         if (!call_may_use(call, resource->definition, resource->name)) {
-            end_lease(call, lease);
+            end_lease(call, lease, OUTCOME_FORBIDDEN);
             return false;
         }
     }
@@ -224,7 +224,7 @@ static void take_back(struct call *call, struct lease *lease, take_operation *op
     }
     ledger_commit(&call->server->ledger);
     if (was_waiting && outcome == OUTCOME_OK && lease->is_unwritten) {
-        end_lease(call, lease);
+        end_lease(call, lease, OUTCOME_NO_SPACE);
         call_refuse(call, CODE_NO_SPACE, NULL);
     } else {
         answer_acquired(call, lease, outcome);

@@ -292,6 +292,7 @@ void simulation_step(struct simulation *simulation, const struct operation *oper
 {
     begin_trace(simulation);
     simulation->now = operation->now;
+    model_count_until(simulation->model, operation->now);
     operations[operation->kind](simulation, operation);
     compare_all(simulation);
 }
@@ -304,6 +305,8 @@ struct simulation *simulation_new(uint64_t seed)
     struct core_options options = {.first_id = 1 + seed % 1000, .first_token = 1, .seed = seed};
     simulation->core = core_new(&options);
     simulation->model = model_new();
+    counts_begin(simulation);
+    core_counts_begin(simulation->core, 0);
     return simulation;
 }
 
@@ -328,7 +331,7 @@ static void end_jobs(struct simulation *simulation, nanoseconds now)
     }
     operation.kind = OPERATION_TICK;
     while (model_next_deadline(simulation->model) != NEVER) {
-        operation.now = model_next_deadline(simulation->model);
+        operation.now = later(operation.now, model_next_deadline(simulation->model));
         simulation_step(simulation, &operation);
     }
 }
@@ -352,6 +355,7 @@ struct simulation *simulation_end(struct simulation *simulation, nanoseconds now
         forget(simulation->records[i].remembered);
     }
     simulation->core = core_free(simulation->core);
+    counts_free(simulation);
     effects_deinit(&simulation->effects);
     simulation->model = model_free(simulation->model);
     definitions_free(simulation->definitions);

@@ -216,6 +216,7 @@ void compare_all(struct simulation *simulation)
     core_check(simulation->core);
     compare_resources(simulation);
     compare_leases(simulation);
+    counts_compare(simulation);
     nanoseconds next = core_next_deadline(simulation->core);
     REQUIRE(next == model_next_deadline(model), "the next deadline is %jd, not %jd", (intmax_t)next,
         (intmax_t)model_next_deadline(model));

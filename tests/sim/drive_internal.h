@@ -19,7 +19,7 @@ struct record {
     nanoseconds rests_until; /* 0: the lease lives */
 };
 
-enum { N_RECORDS = 8 * MODEL_LEASES };
+enum { N_RECORDS = 8 * MODEL_LEASES, COUNTS_CHUNK = 4, N_COUNTS_CHUNKS = MODEL_RESOURCES };
 
 struct simulation {
     struct core *core;
@@ -32,6 +32,8 @@ struct simulation {
     nanoseconds now;
     struct record records[N_RECORDS]; /* a journal; lease.record is one more */
     struct trace trace;
+    struct counts_slot *counts[N_COUNTS_CHUNKS]; /* as in a file: for this core and later ones */
+    size_t n_counts; /* chunks */
     char at_fault[MODEL_NAME];
     struct {
         char name[MODEL_NAME];
@@ -82,6 +84,14 @@ void do_reclaim_unknown(struct simulation *simulation, const struct operation *o
 
 /* drive_serve.c */
 void serve_all(struct simulation *simulation, struct random *random);
+
+/* drive_counts.c */
+void counts_begin(struct simulation *simulation);
+/* The core is killed: what it does from now on is counted nowhere. */
+void counts_freeze(struct simulation *simulation);
+void counts_thaw(struct simulation *simulation);
+void counts_compare(struct simulation *simulation);
+void counts_free(struct simulation *simulation);
 
 /* drive_compare.c: the state after a step */
 void compare_all(struct simulation *simulation);

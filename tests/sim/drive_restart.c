@@ -105,6 +105,11 @@ static void restore(struct simulation *simulation, struct remembered *remembered
         REQUIRE(lease->id == id && lease_is_detached(lease), "lease %ju is made again as %ju", id,
             lease->id);
         effects_change(&simulation->effects, lease); /* written down again */
+    } else {
+        enum outcome why = remembered->is_held ? OUTCOME_LOST : simulation->trace.outcome;
+        core_count_gone(simulation->core, remembered, why, simulation->now);
+        model_count_gone(
+            simulation->model, model_find_past(simulation->model, id), why, simulation->now);
     }
     take_effects(simulation);
     model_restore(simulation->model, id, simulation->now, &simulation->trace);
@@ -135,6 +140,15 @@ static bool is_dead(const struct simulation *simulation, const struct remembered
     return lease->binding == BOUND_PROCESS && !lease->is_alive;
 }
 
+/* Its job has ended while there was no core. */
+static void end_unseen(struct simulation *simulation, const struct remembered *remembered)
+{
+    enum outcome why = remembered->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
+    core_count_gone(simulation->core, remembered, why, simulation->now);
+    model_count_gone(simulation->model, model_find_past(simulation->model, remembered->id), why,
+        simulation->now);
+}
+
 /* The daemon's part: dead processes' leases are not made again, but their units may need rest. */
 static void restore_all(
     struct simulation *simulation, struct record *records, const struct operation *operation)
@@ -153,6 +167,7 @@ static void restore_all(
         } else if (rests) {
             restore_rest(simulation, remembered);
         } else if (is_dead(simulation, remembered)) {
+            end_unseen(simulation, remembered);
             model_forget_past(simulation->model, remembered->id);
             remembered->rested_at = simulation->now;
             restore_rest(simulation, remembered);
@@ -176,8 +191,11 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     uint64_t first = operation->restart.numbers_are_lost ? 1 : next + operation->restart.seed % 9;
     struct core_options options = {
         .first_id = first, .first_token = first, .seed = operation->restart.seed};
+    counts_freeze(simulation);
     end_core(simulation, operation->now);
+    counts_thaw(simulation);
     simulation->core = core_new(&options);
+    counts_begin(simulation);
     model_restart(simulation->model, first);
     do_define(simulation, &define);
     changes_apply(simulation, &changes, operation);
@@ -185,6 +203,7 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     core_begin_grace(simulation->core, operation->restart.closed, until);
     model_begin_grace(simulation->model, operation->restart.closed, until);
     restore_all(simulation, records, operation);
+    core_counts_begin(simulation->core, operation->now);
 }
 
 /* ---- coming back ---- */

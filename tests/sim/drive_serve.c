@@ -30,7 +30,7 @@ static void open_all(struct simulation *simulation)
 
 static void pass_time(struct simulation *simulation, nanoseconds span)
 {
-    struct operation operation = {.kind = OPERATION_TICK, .now = simulation->now + span};
+    struct operation operation = {.kind = OPERATION_TICK, .now = simulation->now + later(span, 0)};
     simulation_step(simulation, &operation);
 }
 

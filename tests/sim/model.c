@@ -78,7 +78,7 @@ void model_client_gone(
     struct model_lease *lease;
     model->moment++;
     while ((lease = last_linked(model, client, false))) {
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, OUTCOME_CANCELLED, now);
     }
     while ((lease = last_linked(model, client, true))) {
         model_lose_client(model, lease, now, trace);
@@ -297,7 +297,7 @@ static enum outcome model_enter(struct model *model, struct model_lease *filled,
     enum outcome outcome = model_may_wait(model, lease, ask, &at_fault);
     if (outcome != OUTCOME_WAITING) {
         model_require_outcome(trace, outcome, at_fault);
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, OUTCOME_OK, now);
     }
     return outcome;
 }
@@ -347,9 +347,13 @@ void model_acquire(struct model *model, int client, const struct model_ask *ask,
     } else {
         model_require_outcome(trace, outcome, at_fault);
     }
+    if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
+        model_count_refused(model, ask, outcome);
+    }
     model_settle(model, now, trace);
     if (outcome == OUTCOME_WAITING) {
         model_require_waiting_or_granted(model, lease.id, trace);
+        model_find_lease(model, lease.id)->has_waited = true;
     }
 }
 
@@ -361,7 +365,7 @@ void model_end(struct model *model, uint64_t id, int by, nanoseconds now, struct
         model_require_effect(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
             lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
     }
-    model_lease_leave(model, lease, now);
+    model_lease_leave(model, lease, lease->held ? OUTCOME_RELEASED : OUTCOME_CANCELLED, now);
     model_settle(model, now, trace);
 }
 
@@ -451,7 +455,7 @@ void model_tick(struct model *model, nanoseconds now, struct trace *trace)
             model_patience_ends(keeper);
         } else {
             model_require_effect(trace, EFFECT_DENIED, wait, OUTCOME_TIMEOUT);
-            model_lease_leave(model, wait, now);
+            model_lease_leave(model, wait, OUTCOME_TIMEOUT, now);
         }
         model_pump(model, now, trace);
     }

@@ -114,6 +114,7 @@ struct model_unit {
 
 struct model_resource {
     char name[MODEL_NAME];
+    char counts_as[MODEL_NAME]; /* the name of a model_counts; "": nowhere */
     struct rules rules; /* the last that it had */
     bool defined, is_instance;
     int charged_uid; /* the uid that made the instance, or -1 */
@@ -139,6 +140,7 @@ struct model_lease {
     int32_t priority;
     uint64_t parent;
     bool held, aside, blocked;
+    bool has_waited;
     nanoseconds asked_at;
     int station; /* the claim that it stands for; -1: none */
     uint8_t road[MODEL_WANTS]; /* claims: first the kept ones, then the others in order */
@@ -173,7 +175,21 @@ struct model_past {
     } on[MODEL_WANTS];
 };
 
+/* What has happened to the leases of one definition, since ever. */
+struct model_counts {
+    char name[MODEL_NAME];
+    uint64_t granted[2]; /* at once, after waiting */
+    uint64_t denied[N_OUTCOMES], ended[N_OUTCOMES];
+    uint64_t reclaimed;
+    uint64_t unit_microseconds;
+    uint64_t waited, held; /* sums, in microseconds */
+    uint64_t waits[16], holds[16]; /* by the bucket of their length */
+};
+
 struct model {
+    struct model_counts counts[MODEL_RESOURCES];
+    size_t n_counts;
+    nanoseconds counted_until;
     struct rules_file file;
     struct model_resource *resources[MODEL_RESOURCES]; /* in the core's order */
     size_t n_resources;
@@ -250,6 +266,25 @@ void model_repeat(
 /* NULL: it waited. */
 void model_reclaim_unknown(struct model *model, int client, const struct model_ask *ask,
     uint64_t lease, const struct model_said *said, nanoseconds now, struct trace *trace);
+
+/* ---- counting (model_count.c) ---- */
+
+/* Before each operation: units are held until now. */
+void model_count_until(struct model *model, nanoseconds now);
+/* NULL: that name has never been defined. */
+struct model_counts *model_find_counts(struct model *model, const char *name);
+/* Under which of these the counts of a resource of this name are kept. */
+const char *model_counts_name(struct model *model, const char *name);
+void model_count_definitions(struct model *model);
+void model_count_grant(struct model *model, const struct model_lease *lease, nanoseconds now);
+void model_count_end(
+    struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now);
+void model_count_reclaim(struct model *model, const struct model_lease *lease);
+/* For each resource that it names and that is defined. */
+void model_count_refused(struct model *model, const struct model_ask *ask, enum outcome why);
+/* A past lease is not made again. */
+void model_count_gone(
+    struct model *model, const struct model_past *past, enum outcome why, nanoseconds now);
 
 /* ---- looking (model_resource.c, model_queue.c) ---- */
 
@@ -358,8 +393,9 @@ bool model_step(const struct model *model, struct model_lease *lease, nanosecond
 /* model_queue.c: who goes next */
 struct model_lease *model_lease_make(struct model *model);
 void model_lease_enter(struct model *model, struct model_lease *lease);
-/* Frees it; gives its units back if it held any. */
-void model_lease_leave(struct model *model, struct model_lease *lease, nanoseconds now);
+/* Frees it; gives its units back if it held any. `why` is counted; OUTCOME_OK is not. */
+void model_lease_leave(
+    struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now);
 void model_lease_grant(
     struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now);
 /* From the line to the holders; it has its units. */

@@ -35,7 +35,7 @@ static void deny_the_impossible(struct model *model, nanoseconds now, struct tra
             "lease %ju is denied for reason %d", event->lease, (int)event->why);
         REQUIRE(event->client == (lease->client >= 0 ? lease->client : -1),
             "of the end of %ju client %d is told", event->lease, event->client);
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, event->why, now);
     }
 }
 
@@ -136,6 +136,7 @@ static void take_over_rules(
 {
     struct rules before = resource->rules;
     resource->rules = *next;
+    strcpy(resource->counts_as, next->name);
     resource->is_instance = rules_are_template(next);
     resource->defined = true;
     resource->charged_uid = resource->is_instance ? resource->charged_uid : -1;
@@ -192,6 +193,7 @@ void model_define(
     }
     model_require_outcome(trace, OUTCOME_OK, NULL);
     model->file = *file;
+    model_count_definitions(model);
     for (size_t i = 0; i < model->n_resources; i++) {
         struct model_resource *resource = model->resources[i];
         const struct rules *next = file_find(&model->file, resource->name);

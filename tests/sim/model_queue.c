@@ -166,8 +166,10 @@ static void list_remove(struct model_lease **list, size_t *np, const struct mode
     *np = n;
 }
 
-void model_lease_leave(struct model *model, struct model_lease *lease, nanoseconds now)
+void model_lease_leave(
+    struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now)
 {
+    model_count_end(model, lease, why, now);
     list_remove(model->waiters, &model->n_waiters, lease);
     list_remove(model->leases, &model->n_leases, lease);
     for (size_t i = 0; lease->held && i < lease->n_claims; i++) {
@@ -201,6 +203,7 @@ void model_lease_grant(
     struct model *model, struct model_lease *lease, const struct grant *grant, nanoseconds now)
 {
     count_overtaken(model, lease);
+    model_count_grant(model, lease, now);
     for (size_t i = 0; i < lease->n_claims; i++) {
         model_claim_take_units(model, lease, &lease->claims[i], grant->claims[i].units,
             grant->claims[i].n, grant->claims[i].token);

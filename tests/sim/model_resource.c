@@ -273,6 +273,7 @@ struct model_resource *model_resource_make(
 {
     struct model_resource *resource = calloc(1, sizeof *resource);
     strcpy(resource->name, name);
+    strcpy(resource->counts_as, rules->name);
     resource->rules = *rules;
     resource->defined = true;
     resource->is_instance = rules_are_template(rules);

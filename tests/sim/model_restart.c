@@ -95,6 +95,7 @@ static enum outcome restore_claim(
         resource = model_resource_make(
             model, past->on[i].name, remains_of(&remains, past->on[i].name, past->on[i].is_pool));
         resource->defined = false;
+        strcpy(resource->counts_as, model_counts_name(model, resource->name));
     }
     if (lease->held) {
         outcome =
@@ -162,6 +163,7 @@ static void make_again(
         model_set_due(model, lease, is_limited ? past->due : NEVER);
     } else {
         lease->until_serial = ++model->moment;
+        lease->has_waited = true;
         model_lease_enter(model, lease);
     }
     if (lease->binding == BOUND_PROCESS) {
@@ -247,6 +249,7 @@ void model_reclaim(
         return;
     }
     model_link(model, lease, client);
+    model_count_reclaim(model, lease);
     model_sort(model);
     model_unwatch(lease, trace);
     if (lease->held) {
@@ -404,7 +407,7 @@ static void end_ousted(
         if (model->n_past < MODEL_LEASES) {
             remember_lease(&model->past[model->n_past++], ousted->list[i]);
         }
-        model_lease_leave(model, ousted->list[i], now);
+        model_lease_leave(model, ousted->list[i], OUTCOME_LOST, now);
     }
 }
 
@@ -465,7 +468,7 @@ static enum outcome enter_unknown(struct model *model, const struct model_lease 
     enum outcome outcome = said ? hold_unknown(model, lease, said, now, trace)
                                 : wait_unknown(model, lease, ask, at_faultp);
     if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, OUTCOME_OK, now);
     }
     return outcome;
 }
@@ -484,10 +487,17 @@ void model_reclaim_unknown(struct model *model, int client, const struct model_a
         if (outcome == OUTCOME_OK) {
             outcome = enter_unknown(model, &lease, ask, said, now, trace, &at_fault);
         }
+        if (outcome != OUTCOME_OK && outcome != OUTCOME_WAITING) {
+            model_count_refused(model, ask, outcome);
+        }
     }
     model_require_outcome(trace, outcome, at_fault);
     if (outcome == OUTCOME_OK || outcome == OUTCOME_WAITING) {
+        model_count_reclaim(model, model_find_lease(model, id));
         model_forget_past(model, id);
     }
     model_settle(model, now, trace);
+    if (outcome == OUTCOME_WAITING && !model_find_lease(model, id)->held) {
+        model_find_lease(model, id)->has_waited = true;
+    }
 }

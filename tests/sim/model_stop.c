@@ -91,7 +91,7 @@ void model_lose_client(
 {
     if (lease->binding == BOUND_CONNECTION ||
         (lease->binding == BOUND_PROCESS && lease->is_reported)) {
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, OUTCOME_RELEASED, now);
         return;
     }
     model_link(model, lease, CLIENT_DETACHED);
@@ -112,7 +112,7 @@ void model_process_gone(struct model *model, uint64_t id, nanoseconds now, struc
         model_require_effect(trace, EFFECT_LOST, lease, lease->stopping);
     }
     if (lease->client < 0 || lease->is_killed) {
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, OUTCOME_RELEASED, now);
     }
     model_settle(model, now, trace);
 }
@@ -145,7 +145,7 @@ void model_grace_is_over(struct model *model, nanoseconds now, struct trace *tra
         if (lease->held) {
             model_lose_client(model, lease, now, trace);
         } else {
-            model_lease_leave(model, lease, now);
+            model_lease_leave(model, lease, OUTCOME_CANCELLED, now);
         }
     }
 }
@@ -175,7 +175,7 @@ void model_stop(struct model *model, struct model_lease *lease, enum outcome why
     }
     if (lease->binding == BOUND_TIME || lease->on_lost == ON_LOST_WARN) {
         model_require_effect(trace, why == OUTCOME_EXPIRED ? EFFECT_STOP : EFFECT_LOST, lease, why);
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, why, now);
         return;
     }
     lease->stopping = why;
@@ -206,7 +206,7 @@ void model_term_is_due(
         model_set_due(model, lease, now + NANOSECONDS_PER_SECOND);
     } else {
         model_require_effect(trace, EFFECT_LOST, lease, lease->stopping);
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, lease->stopping, now);
     }
 }
 
@@ -217,7 +217,7 @@ void model_revoke(
     model->moment++;
     if (!lease->held) {
         model_require_effect(trace, EFFECT_DENIED, lease, OUTCOME_CANCELLED);
-        model_lease_leave(model, lease, now);
+        model_lease_leave(model, lease, OUTCOME_CANCELLED, now);
     } else if (lease->stopping == OUTCOME_OK ||
         (lease->stopping == OUTCOME_WITHDRAWN && why == OUTCOME_REVOKED)) {
         model_stop(model, lease, why, now, trace);
@@ -231,7 +231,7 @@ void model_drop(struct model *model, uint64_t id, nanoseconds now, struct trace 
     model->moment++;
     model_require_effect(trace, lease->held ? EFFECT_LOST : EFFECT_DENIED, lease,
         lease->held ? OUTCOME_DROPPED : OUTCOME_CANCELLED);
-    model_lease_leave(model, lease, now);
+    model_lease_leave(model, lease, lease->held ? OUTCOME_DROPPED : OUTCOME_CANCELLED, now);
     model_settle(model, now, trace);
 }
 

@@ -1,0 +1,30 @@
+#include "base/metrics.h"
+
+const struct metric_row metric_table[N_METRICS] = {
+#define METRIC(scope, kind, id, name, label, help)                                                 \
+    {name, help, METRIC_##scope, METRIC_##kind, METRIC_##label},
+#include "base/metrics.def"
+#undef METRIC
+};
+
+const char *const metric_bound_texts[METRIC_BUCKETS] = {
+#define BOUND(text, microseconds) text,
+    METRIC_BOUNDS(BOUND) "+Inf"
+#undef BOUND
+};
+
+static const uint64_t bounds[] = {
+#define BOUND(text, microseconds) microseconds,
+    METRIC_BOUNDS(BOUND)
+#undef BOUND
+};
+
+void metric_observe(struct metric_histogram *histogram, uint64_t microseconds)
+{
+    unsigned i = 0;
+    while (i < METRIC_BUCKETS - 1 && microseconds > bounds[i]) {
+        i++;
+    }
+    histogram->sum += microseconds;
+    histogram->buckets[i]++;
+}

@@ -1,0 +1,69 @@
+/* metrics.h - the figures of metrics.def: their names, kinds and labels, and the bounds of the
+ * histograms' buckets. */
+#ifndef BERTH_BASE_METRICS_H
+#define BERTH_BASE_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_scope { METRIC_RESOURCE };
+enum metric_kind { METRIC_COUNTER, METRIC_TIME, METRIC_GAUGE, METRIC_SPAN, METRIC_HISTOGRAM };
+
+/* What a figure is split by, besides its scope. */
+enum metric_label {
+    METRIC_NONE,
+    METRIC_HOW, /* enum granted_how */
+    METRIC_REASON, /* enum outcome */
+};
+
+enum granted_how { GRANTED_AT_ONCE, GRANTED_AFTER_WAITING, N_GRANTED_HOW };
+
+enum metric {
+#define METRIC(scope, kind, id, ...) METRIC_##scope##_##id,
+#include "base/metrics.def"
+#undef METRIC
+    N_METRICS
+};
+
+struct metric_row {
+    const char *name;
+    const char *help;
+    enum metric_scope scope;
+    enum metric_kind kind;
+    enum metric_label label;
+};
+
+extern const struct metric_row metric_table[N_METRICS];
+
+/* Upper bounds of the buckets, in microseconds; one more bucket has what is longer. */
+#define METRIC_BOUNDS(BOUND)                                                                       \
+    BOUND("0.01", 10000)                                                                           \
+    BOUND("0.1", 100000)                                                                           \
+    BOUND("1", 1000000)                                                                            \
+    BOUND("5", 5000000)                                                                            \
+    BOUND("15", 15000000)                                                                          \
+    BOUND("60", 60000000)                                                                          \
+    BOUND("300", 300000000)                                                                        \
+    BOUND("900", 900000000)                                                                        \
+    BOUND("3600", UINT64_C(3600000000))                                                            \
+    BOUND("14400", UINT64_C(14400000000))                                                          \
+    BOUND("43200", UINT64_C(43200000000))                                                          \
+    BOUND("86400", UINT64_C(86400000000))
+
+enum {
+#define BOUND(text, microseconds) +1
+    METRIC_BUCKETS = METRIC_BOUNDS(BOUND) + 1
+#undef BOUND
+};
+
+/* The last one, "+Inf", has no bound. */
+extern const char *const metric_bound_texts[METRIC_BUCKETS];
+
+struct metric_histogram {
+    uint64_t sum; /* microseconds */
+    uint64_t buckets[METRIC_BUCKETS]; /* each with its own, not with those below */
+};
+
+void metric_observe(struct metric_histogram *histogram, uint64_t microseconds);
+
+#endif

@@ -1,0 +1,61 @@
+/* tally.h - counts what happens to leases (counts.h), and knows who has waited and held longest.
+ * Each resource has the tally of the definition that governs it. */
+#ifndef BERTH_CORE_TALLY_H
+#define BERTH_CORE_TALLY_H
+
+#include "base/table.h"
+#include "core/counts.h"
+#include "core/lease.h"
+
+#include <sys/queue.h>
+
+struct resource;
+
+TAILQ_HEAD(claim_list, claim);
+
+struct tally {
+    struct table_node by_name;
+    struct counts_slot *slot;
+    const struct definition *definition; /* the file's; NULL: none at present */
+    struct claim_list waiting; /* by when they asked */
+    struct claim_list held; /* by when they were granted */
+    uint32_t n_waiting; /* claims */
+    uint32_t n_held; /* units */
+    uint32_t n_resources; /* that have this tally */
+};
+
+struct tallies {
+    struct table by_name;
+    struct tally **list; /* by number of the slot */
+    size_t n, size;
+    struct counts_memory memory;
+    struct counts_slot **own; /* chunks that the core made itself */
+    size_t n_own;
+    struct counts_slot unnamed_slot; /* for `unnamed` */
+    struct tally unnamed; /* for resources that no definition was ever known for */
+    bool is_recovering; /* the slots' held units are the earlier run's */
+};
+
+void tallies_init(struct tallies *tallies);
+void tallies_deinit(struct tallies *tallies);
+/* From now on these definitions exist, and no others. Names of others keep their counts until a new
+ * name needs the room. */
+void tallies_define(struct core *core, const struct definition *definitions, size_t n);
+/* The tally of the definition with that name, or of the template above it, even if that is gone;
+ * else one that is never shown. */
+struct tally *tallies_find(struct core *core, const char *name);
+/* The resource counts there from now on. NULL: nowhere, as it goes. */
+void tally_move(
+    struct core *core, struct resource *resource, struct tally *tally, nanoseconds now);
+
+/* The lease begins to wait; it ends with tally_hold() or tally_end(). Repeated calls are one. */
+void tally_wait(struct lease *lease);
+/* Before tally_hold(): it was granted. */
+void tally_grant(const struct lease *lease, nanoseconds now);
+void tally_reclaim(const struct lease *lease);
+/* The lease has its units. */
+void tally_hold(struct core *core, struct lease *lease, nanoseconds now);
+/* The lease ends, whatever its state. OUTCOME_OK: that is not counted. */
+void tally_end(struct core *core, struct lease *lease, enum outcome why, nanoseconds now);
+
+#endif
