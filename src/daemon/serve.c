@@ -123,6 +123,7 @@ static void stop(struct serving *serving)
         return;
     }
     server->turn.stopping = true;
+    counting_freeze(&serving->counting);
     log_info("stopping");
     notify_stopping(&serving->notify);
     fleet_stop(server->fleet);
@@ -275,6 +276,7 @@ static bool start_core(struct serving *serving)
     load_state(&server->state, socket);
     const struct core_options options = first_numbers(&server->state);
     server->core = core_new(&options);
+    counting_begin(&serving->counting, server->core, server->listener.path, server->state.boot_id);
     server->databases =
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
     server->numbers = (struct numbers){.core = server->core, .state = &server->state};
@@ -285,6 +287,9 @@ static bool start_core(struct serving *serving)
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
     bool may_start = recover(serving, socket);
+    if (may_start) {
+        core_counts_begin(server->core, clock_now());
+    }
     set_timer(serving); /* what is due need not wait for a connection */
     return may_start;
 }
@@ -404,6 +409,7 @@ static bool stop_core(struct serving *serving)
     effects_clear(&server->effects);
     effects_deinit(&server->effects);
     core_free(server->core);
+    counting_end(&serving->counting);
     ledger_deinit(&server->ledger);
     if (is_stored) {
         state_deinit(&server->state);

@@ -3,6 +3,7 @@
 #define BERTH_DAEMON_SERVE_H
 
 #include "daemon/accepting.h"
+#include "daemon/counting.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_views.h"
 #include "daemon/notify.h"
@@ -22,6 +23,7 @@ struct serving {
     struct fleet_journal fleet_journal;
     struct views views;
     struct accepting accepting;
+    struct counting counting;
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_signal_t signals[N_SERVING_SIGNALS];
     nanoseconds armed_for; /* what deadline_fd is set to */
