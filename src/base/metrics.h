@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum metric_scope { METRIC_RESOURCE };
+enum metric_scope { METRIC_RESOURCE, METRIC_DAEMON, METRIC_DATABASE };
 enum metric_kind { METRIC_COUNTER, METRIC_TIME, METRIC_GAUGE, METRIC_SPAN, METRIC_HISTOGRAM };
 
 /* What a figure is split by, besides its scope. */
@@ -14,8 +14,13 @@ enum metric_label {
     METRIC_NONE,
     METRIC_HOW, /* enum granted_how */
     METRIC_REASON, /* enum outcome */
+    METRIC_VERB, /* enum command_index */
+    METRIC_CODE, /* enum code */
+    METRIC_CAUSE, /* enum refused_cause, of connections */
+    METRIC_STATE, /* enum session_state */
 };
 
+enum refused_cause { REFUSED_FULL, REFUSED_RATE, REFUSED_USER, N_REFUSED_CAUSES };
 enum granted_how { GRANTED_AT_ONCE, GRANTED_AFTER_WAITING, N_GRANTED_HOW };
 
 enum metric {

@@ -33,6 +33,7 @@ struct command {
 
 static const struct command commands[] = {
     {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, 0, show_status, show_status_json},
+    {COMMAND_metrics, "", 0, 0, show_metrics, NULL},
     {COMMAND_revoke, "LEASE", 0, 0, show_nothing, NULL},
     {COMMAND_drop, "LEASE", 0, 0, show_nothing, NULL},
     {COMMAND_limit, "NAME N", 0, 0, show_nothing, NULL},

@@ -166,10 +166,10 @@ static bool call_send(struct call *call)
     return fits;
 }
 
-char *call_answer(struct call *call)
+static char *call_ask(struct call *call)
 {
     char *line;
-    if (!call_open(call) || !call_send(call)) {
+    if (!call_send(call)) {
         return NULL;
     }
     do {
@@ -182,4 +182,15 @@ char *call_answer(struct call *call)
         return NULL;
     }
     return line;
+}
+
+char *call_answer(struct call *call)
+{
+    return call_open(call) ? call_ask(call) : NULL;
+}
+
+char *call_again(struct call *call)
+{
+    call->deadline = clock_now() + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
+    return call_ask(call);
 }

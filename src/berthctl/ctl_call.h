@@ -23,6 +23,9 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * call_line(), or NULL after a message. */
 char *call_answer(struct call *call);
 
+/* The same for another request on the same connection. */
+char *call_again(struct call *call);
+
 /* The next line, whatever it is, or NULL. */
 char *call_line(struct call *call);
 

@@ -12,6 +12,7 @@ struct ctl_request {
     char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
     const char *reason, *database; /* or NULL */
+    const char *from; /* or NULL */
     bool wait;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 #include "berthctl/json.h"
+#include "berthctl/prometheus.h"
 #include "berthctl/status.h"
 #include "berthctl/status_table.h"
 #include "berthctl/users.h"
@@ -204,4 +205,46 @@ int show_status_json(struct call *call, char *answer)
     }
     status_deinit(&status);
     return exit_status;
+}
+
+/* ---- metrics ---- */
+
+/* Reads one answer, which begins with `answer`. *nextp: where the next one begins; 0: there is
+ * none. False after a message. */
+static bool read_metrics(
+    struct call *call, char *answer, struct prometheus *prometheus, uint64_t *nextp)
+{
+    char *words[MAX_WORDS];
+    size_t n = words_split(answer, words, MAX_WORDS);
+    char *line;
+    if (!answer_number(words, n, "next", nextp)) {
+        *nextp = 0;
+    }
+    while ((line = call_line(call)) && strcmp(line, "end") != 0) {
+        if (!prometheus_take(prometheus, line)) {
+            call->exit_status = call_nonsense(call);
+            return false;
+        }
+    }
+    return line;
+}
+
+int show_metrics(struct call *call, char *answer)
+{
+    struct prometheus prometheus = {0};
+    struct text out = TEXT_INIT;
+    char from[24];
+    uint64_t next = 0, before;
+    bool is_read;
+    do {
+        before = next;
+        is_read = answer && read_metrics(call, answer, &prometheus, &next);
+        snprintf(from, sizeof from, "%llu", (unsigned long long)next);
+        call->request.from = from;
+    } while (is_read && next > before && (answer = call_again(call), true));
+    if (is_read) {
+        prometheus_print(&prometheus, &out);
+    }
+    prometheus_deinit(&prometheus);
+    return is_read ? print(&out) : call->exit_status;
 }

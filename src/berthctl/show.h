@@ -8,6 +8,7 @@
  * status. */
 typedef int show_function(struct call *call, char *answer);
 
-show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status, show_status_json;
+show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status, show_status_json,
+    show_metrics;
 
 #endif

@@ -175,7 +175,7 @@ void tallies_define(struct core *core, const struct definition *definitions, siz
         const char *name = definitions[i].name;
         if (!find(tallies, name) && strlen(name) < COUNTS_NAME_SIZE) {
             struct tally *tally = find_room(tallies, max);
-            strcpy(tally->slot->name, name);
+            memcpy(tally->slot->name, name, strlen(name) + 1);
             tally->definition = &definitions[i];
             enter_name(tallies, tally);
         }
@@ -281,6 +281,11 @@ static enum outcome reason_counted(enum outcome why)
     return why == OUTCOME_WITHDRAWN ? OUTCOME_REVOKED : why;
 }
 
+void counts_deny(struct counts *counts, enum outcome why)
+{
+    counts->denied[reason_counted(why)]++;
+}
+
 void tally_grant(const struct lease *lease, nanoseconds now)
 {
     enum granted_how how = lease->has_waited ? GRANTED_AFTER_WAITING : GRANTED_AT_ONCE;
@@ -298,8 +303,7 @@ void tally_reclaim(const struct lease *lease)
     }
 }
 
-static void count_end(
-    struct counts *counts, enum outcome why, nanoseconds granted_at, nanoseconds now)
+void counts_end(struct counts *counts, enum outcome why, nanoseconds granted_at, nanoseconds now)
 {
     counts->ended[reason_counted(why)]++;
     metric_observe(&counts->hold, microseconds(now - granted_at));
@@ -313,7 +317,7 @@ static void end_held(struct core *core, struct lease *lease, enum outcome why, n
         TAILQ_REMOVE(&tally->held, claim, tally_link);
         change_held(core, tally, -claim->count, now);
         if (why != OUTCOME_OK) {
-            count_end(&tally->slot->counts, why, lease->granted_at, now);
+            counts_end(&tally->slot->counts, why, lease->granted_at, now);
         }
     }
     lease->is_listed = false;
@@ -328,35 +332,7 @@ void tally_end(struct core *core, struct lease *lease, enum outcome why, nanosec
     }
     wait_is_over(lease);
     for (size_t i = 0; why != OUTCOME_OK && i < lease->n_claims; i++) {
-        lease->claims[i].resource->tally->slot->counts.denied[reason_counted(why)]++;
-    }
-}
-
-/* ---- without a lease ---- */
-
-void core_count_refused(struct core *core, const struct ask *ask, enum outcome why)
-{
-    for (size_t i = 0; i < ask->n_wants; i++) {
-        const struct definition *definition = core_find_definition(core, ask->wants[i].name);
-        if (definition) {
-            struct tally *tally = tallies_find(core, definition->name);
-            tally->slot->counts.denied[reason_counted(why)]++;
-        }
-    }
-}
-
-void core_count_gone(
-    struct core *core, const struct remembered *remembered, enum outcome why, nanoseconds at)
-{
-    for (size_t i = 0; i < remembered->n_claims; i++) {
-        const char *name = remembered->claims[i].name;
-        const struct definition *definition = core_find_definition(core, name);
-        struct tally *tally = tallies_find(core, definition ? definition->name : name);
-        if (remembered->is_held) {
-            count_end(&tally->slot->counts, why, remembered->granted_at, at);
-        } else {
-            tally->slot->counts.denied[reason_counted(why)]++;
-        }
+        counts_deny(&lease->claims[i].resource->tally->slot->counts, why);
     }
 }
 

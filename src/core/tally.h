@@ -55,6 +55,9 @@ void tally_grant(const struct lease *lease, nanoseconds now);
 void tally_reclaim(const struct lease *lease);
 /* The lease has its units. */
 void tally_hold(struct core *core, struct lease *lease, nanoseconds now);
+/* A request was refused, or a wait has ended; a held lease has ended. */
+void counts_deny(struct counts *counts, enum outcome why);
+void counts_end(struct counts *counts, enum outcome why, nanoseconds granted_at, nanoseconds now);
 /* The lease ends, whatever its state. OUTCOME_OK: that is not counted. */
 void tally_end(struct core *core, struct lease *lease, enum outcome why, nanoseconds now);
 

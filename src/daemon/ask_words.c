@@ -152,6 +152,7 @@ static bool may_use_all(struct call *call, struct ask *ask)
             return false;
         }
         if (!call_may_use(call, want->definition, want->name)) {
+            core_count_refused(call->server->core, ask, OUTCOME_FORBIDDEN);
             return false;
         }
     }

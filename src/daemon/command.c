@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
+#include "daemon/counting.h"
 #include "daemon/request_log.h"
 #include "daemon/seat.h"
 #include "daemon/server.h"
@@ -81,8 +82,10 @@ void command_run(struct conn *conn, char *line, size_t length)
     enum code code = request_parse(line, length, &request, &detail);
     if (code != CODE_NONE) {
         answer_error(conn_answers(conn), code, detail);
+        conn->server->counts->refusals[code]++;
         return;
     }
+    conn->server->counts->requests[request.command]++;
     struct call call = {
         .conn = conn,
         .server = conn->server,
@@ -92,13 +95,17 @@ void command_run(struct conn *conn, char *line, size_t length)
         .out = conn_answers(conn),
     };
     if (!seat_is_for(conn->is_operators, request.command)) {
+        conn->server->counts->refusals[CODE_BUSY]++;
         answer_error_saying(call.out, CODE_BUSY, "too many connections: the rest are for operators' requests");
         conn_end_input(conn);
         return;
     }
+    size_t answer_from = call.out->length;
     if (right_checks[command_table[request.command].right](&call)) {
-        size_t answer_from = call.out->length;
         command_functions[request.command](&call);
         log_if_it_changes_something(&call, answer_from);
+    }
+    if (is_refused(&call, answer_from)) {
+        counting_refused(conn->server->counts, call.out->bytes + answer_from);
     }
 }

@@ -42,6 +42,7 @@ static bool can_be_asked(struct call *call, const struct ask *ask)
             char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
             fleet_why(why, sizeof why, call->server->fleet, database, want->name, outcome);
             answer_error_saying(call->out, outcome_code(outcome), why);
+            core_count_refused(call->server->core, ask, outcome);
             return false;
         }
     }
@@ -160,6 +161,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     size_t units = units_max_bytes(call->server->core, ask->wants, ask->n_wants);
     if (!fits_on_a_line(ask, units) || ask_units(ask) > MAX_UNITS) {
         answer_error_saying(call->out, CODE_IMPOSSIBLE, "more units than one request can have");
+        core_count_refused(call->server->core, ask, OUTCOME_IMPOSSIBLE);
         return;
     }
     if (!storing_has_numbers(call)) {
@@ -168,6 +170,7 @@ static void take_lease(struct call *call, const struct asked *asked)
     uint32_t record = ledger_reserve(&call->server->ledger, ask, units);
     if (record == RECORD_NONE) {
         call_refuse(call, CODE_NO_SPACE, NULL);
+        core_count_refused(call->server->core, ask, OUTCOME_NO_SPACE);
         return;
     }
     struct lease *lease;

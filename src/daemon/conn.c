@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/asker.h"
 #include "daemon/conn_output.h"
+#include "daemon/counting.h"
 #include "daemon/parked.h"
 #include "daemon/peer.h"
 #include "daemon/seat.h"
@@ -207,6 +208,7 @@ static bool conn_carry_out_next(struct conn *conn)
         conn->server->run_line(conn, line, length);
     } else {
         answer_error(conn_answers(conn), CODE_TOO_LONG, NULL);
+        conn->server->counts->refusals[CODE_TOO_LONG]++;
     }
     return true;
 }
@@ -480,6 +482,7 @@ bool conn_accept(struct server *server, int fd)
     }
     struct seat seat = seat_find(&server->seats, fd, &peer);
     if (seat.why_not) {
+        server->counts->connections_refused[seat.cause]++;
         return refuse(fd, seat.why_not);
     }
     struct conn *conn = memory_new(sizeof *conn);
@@ -487,8 +490,10 @@ bool conn_accept(struct server *server, int fd)
     conn->pid = peer.pid;
     if (!seat_take(&server->seats, &seat, &conn->client, &conn->member, fd, &peer)) {
         free(conn);
+        server->counts->connections_refused[seat.cause]++;
         return refuse(fd, seat.why_not);
     }
     conn->is_operators = seat.is_operators;
+    server->counts->connections[0]++;
     return conn_open(conn, fd);
 }

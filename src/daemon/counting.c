@@ -19,6 +19,12 @@ static uint64_t layout(void)
 #define OUTCOME(id, code, refusal) #id "\n"
 #include "core/outcomes.def"
 #undef OUTCOME
+#define COMMAND(word, min, max, keys, right, help) #word "\n"
+#include "wire/commands.def"
+#undef COMMAND
+#define CODE(id, word, exit_status, meaning) #id "\n"
+#include "wire/codes.def"
+#undef CODE
 #define BOUND(text, microseconds) text "\n"
         METRIC_BOUNDS(BOUND);
 #undef BOUND
@@ -54,6 +60,57 @@ void counting_begin(
     say_if_lost(counting);
     core_counts_keep(core, &counting->memory);
 }
+
+/* ---- berthd's own ---- */
+
+enum { DATABASES_ROOM = 32 }; /* of the file's present and earlier ones */
+
+/* Behind the head of the file. */
+struct own_counts {
+    struct daemon_counts daemon;
+    struct database_counts databases[DATABASES_ROOM];
+};
+
+_Static_assert(sizeof(struct own_counts) <= COUNTS_HEAD_BYTES - COUNTS_IDENTITY_BYTES,
+    "room for berthd's own counters");
+
+static struct own_counts *own_counts(const struct counting *counting)
+{
+    return counts_file_extra(&counting->file);
+}
+
+struct daemon_counts *counting_daemon(const struct counting *counting)
+{
+    return &own_counts(counting)->daemon;
+}
+
+struct database_counts *counting_database(const struct counting *counting, const char *name)
+{
+    struct database_counts *databases = own_counts(counting)->databases;
+    for (size_t i = 0; i < DATABASES_ROOM; i++) {
+        struct database_counts *counts = &databases[i];
+        if (counts->name[0] == '\0' && strlen(name) < sizeof counts->name) {
+            strcpy(counts->name, name);
+        }
+        if (strncmp(counts->name, name, sizeof counts->name) == 0) {
+            return counts;
+        }
+    }
+    return NULL;
+}
+
+void counting_refused(struct daemon_counts *counts, const char *answer)
+{
+    char word[32];
+    const char *code = answer + strcspn(answer, " ");
+    size_t length = code[0] != '\0' ? strcspn(++code, " \n") : 0;
+    length = length < sizeof word ? length : sizeof word - 1;
+    memcpy(word, code, length);
+    word[length] = '\0';
+    counts->refusals[code_find(word)]++;
+}
+
+/* ---- the end ---- */
 
 void counting_freeze(struct counting *counting)
 {

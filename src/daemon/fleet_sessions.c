@@ -328,6 +328,12 @@ void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t databa
     fleet_why_of(out, size, fleet_database(fleet->with.databases, database), view.why, name, why);
 }
 
+void fleet_count_renewals(
+    struct fleet *fleet, uint8_t database, struct metric_histogram *histogram)
+{
+    session_count_renewals(member_of(fleet, database)->session, histogram);
+}
+
 bool fleet_is_down(const struct fleet *fleet, uint8_t database)
 {
     return fleet->members[database - 1].was_down;

@@ -62,6 +62,11 @@ void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t
 /* `done` will not be called for that context. */
 void fleet_forget(struct fleet *fleet, const void *context);
 
+/* Where the times of the session's renewals are counted; NULL: nowhere. */
+struct metric_histogram;
+void fleet_count_renewals(
+    struct fleet *fleet, uint8_t database, struct metric_histogram *histogram);
+
 /* ---- looking ---- */
 
 void fleet_look(const struct fleet *fleet, uint8_t database, struct session_view *view);

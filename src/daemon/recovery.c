@@ -125,14 +125,15 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
     return is_over ? remembered->until : 0;
 }
 
-static void count_unseen_end(const struct server *server, const struct remembered *remembered)
+static void count_unseen_end(
+    const struct recovery *recovery, const struct remembered *remembered)
 {
     enum outcome why = !remembered->is_held      ? OUTCOME_CANCELLED
         : remembered->stopping != OUTCOME_OK     ? remembered->stopping
         : remembered->binding == BOUND_TIME      ? OUTCOME_EXPIRED
                                                  : OUTCOME_RELEASED;
     if (remembered->rested_at != 0) {
-        core_count_gone(server->core, remembered, why, remembered->rested_at);
+        core_count_gone(recovery->core, remembered, why, remembered->rested_at);
     }
 }
 
@@ -169,7 +170,8 @@ static struct lease *restore_lease(const struct recovery *recovery, struct remem
     if (*conflictp) {
         say_kind_conflict(recovery, remembered);
     } else if (!lease) {
-        core_count_gone(server->core, remembered, remembered->is_held ? OUTCOME_LOST : outcome, now);
+        enum outcome why = remembered->is_held ? OUTCOME_LOST : outcome;
+        core_count_gone(recovery->core, remembered, why, now);
         lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
         fleet_restore(recovery->fleet, lease);
@@ -190,7 +192,7 @@ static struct lease *restore_of_fleet(
     if (*conflictp) {
         say_no_database(recovery, remembered);
     } else {
-        core_count_gone(server->core, remembered, OUTCOME_UNKNOWN, now);
+        core_count_gone(recovery->core, remembered, OUTCOME_UNKNOWN, now);
         lease_log_not_taken_over(remembered, "its database is no longer in the file");
     }
     return NULL;
@@ -224,7 +226,7 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
     }
     if (remembered->rested_at == 0) {
         remembered->rested_at = ended_at(remembered, now);
-        count_unseen_end(server, remembered);
+        count_unseen_end(recovery, remembered);
     }
     if (remembered->rested_at != 0) {
         stays = restore_rest(recovery, found, now);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/metrics.h"
 
 #include <assert.h>
 #include <sys/epoll.h>
@@ -18,6 +19,9 @@
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct scheduler *scheduler = container_of(prepare, struct scheduler, prepare);
+    if (scheduler->turns && scheduler->began != 0) {
+        metric_observe(scheduler->turns, (uint64_t)(clock_now() - scheduler->began) / 1000);
+    }
     scheduler->number++;
     scheduler->began = 0;
 }

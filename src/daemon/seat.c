@@ -49,7 +49,7 @@ struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer
     const struct log_subject subject = peer_subject(peer);
     log_provoked_on(LOG_LEVEL_WARNING, &subject, "more than %u connections: uid %u refused",
         seats->max_conns, peer->uid);
-    return (struct seat){.why_not = "too%20many%20connections"};
+    return (struct seat){.why_not = "too%20many%20connections", .cause = REFUSED_FULL};
 }
 
 /* False: the user has as many as allowed. */
@@ -73,6 +73,7 @@ bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
     if (!fair_user_join(fair_queue, member, peer->uid, clock_now())) {
         log_provoked_on(LOG_LEVEL_WARNING, &subject,
             "uid %u makes too many connections per second: refused", peer->uid);
+        seat->cause = REFUSED_RATE;
         seat->why_not = "too%20many%20new%20connections%20of%20this%20user";
         return false;
     }
@@ -80,6 +81,7 @@ bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
         fair_user_leave(fair_queue, member, clock_now());
         log_provoked_on(
             LOG_LEVEL_WARNING, &subject, "uid %u has too many connections: refused", peer->uid);
+        seat->cause = REFUSED_USER;
         seat->why_not = "too%20many%20connections%20of%20this%20user";
         return false;
     }

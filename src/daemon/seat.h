@@ -4,6 +4,7 @@
 #ifndef BERTH_DAEMON_SEAT_H
 #define BERTH_DAEMON_SEAT_H
 
+#include "base/metrics.h"
 #include "wire/protocol.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct seats {
 /* What a connection may have, found before anything is spent on it. */
 struct seat {
     const char *why_not; /* for the client; NULL: there is room */
+    enum refused_cause cause; /* if there is none */
     bool is_operators;
 };
 

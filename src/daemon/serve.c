@@ -264,6 +264,25 @@ static bool recover(struct serving *serving, const char *socket_path)
     return recovery_run(&recovery);
 }
 
+static void begin_counting(struct serving *serving)
+{
+    struct server *server = &serving->server;
+    counting_begin(
+        &serving->counting, server->core, server->listener.path, server->state.boot_id);
+    server->counts = counting_daemon(&serving->counting);
+}
+
+static void count_databases(struct serving *serving)
+{
+    struct server *server = &serving->server;
+    for (uint8_t i = 1; i <= server->databases.n; i++) {
+        const char *name = fleet_name_of(&server->databases, i);
+        struct database_counts *counts = counting_database(&serving->counting, name);
+        server->database_counts[i - 1] = counts;
+        fleet_count_renewals(server->fleet, i, counts ? &counts->renewals : NULL);
+    }
+}
+
 /* One at a time per socket: takes that lock before anything is read. */
 static bool start_core(struct serving *serving)
 {
@@ -276,7 +295,7 @@ static bool start_core(struct serving *serving)
     load_state(&server->state, socket);
     const struct core_options options = first_numbers(&server->state);
     server->core = core_new(&options);
-    counting_begin(&serving->counting, server->core, server->listener.path, server->state.boot_id);
+    begin_counting(serving);
     server->databases =
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
     server->numbers = (struct numbers){.core = server->core, .state = &server->state};
@@ -284,6 +303,7 @@ static bool start_core(struct serving *serving)
     begin_jobs(server);
     server->seats.core = server->core;
     begin_fleet(serving, socket);
+    count_databases(serving);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
     fleet_define(server->fleet, server->conf->definitions, server->conf->n_definitions);
     bool may_start = recover(serving, socket);
@@ -409,7 +429,6 @@ static bool stop_core(struct serving *serving)
     effects_clear(&server->effects);
     effects_deinit(&server->effects);
     core_free(server->core);
-    counting_end(&serving->counting);
     ledger_deinit(&server->ledger);
     if (is_stored) {
         state_deinit(&server->state);
@@ -457,5 +476,6 @@ void serve_deinit(struct serving *serving)
     scheduler_deinit(&server->scheduler);
     text_deinit(&server->spare);
     close(serving->deadline_fd);
+    counting_end(&serving->counting);
     server->conf = conf_free(server->conf);
 }

@@ -21,6 +21,8 @@
 #include <uv.h>
 
 struct conn;
+struct daemon_counts;
+struct database_counts;
 struct fleet;
 struct fleet_journal;
 struct reload;
@@ -49,6 +51,8 @@ struct server {
     struct ledger ledger; /* writes leases down */
     struct state state;
     struct numbers numbers; /* for leases */
+    struct daemon_counts *counts; /* from the first turn to the last */
+    struct database_counts *database_counts[MAX_DATABASES]; /* database 1 first; or NULL */
     struct storing *storing; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and the sessions there */

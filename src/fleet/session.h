@@ -117,6 +117,9 @@ bool session_changes_changed(const struct session *session);
 void session_write_changes(struct session *session, struct text *out);
 void session_restore_changes(struct session *session, const char *text, size_t length);
 
+/* Where the times of renewals are counted; NULL: nowhere. Must outlive the session. */
+void session_count_renewals(struct session *session, struct metric_histogram *histogram);
+
 /* ---- looking ---- */
 
 enum session_state {

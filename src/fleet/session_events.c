@@ -188,6 +188,9 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         answer->n % 2 != 1) {
         return "a wrong answer";
     }
+    if (renewal->times) {
+        metric_observe(renewal->times, (uint64_t)later(now - call->sent_at, 0) / 1000);
+    }
     renewal->renewed_at = call->sent_at;
     if (call->sent_at >= renewal->next_at) { /* else sessions called together would stay together */
         renewal->next_at = call->sent_at + timing_renewal(session->tenure.ttl);
@@ -210,6 +213,11 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         entries_renewed(session, call->tag);
     }
     return wrong;
+}
+
+void session_count_renewals(struct session *session, struct metric_histogram *histogram)
+{
+    session->renewal.times = histogram;
 }
 
 void renewal_has_failed(struct session *session, struct flight *call, const struct answer *answer,

@@ -7,6 +7,7 @@
 #define BERTH_FLEET_SESSION_INTERNAL_H
 
 #include "base/memory.h"
+#include "base/metrics.h"
 #include "base/table.h"
 #include "core/fleet.h"
 #include "core/timing.h"
@@ -193,6 +194,7 @@ struct session_renewal {
     nanoseconds hello_at; /* a grace has begun: the session renews then, to be told so; NEVER */
     bool is_wanted; /* at once */
     bool is_in_flight;
+    struct metric_histogram *times; /* or NULL */
 };
 
 /* Events about earlier states of leases may be under way until a renewal has brought all that was

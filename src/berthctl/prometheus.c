@@ -1,0 +1,186 @@
+#include "berthctl/prometheus.h"
+
+#include "base/words.h"
+#include "berthctl/printable.h"
+
+#include <string.h>
+
+enum { MAX_ROW_WORDS = 8 };
+
+static const char *const labels[] = {
+    "resource", "database", "how", "reason", "verb", "code", "cause", "state"};
+
+enum { N_LABELS = sizeof labels / sizeof labels[0] };
+
+/* ---- a sample ---- */
+
+/* Prometheus knows no escapes but those of a quote and of a backslash. */
+static void add_escaped(struct text *out, const char *value)
+{
+    struct text printable = TEXT_INIT;
+    text_add_escaped(&printable, value);
+    for (const char *at = printable.bytes; at && *at; at++) {
+        text_add(out, *at == '"' || *at == '\\' ? "\\" : "");
+        text_add_bytes(out, at, 1);
+    }
+    text_deinit(&printable);
+}
+
+static void add_label(struct text *out, const char *name, const char *value)
+{
+    text_add(out, out->length > 0 ? "," : "");
+    text_add(out, name);
+    text_add(out, "=\"");
+    add_escaped(out, value);
+    text_add(out, "\"");
+}
+
+/* False: malformed. */
+static bool take_labels(char *const words[], size_t n, struct text *out)
+{
+    text_add(out, "");
+    for (size_t i = 0; i < N_LABELS; i++) {
+        char *value = words_find(words, n, labels[i]);
+        if (value && !percent_decode(value)) {
+            return false;
+        }
+        if (value) {
+            add_label(out, labels[i], value);
+        }
+    }
+    return true;
+}
+
+/* A number as Prometheus takes it, and the daemon writes it. */
+static bool is_number(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    size_t end = text[n] == '.' ? n + 1 + strspn(text + n + 1, "0123456789") : n;
+    return n > 0 && text[end] == '\0';
+}
+
+static void add_sample(struct text *out, const char *name, const char *suffix,
+    const struct text *with, const char *value)
+{
+    text_add(out, name);
+    text_add(out, suffix);
+    if (with->length > 0) {
+        text_add_format(out, "{%s}", with->bytes);
+    }
+    text_add_format(out, " %s\n", value);
+}
+
+/* ---- a histogram ---- */
+
+static bool is_bound(const char *text)
+{
+    return is_number(text) || strcmp(text, "+Inf") == 0;
+}
+
+/* "BOUND:COUNT,..." The last bucket has everything. */
+static bool take_buckets(
+    struct text *out, const char *name, const struct text *with, char *buckets, const char **countp)
+{
+    char *bucket;
+    bool is_last = false;
+    while ((bucket = strsep(&buckets, ",")) != NULL) {
+        char *count = strchr(bucket, ':');
+        if (!count || is_last) {
+            return false;
+        }
+        *count++ = '\0';
+        if (!is_bound(bucket) || !is_number(count)) {
+            return false;
+        }
+        struct text split = TEXT_INIT;
+        text_add(&split, with->bytes);
+        add_label(&split, "le", bucket);
+        add_sample(out, name, "_bucket", &split, count);
+        text_deinit(&split);
+        is_last = strcmp(bucket, "+Inf") == 0;
+        *countp = count;
+    }
+    return is_last;
+}
+
+static bool take_histogram(struct text *out, const char *name, const struct text *with,
+    char *const words[], size_t n)
+{
+    const char *sum = words_find(words, n, "sum"), *count = NULL;
+    char *buckets = words_find(words, n, "le");
+    if (!sum || !is_number(sum) || !buckets || !take_buckets(out, name, with, buckets, &count)) {
+        return false;
+    }
+    add_sample(out, name, "_sum", with, sum);
+    add_sample(out, name, "_count", with, count);
+    return true;
+}
+
+static bool take_figure(struct text *out, const char *name, const struct text *with,
+    char *const words[], size_t n)
+{
+    const char *value = words_find(words, n, "value");
+    if (!value || !is_number(value)) {
+        return false;
+    }
+    add_sample(out, name, "", with, value);
+    return true;
+}
+
+/* ---- all ---- */
+
+static enum metric metric_find(const char *name)
+{
+    enum metric i = 0;
+    while (i < N_METRICS && strcmp(metric_table[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+bool prometheus_take(struct prometheus *prometheus, char *line)
+{
+    char *words[MAX_ROW_WORDS];
+    size_t n = words_split(line, words, MAX_ROW_WORDS);
+    enum metric metric = n > 1 ? metric_find(words[1]) : N_METRICS;
+    if (metric == N_METRICS) {
+        return n > 1;
+    }
+    const char *name = metric_table[metric].name;
+    struct text *out = &prometheus->samples[metric];
+    struct text with = TEXT_INIT;
+    bool is_histogram = metric_table[metric].kind == METRIC_HISTOGRAM;
+    bool is_good = strcmp(words[0], is_histogram ? "histogram" : "figure") == 0 &&
+        take_labels(words, n, &with) &&
+        (is_histogram ? take_histogram : take_figure)(out, name, &with, words, n);
+    text_deinit(&with);
+    return is_good;
+}
+
+void prometheus_print(const struct prometheus *prometheus, struct text *out)
+{
+    static const char *const types[] = {
+        [METRIC_COUNTER] = "counter",
+        [METRIC_TIME] = "counter",
+        [METRIC_GAUGE] = "gauge",
+        [METRIC_SPAN] = "gauge",
+        [METRIC_HISTOGRAM] = "histogram",
+    };
+    text_add(out, "");
+    for (size_t i = 0; i < N_METRICS; i++) {
+        const struct metric_row *row = &metric_table[i];
+        const struct text *samples = &prometheus->samples[i];
+        if (samples->length > 0) {
+            text_add_format(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name,
+                types[row->kind]);
+            text_add_bytes(out, samples->bytes, samples->length);
+        }
+    }
+}
+
+void prometheus_deinit(struct prometheus *prometheus)
+{
+    for (size_t i = 0; i < N_METRICS; i++) {
+        text_deinit(&prometheus->samples[i]);
+    }
+}

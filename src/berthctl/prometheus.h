@@ -1,0 +1,21 @@
+/* prometheus.h - the answer to `metrics` as Prometheus reads it: all figures of one name together,
+ * below their HELP and TYPE. Pure. */
+#ifndef BERTH_BERTHCTL_PROMETHEUS_H
+#define BERTH_BERTHCTL_PROMETHEUS_H
+
+#include "base/metrics.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+
+struct prometheus {
+    struct text samples[N_METRICS];
+};
+
+/* Takes a line of the answer between its first and "end", in place. A figure that a later berthd
+ * has is left out. False: malformed. */
+bool prometheus_take(struct prometheus *prometheus, char *line);
+void prometheus_print(const struct prometheus *prometheus, struct text *out);
+void prometheus_deinit(struct prometheus *prometheus);
+
+#endif

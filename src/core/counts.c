@@ -1,0 +1,29 @@
+/* counts.c - counts requests and leases that the core does not have. */
+#include "core/counts.h"
+
+#include "core/internal.h"
+
+void core_count_refused(struct core *core, const struct ask *ask, enum outcome why)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct definition *definition = core_find_definition(core, ask->wants[i].name);
+        if (definition) {
+            counts_deny(&tallies_find(core, definition->name)->slot->counts, why);
+        }
+    }
+}
+
+void core_count_gone(
+    struct core *core, const struct remembered *remembered, enum outcome why, nanoseconds at)
+{
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        const char *name = remembered->claims[i].name;
+        const struct definition *definition = core_find_definition(core, name);
+        struct tally *tally = tallies_find(core, definition ? definition->name : name);
+        if (remembered->is_held) {
+            counts_end(&tally->slot->counts, why, remembered->granted_at, at);
+        } else {
+            counts_deny(&tally->slot->counts, why);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/* command_metrics.c - `metrics`: the figures, some definitions at a time, so that neither the
+ * answer nor the time that it takes grows with their number. */
+#include "base/memory.h"
+#include "base/words.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
+#include "daemon/counting.h"
+#include "daemon/fleet_sessions.h"
+#include "daemon/server.h"
+#include "status/answer_lines.h"
+#include "status/database_line.h"
+#include "status/metric_rows.h"
+
+#include <sys/stat.h>
+
+enum { DEFINITIONS = 16 }; /* of one answer */
+
+static const struct metrics_labels no_labels;
+
+static uint64_t microseconds(nanoseconds span)
+{
+    return span > 0 ? (uint64_t)span / 1000 : 0;
+}
+
+/* Of an instant; NEVER: none. */
+static uint64_t microseconds_until(nanoseconds instant, nanoseconds now)
+{
+    return instant == NEVER ? 0 : microseconds(instant - now);
+}
+
+/* ---- berthd ---- */
+
+static void add_requests(struct text *out, const struct daemon_counts *counts)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const struct metrics_labels labels = {.word = command_table[i].word};
+        metrics_value(out, METRIC_DAEMON_requests, &labels, counts->requests[i]);
+    }
+    for (size_t i = 1; i < N_CODES; i++) { /* 0 is no code */
+        const struct metrics_labels labels = {.word = code_table[i].word};
+        metrics_value(out, METRIC_DAEMON_refusals, &labels, counts->refusals[i]);
+    }
+}
+
+static uint64_t journal_bytes(const struct server *server)
+{
+    struct stat status;
+    int fd = server->ledger.journal.fd;
+    return fd >= 0 && fstat(fd, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+static void add_connections(struct text *out, const struct server *server)
+{
+    static const char *const causes[N_REFUSED_CAUSES] = {"full", "rate", "user"};
+    const struct daemon_counts *counts = server->counts;
+    metrics_value(out, METRIC_DAEMON_connections, &no_labels, counts->connections[0]);
+    for (size_t i = 0; i < N_REFUSED_CAUSES; i++) {
+        const struct metrics_labels labels = {.word = causes[i]};
+        metrics_value(
+            out, METRIC_DAEMON_connections_refused, &labels, counts->connections_refused[i]);
+    }
+    metrics_value(out, METRIC_DAEMON_connections_open, &no_labels,
+        server->seats.n_conns + server->seats.n_operators);
+}
+
+static void add_daemon(struct text *out, const struct server *server, nanoseconds now)
+{
+    add_requests(out, server->counts);
+    add_connections(out, server);
+    metrics_histogram(out, METRIC_DAEMON_turn, &no_labels, &server->counts->turn);
+    metrics_value(out, METRIC_DAEMON_journal_bytes, &no_labels, journal_bytes(server));
+    metrics_time(
+        out, METRIC_DAEMON_uptime, &no_labels, microseconds(now - server->started_at));
+    metrics_value(
+        out, METRIC_DAEMON_draining, &no_labels, core_is_draining(server->core));
+    metrics_time(out, METRIC_DAEMON_grace, &no_labels,
+        microseconds_until(core_grace_until(server->core), now));
+}
+
+/* ---- databases ---- */
+
+static void add_database(
+    struct text *out, const struct server *server, uint8_t database, nanoseconds now)
+{
+    const struct database_counts *counts = server->database_counts[database - 1];
+    const char *name = fleet_name_of(&server->databases, database);
+    const struct metrics_labels labels = {.database = name};
+    struct session_view view;
+    fleet_look(server->fleet, database, &view);
+    for (enum session_state i = SESSION_DOWN; i <= SESSION_REPLACED; i++) {
+        const struct metrics_labels state = {.database = name, .word = database_state_word(i)};
+        metrics_value(out, METRIC_DATABASE_state, &state, view.state == i);
+    }
+    metrics_time(
+        out, METRIC_DATABASE_good, &labels, microseconds_until(view.good_until, now));
+    metrics_time(
+        out, METRIC_DATABASE_grace, &labels, microseconds_until(view.grace_until, now));
+    metrics_value(out, METRIC_DATABASE_differing, &labels, view.n_differing);
+    if (counts) {
+        metrics_histogram(out, METRIC_DATABASE_renewals, &labels, &counts->renewals);
+    }
+}
+
+/* ---- the answer ---- */
+
+void command_metrics(struct call *call)
+{
+    struct server *server = call->server;
+    const char *key = call->request->keys[KEY_INDEX_from];
+    struct text rows = TEXT_INIT;
+    uint64_t from = 0;
+    if (key && !number_parse(key, UINT32_MAX, &from)) {
+        call_refuse(call, CODE_BAD_VALUE, "from");
+        return;
+    }
+    if (from == 0) {
+        add_daemon(&rows, server, call->now);
+        for (uint8_t i = 1; i <= server->databases.n; i++) {
+            add_database(&rows, server, i, call->now);
+        }
+    }
+    size_t next = metrics_resources(&rows, server->core, from, DEFINITIONS, call->now);
+    text_add(call->out, "ok");
+    if (next != 0) {
+        text_add_number_key(call->out, "next", next);
+    }
+    text_add(call->out, "\n");
+    text_add_bytes(call->out, rows.bytes, rows.length);
+    text_add(call->out, "end\n");
+    text_deinit(&rows);
+}

@@ -1,0 +1,187 @@
+#include "status/metric_rows.h"
+
+#include "status/answer_lines.h"
+
+#include <inttypes.h>
+
+/* ---- one row ---- */
+
+static const char *const label_words[] = {
+    [METRIC_HOW] = "how",
+    [METRIC_REASON] = "reason",
+    [METRIC_VERB] = "verb",
+    [METRIC_CODE] = "code",
+    [METRIC_CAUSE] = "cause",
+    [METRIC_STATE] = "state",
+};
+
+static void begin_row(struct text *out, const char *word, enum metric metric,
+    const struct metrics_labels *labels)
+{
+    const struct metric_row *row = &metric_table[metric];
+    text_add(out, word);
+    text_add(out, " ");
+    text_add(out, row->name);
+    text_add_key(out, "resource", labels->resource);
+    text_add_key(out, "database", labels->database);
+    if (row->label != METRIC_NONE) {
+        text_add_key(out, label_words[row->label], labels->word);
+    }
+}
+
+static void add_seconds(struct text *out, uint64_t microseconds)
+{
+    text_add_format(out, "%" PRIu64 ".%06u", microseconds / 1000000,
+        (unsigned)(microseconds % 1000000));
+}
+
+void metrics_value(
+    struct text *out, enum metric metric, const struct metrics_labels *labels, uint64_t value)
+{
+    begin_row(out, "figure", metric, labels);
+    text_add_number_key(out, "value", value);
+    text_add(out, "\n");
+}
+
+void metrics_time(struct text *out, enum metric metric, const struct metrics_labels *labels,
+    uint64_t microseconds)
+{
+    begin_row(out, "figure", metric, labels);
+    text_add(out, " value=");
+    add_seconds(out, microseconds);
+    text_add(out, "\n");
+}
+
+void metrics_histogram(struct text *out, enum metric metric, const struct metrics_labels *labels,
+    const struct metric_histogram *histogram)
+{
+    uint64_t count = 0;
+    begin_row(out, "histogram", metric, labels);
+    text_add(out, " sum=");
+    add_seconds(out, histogram->sum);
+    text_add(out, " le=");
+    for (size_t i = 0; i < METRIC_BUCKETS; i++) {
+        count += histogram->buckets[i];
+        text_add(out, i > 0 ? "," : "");
+        text_add(out, metric_bound_texts[i]);
+        text_add(out, ":");
+        text_add_number(out, count);
+    }
+    text_add(out, "\n");
+}
+
+/* ---- of one definition ---- */
+
+/* These are shown from the beginning: what appears with its first event looks to Prometheus as if
+ * nothing had happened. */
+static const bool is_usual_denial[N_OUTCOMES] = {
+    [OUTCOME_WOULD_WAIT] = true,
+    [OUTCOME_TIMEOUT] = true,
+    [OUTCOME_PAUSED] = true,
+    [OUTCOME_CLOSED] = true,
+    [OUTCOME_DRAINING] = true,
+    [OUTCOME_HELD] = true,
+    [OUTCOME_QUEUE_FULL] = true,
+    [OUTCOME_QUOTA] = true,
+    [OUTCOME_GRACE] = true,
+    [OUTCOME_CANCELLED] = true,
+    [OUTCOME_NO_SPACE] = true,
+    [OUTCOME_FORBIDDEN] = true,
+    [OUTCOME_IMPOSSIBLE] = true,
+};
+static const bool is_usual_end[N_OUTCOMES] = {
+    [OUTCOME_RELEASED] = true,
+    [OUTCOME_LOST] = true,
+    [OUTCOME_DROPPED] = true,
+    [OUTCOME_REVOKED] = true,
+    [OUTCOME_MAX_HOLD] = true,
+    [OUTCOME_EXPIRED] = true,
+};
+
+static void add_reasons(struct text *out, enum metric metric, const struct counts_view *view,
+    const uint64_t counts[], const bool is_usual[])
+{
+    bool is_fleet = view->definition->database != 0;
+    for (enum outcome i = 0; i < N_OUTCOMES; i++) {
+        bool is_of_fleet = is_fleet && (i == OUTCOME_DOWN || i == OUTCOME_DEADLINE);
+        if (counts[i] != 0 || is_usual[i] || is_of_fleet) {
+            const struct metrics_labels labels = {
+                .resource = view->name, .word = code_table[outcome_code(i)].word};
+            metrics_value(out, metric, &labels, counts[i]);
+        }
+    }
+}
+
+static void add_counters(struct text *out, const struct counts_view *view)
+{
+    static const char *const how[N_GRANTED_HOW] = {"at-once", "waited"};
+    const struct counts *counts = view->counts;
+    const struct metrics_labels labels = {.resource = view->name};
+    for (size_t i = 0; i < N_GRANTED_HOW; i++) {
+        const struct metrics_labels split = {.resource = view->name, .word = how[i]};
+        metrics_value(out, METRIC_RESOURCE_granted, &split, counts->granted[i]);
+    }
+    add_reasons(out, METRIC_RESOURCE_denied, view, counts->denied, is_usual_denial);
+    add_reasons(out, METRIC_RESOURCE_ended, view, counts->ended, is_usual_end);
+    metrics_value(out, METRIC_RESOURCE_reclaimed, &labels, counts->reclaimed[0]);
+    metrics_time(out, METRIC_RESOURCE_unit_seconds, &labels, view->unit_seconds);
+    metrics_histogram(out, METRIC_RESOURCE_wait, &labels, &counts->wait);
+    metrics_histogram(out, METRIC_RESOURCE_hold, &labels, &counts->hold);
+}
+
+static uint64_t age(nanoseconds since, nanoseconds now)
+{
+    return since < now ? (uint64_t)(now - since) / 1000 : 0;
+}
+
+/* In fleet scope the database has the limit. */
+static void add_limit(struct text *out, struct core *core, const struct counts_view *view)
+{
+    const struct metrics_labels labels = {.resource = view->name};
+    const struct definition *definition = view->definition;
+    struct resource *resource = core_find_resource(core, view->name);
+    bool is_template = view->name[strlen(view->name) - 1] == '*';
+    uint64_t in_file = definition_is_pool(definition) ? definition->n_items : definition->limit;
+    if (definition->database == 0) {
+        metrics_value(
+            out, METRIC_RESOURCE_limit, &labels, resource ? resource_limit(resource) : in_file);
+    }
+    if (definition->database == 0 && resource) {
+        bool is_blocked = resource_is_blocked(resource);
+        metrics_value(out, METRIC_RESOURCE_free, &labels,
+            is_blocked ? 0 : resource_available(resource) - resource_kept(resource));
+    }
+    if (is_template) {
+        metrics_value(
+            out, METRIC_RESOURCE_instances, &labels, core_n_instances(core, view->name));
+    }
+}
+
+static void add_gauges(
+    struct text *out, struct core *core, const struct counts_view *view, nanoseconds now)
+{
+    const struct metrics_labels labels = {.resource = view->name};
+    add_limit(out, core, view);
+    metrics_value(out, METRIC_RESOURCE_held, &labels, view->held);
+    metrics_value(out, METRIC_RESOURCE_waiting, &labels, view->waiting);
+    metrics_time(out, METRIC_RESOURCE_oldest_wait, &labels, age(view->oldest_wait, now));
+    metrics_time(out, METRIC_RESOURCE_oldest_hold, &labels, age(view->oldest_hold, now));
+}
+
+size_t metrics_resources(
+    struct text *out, struct core *core, size_t from, size_t n, nanoseconds now)
+{
+    size_t size = core_counts_size(core);
+    for (size_t i = from; i < size; i++) {
+        struct counts_view view;
+        if (!core_counts_at(core, i, now, &view)) {
+            continue;
+        }
+        if (n-- == 0) {
+            return i;
+        }
+        add_counters(out, &view);
+        add_gauges(out, core, &view, now);
+    }
+    return 0;
+}
