@@ -281,6 +281,17 @@ def check_rights():
     require_same("berthd.8: RIGHTS", page, {word: RIGHTS[right] for word, right in coded.items()})
 
 
+# ---- metrics ----
+
+def check_metrics():
+    page = {plain(term): plain(text).strip() for term, text in entries(section("berthctl.1", "METRICS"))}
+    coded = {f"{name} ({labels})": help for name, labels, help in rows("metric")}
+    require_same("berthctl.1: METRICS", page, coded)
+    for name, labels, help in rows("metric"):
+        require(name.endswith("_total") == labels.startswith("counter"), f"{name}: _total is for counters")
+        require(help.endswith("."), f"{name}: its help is no sentence")
+
+
 # ---- exit statuses and codes ----
 
 def statuses(page):
@@ -482,6 +493,7 @@ check_examples()
 check_bounds()
 check_rights()
 check_statuses()
+check_metrics()
 check_environment()
 check_signals()
 check_files()

@@ -1,5 +1,6 @@
 /* print_tables.c - the tables of requests, codes, events and configuration keys as text, for
  * tests/check_docs.py and tests/check_man.py. */
+#include "base/metrics.h"
 #include "conf/conf.h"
 #include "conf/keys.h"
 #include "conf/values.h"
@@ -15,6 +16,19 @@ static const char *const right_words[] = {
     [RIGHT_RESOURCE_ADMIN] = "admin",
     [RIGHT_DAEMON_ADMIN] = "daemon admin",
 };
+
+static void print_metric(const struct metric_row *row)
+{
+    static const char *const types[] = {[METRIC_COUNTER] = "counter", [METRIC_TIME] = "counter",
+        [METRIC_GAUGE] = "gauge", [METRIC_SPAN] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
+    static const char *const scopes[] = {[METRIC_RESOURCE] = ", resource", [METRIC_DAEMON] = "",
+        [METRIC_DATABASE] = ", database"};
+    static const char *const labels[] = {[METRIC_NONE] = "", [METRIC_HOW] = ", how",
+        [METRIC_REASON] = ", reason", [METRIC_VERB] = ", verb", [METRIC_CODE] = ", code",
+        [METRIC_CAUSE] = ", cause", [METRIC_STATE] = ", state"};
+    printf("metric\t%s\t%s%s%s\t%s\n", row->name, types[row->kind], scopes[row->scope],
+        labels[row->label], row->help);
+}
 
 static void print_conf_key(const struct key_row *key)
 {
@@ -49,6 +63,9 @@ int main(void)
     }
     for (size_t i = EVENT_NONE + 1; i < N_EVENTS; i++) {
         printf("event\t%s\n", event_words[i]);
+    }
+    for (size_t i = 0; i < N_METRICS; i++) {
+        print_metric(&metric_table[i]);
     }
     for (size_t i = 0; i < N_KEYS; i++) {
         print_conf_key(&key_table[i]);

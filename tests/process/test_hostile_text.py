@@ -217,7 +217,7 @@ def test_a_hostile_server_takes_the_lease(berth, fake):
         assert MARK in require_harmless(err)
 
 
-COMMANDS = [["status"], ["status", "--json"], ["version"], ["ping"], ["reload"], ["drain", "--wait"],
+COMMANDS = [["status"], ["status", "--json"], ["version"], ["ping"], ["metrics"], ["reload"], ["drain", "--wait"],
             ["pause", "r"], ["revoke", "1"]]
 
 
@@ -258,6 +258,19 @@ def test_berthctl_shows_what_a_hostile_server_says(berthctl, fake, command, loca
         assert shown.count(MARK) > 20
         if "--json" in command:
             json.loads(shown)
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_berthctl_metrics_of_a_hostile_server(berthctl, fake, locale):
+    for name in ALL:
+        text = encoded(PROGRAM.get(name, b"Qq"))
+        process = berthctl.start("metrics", env={"LC_ALL": locale})
+        peer, _ = fake.asked()
+        peer.send(f"ok\nfigure berth_held resource={text} value=1\nfigure {text} value={text}\n"
+                  f"histogram berth_wait_seconds resource={text} sum=1 le=+Inf:1\nend\n")
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0 and err == b"", err
+        assert require_harmless(out, unicode=locale != "C").count(MARK) == 4
 
 
 def test_berthctl_version_of_a_hostile_server(berthctl, fake):

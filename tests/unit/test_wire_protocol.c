@@ -44,7 +44,7 @@ Test(tables, rights_are_the_documented_ones)
         const char *words;
         enum right right;
     } documented[] = {
-        {" hello ping status version ", RIGHT_ANYONE},
+        {" hello metrics ping status version ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},

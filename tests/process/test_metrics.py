@@ -1,0 +1,230 @@
+"""berthctl metrics: figures that are true, over any end of berthd, in a form that Prometheus reads."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import connect_as, held, needs_root, NOBODY, refused, waits
+from lines import DEADLINE
+from lost_help import needs_mounts, sleeper, with_own_mounts
+from test_lost_changes import BOOTS, reboot, set_boot_id
+
+CONFIGURATION = """grace = 50ms
+[lock deploy]
+[semaphore market/*]
+limit = 2
+[lock closed]
+allow-users = 4
+"""
+
+
+def text_of(daemon, berthctl):
+    done = berthctl("metrics")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return done.stdout
+
+
+def answer(client):
+    """All rows, over all answers: {(name, labels): its keys}."""
+    rows, request = {}, "metrics"
+    while request:
+        head, *lines, end = client.lines(request)
+        assert end == "end"
+        following = re.fullmatch(r"ok(?: next=(\d+))?", head)[1]
+        for line in lines:
+            kind, name, *words = line.split(" ")
+            assert kind in ("figure", "histogram") and len(line) < 4096
+            pairs = [word.split("=", 1) for word in words]
+            labels = tuple(value for key, value in pairs if key not in ("value", "sum", "le"))
+            assert (name, labels) not in rows, line
+            rows[name, labels] = dict(pairs)
+        request = following and f"metrics from={following}"
+    return rows
+
+
+def value(rows, name, *labels):
+    return float(rows[f"berth_{name}", labels]["value"])
+
+
+def count(rows, name, *labels):
+    return int(rows[f"berth_{name}", labels]["le"].rsplit(":", 1)[1])
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIGURATION)
+
+
+# ---- what is counted
+
+def test_a_day_of_a_lock(daemon):
+    client, other = daemon.client(), daemon.client()
+    lease = held(client, "acquire deploy")
+    waiting = waits(other, "acquire deploy")
+    assert refused(client, "acquire deploy wait=0") == "would-wait"
+    asked = answer(client)
+    assert value(asked, "held", "deploy") == 1 and value(asked, "waiting", "deploy") == 1
+    assert value(asked, "free", "deploy") == 0 and value(asked, "limit", "deploy") == 1
+    client.request(f"release {lease}")
+    assert other.line().startswith(f"* granted {waiting} ")
+    other.request(f"drop {waiting}")
+    now = answer(client)
+    assert value(now, "granted_total", "deploy", "at-once") == 1
+    assert value(now, "granted_total", "deploy", "waited") == 1
+    assert value(now, "denied_total", "deploy", "would-wait") == 1
+    assert value(now, "ended_total", "deploy", "released") == 1
+    assert value(now, "ended_total", "deploy", "dropped") == 1
+    assert count(now, "wait_seconds", "deploy") == count(now, "hold_seconds", "deploy") == 2
+    assert value(now, "held", "deploy") == value(now, "waiting", "deploy") == 0
+    assert value(now, "free", "deploy") == 1
+    assert value(now, "unit_seconds_total", "deploy") > value(asked, "unit_seconds_total", "deploy")
+    assert value(now, "requests_total", "acquire") == 3
+    assert value(now, "requests_refused_total", "would-wait") == 1
+    assert value(now, "connections") == 2 and value(now, "connections_total") == 2
+
+
+@needs_root
+def test_what_is_refused_before_the_core(daemon):
+    client = connect_as(daemon, NOBODY)
+    assert refused(client, "acquire closed") == "forbidden"
+    assert refused(client, "nonsense") == "unknown-command"
+    assert refused(client, "metrics from=x") == "bad-value"
+    rows = answer(client)
+    assert value(rows, "denied_total", "closed", "forbidden") == 1
+    assert value(rows, "requests_refused_total", "forbidden") == 1
+    assert value(rows, "requests_refused_total", "unknown-command") == 1
+    assert value(rows, "requests_refused_total", "bad-value") == 1
+
+
+def test_instances_are_summed(daemon):
+    client = daemon.client()
+    held(client, "acquire market/a:2 market/b")
+    rows = answer(client)
+    assert value(rows, "held", "market/*") == 3 and value(rows, "instances", "market/*") == 2
+    assert value(rows, "granted_total", "market/*", "at-once") == 2
+    assert not any("market/a" in labels for _, labels in rows)
+
+
+def test_nobody_is_named(daemon):
+    client = daemon.client()
+    held(client, "acquire deploy holder=Somebody reason=Secret program=Thing")
+    assert not re.search(r"Somebody|Secret|Thing|uid|pid", "\n".join(client.lines("metrics")))
+
+
+def test_many_definitions(berthd):
+    """Each definition once, in answers of a bounded length."""
+    daemon = berthd("".join(f"[lock l{n}]\n" for n in range(100)))
+    client = daemon.client()
+    names = {labels[0] for name, labels in answer(client) if name == "berth_held"}
+    assert names == {f"l{n}" for n in range(100)}
+    assert len("\n".join(client.lines("metrics"))) < 100_000
+
+
+# ---- over any end of berthd
+
+def test_counters_survive_sigkill(daemon):
+    client = daemon.client()
+    with sleeper() as pid:
+        held(client, f"acquire market/a:2 pid={pid}")
+        for _ in range(5):
+            client.request("release " + held(client, "acquire deploy"))
+        before = answer(client)
+        for end in (daemon.kill, daemon.stop, daemon.kill):
+            end()
+            daemon.start()
+            client = daemon.client()
+            now = answer(client)
+            assert value(now, "granted_total", "deploy", "at-once") == 5
+            assert value(now, "ended_total", "deploy", "released") == 5
+            assert value(now, "granted_total", "market/*", "at-once") == 1
+            assert value(now, "held", "market/*") == 2
+            assert value(now, "ended_total", "market/*", "released") == 0
+            for key, row in before.items():
+                if key[0].endswith("_total") and key[0] != "berth_requests_total":
+                    assert float(now[key]["value"]) >= float(row["value"]), key
+            since, until = (value(rows, "unit_seconds_total", "market/*") for rows in (before, now))
+            uptimes = value(now, "uptime_seconds")
+            assert until - since > 2 * uptimes  # also while there was no berthd
+            before = now
+
+
+def test_a_job_that_ends_meanwhile(daemon):
+    client = daemon.client()
+    with sleeper() as pid:
+        held(client, f"acquire deploy pid={pid}")
+        daemon.kill()
+    daemon.start()
+    rows = answer(daemon.client())
+    assert value(rows, "ended_total", "deploy", "released") == 1 and value(rows, "held", "deploy") == 0
+
+
+@needs_mounts
+def test_a_boot_begins_at_zero(directory):
+    def work():
+        set_boot_id(directory, BOOTS[0])
+        daemon = Berthd(directory, CONFIGURATION)
+        client = daemon.client()
+        client.request("release " + held(client, "acquire deploy"))
+        reboot(directory, daemon, BOOTS[1], journal_is_left=True)
+        rows = answer(daemon.client())
+        assert value(rows, "granted_total", "deploy", "at-once") == 0
+        assert value(rows, "connections_total") == 1
+        daemon.stop()
+    with_own_mounts(work)
+
+
+def test_without_its_file(berthd, directory):
+    """berthd says so once, and counts."""
+    (directory / "s.counters").mkdir()
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    held(client, "acquire deploy")
+    assert value(answer(client), "granted_total", "deploy", "at-once") == 1
+    assert daemon.log.read_text().count("the counters' file cannot be had") == 1
+
+
+# ---- as Prometheus reads it
+
+def test_each_figure_has_help_and_type(daemon, berthctl):
+    lines = text_of(daemon, berthctl).splitlines()
+    declared = [line.split(" ")[2] for line in lines if line.startswith("# TYPE ")]
+    assert len(declared) == len(set(declared)) > 20
+    current = None
+    for line in lines:
+        if line.startswith("# HELP "):
+            current = line.split(" ")[2]
+        elif not line.startswith("#"):
+            assert re.fullmatch(r'berth_\w+(\{(\w+="[^"\\]*",?)+\})? [0-9.]+', line), line
+            assert re.match(rf"{current}(_bucket|_sum|_count)?[ {{]", line), line
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool")
+def test_promtool_accepts_it(daemon, berthctl):
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy market/a:2"))
+    done = subprocess.run(["promtool", "check", "metrics"], input=text_of(daemon, berthctl), text=True,
+                          capture_output=True, timeout=DEADLINE, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool")
+def test_promtool_accepts_the_alert_rules():
+    rules = os.path.join(os.environ.get("BERTH_SOURCE_DIR", "."), "doc/metrics/berth.rules.yml")
+    done = subprocess.run(["promtool", "check", "rules", rules], text=True, capture_output=True,
+                          timeout=DEADLINE, check=False)
+    assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
+
+
+def test_rules_and_dashboard_use_figures_that_exist(daemon, berthctl):
+    source = os.environ.get("BERTH_SOURCE_DIR", ".")
+    there = set(re.findall(r"^# TYPE (\w+)", text_of(daemon, berthctl), re.M)) | {"berth_up"}
+    table = open(os.path.join(source, "src/base/metrics.def"), encoding="ascii").read()
+    there |= set(re.findall(r'"(berth_\w+)"', table))
+    for name in ("berth.rules.yml", "berth.dashboard.json"):
+        text = open(os.path.join(source, "doc/metrics", name), encoding="ascii").read()
+        used = {re.sub(r"_(bucket|sum|count)$", "", word) for word in re.findall(r"\bberth_\w+", text)}
+        assert used and used <= there, used - there
