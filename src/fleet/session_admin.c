@@ -232,7 +232,7 @@ static void put_back(struct session *session, struct inquiry *request)
 }
 
 /* An operator on another host may have had a definition forgotten that this host's file has: it is
- * told again, then the request is made again, once. */
+ * sent again, then the request is made again, once. */
 static bool is_asked_again(struct session *session, struct flight *call, const char *unknown)
 {
     enum { PLACE_OF_NAME = 1 };
