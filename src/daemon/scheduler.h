@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
+struct metric_histogram;
+
 /* What the scheduler calls, with the member of a connection. */
 struct scheduler_ops {
     void (*go_on)(struct fair_member *member); /* does one thing of what was put off */
@@ -19,6 +21,7 @@ struct scheduler_ops {
 struct scheduler {
     struct scheduler_ops ops;
     struct turn *turn; /* ended after each call of .ops */
+    struct metric_histogram *turns; /* where their lengths are counted; NULL: nowhere */
     struct fair_queue fair_queue;
     uv_idle_t idle; /* runs while a connection may go on */
     uv_timer_t timer; /* runs until one may, at timer_due */

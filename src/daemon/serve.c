@@ -270,6 +270,7 @@ static void begin_counting(struct serving *serving)
     counting_begin(
         &serving->counting, server->core, server->listener.path, server->state.boot_id);
     server->counts = counting_daemon(&serving->counting);
+    server->scheduler.turns = &server->counts->turn;
 }
 
 static void count_databases(struct serving *serving)

@@ -1,6 +1,4 @@
-/* counts.c - counts requests and leases that the core does not have. */
-#include "core/counts.h"
-
+/* count_outside.c - counts requests and leases that the core does not have. */
 #include "core/internal.h"
 
 void core_count_refused(struct core *core, const struct ask *ask, enum outcome why)
