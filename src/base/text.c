@@ -114,27 +114,3 @@ void text_add_encoded(struct text *text, const char *string)
         text_grown(text, percent_encode(text_room(text, max), max + 1, string));
     }
 }
-
-static void text_add_key_name(struct text *text, const char *key)
-{
-    size_t n = strlen(key);
-    char *room = text_room(text, n + 2);
-    room[0] = ' ';
-    memcpy(room + 1, key, n);
-    room[n + 1] = '=';
-    text_grown(text, n + 2);
-}
-
-void text_add_key(struct text *text, const char *key, const char *value)
-{
-    if (value) {
-        text_add_key_name(text, key);
-        text_add_encoded(text, value);
-    }
-}
-
-void text_add_number_key(struct text *text, const char *key, uint64_t number)
-{
-    text_add_key_name(text, key);
-    text_add_number(text, number);
-}

@@ -54,8 +54,30 @@ __attribute__((format(printf, 2, 3))) void text_add_format(
 
 /* Adds the string percent-encoded. */
 void text_add_encoded(struct text *text, const char *string);
-/* Adds " key=value", the value percent-encoded; nothing if the value is NULL. */
-void text_add_key(struct text *text, const char *key, const char *value);
-void text_add_number_key(struct text *text, const char *key, uint64_t number);
+/* Adds " key=value", the value percent-encoded; nothing if the value is NULL. Inline, as the keys are
+ * literals. */
+static inline void text_add_key_name(struct text *text, const char *key)
+{
+    size_t n = strlen(key);
+    char *room = text_room(text, n + 2);
+    room[0] = ' ';
+    memcpy(room + 1, key, n);
+    memcpy(room + 1 + n, "=", 2);
+    text->length += n + 2;
+}
+
+static inline void text_add_key(struct text *text, const char *key, const char *value)
+{
+    if (value) {
+        text_add_key_name(text, key);
+        text_add_encoded(text, value);
+    }
+}
+
+static inline void text_add_number_key(struct text *text, const char *key, uint64_t number)
+{
+    text_add_key_name(text, key);
+    text_add_number(text, number);
+}
 
 #endif
