@@ -188,6 +188,8 @@ Test(requests, the_documented_ones)
         "status",
         "status deploy gpus",
         "status lease=3k",
+        "metrics",
+        "metrics from=17",
         "limit etl 4",
         "add gpus gpu9",
         "remove gpus gpu9",
