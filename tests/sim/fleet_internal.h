@@ -23,6 +23,7 @@ enum {
     MAX_CHANGED = 6, /* units, by operators */
     N_COPIES = 8,
     MAX_BLIND = 256,
+    MAX_UNDONE = 16,
 };
 
 #define SECOND NANOSECONDS_PER_SECOND
@@ -93,10 +94,20 @@ struct packet {
     size_t n;
 };
 
+/* Calls that the data do not know, as they went back while nobody has noticed that: each span is of
+ * calls above `from`, up to `to`. */
+struct undone {
+    struct {
+        uint64_t from, to;
+    } spans[MAX_UNDONE];
+    size_t n;
+};
+
 /* Data as they were after that many calls. */
 struct copy {
     struct redis_data *data; /* or NULL */
     uint64_t n_executed;
+    struct undone undone;
 };
 
 /* From when older data came back under the same server's name until somebody has noticed: a lease
@@ -122,7 +133,7 @@ struct server {
     nanoseconds next_copy;
 
     bool is_blind;
-    uint64_t undone_from, undone_to; /* calls that the data do not know, while it is blind */
+    struct undone undone; /* none, unless it is blind */
     struct blind_span blind[MAX_BLIND];
     size_t n_blind;
     nanoseconds noticed_at; /* the last time */

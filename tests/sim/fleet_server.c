@@ -57,6 +57,7 @@ static uint64_t record(const struct fleet *fleet, const char *field)
 static void end_blindness(struct fleet *fleet)
 {
     fleet->server.is_blind = false;
+    fleet->server.undone.n = 0;
     fleet->server.noticed_at = fleet->now;
 }
 
@@ -75,6 +76,15 @@ struct before {
     bool has_session;
 };
 
+static bool is_undone(const struct undone *undone, uint64_t call)
+{
+    size_t i = 0;
+    while (i < undone->n && (call <= undone->spans[i].from || call > undone->spans[i].to)) {
+        i++;
+    }
+    return i < undone->n;
+}
+
 /* A host that has had an answer which was undone must notice, whatever it calls. One whose session
  * the data do not have, as it ended or began since, says hello anyway: also if it has begun again
  * and has not had the answer yet. */
@@ -84,7 +94,7 @@ static void check_notice(
     struct server *server = &fleet->server;
     const struct host *host = &fleet->hosts[packet->host];
     bool knows = before->has_session && packet->call >= host->first_call &&
-        packet->call > server->undone_from && packet->call <= server->undone_to;
+        is_undone(&server->undone, packet->call);
     if (record(fleet, "epoch") != before->epoch) {
         trace(fleet, "%s has noticed that the data are old", host->name);
         end_blindness(fleet);
@@ -242,23 +252,22 @@ void server_is_rolled_back(struct fleet *fleet)
 {
     struct server *server = &fleet->server;
     const struct copy *copy = random_copy(fleet);
-    if (!copy || server->n_blind == MAX_BLIND || copy->n_executed == server->n_executed) {
+    if (!copy || server->n_blind == MAX_BLIND || copy->n_executed == server->n_executed ||
+        copy->undone.n == MAX_UNDONE) {
         return; /* where no call is undone, nobody could notice */
     }
     trace(fleet, "the server goes back to call %ju of %ju", (uintmax_t)copy->n_executed,
         (uintmax_t)server->n_executed);
     uint64_t last_token = record(fleet, "number");
-    uint64_t undone_from = copy->n_executed;
-    if (server->is_blind && server->undone_from < undone_from) {
-        undone_from = server->undone_from;
-    }
+    struct undone undone = copy->undone; /* the copy may be of data that had gone back already */
+    undone.spans[undone.n].from = copy->n_executed;
+    undone.spans[undone.n++].to = server->n_executed;
     replace_data(fleet, redis_data_copy(copy->data));
     if (record(fleet, "layout") == 0) {
         return; /* its place is empty */
     }
     server->blind[server->n_blind++] = (struct blind_span){record(fleet, "number") + 1, last_token};
-    server->undone_from = undone_from;
-    server->undone_to = server->n_executed;
+    server->undone = undone;
     server->is_blind = true;
     if (random_percent(&fleet->random, 50)) {
         server_breaks_connections(fleet, "CLIENT KILL");
@@ -317,7 +326,8 @@ static void copy_data(struct server *server)
 {
     struct copy *copy = &server->copies[server->n_copies++ % N_COPIES];
     redis_data_free(copy->data);
-    *copy = (struct copy){redis_data_copy(server->redis.data), server->n_executed};
+    *copy = (struct copy){
+        redis_data_copy(server->redis.data), server->n_executed, server->undone};
 }
 
 void server_tick(struct fleet *fleet)
