@@ -137,12 +137,12 @@ nanoseconds lease_gone_by(const struct lease *lease);
 void core_begin_grace(struct core *core, bool closed, nanoseconds until);
 /* NEVER if there is no grace, or all leases are back. */
 nanoseconds core_grace_until(const struct core *core);
-/* Makes a recorded lease again. Later ids and tokens are larger than its own. A lease that was held
- * is held again, whatever limits, quotas and identities say now; a lease that has one of its units
- * with a smaller token is lost. Otherwise no lease is made: OUTCOME_KIND if one of its resources is
- * now of another kind, scope or database; OUTCOME_HELD if another lease has its id, or one of its
- * units with a larger token; OUTCOME_UNKNOWN or OUTCOME_IMPOSSIBLE if it waited and can no longer
- * be granted. */
+/* Makes a recorded lease again: all that were held before any that waited, which may be nested in
+ * them. Later ids and tokens are larger than its own. A lease that was held is held again, whatever
+ * limits, quotas and identities say now; a lease that has one of its units with a smaller token is
+ * lost. Otherwise no lease is made: OUTCOME_KIND if one of its resources is now of another kind,
+ * scope or database; OUTCOME_HELD if another lease has its id, or one of its units with a larger
+ * token; OUTCOME_UNKNOWN or OUTCOME_IMPOSSIBLE if it waited and can no longer be granted. */
 enum outcome core_restore(struct core *core, const struct remembered *remembered, nanoseconds now,
     struct effects *effects, struct lease **leasep);
 

@@ -150,30 +150,43 @@ static void end_unseen(struct simulation *simulation, const struct remembered *r
 }
 
 /* The daemon's part: dead processes' leases are not made again, but their units may need rest. */
+static void restore_one(struct simulation *simulation, const struct record *record,
+    const struct operation *operation, struct random *random)
+{
+    struct remembered *remembered = record->remembered;
+    if (random_percent(random, operation->restart.lost_percent)) {
+        forget(remembered);
+    } else if (record->rests_until != 0) {
+        restore_rest(simulation, remembered);
+    } else if (is_dead(simulation, remembered)) {
+        end_unseen(simulation, remembered);
+        model_forget_past(simulation->model, remembered->id);
+        remembered->rested_at = simulation->now;
+        restore_rest(simulation, remembered);
+    } else {
+        restore(simulation, remembered);
+    }
+}
+
+/* In random order, but waiters come after holders, as core_restore() wants. */
 static void restore_all(
     struct simulation *simulation, struct record *records, const struct operation *operation)
 {
     struct random random = {.state = operation->restart.seed};
+    struct record waiting[N_RECORDS];
+    uint32_t n_waiting = 0;
     for (uint32_t n = N_RECORDS; n > 0; n--) {
         uint32_t i = random_below(&random, n);
-        struct remembered *remembered = records[i].remembered;
-        bool rests = records[i].rests_until != 0;
+        struct record record = records[i];
         records[i] = records[n - 1];
-        if (!remembered) {
-            continue;
+        if (record.remembered && !record.remembered->is_held && record.rests_until == 0) {
+            waiting[n_waiting++] = record;
+        } else if (record.remembered) {
+            restore_one(simulation, &record, operation, &random);
         }
-        if (random_percent(&random, operation->restart.lost_percent)) {
-            forget(remembered);
-        } else if (rests) {
-            restore_rest(simulation, remembered);
-        } else if (is_dead(simulation, remembered)) {
-            end_unseen(simulation, remembered);
-            model_forget_past(simulation->model, remembered->id);
-            remembered->rested_at = simulation->now;
-            restore_rest(simulation, remembered);
-        } else {
-            restore(simulation, remembered);
-        }
+    }
+    for (uint32_t i = 0; i < n_waiting; i++) {
+        restore_one(simulation, &waiting[i], operation, &random);
     }
 }
 
