@@ -162,6 +162,11 @@ static void add_gauges(
 {
     const struct metrics_labels labels = {.resource = view->name};
     add_limit(out, core, view);
+    if (view->definition->database != 0) {
+        text_add(out, "fleet ");
+        text_add_encoded(out, view->name);
+        text_add(out, "\n");
+    }
     metrics_value(out, METRIC_RESOURCE_held, &labels, view->held);
     metrics_value(out, METRIC_RESOURCE_waiting, &labels, view->waiting);
     metrics_time(out, METRIC_RESOURCE_oldest_wait, &labels, age(view->oldest_wait, now));

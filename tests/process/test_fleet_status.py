@@ -349,3 +349,22 @@ def test_slow_readers_share_the_memory(redis_server, hosts):
     for reader in readers:
         reader.close()
     assert "database_state" not in shown(a, "etl").resources["etl"]
+
+
+def test_metrics_of_the_fleet(pair, berthctl):
+    """Under names of their own: those of a host are its own."""
+    a, b = pair
+    first, second = client_of(a), client_of(b)
+    gets(first, "acquire etl market/alice")
+    gets(second, "acquire etl market/bob:2")
+    done = berthctl("metrics", "-S", str(b.socket))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = set(done.stdout.splitlines())
+    assert {'berth_held{resource="etl"} 1', 'berth_held{resource="market/*"} 2',
+            'berth_fleet_held{resource="etl",database="default"} 2',
+            'berth_fleet_held{resource="market/*",database="default"} 3',
+            'berth_fleet_limit{resource="market/*",database="default"} 4',
+            'berth_fleet_waiting{resource="etl",database="default"} 0',
+            'berth_database_state{database="default",state="up"} 1'} <= lines
+    assert not any(line.startswith(('berth_limit{resource="etl"', 'berth_fleet_held{resource="here"')) for line in lines)
+    assert any(re.match(r"berth_database_renewal_seconds_count.* [0-9]+", line) for line in lines)
