@@ -197,6 +197,15 @@ def check_comments():
                 require(code.issuperset(names), f"{path}: a comment names {'->'.join(names)}")
 
 
+def check_files():
+    """Files that doc/architecture.md names with their folder are there."""
+    named = re.findall(r"`((?:\w+/)+[\w-]+\.(?:[ch]|def|lua))`", (srcdir / "doc/architecture.md").read_text())
+    require(named, "doc/architecture.md: no files")
+    for name in named:
+        there = (srcdir / "src" / name).exists() or (srcdir / name).exists()
+        require(there, f"doc/architecture.md names {name}, which is not there")
+
+
 def check_phrases():
     """Comments, documents and messages have none of these phrases, nor has README.md. Each has a plain form:
     again; name who says it."""
@@ -284,6 +293,7 @@ check_guarantees()
 check_links()
 check_citations()
 check_comments()
+check_files()
 check_phrases()
 check_commands()
 check_codes()

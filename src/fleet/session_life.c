@@ -64,8 +64,6 @@ struct session *session_free(struct session *session)
     return NULL;
 }
 
-/* ---- notices ---- */
-
 /* ---- the link ---- */
 
 const char *session_id(const struct session *session)

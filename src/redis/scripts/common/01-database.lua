@@ -1,4 +1,5 @@
--- common.lua - the beginning of every script: the database's record and clock, leases, units, queues, events.
+-- The parts in common/ are the beginning of every script: the database's record and clock, leases, units,
+-- queues, events.
 -- doc/fleet.md has the keys, the calls and the reasons.
 --
 -- Redis does not roll back: every prefix of what a script writes must be safe. Hence: what frees something is
