@@ -9,6 +9,17 @@
 
 enum { CHUNK_SLOTS = COUNTS_CHUNK_BYTES / sizeof(struct counts_slot) };
 
+enum { DATABASES_ROOM = 32 }; /* of the file's present and earlier ones */
+
+/* Behind the head of the file. */
+struct own_counts {
+    struct daemon_counts daemon;
+    struct database_counts databases[DATABASES_ROOM];
+};
+
+_Static_assert(sizeof(struct own_counts) <= COUNTS_HEAD_BYTES - COUNTS_IDENTITY_BYTES,
+    "room for berthd's own counters");
+
 /* What the bytes mean: all identifiers, in order. */
 static uint64_t layout(void)
 {
@@ -28,7 +39,7 @@ static uint64_t layout(void)
 #define BOUND(text, microseconds) text "\n"
         METRIC_BOUNDS(BOUND);
 #undef BOUND
-    return hash_string(names, sizeof(struct counts_slot));
+    return hash_string(names, sizeof(struct counts_slot) + (sizeof(struct own_counts) << 16));
 }
 
 static void say_if_lost(struct counting *counting)
@@ -62,17 +73,6 @@ void counting_begin(
 }
 
 /* ---- berthd's own ---- */
-
-enum { DATABASES_ROOM = 32 }; /* of the file's present and earlier ones */
-
-/* Behind the head of the file. */
-struct own_counts {
-    struct daemon_counts daemon;
-    struct database_counts databases[DATABASES_ROOM];
-};
-
-_Static_assert(sizeof(struct own_counts) <= COUNTS_HEAD_BYTES - COUNTS_IDENTITY_BYTES,
-    "room for berthd's own counters");
 
 static struct own_counts *own_counts(const struct counting *counting)
 {

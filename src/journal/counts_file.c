@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,8 +45,9 @@ static void *map(const struct counts_file *file, size_t offset, size_t size)
 /* Memory for that part of the file, which has its space; anonymous if that cannot be. */
 static char *map_part(struct counts_file *file, size_t offset, size_t size)
 {
-    if (file->error == 0) {
-        file->error = posix_fallocate(file->fd, (off_t)offset, (off_t)size);
+    while (file->error == 0 &&
+        (file->error = posix_fallocate(file->fd, (off_t)offset, (off_t)size)) == EINTR) {
+        file->error = 0;
     }
     char *memory = map(file, offset, size);
     if (!memory && file->error == 0) {
@@ -103,6 +105,7 @@ void counts_file_open(
         head->layout = identity.layout;
         memcpy(head->boot_id, identity.boot_id, sizeof head->boot_id);
         /* A process killed before this leaves a file that is emptied. */
+        atomic_signal_fence(memory_order_seq_cst);
         *(volatile uint64_t *)(void *)(head->magic + 8) = magic_word(8);
         *(volatile uint64_t *)(void *)head->magic = magic_word(0);
     }
