@@ -19,12 +19,11 @@ static const uint64_t bounds[] = {
 #undef BOUND
 };
 
-void metric_observe(struct metric_histogram *histogram, uint64_t microseconds)
+size_t metric_bucket(uint64_t microseconds)
 {
-    unsigned i = 0;
+    size_t i = 1;
     while (i < METRIC_BUCKETS - 1 && microseconds > bounds[i]) {
         i++;
     }
-    histogram->sum += microseconds;
-    histogram->buckets[i]++;
+    return i;
 }

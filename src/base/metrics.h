@@ -41,8 +41,9 @@ struct metric_row {
 extern const struct metric_row metric_table[N_METRICS];
 
 /* Upper bounds of the buckets, in microseconds; one more bucket has what is longer. */
+#define METRIC_FIRST_BOUND 10000
 #define METRIC_BOUNDS(BOUND)                                                                       \
-    BOUND("0.01", 10000)                                                                           \
+    BOUND("0.01", METRIC_FIRST_BOUND)                                                              \
     BOUND("0.1", 100000)                                                                           \
     BOUND("1", 1000000)                                                                            \
     BOUND("5", 5000000)                                                                            \
@@ -69,6 +70,14 @@ struct metric_histogram {
     uint64_t buckets[METRIC_BUCKETS]; /* each with its own, not with those below */
 };
 
-void metric_observe(struct metric_histogram *histogram, uint64_t microseconds);
+/* Of a time beyond the first bound. */
+size_t metric_bucket(uint64_t microseconds);
+
+/* Inline, as most times are short. */
+static inline void metric_observe(struct metric_histogram *histogram, uint64_t microseconds)
+{
+    histogram->sum += microseconds;
+    histogram->buckets[microseconds <= METRIC_FIRST_BOUND ? 0 : metric_bucket(microseconds)]++;
+}
 
 #endif

@@ -19,7 +19,8 @@ void core_count_gone(
         const struct definition *definition = core_find_definition(core, name);
         struct tally *tally = tallies_find(core, definition ? definition->name : name);
         if (remembered->is_held) {
-            counts_end(&tally->slot->counts, why, remembered->granted_at, at);
+            nanoseconds held_for = at > remembered->granted_at ? at - remembered->granted_at : 0;
+            counts_end(&tally->slot->counts, why, (uint64_t)held_for / 1000);
         } else {
             counts_deny(&tally->slot->counts, why);
         }

@@ -205,9 +205,8 @@ bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     lease->position = 0;
     lease->wants_now = false;
     lease->is_undelivered = lease_is_detached(lease);
-    tally_grant(lease, now);
     queue_hold(core, lease, now);
-    tally_hold(core, lease, now);
+    tally_grant(core, lease, now);
     term_start(core, lease, NEVER);
     effects_change(effects, lease);
     effects_append(effects, EFFECT_GRANTED, lease, lease_real_client(lease), OUTCOME_OK);

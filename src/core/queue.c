@@ -189,9 +189,8 @@ static void lease_grant(
         struct claim *claim = &lease->claims[i];
         claim_take_units(claim, &core->random);
     }
-    tally_grant(lease, now);
     queue_hold(core, lease, now);
-    tally_hold(core, lease, now);
+    tally_grant(core, lease, now);
     term_start(core, lease, NEVER);
     effects_change(effects, lease);
 }

@@ -48,16 +48,16 @@ struct tally *tallies_find(struct core *core, const char *name);
 void tally_move(
     struct core *core, struct resource *resource, struct tally *tally, nanoseconds now);
 
-/* The lease begins to wait; it ends with tally_hold() or tally_end(). Repeated calls are one. */
+/* The lease begins to wait; it ends with tally_grant(), tally_hold() or tally_end(). Repeated calls are one. */
 void tally_wait(struct lease *lease);
-/* Before tally_hold(): it was granted. */
-void tally_grant(const struct lease *lease, nanoseconds now);
 void tally_reclaim(const struct lease *lease);
-/* The lease has its units. */
+/* The lease has been granted, and has its units. */
+void tally_grant(struct core *core, struct lease *lease, nanoseconds now);
+/* It has its units, and its grant was counted before or is not counted. */
 void tally_hold(struct core *core, struct lease *lease, nanoseconds now);
 /* A request was refused, or a wait has ended; a held lease has ended. */
 void counts_deny(struct counts *counts, enum outcome why);
-void counts_end(struct counts *counts, enum outcome why, nanoseconds granted_at, nanoseconds now);
+void counts_end(struct counts *counts, enum outcome why, uint64_t held_for); /* microseconds */
 /* The lease ends, whatever its state. OUTCOME_OK: that is not counted. */
 void tally_end(struct core *core, struct lease *lease, enum outcome why, nanoseconds now);
 

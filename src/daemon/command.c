@@ -65,10 +65,10 @@ static bool is_refused(const struct call *call, size_t from)
         memcmp(call->out->bytes + from, error, sizeof error - 1) == 0;
 }
 
-static void log_if_it_changes_something(const struct call *call, size_t answer_from)
+static void log_if_it_changes_something(const struct call *call, bool refused)
 {
     if (!call->is_logged_later) {
-        request_log_end(call_log(call), is_refused(call, answer_from) ? ": refused" : "");
+        request_log_end(call_log(call), refused ? ": refused" : "");
     }
 }
 
@@ -101,11 +101,15 @@ void command_run(struct conn *conn, char *line, size_t length)
         return;
     }
     size_t answer_from = call.out->length;
-    if (right_checks[command_table[request.command].right](&call)) {
+    bool may = right_checks[command_table[request.command].right](&call);
+    if (may) {
         command_functions[request.command](&call);
-        log_if_it_changes_something(&call, answer_from);
     }
-    if (is_refused(&call, answer_from)) {
+    bool refused = is_refused(&call, answer_from);
+    if (may) {
+        log_if_it_changes_something(&call, refused);
+    }
+    if (refused) {
         counting_refused(conn->server->counts, call.out->bytes + answer_from);
     }
 }

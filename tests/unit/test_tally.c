@@ -247,6 +247,20 @@ Test(tally, a_definition_that_comes_back_goes_on)
     cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 1);
 }
 
+/* A process was killed while it gave the slot away. */
+Test(tally, an_unused_slot_begins_at_zero)
+{
+    kill_core();
+    slots[0].name[0] = '\0';
+    slots[0].counts.granted[GRANTED_AT_ONCE] = slots[0].counts.unit_seconds = 7;
+    begin_core(N(definitions), SECOND);
+    core_counts_begin(core, SECOND);
+    core_client_init(core, &client, 1000);
+    struct counts_view view = view_of("deploy", SECOND);
+    cr_expect_eq(view.counts->granted[GRANTED_AT_ONCE], 0);
+    cr_expect_eq(view.unit_seconds, 0);
+}
+
 /* ---- bounds ---- */
 
 Test(tally, names_that_are_gone_leave_their_room)
