@@ -8,7 +8,7 @@
 const char *why(struct answer *answer)
 {
     static char words[1024];
-    const char *text = message_clean(answer->text);
+    const char *text = message_decoded(answer->text);
     if (!text[0] && answer->code != CODE_NONE) {
         text = code_table[answer->code].meaning;
     }

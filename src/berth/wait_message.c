@@ -96,7 +96,7 @@ static void take_database(struct wait_message *wait_message, const struct answer
     if (grace > wait_message->grace && answer->n_words > 1) {
         wait_message->grace = grace;
         snprintf(wait_message->grace_of, sizeof wait_message->grace_of, "%s",
-            message_clean(answer->words[1]));
+            message_decoded(answer->words[1]));
     }
 }
 
@@ -134,7 +134,7 @@ static void take_state(struct wait_message *wait_message, const struct answer *a
     size_t size = sizeof wait_message->resource.state;
     if (number_of(answer, "paused")) {
         char *reason = value_of(answer, "reason");
-        append(out, size, "paused%s%s%s", reason ? " (" : "", message_clean(reason),
+        append(out, size, "paused%s%s%s", reason ? " (" : "", message_decoded(reason),
             reason ? ")" : "");
     } else if (wait_message->resource.limit == 0) {
         append(out, size, "closed (its limit is 0)");
@@ -151,7 +151,7 @@ static void take_resource(struct wait_message *wait_message, const struct answer
     }
     memset(&wait_message->resource, 0, sizeof wait_message->resource);
     snprintf(wait_message->resource.name, sizeof wait_message->resource.name, "%s",
-        message_clean(answer->words[1]));
+        message_decoded(answer->words[1]));
     wait_message->resource.limit = number_of(answer, "limit");
     wait_message->resource.in_use = number_of(answer, "in_use");
     wait_message->resource.kept = number_of(answer, "kept");
@@ -174,15 +174,15 @@ static void take_holder(struct wait_message *wait_message, const struct answer *
     char *host = value_of(answer, "host");
     append(out, size, " by ");
     if (holder) {
-        append(out, size, "%s, ", message_clean(holder));
+        append(out, size, "%s, ", message_decoded(holder));
     }
     append(out, size, "pid %llu", (unsigned long long)number_of(answer, "pid"));
     if (host) {
-        append(out, size, " on %s", message_clean(host));
+        append(out, size, " on %s", message_decoded(host));
     }
     append(out, size, " (");
     if (program) {
-        append(out, size, "%s, ", message_clean(program));
+        append(out, size, "%s, ", message_decoded(program));
     }
     append(out, size, "uid %llu) for ", (unsigned long long)number_of(answer, "uid"));
     append_age(out, size, number_of(answer, "age"));
@@ -196,7 +196,7 @@ static void take_blocker(struct wait_message *wait_message, const struct answer 
         snprintf(wait_message->why, sizeof wait_message->why,
             "; you hold as many units as one user may");
     } else if (blocked && blocker && strcmp(blocker, wait_message->resource.name) != 0) {
-        snprintf(wait_message->why, sizeof wait_message->why, "; lacks %s", message_clean(blocker));
+        snprintf(wait_message->why, sizeof wait_message->why, "; lacks %s", message_decoded(blocker));
     }
 }
 

@@ -6,9 +6,8 @@
 #include "client/exit_status.h"
 #include "config.h"
 
+#include "client/harmless.h"
 #include <getopt.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,19 +256,11 @@ static int run(const struct command *command, const struct line *line, char **wo
     return exit_status;
 }
 
-/* Prints only what a UTF-8 terminal shows unescaped. */
-static void choose_locale(void)
-{
-    if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
-        setlocale(LC_CTYPE, "C");
-    }
-}
-
 int main(int argc, char **argv)
 {
     struct line line = {0};
     descriptors_fill_standard();
-    choose_locale();
+    harmless_choose_locale();
     int first = take_options(&line, argc, argv, "+:S:hV");
     if (first < 0) {
         return STATUS_USAGE;

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "base/words.h"
+#include "client/harmless.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,40 +19,6 @@ void *memory_resized(void *memory, size_t n, size_t size)
     return resized;
 }
 
-/* Printable for the C library, but invisible (Unicode's Default_Ignorable_Code_Point), or able to
- * change how the text around them reads: direction overrides, line separators. */
-static const struct {
-    uint32_t first, last;
-} deceptive[] = {
-    {0xad, 0xad},
-    {0x34f, 0x34f},
-    {0x61c, 0x61c},
-    {0x115f, 0x1160},
-    {0x17b4, 0x17b5},
-    {0x180b, 0x180f},
-    {0x200b, 0x200f},
-    {0x2028, 0x202e},
-    {0x2060, 0x206f},
-    {0x3164, 0x3164},
-    {0xfe00, 0xfe0f},
-    {0xfeff, 0xfeff},
-    {0xffa0, 0xffa0},
-    {0xfff0, 0xfffb},
-    {0x1bca0, 0x1bca3},
-    {0x1d173, 0x1d17a},
-    {0xe0000, 0xe0fff},
-};
-
-static bool is_printable(uint32_t character)
-{
-    for (size_t i = 0; i < sizeof deceptive / sizeof deceptive[0]; i++) {
-        if (character >= deceptive[i].first && character <= deceptive[i].last) {
-            return false;
-        }
-    }
-    return wcwidth((wchar_t)character) >= 0;
-}
-
 static void text_add_hex(struct text *text, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -63,17 +30,10 @@ void text_add_escaped(struct text *text, const char *untrusted)
 {
     text_add(text, "");
     while (*untrusted) {
-        uint32_t character;
-        size_t n = utf8_decode(untrusted, &character);
-        if (n == 0 || !is_printable(character)) {
-            n = n == 0 ? 1 : n;
-            text_add_hex(text, untrusted, n);
-        } else if (character == '\\') {
-            text_add(text, "\\\\");
-        } else {
-            text_add_bytes(text, untrusted, n);
-        }
-        untrusted += n;
+        char shown[HARMLESS_SIZE];
+        text_add(text, *untrusted == '\\' ? "\\" : "");
+        untrusted += harmless_next(shown, untrusted);
+        text_add(text, shown);
     }
 }
 

@@ -1,7 +1,8 @@
-/* printable.h - the one place that makes text from elsewhere harmless; and widths of text.
+/* printable.h - text from elsewhere in tables and messages, as harmless.h makes it; and widths of
+ * text.
  *
- * Pure but for the locale (LC_CTYPE), which says what can be printed: with "C" everything outside
- * ASCII is escaped. Widths are columns of a terminal. Running out of memory ends the program. */
+ * Pure but for the locale (LC_CTYPE). Widths are columns of a terminal. Running out of memory ends
+ * the program. */
 #ifndef BERTH_BERTHCTL_PRINTABLE_H
 #define BERTH_BERTHCTL_PRINTABLE_H
 
@@ -10,9 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds `untrusted` with backslashes doubled, and each byte that belongs to no printable character
- * as \xNN: controls, bad UTF-8, and characters that are invisible or change the direction of
- * writing. */
+/* Adds `untrusted` made harmless, with backslashes doubled. */
 void text_add_escaped(struct text *text, const char *untrusted);
 /* The same, but replaces only bad UTF-8: for formats with their own escapes. */
 void text_add_valid(struct text *text, const char *untrusted);

@@ -1,6 +1,7 @@
 #include "client/message.h"
 
 #include "base/words.h"
+#include "client/harmless.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,22 +12,27 @@
 
 enum { MESSAGE_BYTES = 4096 };
 
-static bool is_shown(char c)
+static bool is_ascii(const char *text)
 {
-    return c >= ' ' && c <= '~';
+    while ((signed char)*text > 0) {
+        text++;
+    }
+    return *text == '\0';
 }
 
-/* Writes bytes outside printable ASCII as \xNN, as berth knows no locale. Returns the length;
- * leaves room for a newline. */
+/* Returns the length; leaves room for a newline. Looks at the locale only if that matters: most
+ * jobs start without it. */
 static size_t escape(char line[MESSAGE_BYTES], size_t n, const char *text)
 {
-    enum { ESCAPED = 4 };
-    for (; *text && n + ESCAPED + 1 < MESSAGE_BYTES; text++) {
-        if (is_shown(*text)) {
-            line[n++] = *text;
-        } else {
-            n += (size_t)snprintf(line + n, ESCAPED + 1, "\\x%02x", (unsigned char)*text);
-        }
+    if (!is_ascii(text)) {
+        harmless_choose_locale();
+    }
+    while (*text && n + HARMLESS_SIZE + 1 < MESSAGE_BYTES) {
+        char shown[HARMLESS_SIZE];
+        text += harmless_next(shown, text);
+        size_t length = strlen(shown);
+        memcpy(line + n, shown, length);
+        n += length;
     }
     return n;
 }
@@ -49,18 +55,10 @@ void message(const char *format, ...)
     errno = saved_errno;
 }
 
-char *message_clean(char *text)
+char *message_decoded(char *text)
 {
     static char empty[] = "";
-    if (!text || !percent_decode(text)) {
-        return empty;
-    }
-    for (char *c = text; *c; c++) {
-        if (!is_shown(*c)) {
-            *c = '?';
-        }
-    }
-    return text;
+    return text && percent_decode(text) ? text : empty;
 }
 
 void append(char *out, size_t size, const char *format, ...)

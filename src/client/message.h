@@ -5,12 +5,12 @@
 #include <stddef.h>
 
 /* Writes "berth: ...\n" at once, so that lines of parallel jobs do not mix. Whatever it quotes
- * (paths, arguments), the message is one line of printable ASCII. Keeps errno. */
+ * (paths, arguments, what others have said), the message is one harmless line (harmless.h). Keeps
+ * errno. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Makes a value from the wire fit to be shown: decodes it in place and replaces what could steer a
- * terminal. Returns `text`, or "" for NULL. */
-char *message_clean(char *text);
+/* Decodes a value from the wire in place, for a message. Returns `text`, or "" for NULL. */
+char *message_decoded(char *text);
 
 /* Appends to a string in a buffer of `size` bytes; cuts what does not fit. */
 void append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

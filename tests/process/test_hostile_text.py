@@ -297,7 +297,23 @@ def test_a_socket_s_path(berth, berthctl, program):
             *{"berth": ["run", "r", "--", "true"], "berthctl": ["ping"]}[program],
             env={"BERTH_SOCKET": os.fsdecode(path), "LC_ALL": "C.UTF-8"})
         (err,) = said_by([started], 69)
-        assert MARK in require_harmless(err, unicode=program == "berthctl", lines=1), name
+        assert MARK in require_harmless(err, unicode=True, lines=1), name
+
+
+def test_berth_prints_as_berthctl_does(berth, berthctl, berthd):
+    """What an operator has written, and what a holder says."""
+    client = berthd("[lock a]\n[lock b]\n").client()
+    reason = "größer 日本\x1b\u202e"
+    assert client.request(f"pause a reason={encoded(reason.encode())}") == "ok"
+    held(client, f"acquire b holder={encoded(reason.encode())}")
+    for locale, shown in {"C.UTF-8": r"größer 日本\x1b\xe2\x80\xae",
+                          "C": r"gr\xc3\xb6\xc3\x9fer \xe6\x97\xa5\xe6\x9c\xac\x1b\xe2\x80\xae"}.items():
+        for name in "a", "b":
+            waiting = berth.start("run", name, "--", "true", env={"LC_ALL": locale})
+            assert shown in read_line(waiting.stderr)
+            waiting.terminate()
+            waiting.wait()
+            assert shown in berthctl("status", name, env={"LC_ALL": locale}).stdout
 
 
 def test_arguments(berth, berthctl):

@@ -343,7 +343,7 @@ def test_the_job_goes_on_without_the_lease(berth, fake):
     process, peer = running(berth, fake)
     peer.send("* lost 2 released of%20no%20concern\n* lost 1 released by%20an%20admin%0A\n")
     assert read_line(process.stderr) == (
-        "berth: lost the lease: by an admin? (released); the job runs on")
+        r"berth: lost the lease: by an admin\x0a (released); the job runs on")
     process.stdin.close()
     process.stdin = None
     assert error_of(process, 6) == ""

@@ -1,0 +1,21 @@
+/* harmless.h - what berth and berthctl print of text from elsewhere: the one rule of both.
+ *
+ * Printable characters of UTF-8 stay as they are if the locale (LC_CTYPE) can print them: with "C"
+ * these are those of ASCII. Each byte of everything else becomes \xNN: controls, bad UTF-8, and
+ * characters that are invisible or change the direction of writing. */
+#ifndef BERTH_CLIENT_HARMLESS_H
+#define BERTH_CLIENT_HARMLESS_H
+
+#include <stddef.h>
+
+/* Four bytes of UTF-8, each as \xNN, and a NUL. */
+enum { HARMLESS_SIZE = 4 * sizeof "\\xNN" };
+
+/* Takes the locale of the environment if it is one of UTF-8, else "C". */
+void harmless_choose_locale(void);
+
+/* Writes the first character of `text`, which is not empty. Returns how many of its bytes that
+ * was. */
+size_t harmless_next(char out[static HARMLESS_SIZE], const char *text);
+
+#endif
