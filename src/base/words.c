@@ -135,49 +135,71 @@ enum {
     MAX_DURATION_SECONDS = 10 * 365 * 86400,
 };
 
+enum { N_SUFFIXES = N_DURATION_UNITS - 1 }; /* the last unit is written without one */
+
+/* The unit of `text` up to the next digit or its end; N_DURATION_UNITS if there is none such. */
+static size_t duration_unit(const char *text, size_t *lengthp)
+{
+    size_t length = strcspn(text, "0123456789");
+    size_t u = 0;
+    while (u < N_DURATION_UNITS &&
+        (strlen(duration_units[u].suffix) != length ||
+            strncmp(duration_units[u].suffix, text, length) != 0)) {
+        u++;
+    }
+    *lengthp = length;
+    return u;
+}
+
+/* Parses one number with its unit, which must be at or behind *unitp, and adds it. Sets *unitp to
+ * the first unit that may follow. Returns the rest; NULL if it is malformed or too long. */
+static const char *duration_part(const char *text, size_t *unitp, int64_t *sump)
+{
+    const int64_t max = MAX_DURATION_SECONDS * INT64_C(1000000000);
+    uint64_t whole = 0;
+    const char *first = text, *fraction = "";
+    for (; is_digit(*text); text++) {
+        whole = whole * 10 + (uint64_t)(*text - '0');
+        if (whole > (uint64_t)MAX_DURATION_SECONDS * 1000) {
+            return NULL;
+        }
+    }
+    bool is_number = text > first;
+    if (*text == '.') {
+        fraction = ++text;
+        is_number = is_number && is_digit(*fraction);
+        text += strspn(text, "0123456789");
+    }
+    size_t length, u = duration_unit(text, &length);
+    bool is_bare = u == N_SUFFIXES;
+    if (!is_number || u == N_DURATION_UNITS || u < *unitp || (is_bare && *unitp > 0)) {
+        return NULL;
+    }
+    int64_t unit = duration_units[u].nanoseconds;
+    if ((int64_t)whole > max / unit) {
+        return NULL;
+    }
+    int64_t value = (int64_t)whole * unit;
+    for (int64_t place = unit / 10; is_digit(*fraction); fraction++, place /= 10) {
+        value += (*fraction - '0') * place;
+    }
+    *unitp = u + 1;
+    *sump += value;
+    return *sump <= max ? text + length : NULL;
+}
+
 bool duration_parse(const char *text, int64_t *nanosecondsp)
 {
-    uint64_t whole = 0;
-    size_t i = 0;
-    if (!is_digit(text[0])) {
+    int64_t sum = 0;
+    size_t unit = 0;
+    do {
+        text = duration_part(text, &unit, &sum);
+    } while (text && *text);
+    if (!text) {
         return false;
     }
-    for (; is_digit(text[i]); i++) {
-        whole = whole * 10 + (uint64_t)(text[i] - '0');
-        if (whole > (uint64_t)MAX_DURATION_SECONDS * 1000) {
-            return false;
-        }
-    }
-    const char *fraction = NULL;
-    if (text[i] == '.') {
-        fraction = &text[++i];
-        if (!is_digit(*fraction)) {
-            return false;
-        }
-        while (is_digit(text[i])) {
-            i++;
-        }
-    }
-    for (size_t u = 0; u < N_DURATION_UNITS; u++) {
-        if (strcmp(text + i, duration_units[u].suffix) != 0) {
-            continue;
-        }
-        int64_t unit = duration_units[u].nanoseconds;
-        int64_t max = MAX_DURATION_SECONDS * INT64_C(1000000000);
-        if ((int64_t)whole > max / unit) {
-            return false;
-        }
-        int64_t value = (int64_t)whole * unit;
-        for (int64_t place = unit / 10; fraction && is_digit(*fraction); fraction++, place /= 10) {
-            value += (*fraction - '0') * place;
-        }
-        if (value > max) {
-            return false;
-        }
-        *nanosecondsp = value;
-        return true;
-    }
-    return false;
+    *nanosecondsp = sum;
+    return true;
 }
 
 size_t duration_format(char *out, size_t size, int64_t nanoseconds)

@@ -37,7 +37,8 @@ bool signed_number_parse(const char *text, int64_t max, int64_t *valuep);
 bool range_parse(
     const char *text, size_t length, uint64_t max, uint64_t *firstp, uint64_t *lastp);
 
-/* Parses "250ms", "30s", "1.5h" or "10" (seconds) into nanoseconds; at most 10 years. */
+/* Parses "250ms", "30s", "1.5h", "10" (seconds), or several such with ever smaller units, as
+ * age_format() writes them ("2m03s"), into nanoseconds; at most 10 years. */
 bool duration_parse(const char *text, int64_t *nanosecondsp);
 /* Uses the largest unit that keeps the value whole: "90s", "2h", "250ms". Drops nanoseconds below a
  * millisecond. */

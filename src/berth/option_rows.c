@@ -15,7 +15,7 @@ static const char *set_nonblock(struct options *options, const char *argument)
 
 static const char *set_timeout(struct options *options, const char *argument)
 {
-    return duration_parse(argument, &options->wait) ? NULL : "not a duration like 30s or 1.5h";
+    return duration_parse(argument, &options->wait) ? NULL : "not a duration like 30s or 1h30m";
 }
 
 static const char *set_conflict_status(struct options *options, const char *argument)
@@ -71,7 +71,7 @@ static const char *set_pid(struct options *options, const char *argument)
 static const char *set_ttl(struct options *options, const char *argument)
 {
     bool valid = duration_parse(argument, &options->ttl) && options->ttl > 0;
-    return valid ? NULL : "not a duration like 30s or 1.5h";
+    return valid ? NULL : "not a duration like 30s or 1h30m";
 }
 
 static const char *set_item(struct options *options, const char *argument)
