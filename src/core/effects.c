@@ -32,9 +32,25 @@ void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kin
         const struct effect effect = effects->list[i];
         if (effect.kind != kind || effect.lease != lease) {
             effects->list[n++] = effect;
+        } else {
+            free(effect.reason);
         }
     }
     effects->n = n;
+}
+
+void effects_give_reason(
+    struct effects *effects, size_t from, const struct lease *lease, const char *reason)
+{
+    for (size_t i = from; reason && i < effects->n; i++) {
+        struct effect *effect = &effects->list[i];
+        bool is_heard = effect->kind == EFFECT_STOP || effect->kind == EFFECT_LOST ||
+            effect->kind == EFFECT_DENIED;
+        if (is_heard && effect->lease == lease) {
+            free(effect->reason);
+            effect->reason = memory_string(reason);
+        }
+    }
 }
 
 void effects_change(struct effects *effects, struct lease *lease)
@@ -57,6 +73,9 @@ void effects_clear_changed(struct effects *effects)
 
 void effects_clear(struct effects *effects)
 {
+    for (size_t i = 0; i < effects->n; i++) {
+        free(effects->list[i].reason);
+    }
     effects->n = 0;
     effects_clear_changed(effects);
     while (effects->ended) {

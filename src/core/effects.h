@@ -34,6 +34,7 @@ struct effect {
     int signal;
     struct lease *lease; /* good until effects_clear() */
     struct client *client; /* the lease's, now or last; NULL without a lease, or if it is away */
+    char *reason; /* an operator's words, owned; or NULL */
 };
 
 struct effects {
@@ -53,6 +54,9 @@ void effects_append(struct effects *effects, enum effect_kind kind, struct lease
  * another way. */
 void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,
     const struct lease *lease);
+/* From index `from` on, whatever the lease's client is to hear has this reason; copied. NULL: none. */
+void effects_give_reason(
+    struct effects *effects, size_t from, const struct lease *lease, const char *reason);
 void effects_change(struct effects *effects, struct lease *lease);
 /* The caller has written down effects->changed. */
 void effects_clear_changed(struct effects *effects);

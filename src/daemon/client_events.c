@@ -12,6 +12,9 @@
 #include "status/answer_lines.h"
 #include "status/why.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void client_events_send(struct server *server, const struct effect *effect)
 {
     if (!effect->client) {
@@ -49,17 +52,21 @@ static void why_of_max_hold(
 void client_events_over(struct server *server, const struct effect *effect)
 {
     bool is_of_fleet = effect->lease->database != 0 && !server->turn.stopping;
-    bool is_max_hold = effect->why == OUTCOME_MAX_HOLD;
     lease_log_over(&server->databases, effect);
-    if (!effect->client || (!is_of_fleet && !is_max_hold)) {
-        client_events_send(server, effect);
+    if (!effect->client) {
         return;
     }
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
-    if (is_max_hold) {
+    if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, server, effect->lease);
     } else {
         why_of_fleet(why, sizeof why, server, effect);
+    } else {
+        snprintf(why, sizeof why, "%s", code_table[outcome_code(effect->why)].meaning);
+    }
+    if (effect->reason) {
+        size_t n = strlen(why);
+        snprintf(why + n, sizeof why - n, ": %s", effect->reason);
     }
     struct conn *conn = container_of(effect->client, struct conn, client);
     answer_effect_saying(conn_events(conn), effect, why);

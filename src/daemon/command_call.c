@@ -4,6 +4,7 @@
 #include "daemon/conn.h"
 #include "daemon/fleet_names.h"
 #include "daemon/lease_log.h"
+#include "daemon/process.h"
 #include "daemon/request_log.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
@@ -16,6 +17,13 @@
 struct log_process call_asker(const struct call *call)
 {
     return (struct log_process){.uid = call->conn->client.uid, .pid = call->conn->pid};
+}
+
+struct log_process call_operator(const struct call *call)
+{
+    struct log_process asker = call_asker(call);
+    asker.has_login = process_login(asker.pid, &asker.login);
+    return asker;
 }
 
 void call_init_asker(struct call *call, struct asker *asker)
@@ -34,7 +42,7 @@ struct request_log *call_log(const struct call *call)
         : NULL;
     const char *database =
         fleet_name_of(&call->server->databases, definition ? definition->database : 0);
-    return request_log_new(request, call_asker(call), database);
+    return request_log_new(request, call_operator(call), database);
 }
 
 /* ---- answers ---- */

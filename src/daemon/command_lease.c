@@ -13,10 +13,15 @@
 
 #include <string.h>
 
+static const char *reason_of(const struct call *call)
+{
+    return call->request->keys[KEY_INDEX_reason];
+}
+
 static void log_taken(const struct call *call, const struct lease *lease, const char *event)
 {
-    lease_log_taken(
-        &call->server->databases, lease, call_asker(call), call->request->command, event);
+    lease_log_taken(&call->server->databases, lease, call_operator(call), call->request->command,
+        event, reason_of(call));
 }
 
 /* ---- release, cancel ---- */
@@ -281,6 +286,11 @@ void command_bind(struct call *call)
 
 /* ---- revoke, drop ---- */
 
+static void give_reason(struct call *call, size_t from, const struct lease *lease)
+{
+    effects_give_reason(&call->server->effects, from, lease, reason_of(call));
+}
+
 static void revoke_or_drop(
     struct call *call, void (*operation)(struct call *call, struct lease *lease))
 {
@@ -305,14 +315,18 @@ static void revoke_lease(struct call *call, struct lease *lease)
         return;
     }
     log_taken(call, lease, "revoked");
+    size_t from = server->effects.n;
     (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
+    give_reason(call, from, lease);
     call_ok(call);
 }
 
 static void drop_lease(struct call *call, struct lease *lease)
 {
     log_taken(call, lease, "dropped");
+    size_t from = call->server->effects.n;
     core_drop(call->server->core, lease, call->now, &call->server->effects);
+    give_reason(call, from, lease);
     call_ok(call);
 }
 

@@ -115,17 +115,17 @@ void lease_log_signal(const struct fleet_names *databases, const struct lease *l
 }
 
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
-    struct log_process asker, enum command_index command, const char *event)
+    struct log_process asker, enum command_index command, const char *event, const char *reason)
 {
-    char what[WHAT_SIZE];
+    char what[WHAT_SIZE], who[LOG_ASKER_SIZE];
     struct log_subject subject = subject_of(event, databases, lease);
     subject.asker = asker;
     bool is_own = subject.asker.uid == lease->uid && lease->uid != 0; /* not an operator */
     (is_own ? log_provoked_on : log_message_on)(LOG_LEVEL_INFO, &subject,
-        "%s %s (%s, %s by pid %d of uid %u): asked by uid %u, pid %d", command_table[command].word,
+        "%s %s (%s, %s by pid %d of uid %u): asked by %s%s%s", command_table[command].word,
         subject.lease, log_subject_what(what, sizeof what, &subject),
         lease->state == LEASE_HELD ? "held" : "wanted", (int)lease->pid, lease->uid,
-        subject.asker.uid, (int)subject.asker.pid);
+        log_subject_asker(who, &asker), reason ? ": " : "", reason ? reason : "");
 }
 
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why)

@@ -24,9 +24,10 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
 /* A signal to its job; `error`: errno if it could not be sent, else 0. */
 void lease_log_signal(
     const struct fleet_names *databases, const struct lease *lease, int signal, int error);
-/* Another user takes it away by that request: `event` is "revoked", "dropped" or "released". */
+/* Another user takes it away by that request: `event` is "revoked", "dropped" or "released";
+ * `reason` or NULL. */
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
-    struct log_process asker, enum command_index command, const char *event);
+    struct log_process asker, enum command_index command, const char *event, const char *reason);
 /* At the start: its record cannot be made true again. */
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why);
 

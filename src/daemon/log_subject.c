@@ -50,6 +50,16 @@ void log_subject_remembered(struct log_subject *subject, const struct remembered
     }
 }
 
+const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker)
+{
+    int n = snprintf(out, LOG_ASKER_SIZE, "uid %u", asker->uid);
+    if (asker->has_login && asker->login != asker->uid) {
+        n += snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, " (login uid %u)", asker->login);
+    }
+    snprintf(out + n, LOG_ASKER_SIZE - (size_t)n, ", pid %d", (int)asker->pid);
+    return out;
+}
+
 const char *log_subject_what(char *out, size_t size, const struct log_subject *subject)
 {
     size_t first = strcspn(subject->resources, " "), more = 0;

@@ -16,6 +16,10 @@ void log_subject_remembered(struct log_subject *subject, const struct remembered
 /* Left out if it is not the name of a resource: a client may say anything. */
 void log_subject_resource(struct log_subject *subject, const char *name);
 
+/* "uid 0 (login uid 1000), pid 7": who asks, for the message itself. */
+enum { LOG_ASKER_SIZE = 64 };
+const char *log_subject_asker(char out[static LOG_ASKER_SIZE], const struct log_process *asker);
+
 /* "deploy", "deploy and 2 more": the lease's resources, for the message itself. */
 const char *log_subject_what(char *out, size_t size, const struct log_subject *subject);
 

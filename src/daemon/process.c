@@ -1,6 +1,7 @@
 #include "daemon/process.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 #include "daemon/process_text.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
@@ -129,6 +131,25 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
     bool is_good = read_stat(folder, "stat", stat) && read_status(folder, status);
     close_quietly(folder);
     return is_good;
+}
+
+bool process_login(pid_t pid, uint32_t *uidp)
+{
+    char path[40], text[16];
+    snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
+    int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t n = fd >= 0 ? read_fully(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) {
+        close_quietly(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    uint64_t uid;
+    if (!number_parse(text, UINT32_MAX - 1, &uid)) { /* UINT32_MAX: nobody has logged in */
+        return false;
+    }
+    *uidp = (uint32_t)uid;
+    return true;
 }
 
 static bool says_gone(int error)

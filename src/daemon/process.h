@@ -23,6 +23,10 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
 /* Whether kill(2) would let `uid`, with no privileges other than root's. */
 bool process_may_be_signalled_by(const struct process_status *status, uint32_t uid);
 
+/* The user who has logged in, whatever sudo(8) has made of them since. False: nobody has, or the
+ * kernel does not say. */
+bool process_login(pid_t pid, uint32_t *uidp);
+
 /* Whether that same process lives and is no zombie. When in doubt it counts as alive, since units
  * would be given away; a process without a known start (0) is nobody. */
 bool process_is_alive(const struct process *process);

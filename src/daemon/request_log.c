@@ -10,6 +10,7 @@
 struct request_log {
     struct log_subject subject;
     struct text what; /* the request's words */
+    char *reason; /* that it gives; or NULL */
 };
 
 bool request_log_has(enum command_index command)
@@ -32,14 +33,17 @@ struct request_log *request_log_new(
         text_add(&log->what, " ");
         text_add(&log->what, request->arguments[i]);
     }
+    log->reason = memory_string(request->keys[KEY_INDEX_reason]);
     return log;
 }
 
 void request_log_end(struct request_log *log, const char *outcome)
 {
     if (log) {
-        log_message_on(LOG_LEVEL_INFO, &log->subject, "%s: asked by uid %u, pid %d%s",
-            log->what.bytes, log->subject.asker.uid, (int)log->subject.asker.pid, outcome);
+        char who[LOG_ASKER_SIZE];
+        log_message_on(LOG_LEVEL_INFO, &log->subject, "%s: asked by %s%s%s%s", log->what.bytes,
+            log_subject_asker(who, &log->subject.asker), log->reason ? ": " : "",
+            log->reason ? log->reason : "", outcome);
         request_log_free(log);
     }
 }
@@ -48,6 +52,7 @@ struct request_log *request_log_free(struct request_log *log)
 {
     if (log) {
         text_deinit(&log->what);
+        free(log->reason);
         free(log);
     }
     return NULL;

@@ -24,6 +24,8 @@ enum { LOG_RESOURCES = 16 };
 struct log_process {
     uint32_t uid;
     int32_t pid; /* 0: none */
+    bool has_login; /* `login` is known: the user who has logged in */
+    uint32_t login;
 };
 struct log_subject {
     const char *event; /* one word */

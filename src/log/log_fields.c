@@ -63,5 +63,8 @@ void log_fields_fill(struct log_fields *fields, enum log_level level, const char
     add(fields, "BERTH_HOLDER", subject->identity);
     add(fields, "BERTH_PROGRAM", subject->program);
     add_process(fields, "BERTH_ASKED_BY_UID", "BERTH_ASKED_BY_PID", &subject->asker);
+    if (subject->asker.has_login) {
+        add_number(fields, "BERTH_ASKED_BY_LOGIN_UID", subject->asker.login);
+    }
     add(fields, "BERTH_DATABASE", subject->database);
 }

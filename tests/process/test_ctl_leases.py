@@ -104,6 +104,49 @@ def test_waiters_leave_the_queue(daemon, berth, berthctl, status, verb):
     assert status("deploy")["in_use"] == 1
 
 
+@pytest.mark.parametrize("verb, told", [
+    ("revoke", r"stopping the job: an operator has revoked it: disk full\x0a (revoked)"),
+    ("drop", r"lost the lease: an operator has dropped it: disk full\x0a (dropped); the job runs on"),
+], ids=["revoke", "drop"])
+def test_the_reason_reaches_the_job(berthd, berth, berthctl, status, verb, told):
+    """And who waits; and the log, with the user who has logged in."""
+    daemon = berthd(CONFIG)
+    holder = berth.start("run", "deploy", "--", *JOB, stdin=subprocess.PIPE)
+    assert read_line(holder.stdout) == "begun"
+    waiter = berth.start("run", "deploy", "--", "true")
+    asked_until(daemon, lambda _: status("deploy")["waiters"])
+    deploy = status("deploy")
+    for row in deploy["waiters"] + deploy["holders"]:
+        assert silently(berthctl(verb, row["lease"], "--reason", "disk full\n"))
+    assert waiter.wait(DEADLINE) == 75
+    assert r"removed from the queue: disk full\x0a" in waiter.stderr.read().decode()
+    assert read_line(holder.stderr) == f"berth: {told}"
+    holder.stdin.close()
+    assert holder.wait(DEADLINE) == (124 if verb == "revoke" else 0)
+    assert len(re.findall(rf"{verb} \w+ \(deploy, .*asked by uid {os.geteuid()}\b.*: disk full\\x0a$",
+                          daemon.log.read_text(), re.M)) == 2
+
+
+def logged_in_as(uid):
+    with open("/proc/self/loginuid", "w", encoding="ascii") as file:
+        file.write(str(uid))
+
+
+@needs_root
+def test_who_has_logged_in(daemon, berthctl):
+    """sudo berthctl: the log says whose session it was."""
+    try:
+        subprocess.run(["true"], preexec_fn=lambda: logged_in_as(4242), check=True)
+    except subprocess.SubprocessError:
+        pytest.skip("this kernel has no login uids")
+    lease = held(daemon.client(), "acquire deploy")
+    assert silently(berthctl("revoke", lease, preexec_fn=lambda: logged_in_as(4242)))
+    assert silently(berthctl("pause", "etl", "--reason", "why", preexec_fn=lambda: logged_in_as(0)))
+    log = daemon.log.read_text()
+    assert re.search(r"revoke .*: asked by uid 0 \(login uid 4242\), pid \d+$", log, re.M)
+    assert re.search(r"pause etl: asked by uid 0, pid \d+: why$", log, re.M)
+
+
 @pytest.mark.parametrize("verb", ["revoke", "drop"])
 def test_a_lease_that_is_over(daemon, berthctl, verb):
     client = daemon.client()

@@ -36,7 +36,7 @@ Test(log_fields, all)
         .identity = "night",
         .program = "etl",
         .holder = {.uid = 0, .pid = 12},
-        .asker = {.uid = 4294967295u, .pid = 34},
+        .asker = {.uid = 4294967295u, .pid = 34, .has_login = true, .login = 1000},
         .lease = "0abc",
         .resources = "deploy market/alice gpus",
     };
@@ -45,7 +45,7 @@ Test(log_fields, all)
         "[BERTH_RESOURCE=deploy][BERTH_RESOURCE=market/alice][BERTH_RESOURCE=gpus]"
         "[BERTH_LEASE=0abc][BERTH_HOLDER_UID=0][BERTH_HOLDER_PID=12][BERTH_HOLDER=night]"
         "[BERTH_PROGRAM=etl][BERTH_ASKED_BY_UID=4294967295][BERTH_ASKED_BY_PID=34]"
-        "[BERTH_DATABASE=main]");
+        "[BERTH_ASKED_BY_LOGIN_UID=1000][BERTH_DATABASE=main]");
 }
 
 Test(log_fields, a_clients_text_stays_one_value)
