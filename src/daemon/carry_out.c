@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "daemon/client_events.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/idle_wait.h"
 #include "daemon/lease_log.h"
 #include "daemon/server.h"
 
@@ -84,6 +85,7 @@ void effects_carry_out(struct server *server)
         job_forget(lease);
         if (!server->turn.stopping) { /* else it goes on, for the next berthd */
             lease_log_ended(&server->databases, lease);
+            idle_wait_lease_ended(&server->idle_waits, lease);
         }
     }
     effects_clear(effects);

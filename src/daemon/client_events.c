@@ -59,7 +59,7 @@ void client_events_over(struct server *server, const struct effect *effect)
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     if (effect->why == OUTCOME_MAX_HOLD) {
         why_of_max_hold(why, sizeof why, server, effect->lease);
-    } else {
+    } else if (is_of_fleet) {
         why_of_fleet(why, sizeof why, server, effect);
     } else {
         snprintf(why, sizeof why, "%s", code_table[outcome_code(effect->why)].meaning);
@@ -88,4 +88,10 @@ void client_events_to_drainers(struct server *server, enum event event)
             answer_event(conn_events(conn), event);
         }
     }
+}
+
+void client_events_idle(struct idle_waiter *waiter)
+{
+    struct conn *conn = container_of(waiter, struct conn, idle_waiter);
+    answer_event(conn_events(conn), EVENT_IDLE);
 }

@@ -5,6 +5,7 @@
 #include "core/effects.h"
 #include "wire/protocol.h"
 
+struct idle_waiter;
 struct server;
 
 void client_events_send(struct server *server, const struct effect *effect);
@@ -12,6 +13,8 @@ void client_events_send(struct server *server, const struct effect *effect);
 void client_events_over(struct server *server, const struct effect *effect);
 /* Only a database gives a place that is not known at once. */
 void client_events_place(struct server *server, const struct effect *effect);
+/* Nothing is held of what its `wait` has named. */
+void client_events_idle(struct idle_waiter *waiter);
 /* Those who sent "drain wait=1" hear how it ended: drained or undrained. */
 void client_events_to_drainers(struct server *server, enum event event);
 

@@ -91,6 +91,7 @@ void conn_close(struct conn *conn)
     }
     parked_close(conn);
     end_snapshot(conn);
+    idle_wait_end(&server->idle_waits, &conn->idle_waiter);
     core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
     server_carry_out(server);
     scheduler_end_work(&server->scheduler, conn->member.fair_user, 0);

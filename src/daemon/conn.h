@@ -7,6 +7,7 @@
 #include "core/client.h"
 #include "daemon/conn_state.h"
 #include "daemon/fair_queue.h"
+#include "daemon/idle_wait.h"
 #include "wire/linebuf.h"
 
 #include <stdbool.h>
@@ -51,6 +52,7 @@ struct conn {
     bool is_watched; /* by the scheduler: for hearing its end while it is not read from */
     bool is_dirty; /* in server->dirty */
     bool is_operators; /* has a place reserved for operators' requests: seat.h */
+    struct idle_waiter idle_waiter; /* has sent "wait" */
     bool wants_drained; /* sent "drain wait=1", and has no event yet */
 };
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/activation.h"
 #include "daemon/carry_out.h"
+#include "daemon/client_events.h"
 #include "daemon/command.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
@@ -303,6 +304,7 @@ static bool start_core(struct serving *serving)
     begin_ledger(server);
     begin_jobs(server);
     server->seats.core = server->core;
+    server->idle_waits = (struct idle_waits){.core = server->core, .tell = client_events_idle};
     begin_fleet(serving, socket);
     count_databases(serving);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
@@ -423,6 +425,7 @@ static bool stop_core(struct serving *serving)
     server->turn.stopping = true;
     core_abandon(server->core, clock_now(), &server->effects);
     server_carry_out(server);
+    table_deinit(&server->idle_waits.by_name);
     views_deinit(&serving->views);
     server->fleet = fleet_free(server->fleet);
     fleet_journal_deinit(&serving->fleet_journal);

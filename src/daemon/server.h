@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "core/rights.h"
 #include "daemon/fleet_names.h"
+#include "daemon/idle_wait.h"
 #include "daemon/job.h"
 #include "daemon/ledger.h"
 #include "daemon/listener.h"
@@ -59,6 +60,7 @@ struct server {
     struct fleet_journal *fleet_journal;
     struct views *views;
     struct reload *reload;
+    struct idle_waits idle_waits;
     nanoseconds started_at;
 };
 

@@ -1,0 +1,145 @@
+#include "daemon/idle_wait.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct idle_wait {
+    struct table_node node; /* in waits.by_name */
+    struct idle_waiter *waiter;
+    const char *next; /* one of .names that is held, or the lease's id */
+    uint64_t lease; /* 0: for .names */
+    char id[LEASE_ID_SIZE];
+    size_t n_names;
+    char *names[]; /* owned */
+};
+
+static bool is_held(struct core *core, const char *name)
+{
+    const struct resource *resource = core_find_resource(core, name);
+    return resource && resource_in_use(resource) > 0;
+}
+
+size_t idle_wait_count(struct core *core, const char *const names[], size_t n)
+{
+    size_t n_held = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_held += is_held(core, names[i]);
+    }
+    return n_held;
+}
+
+/* NULL: there is nothing to wait for any more. */
+static const char *next_of(struct core *core, const struct idle_wait *wait)
+{
+    if (wait->lease != 0) {
+        return core_find_lease(core, wait->lease) ? wait->id : NULL;
+    }
+    for (size_t i = 0; i < wait->n_names; i++) {
+        if (is_held(core, wait->names[i])) {
+            return wait->names[i];
+        }
+    }
+    return NULL;
+}
+
+/* The wait is in no table. Puts it there, or ends it. */
+static void go_on(struct idle_waits *waits, struct idle_wait *wait)
+{
+    struct idle_waiter *waiter = wait->waiter;
+    wait->next = next_of(waits->core, wait);
+    if (wait->next) {
+        table_insert(&waits->by_name, &wait->node, hash_string(wait->next, 0));
+        return;
+    }
+    idle_wait_end(waits, waiter);
+    waits->tell(waiter);
+}
+
+static void begin(struct idle_waits *waits, struct idle_waiter *waiter, struct idle_wait *wait)
+{
+    idle_wait_end(waits, waiter);
+    waiter->wait = wait;
+    wait->waiter = waiter;
+    go_on(waits, wait);
+}
+
+void idle_wait_for_names(
+    struct idle_waits *waits, struct idle_waiter *waiter, const char *const names[], size_t n)
+{
+    struct idle_wait *wait = memory_new(sizeof *wait + n * sizeof wait->names[0]);
+    wait->n_names = n;
+    for (size_t i = 0; i < n; i++) {
+        wait->names[i] = memory_string(names[i]);
+    }
+    begin(waits, waiter, wait);
+}
+
+void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, uint64_t id)
+{
+    struct idle_wait *wait = memory_new(sizeof *wait);
+    wait->lease = id;
+    lease_id_format(wait->id, id);
+    begin(waits, waiter, wait);
+}
+
+/* Takes out of the table those who wait for `name`, lets each go on. One that goes on waiting for the
+ * same name is not looked at twice. */
+static void look_again(struct idle_waits *waits, const char *name, bool is_lease)
+{
+    struct idle_wait *found = NULL;
+    uint64_t hash = hash_string(name, 0);
+    size_t n = 0;
+    struct idle_wait **list = NULL;
+    for (struct table_node *node = table_find(&waits->by_name, hash); node;
+         node = table_find_next(node)) {
+        found = container_of(node, struct idle_wait, node);
+        if (strcmp(found->next, name) == 0 && (found->lease != 0) == is_lease) {
+            list = memory_resize(list, n + 1, sizeof *list);
+            list[n++] = found;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        table_remove(&waits->by_name, &list[i]->node);
+        list[i]->next = NULL;
+        go_on(waits, list[i]);
+    }
+    free(list);
+}
+
+void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)
+{
+    if (waits->by_name.n == 0) {
+        return;
+    }
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
+    look_again(waits, id, true);
+    char *names = memory_string(lease->names);
+    for (char *name = names, *rest; name; name = rest) {
+        rest = word_cut(name);
+        if (!is_held(waits->core, name)) {
+            look_again(waits, name, false);
+        }
+    }
+    free(names);
+}
+
+void idle_wait_end(struct idle_waits *waits, struct idle_waiter *waiter)
+{
+    struct idle_wait *wait = waiter->wait;
+    if (!wait) {
+        return;
+    }
+    if (wait->next) {
+        table_remove(&waits->by_name, &wait->node);
+    }
+    for (size_t i = 0; i < wait->n_names; i++) {
+        free(wait->names[i]);
+    }
+    free(wait);
+    waiter->wait = NULL;
+}

@@ -1,0 +1,102 @@
+"""`wait`: a client hears when nothing is held of what it names."""
+
+import pytest
+
+from daemon_help import held, is_quiet, refused, waits
+
+CONFIG = """
+[semaphore s]
+limit = 3
+[lock a]
+[lock b]
+[lock market/*]
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+def test_until_the_last_unit_is_back(daemon):
+    holder, other, looker = (daemon.client() for _ in range(3))
+    first, second = held(holder, "acquire s"), held(holder, "acquire s:2")
+    next_one = waits(other, "acquire s:2")
+    assert looker.request("wait s") == "ok held=1"
+    assert holder.request(f"release {second}") == "ok"
+    assert other.line().startswith(f"* granted {next_one} ")
+    assert holder.request(f"release {first}") == "ok"
+    assert is_quiet(looker)  # the one who waited has it
+    assert other.request(f"release {next_one}") == "ok"
+    assert looker.line() == "* idle"
+    held(holder, "acquire s")
+    assert is_quiet(looker)  # it was told once
+
+
+@pytest.mark.parametrize("name", ["a", "market/never", "s"])
+def test_what_is_idle_already(daemon, name):
+    looker = daemon.client()
+    assert looker.request(f"wait {name}") == "ok held=0"
+    assert looker.line() == "* idle"
+
+
+def test_several(daemon):
+    """All of them at one moment."""
+    holder, looker = daemon.client(), daemon.client()
+    a, b, market = (held(holder, f"acquire {name}") for name in ("a", "b", "market/x"))
+    assert looker.request("wait a b s market/x") == "ok held=3"
+    assert holder.request(f"release {a}") == "ok"
+    assert holder.request(f"release {market}") == "ok"
+    again = held(holder, "acquire a")
+    assert holder.request(f"release {b}") == "ok"
+    assert is_quiet(looker)
+    assert holder.request(f"release {again}") == "ok"
+    assert looker.line() == "* idle"
+
+
+def test_a_lease(daemon):
+    holder, waiter, looker = (daemon.client() for _ in range(3))
+    lease = held(holder, "acquire a b")
+    waiting = waits(waiter, "acquire a")
+    assert looker.request(f"wait lease={lease}") == "ok held=1"
+    assert holder.request(f"release {lease}") == "ok"
+    assert looker.line() == "* idle"  # though the next one has it
+    other = waits(daemon.client(), "acquire a")
+    assert looker.request(f"wait lease={other}") == "ok held=1"
+    assert looker.request(f"revoke {other}") == "ok"
+    assert looker.line() == "* idle"
+    assert looker.request(f"wait lease={lease}") == "ok held=0"
+    assert looker.line() == "* idle"
+    assert waiting
+
+
+def test_a_later_wait_takes_the_place_of_an_earlier_one(daemon):
+    holder, looker = daemon.client(), daemon.client()
+    a, b = held(holder, "acquire a"), held(holder, "acquire b")
+    assert looker.request("wait a") == "ok held=1"
+    assert looker.request("wait b") == "ok held=1"
+    assert holder.request(f"release {a}") == "ok"
+    assert is_quiet(looker)
+    assert holder.request(f"release {b}") == "ok"
+    assert looker.line() == "* idle"
+
+
+def test_who_has_gone_waits_no_more(daemon):
+    holder = daemon.client()
+    lease = held(holder, "acquire a")
+    for how in ("wait a", f"wait lease={lease}"):
+        looker = daemon.client()
+        assert looker.request(how) == "ok held=1"
+        looker.close()
+    assert holder.request(f"release {lease}") == "ok"
+    assert is_quiet(holder)
+
+
+def test_what_it_refuses(daemon):
+    client = daemon.client()
+    for line, code in {
+        "wait": "malformed", "wait a lease=1": "malformed", "wait lease=-": "bad-value", "wait nix": "unknown",
+        "wait market/*": "bad-value", "wait a nix": "unknown",
+    }.items():
+        assert refused(client, line) == code, line
+    assert is_quiet(client)
