@@ -140,22 +140,22 @@ def long_options(text):
 
 def check_options_of_berthctl():
     text = help_of("berthctl")
-    usages, takers = {}, {}
-    for name, arguments in found("commands", re.findall(r"^  (\w+) +((?:[A-Z[-]\S* ?)*) +\S", text, re.M)):
-        usages[name] = arguments.strip()
-        for word in re.findall(r"--\w+", arguments):
+    by_help = options_of_help(text)
+    usages, takers, page = {"help": {"[COMMAND]"}}, {}, {}
+    for name in found("commands", re.findall(r"^  (\w+) +\S", text, re.M)):
+        own = output(str(builddir / "berthctl"), "help", name)
+        usages[name] = {form.strip() for form in re.findall(rf"^(?:usage:|      ) berthctl {name}(.*)$", own, re.M)}
+        for _, word in options_of_help(own).keys() - by_help.keys():
             takers.setdefault(word, set()).add(name)
-    page = {}
     for term, _ in entries(section("berthctl.1", "COMMANDS")):
         name, _, arguments = plain(term).partition(" ")
-        page[name] = arguments
+        page.setdefault(name, set()).add(arguments)
     require_same("berthctl.1: COMMANDS", page, usages)
     options = options_of_page("berthctl.1")
     words = {word[2:] for _, word in options}
     require_same("berthctl.1: OPTIONS", words, long_options(code["src/berthctl/berthctl.c"]))
     require_same("berthctl.1: who takes them", {word: by for (_, word), (_, by) in options.items() if by},
                  takers)
-    by_help = options_of_help(text)
     require_same("berthctl.1: OPTIONS",
                  {key: argument for key, (argument, by) in options.items() if not by}, by_help)
 

@@ -1,12 +1,14 @@
 /* berthctl.c - the program `berthctl`: its command line and tables. ctl_call asks, show shows. Doc:
  * berthctl(1). */
 #include "base/nearest.h"
+#include "base/words.h"
+#include "berthctl/chosen.h"
 #include "berthctl/show.h"
 #include "client/descriptors.h"
 #include "client/exit_status.h"
+#include "client/harmless.h"
 #include "config.h"
 
-#include "client/harmless.h"
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,17 @@ enum {
     OPTION_WAIT = 2,
     OPTION_JSON = 4,
     OPTION_DATABASE = 8,
+    OPTION_ALL = 16,
+    OPTION_HOLDER = 32,
+    OPTION_PID = 64,
+    OPTION_TIMEOUT = 128,
+    OPTIONS_OF_CHOICE = OPTION_ALL | OPTION_HOLDER | OPTION_PID,
 };
+
+struct line;
+/* Carries a command out in its own way. Returns the exit status. */
+typedef int run_function(struct call *call, const struct line *line);
+static run_function run_revoke, run_wait;
 
 /* wire/commands.def has each request's word, number of arguments, right and help. */
 struct command {
@@ -33,22 +45,56 @@ struct command {
 static const struct command commands[] = {
     {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, 0, show_status, show_status_json},
     {COMMAND_metrics, "", 0, 0, show_metrics, NULL},
-    {COMMAND_revoke, "LEASE", 0, 0, show_nothing, NULL},
-    {COMMAND_drop, "LEASE", 0, 0, show_nothing, NULL},
-    {COMMAND_limit, "NAME N", 0, 0, show_nothing, NULL},
+    {COMMAND_revoke, "LEASE... [OPTION]...",
+        OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, 0, show_nothing, NULL},
+    {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},
+    {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT, 0, show_nothing, NULL},
+    {COMMAND_limit, "NAME... N", 0, 0, show_nothing, NULL},
     {COMMAND_add, "NAME ITEM", 0, 0, show_added, NULL},
     {COMMAND_remove, "NAME ITEM", 0, 0, show_nothing, NULL},
     {COMMAND_reserve, "NAME ITEM --reason TEXT", OPTION_REASON, OPTION_REASON, show_nothing, NULL},
-    {COMMAND_pause, "NAME [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},
-    {COMMAND_resume, "NAME", 0, 0, show_nothing, NULL},
-    {COMMAND_reset, "NAME", 0, 0, show_nothing, NULL},
-    {COMMAND_forget, "NAME [--database DB]", OPTION_DATABASE, 0, show_nothing, NULL},
+    {COMMAND_pause, "NAME... [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},
+    {COMMAND_resume, "NAME...", 0, 0, show_nothing, NULL},
+    {COMMAND_reset, "NAME...", 0, 0, show_nothing, NULL},
+    {COMMAND_forget, "NAME... [--database DB]", OPTION_DATABASE, 0, show_nothing, NULL},
     {COMMAND_drain, "[--wait]", OPTION_WAIT, 0, show_drain, NULL},
     {COMMAND_undrain, "", 0, 0, show_nothing, NULL},
     {COMMAND_reload, "", 0, 0, show_nothing, NULL},
     {COMMAND_ping, "", 0, 0, show_ok, NULL},
     {COMMAND_version, "", 0, 0, show_version, NULL},
 };
+
+/* Commands that are more than one request with all arguments. */
+static const struct way {
+    enum command_index request;
+    enum {
+        WHOLE,
+        EACH, /* one request for each argument */
+        EACH_BUT_LAST, /* the same, and each has the last argument too */
+    } requests;
+    run_function *run; /* or NULL */
+    const char *also; /* another form of its arguments; or NULL */
+} ways[] = {
+    {COMMAND_revoke, EACH, run_revoke, "NAME --all | --holder ID | --pid PID [OPTION]..."},
+    {COMMAND_wait, WHOLE, run_wait, NULL},
+    {COMMAND_drop, EACH, NULL, NULL},
+    {COMMAND_limit, EACH_BUT_LAST, NULL, NULL},
+    {COMMAND_pause, EACH, NULL, NULL},
+    {COMMAND_resume, EACH, NULL, NULL},
+    {COMMAND_reset, EACH, NULL, NULL},
+    {COMMAND_forget, EACH, NULL, NULL},
+};
+
+static const struct way *way_of(const struct command *command)
+{
+    static const struct way usual;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (ways[i].request == command->request) {
+            return &ways[i];
+        }
+    }
+    return &usual;
+}
 
 enum { N_COMMANDS_SHOWN = sizeof commands / sizeof commands[0] };
 
@@ -58,6 +104,10 @@ static const struct option long_options[] = {
     {"wait", no_argument, NULL, OPTION_WAIT},
     {"json", no_argument, NULL, OPTION_JSON},
     {"database", required_argument, NULL, OPTION_DATABASE},
+    {"all", no_argument, NULL, OPTION_ALL},
+    {"holder", required_argument, NULL, OPTION_HOLDER},
+    {"pid", required_argument, NULL, OPTION_PID},
+    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"socket", required_argument, NULL, 'S'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -67,24 +117,63 @@ static const struct option long_options[] = {
 /* The parsed command line. */
 struct line {
     const char *socket, *reason, *database;
+    struct choice choice;
+    nanoseconds timeout;
     unsigned options; /* given */
     bool help, version;
 };
 
+/* What the help of a command says about its options. */
+static const struct {
+    unsigned option;
+    const char *form, *help;
+} option_rows[] = {
+    {OPTION_ALL, "--all", "all leases that hold units of NAME"},
+    {OPTION_HOLDER, "--holder ID", "those with this identity, held or waiting"},
+    {OPTION_PID, "--pid PID", "those of this process of this host, held or waiting"},
+    {OPTION_REASON, "--reason TEXT", "why: shown to those concerned, and in the log"},
+    {OPTION_WAIT, "--wait", "return when nothing of it is held any more"},
+    {OPTION_TIMEOUT, "--timeout DURATION", "wait at most so long, then exit with 75"},
+    {OPTION_DATABASE, "--database DB", "the database, if the file has several"},
+    {OPTION_JSON, "--json", "one JSON object in place of the table"},
+};
+
 /* ---- help ---- */
+
+static const char usual_options[] =
+    "  -S, --socket PATH|user   else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n"
+    "                           user: your own daemon's\n"
+    "  -h, --help               this text\n";
+
+static int print_command_help(const struct command *command)
+{
+    const struct command_row *row = &command_table[command->request];
+    const struct way *way = way_of(command);
+    printf("usage: berthctl %s %s\n", row->word, command->arguments);
+    if (way->also) {
+        printf("       berthctl %s %s\n", row->word, way->also);
+    }
+    printf("\n%s\n\n", row->help);
+    for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
+        if (command->options & option_rows[i].option) {
+            printf("      %-20s %s\n", option_rows[i].form, option_rows[i].help);
+        }
+    }
+    printf("%s\nMore: man berthctl\n", usual_options);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
 
 static int print_help(void)
 {
-    printf("usage: berthctl [-S SOCKET] COMMAND\n\n");
+    printf("usage: berthctl [-S SOCKET] COMMAND\n"
+           "       berthctl help COMMAND\n\n");
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
         const struct command_row *row = &command_table[commands[i].request];
-        printf("  %-8s %-24s %s\n", row->word, commands[i].arguments, row->help);
+        printf("  %-8s %-29s %s\n", row->word, commands[i].arguments, row->help);
     }
     printf(
         "\n"
-        "  -S, --socket PATH|user   else $BERTH_SOCKET, else " ENDPOINT_DEFAULT ";\n"
-        "                           user: your own daemon's\n"
-        "  -h, --help               this text\n"
+        "%s"
         "  -V, --version            the version of berthctl alone\n"
         "\n"
         "In a NAME of status, * stands for any part without a slash: 'market/*' is a template\n"
@@ -95,10 +184,12 @@ static int print_help(void)
         "connected for it.\n"
         "\n"
         "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
-        "or does not answer within 5 seconds; 75 somebody has ended the drain, or it is in use;\n"
-        "77 not permitted; 78 no such resource or item, or not possible.\n"
+        "or does not answer within 5 seconds; 75 somebody has ended the drain, or it is in use,\n"
+        "or waited as long as --timeout says; 77 not permitted; 78 no such resource or item, or not\n"
+        "possible.\n"
         "\n"
-        "More: man berthctl\n");
+        "More: man berthctl\n",
+        usual_options);
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -137,6 +228,28 @@ static void refuse_option(char **argv)
     }
 }
 
+/* Of an option that only some commands take. False after a message. */
+static bool take_argument(struct line *line, unsigned option)
+{
+    if (option == OPTION_REASON) {
+        line->reason = optarg;
+    } else if (option == OPTION_DATABASE) {
+        line->database = optarg;
+    } else if (option == OPTION_HOLDER) {
+        line->choice.holder = optarg;
+    } else if (option == OPTION_ALL) {
+        line->choice.all = true;
+    } else if (option == OPTION_PID &&
+        (!number_parse(optarg, INT32_MAX, &line->choice.pid) || line->choice.pid == 0)) {
+        usage("not a process", optarg);
+        return false;
+    } else if (option == OPTION_TIMEOUT && !duration_parse(optarg, &line->timeout)) {
+        usage("not a duration like 30s or 1h30m", optarg);
+        return false;
+    }
+    return true;
+}
+
 /* Takes options from argv[1] on; with a `+` only those before the first other word. Returns the
  * index of the first word that is no option, or -1 after a message. */
 static int take_options(struct line *line, int argc, char **argv, const char *letters)
@@ -161,16 +274,11 @@ static int take_options(struct line *line, int argc, char **argv, const char *le
         case '?':
             refuse_option(argv);
             return -1;
-        case OPTION_REASON:
-            line->reason = optarg;
-            line->options |= OPTION_REASON;
-            break;
-        case OPTION_DATABASE:
-            line->database = optarg;
-            line->options |= OPTION_DATABASE;
-            break;
         default:
             line->options |= (unsigned)option;
+            if (!take_argument(line, (unsigned)option)) {
+                return -1;
+            }
         }
     }
     return optind;
@@ -207,9 +315,16 @@ static int check(const struct command *command, const struct line *line, char **
     const struct command_row *row = &command_table[command->request];
     struct text form = TEXT_INIT;
     text_add_format(&form, "usage: berthctl %s %s", row->word, command->arguments);
+    const struct way *way = way_of(command);
+    if (way->also) {
+        text_add_format(&form, "; or %s", way->also);
+    }
+    unsigned choice = line->options & OPTIONS_OF_CHOICE;
+    bool is_too_much = n > row->max && (way->requests == WHOLE || choice != 0);
     int exit_status = 0;
-    if (n < row->min || n > row->max || (line->options & ~command->options) ||
-        (command->required & ~line->options)) {
+    if (n < row->min || is_too_much ||
+        (line->options & ~command->options) || (command->required & ~line->options) ||
+        (choice & (choice - 1)) != 0) { /* more than one of them */
         exit_status = usage(form.bytes, NULL);
     }
     for (size_t i = 0; i < n && exit_status == 0; i++) {
@@ -227,6 +342,82 @@ static int check(const struct command *command, const struct line *line, char **
     return exit_status;
 }
 
+/* ---- running ---- */
+
+static nanoseconds deadline_of(const struct line *line)
+{
+    return line->options & OPTION_TIMEOUT ? clock_now() + line->timeout : NEVER;
+}
+
+/* Sends the call's request for each of its first `n` arguments, with what follows them. Goes on
+ * after a refusal. Returns the first exit status that is not 0. */
+static int run_each(struct call *call, size_t n, show_function *show)
+{
+    const struct ctl_request all = call->request;
+    int exit_status = 0;
+    call->is_one_of_several = n > 1 && call->right == RIGHT_OWNER;
+    for (size_t i = 0; i < n; i++) {
+        char *words[] = {all.arguments[i], all.n_arguments > n ? all.arguments[n] : NULL};
+        call->request.arguments = words;
+        call->request.n_arguments = 1 + all.n_arguments - n;
+        call->exit_status = 0;
+        char *answer = call_answer(call);
+        int now = answer ? show(call, answer) : call->exit_status;
+        exit_status = exit_status == 0 ? now : exit_status;
+        if (now == STATUS_DOWN) {
+            break;
+        }
+    }
+    call->request = all;
+    return exit_status;
+}
+
+/* A resource in place of a lease: says what to add. */
+static bool is_resource(struct call *call, char *word)
+{
+    call->is_silent = true;
+    call->request = (struct ctl_request){
+        .word = command_table[COMMAND_status].word, .arguments = &word, .n_arguments = 1};
+    bool is_known = call_answer(call);
+    call->is_silent = false;
+    if (is_known) {
+        struct text escaped = TEXT_INIT;
+        text_add_escaped(&escaped, word);
+        complain("revoke: %s is a resource: add --all, --holder ID or --pid PID", escaped.bytes);
+        text_deinit(&escaped);
+    }
+    return is_known;
+}
+
+static int run_revoke(struct call *call, const struct line *line)
+{
+    bool wait = line->options & OPTION_WAIT;
+    nanoseconds until = deadline_of(line);
+    const struct ctl_request all = call->request;
+    if (line->options & OPTIONS_OF_CHOICE) {
+        return chosen_revoke(call, &line->choice, wait, until);
+    }
+    int exit_status = run_each(call, all.n_arguments, show_nothing);
+    bool is_no_lease = call->code == CODE_LOST || call->code == CODE_BAD_VALUE;
+    if (all.n_arguments == 1 && is_no_lease && is_resource(call, all.arguments[0])) {
+        return STATUS_USAGE;
+    }
+    return exit_status != 0 || !wait
+        ? exit_status
+        : chosen_wait_gone(call, all.arguments, all.n_arguments, until);
+}
+
+static int run_wait(struct call *call, const struct line *line)
+{
+    return chosen_wait_idle(call, deadline_of(line));
+}
+
+static int run_one(const struct command *command, struct call *call, bool is_json)
+{
+    char *answer = call_answer(call);
+    return answer ? (is_json ? command->show_json : command->show)(call, answer) : call->exit_status;
+}
+
 static int run(const struct command *command, const struct line *line, char **words, size_t n)
 {
     const struct command_row *row = &command_table[command->request];
@@ -239,18 +430,21 @@ static int run(const struct command *command, const struct line *line, char **wo
                 .n_arguments = n,
                 .reason = line->reason,
                 .database = line->database,
-                .wait = line->options & OPTION_WAIT,
+                .wait = line->options & OPTION_WAIT && command->request != COMMAND_revoke,
             },
         .right = row->right,
     };
     if (!endpoint_choose(&call.endpoint, line->socket)) {
         return usage("not a path for a socket", line->socket ? line->socket : "$BERTH_SOCKET");
     }
-    char *answer = call_answer(&call);
-    int exit_status = call.exit_status;
-    if (answer) {
-        exit_status =
-            (line->options & OPTION_JSON ? command->show_json : command->show)(&call, answer);
+    const struct way *way = way_of(command);
+    int exit_status;
+    if (way->run) {
+        exit_status = way->run(&call, line);
+    } else if (way->requests != WHOLE) {
+        exit_status = run_each(&call, way->requests == EACH ? n : n - 1, command->show);
+    } else {
+        exit_status = run_one(command, &call, line->options & OPTION_JSON);
     }
     call_end(&call);
     return exit_status;
@@ -273,8 +467,12 @@ int main(int argc, char **argv)
         }
         after += n;
     }
-    if (line.help) {
-        return print_help();
+    bool asks_help = first < argc && strcmp(argv[first], "help") == 0;
+    if (line.help || asks_help) {
+        first += asks_help;
+        const struct command *command = first < argc ? command_find(argv[first]) : NULL;
+        return command ? print_command_help(command)
+            : first < argc && asks_help ? refuse_command(argv[first]) : print_help();
     }
     if (line.version) {
         return puts("berthctl " PACKAGE_VERSION) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS

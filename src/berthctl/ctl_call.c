@@ -31,7 +31,6 @@ void complain(const char *format, ...)
 static bool call_open(struct call *call)
 {
     int error;
-    call->deadline = clock_now() + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
     while ((error = connection_open(&call->connection, &call->endpoint)) == EAGAIN &&
         clock_now() < call->deadline) {
         struct timespec pause = {.tv_nsec = RETRY_MILLISECONDS * NANOSECONDS_PER_MILLISECOND};
@@ -77,7 +76,29 @@ char *call_line(struct call *call)
         complain("berthd has not answered for %d seconds", PATIENCE_SECONDS);
     }
     call->exit_status = STATUS_DOWN;
+    connection_close(&call->connection);
     return NULL;
+}
+
+bool call_wait_event(struct call *call, const char *event, nanoseconds until)
+{
+    char *line;
+    enum connection_line got;
+    while ((got = connection_wait_line(&call->connection, &line, until)) == CONNECTION_LINE) {
+        if (strcmp(line, event) == 0) {
+            return true;
+        }
+    }
+    if (got == CONNECTION_GARBAGE) {
+        call->exit_status = call_nonsense(call);
+    } else if (clock_now() < until) {
+        complain("berthd has closed the connection");
+        call->exit_status = STATUS_DOWN;
+    } else {
+        complain("%s (%s)", code_table[CODE_TIMEOUT].meaning, code_table[CODE_TIMEOUT].word);
+        call->exit_status = code_table[CODE_TIMEOUT].exit_status;
+    }
+    return false;
 }
 
 void call_end(struct call *call)
@@ -112,7 +133,12 @@ static void call_refused(struct call *call, const char *word, char *why)
     enum code code = code_find(word);
     const struct code_row *row = &code_table[code];
     struct text said = TEXT_INIT;
-    text_add_format(&said, "%s: ", call->request.word);
+    text_add(&said, call->request.word);
+    if (call->is_one_of_several) {
+        text_add(&said, " ");
+        text_add_escaped(&said, call->request.arguments[0]);
+    }
+    text_add(&said, ": ");
     if (code == CODE_CONFIG && why) {
         text_add(&said, "nothing has changed (");
         text_add(&said, row->word);
@@ -128,8 +154,11 @@ static void call_refused(struct call *call, const char *word, char *why)
         who_may[call->right]) {
         text_add_format(&said, "; only %s may", who_may[call->right]);
     }
-    complain("%s", said.bytes);
+    if (!call->is_silent && (code == CODE_NONE || code != call->unsaid)) {
+        complain("%s", said.bytes);
+    }
     text_deinit(&said);
+    call->code = code;
     call->exit_status = code != CODE_NONE ? row->exit_status : STATUS_DOWN;
 }
 
@@ -166,10 +195,12 @@ static bool call_send(struct call *call)
     return fits;
 }
 
-static char *call_ask(struct call *call)
+char *call_answer(struct call *call)
 {
     char *line;
-    if (!call_send(call)) {
+    call->deadline = clock_now() + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
+    bool is_open = call->connection.fd >= 0;
+    if ((!is_open && !call_open(call)) || !call_send(call)) {
         return NULL;
     }
     do {
@@ -182,15 +213,4 @@ static char *call_ask(struct call *call)
         return NULL;
     }
     return line;
-}
-
-char *call_answer(struct call *call)
-{
-    return call_open(call) ? call_ask(call) : NULL;
-}
-
-char *call_again(struct call *call)
-{
-    call->deadline = clock_now() + PATIENCE_SECONDS * NANOSECONDS_PER_SECOND;
-    return call_ask(call);
 }

@@ -13,21 +13,26 @@ struct call {
     struct ctl_request request;
     enum right right; /* who may make the request */
     nanoseconds deadline; /* for the current answer */
+    bool is_one_of_several; /* the same request is sent for several leases */
+    bool is_silent; /* a refusal is only kept in .code */
+    enum code unsaid; /* nor is a refusal with this code a message, unless it is CODE_NONE */
+    enum code code; /* of the last refusal; CODE_NONE before */
     int exit_status; /* once something has failed */
 };
 
 /* Writes "berthctl: ..." to stderr. Escape text from elsewhere first. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Sends the request. Returns the answer, which begins with "ok" and is good until the next
- * call_line(), or NULL after a message. */
+/* Sends the request, over the connection of the last one. Returns the answer, which begins
+ * with "ok" and is good until the next call_line(), or NULL after a message. */
 char *call_answer(struct call *call);
-
-/* The same for another request on the same connection. */
-char *call_again(struct call *call);
 
 /* The next line, whatever it is, or NULL. */
 char *call_line(struct call *call);
+
+/* Waits for that line, whatever comes before it. False after a message: `until` has passed, or the
+ * connection has ended. */
+bool call_wait_event(struct call *call, const char *event, nanoseconds until);
 
 /* The daemon's answer makes no sense: says so, and returns the exit status. */
 int call_nonsense(const struct call *call);

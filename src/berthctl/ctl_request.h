@@ -11,8 +11,7 @@ struct ctl_request {
     const char *word;
     char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
-    const char *reason, *database; /* or NULL */
-    const char *from; /* or NULL */
+    const char *reason, *database, *from, *lease; /* or NULL */
     bool wait;
 };
 

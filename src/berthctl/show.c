@@ -144,8 +144,7 @@ int show_drain(struct call *call, char *answer)
 
 /* ---- status ---- */
 
-/* Reads all its lines. False after a message. */
-static bool read_status(struct call *call, const char *line, struct status *status)
+bool show_read_status(struct call *call, const char *line, struct status *status)
 {
     for (; line; line = call_line(call)) {
         switch (status_take(status, line)) {
@@ -177,7 +176,7 @@ int show_status(struct call *call, char *answer)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
-    if (read_status(call, answer, &status)) {
+    if (show_read_status(call, answer, &status)) {
         size_t width = terminal_width();
         struct table_style style = {
             .width = width,
@@ -198,7 +197,7 @@ int show_status_json(struct call *call, char *answer)
     struct status status = STATUS_INIT;
     struct text out = TEXT_INIT;
     int exit_status = EXIT_SUCCESS;
-    if (read_status(call, answer, &status)) {
+    if (show_read_status(call, answer, &status)) {
         json_print(&status, &out);
         exit_status = print(&out);
     } else {
@@ -241,7 +240,7 @@ static bool read_all_metrics(struct call *call, char *answer, struct prometheus 
         is_read = answer && read_metrics(call, answer, prometheus, &next);
         snprintf(from, sizeof from, "%llu", (unsigned long long)next);
         call->request.from = from;
-    } while (is_read && next > before && (answer = call_again(call), true));
+    } while (is_read && next > before && (answer = call_answer(call), true));
     call->request.from = NULL;
     return is_read;
 }
@@ -254,7 +253,7 @@ static bool read_fleet(
     enum answer_result result = ANSWER_MORE;
     call->request = (struct ctl_request){
         .word = command_table[COMMAND_status].word, .arguments = names, .n_arguments = n};
-    const char *line = call_again(call);
+    const char *line = call_answer(call);
     for (; line && result == ANSWER_MORE; line = result == ANSWER_MORE ? call_line(call) : line) {
         result = status_take(&status, line);
     }

@@ -3,6 +3,7 @@
 #define BERTH_BERTHCTL_SHOW_H
 
 #include "berthctl/ctl_call.h"
+#include "berthctl/status.h"
 
 /* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
  * status. */
@@ -10,5 +11,8 @@ typedef int show_function(struct call *call, char *answer);
 
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status, show_status_json,
     show_metrics;
+
+/* Reads the answer to `status` that begins with that line. False after a message. */
+bool show_read_status(struct call *call, const char *line, struct status *status);
 
 #endif

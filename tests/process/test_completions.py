@@ -50,8 +50,8 @@ def test_commands_and_options_of_berthctl(shell, berthctl):
     assert {"status", "reload", "undrain"} < set(rows)
     assert shell.offers("berthctl ") == set(rows)
     assert shell.offers("berthctl -S /nowhere re") == {word for word in rows if word.startswith("re")}
-    for word, row in rows.items():
-        assert shell.offers(f"berthctl {word} -") == options(berthctl) | set(re.findall(r"--[a-z]+", row))
+    for word in rows:
+        assert shell.offers(f"berthctl {word} -") == options(berthctl, word)
     assert shell.offers("berthctl -") == options(berthctl)
 
 
@@ -92,9 +92,14 @@ def test_what_berthd_has(shell, berthd):
         "berth renew gpus --holder b": {"build-7"},
         "berthctl status deploy g": {"gpus"},
         "berthctl limit ": names,
-        "berthctl limit etl ": set(),
+        "berthctl limit etl ": names,
+        "berthctl pause etl r": {"rooms"},
+        "berthctl wait --timeout 5m etl g": {"gpus"},
+        "berthctl add rooms blue ": set(),
         "berthctl reserve rooms --reason x r": {"red"},
-        "berthctl revoke ": {gpu, deploy},
+        "berthctl revoke ": names | {gpu, deploy},
+        "berthctl drop ": {gpu, deploy},
+        "berthctl revoke gpus --holder ": {"build-7"},
         "berthctl reload ": set(),
         "berth run -S /nowhere/s ": set(),
         "berthctl -S /nowhere/s status ": set(),

@@ -54,6 +54,8 @@ def served(berthctl, fake, *args, answer, **options):
     (["revoke", "3f9k"], "revoke 3f9k"),
     (["drop", "3f9k"], "drop 3f9k"),
     (["revoke", "a b"], "revoke a%20b"),
+    (["revoke", "3f9k", "--reason", "disk full"], "revoke 3f9k reason=disk%20full"),
+    (["drop", "3f9k", "--reason", "disk full"], "drop 3f9k reason=disk%20full"),
     (["forget", "etl"], "forget etl"),
     (["forget", "market/*", "--database", "a b"], "forget market/* database=a%20b"),
     (["undrain"], "undrain"),
@@ -70,8 +72,12 @@ def test_requests(berthctl, fake, args, line):
     (["revolve"], "no such command: revolve; did you mean revoke? (see berthctl --help)"),
     (["frobnicate"], "no such command: frobnicate (see berthctl --help)"),
     (["revoke"], "usage: berthctl revoke LEASE"),
-    (["drop", "3f9k", "3f9m"], "usage: berthctl drop LEASE"),
-    (["drop", "3f9k", "--reason", "r"], "usage: berthctl drop LEASE"),
+    (["drop"], "usage: berthctl drop LEASE"),
+    (["drop", "3f9k", "--wait"], "usage: berthctl drop LEASE... [--reason TEXT]"),
+    (["revoke", "etl", "--all", "--pid", "7"], "usage: berthctl revoke LEASE... [OPTION]...; or NAME --all"),
+    (["revoke", "etl", "gpus", "--all"], "usage: berthctl revoke LEASE... [OPTION]...; or NAME --all"),
+    (["revoke", "etl", "--pid", "0"], "not a process: 0"),
+    (["wait", "etl", "--timeout", "soon"], "not a duration like 30s or 1h30m: soon"),
     (["stat"], "no such command: stat"),  # no prefixes
     (["\x1b[2J"], r"no such command: \x1b[2J"),
     (["--nothing"], "no such option: --nothing"),
@@ -80,7 +86,7 @@ def test_requests(berthctl, fake, args, line):
     (["status", "--wait"], "usage: berthctl status [NAME...] [--json]"),
     (["ping", "--json"], "usage: berthctl ping"),
     (["ping", "me"], "usage: berthctl ping"),
-    (["limit", "etl"], "usage: berthctl limit NAME N"),
+    (["limit", "etl"], "usage: berthctl limit NAME... N"),
     (["limit", "etl", "-1"], "a limit is a number from 0 to 1000000: -1"),
     (["limit", "-12", "etl"], "a limit is a number from 0 to 1000000: -12"),
     (["remove", "gpus", "-1"], "no such option: -1"),
@@ -89,10 +95,9 @@ def test_requests(berthctl, fake, args, line):
     (["status", "--json=1"], "no such option: --json=1"),
     (["drain", "--wait=1", "-S", "x"], "no such option: --wait=1"),
     (["--version=1", "ping"], "no such option: --version=1"),
-    (["limit", "etl", "4", "5"], "usage: berthctl limit NAME N"),
     (["reserve", "gpus", "gpu0"], "usage: berthctl reserve NAME ITEM --reason TEXT"),
-    (["forget", "etl", "gpus"], "usage: berthctl forget NAME [--database DB]"),
-    (["pause", "etl", "--database", "x"], "usage: berthctl pause NAME [--reason TEXT]"),
+    (["forget", "--database", "x"], "usage: berthctl forget NAME... [--database DB]"),
+    (["pause", "etl", "--database", "x"], "usage: berthctl pause NAME... [--reason TEXT]"),
     (["forget", "etl", "--database="], "the name of the database is empty"),
     (["pause", ""], "an argument is empty"),
     (["pause", "gpus", "--reason", ""], "the reason is empty"),
@@ -107,11 +112,11 @@ def test_wrong_usage(berthctl, fake, args, hint):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("args", [["--help"], ["-h"], ["limit", "--help"]])
+@pytest.mark.parametrize("args", [["--help"], ["-h"], ["help"]])
 def test_help_names_every_command(berthctl, args):
     done = berthctl(*args)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("status revoke drop limit add remove reserve pause resume reset forget drain undrain reload ping"
+    for word in ("status revoke drop wait limit add remove reserve pause resume reset forget drain undrain reload ping"
                  " version -S $BERTH_SOCKET").split():
         assert f" {word} " in done.stdout.replace(",", " ").replace(";", " ")
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -592,7 +597,7 @@ def test_admins_of_the_daemon(berthd, ok):
 def test_a_missing_argument_prints_the_usage(daemon, berthctl):
     done = berthctl("limit", "etl")
     assert (done.returncode, done.stderr) == (
-        64, "berthctl: usage: berthctl limit NAME N (see berthctl --help)\n")
+        64, "berthctl: usage: berthctl limit NAME... N (see berthctl --help)\n")
 
 
 def test_a_closed_stdout_is_not_the_connection(daemon, berthctl):

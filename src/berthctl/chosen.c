@@ -1,0 +1,286 @@
+#include "berthctl/chosen.h"
+
+#include "base/words.h"
+#include "berthctl/show.h"
+#include "berthctl/users.h"
+#include "client/exit_status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_NAMES = 16, /* of one request */
+    LOOK_AGAIN_SECONDS = 1, /* where only a database knows, which tells nobody */
+};
+
+static const char idle[] = "* idle";
+
+/* ---- status ---- */
+
+/* False after a message. */
+static bool ask_status(struct call *call, char *const names[], size_t n, struct status *status)
+{
+    call->request = (struct ctl_request){
+        .word = command_table[COMMAND_status].word, .arguments = names, .n_arguments = n};
+    char *answer = call_answer(call);
+    return answer && show_read_status(call, answer, status);
+}
+
+/* A fleet's figures are only this host's while its database does not answer. */
+static bool is_busy(const struct status_resource *resource)
+{
+    return resource->in_use > 0 || resource->database_state;
+}
+
+static bool is_of_fleet(const struct status_resource *resource)
+{
+    return resource->database != NULL;
+}
+
+/* False after a message: `until` comes first. */
+static bool pause_before_looking(struct call *call, nanoseconds until)
+{
+    nanoseconds left = until - clock_now();
+    nanoseconds pause = LOOK_AGAIN_SECONDS * NANOSECONDS_PER_SECOND;
+    if (left <= 0) {
+        const struct code_row *row = &code_table[CODE_TIMEOUT];
+        complain("%s (%s)", row->meaning, row->word);
+        call->exit_status = row->exit_status;
+        return false;
+    }
+    pause = left < pause ? left : pause;
+    const struct timespec span = {
+        .tv_sec = pause / NANOSECONDS_PER_SECOND, .tv_nsec = pause % NANOSECONDS_PER_SECOND};
+    nanosleep(&span, NULL);
+    return true;
+}
+
+/* ---- until nothing is held ---- */
+
+static void say_what_is_awaited(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        struct text name = TEXT_INIT;
+        text_add_escaped(&name, resource->name);
+        if (resource->database_state) {
+            complain("waiting until the database of %s answers", name.bytes);
+        } else if (is_busy(resource)) {
+            complain("waiting until %llu unit%s of %s %s been given back",
+                (unsigned long long)resource->in_use, resource->in_use == 1 ? "" : "s", name.bytes,
+                resource->in_use == 1 ? "has" : "have");
+        }
+        text_deinit(&name);
+    }
+}
+
+/* Waits for some of what is busy; the caller looks again. False after a message. */
+static bool wait_for_some(struct call *call, const struct status *status, nanoseconds until)
+{
+    char *names[MAX_NAMES];
+    size_t n = 0;
+    for (size_t i = 0; i < status->n_resources && n < MAX_NAMES; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (is_busy(resource) && !is_of_fleet(resource)) {
+            names[n++] = (char *)resource->name;
+        }
+    }
+    if (n == 0) {
+        return pause_before_looking(call, until);
+    }
+    call->request = (struct ctl_request){
+        .word = command_table[COMMAND_wait].word, .arguments = names, .n_arguments = n};
+    return call_answer(call) && call_wait_event(call, idle, until);
+}
+
+static bool any_is_busy(const struct status *status)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (is_busy(&status->resources[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int chosen_wait_idle(struct call *call, nanoseconds until)
+{
+    const struct ctl_request asked = call->request;
+    bool has_said = false, goes_on = true;
+    while (goes_on) {
+        struct status status = STATUS_INIT;
+        goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
+            any_is_busy(&status);
+        if (goes_on && !has_said) {
+            say_what_is_awaited(&status);
+            has_said = true;
+        }
+        goes_on = goes_on && wait_for_some(call, &status, until);
+        status_deinit(&status);
+    }
+    return call->exit_status;
+}
+
+/* ---- until leases are over ---- */
+
+static bool has_lease(const struct status_leases *leases, const char *id)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        if (strcmp(leases->list[i].id, id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of another host: everything of the fleet is asked for. */
+static bool is_somewhere(const struct status *status, const char *id)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        if (resource->database_state || has_lease(&resource->holders, id) ||
+            has_lease(&resource->waiters, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wait_gone_elsewhere(struct call *call, const char *id, nanoseconds until)
+{
+    for (;;) {
+        struct status status = STATUS_INIT;
+        bool is_known = ask_status(call, NULL, 0, &status);
+        bool is_there = is_known && is_somewhere(&status, id);
+        status_deinit(&status);
+        if (!is_there || !pause_before_looking(call, until)) {
+            return is_known && !is_there;
+        }
+    }
+}
+
+static bool wait_gone_here(struct call *call, const char *id, nanoseconds until)
+{
+    call->request =
+        (struct ctl_request){.word = command_table[COMMAND_wait].word, .lease = id};
+    return call_answer(call) && call_wait_event(call, idle, until);
+}
+
+int chosen_wait_gone(struct call *call, char *const leases[], size_t n, nanoseconds until)
+{
+    for (size_t i = 0; i < n && call->exit_status == 0; i++) {
+        (strchr(leases[i], '/') ? wait_gone_elsewhere : wait_gone_here)(call, leases[i], until);
+    }
+    return call->exit_status;
+}
+
+/* ---- revoke ---- */
+
+static bool is_chosen(const struct choice *choice, const struct status_lease *lease, bool is_held)
+{
+    bool is_here = !strchr(lease->id, '/'); /* another host's processes have other numbers */
+    return (choice->all && is_held) ||
+        (choice->holder && lease->holder && strcmp(choice->holder, lease->holder) == 0) ||
+        (choice->pid != 0 && is_here && lease->pid == choice->pid);
+}
+
+struct revoking {
+    struct call *call;
+    struct ctl_request request;
+    char **ids; /* of those that were revoked; they point into the status */
+    size_t n;
+    size_t n_chosen;
+    int exit_status; /* the first failure's */
+};
+
+static void print_revoked(const struct status_resource *resource, const struct status_lease *lease)
+{
+    struct text out = TEXT_INIT;
+    text_add_escaped(&out, resource->name);
+    text_add(&out, ": revoked ");
+    text_add_escaped(&out, lease->id);
+    text_add_format(&out, " (pid %llu", (unsigned long long)lease->pid);
+    const char *const details[] = {lease->host, lease->user, lease->shown[SHOWN_program]};
+    for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
+        if (details[i]) {
+            text_add(&out, i == 0 ? " on " : ", ");
+            text_add_escaped(&out, details[i]);
+        }
+    }
+    text_add(&out, ")");
+    puts(out.bytes);
+    text_deinit(&out);
+}
+
+static void revoke_one(struct revoking *revoking, const struct status_resource *resource,
+    const struct status_lease *lease)
+{
+    struct call *call = revoking->call;
+    char *id = (char *)lease->id;
+    call->request = revoking->request;
+    call->request.arguments = &id;
+    call->request.n_arguments = 1;
+    call->exit_status = 0;
+    if (call_answer(call)) {
+        print_revoked(resource, lease);
+        revoking->ids[revoking->n++] = id;
+    } else if (call->code != call->unsaid && revoking->exit_status == 0) {
+        revoking->exit_status = call->exit_status;
+    }
+}
+
+static void revoke_of(struct revoking *revoking, const struct choice *choice,
+    const struct status_resource *resource, const struct status_leases *leases, bool is_held)
+{
+    revoking->ids = memory_resized(
+        revoking->ids, revoking->n + leases->n + 1, sizeof *revoking->ids);
+    for (size_t i = 0; i < leases->n && revoking->exit_status != STATUS_DOWN; i++) {
+        if (is_chosen(choice, &leases->list[i], is_held)) {
+            revoking->n_chosen++;
+            revoke_one(revoking, resource, &leases->list[i]);
+        }
+    }
+}
+
+/* Nothing is held is what `--all` wants; whoever names somebody means one that is there. */
+static int found_none(const struct choice *choice, const char *name)
+{
+    struct text escaped = TEXT_INIT;
+    text_add_escaped(&escaped, name);
+    if (choice->all) {
+        printf("%s: nothing is held\n", escaped.bytes);
+    } else {
+        complain("revoke: %s: no such lease, or you may not see whose it is", escaped.bytes);
+    }
+    text_deinit(&escaped);
+    return choice->all ? EXIT_SUCCESS : STATUS_LOST;
+}
+
+int chosen_revoke(struct call *call, const struct choice *choice, bool wait, nanoseconds until)
+{
+    struct revoking revoking = {.call = call, .request = call->request};
+    struct status status = STATUS_INIT;
+    char *const *name = revoking.request.arguments;
+    if (!ask_status(call, name, 1, &status)) {
+        status_deinit(&status);
+        return call->exit_status;
+    }
+    call->is_one_of_several = true;
+    call->unsaid = CODE_LOST; /* it has ended meanwhile */
+    for (size_t i = 0; i < status.n_resources; i++) {
+        const struct status_resource *resource = &status.resources[i];
+        revoke_of(&revoking, choice, resource, &resource->holders, true);
+        revoke_of(&revoking, choice, resource, &resource->waiters, false);
+    }
+    call->exit_status = revoking.exit_status;
+    if (revoking.n_chosen == 0) {
+        call->exit_status = found_none(choice, *name);
+    } else if (wait && call->exit_status == 0) {
+        fflush(stdout);
+        call->exit_status = chosen_wait_gone(call, revoking.ids, revoking.n, until);
+    }
+    free(revoking.ids);
+    status_deinit(&status);
+    return fflush(stdout) == 0 ? call->exit_status : EXIT_FAILURE;
+}
