@@ -44,7 +44,7 @@ Test(tables, rights_are_the_documented_ones)
         const char *words;
         enum right right;
     } documented[] = {
-        {" hello metrics ping status version ", RIGHT_ANYONE},
+        {" hello metrics ping status version wait ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
@@ -188,6 +188,9 @@ Test(requests, the_documented_ones)
         "status",
         "status deploy gpus",
         "status lease=3k",
+        "wait",
+        "wait deploy gpus",
+        "wait lease=3k",
         "metrics",
         "metrics from=17",
         "limit etl 4",
