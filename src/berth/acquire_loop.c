@@ -1,6 +1,7 @@
 #include "berth/acquire_loop.h"
 
 #include "client/exit_status.h"
+#include "client/live_line.h"
 #include "client/message.h"
 
 #include <errno.h>
@@ -42,13 +43,14 @@ static bool take_signals(struct acquire_loop *acquire_loop)
             acquire_loop->status = STATUS_SIGNAL + signal;
             acquire_loop->signal = signal;
         } else if (signal == SIGTSTP) {
+            live_line_clear(); /* the shell writes next */
             signal_stop(signal, false);
         }
     }
     return had_child;
 }
 
-enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
+static enum acquire_loop_result acquire_loop_go_on(struct acquire_loop *acquire_loop)
 {
     static const enum acquire_loop_result results[] = {
         [ACQUISITION_GRANTED] = ACQUIRE_LOOP_GRANTED,
@@ -82,6 +84,13 @@ enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
         acquire_loop->status = acquisition->status;
     }
     return results[result];
+}
+
+enum acquire_loop_result acquire_loop_wait(struct acquire_loop *acquire_loop)
+{
+    enum acquire_loop_result result = acquire_loop_go_on(acquire_loop);
+    live_line_clear(); /* the job writes next, or the shell */
+    return result;
 }
 
 void acquire_loop_end(struct acquire_loop *acquire_loop)

@@ -14,8 +14,6 @@
 #define GOOD_CONNECTION NANOSECONDS_PER_SECOND
 /* A short -w does not count as an outage: berthd has at least this long to say that it is busy. */
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
-/* A shorter wait is not worth a message, nor is a shorter outage of berthd. */
-#define SAY_AFTER NANOSECONDS_PER_SECOND
 /* A database that is away is away for many clients, on many hosts. */
 #define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
 
@@ -39,8 +37,8 @@ void acquisition_init(struct acquisition *acquisition, const struct options *opt
         .down_at = now + options->down_after,
         .retry_at = now,
         .outage = OUTAGE_NONE,
-        .wait_message.say_at = NEVER,
     };
+    wait_report_init(&acquisition->wait_report, options, now);
 }
 
 /* Until when -w allows berth to go on. */
@@ -105,7 +103,7 @@ static void try_again_later(struct acquisition *acquisition, nanoseconds now)
         now + backoff_next(&acquisition->backoff, OUTAGE_FIRST_PAUSE, longest, random_bits());
     connection_close(acquisition->connection);
     acquisition->state = ACQUISITION_APART;
-    acquisition->wait_message.say_at = NEVER;
+    wait_report_interrupted(&acquisition->wait_report);
     acquisition->retry_at = earlier(at, later(acquisition->down_at, now));
 }
 
@@ -175,10 +173,10 @@ static bool request_fill(
     struct acquisition *acquisition, struct request_line *line, nanoseconds now)
 {
     nanoseconds left = patience_left(acquisition, now);
-    if (!acquisition->wait_message.lease[0] || acquisition->options->ttl != NEVER) {
+    if (!acquisition->lease[0] || acquisition->options->ttl != NEVER) {
         return request_acquire(line, &acquisition->wish, left);
     }
-    request_reclaim_waiting(line, &acquisition->wish, acquisition->wait_message.lease, left);
+    request_reclaim_waiting(line, &acquisition->wish, acquisition->lease, left);
     return true;
 }
 
@@ -261,6 +259,7 @@ static enum acquisition_result is_granted(
         return is_malformed(acquisition, now);
     }
     wish_take_proof(&acquisition->wish, answer);
+    wait_report_granted(&acquisition->wait_report, now);
     return ACQUISITION_GRANTED;
 }
 
@@ -273,9 +272,7 @@ static bool take_lease(
     }
     acquisition->state = state;
     wish_take_proof(&acquisition->wish, answer);
-    memset(&acquisition->wait_message, 0, sizeof acquisition->wait_message);
-    memcpy(acquisition->wait_message.lease, answer->lease, strlen(answer->lease) + 1);
-    acquisition->wait_message.say_at = NEVER;
+    memcpy(acquisition->lease, answer->lease, strlen(answer->lease) + 1);
     return true;
 }
 
@@ -293,23 +290,14 @@ static enum acquisition_result is_pending(
     return ACQUISITION_GOES_ON;
 }
 
-/* Say it once: after a lost connection, the line would be the same. But a user who has read about
- * the lost connection must read that it is over. */
-static nanoseconds say_where_at(const struct acquisition *acquisition, nanoseconds now)
-{
-    if (acquisition->options->quiet) {
-        return NEVER;
-    }
-    return acquisition->outage.was_said ? now : acquisition->was_queued ? NEVER : now + SAY_AFTER;
-}
-
 static enum acquisition_result is_queued(
     struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
 {
     if (!take_lease(acquisition, answer, ACQUISITION_QUEUED)) {
         return is_malformed(acquisition, now);
     }
-    acquisition->wait_message.say_at = say_where_at(acquisition, now);
+    wait_report_queued(
+        &acquisition->wait_report, acquisition->is_fleet, acquisition->outage.was_said, now);
     acquisition->outage = OUTAGE_NONE;
     acquisition->was_queued = true;
     if (acquisition->options->verbose) {
@@ -322,7 +310,7 @@ static enum acquisition_result is_queued(
 /* The wish stays; but from now on it is another request. */
 static void forget_lease(struct acquisition *acquisition)
 {
-    acquisition->wait_message.lease[0] = '\0';
+    acquisition->lease[0] = '\0';
     acquisition->wish.once = random_bits();
 }
 
@@ -360,8 +348,7 @@ static enum acquisition_result take_first_answer(
     case ANSWER_PENDING:
         return is_pending(acquisition, answer, now);
     case ANSWER_ERROR:
-        return (acquisition->wait_message.lease[0] ? is_not_reclaimed : is_denied)(
-            acquisition, answer, now);
+        return (acquisition->lease[0] ? is_not_reclaimed : is_denied)(acquisition, answer, now);
     case ANSWER_EVENT: /* about another lease */
         return ACQUISITION_GOES_ON;
     case ANSWER_OTHER:
@@ -381,10 +368,20 @@ static enum acquisition_result is_denied_later(
     return is_denied(acquisition, answer, now);
 }
 
+/* In fleet scope. */
+static void take_new_place(struct acquisition *acquisition, const struct answer *answer)
+{
+    uint64_t position;
+    const char *value = words_find(answer->words, answer->n_words, "position");
+    if (value && number_parse(value, INT64_MAX, &position)) {
+        wait_report_moved(&acquisition->wait_report, position);
+    }
+}
+
 static enum acquisition_result take_event(
     struct acquisition *acquisition, struct answer *answer, nanoseconds now)
 {
-    if (strcmp(answer->lease, acquisition->wait_message.lease) != 0) {
+    if (strcmp(answer->lease, acquisition->lease) != 0) {
         return ACQUISITION_GOES_ON;
     }
     if (answer->event == EVENT_GRANTED) {
@@ -393,8 +390,13 @@ static enum acquisition_result take_event(
     if (answer->event == EVENT_DENIED) {
         return is_denied_later(acquisition, answer, now);
     }
-    bool has_place = answer->event == EVENT_WAITING && acquisition->state == ACQUISITION_PENDING;
-    return has_place ? is_queued(acquisition, answer, now) : ACQUISITION_GOES_ON;
+    if (answer->event == EVENT_WAITING && acquisition->state == ACQUISITION_PENDING) {
+        return is_queued(acquisition, answer, now);
+    }
+    if (answer->event == EVENT_WAITING) {
+        take_new_place(acquisition, answer);
+    }
+    return ACQUISITION_GOES_ON;
 }
 
 static enum acquisition_result take_while_waiting(
@@ -403,10 +405,7 @@ static enum acquisition_result take_while_waiting(
     if (answer->kind == ANSWER_EVENT) {
         return take_event(acquisition, answer, now);
     }
-    if (acquisition->wait_message.was_asked &&
-        wait_message_take(&acquisition->wait_message, answer)) {
-        acquisition->wait_message.was_asked = false;
-    }
+    wait_report_take(&acquisition->wait_report, answer, now);
     return ACQUISITION_GOES_ON;
 }
 
@@ -451,15 +450,16 @@ nanoseconds acquisition_deadline(const struct acquisition *acquisition)
     case ACQUISITION_QUEUED:
         break;
     }
-    return earlier(acquisition->wait_until, acquisition->wait_message.say_at);
+    return earlier(acquisition->wait_until, wait_report_deadline(&acquisition->wait_report));
 }
 
-static void ask_who_holds(struct acquisition *acquisition)
+static void report(struct acquisition *acquisition, nanoseconds now)
 {
     struct request_line line;
-    request_status(&line, acquisition->wait_message.lease);
-    acquisition->wait_message.say_at = NEVER;
-    acquisition->wait_message.was_asked = true;
+    if (!wait_report_step(&acquisition->wait_report, acquisition->lease, now)) {
+        return;
+    }
+    request_status(&line, acquisition->lease);
     connection_send(acquisition->connection, line.text, line.length);
 }
 
@@ -480,7 +480,7 @@ static enum acquisition_result take_time(struct acquisition *acquisition, nanose
         if (now >= acquisition->wait_until) {
             return time_out(acquisition);
         }
-        ask_who_holds(acquisition);
+        report(acquisition, now);
         return ACQUISITION_GOES_ON;
     }
     if (acquisition->state == ACQUISITION_PENDING) {

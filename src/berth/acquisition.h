@@ -12,7 +12,7 @@
 #include "berth/options.h"
 #include "berth/outage.h"
 #include "berth/request.h"
-#include "berth/wait_message.h"
+#include "berth/wait_report.h"
 #include "client/answer.h"
 #include "client/connection.h"
 
@@ -49,7 +49,8 @@ struct acquisition {
     struct backoff backoff;
     bool was_queued; /* from then on --if-down does not apply */
     bool is_fleet; /* a database has been asked */
-    struct wait_message wait_message; /* has the id of the waiting lease, or "" */
+    char lease[LEASE_ID_SIZE]; /* the one that waits, or "" */
+    struct wait_report wait_report;
 
     struct grant grant;
     int status;

@@ -69,6 +69,8 @@ static void end_resource(struct wait_message *wait_message)
         wait_message->resource.name);
     if (wait_message->resource.state[0]) {
         append(wait_message->line, sizeof wait_message->line, ": %s", wait_message->resource.state);
+        append(wait_message->stops, sizeof wait_message->stops, "%s: %s; ",
+            wait_message->resource.name, wait_message->resource.state);
     } else {
         append_use(wait_message);
     }
@@ -86,6 +88,7 @@ static void take_host(struct wait_message *wait_message, const struct answer *an
 {
     if (number_of(answer, "draining")) {
         snprintf(wait_message->why, sizeof wait_message->why, "; this host is being drained");
+        append(wait_message->stops, sizeof wait_message->stops, "drain; ");
     }
 }
 
@@ -107,6 +110,7 @@ static void take_grace(struct wait_message *wait_message, const struct answer *a
         snprintf(wait_message->why, sizeof wait_message->why,
             "; its database is new or has lost its data, and grants nothing for %llus",
             (unsigned long long)(wait_message->grace + 999) / 1000);
+        append(wait_message->stops, sizeof wait_message->stops, "grace; ");
     }
 }
 
@@ -223,7 +227,24 @@ static const struct {
     {"waiter", take_waiter},
 };
 
-bool wait_message_take(struct wait_message *wait_message, const struct answer *answer)
+static void end_message(struct wait_message *wait_message)
+{
+    char *line = wait_message->line;
+    size_t size = sizeof wait_message->line;
+    end_resource(wait_message);
+    if (wait_message->position > 0) { /* else its place is not known yet */
+        append(line, size, "; place %llu in the queue", (unsigned long long)wait_message->position);
+    }
+    append(line, size, "%s", wait_message->why);
+}
+
+void wait_message_begin(struct wait_message *wait_message, const char *lease)
+{
+    *wait_message = (struct wait_message){.lease = lease};
+}
+
+enum wait_message_state wait_message_take(
+    struct wait_message *wait_message, const struct answer *answer)
 {
     const char *word = answer->n_words > 0 ? answer->words[0] : "";
     for (size_t i = 0; i < sizeof line_table / sizeof line_table[0]; i++) {
@@ -232,18 +253,11 @@ bool wait_message_take(struct wait_message *wait_message, const struct answer *a
         }
     }
     if (answer->kind == ANSWER_ERROR) {
-        return true;
+        return WAIT_MESSAGE_NONE;
     }
     if (strcmp(word, "end") != 0) {
-        return false;
+        return WAIT_MESSAGE_GOES_ON;
     }
-    end_resource(wait_message);
-    if (wait_message->position > 0) {
-        message("waiting for %s; place %llu in the queue%s", wait_message->line,
-            (unsigned long long)wait_message->position, wait_message->why);
-    } else {
-        message("waiting for %s%s", wait_message->line,
-            wait_message->why); /* its place is not known yet */
-    }
-    return true;
+    end_message(wait_message);
+    return WAIT_MESSAGE_COMPLETE;
 }

@@ -1,22 +1,27 @@
-/* wait_message.h - the one line that a waiting berth writes: what it waits for, who holds that, its
- * place. Made from the answer to `status lease=ID`. Pure but for the message at the end. */
+/* wait_message.h - what a berth waits for, who holds that, its place: one line, made from the
+ * answer to `status lease=ID`. Pure. */
 #ifndef BERTH_BERTH_WAIT_MESSAGE_H
 #define BERTH_BERTH_WAIT_MESSAGE_H
 
-#include "base/clock.h"
 #include "client/answer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+enum wait_message_state {
+    WAIT_MESSAGE_GOES_ON,
+    WAIT_MESSAGE_COMPLETE, /* wait_message.line is the text */
+    WAIT_MESSAGE_NONE, /* the answer was a refusal */
+};
+
 struct wait_message {
-    nanoseconds say_at; /* NEVER: written, or not to be written */
-    bool was_asked; /* the answer is being read */
-    uint64_t position;
+    uint64_t position; /* 0: not known yet */
+    char stops[1024]; /* what grants nothing to anybody, such as a pause and its reason: without
+                         anything that counts */
     char why[192]; /* why nothing is granted at present; or "" */
     char grace_of[NAME_BYTES + 1]; /* the database that is in its grace, or "" */
     uint64_t grace; /* what is left of the grace, milliseconds */
-    char lease[LEASE_ID_SIZE];
+    const char *lease; /* ours */
     /* The resource being read. */
     struct {
         char name[NAME_BYTES + 1];
@@ -31,7 +36,10 @@ struct wait_message {
     char line[1024];
 };
 
-/* Takes a line of the answer. True when it was the last one: the message has been written. */
-bool wait_message_take(struct wait_message *wait_message, const struct answer *answer);
+/* `lease` must stay valid. */
+void wait_message_begin(struct wait_message *wait_message, const char *lease);
+/* Takes a line of the answer. */
+enum wait_message_state wait_message_take(
+    struct wait_message *wait_message, const struct answer *answer);
 
 #endif

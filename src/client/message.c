@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 #include "client/harmless.h"
+#include "client/live_line.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -50,6 +51,7 @@ void message(const char *format, ...)
     va_end(arguments);
     size_t n = escape(line, sizeof prefix - 1, length > 0 ? text : "");
     line[n++] = '\n';
+    live_line_clear();
     ssize_t written = write(STDERR_FILENO, line, n);
     (void)written; /* there is nowhere else to complain */
     errno = saved_errno;

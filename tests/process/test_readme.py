@@ -47,7 +47,9 @@ def test_sixty_seconds(shell):
     holder, = asked_until(shell.daemon, lambda now: True).resources["adhoc/report"]["holders"]
     os.kill(int(holder["pid"]), signal.SIGTERM)
     assert shell.end(first)[0] == 128 + signal.SIGTERM  # as the shell shows it
-    assert shell.end(second) == (0, "my turn\n", "")
+    status, out, err = shell.end(second)
+    assert (status, out) == (0, "my turn\n")
+    assert re.fullmatch(r"berth: got adhoc/report after \d+s\n", err)
 
 
 def test_a_limit_of_one_s_own(shell):

@@ -128,6 +128,7 @@ def test_a_name_needs_neither_root_nor_a_file(machine):
     holder, = leases(machine, "adhoc/report").values()
     machine.kill("TERM", holder)
     first.wait(DEADLINE)
+    assert read_line(second.stdout).startswith("berth: got adhoc/report after ")
     assert read_line(second.stdout) == "my turn\n"
     assert second.wait(DEADLINE) == 0
 

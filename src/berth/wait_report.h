@@ -1,0 +1,56 @@
+/* wait_report.h - what a waiting berth tells its user, and when: why it waits, its place, for how
+ * long. berthd tells neither a place of host scope nor a pause by itself, as every grant would be a
+ * line to each of 10 000 waiters; so berth asks, and rarely. */
+#ifndef BERTH_BERTH_WAIT_REPORT_H
+#define BERTH_BERTH_WAIT_REPORT_H
+
+#include "base/clock.h"
+#include "berth/options.h"
+#include "berth/wait_message.h"
+#include "client/answer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wait_report {
+    const struct options *options;
+    nanoseconds started_at; /* when berth was started */
+    nanoseconds due_at; /* of the next question, over all connections */
+    nanoseconds ask_at; /* the same; NEVER while there is nobody to ask, or no answer yet */
+    nanoseconds draw_at; /* the next second of the line on the terminal, or NEVER */
+    bool is_fleet;
+    bool was_asked; /* the answer is being read */
+    bool must_tell; /* even if it is no news */
+    bool was_told; /* a line has been written, with these: */
+    uint64_t told_position;
+    char told_stops[1024];
+    uint64_t position; /* the last known */
+    struct wait_message wait_message;
+};
+
+/* `options` must stay valid. */
+void wait_report_init(
+    struct wait_report *wait_report, const struct options *options, nanoseconds now);
+
+/* The request is in a queue, perhaps again. `must_tell`: the user has read that berthd was away,
+ * and must read that this is over. */
+void wait_report_queued(
+    struct wait_report *wait_report, bool is_fleet, bool must_tell, nanoseconds now);
+/* The connection, or the place, is gone. */
+void wait_report_interrupted(struct wait_report *wait_report);
+
+/* NEVER: nothing to do. */
+nanoseconds wait_report_deadline(const struct wait_report *wait_report);
+/* True: send `status lease=LEASE` now; wait_report_take() reads the answer. `lease` must stay valid
+ * until then. */
+bool wait_report_step(struct wait_report *wait_report, const char *lease, nanoseconds now);
+/* A line that is no event. */
+void wait_report_take(
+    struct wait_report *wait_report, const struct answer *answer, nanoseconds now);
+/* An event has told a new place. */
+void wait_report_moved(struct wait_report *wait_report, uint64_t position);
+
+/* The wait is over: "got deploy after 6m12s", if the user has been told about the wait. */
+void wait_report_granted(struct wait_report *wait_report, nanoseconds now);
+
+#endif

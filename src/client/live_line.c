@@ -1,0 +1,72 @@
+#include "client/live_line.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TO_THE_LEFT "\r"
+#define ERASE_THE_REST "\033[K"
+
+enum { USUAL_WIDTH = 80 };
+
+static bool is_shown;
+
+bool live_line_has_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return kind && kind[0] && strcmp(kind, "dumb") != 0 && isatty(STDERR_FILENO);
+}
+
+bool live_line_is_possible(void)
+{
+    return live_line_has_terminal() && tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+bool stderr_would_block(void)
+{
+    struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&polled, 1, 0) == 0;
+}
+
+/* In the last column the terminal would erase what it has just shown, or begin a line. */
+static int usable_width(void)
+{
+    struct winsize size;
+    bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return (is_known ? size.ws_col : USUAL_WIDTH) - 1;
+}
+
+static void put(const char *text, size_t length)
+{
+    int saved_errno = errno;
+    ssize_t written = write(STDERR_FILENO, text, length);
+    (void)written; /* there is nowhere to complain */
+    errno = saved_errno;
+}
+
+void live_line_show(const char *text)
+{
+    char shown[256], line[sizeof shown + sizeof TO_THE_LEFT ERASE_THE_REST];
+    if (!live_line_is_possible() || stderr_would_block()) {
+        return;
+    }
+    snprintf(shown, sizeof shown, "berth: %s", text);
+    int length =
+        snprintf(line, sizeof line, TO_THE_LEFT "%.*s" ERASE_THE_REST, usable_width(), shown);
+    put(line, (size_t)length);
+    is_shown = true;
+}
+
+void live_line_clear(void)
+{
+    static const char erase[] = TO_THE_LEFT ERASE_THE_REST;
+    bool was_shown = is_shown;
+    is_shown = false;
+    if (was_shown && !stderr_would_block()) {
+        put(erase, sizeof erase - 1);
+    }
+}

@@ -1,0 +1,94 @@
+"""berth run: the line that it rewrites on a terminal while it waits. (When, and what it says: tests/unit/test_wait_report.c.)"""
+
+import os
+import re
+import select
+import signal
+import time
+
+import pytest
+
+from lines import DEADLINE
+from test_run_terminal import INTERRUPT, SUSPEND, Shell
+
+TOLD = r"berth: waiting for r; place 2 in the queue\n"
+LIVE = r"\rberth: waited \d+s; place 2 in the queue\x1b\[K"
+GONE = r"\r\x1b\[K"
+
+
+@pytest.fixture
+def shell(berth):
+    berth.environ["TERM"] = "xterm"
+    shell = Shell(berth)
+    yield shell
+    shell.end()
+
+
+def shown(shell, end):
+    """What the terminal shows, up to and with what the pattern `end` says."""
+    text, until = "", time.monotonic() + DEADLINE
+    while not re.search(end, text):
+        readable, _, _ = select.select([shell.terminal], [], [], max(until - time.monotonic(), 0))
+        assert readable, f"nothing came; so far: {text!r}"
+        text += os.read(shell.terminal, 1).decode()
+    return text
+
+
+def waits(shell, fake, how="start"):
+    """A berth run that has told that it waits; returns its connection."""
+    shell.start("run", "r", "--", "sh", "-c", "echo my turn", how=how)
+    peer = fake.queue("waiting 1 position=2")
+    assert peer.line() == "status lease=1"
+    peer.send("ok\nresource r limit=1\nwaiter 1 position=2\nend\n")
+    assert re.fullmatch(TOLD, shown(shell, r"\n"))
+    return peer
+
+
+def test_the_job_finds_an_empty_line(shell, fake):
+    peer = waits(shell, fake)
+    assert re.fullmatch(LIVE * 2, shown(shell, LIVE * 2))  # a second later, the time has moved
+    peer.send("* granted 1 slot=r,1,0\n")
+    assert re.fullmatch(f"({LIVE})*{GONE}berth: got r after \\d+s\nmy turn\n", shown(shell, "turn\n"))
+    assert shell.do("wait") == ["exited", 0]
+
+
+def test_the_shell_finds_an_empty_line(shell, fake):
+    waits(shell, fake)
+    shown(shell, LIVE)
+    shell.press(INTERRUPT)
+    assert re.fullmatch(f"({LIVE})*{GONE}", shown(shell, GONE))
+    assert shell.do("wait") == ["killed", signal.SIGINT]
+
+
+def test_suspended_and_continued(shell, fake):
+    peer = waits(shell, fake)
+    shown(shell, LIVE)
+    shell.press(SUSPEND)
+    assert shell.do("wait") == ["stopped", signal.SIGTSTP]
+    assert re.fullmatch(f"({LIVE})*{GONE}", shown(shell, GONE))
+    shell.do("fg")
+    assert re.fullmatch(LIVE, shown(shell, LIVE))
+    peer.send("* granted 1 slot=r,1,0\n")
+    shown(shell, "my turn\n")
+    assert shell.do("wait") == ["exited", 0]
+
+
+def test_in_the_background(shell, fake):
+    """Nothing is written over what the user types into the shell."""
+    peer = waits(shell, fake, "start-background")
+    peer.send("* granted 1 slot=r,1,0\n")
+    assert re.fullmatch("berth: got r after \\d+s\nmy turn\n", shown(shell, "turn\n"))
+    assert shell.do("wait") == ["exited", 0]
+
+
+def test_a_command_that_is_not_there(shell, fake):
+    """The job's process says so, and the wrapper has erased the line before."""
+    shell.start("run", "r", "--", "nowhere/x")
+    peer = fake.queue("waiting 1 position=2")
+    assert peer.line() == "status lease=1"
+    peer.send("ok\nresource r limit=1\nwaiter 1 position=2\nend\n")
+    shown(shell, LIVE)
+    peer.send("* granted 1 slot=r,1,0\n")
+    assert re.fullmatch(f"({LIVE})*{GONE}berth: got r after \\d+s\nberth: nowhere/x: .*\n",
+                        shown(shell, r"nowhere/x: .*\n"))
+    assert shell.do("wait") == ["exited", 127]
