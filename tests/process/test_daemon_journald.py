@@ -55,7 +55,7 @@ def test_what_an_operator_does(service):
     client = service.client()
     assert client.request("pause deploy reason=x") == "ok"
     entry = service.journal.until("pause")
-    assert entry["MESSAGE"] == [f"pause deploy: asked by uid {os.getuid()}, pid {os.getpid()}"]
+    assert entry["MESSAGE"] == [f"pause deploy: asked by uid {os.getuid()}, pid {os.getpid()}: x"]
     assert entry["PRIORITY"] == ["6"] and entry["SYSLOG_IDENTIFIER"] == ["berthd"]
     assert entry["BERTH_RESOURCE"] == ["deploy"]
     assert tuple(berth_fields(entry, "ASKED_BY_UID", "ASKED_BY_PID")) == OWN

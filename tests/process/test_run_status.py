@@ -70,7 +70,7 @@ def test_a_refusal(berth, fake, code, status, directory):
     peer, _ = fake.asked()
     peer.send(f"error {code} because%20of%1B%5Bthat\n")
     assert status_of(process) == status
-    assert process.stderr.read() == f"berth: because of?[that ({code})\n".encode()
+    assert process.stderr.read() == f"berth: because of\\x1b[that ({code})\n".encode()
     assert not (directory / "ran").exists()
 
 

@@ -22,7 +22,7 @@ STATUS = {
         "holder 2 units=3 token=1 pid=813 uid=1000 age=5",
         "waiter 3k position=1 wants=2 pid=5 uid=0 age=1000 priority=0",
         "novelty x=y",
-        "end"], "r: 3 of 4 held by ?[2Jme, pid 812 (a b, uid 1000) for 0s, and others, 2 wanted; "
+        "end"], "r: 3 of 4 held by \\x1b[2Jme, pid 812 (a b, uid 1000) for 0s, and others, 2 wanted; "
                 "place 1 in the queue"),
     "cooling and reserved": ([
         "ok draining=0 held=0 waiting=2",

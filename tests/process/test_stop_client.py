@@ -40,7 +40,7 @@ def group_is_left(group):
 
 @pytest.mark.parametrize("event, why", [
     ("* revoked 1 revoked", "an operator has revoked it (revoked)"),
-    ("* revoked 1 revoked by%20root%1b", "by root? (revoked)"),
+    ("* revoked 1 revoked by%20root%1b", "by root\\x1b (revoked)"),
     ("* expired 1 max-hold", "held for as long as the resource allows (max-hold)"),
     ("* expired 1 expired", "its ttl ran out (expired)"),
     ("* lost 1 expired", "lost the lease: its ttl ran out (expired)"),
