@@ -97,6 +97,7 @@ static void add_database(
         out, METRIC_DATABASE_grace, &labels, microseconds_until(view.grace_until, now));
     metrics_value(out, METRIC_DATABASE_differing, &labels, view.n_differing);
     if (counts) {
+        metrics_value(out, METRIC_DATABASE_sessions, &labels, counts->sessions[0]);
         metrics_histogram(out, METRIC_DATABASE_renewals, &labels, &counts->renewals);
     }
 }

@@ -23,6 +23,7 @@ struct daemon_counts {
 
 struct database_counts {
     char name[NAME_BYTES + 8]; /* "": unused */
+#define DATABASE_COUNTER(id, name, label, help) uint64_t id[DAEMON_N_##label];
 #define DATABASE_HISTOGRAM(id, name, label, help) struct metric_histogram id;
 #include "base/metrics.def"
 };

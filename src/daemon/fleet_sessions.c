@@ -328,10 +328,10 @@ void fleet_why(char *out, size_t size, const struct fleet *fleet, uint8_t databa
     fleet_why_of(out, size, fleet_database(fleet->with.databases, database), view.why, name, why);
 }
 
-void fleet_count_renewals(
-    struct fleet *fleet, uint8_t database, struct metric_histogram *histogram)
+void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
+    struct metric_histogram *renewals)
 {
-    session_count_renewals(member_of(fleet, database)->session, histogram);
+    session_count(member_of(fleet, database)->session, sessions, renewals);
 }
 
 bool fleet_is_down(const struct fleet *fleet, uint8_t database)

@@ -62,10 +62,11 @@ void fleet_snapshot(struct fleet *fleet, uint8_t database, void *context, size_t
 /* `done` will not be called for that context. */
 void fleet_forget(struct fleet *fleet, const void *context);
 
-/* Where the times of the session's renewals are counted; NULL: nowhere. */
+/* Where it is counted how often the session comes up, and the times of its renewals; NULL:
+ * nowhere. */
 struct metric_histogram;
-void fleet_count_renewals(
-    struct fleet *fleet, uint8_t database, struct metric_histogram *histogram);
+void fleet_count(struct fleet *fleet, uint8_t database, uint64_t *sessions,
+    struct metric_histogram *renewals);
 
 /* ---- looking ---- */
 

@@ -281,7 +281,8 @@ static void count_databases(struct serving *serving)
         const char *name = fleet_name_of(&server->databases, i);
         struct database_counts *counts = counting_database(&serving->counting, name);
         server->database_counts[i - 1] = counts;
-        fleet_count_renewals(server->fleet, i, counts ? &counts->renewals : NULL);
+        fleet_count(server->fleet, i, counts ? counts->sessions : NULL,
+            counts ? &counts->renewals : NULL);
     }
 }
 

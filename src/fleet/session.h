@@ -117,8 +117,10 @@ bool session_changes_changed(const struct session *session);
 void session_write_changes(struct session *session, struct text *out);
 void session_restore_changes(struct session *session, const char *text, size_t length);
 
-/* Where the times of renewals are counted; NULL: nowhere. Must outlive the session. */
-void session_count_renewals(struct session *session, struct metric_histogram *histogram);
+/* Where it is counted how often the session comes up, and the times of its renewals; NULL: nowhere.
+ * Must outlive the session. */
+void session_count(
+    struct session *session, uint64_t *sessions, struct metric_histogram *renewals);
 
 /* ---- looking ---- */
 

@@ -215,9 +215,11 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
     return wrong;
 }
 
-void session_count_renewals(struct session *session, struct metric_histogram *histogram)
+void session_count(
+    struct session *session, uint64_t *sessions, struct metric_histogram *renewals)
 {
-    session->renewal.times = histogram;
+    session->hello.n_up = sessions;
+    session->renewal.times = renewals;
 }
 
 void renewal_has_failed(struct session *session, struct flight *call, const struct answer *answer,

@@ -212,6 +212,7 @@ struct session_hello {
     char *cursor; /* of `end`; owned */
     nanoseconds not_before;
     uint32_t n_begun; /* since the last one that ended */
+    uint64_t *n_up; /* counts those that ended; or NULL */
     bool is_in_flight; /* one of its calls is */
     bool is_held; /* more leases may have to be listed */
     bool is_new; /* the database had nothing for this session when it began */

@@ -302,6 +302,9 @@ const char *end_is_answered(struct session *session, struct flight *call,
         return NULL;
     }
     session->state = SESSION_UP;
+    if (session->hello.n_up) {
+        ++*session->hello.n_up;
+    }
     session->notices.last_hash = 0;
     session->link.is_given_up = false;
     session->link.give_up_at = NEVER;

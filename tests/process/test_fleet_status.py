@@ -367,4 +367,5 @@ def test_metrics_of_the_fleet(pair, berthctl):
             'berth_fleet_waiting{resource="etl",database="default"} 0',
             'berth_database_state{database="default",state="up"} 1'} <= lines
     assert not any(line.startswith(('berth_limit{resource="etl"', 'berth_fleet_held{resource="here"')) for line in lines)
+    assert 'berth_database_sessions_total{database="default"} 1' in lines
     assert any(re.match(r"berth_database_renewal_seconds_count.* [0-9]+", line) for line in lines)
