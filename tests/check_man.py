@@ -342,7 +342,9 @@ def variables_read(program):
     """The arguments of getenv() and directory_of_environment() that occur in the program: clients
     share a library."""
     binary = (builddir / program).read_bytes()
-    own = [text for path, text in code.items() if path.startswith(CLIENTS) != (program == "berthd")]
+    linked = output("nm", "--defined-only", str(builddir / program))
+    own = [text for path, text in code.items() if path.startswith(CLIENTS) != (program == "berthd") and (
+        not path.startswith("src/client/") or f" {pathlib.Path(path).stem}_" in linked)]
     names = {name for text in own for name in re.findall(
         r'\b(?:getenv|directory_of_environment)\("([A-Z_]+)"\)', text)}
     names = {name for name in names if f"{name}\0".encode() in binary}

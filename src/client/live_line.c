@@ -1,5 +1,7 @@
 #include "client/live_line.h"
 
+#include "client/message.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -59,6 +61,7 @@ void live_line_show(const char *text)
         snprintf(line, sizeof line, TO_THE_LEFT "%.*s" ERASE_THE_REST, usable_width(), shown);
     put(line, (size_t)length);
     is_shown = true;
+    message_precede_by(live_line_clear);
 }
 
 void live_line_clear(void)

@@ -2,7 +2,6 @@
 
 #include "base/words.h"
 #include "client/harmless.h"
-#include "client/live_line.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,6 +11,13 @@
 #include <unistd.h>
 
 enum { MESSAGE_BYTES = 4096 };
+
+static void (*precede)(void);
+
+void message_precede_by(void (*function)(void))
+{
+    precede = function;
+}
 
 static bool is_ascii(const char *text)
 {
@@ -51,7 +57,9 @@ void message(const char *format, ...)
     va_end(arguments);
     size_t n = escape(line, sizeof prefix - 1, length > 0 ? text : "");
     line[n++] = '\n';
-    live_line_clear();
+    if (precede) {
+        precede();
+    }
     ssize_t written = write(STDERR_FILENO, line, n);
     (void)written; /* there is nowhere else to complain */
     errno = saved_errno;

@@ -9,6 +9,9 @@
  * errno. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Calls the function before each message from now on. */
+void message_precede_by(void (*function)(void));
+
 /* Decodes a value from the wire in place, for a message. Returns `text`, or "" for NULL. */
 char *message_decoded(char *text);
 
