@@ -1,4 +1,5 @@
-/* nearest.h - "did you mean ...?" Pure, and bounded: a candidate costs at most a few hundred steps. */
+/* nearest.h - "did you mean ...?" Pure, and bounded: a candidate costs at most a few hundred steps.
+ */
 #ifndef BERTH_BASE_NEAREST_H
 #define BERTH_BASE_NEAREST_H
 

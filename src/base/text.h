@@ -28,8 +28,8 @@ static inline char *text_room(struct text *text, size_t n)
     return text->size - text->length > n ? text->bytes + text->length : text_grow(text, n);
 }
 
-/* Inline, since most of what is added are literals, whose lengths the compiler knows. `bytes` may be
- * NULL if n is 0. */
+/* Inline, since most of what is added are literals, whose lengths the compiler knows. `bytes` may
+ * be NULL if n is 0. */
 static inline void text_add_bytes(struct text *text, const char *bytes, size_t n)
 {
     char *room = text_room(text, n);
@@ -54,8 +54,8 @@ __attribute__((format(printf, 2, 3))) void text_add_format(
 
 /* Adds the string percent-encoded. */
 void text_add_encoded(struct text *text, const char *string);
-/* Adds " key=value", the value percent-encoded; nothing if the value is NULL. Inline, as the keys are
- * literals. */
+/* Adds " key=value", the value percent-encoded; nothing if the value is NULL. Inline, as the keys
+ * are literals. */
 static inline void text_add_key_name(struct text *text, const char *key)
 {
     size_t n = strlen(key);

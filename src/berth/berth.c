@@ -27,15 +27,16 @@ enum { N_COMMANDS_HERE = sizeof commands / sizeof commands[0] };
 
 static int print_help(void)
 {
-    printf("Usage:\n"
-           "  berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...\n"
-           "  berth acquire [OPTION]... --pid PID | --ttl DURATION NAME[:COUNT]...\n"
-           "  berth renew LEASE | NAME --holder ID [--ttl DURATION]\n"
-           "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
-           "\n"
-           "Runs a job under a lease of berthd, or takes a lease for another process. Each command\n"
-           "has a --help.\n"
-           "berthctl status shows what is held and waited for. More: man berth\n");
+    printf(
+        "Usage:\n"
+        "  berth run [OPTION]... NAME[:COUNT]... -- COMMAND [ARG]...\n"
+        "  berth acquire [OPTION]... --pid PID | --ttl DURATION NAME[:COUNT]...\n"
+        "  berth renew LEASE | NAME --holder ID [--ttl DURATION]\n"
+        "  berth release LEASE | NAME --holder ID | NAME --item ITEM\n"
+        "\n"
+        "Runs a job under a lease of berthd, or takes a lease for another process. Each command\n"
+        "has a --help.\n"
+        "berthctl status shows what is held and waited for. More: man berth\n");
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* run_command.c - `berth run`: one loop that joins the lease, the job, the signals and the clock. */
+/* run_command.c - `berth run`: one loop that joins the lease, the job, the signals and the clock.
+ */
 #include "berth/acquire_loop.h"
 #include "berth/child.h"
 #include "berth/environment.h"

@@ -200,7 +200,8 @@ static void take_blocker(struct wait_message *wait_message, const struct answer 
         snprintf(wait_message->why, sizeof wait_message->why,
             "; you hold as many units as one user may");
     } else if (blocked && blocker && strcmp(blocker, wait_message->resource.name) != 0) {
-        snprintf(wait_message->why, sizeof wait_message->why, "; lacks %s", message_decoded(blocker));
+        snprintf(
+            wait_message->why, sizeof wait_message->why, "; lacks %s", message_decoded(blocker));
     }
 }
 

@@ -185,7 +185,8 @@ static int print_help(void)
         "\n"
         "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
         "or does not answer within 5 seconds; 75 somebody has ended the drain, or it is in use,\n"
-        "or waited as long as --timeout says; 77 not permitted; 78 no such resource or item, or not\n"
+        "or waited as long as --timeout says; 77 not permitted; 78 no such resource or item, or "
+        "not\n"
         "possible.\n"
         "\n"
         "More: man berthctl\n",
@@ -415,7 +416,8 @@ static int run_wait(struct call *call, const struct line *line)
 static int run_one(const struct command *command, struct call *call, bool is_json)
 {
     char *answer = call_answer(call);
-    return answer ? (is_json ? command->show_json : command->show)(call, answer) : call->exit_status;
+    return answer ? (is_json ? command->show_json : command->show)(call, answer)
+                  : call->exit_status;
 }
 
 static int run(const struct command *command, const struct line *line, char **words, size_t n)

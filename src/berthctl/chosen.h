@@ -12,16 +12,17 @@ struct choice {
     bool all; /* all that are held */
 };
 
-/* What the call asks for is done to each of these: `revoke` of the chosen leases of the resource that
- * its first argument names. With `wait`, returns when they are gone, or (after a message) at
+/* What the call asks for is done to each of these: `revoke` of the chosen leases of the resource
+ * that its first argument names. With `wait`, returns when they are gone, or (after a message) at
  * `until`. Returns the exit status. */
 int chosen_revoke(struct call *call, const struct choice *choice, bool wait, nanoseconds until);
 
-/* Returns when these leases are over, or at `until`: the exit status. SESSION/LEASE is one of another
- * host. */
+/* Returns when these leases are over, or at `until`: the exit status. SESSION/LEASE is one of
+ * another host. */
 int chosen_wait_gone(struct call *call, char *const leases[], size_t n, nanoseconds until);
 
-/* Returns when nothing is held of what the call's arguments name, or at `until`: the exit status. */
+/* Returns when nothing is held of what the call's arguments name, or at `until`: the exit status.
+ */
 int chosen_wait_idle(struct call *call, nanoseconds until);
 
 #endif

@@ -9,8 +9,8 @@
  * status. */
 typedef int show_function(struct call *call, char *answer);
 
-show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status, show_status_json,
-    show_metrics;
+show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status,
+    show_status_json, show_metrics;
 
 /* Reads the answer to `status` that begins with that line. False after a message. */
 bool show_read_status(struct call *call, const char *line, struct status *status);

@@ -239,7 +239,8 @@ static const char *refuse_tls(char *text, struct redis_url *url)
 {
     (void)text;
     (void)url;
-    return "berthd does not speak TLS (rediss://): let stunnel forward a Unix socket to that Redis, "
+    return "berthd does not speak TLS (rediss://): let stunnel forward a Unix socket to that "
+           "Redis, "
            "and give the socket here: unix:///PATH";
 }
 

@@ -351,7 +351,8 @@ static bool same_items(const void *a, const void *b)
     const struct definition *left = container_of(a, const struct definition, items);
     const struct definition *right = container_of(b, const struct definition, items);
     size_t i = 0;
-    while (i < left->n_items && i < right->n_items && strcmp(left->items[i], right->items[i]) == 0) {
+    while (
+        i < left->n_items && i < right->n_items && strcmp(left->items[i], right->items[i]) == 0) {
         i++;
     }
     return i == left->n_items && i == right->n_items;

@@ -23,7 +23,8 @@ struct unit *adopt_find(struct resource *resource, const struct remembered_unit 
 static int compare_units(const void *left, const void *right)
 {
     const struct remembered_unit *a = left, *b = right;
-    return a->item && b->item ? strcmp(a->item, b->item) : (a->slot > b->slot) - (a->slot < b->slot);
+    return a->item && b->item ? strcmp(a->item, b->item)
+                              : (a->slot > b->slot) - (a->slot < b->slot);
 }
 
 static bool names_one_twice(const struct remembered_unit units[], uint32_t n)

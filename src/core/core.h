@@ -96,7 +96,8 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 void core_take_back(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 
-/* Held: the job is stopped, and when it is gone the lease is over (time_limit.c). Waiting: denied. */
+/* Held: the job is stopped, and when it is gone the lease is over (time_limit.c). Waiting: denied.
+ */
 void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* The same by the lease's own user: signals reach only what that user may signal. An operator's
  * revoke, max-hold and deadlines take over from there. */

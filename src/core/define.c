@@ -216,7 +216,8 @@ static bool is_unwanted(const struct core *core, const struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct resource *resource = lease->claims[i].resource;
-        if (resource->is_defined && !core->judge(lease, resource->definition, core->judge_context)) {
+        if (resource->is_defined &&
+            !core->judge(lease, resource->definition, core->judge_context)) {
             return true;
         }
     }

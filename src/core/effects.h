@@ -54,7 +54,8 @@ void effects_append(struct effects *effects, enum effect_kind kind, struct lease
  * another way. */
 void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,
     const struct lease *lease);
-/* From index `from` on, whatever the lease's client is to hear has this reason; copied. NULL: none. */
+/* From index `from` on, whatever the lease's client is to hear has this reason; copied. NULL: none.
+ */
 void effects_give_reason(
     struct effects *effects, size_t from, const struct lease *lease, const char *reason);
 void effects_change(struct effects *effects, struct lease *lease);

@@ -1,5 +1,5 @@
-/* fleet_answers.c - leases that a database grants: when the database is asked, and what its answers mean.
- * The answers come from outside: one that cannot be true changes nothing. */
+/* fleet_answers.c - leases that a database grants: when the database is asked, and what its answers
+ * mean. The answers come from outside: one that cannot be true changes nothing. */
 #include "core/fleet.h"
 
 #include "base/memory.h"

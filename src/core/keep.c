@@ -270,7 +270,8 @@ bool keep_has_and_fits(const struct claim *claim)
 
 bool keep_would_yield(struct core *core, const struct claim *nested)
 {
-    return nested->lease->terms.parent != 0 && has_beside(nested, 0) && quota_fits_beside(nested, 0) &&
+    return nested->lease->terms.parent != 0 && has_beside(nested, 0) &&
+        quota_fits_beside(nested, 0) &&
         has_beside(nested, kept_for_older(nested) - kept_by_yielders(core, nested, NULL)) &&
         quota_fits_beside(
             nested, quota_kept_for_older(nested) - kept_by_yielders(core, nested, nested->usage));

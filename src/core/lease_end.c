@@ -9,7 +9,8 @@ static void unit_rest(struct core *core, struct unit *unit, nanoseconds until)
     unit_set_cooling(unit, &core->cooldown_timers, until, ++core->timer_serial);
 }
 
-static void unit_give_back(struct core *core, struct claim *claim, struct unit *unit, nanoseconds now)
+static void unit_give_back(
+    struct core *core, struct claim *claim, struct unit *unit, nanoseconds now)
 {
     nanoseconds until = now + unit->resource->definition->cooldown;
     if (until == now || unit->removed || resource_is_fleet(unit->resource)) {

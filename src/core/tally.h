@@ -48,7 +48,8 @@ struct tally *tallies_find(struct core *core, const char *name);
 void tally_move(
     struct core *core, struct resource *resource, struct tally *tally, nanoseconds now);
 
-/* The lease begins to wait; it ends with tally_grant(), tally_hold() or tally_end(). Repeated calls are one. */
+/* The lease begins to wait; it ends with tally_grant(), tally_hold() or tally_end(). Repeated calls
+ * are one. */
 void tally_wait(struct lease *lease);
 void tally_reclaim(const struct lease *lease);
 /* The lease has been granted, and has its units. */

@@ -1,6 +1,6 @@
-/* tenure.c - until when the leases of a database are good, and which of them must be stopped first. All
- * leases of a database are good until the same instant, so the cost of a renewal does not depend on
- * their number. */
+/* tenure.c - until when the leases of a database are good, and which of them must be stopped first.
+ * All leases of a database are good until the same instant, so the cost of a renewal does not
+ * depend on their number. */
 #include "base/memory.h"
 #include "core/internal.h"
 
@@ -90,7 +90,8 @@ const struct tenure *tenure_first(const struct core *core)
 {
     const struct tenure *first = &core->tenures[0];
     for (size_t i = 1; i < MAX_DATABASES; i++) {
-        first = tenure_stop_at(&core->tenures[i]) < tenure_stop_at(first) ? &core->tenures[i] : first;
+        first =
+            tenure_stop_at(&core->tenures[i]) < tenure_stop_at(first) ? &core->tenures[i] : first;
     }
     return first;
 }

@@ -113,8 +113,8 @@ void term_hold_from_grant(struct lease *lease)
 
 /* ---- renew ---- */
 
-enum outcome core_renew(
-    struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now, struct effects *effects)
+enum outcome core_renew(struct core *core, struct lease *lease, nanoseconds ttl, nanoseconds now,
+    struct effects *effects)
 {
     if (lease->state != LEASE_HELD || lease->stopping != OUTCOME_OK) {
         return OUTCOME_LOST;

@@ -49,7 +49,8 @@ static uint8_t choose_database(struct call *call, const struct definition *in_fi
     uint8_t database = word ? fleet_find(&call->server->databases, word) : 0;
     size_t n = call->server->databases.n;
     if (n == 0) {
-        answer_error_saying(call->out, CODE_UNKNOWN, "the file of this host has no [redis] section");
+        answer_error_saying(
+            call->out, CODE_UNKNOWN, "the file of this host has no [redis] section");
     } else if (word && database == 0) {
         answer_which(call, CODE_UNKNOWN, "the file of this host has no such database; it has");
     } else if (!word && in_file && in_file->database != 0) {
@@ -97,7 +98,8 @@ static void answer_in_use(struct text *out, const char *detail)
 static void answer_grace(struct conn *conn, const struct forgetting *forgetting)
 {
     char why[512];
-    snprintf(why, sizeof why, "database %s is in its grace: holders of %s may not have reported yet",
+    snprintf(why, sizeof why,
+        "database %s is in its grace: holders of %s may not have reported yet",
         fleet_name_of(&conn->server->databases, forgetting->database), forgetting->name);
     answer_error_saying(conn_answers(conn), CODE_GRACE, why);
 }
@@ -149,7 +151,9 @@ void command_forget(struct call *call)
     if (in_file && in_file->database == database) {
         char why[NAME_BYTES + 128];
         snprintf(why, sizeof why,
-            "%s: the file of this host still defines it: remove it from the files of all hosts, and reload", name);
+            "%s: the file of this host still defines it: remove it from the files of all hosts, "
+            "and reload",
+            name);
         answer_error_saying(call->out, CODE_DEFINED, why);
         return;
     }

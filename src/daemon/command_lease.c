@@ -190,7 +190,8 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
         : NULL;
     if (!lease && !answered && resource && resource->definition->database != 0) {
         answer_error_saying(call->out, CODE_NOT_HOLDER,
-            "no lease of this host has that identity; renew a lease on the host where it was acquired");
+            "no lease of this host has that identity; renew a lease on the host where it was "
+            "acquired");
     } else if (!lease && !answered) {
         call_refuse(call, CODE_LOST, NULL);
     }

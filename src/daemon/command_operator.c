@@ -139,8 +139,8 @@ static void run_fleet_change(
     const char *const words[] = {
         command_table[request->command].word, state->name, argument_of(request), reason.bytes};
     parked_begin(call->conn, &ops, state);
-    fleet_admin(call->server->fleet, definition->database, call->conn, sizeof words / sizeof words[0],
-        words, fleet_change_done);
+    fleet_admin(call->server->fleet, definition->database, call->conn,
+        sizeof words / sizeof words[0], words, fleet_change_done);
     text_deinit(&reason);
 }
 

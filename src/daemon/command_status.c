@@ -62,8 +62,8 @@ static void add_databases(
         struct session_view view;
         if (wanted & UINT32_C(1) << i) {
             fleet_look(server->fleet, i, &view);
-            database_line_write(
-                out, fleet_database(&server->databases, i), &view, fleet_server_info(server->fleet, i), now);
+            database_line_write(out, fleet_database(&server->databases, i), &view,
+                fleet_server_info(server->fleet, i), now);
         }
     }
 }

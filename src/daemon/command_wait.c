@@ -21,7 +21,8 @@ static bool may_wait_for(struct call *call, const char *name)
     }
     if (definition && definition->database != 0) {
         char why[NAME_BYTES + 64];
-        snprintf(why, sizeof why, "%s: only its database knows when nothing is held: ask for its status", name);
+        snprintf(why, sizeof why,
+            "%s: only its database knows when nothing is held: ask for its status", name);
         answer_error_saying(call->out, CODE_KIND, why);
         return false;
     }

@@ -77,8 +77,8 @@ int conn_fd(const struct conn *conn);
 /* The event must be possible now. */
 void conn_pass(struct conn *conn, enum conn_event event);
 
-/* conn_output.c: where answers and events go. Events are held back while a long answer is being sent, or a change
- * made by the connection is being stored. */
+/* conn_output.c: where answers and events go. Events are held back while a long answer is being
+ * sent, or a change made by the connection is being stored. */
 struct text *conn_answers(struct conn *conn);
 struct text *conn_events(struct conn *conn);
 /* Queues it for the next conn_flush() round. */

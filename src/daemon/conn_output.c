@@ -20,7 +20,8 @@ size_t conn_unsent(const struct conn *conn)
     return conn->output.length + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->pipe);
 }
 
-/* What has been sent leaves its buffer to the next answer, of any connection: who idles has none. */
+/* What has been sent leaves its buffer to the next answer, of any connection: who idles has none.
+ */
 static void leave_output(struct conn *conn)
 {
     enum { MAX_SPARE = 4096 };

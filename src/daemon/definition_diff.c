@@ -19,8 +19,8 @@ static void add(struct definition_diff *diff, const char *name)
     diff->names[diff->n++] = name;
 }
 
-void definition_diff_compare(
-    struct definition_diff *diff, struct core *core, const struct definition definitions[], size_t n)
+void definition_diff_compare(struct definition_diff *diff, struct core *core,
+    const struct definition definitions[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct definition *now = core_find_definition(core, definitions[i].name);

@@ -9,7 +9,7 @@ struct definition_diff {
     size_t n;
 };
 
-#define DEFINITION_DIFF_INIT                                                                             \
+#define DEFINITION_DIFF_INIT                                                                       \
     {                                                                                              \
         0                                                                                          \
     }

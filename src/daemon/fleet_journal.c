@@ -141,12 +141,13 @@ static size_t line_length(const char *line, const char **nextp)
 }
 
 /* The lines of one database, as it wrote them. */
-static void gather(
-    struct text *out, const struct fleet_journal *fleet_journal, uint8_t database, const char *lines)
+static void gather(struct text *out, const struct fleet_journal *fleet_journal, uint8_t database,
+    const char *lines)
 {
     for (const char *next; *lines; lines = next) {
         size_t length = line_length(lines, &next), skip = strlen(change_word);
-        if (length > skip && find_database(fleet_journal, lines + skip, length - skip) == database) {
+        if (length > skip &&
+            find_database(fleet_journal, lines + skip, length - skip) == database) {
             skip += strlen(fleet_name_of(fleet_journal->databases, database)) + 1;
             text_add_bytes(out, lines + skip, length - skip);
             text_add(out, "\n");
@@ -160,7 +161,8 @@ void fleet_restore_changes(struct fleet_journal *fleet_journal)
         struct text lines = TEXT_INIT;
         gather(&lines, fleet_journal, (uint8_t)i, fleet_journal->state->fleet_changes);
         if (lines.length > 0) {
-            session_restore_changes(session_of(fleet_journal, (uint8_t)i), lines.bytes, lines.length);
+            session_restore_changes(
+                session_of(fleet_journal, (uint8_t)i), lines.bytes, lines.length);
         }
         text_deinit(&lines);
     }

@@ -304,7 +304,8 @@ void fleet_forget(struct fleet *fleet, const void *context)
     for (size_t i = 0; i < fleet->n; i++) {
         struct member *member = &fleet->members[i];
         struct fleet_request *next;
-        for (struct fleet_request *request = LIST_FIRST(&member->requests); request; request = next) {
+        for (struct fleet_request *request = LIST_FIRST(&member->requests); request;
+             request = next) {
             next = LIST_NEXT(request, entry);
             if (request->context == context) {
                 forget_request(member, request);

@@ -26,8 +26,8 @@ static const char *word_of(enum outcome outcome)
 
 /* ---- -v ---- */
 
-static void say(
-    const struct fleet_names *databases, const struct lease *lease, const char *event, const char *text)
+static void say(const struct fleet_names *databases, const struct lease *lease, const char *event,
+    const char *text)
 {
     if (!log_says(LOG_LEVEL_DEBUG)) {
         return;
@@ -65,7 +65,8 @@ void lease_log_refused(
 
 /* ---- ended against its holder's will ---- */
 
-static void log_lost(const struct fleet_names *databases, const struct lease *lease, enum outcome why)
+static void log_lost(
+    const struct fleet_names *databases, const struct lease *lease, enum outcome why)
 {
     char what[WHAT_SIZE];
     const struct log_subject subject = subject_of("lost", databases, lease);
@@ -99,7 +100,8 @@ void lease_log_over(const struct fleet_names *databases, const struct effect *ef
     }
 }
 
-void lease_log_signal(const struct fleet_names *databases, const struct lease *lease, int signal, int error)
+void lease_log_signal(
+    const struct fleet_names *databases, const struct lease *lease, int signal, int error)
 {
     char what[WHAT_SIZE];
     const struct log_subject subject =

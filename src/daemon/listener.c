@@ -29,7 +29,8 @@ static bool make_folder(const char *path)
     if (!made) {
         bool has_no_login = errno == ENOENT && strncmp(path, "/run/user/", 10) == 0;
         log_error("cannot make %s: %s%s", folder, strerror(errno),
-            has_no_login ? "; without a login, set XDG_RUNTIME_DIR to a directory of your own" : "");
+            has_no_login ? "; without a login, set XDG_RUNTIME_DIR to a directory of your own"
+                         : "");
     }
     return made;
 }

@@ -146,7 +146,8 @@ static void say_if_slow(nanoseconds began)
 {
     nanoseconds took = clock_now() - began;
     if (took >= NANOSECONDS_PER_SECOND) {
-        log_warning("reading the configuration took %.1f s; names of users and groups are looked up",
+        log_warning(
+            "reading the configuration took %.1f s; names of users and groups are looked up",
             (double)took / (double)NANOSECONDS_PER_SECOND);
     }
 }
@@ -190,7 +191,8 @@ static bool take_socket(
         return false;
     }
     if (inherited->fd >= 0 && inherited->fd == options->ready_fd) {
-        log_error("--ready-fd %d: that is the socket passed by the service manager", options->ready_fd);
+        log_error(
+            "--ready-fd %d: that is the socket passed by the service manager", options->ready_fd);
         return false;
     }
     if (inherited->fd >= 0) {

@@ -1,4 +1,5 @@
-/* named_process.h - the process that a client names by its pid: whether a lease may be bound to it. */
+/* named_process.h - the process that a client names by its pid: whether a lease may be bound to it.
+ */
 #ifndef BERTH_DAEMON_NAMED_PROCESS_H
 #define BERTH_DAEMON_NAMED_PROCESS_H
 

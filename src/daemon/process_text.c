@@ -47,7 +47,8 @@ bool process_stat_parse(const char *text, struct process_stat *out)
     const char *state = name_end + 2;
     uint64_t n_threads, group, parent;
     bool has_parent = take_number(find_field(state, FIELD_PARENT), INT32_MAX, &parent);
-    bool has_group = take_number(find_field(state, FIELD_GROUP), INT32_MAX, &group); /* or it is -1 */
+    bool has_group =
+        take_number(find_field(state, FIELD_GROUP), INT32_MAX, &group); /* or it is -1 */
     if (!take_number(find_field(state, FIELD_THREADS), INT32_MAX, &n_threads) ||
         !take_number(find_field(state, FIELD_STARTED), UINT64_MAX, &out->started)) {
         return false;

@@ -348,8 +348,10 @@ static bool restore_all(const struct recovery *recovery)
     enum journal_found found =
         journal_open(&recovery->ledger->journal, path, whose, journal_log, find_record, &findings);
     if (found == JOURNAL_OF_LATER_VERSION || findings.has_unreadable) {
-        log_error("%s: a later version of berthd has written it, and this one cannot read it: start "
-                  "that one; nothing has been changed", path);
+        log_error(
+            "%s: a later version of berthd has written it, and this one cannot read it: start "
+            "that one; nothing has been changed",
+            path);
         findings_deinit(&findings);
         return false;
     }

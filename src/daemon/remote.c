@@ -21,8 +21,8 @@
 static void answer_of_database(struct conn *conn, uint8_t database, const char *what)
 {
     char why[512];
-    snprintf(
-        why, sizeof why, "database %s: %s", fleet_database(&conn->server->databases, database)->name, what);
+    snprintf(why, sizeof why, "database %s: %s",
+        fleet_database(&conn->server->databases, database)->name, what);
     answer_error_saying(conn_answers(conn), CODE_DOWN, why);
 }
 
@@ -295,6 +295,7 @@ void remote_release(struct call *call)
         release_identity(call->conn, releasing, uid);
     } else {
         const char *const names[] = {releasing->name};
-        fleet_snapshot(call->server->fleet, releasing->database, call->conn, 1, names, releasing_looked);
+        fleet_snapshot(
+            call->server->fleet, releasing->database, call->conn, 1, names, releasing_looked);
     }
 }

@@ -38,8 +38,8 @@ struct seat {
 
 /* Logs why there is no room, as the next one does. */
 struct seat seat_find(const struct seats *seats, int fd, const struct peer *peer);
-/* Begins `client` and `member`, of the user at the other end of `fd`. False, with seat->why_not: then
- * they have not begun. */
+/* Begins `client` and `member`, of the user at the other end of `fd`. False, with seat->why_not:
+ * then they have not begun. */
 bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
     struct fair_member *member, int fd, const struct peer *peer);
 void seat_give_back(struct seats *seats, bool is_operators);

@@ -26,8 +26,10 @@ void state_log_stored(const struct state *state, enum stored stored, int error)
     if (stored == STORED_NOT) {
         log_provoked("%s: cannot be written: %s", path_of(state), strerror(error));
     } else if (stored == STORED_UNSYNCED) {
-        log_provoked("%s: written, but its directory cannot be synced, and a power failure may bring "
-                     "the old one back: %s", path_of(state), strerror(error));
+        log_provoked(
+            "%s: written, but its directory cannot be synced, and a power failure may bring "
+            "the old one back: %s",
+            path_of(state), strerror(error));
     }
 }
 

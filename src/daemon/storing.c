@@ -40,7 +40,8 @@ static void held_free(struct conn *conn, void *state)
     struct held_request *held = state;
     TAILQ_REMOVE(held->list, held, link);
     if (held->line) {
-        request_log_end(held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
+        request_log_end(
+            held->log, conn->server->turn.stopping ? ": refused, berthd ends" : ": refused");
     } else {
         request_log_free(held->log);
     }
@@ -265,8 +266,9 @@ static bool is_within(uint64_t change, uint64_t from, uint64_t to)
 static void log_changes_not_stored(const struct storing *storing, uint64_t from, uint64_t to)
 {
     if (is_within(storing->runtime_change, from, to)) {
-        log_error("runtime changes could not be stored: they are in force, but may not outlive this "
-                  "berthd");
+        log_error(
+            "runtime changes could not be stored: they are in force, but may not outlive this "
+            "berthd");
     }
     if (is_within(storing->fleet_change, from, to)) {
         log_error("operators' changes of the fleet could not be stored: should Redis lose them, "

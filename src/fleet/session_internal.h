@@ -339,7 +339,8 @@ void flight_send(
     struct session *session, struct flight *call, nanoseconds now, struct session_call *out);
 /* Their answers are not awaited any more. */
 void flights_forget(struct session *session);
-/* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten. */
+/* That of an answer, which is not waited for any more; the caller frees it. NULL: it was forgotten.
+ */
 struct flight *flight_take(struct session *session, uint64_t tag);
 enum script flight_script(const struct flight *call);
 

@@ -185,8 +185,8 @@ const char *begin_is_answered(struct session *session, struct flight *call,
     return NULL;
 }
 
-/* The lease is there, waiting, as far as the database knows. Whoever has not been told that it waits is
- * told now. Others know their place better: those before them may not be listed yet. */
+/* The lease is there, waiting, as far as the database knows. Whoever has not been told that it
+ * waits is told now. Others know their place better: those before them may not be listed yet. */
 static void is_listed_waiting(struct session *session, struct entry *entry, uint64_t ticket,
     uint32_t position, nanoseconds now, struct effects *effects)
 {

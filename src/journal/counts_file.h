@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum {
-    COUNTS_HEAD_BYTES = 16384, /* of which all but the first COUNTS_IDENTITY_BYTES are the caller's */
+    COUNTS_HEAD_BYTES =
+        16384, /* of which all but the first COUNTS_IDENTITY_BYTES are the caller's */
     COUNTS_IDENTITY_BYTES = 128,
     COUNTS_CHUNK_BYTES = 16384,
 };

@@ -159,13 +159,14 @@ static bool read_unknown(struct record *record, const char *word, const char *ke
     return strchr(key, '=') > key;
 }
 
-static bool read_known(struct remembered *remembered, const struct record_row *row, bool seen[N_ROWS],
-    char *value)
+static bool read_known(
+    struct remembered *remembered, const struct record_row *row, bool seen[N_ROWS], char *value)
 {
     unsigned may = may_be_in(remembered->is_held);
     bool *is_seen = &seen[row - rows], is_again = *is_seen && !(row->presence & MANY);
     *is_seen = true;
-    bool is_good = !is_again && (row->presence & may) != 0 && row->form->read(remembered, row, value);
+    bool is_good =
+        !is_again && (row->presence & may) != 0 && row->form->read(remembered, row, value);
     remembered->is_opaque |= !is_good;
     return is_good || !(row->presence & ENVELOPE);
 }

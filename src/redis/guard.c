@@ -100,7 +100,8 @@ static void warn_of_replicas(struct guard *guard, const char *info, bool may_fai
     if ((has_replicas || may_fail_over) &&
         !info_value(info, "min_slaves_good_slaves", value, sizeof value)) {
         say(guard->warning, sizeof guard->warning,
-            "it may fail over, but has no min-replicas-to-write: a master that is cut off would keep "
+            "it may fail over, but has no min-replicas-to-write: a master that is cut off would "
+            "keep "
             "granting");
     }
 }

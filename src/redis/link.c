@@ -292,7 +292,8 @@ struct link *link_new(uv_loop_t *loop, const struct link_options *options,
     link->loop = loop;
     link->database = options->database;
     link->timeout = options->timeout;
-    link->longest_pause = options->timeout > 0 ? earlier(options->timeout, LONGEST_PAUSE) : LONGEST_PAUSE;
+    link->longest_pause =
+        options->timeout > 0 ? earlier(options->timeout, LONGEST_PAUSE) : LONGEST_PAUSE;
     link->events = events;
     link->context = context;
     bool fits = keys_init(&link->keys, options->database->prefix, options->session);

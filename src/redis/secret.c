@@ -76,8 +76,9 @@ bool secret_read(const char *source, char **secretp, char *why, size_t size)
     if (wrong) {
         bool is_credential = strncmp(source, credential, strlen(credential)) == 0;
         say(why, size, "password file %s: %s%s", source, wrong,
-            is_credential ? " (LoadCredential= of the unit names the file; it was read at the start)"
-                          : "");
+            is_credential
+                ? " (LoadCredential= of the unit names the file; it was read at the start)"
+                : "");
     }
     return !wrong;
 }

@@ -15,7 +15,8 @@ static const char *const kind_words[] = {
     [KIND_POOL] = "pool",
 };
 
-static struct limit_kind kind_of(const struct definition *definition, const struct host_scene *scene)
+static struct limit_kind kind_of(
+    const struct definition *definition, const struct host_scene *scene)
 {
     return (struct limit_kind){
         .word = kind_words[definition->kind],

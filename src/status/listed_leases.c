@@ -27,7 +27,8 @@ static bool is_for_waiter(struct listed_leases *leases, const struct fleet_row *
 static void show_as_host_knows(struct text *out, const struct fleet_scene *scene, uint64_t waiter,
     const struct fleet_resource *resource)
 {
-    const struct lease_scene here = {.core = scene->core, .viewer = scene->viewer, .now = scene->now};
+    const struct lease_scene here = {
+        .core = scene->core, .viewer = scene->viewer, .now = scene->now};
     host_describe_waiting(out, &here, waiter, resource->name);
 }
 
@@ -37,7 +38,8 @@ void listed_leases_continue(struct listed_leases *leases, const struct fleet_sce
     const struct fleet_rows *rows = leases->rows;
     const struct fleet_resource *resource = leases->resource;
     for (; leases->row < resource->end && out->length < enough; leases->row++) {
-        if (only_waiter == 0 || is_for_waiter(leases, &rows->rows[leases->row], scene, only_waiter)) {
+        if (only_waiter == 0 ||
+            is_for_waiter(leases, &rows->rows[leases->row], scene, only_waiter)) {
             fleet_describe_lease(out, rows, resource, leases->row, scene);
         }
     }

@@ -117,7 +117,8 @@ struct text *snapshot_held_back(struct snapshot *snapshot)
 
 /* ---- what databases say ---- */
 
-static const struct snapshot_database *database_of(const struct snapshot *snapshot, uint8_t database)
+static const struct snapshot_database *database_of(
+    const struct snapshot *snapshot, uint8_t database)
 {
     return &snapshot->source.databases[database - 1];
 }

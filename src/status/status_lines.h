@@ -1,6 +1,6 @@
 /* status_lines.h - the lines of `status`: what each shows, and how it is written, for both scopes.
- * host_lines.c fills them from the core, fleet_lines.c from what a database has listed. A new key is
- * a member here, a value in each of these two, and a line in status_lines.c. Pure.
+ * host_lines.c fills them from the core, fleet_lines.c from what a database has listed. A new key
+ * is a member here, a value in each of these two, and a line in status_lines.c. Pure.
  *
  * Strings belong to whoever fills the line. What is NULL, false or empty is left out, and so is a
  * number where this says so. Times are in milliseconds. Whatever a line shows, it stays one line,

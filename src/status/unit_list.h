@@ -1,4 +1,5 @@
-/* unit_list.h - lists of units that must fit on a line of `status`: what does not fit is cut. Pure. */
+/* unit_list.h - lists of units that must fit on a line of `status`: what does not fit is cut. Pure.
+ */
 #ifndef BERTH_STATUS_UNIT_LIST_H
 #define BERTH_STATUS_UNIT_LIST_H
 

@@ -148,9 +148,9 @@ static size_t why_quota(char *out, size_t size, const struct refusal *refusal)
             out, size, instances, "instance", " of templates", "max-instances-per-user");
     } else if (is_instance && (waiters == UNBOUNDED || !would_wait)) {
         bool is_one = definition->max_instances == 1;
-        return (size_t)snprintf(out, size, "there %s %u instance%s of %s, as many as it may have (%s)",
-            is_one ? "is" : "are", definition->max_instances, is_one ? "" : "s", definition->name,
-            "max-instances");
+        return (size_t)snprintf(out, size,
+            "there %s %u instance%s of %s, as many as it may have (%s)", is_one ? "is" : "are",
+            definition->max_instances, is_one ? "" : "s", definition->name, "max-instances");
     } else if (!would_wait) {
         return say_bound(out, size, definition->max_units_per_user, "unit", " of this resource",
             "max-units-per-user");
