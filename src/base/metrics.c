@@ -7,6 +7,15 @@ const struct metric_row metric_table[N_METRICS] = {
 #undef METRIC
 };
 
+const char *const metric_label_words[N_METRIC_LABELS] = {
+    [METRIC_HOW] = "how",
+    [METRIC_REASON] = "reason",
+    [METRIC_VERB] = "verb",
+    [METRIC_CODE] = "code",
+    [METRIC_CAUSE] = "cause",
+    [METRIC_STATE] = "state",
+};
+
 const char *const metric_bound_texts[METRIC_BUCKETS] = {
 #define BOUND(text, microseconds) text,
     METRIC_BOUNDS(BOUND) "+Inf"

@@ -18,6 +18,7 @@ enum metric_label {
     METRIC_CODE, /* enum code */
     METRIC_CAUSE, /* enum refused_cause, of connections */
     METRIC_STATE, /* enum session_state */
+    N_METRIC_LABELS
 };
 
 enum refused_cause { REFUSED_FULL, REFUSED_RATE, REFUSED_USER, N_REFUSED_CAUSES };
@@ -39,6 +40,8 @@ struct metric_row {
 };
 
 extern const struct metric_row metric_table[N_METRICS];
+
+extern const char *const metric_label_words[N_METRIC_LABELS]; /* NULL for METRIC_NONE */
 
 /* Upper bounds of the buckets, in microseconds; one more bucket has what is longer. */
 #define METRIC_FIRST_BOUND 10000

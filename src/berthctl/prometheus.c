@@ -8,11 +8,6 @@
 
 enum { MAX_ROW_WORDS = 8 };
 
-static const char *const labels[] = {
-    "resource", "database", "how", "reason", "verb", "code", "cause", "state"};
-
-enum { N_LABELS = sizeof labels / sizeof labels[0] };
-
 /* ---- a sample ---- */
 
 /* Prometheus knows no escapes but those of a quote and of a backslash. */
@@ -37,19 +32,27 @@ static void add_label(struct text *out, const char *name, const char *value)
 }
 
 /* False: malformed. */
+static bool take_label(char *const words[], size_t n, const char *label, struct text *out)
+{
+    char *value = words_find(words, n, label);
+    if (value && !percent_decode(value)) {
+        return false;
+    }
+    if (value) {
+        add_label(out, label, value);
+    }
+    return true;
+}
+
 static bool take_labels(char *const words[], size_t n, struct text *out)
 {
     text_add(out, "");
-    for (size_t i = 0; i < N_LABELS; i++) {
-        char *value = words_find(words, n, labels[i]);
-        if (value && !percent_decode(value)) {
-            return false;
-        }
-        if (value) {
-            add_label(out, labels[i], value);
-        }
+    bool is_good =
+        take_label(words, n, "resource", out) && take_label(words, n, "database", out);
+    for (size_t i = METRIC_NONE + 1; is_good && i < N_METRIC_LABELS; i++) {
+        is_good = take_label(words, n, metric_label_words[i], out);
     }
-    return true;
+    return is_good;
 }
 
 /* A number as Prometheus takes it, and the daemon writes it. */

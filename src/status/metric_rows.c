@@ -6,15 +6,6 @@
 
 /* ---- one row ---- */
 
-static const char *const label_words[] = {
-    [METRIC_HOW] = "how",
-    [METRIC_REASON] = "reason",
-    [METRIC_VERB] = "verb",
-    [METRIC_CODE] = "code",
-    [METRIC_CAUSE] = "cause",
-    [METRIC_STATE] = "state",
-};
-
 static void begin_row(struct text *out, const char *word, enum metric metric,
     const struct metrics_labels *labels)
 {
@@ -25,7 +16,7 @@ static void begin_row(struct text *out, const char *word, enum metric metric,
     text_add_key(out, "resource", labels->resource);
     text_add_key(out, "database", labels->database);
     if (row->label != METRIC_NONE) {
-        text_add_key(out, label_words[row->label], labels->word);
+        text_add_key(out, metric_label_words[row->label], labels->word);
     }
 }
 
