@@ -44,9 +44,7 @@ static bool pause_before_looking(struct call *call, nanoseconds until)
     nanoseconds left = until - clock_now();
     nanoseconds pause = LOOK_AGAIN_SECONDS * NANOSECONDS_PER_SECOND;
     if (left <= 0) {
-        const struct code_row *row = &code_table[CODE_TIMEOUT];
-        complain("%s (%s)", row->meaning, row->word);
-        call->exit_status = row->exit_status;
+        call_timed_out(call);
         return false;
     }
     pause = left < pause ? left : pause;

@@ -80,6 +80,13 @@ char *call_line(struct call *call)
     return NULL;
 }
 
+void call_timed_out(struct call *call)
+{
+    const struct code_row *row = &code_table[CODE_TIMEOUT];
+    complain("%s (%s)", row->meaning, row->word);
+    call->exit_status = row->exit_status;
+}
+
 bool call_wait_event(struct call *call, const char *event, nanoseconds until)
 {
     char *line;
@@ -95,8 +102,7 @@ bool call_wait_event(struct call *call, const char *event, nanoseconds until)
         complain("berthd has closed the connection");
         call->exit_status = STATUS_DOWN;
     } else {
-        complain("%s (%s)", code_table[CODE_TIMEOUT].meaning, code_table[CODE_TIMEOUT].word);
-        call->exit_status = code_table[CODE_TIMEOUT].exit_status;
+        call_timed_out(call);
     }
     return false;
 }

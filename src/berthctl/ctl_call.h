@@ -34,6 +34,9 @@ char *call_line(struct call *call);
  * connection has ended. */
 bool call_wait_event(struct call *call, const char *event, nanoseconds until);
 
+/* What was waited for has not come in time: says so, and sets the exit status. */
+void call_timed_out(struct call *call);
+
 /* The daemon's answer makes no sense: says so, and returns the exit status. */
 int call_nonsense(const struct call *call);
 
