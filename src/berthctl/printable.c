@@ -19,13 +19,6 @@ void *memory_resized(void *memory, size_t n, size_t size)
     return resized;
 }
 
-static void text_add_hex(struct text *text, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        text_add_format(text, "\\x%02x", (uint8_t)bytes[i]);
-    }
-}
-
 void text_add_escaped(struct text *text, const char *untrusted)
 {
     text_add(text, "");
@@ -45,7 +38,7 @@ void text_add_valid(struct text *text, const char *untrusted)
         size_t n = utf8_decode(untrusted, &character);
         if (n == 0) {
             n = 1;
-            text_add_hex(text, untrusted, n);
+            text_add_format(text, "\\x%02x", (uint8_t)*untrusted);
         } else {
             text_add_bytes(text, untrusted, n);
         }
