@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_decode(const char *bytes, uint32_t *characterp)
 {
     static const struct {
@@ -29,4 +31,20 @@ size_t utf8_decode(const char *bytes, uint32_t *characterp)
     }
     *characterp = character;
     return more + 1;
+}
+
+size_t utf8_cut(const char *text, size_t max)
+{
+    size_t n = strlen(text);
+    if (n <= max) {
+        return n;
+    }
+    size_t at = 0, next = 0;
+    while (next <= max) {
+        uint32_t character;
+        size_t length = utf8_decode(text + next, &character);
+        at = next;
+        next += length > 0 ? length : 1;
+    }
+    return at;
 }

@@ -9,4 +9,7 @@
  * surrogates, nothing above U+10FFFF. */
 size_t utf8_decode(const char *bytes, uint32_t *characterp);
 
+/* The length of `text`, cut to at most `max` bytes: a character that would be cut is left out. */
+size_t utf8_cut(const char *text, size_t max);
+
 #endif

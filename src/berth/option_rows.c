@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "base/words.h"
 #include "berth/grammar.h"
 #include "berth/signal_words.h"
@@ -55,7 +56,12 @@ static const char *set_holder(struct options *options, const char *argument)
 
 static const char *set_reason(struct options *options, const char *argument)
 {
-    return set_text(&options->reason, argument, REASON_BYTES, "not 1 to 256 bytes");
+    static char cut[REASON_BYTES + 1];
+    size_t n = utf8_cut(argument, REASON_BYTES);
+    memcpy(cut, argument, n);
+    cut[n] = '\0';
+    options->reason = cut;
+    return n > 0 ? NULL : "empty";
 }
 
 static const char *set_pid(struct options *options, const char *argument)

@@ -1,6 +1,7 @@
 /* berthctl.c - the program `berthctl`: its command line and tables. ctl_call asks, show shows. Doc:
  * berthctl(1). */
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "base/words.h"
 #include "berthctl/chosen.h"
 #include "berthctl/show.h"
@@ -233,6 +234,7 @@ static void refuse_option(char **argv)
 static bool take_argument(struct line *line, unsigned option)
 {
     if (option == OPTION_REASON) {
+        optarg[utf8_cut(optarg, REASON_BYTES)] = '\0';
         line->reason = optarg;
     } else if (option == OPTION_DATABASE) {
         line->database = optarg;
