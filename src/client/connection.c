@@ -57,6 +57,22 @@ void connection_close(struct connection *connection)
     linebuf_deinit(&connection->lines);
 }
 
+/* NULL: nobody can know. */
+static const char *how_to_start(const struct endpoint *endpoint, int error)
+{
+    struct endpoint own;
+    if (error != ENOENT && error != ECONNREFUSED) {
+        return NULL;
+    }
+    if (strcmp(endpoint->path, ENDPOINT_DEFAULT) == 0) {
+        return "start it: systemctl start berthd";
+    }
+    if (endpoint_of_user(&own) && strcmp(endpoint->path, own.path) == 0) {
+        return "start it: systemctl --user start berthd";
+    }
+    return error == ECONNREFUSED ? "its berthd has ended; start it: berthd -c FILE" : NULL;
+}
+
 void connection_explain(const struct endpoint *endpoint, int error, char *out, size_t size)
 {
     struct endpoint own;
@@ -68,7 +84,9 @@ void connection_explain(const struct endpoint *endpoint, int error, char *out, s
         snprintf(out, size, "cannot connect to %s: %s (but %s exists: -S user)", endpoint->path,
             strerror(error), own.path);
     } else {
-        snprintf(out, size, "cannot connect to %s: %s", endpoint->path, strerror(error));
+        const char *hint = how_to_start(endpoint, error);
+        snprintf(out, size, "cannot connect to %s: %s%s%s%s", endpoint->path, strerror(error),
+            hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
     }
 }
 

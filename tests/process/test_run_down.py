@@ -33,7 +33,8 @@ def test_a_stale_socket(berth, directory):
     FakeBerthd(directory / "s").close()
     done = berth("run", "r", "--", "true")
     assert (done.returncode, done.stderr) == (
-        69, f"berth: cannot connect to {directory}/s: Connection refused\n")
+        69, f"berth: cannot connect to {directory}/s: Connection refused"
+        " (its berthd has ended; start it: berthd -c FILE)\n")
 
 
 def test_it_is_no_case_for_the_conflict_status(berth):
@@ -98,7 +99,9 @@ def test_the_default_socket(berth, directory):
     program.environ["XDG_RUNTIME_DIR"] = str(directory)
     plain = "berth: cannot connect to /run/berth/berth.sock: No such file or directory"
     done = program("run", "r", "--", "true")
-    assert (done.returncode, done.stderr) == (69, plain + "\n")
+    assert (done.returncode, done.stderr) == (69, plain + " (start it: systemctl start berthd)\n")
+    done = program("run", "-S", "user", "r", "--", "true")
+    assert done.stderr.endswith(" (start it: systemctl --user start berthd)\n")
     fake = FakeBerthd(directory / "berth" / "berth.sock")
     done = program("run", "r", "--", "true")
     assert (done.returncode, done.stderr) == (
