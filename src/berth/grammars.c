@@ -85,6 +85,7 @@ static bool acquire_take_words(struct options *options, char **words, int n, int
 
 /* ---- LEASE or NAME ---- */
 
+/* `hint` is NULL if the NAME alone may do. */
 static bool take_lease(struct options *options, char **words, int n, const char *hint)
 {
     uint64_t id;
@@ -93,8 +94,9 @@ static bool take_lease(struct options *options, char **words, int n, const char 
         return false;
     }
     bool by_name = options->holder || options->item;
-    if (by_name ? !name_is_valid(words[0]) : !lease_id_parse(words[0], &id)) {
-        message(by_name ? "%s: not a resource's name" : "%s: not a lease; for a NAME use %s",
+    bool may_be_name = by_name || !hint; /* berthd knows */
+    if (may_be_name ? !name_is_valid(words[0]) : !lease_id_parse(words[0], &id)) {
+        message(may_be_name ? "%s: not a resource's name" : "%s: not a lease; for a NAME use %s",
             words[0], hint);
         return false;
     }
@@ -109,7 +111,7 @@ static bool release_take_words(struct options *options, char **words, int n, int
         message("--holder and --item exclude each other");
         return false;
     }
-    return take_lease(options, words, n, "--holder ID or --item ITEM");
+    return take_lease(options, words, n, NULL);
 }
 
 static bool renew_take_words(struct options *options, char **words, int n, int dashes)
@@ -158,8 +160,9 @@ const struct grammar grammar_acquire = {
 
 const struct grammar grammar_release = {
     .in = IN_RELEASE,
-    .usage = "berth release LEASE | NAME --holder ID | NAME --item ITEM",
-    .summary = "Gives a lease back before its job has ended. If it is free already, that is fine.",
+    .usage = "berth release LEASE | NAME [--holder ID | --item ITEM]",
+    .summary = "Gives a lease back before its job has ended. If it is free already, that is fine.\n"
+               "The NAME of a lock needs no more; of anything else, say whose lease, or of which unit.",
     .take_words = release_take_words,
     .more_help = "",
 };

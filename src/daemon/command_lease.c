@@ -11,6 +11,7 @@
 #include "daemon/server.h"
 #include "status/answer_lines.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *reason_of(const struct call *call)
@@ -81,7 +82,7 @@ static void release_by_identity(struct call *call, struct resource *resource, co
         ? core_find_identity(call->server->core, resource, call->conn->client.uid, holder)
         : NULL;
     if (!lease && may_be_remote(call)) {
-        remote_release(call);
+        remote_release(call, holder, NULL);
     } else if (!lease && resource && resource_in_use(resource) > 0) {
         call_refuse(call, CODE_NOT_HOLDER, resource->name);
     } else {
@@ -97,7 +98,7 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     struct unit *unit = resource ? resource_find_unit(resource, item) : NULL;
     bool is_held_here = unit && unit->claim;
     if (!is_held_here && may_be_remote(call)) {
-        remote_release(call);
+        remote_release(call, NULL, item);
         return;
     }
     if (!resource) {
@@ -114,12 +115,42 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     end_lease(call, is_held_here ? unit->claim->lease : NULL);
 }
 
+/* A resource that is no lock could be meant, whose leases the word does not tell apart. */
+static void end_by_word(struct call *call)
+{
+    const char *word = call->request->arguments[0];
+    uint64_t id;
+    bool is_lease = lease_id_parse(word, &id) && core_find_lease(call->server->core, id);
+    if (is_lease || !name_is_valid(word) || !core_find_definition(call->server->core, word)) {
+        end_by_id(call);
+        return;
+    }
+    char why[NAME_BYTES + 64];
+    snprintf(why, sizeof why, "%s: say whose lease, or of which unit: holder or item", word);
+    answer_error_saying(call->out, CODE_BAD_VALUE, why);
+}
+
+/* A lock has one unit, so its name says which lease. A lease that has the same word comes first. */
+static bool is_a_lock(const struct call *call)
+{
+    const char *word = call->request->arguments[0];
+    struct core *core = call->server->core;
+    uint64_t id;
+    bool is_lease = lease_id_parse(word, &id) && core_find_lease(core, id);
+    const struct definition *definition =
+        name_is_valid(word) ? core_find_definition(core, word) : NULL;
+    return !is_lease && definition && definition->kind == KIND_LOCK;
+}
+
 void command_release(struct call *call)
 {
     const char *holder = call->request->keys[KEY_INDEX_holder];
     const char *item = call->request->keys[KEY_INDEX_item];
+    if (!holder && !item && is_a_lock(call)) {
+        item = "0";
+    }
     if (!holder && !item) {
-        end_by_id(call);
+        end_by_word(call);
         return;
     }
     if (holder && item) {

@@ -276,7 +276,7 @@ static void releasing_looked(void *context, struct session_result *result)
     fleet_rows_free(rows);
 }
 
-void remote_release(struct call *call)
+void remote_release(struct call *call, const char *holder, const char *item)
 {
     static const struct parked_ops ops = {
         .abandon = remote_abandon, .late = releasing_late, .free = releasing_free};
@@ -285,8 +285,8 @@ void remote_release(struct call *call)
         core_find_definition(call->server->core, request->arguments[0]);
     struct releasing *releasing = memory_new(sizeof *releasing);
     releasing->name = memory_string(request->arguments[0]);
-    releasing->holder = memory_string(request->keys[KEY_INDEX_holder]);
-    releasing->item = memory_string(request->keys[KEY_INDEX_item]);
+    releasing->holder = memory_string(holder);
+    releasing->item = memory_string(item);
     releasing->database = definition->database;
     parked_begin(call->conn, &ops, releasing);
     if (releasing->holder && !definition->identity_shared) {

@@ -11,9 +11,9 @@ struct session_result;
 bool remote_is_here(const struct call *call, uint64_t *idp);
 /* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
 void remote_revoke_or_drop(struct call *call);
-/* `release NAME holder=` and `release NAME item=`, which no lease on this host matches. NAME is of
- * fleet scope. */
-void remote_release(struct call *call);
+/* `release NAME` by an identity or an item (the other is NULL), which no lease on this host matches.
+ * NAME is of fleet scope. */
+void remote_release(struct call *call, const char *holder, const char *item);
 
 /* Makes the answer from a database's answer to an operator's request. */
 void remote_answer(struct conn *conn, uint8_t database, const struct session_result *result);

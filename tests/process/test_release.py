@@ -5,11 +5,13 @@ import time
 
 import pytest
 
+from daemon_help import held, is_quiet
 from lines import DEADLINE
 
 
 @pytest.mark.parametrize("args, line", [
     (["3k"], "release 3k"),
+    (["deploy"], "release deploy"),
     (["deploy", "--holder", "me too"], "release deploy holder=me%20too"),
     (["--item", "gpu0", "gpus"], "release gpus item=gpu0"),
 ])
@@ -85,3 +87,29 @@ def test_with_a_daemon(berth, berthd):
     assert holder.line().startswith(f"* lost {answer[1]} released")
     assert berth("release", answer[1]).returncode == 0
     assert berth("release", "gpus", "--holder", "me").returncode == 0
+
+
+def test_a_lock_by_its_name(berth, berthd):
+    """One that could be the word of a lease, too; anything else needs more."""
+    daemon = berthd("[lock deploy]\n[lock db]\n[lock adhoc/*]\n[semaphore s]\nlimit = 1\n[pool nightly]\nitems = a\n")
+    holder = daemon.client()
+    for name in "deploy", "db", "adhoc/x":
+        lease = held(holder, f"acquire {name}")
+        assert berth("release", name).returncode == 0
+        assert holder.line().startswith(f"* lost {lease} released ")
+        assert berth("release", name).returncode == 0  # it is free
+    held(holder, "acquire s nightly")
+    done = berth("release", "nightly")
+    assert (done.returncode, done.stderr) == (
+        64, "berth: nightly: say whose lease, or of which unit: holder or item (bad-value)\n")
+    assert berth("release", "s").returncode == 64
+    assert is_quiet(holder)
+
+
+def test_another_user_s_lock(berth, berthd):
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    holder = berthd("[lock deploy]\n").client()
+    held(holder, "acquire deploy")
+    assert berth("release", "deploy", user="nobody", group="nogroup", extra_groups=[]).returncode == 77
+    assert is_quiet(holder)

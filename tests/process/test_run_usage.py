@@ -75,8 +75,6 @@ def test_help_names_every_option(berth):
      "the socket's path is empty or too long"),
     (["release"], "no LEASE or NAME"),
     (["release", "1", "2"], "more than one LEASE or NAME"),
-    (["release", "deploy"],
-     "deploy: not a lease; for a NAME use --holder ID or --item ITEM"),
     (["release", "/x", "--item", "1"], "/x: not a resource's name"),
     (["release", "a", "--item", "b c"], "--item=b c: not an item's name"),
     (["release", "a", "--item", "1", "--holder", "me"],
