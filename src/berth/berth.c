@@ -63,7 +63,12 @@ static int run_command(const struct command *command, int argc, char **argv)
 /* berthctl shows and changes what berth uses. */
 static bool is_of_operators(const char *word)
 {
-    bool is_found = strcmp(word, command_table[COMMAND_status].word) == 0;
+    static const enum command_index of_everybody[] = {
+        COMMAND_status, COMMAND_wait, COMMAND_revoke, COMMAND_drop, COMMAND_metrics};
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof of_everybody / sizeof of_everybody[0]; i++) {
+        is_found = is_found || strcmp(word, command_table[of_everybody[i]].word) == 0;
+    }
     for (size_t i = 0; i < N_COMMANDS && !is_found; i++) {
         enum right right = command_table[i].right;
         is_found = (right == RIGHT_RESOURCE_ADMIN || right == RIGHT_DAEMON_ADMIN) &&
@@ -88,10 +93,25 @@ static int refuse_command(const char *word)
     return STATUS_USAGE;
 }
 
+/* `word` is a subcommand, or NULL. */
+static int help(const char *word)
+{
+    for (size_t i = 0; word && i < N_COMMANDS_HERE; i++) {
+        if (strcmp(word, commands[i].word) == 0) {
+            options_print_help(commands[i].grammar);
+            return 0;
+        }
+    }
+    return word ? refuse_command(word) : print_help();
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     descriptors_fill_standard();
+    if (strcmp(word, "help") == 0) {
+        return help(argc > 2 ? argv[2] : NULL);
+    }
     for (size_t i = 0; i < N_COMMANDS_HERE; i++) {
         if (strcmp(word, commands[i].word) == 0) {
             return run_command(&commands[i], argc - 1, argv + 1);

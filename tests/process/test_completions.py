@@ -38,9 +38,10 @@ def options(program, *words):
 
 def test_commands_and_options_of_berth(shell, berth):
     commands = set(re.findall(r"^  berth (\w+)", berth("--help").stdout, re.M))
-    assert len(commands) == 4
+    assert len(commands) == 5
     assert shell.offers("berth ") == {*commands, "--help", "--version"}
-    for command in commands:
+    assert shell.offers("berth help re") == {"release", "renew"}
+    for command in commands - {"help"}:
         assert shell.offers(f"berth {command} -") == options(berth, command)
         assert shell.offers(f"berth {command} a --d") == {"--down-after"}
 

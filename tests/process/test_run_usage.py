@@ -47,6 +47,8 @@ def test_help_names_every_option(berth):
     (["run", "a", "--", "true", "-w"], None),
     (["run", "-w"], "-w needs an argument"),
     (["run", "--holder"], "--holder needs an argument"),
+    (["help", "rum"], "no such command: rum; did you mean berth run?"),
+    (["wait"], "no such command: wait; did you mean berthctl wait?"),
     (["run", "-w", "soon", "a", "--", "true"], "--timeout=soon: not a duration like 30s or 1h30m"),
     (["run", "-w", "-1", "a", "--", "true"], "--timeout=-1: not a duration like 30s or 1h30m"),
     (["run", "-E", "256", "a", "--", "true"],
