@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -40,7 +41,9 @@ int child_execute(char **argv)
 {
     execvp(argv[0], argv);
     int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
-    message("%s: %s", argv[0], strerror(errno));
+    bool is_a_line = errno == ENOENT && !argv[1] && strpbrk(argv[0], " ;|&<>$");
+    message("%s: %s%s", argv[0], strerror(errno),
+        is_a_line ? "; for a line of the shell: -- sh -c '...'" : "");
     return status;
 }
 

@@ -120,6 +120,16 @@ def test_not_found_and_not_executable(berth, fake, directory):
         assert peer.line() == "release 1"
 
 
+@pytest.mark.parametrize("command, hint", [
+    (["echo a; echo b"], True), (["ls | wc"], True), (["ls ~ "], True), (["echo a; echo b", "c"], False), (["nope"], False)])
+def test_a_line_for_the_shell(berth, fake, command, hint):
+    process = berth.start("run", "r", "--", *command)
+    fake.grant()
+    assert status_of(process) == 127
+    shown = f"berth: {command[0]}: No such file or directory"
+    assert process.stderr.read().decode() == shown + ("; for a line of the shell: -- sh -c '...'\n" if hint else "\n")
+
+
 def test_timed_out_as_berthd_says(berth, fake):
     process = berth.start("run", "-w", "1h", "r", "--", "true")
     fake.queue().send("* denied 1 timeout waited%20as%20long%20as%20asked\n")
