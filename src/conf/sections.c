@@ -75,17 +75,22 @@ static bool find_kind(const char *word, enum section_kind *kindp)
     return false;
 }
 
-static void complain_of_kind(struct loading *loading, uint32_t line, const char *word)
+/* `word` is all that the header has if `is_alone`: perhaps a name. */
+static void complain_of_kind(
+    struct loading *loading, uint32_t line, const char *word, bool is_alone)
 {
     struct nearest nearest = NEAREST_INIT(word);
     for (enum section_kind kind = 0; kind < N_SECTION_KINDS; kind++) {
         nearest_try(&nearest, section_words[kind]);
     }
+    bool is_name =
+        is_alone && !nearest.best && (name_is_valid(word) || template_name_is_valid(word));
     section_complain(loading, line, NULL,
         "unknown kind of section%s%s%s; there are [daemon], [redis NAME], "
-        "[semaphore NAME], [lock NAME] and [pool NAME]",
+        "[semaphore NAME], [lock NAME] and [pool NAME]%s%s%s",
         nearest.best ? " (did you mean " : "", nearest.best ? nearest.best : "",
-        nearest.best ? "?)" : "");
+        nearest.best ? "?)" : "", is_name ? "; a lock would be [lock " : "", is_name ? word : "",
+        is_name ? "]" : "");
 }
 
 /* "FILE:LINE", or "line LINE" if it is in the file being read. */
@@ -182,7 +187,7 @@ static void open_words(struct loading *loading, char *words)
     if (!word) {
         section_complain(loading, section->place.line, NULL, "the section has no kind and name");
     } else if (!find_kind(word, &section->kind)) {
-        complain_of_kind(loading, section->place.line, word);
+        complain_of_kind(loading, section->place.line, word, !name);
     } else {
         section->state = SECTION_OPEN;
         openers[section->kind](loading, name);

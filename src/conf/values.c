@@ -321,9 +321,26 @@ static void describe_database(const struct key_row *key, FILE *out)
 
 /* ---- lists ---- */
 
+/* "a,b", "a,": a list as other files have it. */
+static bool has_commas_between_items(const char *word)
+{
+    char *copy = memory_string(word), *rest = copy;
+    bool are_items = strchr(word, ',');
+    for (char *item; are_items && (item = strsep(&rest, ",")) != NULL;) {
+        are_items = item[0] == '\0' || item_is_valid(item);
+    }
+    free(copy);
+    return are_items;
+}
+
 static bool parse_item(const struct value *value, const char *word)
 {
     struct definition *definition = value->object;
+    if (has_commas_between_items(word)) {
+        complain(value->complaints, value->place, value->section, value->key->word,
+            "\"%s\": items have blanks between them, not commas", word);
+        return true;
+    }
     if (!item_is_valid(word)) {
         return false;
     }

@@ -236,8 +236,7 @@ Test(conf_fleet, what_is_left_of_a_url_in_a_message)
     expect_errors("[lock a]\nlimit = ://x\n",
         "t.conf:2: [lock a] limit: \"://.\" is not a number from 0 to 1");
     expect_errors("[pool a]\nitems = x://a,b@c\n",
-        "t.conf:2: [pool a] items: \"x://...c\" is not an item: 1 to 64 bytes of A-Z a-z 0-9 . _ / "
-        ": @ + -");
+        "t.conf:2: [pool a] items: \"x://...c\": items have blanks between them, not commas");
 }
 
 /* ---- resources ---- */

@@ -41,6 +41,12 @@ static const struct {
         "t.conf:1: [semaphor x]: unknown kind of section (did you mean semaphore?); " KINDS},
     {"[Lock x]\n", "t.conf:1: [Lock x]: unknown kind of section (did you mean lock?); " KINDS},
     {"[queue x]\n", "t.conf:1: [queue x]: unknown kind of section; " KINDS},
+    {"[deploy]\n", "t.conf:1: [deploy]: unknown kind of section; " KINDS
+                   "; a lock would be [lock deploy]"},
+    {"[adhoc/*]\n", "t.conf:1: [adhoc/*]: unknown kind of section; " KINDS
+                    "; a lock would be [lock adhoc/*]"},
+    {"[pool a]\nitems = 0,1,2\n",
+        "t.conf:2: [pool a] items: \"0,1,2\": items have blanks between them, not commas"},
     {" [lock a]\nlimit = 1\n", "t.conf:1: [lock a]: a section begins at the start of its line"},
     {"[lock a]\n[lock a]\n", "t.conf:2: [lock a]: this name appears twice, first in line 1"},
     {"[lock a]\n\n[pool a]\nitems = x\n",
