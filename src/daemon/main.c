@@ -201,6 +201,22 @@ static bool take_socket(
     return true;
 }
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* False: it cannot be written. */
+static bool say_right(const struct conf *conf)
+{
+    printf("OK: %zu resource%s", conf->n_definitions, plural(conf->n_definitions));
+    if (conf->n_databases > 0) {
+        printf(", %zu database%s", conf->n_databases, plural(conf->n_databases));
+    }
+    printf("\n");
+    return fflush(stdout) == 0;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
@@ -213,10 +229,9 @@ int main(int argc, char **argv)
         return EX_CONFIG;
     }
     if (options.check_only) {
-        log_debug("%s: right, definitions: %zu, databases: %zu", conf->path, conf->n_definitions,
-            conf->n_databases);
+        bool is_said = say_right(conf);
         conf_free(conf);
-        return EXIT_SUCCESS;
+        return is_said ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     struct inherited inherited;
     if (!take_socket(&inherited, &options, conf)) {

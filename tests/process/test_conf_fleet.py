@@ -18,6 +18,15 @@ def check(directory, text):
     return done.returncode, done.stderr.replace(str(path), "checked.conf")
 
 
+def test_check_says_what_is_right(directory):
+    path = directory / "checked.conf"
+    for text, said in (("[lock a]\n", "OK: 1 resource\n"), ("", "OK: 0 resources\n"),
+                       ("[redis]\nurl = unix:///x\n" + FLEET + "[lock t/*]\n", "OK: 2 resources, 1 database\n")):
+        path.write_text(text)
+        done = subprocess.run([BUILD / "berthd", "-c", path, "--check"], text=True, capture_output=True, check=True)
+        assert (done.stdout, done.stderr) == (said, "")
+
+
 def test_check(directory):
     redis = "[redis]\nurl = unix:///none\nttl = 12s\n"
     assert check(directory, redis + FLEET) == (0, "")

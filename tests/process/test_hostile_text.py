@@ -442,7 +442,7 @@ def test_names_of_files(berthd, directory):
         done = subprocess.run([daemon.process.args[0], "--check", "-c", file],
                               capture_output=True, check=False)
         require_harmless(done.stderr)
-        assert done.returncode == 0 and done.stdout == b""
+        assert done.returncode == 0 and done.stdout == b"OK: 1 resource\n"
         file.write_text("x")
         done = subprocess.run([daemon.process.args[0], "--check", "-c", file],
                               capture_output=True, check=False)
