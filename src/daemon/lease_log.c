@@ -1,8 +1,10 @@
 #include "daemon/lease_log.h"
 
+#include "base/clock.h"
 #include "daemon/log_subject.h"
 #include "log/log.h"
 #include "status/answer_lines.h"
+#include "status/why.h"
 #include "wire/protocol.h"
 
 #include <signal.h>
@@ -77,11 +79,12 @@ static void log_lost(
 
 static void log_max_hold(const struct fleet_names *databases, const struct lease *lease)
 {
-    char what[WHAT_SIZE];
+    char what[WHAT_SIZE], span[32];
     const struct log_subject subject = subject_of("max-hold", databases, lease);
+    why_held_for(span, sizeof span, clock_now() - lease->granted_at);
     log_provoked_on(LOG_LEVEL_INFO, &subject,
-        "lease %s (%s, process %d) was held for as long as max-hold allows", subject.lease,
-        log_subject_what(what, sizeof what, &subject), (int)lease->pid);
+        "lease %s (%s, process %d) was held for %s, as long as max-hold allows", subject.lease,
+        log_subject_what(what, sizeof what, &subject), (int)lease->pid, span);
 }
 
 void lease_log_over(const struct fleet_names *databases, const struct effect *effect)

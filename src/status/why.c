@@ -213,13 +213,18 @@ void why_refused(char *out, size_t size, struct core *core, const struct ask *as
     }
 }
 
+void why_held_for(char *out, size_t size, nanoseconds held_for)
+{
+    if (held_for < NANOSECONDS_PER_SECOND) {
+        duration_format(out, size, held_for);
+    } else {
+        age_format(out, size, (uint64_t)(held_for / NANOSECONDS_PER_MILLISECOND));
+    }
+}
+
 void why_max_hold(char *out, size_t size, const char *what, nanoseconds held_for)
 {
     char span[32];
-    if (held_for < NANOSECONDS_PER_SECOND) {
-        duration_format(span, sizeof span, held_for);
-    } else {
-        age_format(span, sizeof span, (uint64_t)(held_for / NANOSECONDS_PER_MILLISECOND));
-    }
+    why_held_for(span, sizeof span, held_for);
     snprintf(out, size, "%s: held for %s, as long as max-hold allows", what, span);
 }

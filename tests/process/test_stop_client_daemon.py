@@ -70,11 +70,13 @@ def test_revoked(berth, berthd, job):
 
 @pytest.mark.parametrize("job", [REPORT, STUBBORN])
 def test_held_for_too_long(berth, berthd, job):
-    berthd(CONFIGURATION)
+    daemon = berthd(CONFIGURATION)
     process = start(berth, "short", job)
     error = error_of(process, 124)
     assert re.fullmatch(r"berth: stopping the job: short: held for \d+m?s, as long as max-hold allows \(max-hold\)\n",
                         error), error
+    assert re.search(r"lease \w+ \(short, process \d+\) was held for \d+m?s, as long as max-hold allows$",
+                     daemon.log.read_text(), re.M)
     assert is_free(berth, "short")
 
 
