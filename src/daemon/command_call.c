@@ -1,5 +1,6 @@
 #include "daemon/command_call.h"
 
+#include "base/nearest.h"
 #include "base/words.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_names.h"
@@ -86,12 +87,20 @@ void call_refuse_unknown(struct call *call, const char *name, rights_function *m
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, name);
 }
 
+enum { MAX_ITEMS_COMPARED = 1000 };
+
 void call_refuse_unknown_item(struct call *call, const char *name, const char *item)
 {
     const struct definition *definition = core_find_definition(call->server->core, name);
-    char why[NAME_BYTES + ITEM_BYTES + 64];
-    snprintf(why, sizeof why, "%s: %s has no such %s", item, name,
-        definition && definition_is_pool(definition) ? "item" : "slot");
+    bool is_pool = definition && definition_is_pool(definition);
+    struct nearest nearest = NEAREST_INIT(item);
+    for (size_t i = 0; is_pool && i < definition->n_items && i < MAX_ITEMS_COMPARED; i++) {
+        nearest_try(&nearest, definition->items[i]);
+    }
+    char why[NAME_BYTES + 2 * ITEM_BYTES + 64];
+    snprintf(why, sizeof why, "%s: %s has no such %s%s%s%s", item, name, is_pool ? "item" : "slot",
+        nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "",
+        nearest.best ? "?" : "");
     answer_error_saying(call->out, CODE_UNKNOWN, why);
     lease_log_refused(call_asker(call), call->request->command, CODE_UNKNOWN, item);
 }

@@ -529,6 +529,25 @@ def test_reload(daemon, berthctl, ok, status):
     assert status("etl")["limit"] == 3
 
 
+def test_a_reload_by_the_unit_leaves_the_errors_to_berthd(daemon, berthctl, directory):
+    """Whose log goes to the same journal."""
+    daemon.configure("[lock a]\nlimit = x\n")
+    with open(directory / "journal", "w+", encoding="utf-8") as journal:
+        seen = os.fstat(journal.fileno())
+        for stream, lines in ((f"{seen.st_dev}:{seen.st_ino}", 1), (f"{seen.st_dev}:1", 3)):
+            process = berthctl.start("reload", stderr=journal, env={"JOURNAL_STREAM": stream})
+            assert process.wait(DEADLINE) == 78
+            journal.seek(0)
+            assert len(journal.readlines()) == lines
+
+
+def test_items_have_neighbours(daemon, berthctl):
+    done = berthctl("reserve", "gpus", "gpu7", "--reason", "x")
+    assert (done.returncode, done.stderr) == (
+        78, "berthctl: reserve: gpu7: gpus has no such item; did you mean gpu0? (unknown)\n")
+    assert "did you mean" not in berthctl("remove", "gpus", "somethingelse").stderr
+
+
 @pytest.mark.parametrize("args, exit_status, code", [
     (["status", "nothing"], 78, "unknown"),
     (["status", "etl", "nothing"], 78, "unknown"),
