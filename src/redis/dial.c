@@ -3,10 +3,13 @@
 #include "base/memory.h"
 #include "redis/say.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { MAX_ADDRESSES = 8 };
 
@@ -121,6 +124,17 @@ static void dial_add(struct dial *dial, const struct sockaddr *address, size_t s
     }
 }
 
+/* 0, or the error: a unit without TCP has no name service either, which says less. */
+static int try_tcp(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return uv_translate_sys_error(errno);
+    }
+    close(fd);
+    return 0;
+}
+
 static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
 {
     struct dial *dial = lookup->data;
@@ -136,7 +150,8 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
             dial_next(dial);
         } else {
             char why[SAY_BYTES];
-            say(why, sizeof why, "cannot look the name up: %s", uv_strerror(status));
+            say(why, sizeof why, "cannot look the name up: %s%s", uv_strerror(status),
+                stream_why_refused(try_tcp()));
             dial_end(dial, NULL, why);
         }
     }

@@ -69,11 +69,18 @@ static void stream_break(struct stream *stream, const char *why)
     }
 }
 
+const char *stream_why_refused(int error)
+{
+    bool is_refused = error == UV_EAFNOSUPPORT || error == UV_EPERM;
+    return is_refused ? " (berthd's unit allows no TCP: its drop-in tcp.conf does, see berthd(8))" : "";
+}
+
 static void stream_break_with(struct stream *stream, int error)
 {
     char why[SAY_BYTES];
-    say(why, sizeof why, "%s: %s", stream->is_connected ? "connection lost" : "cannot connect",
-        error == UV_EOF ? "closed by the server" : uv_strerror(error));
+    say(why, sizeof why, "%s: %s%s", stream->is_connected ? "connection lost" : "cannot connect",
+        error == UV_EOF ? "closed by the server" : uv_strerror(error),
+        stream->is_connected ? "" : stream_why_refused(error));
     stream_break(stream, why);
 }
 

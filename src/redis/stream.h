@@ -40,4 +40,7 @@ void stream_set_timer(struct stream *stream, nanoseconds after);
 /* No callback comes afterwards; the stream frees itself. Accepts NULL; returns NULL. */
 struct stream *stream_close(struct stream *stream);
 
+/* Appended to "cannot connect": what the service's unit has to do with that error; or "". */
+const char *stream_why_refused(int error);
+
 #endif

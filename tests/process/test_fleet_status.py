@@ -2,12 +2,14 @@
 
 import json
 import os
+import platform
 import re
+import sys
 import time
 
 import pytest
 
-from conftest import read_line
+from conftest import Berthd, read_line
 from daemon_help import Status, is_quiet, status
 from fleet_help import (  # noqa: F401
     DEADLINE, Monitor, clock, hosts, needs_redis, redis_section, redis_server, ways)
@@ -176,6 +178,32 @@ def test_never_connected(directory, hosts):
     now = asked_until(a, lambda now: now.databases["default"]["state"] == "down")
     assert now.resources["etl"]["database_state"] == "down"
     assert "server" not in now.databases["default"]
+
+
+# In a process that has run it, socket(AF_INET) fails with EAFNOSUPPORT, as under the unit's
+# RestrictAddressFamilies=AF_UNIX.
+WITHOUT_TCP = """
+import ctypes, os, struct, sys
+code = [(0x20, 0, 0, 0), (0x15, 0, 3, 41), (0x20, 0, 0, 16), (0x15, 0, 1, 2), (6, 0, 0, 0x50000 + 97), (6, 0, 0, 0x7fff0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+filter = struct.pack("HxxxxxxP", len(code), ctypes.addressof(program))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter has this machine's numbers")
+@pytest.mark.parametrize("server", ["127.0.0.1:1", "localhost:1"])
+def test_a_unit_without_tcp(directory, server):
+    daemon = Berthd(directory, f"{redis_section(f'redis://{server}')}\n[lock f]\nscope = fleet\n",
+                    before=[sys.executable, "-c", WITHOUT_TCP])
+    try:
+        now = asked_until(daemon, lambda now: "why" in now.databases["default"])
+        assert now.databases["default"]["why"].endswith(
+            "%20(berthd's%20unit%20allows%20no%20TCP:%20its%20drop-in%20tcp.conf%20does,%20see%20berthd(8))")
+    finally:
+        daemon.stop()
 
 
 def test_differing_definitions(redis_server, hosts):
