@@ -4,10 +4,13 @@
 #include "client/exit_status.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     PATIENCE_SECONDS = 5, /* for any answer */
@@ -133,6 +136,16 @@ static void add_lines(struct text *out, char *lines)
     }
 }
 
+/* JOURNAL_STREAM names a file; stderr may have been redirected since. */
+static bool stderr_is_the_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat status;
+    return stream && sscanf(stream, "%" SCNuMAX ":%" SCNuMAX, &device, &inode) == 2 &&
+        fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
 /* `word` and `why` are the CODE and TEXT of an `error` line. */
 static void call_refused(struct call *call, const char *word, char *why)
 {
@@ -148,8 +161,11 @@ static void call_refused(struct call *call, const char *word, char *why)
     if (code == CODE_CONFIG && why) {
         text_add(&said, "nothing has changed (");
         text_add(&said, row->word);
-        text_add(&said, "):");
-        add_lines(&said, why);
+        text_add(&said, ")");
+        if (!stderr_is_the_journal()) { /* there, berthd has logged them */
+            text_add(&said, ":");
+            add_lines(&said, why);
+        }
     } else {
         text_add_escaped(&said, why ? why : code != CODE_NONE ? row->meaning : "refused");
         text_add(&said, " (");
