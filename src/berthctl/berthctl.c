@@ -46,6 +46,7 @@ struct command {
 static const struct command commands[] = {
     {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, 0, show_status, show_status_json},
     {COMMAND_metrics, "", 0, 0, show_metrics, NULL},
+    {COMMAND_hosts, "", 0, 0, show_hosts, NULL},
     {COMMAND_revoke, "LEASE... [OPTION]...",
         OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, 0, show_nothing, NULL},
     {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},

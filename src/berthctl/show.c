@@ -20,8 +20,7 @@ enum {
     NAMES_AT_ONCE = 16, /* of one request for status */
 };
 
-/* Frees the text. */
-static int print(struct text *text)
+int show_print(struct text *text)
 {
     fwrite(text->bytes, 1, text->length, stdout);
     text_deinit(text);
@@ -45,11 +44,10 @@ int show_ok(struct call *call, char *answer)
     (void)answer;
     struct text out = TEXT_INIT;
     text_add(&out, "ok\n");
-    return print(&out);
+    return show_print(&out);
 }
 
-/* The number of key= in a one-line answer. */
-static bool answer_number(char *const words[], size_t n, const char *key, uint64_t *numberp)
+bool number_find(char *const words[], size_t n, const char *key, uint64_t *numberp)
 {
     const char *value = words_find(words, n, key);
     return value && number_parse(value, INT64_MAX, numberp);
@@ -61,8 +59,8 @@ int show_version(struct call *call, char *answer)
     size_t n = words_split(answer, words, MAX_WORDS);
     char *version = words_find(words, n, "version");
     uint64_t protocol, pid, uptime;
-    if (!version || !percent_decode(version) || !answer_number(words, n, "proto", &protocol) ||
-        !answer_number(words, n, "pid", &pid) || !answer_number(words, n, "uptime", &uptime)) {
+    if (!version || !percent_decode(version) || !number_find(words, n, "proto", &protocol) ||
+        !number_find(words, n, "pid", &pid) || !number_find(words, n, "uptime", &uptime)) {
         return call_nonsense(call);
     }
     struct text out = TEXT_INIT;
@@ -72,7 +70,7 @@ int show_version(struct call *call, char *answer)
         (unsigned long long)pid);
     text_add_age(&out, uptime);
     text_add(&out, ")\n");
-    return print(&out);
+    return show_print(&out);
 }
 
 /* An `add` may make an item that nobody has meant. */
@@ -96,7 +94,7 @@ int show_added(struct call *call, char *answer)
             text_add(&out, ": ");
             text_add_escaped(&out, call->request.arguments[1]);
             text_add_format(&out, " %s\n", rows[i].says);
-            return print(&out);
+            return show_print(&out);
         }
     }
     return EXIT_SUCCESS; /* an older berthd */
@@ -122,7 +120,7 @@ int show_drain(struct call *call, char *answer)
     char *words[MAX_WORDS];
     uint64_t held;
     size_t n = words_split(answer, words, MAX_WORDS);
-    if (!answer_number(words, n, "held", &held)) {
+    if (!number_find(words, n, "held", &held)) {
         return call_nonsense(call);
     }
     struct text out = TEXT_INIT;
@@ -139,7 +137,7 @@ int show_drain(struct call *call, char *answer)
         text_add_format(&out, "draining, %llu lease%s held\n", (unsigned long long)held,
             held == 1 ? "" : "s");
     }
-    return print(&out);
+    return show_print(&out);
 }
 
 /* ---- status ---- */
@@ -184,7 +182,7 @@ int show_status(struct call *call, char *answer)
             .is_of_some = call->request.n_arguments > 0,
         };
         table_print(&status, &style, &out);
-        exit_status = print(&out);
+        exit_status = show_print(&out);
     } else {
         exit_status = call->exit_status;
     }
@@ -199,7 +197,7 @@ int show_status_json(struct call *call, char *answer)
     int exit_status = EXIT_SUCCESS;
     if (show_read_status(call, answer, &status)) {
         json_print(&status, &out);
-        exit_status = print(&out);
+        exit_status = show_print(&out);
     } else {
         exit_status = call->exit_status;
     }
@@ -217,7 +215,7 @@ static bool read_metrics(
     char *words[MAX_WORDS];
     size_t n = words_split(answer, words, MAX_WORDS);
     char *line;
-    if (!answer_number(words, n, "next", nextp)) {
+    if (!number_find(words, n, "next", nextp)) {
         *nextp = 0;
     }
     while ((line = call_line(call)) && strcmp(line, "end") != 0) {
@@ -281,5 +279,5 @@ int show_metrics(struct call *call, char *answer)
         prometheus_print(&prometheus, &out);
     }
     prometheus_deinit(&prometheus);
-    return is_read ? print(&out) : call->exit_status;
+    return is_read ? show_print(&out) : call->exit_status;
 }

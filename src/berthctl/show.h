@@ -12,6 +12,12 @@ typedef int show_function(struct call *call, char *answer);
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status,
     show_status_json, show_metrics;
 
+show_function show_hosts;
+
+/* Writes the text to stdout, and frees it. Returns the exit status. */
+int show_print(struct text *text);
+/* The number of key= among the words of an answer. */
+bool number_find(char *const words[], size_t n, const char *key, uint64_t *numberp);
 /* Reads the answer to `status` that begins with that line. False after a message. */
 bool show_read_status(struct call *call, const char *line, struct status *status);
 

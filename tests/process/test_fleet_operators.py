@@ -333,3 +333,23 @@ def test_release_here_needs_no_database(redis_server, pair):
     redis_server.stop()
     does(client, "release etl holder=x")
     redis_server.cont()
+
+
+def test_hosts(redis_server, hosts):
+    """Which hosts there are, when each was heard, and what it has."""
+    a, b = fleet(redis_server, hosts)
+    client, other = client_of(a), client_of(b)
+    gets(client, "acquire etl:2")
+    gets(other, "acquire door")
+    queues(client, "acquire door")
+    lines = a.client().lines("hosts")
+    assert lines[0] == "ok" and lines[-1] == "end" and lines[1].startswith("database default state=up ")
+    found = [keys(line.split()) for line in lines[2:-1]]
+    assert sorted((host["held"], host["waiting"]) for host in found) == [("1", "0"), ("1", "1")]
+    assert all(int(host["heard"]) < 6000 and host["database"] == "default" for host in found)
+    title, *rows = b.berthctl("hosts").stdout.splitlines()
+    assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "SESSION"]
+    assert {row.split()[-1] for row in rows} == {host["session"] for host in found}
+    redis_server.kill()
+    asked_until(a, lambda now: now.databases["default"]["state"] == "down")
+    assert "database default down: " in a.berthctl("hosts").stdout

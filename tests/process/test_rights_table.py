@@ -51,6 +51,7 @@ TABLE = {
     "cancel": (["cancel {waiting}", "cancel {held}"], {OWNER} | ADMINS),
     "revoke": (["revoke {held}", "revoke {waiting}", "revoke {away}"], {OWNER} | ADMINS),
     "drop": (["drop {held}", "drop {waiting}", "drop {away}"], {OWNER} | ADMINS),
+    "hosts": (["hosts"], EVERYBODY),
     "wait": (["wait s one", "wait lease={waiting}"], EVERYBODY),
     "limit": (["limit s 3", "limit one 0"], ADMINS),
     "add": (["add p c"], ADMINS),

@@ -44,7 +44,7 @@ Test(tables, rights_are_the_documented_ones)
         const char *words;
         enum right right;
     } documented[] = {
-        {" hello metrics ping status version wait ", RIGHT_ANYONE},
+        {" hello hosts metrics ping status version wait ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
@@ -191,6 +191,7 @@ Test(requests, the_documented_ones)
         "wait",
         "wait deploy gpus",
         "wait lease=3k",
+        "hosts",
         "metrics",
         "metrics from=17",
         "limit etl 4",

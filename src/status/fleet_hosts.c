@@ -1,0 +1,117 @@
+#include "status/fleet_hosts.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A row `session`. */
+enum session_field {
+    SESSION_WORD,
+    SESSION_ID,
+    SESSION_HOST,
+    SESSION_LEFT,
+    N_SESSION_FIELDS
+};
+
+static bool is_session(const struct fleet_row *row)
+{
+    uint64_t left;
+    return strcmp(row->fields, "session") == 0 && row->n >= N_SESSION_FIELDS &&
+        fleet_number(row, SESSION_LEFT, INT64_MAX, &left);
+}
+
+static int compare_sessions(const void *left, const void *right)
+{
+    const struct fleet_host *a = left, *b = right;
+    return strcmp(a->session, b->session);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct fleet_host *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : compare_sessions(left, right);
+}
+
+/* SESSION of a key SESSION/ID. */
+static struct fleet_host *find(struct fleet_host *hosts, size_t n, const char *key)
+{
+    enum { MAX_SESSION = 64 };
+    char session[MAX_SESSION];
+    size_t length = strcspn(key, "/");
+    if (length >= sizeof session) {
+        return NULL;
+    }
+    memcpy(session, key, length);
+    session[length] = '\0';
+    const struct fleet_host wanted = {.session = session};
+    return n > 0 ? bsearch(&wanted, hosts, n, sizeof *hosts, compare_sessions) : NULL;
+}
+
+static void count_leases(
+    const struct fleet_rows *rows, const struct fleet_resource *resource, struct fleet_host *hosts, size_t n)
+{
+    for (size_t i = resource->row; i < resource->end; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        enum fleet_lease kind = fleet_row_kind(row, resource);
+        struct fleet_host *host =
+            kind != FLEET_NEITHER ? find(hosts, n, fleet_field(row, ROW_KEY)) : NULL;
+        if (host) {
+            host->held += kind == FLEET_HOLDER;
+            host->waiting += kind == FLEET_WAITER;
+        }
+    }
+}
+
+size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp)
+{
+    size_t n = 0;
+    struct fleet_host *hosts = memory_new((rows->n_rows + 1) * sizeof *hosts);
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct fleet_row *row = &rows->rows[i];
+        if (is_session(row)) {
+            struct fleet_host *host = &hosts[n++];
+            host->session = fleet_field(row, SESSION_ID);
+            host->name = fleet_field(row, SESSION_HOST);
+            fleet_number(row, SESSION_LEFT, INT64_MAX, &host->left);
+        }
+    }
+    qsort(hosts, n, sizeof *hosts, compare_sessions);
+    for (size_t i = 0; i < rows->n_resources; i++) {
+        count_leases(rows, &rows->resources[i], hosts, n);
+    }
+    qsort(hosts, n, sizeof *hosts, compare_names);
+    *hostsp = hosts;
+    return n;
+}
+
+/* What other hosts have written is cut: a line has its bounds. */
+static void add_bounded(struct text *out, const char *value)
+{
+    enum { MAX_HOST = 255 };
+    char copy[MAX_HOST + 1];
+    size_t n = strnlen(value, MAX_HOST);
+    memcpy(copy, value, n);
+    copy[n] = '\0';
+    text_add_encoded(out, n > 0 ? copy : "?");
+}
+
+void fleet_hosts_write(struct text *out, const struct fleet_rows *rows, const char *database, uint64_t ttl)
+{
+    struct fleet_host *hosts;
+    size_t n = fleet_hosts_new(rows, &hosts);
+    for (size_t i = 0; i < n; i++) {
+        const struct fleet_host *host = &hosts[i];
+        text_add(out, "host ");
+        add_bounded(out, host->name);
+        text_add(out, " session=");
+        add_bounded(out, host->session);
+        text_add_key(out, "database", database);
+        text_add_number_key(out, "heard", ttl > host->left ? ttl - host->left : 0);
+        text_add_number_key(out, "held", host->held);
+        text_add_number_key(out, "waiting", host->waiting);
+        text_add(out, "\n");
+    }
+    free(hosts);
+}

@@ -1,0 +1,18 @@
+/* fleet_hosts.h - the hosts of a database, from the rows that its script `snapshot` gives. Pure. */
+#ifndef BERTH_STATUS_FLEET_HOSTS_H
+#define BERTH_STATUS_FLEET_HOSTS_H
+
+#include "status/fleet_rows.h"
+
+struct fleet_host {
+    const char *session, *name; /* in the rows */
+    uint64_t left; /* milliseconds until its session ends, unless it is heard from */
+    uint64_t held, waiting; /* leases; one on several resources counts for each of them */
+};
+
+/* Sets *hostsp to the hosts by name, which the caller frees; returns how many. */
+size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp);
+/* Appends their lines: `ttl` is the database's, in milliseconds. */
+void fleet_hosts_write(struct text *out, const struct fleet_rows *rows, const char *database, uint64_t ttl);
+
+#endif
