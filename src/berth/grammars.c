@@ -162,7 +162,8 @@ const struct grammar grammar_release = {
     .in = IN_RELEASE,
     .usage = "berth release LEASE | NAME [--holder ID | --item ITEM]",
     .summary = "Gives a lease back before its job has ended. If it is free already, that is fine.\n"
-               "The NAME of a lock needs no more; of anything else, say whose lease, or of which unit.",
+               "The NAME of a lock needs no more; of anything else, say whose lease, or of which "
+               "unit.",
     .take_words = release_take_words,
     .more_help = "",
 };

@@ -35,9 +35,9 @@ enum connection_line {
 int connection_open(struct connection *connection, const struct endpoint *endpoint);
 void connection_close(struct connection *connection); /* accepts a closed one */
 
-/* Writes "cannot connect to PATH: why", for an error of connection_open(), and how to start a berthd
- * that does not run. If nobody has chosen the socket and it is absent, mentions the user's own socket
- * if that exists. */
+/* Writes "cannot connect to PATH: why", for an error of connection_open(), and how to start a
+ * berthd that does not run. If nobody has chosen the socket and it is absent, mentions the user's
+ * own socket if that exists. */
 void connection_explain(const struct endpoint *endpoint, int error, char *out, size_t size);
 
 /* `line` ends in LF. False if the connection is broken, or so full that berthd must be stuck. */

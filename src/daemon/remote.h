@@ -11,8 +11,8 @@ struct session_result;
 bool remote_is_here(const struct call *call, uint64_t *idp);
 /* `revoke` and `drop` of SESSION/ID: for admins of the daemon. */
 void remote_revoke_or_drop(struct call *call);
-/* `release NAME` by an identity or an item (the other is NULL), which no lease on this host matches.
- * NAME is of fleet scope. */
+/* `release NAME` by an identity or an item (the other is NULL), which no lease on this host
+ * matches. NAME is of fleet scope. */
 void remote_release(struct call *call, const char *holder, const char *item);
 
 /* Makes the answer from a database's answer to an operator's request. */

@@ -72,7 +72,8 @@ static void stream_break(struct stream *stream, const char *why)
 const char *stream_why_refused(int error)
 {
     bool is_refused = error == UV_EAFNOSUPPORT || error == UV_EPERM;
-    return is_refused ? " (berthd's unit allows no TCP: its drop-in tcp.conf does, see berthd(8))" : "";
+    return is_refused ? " (berthd's unit allows no TCP: its drop-in tcp.conf does, see berthd(8))"
+                      : "";
 }
 
 static void stream_break_with(struct stream *stream, int error)

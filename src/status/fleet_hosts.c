@@ -49,8 +49,8 @@ static struct fleet_host *find(struct fleet_host *hosts, size_t n, const char *k
     return n > 0 ? bsearch(&wanted, hosts, n, sizeof *hosts, compare_sessions) : NULL;
 }
 
-static void count_leases(
-    const struct fleet_rows *rows, const struct fleet_resource *resource, struct fleet_host *hosts, size_t n)
+static void count_leases(const struct fleet_rows *rows, const struct fleet_resource *resource,
+    struct fleet_host *hosts, size_t n)
 {
     for (size_t i = resource->row; i < resource->end; i++) {
         const struct fleet_row *row = &rows->rows[i];
@@ -97,7 +97,8 @@ static void add_bounded(struct text *out, const char *value)
     text_add_encoded(out, n > 0 ? copy : "?");
 }
 
-void fleet_hosts_write(struct text *out, const struct fleet_rows *rows, const char *database, uint64_t ttl)
+void fleet_hosts_write(
+    struct text *out, const struct fleet_rows *rows, const char *database, uint64_t ttl)
 {
     struct fleet_host *hosts;
     size_t n = fleet_hosts_new(rows, &hosts);
