@@ -20,11 +20,11 @@ def configuration(directory, text="", socket_path=None):
     return path
 
 
-def run(*args, program=BUILD / "berthd", **options):
-    """Runs a berthd that must end by itself: (status, messages). Nothing goes to stdout."""
+def run(*args, program=BUILD / "berthd", stdout="", **options):
+    """Runs a berthd that must end by itself, with that on its stdout: (status, messages)."""
     done = subprocess.run([program, *args], stdin=subprocess.DEVNULL, text=True,
         capture_output=True, timeout=DEADLINE, **options)
-    assert done.stdout == ""
+    assert done.stdout == stdout
     return done.returncode, done.stderr
 
 
@@ -40,7 +40,7 @@ def listening(path):
 
 def test_check_of_a_good_file(directory):
     path = configuration(directory, "[lock a]\n")
-    assert run("-c", path, "--check") == (0, "")
+    assert run("-c", path, "--check", stdout="OK: 1 resource\n") == (0, "")
     assert not (directory / "s").exists() and not (directory / "s.lock").exists()
 
 
