@@ -34,6 +34,8 @@ struct conf *conf_free(struct conf *conf)
     free(conf->databases);
     id_set_deinit(&conf->admin_users);
     id_set_deinit(&conf->admin_groups);
+    id_set_deinit(&conf->view_users);
+    id_set_deinit(&conf->view_groups);
     free(conf->socket);
     free(conf->include);
     free(conf->path);

@@ -16,6 +16,7 @@ struct conf {
     uint32_t socket_mode;
     bool gives_socket, gives_socket_mode; /* whether the file gives them */
     struct id_set admin_users, admin_groups; /* besides root and the daemon's own uid */
+    struct id_set view_users, view_groups; /* see everything, and change nothing */
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
     uint32_t max_requests_per_second; /* of one uid; UNBOUNDED if not set */

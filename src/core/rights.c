@@ -38,6 +38,13 @@ bool rights_admin_of(const struct credentials *credentials, const struct daemon_
         is_named(credentials, &rights->admin_users, &rights->admin_groups);
 }
 
+bool rights_see(const struct credentials *credentials, const struct daemon_admins *admins,
+    const struct rights *rights)
+{
+    return rights_admin_of(credentials, admins, rights) ||
+        is_named(credentials, admins->view_users, admins->view_groups);
+}
+
 static bool is_denied(const struct credentials *credentials, const struct rights *rights)
 {
     bool may_be_by_group = rights->deny_groups.n > 0 && !credentials->gids;

@@ -5,16 +5,16 @@
 
 #include <stdlib.h>
 
-static bool administers(void *context, const struct rights *rights)
+static bool may_see(void *context, const struct rights *rights)
 {
     struct asker *asker = context;
     if (!rights) {
         static const struct rights none;
-        return asker_may(asker, rights_admin_of, &none);
+        return asker_may(asker, rights_see, &none);
     }
     if (rights != asker->last) {
         asker->last = rights;
-        asker->last_answer = asker_may(asker, rights_admin_of, rights);
+        asker->last_answer = asker_may(asker, rights_see, rights);
     }
     return asker->last_answer;
 }
@@ -25,7 +25,7 @@ void asker_init(struct asker *asker, int fd, uint32_t uid, const struct daemon_a
         .fd = fd,
         .admins = admins,
         .credentials = {.uid = uid},
-        .viewer = {.uid = uid, .context = asker, .administers = administers, .pid_of = keeper_pid},
+        .viewer = {.uid = uid, .context = asker, .may_see = may_see, .pid_of = keeper_pid},
     };
 }
 

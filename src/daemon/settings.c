@@ -55,6 +55,8 @@ static struct daemon_admins admins_of(const struct conf *conf)
         .own_uid = geteuid(),
         .users = &conf->admin_users,
         .groups = &conf->admin_groups,
+        .view_users = &conf->view_users,
+        .view_groups = &conf->view_groups,
     };
 }
 

@@ -12,7 +12,7 @@ bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
     for (size_t i = 0; lease->uid != viewer->uid && i < lease->n_claims; i++) {
         const struct claim *claim = &lease->claims[i];
         if (hides(claim) &&
-            !viewer->administers(viewer->context, &claim->resource->definition->rights)) {
+            !viewer->may_see(viewer->context, &claim->resource->definition->rights)) {
             return false;
         }
     }
@@ -27,5 +27,5 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
         return true;
     }
     bool is_that_one = hides_here && n_hiding <= 1;
-    return viewer->administers(viewer->context, is_that_one ? &definition->rights : NULL);
+    return viewer->may_see(viewer->context, is_that_one ? &definition->rights : NULL);
 }

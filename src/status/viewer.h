@@ -9,15 +9,15 @@
 struct viewer {
     uint32_t uid;
     void *context;
-    /* Whether the viewer administers the resource with these rights; NULL: the daemon. */
-    bool (*administers)(void *context, const struct rights *rights);
+    /* Whether the viewer may see what the resource with these rights hides; NULL: any resource. */
+    bool (*may_see)(void *context, const struct rights *rights);
     /* The process that status shows for a lease of this host. */
     int32_t (*pid_of)(const struct lease *lease);
 };
 
 /* A user sees everything about their own leases. Another's details show only if the viewer
- * administers each of its resources that hides them: what one resource hides, another does not
- * show. */
+ * may see what each of its resources hides (rights_see()): what one resource hides, another does
+ * not show. */
 bool viewer_sees(const struct viewer *viewer, const struct lease *lease);
 
 /* For a lease of another host, in the list of the resource with that definition (NULL: not known

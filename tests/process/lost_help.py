@@ -263,13 +263,13 @@ def sleeper(before=lambda: None):
 
 
 @contextlib.contextmanager
-def living_as(daemon, uid):
+def living_as(daemon, uid, gid=None):
     """A connection of another user's process, which lives as long as the block: only a living
     process may name processes. (After connect_as() its maker is gone.)"""
     here, there = socket.socketpair()
 
     def connect():
-        become(uid)
+        become(uid, gid)
         client = Client(daemon.socket)
         socket.send_fds(there, [b"x"], [client.socket.fileno()])
 

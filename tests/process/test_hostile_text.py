@@ -17,6 +17,7 @@ from hostile import MARK, NASTY, encoded, require_harmless, texts
 
 PROGRAM, HOLDER, REASON = texts(64), texts(128), texts(256)
 ALL = list(REASON)
+VIEWER = 60006  # no account exists for it: a uid needs no name to have rights
 LOCALES = ["C", "C.UTF-8"]
 
 
@@ -120,6 +121,29 @@ def test_the_operator_s_table_and_json(berthd, berthctl, locale):
                            (holder["program"], PROGRAM), (resource["pause_reason"], REASON),
                            (item["reason"], REASON)):
             assert text == (shown_in_json(said[name]) if name in said else None), name
+
+
+@needs_root
+def test_who_sees_what_is_hidden(berthd, berthctl):
+    """`view-users`: a user who changes nothing is shown everything, and all of it harmless."""
+    daemon = berthd(f"view-users = {VIEWER}\n" + config("[lock r{}]\nshow-commands = owner"))
+    everything_held(daemon)
+    viewer, env = connect_as(daemon, VIEWER), {"LC_ALL": "C.UTF-8"}
+    said = []
+    for i in range(len(ALL)):
+        require_harmless(refusal := viewer.request(f"acquire r{i} wait=0") + "\n", lines=1)
+        said.append(refusal)
+    assert all(MARK in refusal for refusal in said)
+    for line in viewer.lines("status"):
+        require_harmless(line + "\n")
+
+    def as_viewer():
+        os.setuid(VIEWER)
+
+    assert require_harmless(berthctl("status", env=env, preexec_fn=as_viewer).stdout, unicode=True).count(MARK) >= len(ALL)
+    printed = berthctl("status", "--json", env=env, preexec_fn=as_viewer).stdout
+    shown = json.loads(require_harmless(printed, lines=1))["resources"]
+    assert [resource["holders"][0]["reason"] for resource in shown] == [shown_in_json(REASON[name]) for name in ALL]
 
 
 def shown_in_json(text):

@@ -17,13 +17,16 @@ pytestmark = needs_root
 
 # No accounts exist for these: a uid and a gid need no name to have rights.
 ANNA, BERT, CLEO, DORA = 60001, 60002, 60003, 60004
-GROUP = 60101
+EMIL = 60005  # sees everything
+GROUP, VIEWING = 60101, 60102
 
 SECRETS = ("theirprogram", "theirreason", "theiridentity")
 WORDS = "program=theirprogram reason=theirreason holder=theiridentity"
 
 HIDDEN = f"show-commands = owner\nadmin-users = {CLEO}\nadmin-groups = {GROUP}\n"
 CONFIG = f"""admin-users = {DORA}
+view-users = {EMIL}
+view-groups = {VIEWING}
 [semaphore open]
 limit = 2
 [semaphore shut]
@@ -60,6 +63,8 @@ def test_which_users_see_which_details(berthd):
         "admin": connect_as(daemon, CLEO),
         "admin by group": connect_as(daemon, BERT, GROUP),
         "daemon admin": connect_as(daemon, DORA),
+        "viewer": connect_as(daemon, EMIL),
+        "viewer by group": connect_as(daemon, BERT, VIEWING),
         "root": daemon.client(),
     }
     for who, client in sees.items():
@@ -100,7 +105,8 @@ def test_a_viewer_must_administer_each_resource_that_hides(berthd):
     (holder,) = [line for line in cleo if line.startswith("holder")]
     (waiter,) = [line for line in cleo if line.startswith("waiter")]
     assert secrets_in(holder) == ALL and not secrets_in(waiter)
-    assert secrets_in(answers_to(connect_as(daemon, DORA), "status also")) == ALL
+    for who in DORA, EMIL:
+        assert secrets_in(answers_to(connect_as(daemon, who), "status also")) == ALL
 
 
 def test_a_reload_hides_and_shows(berthd):
@@ -113,6 +119,26 @@ def test_a_reload_hides_and_shows(berthd):
     daemon.configure(CONFIG)
     assert root.request("reload") == "ok"
     assert secrets_in(answers_to(bert, "status")) == ALL
+
+
+def test_a_reload_makes_viewers(berthd):
+    """Also for connections that are older than it."""
+    daemon = berthd(CONFIG)
+    held(connect_as(daemon, ANNA), f"acquire shut {WORDS}")
+    bert, emil, root = connect_as(daemon, BERT), connect_as(daemon, EMIL), daemon.client()
+    assert not secrets_in(answers_to(bert, "status shut"))
+    daemon.configure(CONFIG.replace(f"view-users = {EMIL}", f"view-users = {BERT}"))
+    assert root.request("reload") == "ok"
+    assert secrets_in(answers_to(bert, "status shut")) == ALL
+    assert not secrets_in(answers_to(emil, "status shut"))
+
+
+def test_a_viewer_changes_nothing(berthd):
+    daemon = berthd(CONFIG)
+    lease = held(connect_as(daemon, ANNA), f"acquire shut {WORDS}")
+    emil = connect_as(daemon, EMIL)
+    for request in ("limit shut 1", "pause shut", "drain", "reload", f"revoke {lease}", f"release {lease}"):
+        assert emil.request(request).startswith("error forbidden"), request
 
 
 def test_a_long_answer_hides_to_its_end(berthd):
@@ -135,7 +161,7 @@ def test_refusals(berthd):
     shown_to_bert = urllib.parse.unquote(connect_as(daemon, BERT).request(request))
     assert not secrets_in(shown_to_bert)
     assert re.search(rf"2 of 2 held by pid \d+ \(uid {ANNA}\) for \d+s$", shown_to_bert), shown_to_bert
-    for who in (ANNA, CLEO, 0):
+    for who in (ANNA, CLEO, EMIL, 0):
         answer = connect_as(daemon, who).request(request)
         assert secrets_in(answer) == {"theiridentity", "theirprogram", "theirreason"}
 
@@ -207,9 +233,11 @@ def test_leases_of_other_hosts(redis_server, hosts):  # noqa: F811
     gets(anna, f"acquire etl plain market/x {WORDS}1")
     queues(anna, f"acquire etl {WORDS}2")
     for host in (a, b):
+        host.config.write_text(host.config.read_text().replace("[daemon]\n", f"[daemon]\nview-users = {EMIL}\n", 1))
+        assert client_of(host).request("reload") == "ok"
         for request in ("status", "status etl", "status plain", "status market/x"):
             assert not secrets_in(answers_to(client_of(host, BERT), request)), request
-            for who in (ANNA, 0):
+            for who in (ANNA, EMIL, 0):
                 assert secrets_in(answers_to(client_of(host, who), request)) == ALL, request
         assert secrets_in(answers_to(client_of(host, CLEO), "status etl")) == ALL
 

@@ -4,6 +4,7 @@ not."""
 
 import contextlib
 import os
+import urllib.parse
 
 import pytest
 
@@ -15,7 +16,8 @@ pytestmark = needs_root
 
 # No accounts exist for these: a uid and a gid need no name to have rights.
 STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT = 60001, 60002, 60003, 60004, 60005, 0
-EVERYBODY = {STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
+VIEWER, MEMBER, VIEWING = 60006, 60007, 60101  # sees everything; a member of the group that does
+EVERYBODY = {STRANGER, OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, VIEWER, MEMBER, ROOT}
 ADMINS = {RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, ROOT}
 DAEMON_ADMINS = {DAEMON_ADMIN, ROOT}
 
@@ -24,6 +26,8 @@ admin-users = {RESOURCE_ADMIN} {DENIED_ADMIN}
 deny-users = {DENIED_ADMIN} {DAEMON_ADMIN} 0
 """
 CONFIG = f"""admin-users = {DAEMON_ADMIN}
+view-users = {VIEWER}
+view-groups = {VIEWING}
 [semaphore s]
 limit = 9
 {KEYS}
@@ -94,11 +98,15 @@ def clean_up(daemon, leases):
     root.close()
 
 
+def as_user(daemon, uid):
+    return connect_as(daemon, uid, VIEWING if uid == MEMBER else None)
+
+
 def ask(daemon, uid, line, leases):
     """False: it is forbidden."""
     with contextlib.ExitStack() as stack:
         own = stack.enter_context(sleeper(lambda: become(uid))) if "{own}" in line else 0
-        asker = stack.enter_context(living_as(daemon, uid))
+        asker = stack.enter_context(living_as(daemon, uid, VIEWING if uid == MEMBER else None))
         answer = asker.request(line.format(own=own, **leases))
         asker.close()
         refused = answer.startswith("error ") and code(answer)
@@ -120,6 +128,48 @@ def test_which_users_may(berthd, word, line):
                 clean_up(daemon, leases)
                 leases = prepare(stack, daemon, connect_as(daemon, OWNER))
             assert ask(daemon, uid, line, leases) == (uid in may), (uid, line)
+
+
+# ---- who sees
+
+HIDING = f"""admin-users = {DAEMON_ADMIN}
+view-users = {VIEWER}
+view-groups = {VIEWING}
+[lock one]
+show-commands = owner
+admin-users = {RESOURCE_ADMIN} {DENIED_ADMIN}
+deny-users = {DENIED_ADMIN}
+[lock two]
+show-commands = owner
+"""
+SECRETS = "program=theirprogram reason=theirreason holder=theiridentity"
+WAITER = SECRETS.replace("identity", "second")
+
+# Requests whose answers have the texts of leases, on `one` alone and on both.
+SHOWING = ["status", "status one", "status two", "status lease={held}", "status lease={waiting}",
+           "acquire one wait=0", "acquire one two wait=0"]
+SEES_ONE = {OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, VIEWER, MEMBER, ROOT}
+SEES_BOTH = {OWNER, DAEMON_ADMIN, VIEWER, MEMBER, ROOT}
+
+
+def whole_answer(client, line):
+    lines = client.lines(line) if line.startswith("status") else [client.request(line)]
+    return urllib.parse.unquote("\n".join(lines))
+
+
+@pytest.mark.parametrize("names, sees", [("one", SEES_ONE), ("one two", SEES_BOTH)])
+def test_which_users_see(berthd, names, sees):
+    daemon = berthd(HIDING)
+    owner = connect_as(daemon, OWNER)
+    leases = {"held": held(owner, f"acquire {names} {SECRETS}"), "waiting": waits(owner, f"acquire {names} {WAITER}")}
+    for uid in sorted(EVERYBODY):
+        seen = set()
+        for line in SHOWING:
+            answer = whole_answer(as_user(daemon, uid), line.format(**leases))
+            shown = {text for text in ("theirprogram", "theirreason", "theiridentity", "theirsecond") if text in answer}
+            assert not shown or uid in sees, (uid, line, answer)
+            seen |= shown
+        assert len(seen) == (4 if uid in sees else 0), (uid, seen)
 
 
 def test_a_user_s_own_daemon(directory, own_files):

@@ -17,6 +17,8 @@ static const char *const contract[][2] = {
     {"daemon", "socket-mode 0666"},
     {"daemon", "admin-users (empty)"},
     {"daemon", "admin-groups (empty)"},
+    {"daemon", "view-users (empty)"},
+    {"daemon", "view-groups (empty)"},
     {"daemon", "max-clients unbounded"},
     {"daemon", "max-clients-per-user 2000"},
     {"daemon", "max-waiters-per-user 900"},
@@ -108,6 +110,8 @@ Test(conf_values, defaults_of_the_daemon)
     cr_expect_eq(conf->socket_mode, 0666);
     cr_expect_eq(conf->admin_users.n, 0);
     cr_expect_eq(conf->admin_groups.n, 0);
+    cr_expect_eq(conf->view_users.n, 0);
+    cr_expect_eq(conf->view_groups.n, 0);
     cr_expect_eq(conf->max_clients, UNBOUNDED);
     cr_expect_eq(conf->user_bounds.clients, 2000);
     cr_expect_eq(conf->user_bounds.waiters, 900);
@@ -177,6 +181,8 @@ Test(conf_values, each_key_of_the_daemon_arrives)
                                   "admin-users = alice 7\n"
                                   "admin-groups = ops\n"
                                   "  etl\n"
+                                  "view-users = 7 alice\n"
+                                  "view-groups = etl ops\n"
                                   "max-clients = 11\n"
                                   "max-clients-per-user = 12\n"
                                   "max-requests-per-second-per-user = 16\n"
@@ -189,6 +195,8 @@ Test(conf_values, each_key_of_the_daemon_arrives)
     cr_expect_eq(conf->socket_mode, 0750);
     expect_ids(&conf->admin_users, 1000, 7);
     expect_ids(&conf->admin_groups, 2001, 2000);
+    expect_ids(&conf->view_users, 7, 1000);
+    expect_ids(&conf->view_groups, 2000, 2001);
     cr_expect_eq(conf->max_clients, 11);
     cr_expect_eq(conf->max_requests_per_second, 16);
     cr_expect_eq(conf->user_bounds.clients, 12);

@@ -96,14 +96,14 @@ TestSuite(fleet_rows, .init = begin, .fini = end);
 
 static const struct rights *administered; /* by the viewer, if it is not NULL */
 
-static bool administers(void *context, const struct rights *rights)
+static bool may_see(void *context, const struct rights *rights)
 {
     (void)context;
     return rights && rights == administered;
 }
 
 static const struct viewer viewer = {
-    .uid = 77, .administers = administers, .pid_of = keeper_pid};
+    .uid = 77, .may_see = may_see, .pid_of = keeper_pid};
 
 static struct fleet_scene scene(void)
 {

@@ -7,16 +7,19 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-enum { ROOT = 0, OWN = 900, ALICE = 1001, BOB = 1002, STAFF = 50, WHEEL = 60 };
+enum { ROOT = 0, OWN = 900, ALICE = 1001, BOB = 1002, CAROL = 1003, STAFF = 50, WHEEL = 60 };
 
 static uint32_t alice[] = {ALICE};
+static uint32_t another[] = {BOB};
 static uint32_t wheel[] = {7, WHEEL};
 
 static const struct id_set nobody = {NULL, 0};
 static const struct id_set only_alice = {alice, 1};
+static const struct id_set only_bob = {another, 1};
 static const struct id_set only_wheel = {wheel, 2};
 
-static const struct daemon_admins own_only = {.own_uid = OWN, .users = &nobody, .groups = &nobody};
+static const struct daemon_admins own_only = {.own_uid = OWN, .users = &nobody, .groups = &nobody,
+    .view_users = &nobody, .view_groups = &nobody};
 
 static struct credentials who(uid_t uid)
 {
@@ -51,7 +54,8 @@ Test(rights, others_are_no_admins)
 Test(rights, admins_of_the_daemon_by_user_and_by_group)
 {
     const struct daemon_admins admins = {
-        .own_uid = OWN, .users = &only_alice, .groups = &only_wheel};
+        .own_uid = OWN, .users = &only_alice, .groups = &only_wheel,
+        .view_users = &nobody, .view_groups = &nobody};
     const struct rights open = {.allow_users = nobody};
     const gid_t gids[] = {STAFF, WHEEL};
     struct credentials named = who(ALICE);
@@ -141,7 +145,8 @@ Test(rights, admins_of_the_daemon_are_never_denied)
     const struct id_set all = {ids, 3};
     const struct rights rights = {.deny_users = all, .deny_groups = only_wheel};
     const struct daemon_admins admins = {
-        .own_uid = OWN, .users = &only_alice, .groups = &only_wheel};
+        .own_uid = OWN, .users = &only_alice, .groups = &only_wheel,
+        .view_users = &nobody, .view_groups = &nobody};
     const struct credentials people[] = {
         in_groups(ROOT, gids, 1), who(ROOT), who(OWN), who(ALICE), in_groups(BOB, gids, 1)};
     for (size_t i = 0; i < sizeof people / sizeof people[0]; i++) {
@@ -160,7 +165,35 @@ Test(rights, unknown_groups_are_refused_if_one_may_be_denied)
 
 /* ---- what is shown of leases ---- */
 
-static bool administers_what_the_context_says(void *context, const struct rights *rights)
+Test(rights, who_sees_everything_changes_nothing)
+{
+    const gid_t gids[] = {STAFF, WHEEL};
+    const struct daemon_admins admins = {.own_uid = OWN, .users = &nobody, .groups = &nobody,
+        .view_users = &only_alice, .view_groups = &only_wheel};
+    const struct rights closed = {.allow_users = only_bob};
+    const struct credentials viewers[] = {who(ALICE), in_groups(CAROL, gids, 2)};
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect(rights_see(&viewers[i], &admins, &closed));
+        cr_expect_not(rights_use(&viewers[i], &admins, &closed));
+        cr_expect_not(rights_admin_of(&viewers[i], &admins, &closed));
+        cr_expect_not(rights_admin_of_daemon(&viewers[i], &admins));
+    }
+    const struct credentials others[] = {who(BOB), in_groups(CAROL, gids, 1)};
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_not(rights_see(&others[i], &admins, &closed));
+    }
+}
+
+Test(rights, admins_see_what_they_administer)
+{
+    const struct rights of_alice = {.admin_users = only_alice}, of_nobody = {.admin_users = nobody};
+    struct credentials admin = who(ALICE), root = who(ROOT);
+    cr_expect(rights_see(&admin, &own_only, &of_alice));
+    cr_expect_not(rights_see(&admin, &own_only, &of_nobody));
+    cr_expect(rights_see(&root, &own_only, &of_nobody));
+}
+
+static bool sees_what_the_context_says(void *context, const struct rights *rights)
 {
     return rights == context;
 }
@@ -178,7 +211,7 @@ static bool sees(uid_t uid, const struct definition *a, const struct definition 
     static const struct rights none;
     const struct viewer viewer = {.uid = uid,
         .context = (void *)(administered ? &administered->rights : &none),
-        .administers = administers_what_the_context_says};
+        .may_see = sees_what_the_context_says};
     bool seen = viewer_sees(&viewer, lease);
     free(lease);
     return seen;
@@ -202,7 +235,7 @@ Test(rights, what_is_shown_of_other_hosts_leases)
     const struct definition open = {.limit = 1}, shut = {.shows_to_owner_only = true};
     static const struct rights none;
     struct viewer viewer = {.uid = BOB, .context = (void *)&none,
-        .administers = administers_what_the_context_says};
+        .may_see = sees_what_the_context_says};
     cr_expect(viewer_sees_remote(&viewer, ALICE, 0, &open));
     cr_expect(viewer_sees_remote(&viewer, ALICE, 0, NULL));
     cr_expect_not(viewer_sees_remote(&viewer, ALICE, 1, &open), "its own host hides it");
