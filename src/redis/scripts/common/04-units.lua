@@ -277,7 +277,8 @@ local function limit_of(resource, askers)
     return min(resource.definition.limit, askers or resource.definition.limit)
 end
 
--- The largest count that one request can ever get. A limit of 0 in the file closes the name, for now.
+-- The largest count that one request can ever get. While the file's limit is 0, the
+-- name is closed: requests of any count wait until it opens.
 local function max_of(resource, askers)
     if resource.is_pool then
         return max(#items_of(resource), #resource.definition.items)
