@@ -489,10 +489,8 @@ local function end_listing()
             n_kept = n_kept + 1
         elseif n_work >= MAX_WORK then
             break
-        elseif lease then
-            drop_lease(lease)
         else
-            forget_unbegun(key)
+            drop_key(key, lease)
         end
     end
     local is_done = #keys < MAX_ENDED and n_work < MAX_WORK

@@ -6,12 +6,8 @@ if wrong then
     return wrong
 end
 for i = 5, #ARGV do
-    local lease = load_lease(ME .. '/' .. ARGV[i])
-    if lease then
-        drop_lease(lease)
-    else
-        forget_unbegun(ME .. '/' .. ARGV[i])
-    end
+    local key = ME .. '/' .. ARGV[i]
+    drop_key(key, load_lease(key))
 end
 settle()
 return answer('ok')

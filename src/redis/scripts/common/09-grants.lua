@@ -102,3 +102,12 @@ local function drop_lease(lease)
     call('ZREM', OWNED, lease.key)
 end
 
+-- The same for the key of a lease, which may have no record: `lease` is what load_lease(key) says.
+local function drop_key(key, lease)
+    if lease then
+        drop_lease(lease)
+    else
+        forget_unbegun(key)
+    end
+end
+

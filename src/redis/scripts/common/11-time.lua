@@ -51,14 +51,10 @@ local function make_time()
     local function purge_leases(session, most)
         local keys = call('ZRANGEBYSCORE', OWNED, session.sid, session.sid, 'LIMIT', 0, most)
         for _, key in ipairs(keys) do
-            local lease = load_lease(key)
             if n_work >= MAX_WORK then
                 return most -- and perhaps more
-            elseif lease then
-                drop_lease(lease)
-            else
-                forget_unbegun(key)
             end
+            drop_key(key, load_lease(key))
         end
         return #keys
     end
