@@ -56,7 +56,7 @@ static void go_on(struct idle_waits *waits, struct idle_wait *wait)
         return;
     }
     idle_wait_end(waits, waiter);
-    waits->tell(waiter);
+    waits->notify(waiter);
 }
 
 static void begin(struct idle_waits *waits, struct idle_waiter *waiter, struct idle_wait *wait)
@@ -90,24 +90,23 @@ void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, u
  * the same name is not looked at twice. */
 static void look_again(struct idle_waits *waits, const char *name, bool is_lease)
 {
-    struct idle_wait *found = NULL;
     uint64_t hash = hash_string(name, 0);
     size_t n = 0;
-    struct idle_wait **list = NULL;
+    struct idle_wait **found = NULL;
     for (struct table_node *node = table_find(&waits->by_name, hash); node;
          node = table_find_next(node)) {
-        found = container_of(node, struct idle_wait, node);
-        if (strcmp(found->next, name) == 0 && (found->lease != 0) == is_lease) {
-            list = memory_resize(list, n + 1, sizeof *list);
-            list[n++] = found;
+        struct idle_wait *wait = container_of(node, struct idle_wait, node);
+        if (strcmp(wait->next, name) == 0 && (wait->lease != 0) == is_lease) {
+            found = memory_resize(found, n + 1, sizeof *found);
+            found[n++] = wait;
         }
     }
     for (size_t i = 0; i < n; i++) {
-        table_remove(&waits->by_name, &list[i]->node);
-        list[i]->next = NULL;
-        go_on(waits, list[i]);
+        table_remove(&waits->by_name, &found[i]->node);
+        found[i]->next = NULL;
+        go_on(waits, found[i]);
     }
-    free(list);
+    free(found);
 }
 
 void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease)

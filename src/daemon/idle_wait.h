@@ -22,22 +22,22 @@ struct idle_waiter {
 struct idle_waits {
     struct table by_name;
     struct core *core;
-    void (*tell)(struct idle_waiter *waiter); /* the wait is over */
+    void (*notify)(struct idle_waiter *waiter); /* the wait is over */
 };
 
 /* How many of these resources, all of host scope, are held. */
 size_t idle_wait_count(struct core *core, const char *const names[], size_t n);
 
-/* Tells when nothing is held of these resources: at once, if that is so now. Takes the place of an
- * earlier wait. */
+/* Calls notify() once nothing is held of these resources: at once, if that is so now. Takes the
+ * place of an earlier wait. */
 void idle_wait_for_names(
     struct idle_waits *waits, struct idle_waiter *waiter, const char *const names[], size_t n);
-/* The same when the lease is over. */
+/* The same for the end of a lease. */
 void idle_wait_for_lease(struct idle_waits *waits, struct idle_waiter *waiter, uint64_t id);
 
-/* The lease has ended: tells those whose wait is over. */
+/* The lease has ended: calls notify() for those whose wait is over. */
 void idle_wait_lease_ended(struct idle_waits *waits, const struct lease *lease);
-/* It waits no more; accepts one that does not wait. */
+/* Ends its wait, if it has one, without notify(). */
 void idle_wait_end(struct idle_waits *waits, struct idle_waiter *waiter);
 
 #endif

@@ -305,7 +305,7 @@ static bool start_core(struct serving *serving)
     begin_ledger(server);
     begin_jobs(server);
     server->seats.core = server->core;
-    server->idle_waits = (struct idle_waits){.core = server->core, .tell = client_events_idle};
+    server->idle_waits = (struct idle_waits){.core = server->core, .notify = client_events_idle};
     begin_fleet(serving, socket);
     count_databases(serving);
     settings_define(server, server->conf, &refused); /* nothing is in use yet: cannot be refused */
