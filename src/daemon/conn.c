@@ -22,7 +22,7 @@
 
 enum {
     PIECE_BYTES = 16 * 1024, /* of a long answer */
-    TURN_BYTES = 4096, /* read at once from a connection that has to wait, in its turn */
+    CALLED_BYTES = 4096, /* read at once from a connection that was called from its fair queue */
     LINES_PER_CHECK = 16, /* how often a connection checks whether the turn has become long */
 };
 
@@ -115,11 +115,11 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char shared[64 * 1024];
     struct conn *conn = container_of((uv_pipe_t *)handle, struct conn, pipe);
-    bool has_turn = conn->state.turn == TURN_GIVEN;
+    bool is_called = conn->state.pace == PACE_CALLED;
     bool may_read =
-        scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || has_turn;
+        scheduler_begin_work(&conn->server->scheduler, conn->member.fair_user) || is_called;
     (void)suggested;
-    size_t max = has_turn ? TURN_BYTES : sizeof shared;
+    size_t max = is_called ? CALLED_BYTES : sizeof shared;
     *buffer = uv_buf_init(shared, may_read ? (unsigned)max : 0);
 }
 
@@ -127,8 +127,8 @@ static void conn_watch_gone(struct conn *conn)
 {
     int fd = conn_fd(conn);
     if (fd >= 0) {
-        conn->is_watched = scheduler_watch_gone(
-            &conn->server->scheduler, &conn->member, fd, conn->is_watched);
+        conn->is_watched =
+            scheduler_watch_gone(&conn->server->scheduler, &conn->member, fd, conn->is_watched);
     }
 }
 
@@ -167,7 +167,7 @@ static void conn_continue(struct fair_member *member)
 /* Whether its user's rate forbids what it would do next, apart from one thing in its turn. */
 static bool conn_is_too_fast(const struct conn *conn)
 {
-    return conn->state.turn != TURN_GIVEN &&
+    return conn->state.pace != PACE_CALLED &&
         scheduler_must_wait(&conn->server->scheduler, conn->member.fair_user);
 }
 
@@ -217,7 +217,7 @@ static bool conn_carry_out_next(struct conn *conn)
 static void conn_take_lines(struct conn *conn)
 {
     struct scheduler *scheduler = &conn->server->scheduler;
-    bool may_have_acted = conn->state.turn == TURN_SPENT;
+    bool may_have_acted = conn->state.pace == PACE_SPENT;
     conn_pass(conn, CONN_HAS_LOOKED);
     for (unsigned n = 1; conn_state_may_take_line(conn->state, conn_load(conn)); n++) {
         bool has_acted = may_have_acted || n == 2 || n % LINES_PER_CHECK == 0;

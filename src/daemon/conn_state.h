@@ -5,9 +5,9 @@
  *
  *   peer: what can still come and go      OPEN ...> HALF_CLOSED ...> DEAF ...> CLOSED
  *   answer: what the peer is owed         NONE <..> PARKED, NONE <..> LONG
- *   turn: whether other users come first  FREE ...> AWAITED ...> GIVEN ...> FREE; FREE <..> SPENT
+ *   pace: whether other users come first  FREE ...> QUEUED ...> CALLED ...> FREE; FREE <..> SPENT
  *
- *   event          peer                       answer         turn
+ *   event          peer                       answer         pace
  *   INPUT_ENDED    OPEN -> HALF_CLOSED
  *   UNHEARD        OPEN, HALF_CLOSED -> DEAF
  *   CLOSED         all -> CLOSED                             all -> FREE
@@ -15,9 +15,9 @@
  *   ANSWERED                                  PARKED -> NONE FREE -> SPENT
  *   LONG_BEGINS                               NONE -> LONG
  *   LONG_ENDS                                 LONG -> NONE
- *   PUT_OFF                                                  all but AWAITED -> AWAITED
- *   CALLED                                                   AWAITED -> GIVEN, the others -
- *   HAS_ACTED                                                GIVEN -> FREE
+ *   PUT_OFF                                                  all but QUEUED -> QUEUED
+ *   CALLED                                                   QUEUED -> CALLED, the others -
+ *   HAS_ACTED                                                CALLED -> FREE
  *   HAS_LOOKED                                               SPENT -> FREE
  *
  * PARKED and LONG_BEGINS need NONE, ANSWERED needs PARKED, and LONG_ENDS needs LONG. */
@@ -43,12 +43,12 @@ enum conn_answer {
     N_CONN_ANSWERS
 };
 
-enum conn_turn {
-    TURN_FREE, /* input is carried out, at its user's rate */
-    TURN_SPENT, /* the same, but not in a turn of the loop that has lasted long */
-    TURN_AWAITED, /* in its user's fair queue */
-    TURN_GIVEN, /* one line or one piece, whatever its user's rate is */
-    N_CONN_TURNS
+enum conn_pace {
+    PACE_FREE, /* input is carried out, at its user's rate */
+    PACE_SPENT, /* the same, but not in a turn of the loop that has lasted long */
+    PACE_QUEUED, /* in its user's fair queue */
+    PACE_CALLED, /* from that queue: one line or one piece, whatever its user's rate is */
+    N_CONN_PACES
 };
 
 enum conn_event {
@@ -70,7 +70,7 @@ enum conn_event {
 struct conn_state {
     uint8_t peer; /* enum conn_peer */
     uint8_t answer; /* enum conn_answer */
-    uint8_t turn; /* enum conn_turn */
+    uint8_t pace; /* enum conn_pace */
 };
 
 /* Bytes on our side of the socket. */
