@@ -3,7 +3,7 @@
 #include "base/metrics.h"
 #include "conf/conf.h"
 #include "conf/keys.h"
-#include "conf/values.h"
+#include "conf/value_types.h"
 #include "wire/protocol.h"
 
 #include <inttypes.h>

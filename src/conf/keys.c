@@ -2,7 +2,7 @@
 
 #include "base/nearest.h"
 #include "conf/configuration.h"
-#include "conf/values.h"
+#include "conf/value_types.h"
 
 #include <string.h>
 

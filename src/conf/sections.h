@@ -1,5 +1,5 @@
 /* sections.h - sections and keys, in the order of the files -> struct conf. lines.c decides what a
- * line is, values.c what a word means. */
+ * line is, value_types.c what a word means. */
 #ifndef BERTH_CONF_SECTIONS_H
 #define BERTH_CONF_SECTIONS_H
 

@@ -1,45 +1,9 @@
-/* values.h - the types of values: one word of text -> one member of the object. */
+/* values.h - the words of a key's value, in as many lines as it has: each is taken by the key's
+ * type, and there are as many as the type wants. */
 #ifndef BERTH_CONF_VALUES_H
 #define BERTH_CONF_VALUES_H
 
-#include "conf/complaints.h"
-#include "conf/keys.h"
-#include "conf/known.h"
-#include "conf/names.h"
-
-/* A value being read, and where to complain about it. */
-struct value {
-    const struct key_row *key;
-    void *object; /* the object that key->offset refers to; its members have their defaults */
-    size_t n_words; /* so far */
-    bool is_refused; /* it has too many words: complained of already */
-    struct place place; /* of the words being read */
-    uint32_t first_line; /* of the key */
-    uint32_t word_line; /* of the word before; 0: none yet */
-    const char *section;
-    struct complaints *complaints;
-    struct names *names;
-    struct known_set *items; /* of this pool so far */
-    char **database; /* of this resource; NULL for a default */
-};
-
-struct value_type {
-    /* False: the word is not what describe() says. Complains itself of anything else. */
-    bool (*parse)(const struct value *value, const char *word);
-    void (*describe)(const struct key_row *key, FILE *out);
-    bool (*same)(const void *a, const void *b); /* of two members; NULL if nothing needs it */
-    const char *const *choices;
-    bool is_list;
-};
-
-enum value_type_id {
-#define VALUE_TYPE(id, ...) VALUE_##id,
-#include "conf/value_types.def"
-#undef VALUE_TYPE
-    N_VALUE_TYPES
-};
-
-extern const struct value_type value_types[N_VALUE_TYPES];
+#include "conf/value_types.h"
 
 /* `text` is the rest of the line behind "=", or a continuation. Complains of every error. */
 void value_take(struct value *value, const char *text);
@@ -47,8 +11,5 @@ void value_take(struct value *value, const char *text);
 void value_end(const struct value *value);
 /* Stores the default if there is one. */
 void value_set_default(const struct key_row *key, void *object);
-
-/* [redis NAME]: a name without parts. */
-bool database_name_is_valid(const char *name);
 
 #endif

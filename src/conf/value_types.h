@@ -1,0 +1,48 @@
+/* value_types.h - the types of values (value_types.def): one word of text -> one member of the
+ * object. */
+#ifndef BERTH_CONF_VALUE_TYPES_H
+#define BERTH_CONF_VALUE_TYPES_H
+
+#include "conf/complaints.h"
+#include "conf/keys.h"
+#include "conf/known.h"
+#include "conf/names.h"
+
+/* A value being read, and where to complain about it. */
+struct value {
+    const struct key_row *key;
+    void *object; /* the object that key->offset refers to; its members have their defaults */
+    size_t n_words; /* so far */
+    bool is_refused; /* it has too many words: complained of already */
+    struct place place; /* of the words being read */
+    uint32_t first_line; /* of the key */
+    uint32_t word_line; /* of the word before; 0: none yet */
+    const char *section;
+    struct complaints *complaints;
+    struct names *names;
+    struct known_set *items; /* of this pool so far */
+    char **database; /* of this resource; NULL for a default */
+};
+
+struct value_type {
+    /* False: the word is not what describe() says. Complains itself of anything else. */
+    bool (*parse)(const struct value *value, const char *word);
+    void (*describe)(const struct key_row *key, FILE *out);
+    bool (*same)(const void *a, const void *b); /* of two members; NULL if nothing needs it */
+    const char *const *choices;
+    bool is_list;
+};
+
+enum value_type_id {
+#define VALUE_TYPE(id, ...) VALUE_##id,
+#include "conf/value_types.def"
+#undef VALUE_TYPE
+    N_VALUE_TYPES
+};
+
+extern const struct value_type value_types[N_VALUE_TYPES];
+
+/* [redis NAME]: a name without parts. */
+bool database_name_is_valid(const char *name);
+
+#endif
