@@ -6,8 +6,8 @@
 #ifndef BERTH_BERTH_ACQUISITION_H
 #define BERTH_BERTH_ACQUISITION_H
 
-#include "base/clock.h"
 #include "base/backoff.h"
+#include "base/clock.h"
 #include "berth/grant.h"
 #include "berth/options.h"
 #include "berth/outage.h"

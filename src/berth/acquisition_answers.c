@@ -1,0 +1,222 @@
+/* What berthd says to whoever asks or waits for a lease. */
+#include "berth/acquisition_internal.h"
+
+#include "berth/explain.h"
+#include "client/exit_status.h"
+#include "client/message.h"
+#include "client/random.h"
+
+#include <string.h>
+
+static enum acquisition_result is_malformed(struct acquisition *acquisition, nanoseconds now)
+{
+    static const char reason[] = "the server there does not speak Berth's protocol";
+    if (acquisition->state == ACQUISITION_ASKED && !acquisition->was_queued) {
+        outage_set(&acquisition->outage, false, reason);
+        return acquisition_is_down(acquisition, now);
+    }
+    message("%s", reason);
+    return acquisition_refuse(acquisition, STATUS_DOWN);
+}
+
+static enum acquisition_result is_denied(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    int status = answer->code == CODE_NONE ? STATUS_DOWN : code_table[answer->code].exit_status;
+    char reason[1280] = "";
+    if (answer->kind == ANSWER_EVENT) {
+        append_why_of_wanted(reason, sizeof reason, answer, acquisition->options);
+    } else {
+        append(reason, sizeof reason, "%s", why(answer));
+    }
+
+    if (answer->code == CODE_TIMEOUT) {
+        return acquisition_time_out(acquisition); /* berthd's clock was first */
+    }
+    if (status == STATUS_DOWN && answer->code != CODE_NONE) {
+        outage_set(&acquisition->outage, answer->code == CODE_DOWN, reason);
+        return acquisition_is_down(acquisition, now);
+    }
+    if (status != STATUS_NOT_ACQUIRED || !acquisition->options->quiet) {
+        message("%s", reason);
+    }
+    return acquisition_refuse(acquisition, status);
+}
+
+static enum acquisition_result is_granted(
+    struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
+{
+    if (!grant_parse(&acquisition->grant, answer, acquisition->options)) {
+        return is_malformed(acquisition, now);
+    }
+    wish_take_proof(&acquisition->wish, answer);
+    wait_report_granted(&acquisition->wait_report, now);
+    return ACQUISITION_GRANTED;
+}
+
+/* False: the answer names none. */
+static bool take_lease(
+    struct acquisition *acquisition, const struct answer *answer, enum acquisition_state state)
+{
+    if (!answer->lease[0]) {
+        return false;
+    }
+    acquisition->state = state;
+    wish_take_proof(&acquisition->wish, answer);
+    memcpy(acquisition->lease, answer->lease, strlen(answer->lease) + 1);
+    return true;
+}
+
+/* A request once accepted stays until there is an answer, however long that takes. */
+static enum acquisition_result is_pending(
+    struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
+{
+    if (!take_lease(acquisition, answer, ACQUISITION_PENDING)) {
+        return is_malformed(acquisition, now);
+    }
+    acquisition->is_fleet = true;
+    if (acquisition->was_queued) {
+        acquisition->down_at = NEVER;
+    }
+    return ACQUISITION_GOES_ON;
+}
+
+static enum acquisition_result is_queued(
+    struct acquisition *acquisition, const struct answer *answer, nanoseconds now)
+{
+    if (!take_lease(acquisition, answer, ACQUISITION_QUEUED)) {
+        return is_malformed(acquisition, now);
+    }
+    wait_report_queued(
+        &acquisition->wait_report, acquisition->is_fleet, acquisition->outage.was_said, now);
+    acquisition->outage = OUTAGE_NONE;
+    acquisition->was_queued = true;
+    if (acquisition->options->verbose) {
+        const char *position = words_find(answer->words, answer->n_words, "position");
+        message("queued, place %s", position ? position : "unknown");
+    }
+    return ACQUISITION_GOES_ON;
+}
+
+/* The wish stays; but from now on it is another request. */
+static void forget_lease(struct acquisition *acquisition)
+{
+    acquisition->lease[0] = '\0';
+    acquisition->wish.once = random_bits();
+}
+
+static enum acquisition_result ask_again(struct acquisition *acquisition, nanoseconds now)
+{
+    forget_lease(acquisition);
+    return acquisition_ask(acquisition, now);
+}
+
+/* The answer to a reclaim. A temporary reason, such as an old connection that berthd still takes
+ * for alive, ends no wait. */
+static enum acquisition_result is_not_reclaimed(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    if (answer->code == CODE_LOST) {
+        return ask_again(acquisition, now);
+    }
+    bool may_pass = code_table[answer->code].exit_status == STATUS_NOT_ACQUIRED &&
+        answer->code != CODE_TIMEOUT && answer->code != CODE_CANCELLED;
+    if (may_pass) {
+        outage_set(&acquisition->outage, false, answer->code_word);
+        return acquisition_is_absent(acquisition, now);
+    }
+    return is_denied(acquisition, answer, now);
+}
+
+static enum acquisition_result take_first_answer(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    switch (answer->kind) {
+    case ANSWER_OK:
+        return is_granted(acquisition, answer, now);
+    case ANSWER_WAITING:
+        return is_queued(acquisition, answer, now);
+    case ANSWER_PENDING:
+        return is_pending(acquisition, answer, now);
+    case ANSWER_ERROR:
+        return (acquisition->lease[0] ? is_not_reclaimed : is_denied)(acquisition, answer, now);
+    case ANSWER_EVENT: /* about another lease */
+        return ACQUISITION_GOES_ON;
+    case ANSWER_OTHER:
+        break;
+    }
+    return is_malformed(acquisition, now);
+}
+
+static enum acquisition_result is_denied_later(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    if (acquisition->state == ACQUISITION_QUEUED &&
+        now - acquisition->opened_at >= GOOD_CONNECTION) {
+        backoff_reset(&acquisition->backoff);
+    }
+    forget_lease(acquisition);
+    return is_denied(acquisition, answer, now);
+}
+
+/* In fleet scope. */
+static void take_new_place(struct acquisition *acquisition, const struct answer *answer)
+{
+    uint64_t position;
+    const char *value = words_find(answer->words, answer->n_words, "position");
+    if (value && number_parse(value, INT64_MAX, &position)) {
+        wait_report_moved(&acquisition->wait_report, position);
+    }
+}
+
+static enum acquisition_result take_event(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    if (strcmp(answer->lease, acquisition->lease) != 0) {
+        return ACQUISITION_GOES_ON;
+    }
+    if (answer->event == EVENT_GRANTED) {
+        return is_granted(acquisition, answer, now);
+    }
+    if (answer->event == EVENT_DENIED) {
+        return is_denied_later(acquisition, answer, now);
+    }
+    if (answer->event == EVENT_WAITING && acquisition->state == ACQUISITION_PENDING) {
+        return is_queued(acquisition, answer, now);
+    }
+    if (answer->event == EVENT_WAITING) {
+        take_new_place(acquisition, answer);
+    }
+    return ACQUISITION_GOES_ON;
+}
+
+static enum acquisition_result take_while_waiting(
+    struct acquisition *acquisition, struct answer *answer, nanoseconds now)
+{
+    if (answer->kind == ANSWER_EVENT) {
+        return take_event(acquisition, answer, now);
+    }
+    wait_report_take(&acquisition->wait_report, answer, now);
+    return ACQUISITION_GOES_ON;
+}
+
+enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, nanoseconds now)
+{
+    static struct answer answer; /* large */
+    enum acquisition_result result = ACQUISITION_GOES_ON;
+    char *line;
+    while (result == ACQUISITION_GOES_ON && acquisition->state != ACQUISITION_APART) {
+        enum connection_line found = connection_next(acquisition->connection, &line);
+        if (found == CONNECTION_MORE) {
+            break;
+        }
+        if (found == CONNECTION_GARBAGE) {
+            result = is_malformed(acquisition, now);
+            continue;
+        }
+        answer_parse(&answer, line);
+        result = (acquisition->state == ACQUISITION_ASKED ? take_first_answer : take_while_waiting)(
+            acquisition, &answer, now);
+    }
+    return result;
+}

@@ -1,0 +1,28 @@
+/* acquisition_internal.h - shared by acquisition.c (connects, asks, waits, and ends) and
+ * acquisition_answers.c (what berthd says meanwhile). */
+#ifndef BERTH_BERTH_ACQUISITION_INTERNAL_H
+#define BERTH_BERTH_ACQUISITION_INTERNAL_H
+
+#include "berth/acquisition.h"
+
+/* After a connection that lasted this long, the next pause is short again. */
+#define GOOD_CONNECTION NANOSECONDS_PER_SECOND
+
+/* Sends the request, or after an interruption the one for the place that it has. */
+enum acquisition_result acquisition_ask(struct acquisition *acquisition, nanoseconds now);
+/* Carries out all whole lines that have been read, until one of them decides. */
+enum acquisition_result acquisition_take_lines(struct acquisition *acquisition, nanoseconds now);
+
+/* -w is over: says so, unless -q is given. */
+enum acquisition_result acquisition_time_out(struct acquisition *acquisition);
+/* Ends with this exit status; the caller has written the message. */
+enum acquisition_result acquisition_refuse(struct acquisition *acquisition, int status);
+
+/* berthd was there a moment ago, or has no time at the moment: another try may help, until it
+ * counts as down. acquisition->outage has the reason. */
+enum acquisition_result acquisition_is_absent(struct acquisition *acquisition, nanoseconds now);
+/* berthd, or the database, is not there: does what --if-down says. acquisition->outage has the
+ * reason. */
+enum acquisition_result acquisition_is_down(struct acquisition *acquisition, nanoseconds now);
+
+#endif
