@@ -34,69 +34,51 @@ struct line;
 typedef int run_function(struct call *call, const struct line *line);
 static run_function run_revoke, run_wait;
 
+/* How many requests a command is. */
+enum requests {
+    WHOLE, /* one, with all arguments */
+    EACH, /* one for each argument */
+    EACH_BUT_LAST, /* the same, and each has the last argument too */
+};
+
 /* wire/commands.def has each request's word, number of arguments, right and help. */
-struct command {
+static const struct command {
     enum command_index request;
     const char *arguments; /* as the help shows them */
     unsigned options; /* the options that it takes */
-    unsigned required; /* those of them that must be given */
-    show_function *show, *show_json;
-};
-
-static const struct command commands[] = {
-    {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, 0, show_status, show_status_json},
-    {COMMAND_metrics, "", 0, 0, show_metrics, NULL},
-    {COMMAND_hosts, "", 0, 0, show_hosts, NULL},
-    {COMMAND_revoke, "LEASE... [OPTION]...",
-        OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, 0, show_nothing, NULL},
-    {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},
-    {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT, 0, show_nothing, NULL},
-    {COMMAND_limit, "NAME... N", 0, 0, show_nothing, NULL},
-    {COMMAND_add, "NAME ITEM", 0, 0, show_added, NULL},
-    {COMMAND_remove, "NAME ITEM", 0, 0, show_nothing, NULL},
-    {COMMAND_reserve, "NAME ITEM --reason TEXT", OPTION_REASON, OPTION_REASON, show_nothing, NULL},
-    {COMMAND_pause, "NAME... [--reason TEXT]", OPTION_REASON, 0, show_nothing, NULL},
-    {COMMAND_resume, "NAME...", 0, 0, show_nothing, NULL},
-    {COMMAND_reset, "NAME...", 0, 0, show_nothing, NULL},
-    {COMMAND_forget, "NAME... [--database DB]", OPTION_DATABASE, 0, show_nothing, NULL},
-    {COMMAND_drain, "[--wait]", OPTION_WAIT, 0, show_drain, NULL},
-    {COMMAND_undrain, "", 0, 0, show_nothing, NULL},
-    {COMMAND_reload, "", 0, 0, show_nothing, NULL},
-    {COMMAND_ping, "", 0, 0, show_ok, NULL},
-    {COMMAND_version, "", 0, 0, show_version, NULL},
-};
-
-/* Commands that are more than one request with all arguments. */
-static const struct way {
-    enum command_index request;
-    enum {
-        WHOLE,
-        EACH, /* one request for each argument */
-        EACH_BUT_LAST, /* the same, and each has the last argument too */
-    } requests;
-    run_function *run; /* or NULL */
+    show_function *show;
+    enum requests requests;
+    unsigned required; /* options that must be given */
+    show_function *show_json; /* with --json */
+    run_function *run; /* in place of sending the requests; or NULL */
     const char *also; /* another form of its arguments; or NULL */
-} ways[] = {
-    {COMMAND_revoke, EACH, run_revoke, "NAME --all | --holder ID | --pid PID [OPTION]..."},
-    {COMMAND_wait, WHOLE, run_wait, NULL},
-    {COMMAND_drop, EACH, NULL, NULL},
-    {COMMAND_limit, EACH_BUT_LAST, NULL, NULL},
-    {COMMAND_pause, EACH, NULL, NULL},
-    {COMMAND_resume, EACH, NULL, NULL},
-    {COMMAND_reset, EACH, NULL, NULL},
-    {COMMAND_forget, EACH, NULL, NULL},
+} commands[] = {
+    {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, show_status, .requests = WHOLE,
+        .show_json = show_status_json},
+    {COMMAND_metrics, "", 0, show_metrics, .requests = WHOLE},
+    {COMMAND_hosts, "", 0, show_hosts, .requests = WHOLE},
+    {COMMAND_revoke, "LEASE... [OPTION]...",
+        OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, show_nothing,
+        .requests = EACH, .run = run_revoke,
+        .also = "NAME --all | --holder ID | --pid PID [OPTION]..."},
+    {COMMAND_drop, "LEASE... [--reason TEXT]", OPTION_REASON, show_nothing, .requests = EACH},
+    {COMMAND_wait, "NAME... [--timeout DURATION]", OPTION_TIMEOUT, show_nothing, .requests = WHOLE,
+        .run = run_wait},
+    {COMMAND_limit, "NAME... N", 0, show_nothing, .requests = EACH_BUT_LAST},
+    {COMMAND_add, "NAME ITEM", 0, show_added, .requests = WHOLE},
+    {COMMAND_remove, "NAME ITEM", 0, show_nothing, .requests = WHOLE},
+    {COMMAND_reserve, "NAME ITEM --reason TEXT", OPTION_REASON, show_nothing, .requests = WHOLE,
+        .required = OPTION_REASON},
+    {COMMAND_pause, "NAME... [--reason TEXT]", OPTION_REASON, show_nothing, .requests = EACH},
+    {COMMAND_resume, "NAME...", 0, show_nothing, .requests = EACH},
+    {COMMAND_reset, "NAME...", 0, show_nothing, .requests = EACH},
+    {COMMAND_forget, "NAME... [--database DB]", OPTION_DATABASE, show_nothing, .requests = EACH},
+    {COMMAND_drain, "[--wait]", OPTION_WAIT, show_drain, .requests = WHOLE},
+    {COMMAND_undrain, "", 0, show_nothing, .requests = WHOLE},
+    {COMMAND_reload, "", 0, show_nothing, .requests = WHOLE},
+    {COMMAND_ping, "", 0, show_ok, .requests = WHOLE},
+    {COMMAND_version, "", 0, show_version, .requests = WHOLE},
 };
-
-static const struct way *way_of(const struct command *command)
-{
-    static const struct way usual;
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        if (ways[i].request == command->request) {
-            return &ways[i];
-        }
-    }
-    return &usual;
-}
 
 enum { N_COMMANDS_SHOWN = sizeof commands / sizeof commands[0] };
 
@@ -150,10 +132,9 @@ static const char usual_options[] =
 static int print_command_help(const struct command *command)
 {
     const struct command_row *row = &command_table[command->request];
-    const struct way *way = way_of(command);
     printf("usage: berthctl %s %s\n", row->word, command->arguments);
-    if (way->also) {
-        printf("       berthctl %s %s\n", row->word, way->also);
+    if (command->also) {
+        printf("       berthctl %s %s\n", row->word, command->also);
     }
     printf("\n%s\n\n", row->help);
     for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
@@ -319,12 +300,11 @@ static int check(const struct command *command, const struct line *line, char **
     const struct command_row *row = &command_table[command->request];
     struct text form = TEXT_INIT;
     text_add_format(&form, "usage: berthctl %s %s", row->word, command->arguments);
-    const struct way *way = way_of(command);
-    if (way->also) {
-        text_add_format(&form, "; or %s", way->also);
+    if (command->also) {
+        text_add_format(&form, "; or %s", command->also);
     }
     unsigned choice = line->options & OPTIONS_OF_CHOICE;
-    bool is_too_much = n > row->max && (way->requests == WHOLE || choice != 0);
+    bool is_too_much = n > row->max && (command->requests == WHOLE || choice != 0);
     int exit_status = 0;
     if (n < row->min || is_too_much ||
         (line->options & ~command->options) || (command->required & ~line->options) ||
@@ -442,12 +422,11 @@ static int run(const struct command *command, const struct line *line, char **wo
     if (!endpoint_choose(&call.endpoint, line->socket)) {
         return usage("not a path for a socket", line->socket ? line->socket : "$BERTH_SOCKET");
     }
-    const struct way *way = way_of(command);
     int exit_status;
-    if (way->run) {
-        exit_status = way->run(&call, line);
-    } else if (way->requests != WHOLE) {
-        exit_status = run_each(&call, way->requests == EACH ? n : n - 1, command->show);
+    if (command->run) {
+        exit_status = command->run(&call, line);
+    } else if (command->requests != WHOLE) {
+        exit_status = run_each(&call, command->requests == EACH ? n : n - 1, command->show);
     } else {
         exit_status = run_one(command, &call, line->options & OPTION_JSON);
     }
