@@ -115,42 +115,35 @@ static void release_by_item(struct call *call, struct resource *resource, const 
     end_lease(call, is_held_here ? unit->claim->lease : NULL);
 }
 
-/* A resource that is no lock could be meant, whose leases the word does not tell apart. */
-static void end_by_word(struct call *call)
-{
-    const char *word = call->request->arguments[0];
-    uint64_t id;
-    bool is_lease = lease_id_parse(word, &id) && core_find_lease(call->server->core, id);
-    if (is_lease || !name_is_valid(word) || !core_find_definition(call->server->core, word)) {
-        end_by_id(call);
-        return;
-    }
-    char why[NAME_BYTES + 64];
-    snprintf(why, sizeof why, "%s: say whose lease, or of which unit: holder or item", word);
-    answer_error_saying(call->out, CODE_BAD_VALUE, why);
-}
-
-/* A lock has one unit, so its name says which lease. A lease that has the same word comes first. */
-static bool is_a_lock(const struct call *call)
+/* The word is a lease or, if none that lives has it, the name of a lock, whose one unit is meant.
+ * Of another resource it does not say which lease. */
+static void release_by_word(struct call *call)
 {
     const char *word = call->request->arguments[0];
     struct core *core = call->server->core;
     uint64_t id;
-    bool is_lease = lease_id_parse(word, &id) && core_find_lease(core, id);
+    struct lease *lease = lease_id_parse(word, &id) ? core_find_lease(core, id) : NULL;
     const struct definition *definition =
-        name_is_valid(word) ? core_find_definition(core, word) : NULL;
-    return !is_lease && definition && definition->kind == KIND_LOCK;
+        !lease && name_is_valid(word) ? core_find_definition(core, word) : NULL;
+    if (lease) {
+        end_lease(call, lease);
+    } else if (!definition) {
+        end_by_id(call);
+    } else if (definition->kind == KIND_LOCK) {
+        release_by_item(call, core_find_resource(core, word), "0");
+    } else {
+        char why[NAME_BYTES + 64];
+        snprintf(why, sizeof why, "%s: say whose lease, or of which unit: holder or item", word);
+        answer_error_saying(call->out, CODE_BAD_VALUE, why);
+    }
 }
 
 void command_release(struct call *call)
 {
     const char *holder = call->request->keys[KEY_INDEX_holder];
     const char *item = call->request->keys[KEY_INDEX_item];
-    if (!holder && !item && is_a_lock(call)) {
-        item = "0";
-    }
     if (!holder && !item) {
-        end_by_word(call);
+        release_by_word(call);
         return;
     }
     if (holder && item) {
