@@ -16,6 +16,12 @@ static inline nanoseconds earlier(nanoseconds a, nanoseconds b)
     return a < b ? a : b;
 }
 
+/* Of a span; a negative one is 0. */
+static inline uint64_t microseconds(nanoseconds span)
+{
+    return span > 0 ? (uint64_t)span / 1000 : 0;
+}
+
 static inline nanoseconds later(nanoseconds a, nanoseconds b)
 {
     return a > b ? a : b;

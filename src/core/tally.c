@@ -2,11 +2,6 @@
 
 #include "core/internal.h"
 
-static inline uint64_t microseconds(nanoseconds span)
-{
-    return span > 0 ? (uint64_t)span / 1000 : 0;
-}
-
 /* ---- units ---- */
 
 /* In this order even if the process is killed in between. */

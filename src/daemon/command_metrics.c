@@ -17,11 +17,6 @@ enum { DEFINITIONS = 16 }; /* of one answer */
 
 static const struct metrics_labels no_labels;
 
-static uint64_t microseconds(nanoseconds span)
-{
-    return span > 0 ? (uint64_t)span / 1000 : 0;
-}
-
 /* Of an instant; NEVER: none. */
 static uint64_t microseconds_until(nanoseconds instant, nanoseconds now)
 {

@@ -120,11 +120,6 @@ static void add_counters(struct text *out, const struct counts_view *view)
     metrics_histogram(out, METRIC_RESOURCE_hold, &labels, &counts->hold);
 }
 
-static uint64_t age(nanoseconds since, nanoseconds now)
-{
-    return since < now ? (uint64_t)(now - since) / 1000 : 0;
-}
-
 /* In fleet scope the database has the limit. */
 static void add_limit(struct text *out, struct core *core, const struct counts_view *view)
 {
@@ -160,8 +155,8 @@ static void add_gauges(
     }
     metrics_value(out, METRIC_RESOURCE_held, &labels, view->held);
     metrics_value(out, METRIC_RESOURCE_waiting, &labels, view->waiting);
-    metrics_time(out, METRIC_RESOURCE_oldest_wait, &labels, age(view->oldest_wait, now));
-    metrics_time(out, METRIC_RESOURCE_oldest_hold, &labels, age(view->oldest_hold, now));
+    metrics_time(out, METRIC_RESOURCE_oldest_wait, &labels, microseconds(now - view->oldest_wait));
+    metrics_time(out, METRIC_RESOURCE_oldest_hold, &labels, microseconds(now - view->oldest_hold));
 }
 
 size_t metrics_resources(

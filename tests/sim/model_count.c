@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static uint64_t microseconds(nanoseconds span)
-{
-    return (uint64_t)span / 1000;
-}
-
 /* Which bucket: how many of these bounds, in milliseconds, it exceeds. */
 static size_t bucket_of(uint64_t length)
 {
