@@ -5,6 +5,7 @@
 #include "core/queue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Replaces assert(): tests want it in every build. */
 #define REQUIRE(condition)                                                                         \
@@ -228,9 +229,58 @@ static void check_lease(struct core *core, struct lease *lease)
     }
 }
 
+/* Its list is by age, and has claims on its own resources. Returns how many; their units go to
+ * *unitsp. */
+static uint32_t check_claims(const struct tally *tally, bool is_held, uint32_t *unitsp)
+{
+    uint32_t n = 0;
+    nanoseconds before = INT64_MIN;
+    const struct claim *claim;
+    TAILQ_FOREACH (claim, is_held ? &tally->held : &tally->waiting, tally_link) {
+        const struct lease *lease = claim->lease;
+        nanoseconds since = is_held ? lease->granted_at : lease->asked_at;
+        REQUIRE(lease->state == (is_held ? LEASE_HELD : LEASE_WAITING) && lease->is_listed);
+        REQUIRE(claim->resource->tally == tally && since >= before);
+        before = since;
+        *unitsp += claim->count;
+        n++;
+    }
+    return n;
+}
+
+/* Returns how many claims its lists have. */
+static size_t check_tally(const struct core *core, const struct tally *tally)
+{
+    const struct counts_slot *slot = tally->slot;
+    uint32_t wanted = 0, held = 0, n_resources = 0;
+    uint32_t n_waiting = check_claims(tally, false, &wanted);
+    uint32_t n_holders = check_claims(tally, true, &held);
+    const struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        n_resources += resource->tally == tally;
+    }
+    REQUIRE(n_waiting == tally->n_waiting && held == tally->n_held);
+    REQUIRE(n_resources == tally->n_resources);
+    REQUIRE(core->tallies.is_recovering || tally == &core->tallies.unnamed ||
+        slot->spans[slot->current & 1].held == held);
+    return n_waiting + n_holders;
+}
+
+static void check_tallies(const struct core *core, size_t n_claims)
+{
+    const struct tallies *tallies = &core->tallies;
+    size_t n_listed = check_tally(core, &tallies->unnamed);
+    for (size_t i = 0; i < tallies->n; i++) {
+        const struct tally *tally = tallies->list[i];
+        n_listed += check_tally(core, tally);
+        REQUIRE(!tally->definition || strcmp(tally->definition->name, tally->slot->name) == 0);
+    }
+    REQUIRE(n_listed == n_claims);
+}
+
 void core_check(struct core *core)
 {
-    size_t n_resources = 0, n_held = 0, n_fleet = 0, n_fleet_listed = 0;
+    size_t n_resources = 0, n_claims = 0, n_held = 0, n_fleet = 0, n_fleet_listed = 0;
     const struct resource *resource;
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         n_resources++;
@@ -250,6 +300,7 @@ void core_check(struct core *core)
         for (struct table_node *node = core->leases.buckets[i]; node; node = node->next) {
             struct lease *lease = container_of(node, struct lease, by_id);
             check_lease(core, lease);
+            n_claims += lease->n_claims;
             n_held += lease->state == LEASE_HELD;
             n_fleet += lease->database != 0;
         }
@@ -257,6 +308,7 @@ void core_check(struct core *core)
     for (size_t i = 0; i < MAX_DATABASES; i++) {
         check_tenure(&core->tenures[i], &n_fleet_listed);
     }
+    check_tallies(core, n_claims);
     REQUIRE(n_fleet == n_fleet_listed);
     REQUIRE(n_held == core->n_held && core->leases.n == core->n_held + core->n_waiting);
 }

@@ -2,7 +2,8 @@
  * that the daemon maps. The instances of a template count for the template.
  *
  * A process killed between any two stores leaves figures that are right, but for the operation on
- * hand: none is smaller than what has been shown. */
+ * hand, of which some may be counted and others not: none is smaller than what has been shown, and
+ * no time is counted twice. */
 #ifndef BERTH_CORE_COUNTS_H
 #define BERTH_CORE_COUNTS_H
 
@@ -22,19 +23,25 @@ enum {
     METRIC_N_REASON = N_OUTCOMES,
 };
 
-/* The counters and histograms of one definition. */
+/* The counters and histograms of one definition, but for the time that its units were held. */
 struct counts {
 #define RESOURCE_COUNTER(id, name, label, help) uint64_t id[METRIC_N_##label];
-#define RESOURCE_TIME(id, name, label, help) uint64_t id;
 #define RESOURCE_HISTOGRAM(id, name, label, help) struct metric_histogram id;
 #include "base/metrics.def"
+};
+
+/* For how long units were held, and how many are held since then. */
+struct counts_span {
+    uint64_t unit_seconds; /* until .until; both in microseconds */
+    uint64_t until;
+    uint64_t held; /* units, from then on */
 };
 
 /* All zero: unused. */
 struct counts_slot {
     char name[COUNTS_NAME_SIZE];
-    uint64_t held; /* units, at .counted_until */
-    uint64_t counted_until; /* counts.unit_seconds has all until then; microseconds */
+    struct counts_span spans[2];
+    uint64_t current; /* which of .spans is valid, by its lowest bit: one store replaces a span */
     struct counts counts;
 };
 
@@ -68,7 +75,7 @@ size_t core_counts_size(const struct core *core);
 struct counts_view {
     const char *name;
     const struct definition *definition;
-    const struct counts *counts; /* but for .unit_seconds: */
+    const struct counts *counts;
     uint64_t unit_seconds; /* until now; microseconds */
     uint32_t held; /* units */
     uint32_t waiting; /* requests; one for two instances of a template is two */

@@ -10,15 +10,26 @@ static void store(uint64_t *to, uint64_t value)
     *(volatile uint64_t *)to = value;
 }
 
-/* Counts what was held since the last change. A process killed between two stores counts that time
- * twice, or the change of units late. */
-static inline void count_until(struct counts_slot *slot, uint64_t now)
+static inline const struct counts_span *current_span(const struct counts_slot *slot)
 {
-    if (now > slot->counted_until) {
-        uint64_t more = slot->held * (now - slot->counted_until);
-        store(&slot->counts.unit_seconds, slot->counts.unit_seconds + more);
-        store(&slot->counted_until, now);
-    }
+    return &slot->spans[slot->current & 1];
+}
+
+/* Until `now`, in microseconds. */
+static inline uint64_t unit_seconds(const struct counts_span *span, uint64_t now)
+{
+    return span->unit_seconds + (now > span->until ? span->held * (now - span->until) : 0);
+}
+
+/* From now on, so many units are held. The last store makes that true. */
+static inline void begin_span(struct counts_slot *slot, uint32_t held, uint64_t now)
+{
+    const struct counts_span *before = current_span(slot);
+    struct counts_span *next = &slot->spans[~slot->current & 1];
+    store(&next->unit_seconds, unit_seconds(before, now));
+    store(&next->until, now > before->until ? now : before->until);
+    store(&next->held, held);
+    store(&slot->current, slot->current + 1);
 }
 
 /* `now` in microseconds. */
@@ -27,8 +38,7 @@ static inline void change_held(
 {
     tally->n_held += change; /* modulo 2^32 */
     if (!core->tallies.is_recovering) {
-        count_until(tally->slot, now);
-        store(&tally->slot->held, tally->n_held);
+        begin_span(tally->slot, tally->n_held, now);
     }
 }
 
@@ -38,8 +48,7 @@ void core_counts_begin(struct core *core, nanoseconds now)
     tallies->is_recovering = false;
     for (size_t i = 0; i < tallies->n; i++) {
         struct tally *tally = tallies->list[i];
-        count_until(tally->slot, microseconds(now));
-        store(&tally->slot->held, tally->n_held);
+        begin_span(tally->slot, tally->n_held, microseconds(now));
     }
 }
 
@@ -235,7 +244,6 @@ bool core_counts_at(
 {
     const struct tally *tally = core->tallies.list[number];
     const struct counts_slot *slot = tally->slot;
-    uint64_t until = microseconds(now);
     if (!tally->definition) {
         return false;
     }
@@ -243,14 +251,11 @@ bool core_counts_at(
         .name = slot->name,
         .definition = tally->definition,
         .counts = &slot->counts,
-        .unit_seconds = slot->counts.unit_seconds,
+        .unit_seconds = unit_seconds(current_span(slot), microseconds(now)),
         .held = tally->n_held,
         .waiting = tally->n_waiting,
         .oldest_wait = oldest(&tally->waiting, false),
         .oldest_hold = oldest(&tally->held, true),
     };
-    if (until > slot->counted_until) {
-        view->unit_seconds += slot->held * (until - slot->counted_until);
-    }
     return true;
 }
