@@ -1,12 +1,10 @@
 """berth run on a terminal: who is in the foreground, ^C, ^Z, fg, bg."""
 
 import fcntl
-import json
 import os
 import pathlib
 import pty
 import signal
-import socket
 import subprocess
 import sys
 import termios
@@ -15,53 +13,12 @@ import time
 import pytest
 
 from conftest import DEADLINE, read_line
-from lines import LineSocket, look_again
+from lines import look_again
+from terminal_help import INTERRUPT, QUIT, SUSPEND, Shell
 
 HERE = pathlib.Path(__file__).parent
-SHELL = [sys.executable, "-S", str(HERE / "mini_shell.py")]
 REPORT = [sys.executable, "-S", str(HERE / "report_signals.py")]
 VFORK = [sys.executable, "-S", str(HERE / "vfork_job.py")]
-
-INTERRUPT, QUIT, SUSPEND = b"\x03", b"\x1c", b"\x1a"
-
-
-class Shell:
-    """The mini shell on its own terminal; `terminal` is what the user sits at."""
-
-    def __init__(self, berth, leads_group=True):
-        self.berth = berth
-        self.terminal, inside = pty.openpty()
-        attributes = termios.tcgetattr(inside)
-        attributes[1] &= ~termios.OPOST
-        attributes[3] &= ~termios.ECHO
-        termios.tcsetattr(inside, termios.TCSANOW, attributes)
-        ours, theirs = socket.socketpair()
-        self.channel = LineSocket(ours)
-        self.process = subprocess.Popen(
-            [*SHELL, str(theirs.fileno())], stdin=inside, stdout=inside, stderr=inside,
-            env=berth.environ, cwd=berth.directory, pass_fds=[theirs.fileno()],
-            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-        theirs.close()
-        os.close(inside)
-
-    def do(self, *request):
-        return json.loads(self.channel.request(json.dumps(request)))
-
-    def start(self, *args, how="start"):
-        """berth run; returns its pid."""
-        return self.do(how, self.berth.path, *args)
-
-    def press(self, keys):
-        os.write(self.terminal, keys)
-
-    def line(self):
-        return read_line(self.terminal)
-
-    def end(self):
-        self.channel.close()
-        self.process.kill()
-        self.process.wait()
-        os.close(self.terminal)
 
 
 @pytest.fixture

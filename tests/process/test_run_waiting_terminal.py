@@ -9,7 +9,7 @@ import time
 import pytest
 
 from lines import DEADLINE
-from test_run_terminal import INTERRUPT, SUSPEND, Shell
+from terminal_help import INTERRUPT, SUSPEND, Shell
 
 TOLD = r"berth: waiting for r; place 2 in the queue\n"
 LIVE = r"\rberth: waited \d+s; place 2 in the queue\x1b\[K"
