@@ -406,6 +406,10 @@ class Member:
         self.end()
         return listed
 
+    def lists_one(self, definitions, *row, **options):
+        """All phases, with one lease, as list_row() takes it; returns what became of it: "held"..."""
+        return self.hello(definitions, [list_row(*row, **options)])[row[0]][0]
+
     # ---- the rest
 
     def acquire(self, lease, *claims, nowait=False, priority=0, ticket=0, uid=1000, shared=None,

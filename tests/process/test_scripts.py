@@ -421,7 +421,7 @@ def test_a_holder_keeps_its_identity_when_the_data_are_lost(world):
     b.hello(files)
     waits(b.acquire("1", "a", holder="x"), 1)
     waits(b.acquire("2", "a", holder="y"), 2)
-    assert a.hello(files, [list_row("1", "held", held.claims, holder="x")])["1"][0] == "held"
+    assert a.lists_one(files, "1", "held", held.claims, holder="x") == "held"
     assert b.new_events() == ["lost 1"]
     world.end_grace(a, b)
     refused(b.acquire("1", "a", holder="x"), "held", "a")
@@ -440,9 +440,9 @@ def test_the_later_holder_keeps_an_identity(world):
     second = b.acquire("1", "a", holder="x")
     world.database.client.flushall()
     a.hello(files, [list_row("1", "held", first.claims, holder="x")])
-    assert b.hello(files, [list_row("1", "held", second.claims, holder="x")])["1"][0] == "held"
+    assert b.lists_one(files, "1", "held", second.claims, holder="x") == "held"
     assert a.new_events() == ["lost 1"]
-    assert a.hello(files, [list_row("1", "held", first.claims, holder="x")])["1"][0] == "lost"
+    assert a.lists_one(files, "1", "held", first.claims, holder="x") == "lost"
     assert world.data().holding() == {b.key("1")}
     world.check()
 
@@ -881,7 +881,7 @@ def test_old_data_do_not_let_a_waiter_go(world, directory):
     world.server.restart(directory / "old.rdb")
     listed = a.hello(None, [list_row("1", "waiting", [Claim("a", 1, 0, ())], ticket=ticket)])
     assert listed == {"1": ("waiting", ticket, 1)}
-    assert b.hello(None, [list_row("2", "held", later.claims, ticket=later.ticket)])["2"][0] == "held"
+    assert b.lists_one(None, "2", "held", later.claims, ticket=later.ticket) == "held"
     world.end_grace(a, b)
     assert world.check().holding() == {b.key("2")}
     ok(b.release("2"))
@@ -950,7 +950,7 @@ def test_a_unit_rests_on_if_it_is_won_in_vain(world):
     world.becomes_another_server()
     assert a.renew().word == "hello"
     newer, both = Claim("c", 1, 4 * 10**15, ("1",)), Claim("c", 2, 3 * 10**15, ("0", "1"))
-    assert a.hello(text, [list_row("2", "held", [newer])])["2"][0] == "held"
+    assert a.lists_one(text, "2", "held", [newer]) == "held"
     listed = b.hello(text, [list_row("1", "waiting", [Claim("c", 1, 0, ())], ticket=4),
                             list_row("9", "held", [both])])
     assert (listed["1"][0], listed["9"][0]) == ("waiting", "lost")

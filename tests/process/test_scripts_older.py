@@ -51,7 +51,7 @@ def test_each_call_notices(world, call):
     assert b.acquire("1", "a").word == "hello"
     b.hello()
     assert b.acquire("1", "a", nowait=True).code == "grace"
-    assert a.hello(None, [list_row("1", "held", first.claims)])["1"][0] == "held"
+    assert a.lists_one(None, "1", "held", first.claims) == "held"
 
 
 def test_others_have_taken_the_database_further(world):
@@ -65,7 +65,7 @@ def test_others_have_taken_the_database_further(world):
         b.acquire(str(i), "a")
     assert number(world, "sequence") > a.sequence
     assert a.acquire("2", "a").word == "hello"
-    assert a.hello(None, [list_row("1", "held", granted.claims)])["1"][0] in ("held", "lost")
+    assert a.lists_one(None, "1", "held", granted.claims) in ("held", "lost")
 
 
 @pytest.mark.parametrize("call", ["begin", "release"])
@@ -117,7 +117,7 @@ def test_older_data_of_the_same_grace(world):
     epoch = number(world, "epoch")
     assert a.renew().word == "hello"
     assert number(world, "epoch") == epoch + 1
-    assert a.hello(None, [list_row("1", "held", claims)])["1"][0] == "held"
+    assert a.lists_one(None, "1", "held", claims) == "held"
 
 
 def test_numbers_of_events_go_on(world):
