@@ -17,6 +17,37 @@ static void begin_hello(const char *rest)
     answer("ok -1 0");
 }
 
+/* The link breaks and is there again at once; as far as the leases. */
+static void come_back(void)
+{
+    break_link("gone");
+    connect_link();
+    begin_hello("30000 '0' 0");
+}
+
+static void end_hello(void)
+{
+    CALL("hello end ''");
+    answer("ok -1 0 ''");
+}
+
+/* The link breaks and is there again; the hello that lists A, up to the call behind the first `n`
+ * answers. */
+static void come_back_for(int n)
+{
+    char begun[64];
+    const char *const answers[] = {
+        begun, "ok -1 0 0 0", "ok -1 0", "ok -1 0 $A held '5' 's 1 17 2'"};
+    break_link("gone");
+    connect_link();
+    next_call();
+    snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0", (uintmax_t)incarnation());
+    for (int i = 0; i < n; i++) {
+        answer(answers[i]);
+        cr_assert_str_neq(next_call(), "nothing");
+    }
+}
+
 /* After a hello with an old session: events may still be under way. */
 static void renew_first(void)
 {
@@ -90,8 +121,7 @@ Test(session_unreachable, queued_leases_are_listed)
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
          " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C lost '0' -");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     renew_first();
     CALL("acquire $C 1 0 0 7 7 '' i 1 p p 1 2 0 $D 0 0 0 7 7 '' i 1 s s 1 3 0");
     HAPPENS("");
@@ -105,15 +135,12 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_keeps_its_place)
     ask("B", "s");
     ask("C", "p");
     next_call();
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 17 2' 's 3 0'"
          " $B asked 0 0 7 7 '' i 's 1 0 -' 's 3 0' $C asked 0 0 7 7 '' i 'p 1 0 -' 'p 2 0'");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B waiting '6' '1' $C held '7' 'p 1 18 b'");
     cr_assert_eq(lease("C")->ticket, 7); /* if the data are lost now, it has its place */
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     HAPPENS("B place 1; C granted p=b"); /* who is not told gives up */
     cr_assert_eq(lease("B")->ticket, 6);
     NO_CALL();
@@ -127,9 +154,7 @@ Test(session_unreachable, a_listing_repeats_no_known_place)
     next_call();
     answer("ok -1 0 waiting '6' 2");
     HAPPENS("A place 2");
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     next_call();
     answer("ok -1 0 $A waiting '6' '1'");
     HAPPENS("");
@@ -140,14 +165,11 @@ Test(session_unreachable, an_acquire_whose_answer_is_lost_and_that_does_not_wait
     go_up();
     ask("A", "l now");
     next_call();
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     next_call();
     answer("ok -1 0 $A waiting '6' '1'");
     HAPPENS("A denied would-wait");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     CALL("release $A");
 }
 
@@ -156,9 +178,7 @@ Test(session_unreachable, a_grace_takes_back_what_was_granted_to_one_that_does_n
     go_up();
     ask("A", "l now");
     next_call();
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     next_call();
     answer("ok -1 41000 $A waiting '6' '1'");
     HAPPENS("A denied grace");
@@ -190,8 +210,7 @@ Test(session_unreachable, a_lease_given_back_before_a_restart_is_not_listed)
     restart();
     connect_link();
     begin_hello("30000 '0' 1");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     NO_CALL();
     drain(false);
     CALL("acquire $A 0 0 6 7 7 '' i 1 s s 1 3 0");
@@ -206,9 +225,7 @@ Test(session_unreachable, in_chunks)
         snprintf(text, sizeof text, "%d", i + 1);
         wait_in_line(name, "s", text);
     }
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     size_t n = 0;
     for (const char *at = next_call(); (at = strstr(at, "waiting")); at++) {
         n++;
@@ -229,8 +246,7 @@ Test(session_unreachable, granted_while_unreachable)
     answer("ok -1 0 $A held '5' 's 1 17 2' $B held '6' 'warn 1 18 0'");
     HAPPENS(""); /* only once the leases are good until some time */
     end("B");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     HAPPENS("A granted s=2");
     CALL("renew 0");
     CALL("release $B");
@@ -246,14 +262,11 @@ Test(session_unreachable, lost_while_unreachable)
     hold("B", "warn", "17 0");
     wait_in_line("C", "s", "6");
     hold("D", "s", "19 1");
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     next_call();
     answer("ok -1 0 $A lost '0' - $B lost '0' - $C lost '0' - $D waiting '9' '1'");
     HAPPENS("A stop lost; B lost lost; D stop lost");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     renew_first();
     CALL("acquire $C 0 0 6 7 7 '' i 1 s s 1 3 0"); /* waiters ask again */
 }
@@ -281,9 +294,7 @@ Test(session_unreachable, a_lease_that_ends_while_it_is_listed_is_given_back)
     go_up();
     hold("A", "s", "17 2");
     hold("B", "s", "18 1");
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     next_call();
     end("A");
     answer("ok -1 0 $A held '5' 's 1 17 2' $B held '5' 's 1 18 1'");
@@ -298,19 +309,8 @@ Test(session_unreachable, breaks_again_at_each_step)
 {
     go_up();
     hold("A", "s", "17 2");
-    for (int steps = 1; steps <= 5; steps++) {
-        break_link("gone");
-        connect_link();
-        char begun[64];
-        next_call();
-        snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0", (uintmax_t)incarnation());
-        for (int i = 1; i < steps; i++) {
-            answer(i == 1    ? begun
-                    : i == 2 ? "ok -1 0 0 0"
-                    : i == 3 ? "ok -1 0"
-                             : "ok -1 0 $A held '5' 's 1 17 2'");
-            cr_assert_str_neq(next_call(), "nothing");
-        }
+    for (int n = 0; n < 5; n++) {
+        come_back_for(n);
     }
     break_link("gone");
     connect_link();
@@ -324,15 +324,12 @@ Test(session_unreachable, messages_wait_until_all_is_listed)
 {
     go_up();
     wait_in_line("A", "s", "5");
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     next_call();
     message("000000000001 granted $A 5 s 1 17 2"); /* between the listing and its answer */
     HAPPENS("");
     answer("ok -1 0 $A waiting '5' '1'");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     CALL("renew 0");
     answer("ok -1 0 0 1 'granted $A 5 s 1 17 2'");
     HAPPENS("A granted s=2");
@@ -406,8 +403,7 @@ Test(session_unreachable, a_release_that_was_not_done_needs_no_repeating)
     next_call();
     answer("hello expired");
     begin_hello("30000 '0' 1");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     NO_CALL();
 }
 
@@ -417,18 +413,7 @@ Test(session_unreachable, everywhere_in_hello)
     go_up();
     hold("A", "s", "17 2");
     for (int phase = 0; phase < 5; phase++) {
-        break_link("gone");
-        connect_link();
-        char begun[64];
-        next_call();
-        snprintf(begun, sizeof begun, "ok -1 0 '%ju' 30000 '0' 0", (uintmax_t)incarnation());
-        for (int i = 0; i < phase; i++) {
-            answer(i == 0    ? begun
-                    : i == 1 ? "ok -1 0 0 0"
-                    : i == 2 ? "ok -1 0"
-                             : "ok -1 0 $A held '5' 's 1 17 2'");
-            next_call();
-        }
+        come_back_for(phase);
         answer("hello grace");
         cr_assert_eq(strncmp(next_call(), "hello begin", 11), 0, "%s", phases[phase]);
     }
@@ -441,9 +426,7 @@ static void begin_to_list_a_waiter(void)
 {
     go_up();
     wait_in_line("A", "s", "5");
-    break_link("gone");
-    connect_link();
-    begin_hello("30000 '0' 0");
+    come_back();
     CALL(with_limit_3);
 }
 
@@ -453,8 +436,7 @@ static void all_is_listed_again(void)
     begin_hello("30000 '0' 0");
     CALL(with_limit_5);
     answer("ok -1 0 $A waiting '5' '1'");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     cr_assert_eq(session_state(), SESSION_UP);
 }
 
@@ -532,8 +514,7 @@ Test(session_unreachable, renews_while_the_listing_is_held)
     EXPECT(good_for(), "-1005.000");
     wait_for(1);
     session_hold_listing(session, false);
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     EXPECT(good_for(), "23.950"); /* from that renewal */
     wait_for(5);
     CALL("renew 0");
@@ -614,8 +595,7 @@ Test(session_unreachable, a_restart)
     CALL("hello lease $A held 0 5 7 7 '' i 's 1 5000 2' 's 3 0'"
          " $B waiting 0 6 7 7 '' i 'l 1 0 -' 'l 1 0' $C asked 0 0 7 7 '' i 's 1 0 -' 's 3 0'");
     answer("ok -1 0 $A held '5' 's 1 5000 2' $B waiting '6' '1' $C lost '0' -");
-    CALL("hello end ''");
-    answer("ok -1 0 ''");
+    end_hello();
     CALL("renew 0");
     answer("ok -1 0 0 6 'granted $B 6 l 1 17 0' 7 'sing it'");
     HAPPENS("");
