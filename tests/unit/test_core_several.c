@@ -234,15 +234,21 @@ Test(several, one_that_can_never_go)
     EXPECT(deadline(), "never");
 }
 
-/* H runs N, which wants what is kept for K, which waits for H: K would wait for itself. */
-Test(several, nested_requests_go_before_waiters_for_their_ancestors)
+/* H has lic; db is kept for K, which waits for both. */
+static void keep_db_for_kim(void)
 {
-    EXPECT(define("lock db", "lock lic"), "ok");
+    EXPECT(define("lock db", "lock lic", "lock aux"), "ok");
     EXPECT(acquire("ann", "A", "db"), "ok db=0");
     EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
     EXPECT(acquire("kim", "K", "db lic"), "waiting");
     EXPECT(end_lease("ann", "A"), "ok");
     EXPECT(tick(1), "ok");
+}
+
+/* H runs N, which wants what is kept for K, which waits for H: K would wait for itself. */
+Test(several, nested_requests_go_before_waiters_for_their_ancestors)
+{
+    keep_db_for_kim();
     EXPECT(acquire("bob", "B", "db"), "waiting");
     EXPECT(end_lease("bob", "B"), "ok");
     EXPECT(acquire("hal", "N", "db parent=H"), "ok db=0");
@@ -254,12 +260,7 @@ Test(several, nested_requests_go_before_waiters_for_their_ancestors)
 /* Which of them is kept makes no difference. */
 Test(several, a_nested_request_may_want_other_things_too)
 {
-    EXPECT(define("lock db", "lock lic", "lock aux"), "ok");
-    EXPECT(acquire("ann", "A", "db"), "ok db=0");
-    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
-    EXPECT(acquire("kim", "K", "db lic"), "waiting");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(1), "ok");
+    keep_db_for_kim();
     EXPECT(acquire("hal", "N", "db aux parent=H"), "ok db=0 aux=0");
     EXPECT(end_lease("hal", "N"), "ok");
     EXPECT(acquire("hal", "M", "aux db parent=H"), "ok aux=0 db=0");
@@ -407,12 +408,7 @@ Test(several, nobody_makes_way_for_a_request_that_is_refused)
 /* Anybody can name H, and only H's user is let through. */
 Test(several, naming_another_users_lease_gains_nothing)
 {
-    EXPECT(define("lock db", "lock lic"), "ok");
-    EXPECT(acquire("ann", "A", "db"), "ok db=0");
-    EXPECT(acquire("hal", "H", "lic"), "ok lic=0");
-    EXPECT(acquire("kim", "K", "db lic"), "waiting");
-    EXPECT(end_lease("ann", "A"), "ok");
-    EXPECT(tick(1), "ok");
+    keep_db_for_kim();
     EXPECT(acquire("eve", "N", "db parent=H"), "waiting");
     EXPECT(end_lease("hal", "H"), "ok; K granted db=0 lic=0");
 }
