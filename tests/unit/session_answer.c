@@ -257,3 +257,12 @@ void go_up(void)
     connect_link();
     say_hello("30000 '0' 1");
 }
+
+void go_up_and_send_two_calls(void)
+{
+    go_up();
+    redefine(5, 1000, 2);
+    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
+    message("news 9 0");
+    CALL("hello news 0");
+}

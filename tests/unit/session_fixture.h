@@ -69,6 +69,8 @@ void hear(unsigned newest, const char *rows);
 
 /* Connects and says hello, with nothing to list; t0 is now. All definitions are "stored". */
 void go_up(void);
+/* The same; then `hello define` and `hello news` are unanswered. */
+void go_up_and_send_two_calls(void);
 /* The whole hello, without asserting what is listed; every lease stays as listed. The answer to
  * `begin` is "ok", the incarnation that was asked for, and this: "TTL NEWEST NEW". */
 void say_hello(const char *rest);

@@ -151,11 +151,7 @@ Test(session_requests, errors)
 
 Test(session_requests, errors_of_other_calls)
 {
-    go_up();
-    redefine(5, 1000, 2);
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
-    message("news 9 0");
-    CALL("hello news 0");
+    go_up_and_send_two_calls();
     ADMIN("pause", "s");
     CALL("admin pause s");
     ADMIN("pause", "p");

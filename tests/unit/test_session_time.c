@@ -197,11 +197,7 @@ Test(session_time, a_hello_is_tried_again_and_refuses_meanwhile)
 /* All of them were sent before the first error. */
 Test(session_time, errors_of_several_calls_at_once)
 {
-    go_up();
-    redefine(5, 1000, 2);
-    cr_assert_eq(strncmp(next_call(), "hello define ", 13), 0);
-    message("news 9 0");
-    CALL("hello news 0");
+    go_up_and_send_two_calls();
     ask("A", "s");
     ask("B", "s");
     CALL("acquire $A 0 0 0 7 7 '' i 1 s s 1 5 0 $B 0 0 0 7 7 '' i 1 s s 1 5 0");
