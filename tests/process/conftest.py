@@ -250,6 +250,12 @@ def berthd(directory, sanitizer_reports):
 
 
 @pytest.fixture
+def daemon(request, berthd):
+    """A berthd with the CONFIG of the test's file."""
+    return berthd(request.module.CONFIG)
+
+
+@pytest.fixture
 def berth(directory, sanitizer_reports):
     program = Program("berth", directory)
     yield program

@@ -352,11 +352,6 @@ limit = 5
 
 
 @pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
-@pytest.fixture
 def ok(berthctl):
     """Runs a command that must succeed and print nothing on stderr; returns its output."""
     def run(*args, **options):

@@ -27,11 +27,6 @@ JOB = ["sh", "-c", "echo begun; read line; echo ended"]
 
 
 @pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
-@pytest.fixture
 def status(berthctl):
     def run(*names):
         done = berthctl("status", "--json", *names)

@@ -23,11 +23,6 @@ JOB = ["sh", "-c", "echo begun; read line"]
 
 
 @pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
-@pytest.fixture
 def leases(berthctl):
     """{lease: held} of a resource."""
     def run(name):

@@ -7,7 +7,7 @@ import pytest
 from daemon_help import event, held, is_quiet, lease_of, refused, status, waits
 from lines import DEADLINE
 
-CONFIGURATION = """
+CONFIG = """
 [lock a]
 [lock deploy]
 [semaphore b]
@@ -30,11 +30,6 @@ select = first
 limit = 2
 max-instances = 3
 """
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 @pytest.fixture

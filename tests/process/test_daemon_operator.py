@@ -6,7 +6,7 @@ import pytest
 
 from daemon_help import event, held, is_quiet, refused, status, waits
 
-CONFIGURATION = """
+CONFIG = """
 [lock a]
 [semaphore b]
 limit = 4
@@ -16,11 +16,6 @@ select = first
 [semaphore market/*]
 limit = 2
 """
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 @pytest.fixture

@@ -22,11 +22,6 @@ select = first
 
 
 @pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
-@pytest.fixture
 def client(daemon):
     return daemon.client()
 

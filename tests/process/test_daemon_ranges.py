@@ -10,7 +10,7 @@ from daemon_help import held, is_quiet, lease_of, refused, status, waits
 
 LINE = 4096
 
-CONFIGURATION = """
+CONFIG = """
 max-clients-per-user = 100
 max-leases-per-user = 10000
 [semaphore mem]
@@ -18,11 +18,6 @@ limit = 100000
 [semaphore small]
 limit = 1200
 """
-
-
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIGURATION)
 
 
 @pytest.fixture

@@ -10,11 +10,6 @@ CONFIG = "[semaphore db]\nlimit = 4\nkeep = 1h\n[lock licence]\nkeep = 2s\n[lock
 
 
 @pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
-@pytest.fixture
 def client(daemon):
     return daemon.client()
 

@@ -13,11 +13,6 @@ limit = 3
 """
 
 
-@pytest.fixture
-def daemon(berthd):
-    return berthd(CONFIG)
-
-
 def test_until_the_last_unit_is_back(daemon):
     holder, other, looker = (daemon.client() for _ in range(3))
     first, second = held(holder, "acquire s"), held(holder, "acquire s:2")
