@@ -36,7 +36,7 @@ static uint32_t max_files(void)
     return files.rlim_cur < UINT32_MAX ? (uint32_t)files.rlim_cur : UINT32_MAX;
 }
 
-static void set_max_connections(struct server *server, const struct conf *conf)
+static void set_max_connections(struct seats *seats, uint32_t max_clients)
 {
     uint32_t all = max_files();
     uint32_t reserved = all / 2 > FILES_RESERVED ? FILES_RESERVED
@@ -44,9 +44,9 @@ static void set_max_connections(struct server *server, const struct conf *conf)
                                                  : MIN_RESERVED;
     uint32_t possible = all > reserved + 2 ? all - reserved : 2;
     uint32_t quarter = (possible + 3) / 4;
-    server->seats.max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
-    possible -= server->seats.max_operators;
-    server->seats.max_conns = conf->max_clients < possible ? conf->max_clients : possible;
+    seats->max_operators = quarter < OPERATORS_SEATS ? quarter : OPERATORS_SEATS;
+    possible -= seats->max_operators;
+    seats->max_conns = max_clients < possible ? max_clients : possible;
 }
 
 static struct daemon_admins admins_of(const struct conf *conf)
@@ -63,7 +63,7 @@ static struct daemon_admins admins_of(const struct conf *conf)
 void settings_use(struct server *server, struct conf *conf)
 {
     server->conf = conf;
-    set_max_connections(server, conf);
+    set_max_connections(&server->seats, conf->max_clients);
     server->admins = admins_of(conf);
     scheduler_set_rate(&server->scheduler, conf->max_requests_per_second);
 }
@@ -113,13 +113,13 @@ static bool has_database(const struct conf *conf, const char *name)
 }
 
 /* Otherwise the next start would be refused, when the operator has forgotten the edit. */
-static bool lacks_databases(
-    const struct server *server, const struct conf *loaded, struct conf_errors *errors)
+static bool lacks_databases(const struct core *core, const struct conf *now,
+    const struct conf *loaded, struct conf_errors *errors)
 {
     bool lacks = false;
-    for (size_t i = 0; i < server->conf->n_databases; i++) {
-        const char *name = server->conf->databases[i].name;
-        if (!has_database(loaded, name) && core_fleet_has_holders(server->core, (uint8_t)(i + 1))) {
+    for (size_t i = 0; i < now->n_databases; i++) {
+        const char *name = now->databases[i].name;
+        if (!has_database(loaded, name) && core_fleet_has_holders(core, (uint8_t)(i + 1))) {
             char section[NAME_BYTES + sizeof "redis "];
             snprintf(section, sizeof section, "redis %s", name);
             add_conflict(errors, loaded, section, "has leases and cannot go before they are over");
@@ -135,13 +135,14 @@ static bool mentions_socket(const char *change)
     return strcmp(change, "socket") == 0 || strcmp(change, "socket-mode") == 0;
 }
 
-static void warn_of_fixed_changes(const struct server *server, const struct conf *loaded)
+static void warn_of_fixed_changes(
+    const struct conf *now, const struct conf *loaded, bool socket_is_inherited)
 {
     const struct log_subject subject = {.event = "reload"};
     struct conf_errors changes = CONF_ERRORS_INIT;
-    conf_fixed_changes(server->conf, loaded, &changes);
+    conf_fixed_changes(now, loaded, &changes);
     for (size_t i = 0; i < changes.n; i++) {
-        if (listener_is_inherited(&server->listener) && mentions_socket(changes.messages[i])) {
+        if (socket_is_inherited && mentions_socket(changes.messages[i])) {
             continue;
         }
         log_message_on(LOG_LEVEL_WARNING, &subject, "%s: %s takes effect at the next start",
@@ -168,7 +169,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
     if (conf) {
         definition_diff_compare(&diff, server->core, conf->definitions, conf->n_definitions);
     }
-    if (conf && lacks_databases(server, conf, found)) {
+    if (conf && lacks_databases(server->core, server->conf, conf, found)) {
         conf = conf_free(conf);
     }
     if (conf && !settings_define(server, conf, &refused)) {
@@ -185,7 +186,7 @@ bool settings_reload(struct server *server, struct conf *conf, struct conf_error
         definition_diff_deinit(&diff);
         return false;
     }
-    warn_of_fixed_changes(server, conf);
+    warn_of_fixed_changes(server->conf, conf, listener_is_inherited(&server->listener));
     struct conf *before = server->conf;
     conf_keep_fixed(before, conf);
     settings_use(server, conf);
