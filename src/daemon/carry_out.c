@@ -28,7 +28,7 @@ static void send_granted(struct server *server, const struct effect *effect)
 static void send_drained(struct server *server, const struct effect *effect)
 {
     (void)effect;
-    client_events_to_drainers(server, EVENT_DRAINED);
+    client_events_to_drainers(&server->conns, EVENT_DRAINED);
 }
 
 static void watch_job(struct server *server, const struct effect *effect)

@@ -32,19 +32,19 @@ void client_events_send(struct server *server, const struct effect *effect)
 }
 
 static void why_of_fleet(
-    char *out, size_t size, const struct server *server, const struct effect *effect)
+    char *out, size_t size, const struct fleet *fleet, const struct effect *effect)
 {
     const struct lease *lease = effect->lease;
     const char *name = lease->n_claims == 1 ? lease->names : NULL;
-    fleet_why(out, size, server->fleet, lease->database, name, effect->why);
+    fleet_why(out, size, fleet, lease->database, name, effect->why);
 }
 
 static void why_of_max_hold(
-    char *out, size_t size, const struct server *server, const struct lease *lease)
+    char *out, size_t size, const struct fleet_names *databases, const struct lease *lease)
 {
     char what[NAME_BYTES + 32];
     struct log_subject subject = {0};
-    log_subject_lease(&subject, &server->databases, lease);
+    log_subject_lease(&subject, databases, lease);
     why_max_hold(out, size, log_subject_what(what, sizeof what, &subject),
         clock_now() - lease->granted_at);
 }
@@ -58,9 +58,9 @@ void client_events_over(struct server *server, const struct effect *effect)
     }
     char why[LINE_BYTES / 4]; /* encoded, it can be three times as long */
     if (effect->why == OUTCOME_MAX_HOLD) {
-        why_of_max_hold(why, sizeof why, server, effect->lease);
+        why_of_max_hold(why, sizeof why, &server->databases, effect->lease);
     } else if (is_of_fleet) {
-        why_of_fleet(why, sizeof why, server, effect);
+        why_of_fleet(why, sizeof why, server->fleet, effect);
     } else {
         snprintf(why, sizeof why, "%s", code_table[outcome_code(effect->why)].meaning);
     }
@@ -79,10 +79,10 @@ void client_events_place(struct server *server, const struct effect *effect)
     }
 }
 
-void client_events_to_drainers(struct server *server, enum event event)
+void client_events_to_drainers(const struct conn_list *conns, enum event event)
 {
     struct conn *conn;
-    LIST_FOREACH (conn, &server->conns, link) {
+    LIST_FOREACH (conn, conns, link) {
         if (conn->wants_drained) {
             conn->wants_drained = false;
             answer_event(conn_events(conn), event);

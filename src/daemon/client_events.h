@@ -5,6 +5,7 @@
 #include "core/effects.h"
 #include "wire/protocol.h"
 
+struct conn_list;
 struct idle_waiter;
 struct server;
 
@@ -16,6 +17,6 @@ void client_events_place(struct server *server, const struct effect *effect);
 /* Nothing is held of what its `wait` has named. */
 void client_events_idle(struct idle_waiter *waiter);
 /* Those who sent "drain wait=1" hear how it ended: drained or undrained. */
-void client_events_to_drainers(struct server *server, enum event event);
+void client_events_to_drainers(const struct conn_list *conns, enum event event);
 
 #endif

@@ -257,7 +257,7 @@ static void drain(struct call *call, bool draining, void (*answer)(struct conn *
     struct server *server = call->server;
     if (storing_has_room(call)) {
         if (!draining) {
-            client_events_to_drainers(server, EVENT_UNDRAINED);
+            client_events_to_drainers(&server->conns, EVENT_UNDRAINED);
         }
         core_drain(server->core, draining, call->now, &server->effects);
         settings_note_changes(server);
