@@ -20,11 +20,11 @@
 
 /* The definition in the file in force, but not the template that stands for the name; NULL:
  * none. */
-static const struct definition *find_in_file(const struct server *server, const char *name)
+static const struct definition *find_in_file(const struct conf *conf, const char *name)
 {
-    for (size_t i = 0; i < server->conf->n_definitions; i++) {
-        if (strcmp(server->conf->definitions[i].name, name) == 0) {
-            return &server->conf->definitions[i];
+    for (size_t i = 0; i < conf->n_definitions; i++) {
+        if (strcmp(conf->definitions[i].name, name) == 0) {
+            return &conf->definitions[i];
         }
     }
     return NULL;
@@ -143,7 +143,7 @@ void command_forget(struct call *call)
     if (!template_name_is_valid(name) && !call_check_name(call, name)) {
         return;
     }
-    const struct definition *in_file = find_in_file(call->server, name);
+    const struct definition *in_file = find_in_file(call->server->conf, name);
     uint8_t database = choose_database(call, in_file);
     if (database == 0) {
         return;
