@@ -41,9 +41,8 @@ struct status_request {
 
 /* ---- the answer ---- */
 
-static void add_head(struct text *out, const struct server *server, nanoseconds now)
+static void add_head(struct text *out, const struct core *core, nanoseconds now)
 {
-    const struct core *core = server->core;
     text_add(out, "ok");
     text_add_number_key(out, "draining", core_is_draining(core));
     text_add_number_key(out, "held", core_n_held(core));
@@ -74,7 +73,7 @@ static struct snapshot *begin_answer(struct conn *conn, struct status_request *r
     struct snapshot *rest = request->snapshot;
     struct text *out = conn_answers(conn);
     nanoseconds now = clock_now();
-    add_head(out, conn->server, now);
+    add_head(out, conn->server->core, now);
     add_databases(out, conn->server, request->wanted, now);
     request->snapshot = NULL;
     return rest;
@@ -95,21 +94,21 @@ static void request_free(struct conn *conn, void *state)
 }
 
 /* 0: host scope, or no longer known. */
-static uint8_t database_of(const struct server *server, const char *name)
+static uint8_t database_of(struct core *core, const char *name)
 {
-    const struct resource *resource = core_find_resource(server->core, name);
+    const struct resource *resource = core_find_resource(core, name);
     const struct definition *definition =
-        resource ? resource->definition : core_find_definition(server->core, name);
+        resource ? resource->definition : core_find_definition(core, name);
     return definition ? definition->database : 0;
 }
 
 /* Those of its resources that the request names; SIZE_MAX: none. */
-static size_t names_of_database(const struct server *server, const struct status_request *request,
+static size_t names_of_database(struct core *core, const struct status_request *request,
     const char *names[MAX_ARGUMENTS])
 {
     size_t n = 0;
     for (size_t i = 0; i < request->n_names; i++) {
-        if (database_of(server, request->names[i]) == request->database) {
+        if (database_of(core, request->names[i]) == request->database) {
             names[n++] = request->names[i];
         }
     }
@@ -117,10 +116,10 @@ static size_t names_of_database(const struct server *server, const struct status
 }
 
 /* NULL: it can be asked. */
-static const char *why_not_asked(const struct server *server, uint8_t database)
+static const char *why_not_asked(const struct fleet *fleet, uint8_t database)
 {
     struct session_view view;
-    fleet_look(server->fleet, database, &view);
+    fleet_look(fleet, database, &view);
     return view.state == SESSION_UP ? NULL : database_state_word(view.state);
 }
 
@@ -128,8 +127,8 @@ static const char *why_not_asked(const struct server *server, uint8_t database)
 static bool ask_database(struct server *server, struct status_request *request)
 {
     const char *names[MAX_ARGUMENTS];
-    size_t n = names_of_database(server, request, names);
-    const char *why = why_not_asked(server, request->database);
+    size_t n = names_of_database(server->core, request, names);
+    const char *why = why_not_asked(server->fleet, request->database);
     if (n == SIZE_MAX) {
         return true;
     }
@@ -171,7 +170,7 @@ static void on_view(struct conn *conn, struct view *view)
     if (view->rows) {
         snapshot_set_view(request->snapshot, request->database, view, NULL);
     } else {
-        const char *why = why_not_asked(conn->server, request->database);
+        const char *why = why_not_asked(conn->server->fleet, request->database);
         view_release(view);
         snapshot_set_view(request->snapshot, request->database, NULL, why ? why : has_not_answered);
     }
@@ -184,7 +183,7 @@ static void on_late(struct conn *conn)
 {
     struct status_request *request = parked_state(conn);
     for (uint8_t i = request->database; i <= conn->server->databases.n; i++) {
-        const char *why = why_not_asked(conn->server, i);
+        const char *why = why_not_asked(conn->server->fleet, i);
         snapshot_set_view(request->snapshot, i, NULL, why ? why : has_not_answered);
     }
     end_request(conn, request);
@@ -197,14 +196,15 @@ static bool user_keeps_enough(const struct conn *asker)
     return asker->member.fair_user->n_with_views >= MAX_KEPT_BY_USER;
 }
 
-static uint32_t databases_of(const struct server *server, const char *const names[], size_t n_names)
+static uint32_t databases_of(
+    struct core *core, size_t n_databases, const char *const names[], size_t n_names)
 {
     uint32_t wanted = 0;
-    for (uint8_t i = 1; n_names == 0 && i <= server->databases.n; i++) {
+    for (uint8_t i = 1; n_names == 0 && i <= n_databases; i++) {
         wanted |= UINT32_C(1) << i;
     }
     for (size_t i = 0; i < n_names; i++) {
-        uint8_t database = database_of(server, names[i]);
+        uint8_t database = database_of(core, names[i]);
         wanted |= database != 0 ? UINT32_C(1) << database : 0;
     }
     return wanted;
@@ -221,7 +221,7 @@ static void begin(struct call *call, struct snapshot *snapshot, size_t n, const 
     request->asker = (struct view_asker){.conn = conn, .done = on_view};
     request->snapshot = snapshot;
     request->age = age;
-    request->wanted = databases_of(server, names, n);
+    request->wanted = databases_of(server->core, server->databases.n, names, n);
     for (size_t i = 0; i < n; i++) {
         request->names[request->n_names++] = memory_string(names[i]);
     }
