@@ -158,3 +158,23 @@ local function enter_queues(lease, is_back)
     return why and member
 end
 
+-- Are there enough units, beside those kept for older leases, and does nobody stand before it?
+local function has(lease, claim, is_head)
+    local resource = resource_of(claim.name)
+    local head = not is_head and head_of(claim.name)
+    if head and head < claim.name .. ' ' .. order_text(lease)
+        or not resource.definition or is_blocked(resource, own_limit(claim)) or held_up_by(resource) then
+        return false
+    end
+    local n = n_available(resource, own_limit(claim))
+    if db.keeps and n >= claim.count then
+        n = n - roads().kept_before(lease, claim.name .. ' ')
+    end
+    return n >= claim.count
+end
+
+local function next_name(set, name) -- the first after `name` ("": of all) in a set ordered by names
+    local from = name == '' and '-' or '(' .. name .. '!'
+    local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
+    return member and match(member, '^(%S+)')
+end
