@@ -1171,6 +1171,29 @@ def test_a_large_snapshot_comes_in_pages(world):
     assert len([row for row in rows if row[0] == "holder"]) == 500
 
 
+def test_sums_alone(world):
+    """Of each definition that is there or in use; cooling units are neither held nor free."""
+    a, b = world.several(2, {"a": definition(limit=3, cooldown=9000), "p": definition("pool", 0, ("x", "y")),
+                             "t/*": definition(limit=2), "z": definition()})
+    granted(a.acquire("1", "a"))
+    granted(b.acquire("1", ("a", 2)))
+    waits(b.acquire("2", "a"), 1)
+    granted(a.acquire("3", "p"))
+    ok(a.admin("pause", "z", "", ""))
+    for i in range(120):
+        granted((a, b)[i % 2].acquire(f"i{i}", (f"t/{i}", 1, None, None, "t/*")))
+    ok(a.admin("pause", "t/5", "", ""))
+    ok(a.release("1"))
+    rows = b.snapshot("*")
+    assert {row[0] for row in rows} == {"sum", "sessions"}
+    assert [row for row in rows if row[0] == "sessions"] == [["sessions", "2"]]
+    sums = {}
+    for _, name, *numbers in (row for row in rows if row[0] == "sum"):
+        sums[name] = [x + int(y) for x, y in zip(sums.get(name, [0] * 4), numbers)]
+    assert sums == {"a": [3, 2, 0, 1], "p": [2, 1, 1, 0], "t/*": [240, 120, 119, 0], "z": [1, 0, 0, 0]}
+    assert len(rows) < 10
+
+
 def test_a_pool_has_at_most_5000_items(world):
     a, = world.several(1, {"p": definition("pool", 0, [f"i{i}" for i in range(4999)])})
     ok(a.admin("add", "p", "x"))

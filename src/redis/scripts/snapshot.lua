@@ -1,6 +1,6 @@
 -- snapshot.lua - ARGV: CURSOR {NAME}... Returns what is held and waited for, page by page: for these names,
--- or for all that are defined or in use. Writes only what becomes due. CURSOR is the last finished name, or
--- "NAME PART FROM": the unfinished name, and where to go on.
+-- or for all that are defined or in use; with `*` as the only name, sums alone. Writes only what becomes due.
+-- CURSOR is the last finished name, or "NAME PART FROM": the unfinished name, and where to go on.
 local MAX_NAMES, MAX_ROWS = 50, 150
 
 call('ZREM', SESSIONS, '') -- the first write: operators can look at maxmemory, too
@@ -9,6 +9,7 @@ if wrong then
     return wrong
 end
 settle()
+local sums = ARGV[6] == '*' and {} -- of this page's resources, by the name of their definition
 local cursor, cursor_part, cursor_from = match(ARGV[5], '^(%S*) ?(%d*) ?(%d*)$')
 local rows = {}
 
@@ -64,6 +65,22 @@ local function n_cooling(resource)
     return n
 end
 
+local function n_free(resource)
+    return is_blocked(resource) and 0 or max(n_available(resource), 0)
+end
+
+local function add_to_sum(name)
+    local resource = resource_of(name)
+    if resource.definition then
+        local sum = sums[resource.definition_name] or {limit = 0, held = 0, free = 0, waiting = 0}
+        sum.limit = sum.limit + limit_of(resource)
+        sum.held = sum.held + n_taken(name) - n_cooling(resource)
+        sum.free = sum.free + n_free(resource)
+        sum.waiting = sum.waiting + n_waiting(name)
+        sums[resource.definition_name] = sum
+    end
+end
+
 local function describe_resource(name)
     local resource = resource_of(name)
     local rules = resource.definition
@@ -75,8 +92,7 @@ local function describe_resource(name)
     if db.keeps then
         n_kept, first_kept = roads().all_kept(name)
     end
-    local free = is_blocked(resource) and 0 or max(n_available(resource), 0)
-    add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, free,
+    add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, n_free(resource),
         n_waiting(name), cooling, resource.change.paused and 1 or 0, resource.change.reason or '',
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
@@ -151,6 +167,9 @@ end
 -- The cursor behind what fits; nil if everything did.
 local function describe(name, first_part, from)
     local FIRST_OF_WAITERS = 2 -- of the parts
+    if sums then
+        return add_to_sum(name)
+    end
     if first_part == 0 then
         if not describe_resource(name) then
             return nil
@@ -253,7 +272,7 @@ local next_cursor
 if cursor_part ~= '' then
     next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
 end
-local names = next_cursor and {} or #ARGV > 5 and named() or names_to_describe()
+local names = next_cursor and {} or #ARGV > 5 and not sums and named() or names_to_describe()
 for i, name in ipairs(names) do
     if #rows >= MAX_ROWS or i > MAX_NAMES then
         next_cursor = names[i - 1] or cursor
@@ -264,7 +283,12 @@ for i, name in ipairs(names) do
         break
     end
 end
-if not next_cursor then
+for name, sum in pairs(sums or {}) do
+    add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
+end
+if sums and not next_cursor then
+    add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')})
+elseif not next_cursor then
     describe_sessions()
 end
 local reply = answer('ok', next_cursor or '')
