@@ -23,7 +23,7 @@ static void print_metric(const struct metric_row *row)
         [METRIC_GAUGE] = "gauge", [METRIC_SPAN] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
     static const char *const scopes[] = {[METRIC_RESOURCE] = ", resource", [METRIC_DAEMON] = "",
         [METRIC_DATABASE] = ", database",
-        [METRIC_FLEET] = ", resource, database"};
+        [METRIC_FLEET] = ", resource, database", [METRIC_SHARED] = ", database"};
     static const char *const labels[] = {[METRIC_NONE] = "", [METRIC_HOW] = ", how",
         [METRIC_REASON] = ", reason", [METRIC_VERB] = ", verb", [METRIC_CODE] = ", code",
         [METRIC_CAUSE] = ", cause", [METRIC_STATE] = ", state"};

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum metric_scope { METRIC_RESOURCE, METRIC_DAEMON, METRIC_DATABASE, METRIC_FLEET };
+enum metric_scope { METRIC_RESOURCE, METRIC_DAEMON, METRIC_DATABASE, METRIC_FLEET, METRIC_SHARED };
 enum metric_kind { METRIC_COUNTER, METRIC_TIME, METRIC_GAUGE, METRIC_SPAN, METRIC_HISTOGRAM };
 
 /* What a figure is split by, besides its scope. */

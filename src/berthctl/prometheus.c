@@ -131,83 +131,32 @@ static bool take_figure(struct text *out, const char *name, const struct text *w
     return true;
 }
 
-/* ---- of the fleet ---- */
+/* ---- databases ---- */
 
-static bool take_fleet(struct prometheus *prometheus, char *name)
+static bool take_database(struct prometheus *prometheus, char *name)
 {
     struct text copy = TEXT_INIT;
     if (!percent_decode(name)) {
         return false;
     }
     text_add(&copy, name);
-    prometheus->fleet = memory_resized(
-        prometheus->fleet, prometheus->n_fleet + 1, sizeof *prometheus->fleet);
-    prometheus->fleet[prometheus->n_fleet++] = text_take(&copy);
+    prometheus->databases = memory_resized(
+        prometheus->databases, prometheus->n_databases + 1, sizeof *prometheus->databases);
+    prometheus->databases[prometheus->n_databases++] = text_take(&copy);
     return true;
 }
 
-struct fleet_sum {
-    const char *database; /* NULL: none is known */
-    bool is_partial; /* what the database has is not known */
-    uint64_t limit, held, free, waiting;
-};
-
-static bool is_same(const char *a, const char *b)
+void prometheus_add_database(
+    struct prometheus *prometheus, const char *name, const struct prometheus *figures)
 {
-    return a && strcmp(a, b) == 0;
-}
-
-/* The definition's resource, or the template's instances. */
-static struct fleet_sum sum_up(const char *name, const struct status *status)
-{
-    struct fleet_sum sum = {.database = NULL};
-    for (size_t i = 0; i < status->n_templates; i++) {
-        const struct status_template *template = &status->templates[i];
-        if (is_same(template->name, name)) {
-            sum.database = template->database;
-            sum.is_partial |= template->database_state != NULL;
-        }
-    }
-    for (size_t i = 0; i < status->n_resources; i++) {
-        const struct status_resource *resource = &status->resources[i];
-        if (is_same(resource->name, name) || is_same(resource->template, name)) {
-            sum.database = resource->database;
-            sum.is_partial |= resource->database_state != NULL;
-            sum.limit += resource->limit;
-            sum.held += resource->in_use;
-            sum.free += resource->free;
-            sum.waiting += resource->waiting;
-        }
-    }
-    return sum;
-}
-
-void prometheus_add_fleet(
-    struct prometheus *prometheus, const char *name, const struct status *status)
-{
-    const struct fleet_sum sum = sum_up(name, status);
-    const struct {
-        enum metric metric;
-        uint64_t value;
-    } figures[] = {
-        {METRIC_FLEET_limit, sum.limit},
-        {METRIC_FLEET_held, sum.held},
-        {METRIC_FLEET_free, sum.free},
-        {METRIC_FLEET_waiting, sum.waiting},
-    };
+    const enum metric up = METRIC_SHARED_up;
     struct text with = TEXT_INIT;
-    if (!sum.database || sum.is_partial) {
-        return;
+    for (size_t i = 0; figures && i < N_METRICS; i++) {
+        const struct text *samples = &figures->samples[i];
+        text_add_bytes(&prometheus->samples[i], samples->bytes, samples->length);
     }
-    add_label(&with, "resource", name);
-    add_label(&with, "database", sum.database);
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        struct text value = TEXT_INIT;
-        text_add_number(&value, figures[i].value);
-        add_sample(&prometheus->samples[figures[i].metric],
-            metric_table[figures[i].metric].name, "", &with, value.bytes);
-        text_deinit(&value);
-    }
+    add_label(&with, "database", name);
+    add_sample(&prometheus->samples[up], metric_table[up].name, "", &with, figures ? "1" : "0");
     text_deinit(&with);
 }
 
@@ -227,8 +176,8 @@ bool prometheus_take(struct prometheus *prometheus, char *line)
     char *words[MAX_ROW_WORDS];
     size_t n = words_split(line, words, MAX_ROW_WORDS);
     enum metric metric = n > 1 ? metric_find(words[1]) : N_METRICS;
-    if (n == 2 && strcmp(words[0], "fleet") == 0) {
-        return take_fleet(prometheus, words[1]);
+    if (n == 2 && strcmp(words[0], "database") == 0) {
+        return take_database(prometheus, words[1]);
     }
     if (metric == N_METRICS) {
         return n > 1;
@@ -270,8 +219,8 @@ void prometheus_deinit(struct prometheus *prometheus)
     for (size_t i = 0; i < N_METRICS; i++) {
         text_deinit(&prometheus->samples[i]);
     }
-    for (size_t i = 0; i < prometheus->n_fleet; i++) {
-        free(prometheus->fleet[i]);
+    for (size_t i = 0; i < prometheus->n_databases; i++) {
+        free(prometheus->databases[i]);
     }
-    free(prometheus->fleet);
+    free(prometheus->databases);
 }

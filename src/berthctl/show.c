@@ -2,7 +2,6 @@
 
 #include "base/words.h"
 #include "berthctl/json.h"
-#include "berthctl/prometheus.h"
 #include "berthctl/status.h"
 #include "berthctl/status_table.h"
 #include "berthctl/users.h"
@@ -17,7 +16,6 @@
 enum {
     USUAL_WIDTH = 80, /* for a terminal that does not say */
     MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
-    NAMES_AT_ONCE = 16, /* of one request for status */
 };
 
 int show_print(struct text *text)
@@ -203,81 +201,4 @@ int show_status_json(struct call *call, char *answer)
     }
     status_deinit(&status);
     return exit_status;
-}
-
-/* ---- metrics ---- */
-
-/* Reads one answer, which begins with `answer`. *nextp: where the next one begins; 0: there is
- * none. False after a message. */
-static bool read_metrics(
-    struct call *call, char *answer, struct prometheus *prometheus, uint64_t *nextp)
-{
-    char *words[MAX_WORDS];
-    size_t n = words_split(answer, words, MAX_WORDS);
-    char *line;
-    if (!number_find(words, n, "next", nextp)) {
-        *nextp = 0;
-    }
-    while ((line = call_line(call)) && strcmp(line, "end") != 0) {
-        if (!prometheus_take(prometheus, line)) {
-            call->exit_status = call_nonsense(call);
-            return false;
-        }
-    }
-    return line;
-}
-
-/* All of this host's. */
-static bool read_all_metrics(struct call *call, char *answer, struct prometheus *prometheus)
-{
-    char from[24];
-    uint64_t next = 0, before;
-    bool is_read;
-    do {
-        before = next;
-        is_read = answer && read_metrics(call, answer, prometheus, &next);
-        snprintf(from, sizeof from, "%llu", (unsigned long long)next);
-        call->request.from = from;
-    } while (is_read && next > before && (answer = call_answer(call), true));
-    call->request.from = NULL;
-    return is_read;
-}
-
-/* What the databases say of some definitions. */
-static bool read_fleet(
-    struct call *call, struct prometheus *prometheus, char *const names[], size_t n)
-{
-    struct status status = STATUS_INIT;
-    enum answer_result result = ANSWER_MORE;
-    call->request = (struct ctl_request){
-        .word = command_table[COMMAND_status].word, .arguments = names, .n_arguments = n};
-    const char *line = call_answer(call);
-    for (; line && result == ANSWER_MORE; line = result == ANSWER_MORE ? call_line(call) : line) {
-        result = status_take(&status, line);
-    }
-    for (size_t i = 0; i < n && result == ANSWER_END; i++) {
-        prometheus_add_fleet(prometheus, names[i], &status);
-    }
-    if (result == ANSWER_MALFORMED) {
-        call->exit_status = call_nonsense(call);
-    }
-    status_deinit(&status);
-    return result == ANSWER_END;
-}
-
-int show_metrics(struct call *call, char *answer)
-{
-    struct prometheus prometheus = {0};
-    struct text out = TEXT_INIT;
-    bool is_read = read_all_metrics(call, answer, &prometheus);
-    for (size_t i = 0; is_read && i < prometheus.n_fleet; i += NAMES_AT_ONCE) {
-        size_t n = prometheus.n_fleet - i;
-        is_read = read_fleet(
-            call, &prometheus, &prometheus.fleet[i], n < NAMES_AT_ONCE ? n : NAMES_AT_ONCE);
-    }
-    if (is_read) {
-        prometheus_print(&prometheus, &out);
-    }
-    prometheus_deinit(&prometheus);
-    return is_read ? show_print(&out) : call->exit_status;
 }

@@ -5,6 +5,7 @@
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
 #include "daemon/counting.h"
+#include "daemon/fleet_metrics.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
@@ -82,6 +83,9 @@ static void add_database(
     const struct metrics_labels labels = {.database = name};
     struct session_view view;
     fleet_look(server->fleet, database, &view);
+    text_add(out, "database ");
+    text_add_encoded(out, name);
+    text_add(out, "\n");
     for (enum session_state i = SESSION_DOWN; i <= SESSION_REPLACED; i++) {
         const struct metrics_labels state = {.database = name, .word = database_state_word(i)};
         metrics_value(out, METRIC_DATABASE_state, &state, view.state == i);
@@ -99,16 +103,10 @@ static void add_database(
 
 /* ---- the answer ---- */
 
-void command_metrics(struct call *call)
+static void answer_own(struct call *call, size_t from)
 {
     struct server *server = call->server;
-    const char *key = call->request->keys[KEY_INDEX_from];
     struct text rows = TEXT_INIT;
-    uint64_t from = 0;
-    if (key && !number_parse(key, UINT32_MAX, &from)) {
-        call_refuse(call, CODE_BAD_VALUE, "from");
-        return;
-    }
     if (from == 0) {
         add_daemon(&rows, server, call->now);
         for (uint8_t i = 1; i <= server->databases.n; i++) {
@@ -116,12 +114,23 @@ void command_metrics(struct call *call)
         }
     }
     size_t next = metrics_resources(&rows, server->core, from, DEFINITIONS, call->now);
-    text_add(call->out, "ok");
-    if (next != 0) {
-        text_add_number_key(call->out, "next", next);
-    }
-    text_add(call->out, "\n");
-    text_add_bytes(call->out, rows.bytes, rows.length);
-    text_add(call->out, "end\n");
+    metrics_answer(call->out, &rows, next);
     text_deinit(&rows);
+}
+
+void command_metrics(struct call *call)
+{
+    const char *key = call->request->keys[KEY_INDEX_from];
+    const char *name = call->request->keys[KEY_INDEX_database];
+    uint8_t database = name ? fleet_find(&call->server->databases, name) : 0;
+    uint64_t from = 0;
+    if (key && !number_parse(key, UINT32_MAX, &from)) {
+        call_refuse(call, CODE_BAD_VALUE, "from");
+    } else if (name && database == 0) {
+        call_refuse(call, CODE_UNKNOWN, "database");
+    } else if (name) {
+        fleet_metrics(call, database, from, DEFINITIONS);
+    } else {
+        answer_own(call, from);
+    }
 }

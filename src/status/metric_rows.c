@@ -61,6 +61,17 @@ void metrics_histogram(struct text *out, enum metric metric, const struct metric
     text_add(out, "\n");
 }
 
+void metrics_answer(struct text *out, const struct text *rows, size_t next)
+{
+    text_add(out, "ok");
+    if (next != 0) {
+        text_add_number_key(out, "next", next);
+    }
+    text_add(out, "\n");
+    text_add_bytes(out, rows->bytes, rows->length);
+    text_add(out, "end\n");
+}
+
 /* ---- of one definition ---- */
 
 /* These are shown from the beginning: what appears with its first event looks to Prometheus as if
@@ -148,11 +159,6 @@ static void add_gauges(
 {
     const struct metrics_labels labels = {.resource = view->name};
     add_limit(out, core, view);
-    if (view->definition->database != 0) {
-        text_add(out, "fleet ");
-        text_add_encoded(out, view->name);
-        text_add(out, "\n");
-    }
     metrics_value(out, METRIC_RESOURCE_held, &labels, view->held);
     metrics_value(out, METRIC_RESOURCE_waiting, &labels, view->waiting);
     metrics_time(out, METRIC_RESOURCE_oldest_wait, &labels, microseconds(now - view->oldest_wait));

@@ -24,6 +24,9 @@ void metrics_time(struct text *out, enum metric metric, const struct metrics_lab
 void metrics_histogram(struct text *out, enum metric metric, const struct metrics_labels *labels,
     const struct metric_histogram *histogram);
 
+/* Adds "ok [next=NEXT]", the rows and "end"; `next` is 0 if there are no more. */
+void metrics_answer(struct text *out, const struct text *rows, size_t next);
+
 /* Adds the figures of up to `n` definitions, from that number on. Returns the next number; 0: there
  * are no more. */
 size_t metrics_resources(

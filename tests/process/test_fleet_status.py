@@ -395,5 +395,61 @@ def test_metrics_of_the_fleet(pair, berthctl):
             'berth_fleet_waiting{resource="etl",database="default"} 0',
             'berth_database_state{database="default",state="up"} 1'} <= lines
     assert not any(line.startswith(('berth_limit{resource="etl"', 'berth_fleet_held{resource="here"')) for line in lines)
-    assert 'berth_database_sessions_total{database="default"} 1' in lines
+    assert {'berth_fleet_up{database="default"} 1', 'berth_fleet_hosts{database="default"} 2',
+            'berth_database_sessions_total{database="default"} 1'} <= lines
     assert any(re.match(r"berth_database_renewal_seconds_count.* [0-9]+", line) for line in lines)
+
+
+def figures_of(host):
+    done = host.berthctl("metrics")
+    assert (done.returncode, done.stderr) == (0, "")
+    return set(done.stdout.splitlines())
+
+
+def require_own_figures_alone(host):
+    lines = figures_of(host)
+    assert {'berth_held{resource="etl"} 1', 'berth_fleet_up{database="default"} 0'} <= lines
+    assert len([line for line in lines if line.startswith("berth_fleet_")]) == 1
+
+
+def test_metrics_without_the_database(redis_server, hosts):
+    """A host's own figures come all the same: while the database is silent, and while it is away."""
+    a, = fleet(redis_server, hosts, 1, ttl="120s")
+    client = client_of(a)
+    gets(client, "acquire etl")
+    redis_server.stop()
+    begun = time.monotonic()
+    require_own_figures_alone(a)
+    assert 3 < time.monotonic() - begun < 12  # a renewal comes after 20
+    redis_server.cont()
+    assert asked_until(a, lambda now: now.databases["default"]["state"] == "up", "etl")
+    assert 'berth_fleet_up{database="default"} 1' in figures_of(a)
+    redis_server.kill()
+    asked_until(a, lambda now: now.databases["default"]["state"] == "down", "etl")
+    require_own_figures_alone(a)
+    refused = client.request("metrics database=default")
+    assert refused.startswith("error down the%20database%20`default`")
+    assert client.request("metrics database=x").startswith("error unknown ")
+
+
+def test_metrics_are_sums_that_are_asked_for_once(redis_server, hosts):
+    """However many leases there are, and however many scrape."""
+    a, = fleet(redis_server, hosts, 1, RESOURCES.replace("limit = 2", "limit = 400")
+               + "".join(f"[lock l{n}]\nscope = fleet\n" for n in range(20)))
+    client = client_of(a)
+    for _ in range(400):
+        gets(client, "acquire etl")
+    with Monitor(redis_server) as monitor:
+        readers = [client_of(a) for _ in range(20)]
+        for reader in readers:
+            reader.send("metrics database=default\nmetrics from=1000 database=default\n")
+        for reader in readers:
+            first = reader.rest_of_lines()
+            assert re.fullmatch(r"ok next=\d+", first[0]) and reader.rest_of_lines() == ["ok", "end"]
+            assert "figure berth_fleet_held resource=etl database=default value=400" in first
+        calls = []
+        while (command := monitor.command(0.2)) is not None:
+            if command[1][0].lower() == "evalsha" and command[1][-1] == "*":
+                calls.append(command)
+    assert 1 <= len(calls) <= 2
+    assert sum('berth_fleet_held{resource="l' in line for line in figures_of(a)) == 20

@@ -1,0 +1,106 @@
+/* test_fleet_figures.c - sums that a database gives, as figures of `metrics`; and whatever else its
+ * rows may say. */
+#include "core/core.h"
+#include "core/definition.h"
+#include "status/fleet_figures.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HUGE_NUMBER "99999999999999999999"
+
+static struct core *core;
+static struct effects effects;
+static struct text text, out;
+
+static struct definition definitions[] = {
+    {.name = (char[]){"etl"}, .kind = KIND_SEMAPHORE, .limit = 4, .database = 1},
+    {.name = (char[]){"here"}, .kind = KIND_LOCK, .limit = 1},
+    {.name = (char[]){"market/*"}, .kind = KIND_SEMAPHORE, .limit = 2, .database = 1},
+    {.name = (char[]){"other"}, .kind = KIND_LOCK, .limit = 1, .database = 2},
+};
+
+static void begin(void)
+{
+    static const struct user_bounds bounds = {UNBOUNDED, UNBOUNDED, UNBOUNDED, UNBOUNDED};
+    const char *refused;
+    core = core_new(&(const struct core_options){.first_id = 100, .first_token = 100});
+    cr_assert_eq(core_define(core, definitions, sizeof definitions / sizeof definitions[0], &bounds,
+                     0, &effects, &refused),
+        OUTCOME_OK);
+    effects_clear(&effects);
+}
+
+static void end(void)
+{
+    core_free(core);
+    effects_deinit(&effects);
+    text_deinit(&out);
+}
+
+TestSuite(fleet_figures, .init = begin, .fini = end);
+
+/* Fields of one row, in words. */
+#define ROW(...) add_row((const char *const[]){__VA_ARGS__, NULL})
+static void add_row(const char *const fields[])
+{
+    for (; *fields; fields++) {
+        text_add_bytes(&text, *fields, strlen(*fields) + 1);
+    }
+    text_add(&text, "\n");
+}
+
+/* Returns the next number. */
+static size_t write_figures(size_t from, size_t n)
+{
+    struct fleet_rows *rows = fleet_rows_new(&text);
+    fleet_figures_hosts(&out, rows, "main");
+    size_t next = fleet_figures_resources(&out, rows, core, 1, "main", from, n);
+    fleet_rows_free(rows);
+    return next;
+}
+
+#define FIGURE(name, resource, value)                                                              \
+    "figure berth_fleet_" name " resource=" resource " database=main value=" value "\n"
+#define FIGURES(resource, limit, held, free, waiting)                                              \
+    FIGURE("limit", resource, limit)                                                               \
+    FIGURE("held", resource, held)                                                                 \
+    FIGURE("free", resource, free) FIGURE("waiting", resource, waiting)
+
+Test(fleet_figures, pages_are_added)
+{
+    ROW("sum", "etl", "4", "3", "1", "0");
+    ROW("sum", "market/*", "100", "60", "40", "5");
+    ROW("sum", "unheard", "1", "1", "0", "0");
+    ROW("sum", "market/*", "20", "1", "19", "2");
+    ROW("sessions", "7");
+    cr_expect_eq(write_figures(0, 16), 0);
+    cr_expect_str_eq(out.bytes,
+        "figure berth_fleet_hosts database=main value=7\n" FIGURES("etl", "4", "3", "1", "0")
+            FIGURES("market/*", "120", "61", "59", "7"));
+}
+
+Test(fleet_figures, some_at_a_time)
+{
+    size_t next = write_figures(0, 1);
+    cr_expect_str_eq(out.bytes, FIGURES("etl", "0", "0", "0", "0"));
+    text_deinit(&out);
+    cr_assert_neq(next, 0);
+    cr_expect_eq(write_figures(next, 1), 0);
+    cr_expect_str_eq(out.bytes, FIGURES("market/*", "0", "0", "0", "0"));
+}
+
+Test(fleet_figures, what_makes_no_sense_is_skipped)
+{
+    ROW("sum");
+    ROW("sum", "etl", "4", "3", "1");
+    ROW("sum", "etl", "-1", HUGE_NUMBER, "1e9", "");
+    ROW("sum", "etl", "4", "3", "1", "0", "of a later version");
+    ROW("sum", "", "4", "3", "1", "0");
+    ROW("sessions");
+    ROW("sessions", "many");
+    ROW("");
+    write_figures(0, 1);
+    cr_expect_str_eq(out.bytes, FIGURES("etl", "4", "3", "1", "0"));
+}
