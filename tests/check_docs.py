@@ -7,6 +7,7 @@ the repository, and some phrases that no native would write are nowhere.
 
 usage: check_docs.py SRCDIR PRINT_TABLES BERTHD"""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -295,7 +296,74 @@ check_citations()
 check_comments()
 check_files()
 check_phrases()
+
+# ---- alert rules and dashboard ----
+
+FROM_ELSEWHERE = {"berth_up": set()}  # of the textfile recipe
+OF_A_TARGET = {"instance", "job"}
+
+
+def metric_labels():
+    """{name: its labels}, a histogram's series included."""
+    metrics = dict(FROM_ELSEWHERE)
+    for name, text, _ in rows("metric"):
+        kind, *labels = text.split(", ")
+        metrics[name] = set(labels)
+        if kind == "histogram":
+            metrics.update({f"{name}_bucket": {*labels, "le"}, f"{name}_sum": set(labels), f"{name}_count": set(labels)})
+    return metrics
+
+
+def label_values():
+    codes = {word for word, _, _ in rows("code")}
+    states = re.search(r"^\| `database NAME` \| `state`: (.*?); `ttl`", protocol, re.M)[1]
+    return {"reason": codes, "code": codes, "verb": {word for word, _, _ in rows("command")},
+            "state": set(re.findall(r"`(\w+)`", states))}
+
+
+def check_query(where, query, metrics, values):
+    """Returns the labels that the result has."""
+    names = re.findall(r"\bberth_\w+", query)
+    require(names, f"{where}: no metric in {query}")
+    has = {*OF_A_TARGET}
+    for name in names:
+        require(name in metrics, f"{where}: there is no metric {name}")
+        has |= metrics.get(name, set())
+    for name, selector in re.findall(r"\b(berth_\w+)\{(.*?)\}", query):
+        for label, text in re.findall(r'(\w+)[=!]~?"(.*?)"', selector):
+            require(label in metrics.get(name, set()) | OF_A_TARGET, f"{where}: {name} has no label {label}")
+            for value in text.split("|") if "$" not in text else ():
+                require(value in values.get(label, {value}), f"{where}: {label} is never {value}")
+    groups = [set(group.split(", ")) for group in re.findall(r"\bby \((.*?)\)", query)]
+    for group in groups:
+        require(group <= has, f"{where}: no metric there has {sorted(group - has)}")
+    return set.union(*groups) if groups else has
+
+
+def check_metrics_files():
+    metrics, values = metric_labels(), label_values()
+    rules = (srcdir / "doc/metrics/berth.rules.yml").read_text()
+    alerts = re.findall(r"^ +- alert: (\w+)\n(.*?)(?=^ +- alert|\Z)", rules, re.M | re.S)
+    require(len(alerts) == rules.count("alert:") > 0, "berth.rules.yml: the check does not find all alerts")
+    for alert, text in alerts:
+        expression = re.search(r"^ +expr: (?:>-\n +)?(.*)$", text, re.M)[1]
+        has = check_query(alert, expression, metrics, values)
+        said = set(re.findall(r"\$labels\.(\w+)", text))
+        require(said <= has, f"{alert}: its result has no {sorted(said - has)}")
+    dashboard = json.loads((srcdir / "doc/metrics/berth.dashboard.json").read_text())
+    for variable in dashboard["templating"]["list"]:
+        if variable["type"] == "query":
+            name, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]["query"]).groups()
+            require(label in metrics.get(name, set()) | OF_A_TARGET, f"dashboard: {name} has no {label}")
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", ()):
+            has = check_query(f"dashboard: {panel['title']}", target["expr"], metrics, values)
+            said = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            require(said <= has, f"dashboard: {panel['title']}: its result has no {sorted(said - has)}")
+
+
 check_commands()
+check_metrics_files()
 check_codes()
 check_events()
 check_sample()

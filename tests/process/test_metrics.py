@@ -217,14 +217,3 @@ def test_promtool_accepts_the_alert_rules():
     done = subprocess.run(["promtool", "check", "rules", rules], text=True, capture_output=True,
                           timeout=DEADLINE, check=False)
     assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
-
-
-def test_rules_and_dashboard_use_figures_that_exist(daemon, berthctl):
-    source = os.environ.get("BERTH_SOURCE_DIR", ".")
-    there = set(re.findall(r"^# TYPE (\w+)", text_of(daemon, berthctl), re.M)) | {"berth_up"}
-    table = open(os.path.join(source, "src/base/metrics.def"), encoding="ascii").read()
-    there |= set(re.findall(r'"(berth_\w+)"', table))
-    for name in ("berth.rules.yml", "berth.dashboard.json"):
-        text = open(os.path.join(source, "doc/metrics", name), encoding="ascii").read()
-        used = {re.sub(r"_(bucket|sum|count)$", "", word) for word in re.findall(r"\bberth_\w+", text)}
-        assert used and used <= there, used - there
