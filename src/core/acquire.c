@@ -88,9 +88,6 @@ void acquire_link(struct core *core, struct client *client, struct lease *lease,
         }
     }
     once_enter(core, lease);
-    lease->waiting =
-        memory_new(sizeof *lease->waiting + lease->n_claims * sizeof lease->waiting->places[0]);
-    lease->waiting->lease = lease;
     if (lease->database != 0) {
         tenure_enter(core, lease);
     }
@@ -224,6 +221,16 @@ void acquire_count_wait(struct lease *lease)
     }
 }
 
+static enum outcome enter_and_try(struct core *core, struct lease *lease, const struct ask *ask,
+    nanoseconds now, struct effects *effects, const char **at_faultp)
+{
+    bool for_ever = ask->wait > NEVER - 1 - now;
+    queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
+    return queue_try(core, lease, now, effects)
+        ? OUTCOME_OK
+        : acquire_wait(core, lease, ask, effects, at_faultp);
+}
+
 static enum outcome acquire(struct core *core, struct client *client, const struct ask *ask,
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp)
 {
@@ -238,11 +245,9 @@ static enum outcome acquire(struct core *core, struct client *client, const stru
         lease_free(lease);
         return outcome;
     }
-    bool for_ever = ask->wait > NEVER - 1 - now;
     acquire_link(core, client, lease, ++core->last_id);
-    queue_enter(core, lease, for_ever || ask->wait == 0 ? NEVER : now + ask->wait);
-    if (!queue_try(core, lease, now, effects)) {
-        outcome = acquire_wait(core, lease, ask, effects, at_faultp);
+    if (!queue_grant_alone(core, lease, now, effects)) {
+        outcome = enter_and_try(core, lease, ask, now, effects, at_faultp);
     }
     if (!outcome_is_lease(outcome)) {
         core_unlink_lease(core, lease, outcome, now, effects);

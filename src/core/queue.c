@@ -94,7 +94,10 @@ static void let_in_from_lanes(struct core *core)
 
 void queue_enter(struct core *core, struct lease *lease, nanoseconds until)
 {
-    struct waiting *waiting = lease->waiting;
+    struct waiting *waiting =
+        memory_new(sizeof *waiting + lease->n_claims * sizeof waiting->places[0]);
+    lease->waiting = waiting;
+    waiting->lease = lease;
     waiting->aside = true;
     waiting->road = road_new(lease);
     core->n_waiting++;
@@ -150,9 +153,9 @@ void queue_place_holder(struct claim *claim)
     order_insert(holders, &claim->node, claim->token, claim->lease->id);
 }
 
-void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
+/* Its claims have their units. */
+static void hold(struct core *core, struct lease *lease, nanoseconds granted_at)
 {
-    queue_leave(core, lease);
     lease_set_state(lease, LEASE_HELD);
     lease->granted_at = granted_at;
     core->n_held++;
@@ -170,6 +173,12 @@ void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
     quota_changed_for(core, lease);
 }
 
+void queue_hold(struct core *core, struct lease *lease, nanoseconds granted_at)
+{
+    queue_leave(core, lease);
+    hold(core, lease, granted_at);
+}
+
 static void count_overtaken(struct lease *lease)
 {
     for (size_t i = 0; i < lease->n_claims; i++) {
@@ -181,18 +190,26 @@ static void count_overtaken(struct lease *lease)
     }
 }
 
-static void lease_grant(
+/* Grants to a lease that is in no queue. */
+static void grant(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
 {
-    count_overtaken(lease);
     for (size_t i = 0; i < lease->n_claims; i++) {
         struct claim *claim = &lease->claims[i];
         claim_take_units(claim, &core->random);
     }
-    queue_hold(core, lease, now);
+    hold(core, lease, now);
     tally_grant(core, lease, now);
     term_start(core, lease, NEVER);
     effects_change(effects, lease);
+}
+
+static void lease_grant(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    count_overtaken(lease);
+    queue_leave(core, lease);
+    grant(core, lease, now, effects);
 }
 
 /* ---- who goes next ---- */
@@ -202,6 +219,26 @@ static void lease_grant(
 static bool can_be_granted(const struct core *core, const struct lease *lease)
 {
     return !core_grants_nothing(core) && !lease_is_detached(lease);
+}
+
+/* Nobody stands where this claim's place would be, and it would not have to wait there. */
+static bool claim_is_alone(const struct claim *claim)
+{
+    return resource_waiting(claim->resource) == 0 && !claim_is_blocked(claim) &&
+        claim_has_units(claim) && claim_fits_quota(claim, 0);
+}
+
+bool queue_grant_alone(
+    struct core *core, struct lease *lease, nanoseconds now, struct effects *effects)
+{
+    bool may = lease->database == 0 && can_be_granted(core, lease);
+    for (size_t i = 0; may && i < lease->n_claims; i++) {
+        may = claim_is_alone(&lease->claims[i]);
+    }
+    if (may) {
+        grant(core, lease, now, effects);
+    }
+    return may;
 }
 
 /* Not aside, or only because of units that may be kept for waiters that yield to this lease. */
