@@ -31,12 +31,12 @@ static enum conn_pids conn_look_at_pids(struct conn *conn)
 static enum process_check identify(struct conn *conn, pid_t pid, struct process *process)
 {
     uint32_t uid = conn->client.uid;
-    if (pid == getpid()) {
-        return PROCESS_NOT_YOURS; /* it would stop us */
-    }
     if (pid == conn->pid && conn->started != 0) {
         *process = (struct process){.pid = pid, .started = conn->started};
         return PROCESS_OK;
+    }
+    if (pid == getpid()) {
+        return PROCESS_NOT_YOURS; /* it would stop us */
     }
     enum process_check check = process_identify(pid, uid, uid == 0, process);
     if (check == PROCESS_OK && pid == conn->pid) {
