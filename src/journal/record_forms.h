@@ -32,8 +32,10 @@ struct record_form {
     bool (*read)(struct remembered *remembered, const struct record_row *row, char *value);
 };
 
+enum { MAX_HEAD = 16 };
+
 struct record_row {
-    const char *head; /* " key=" */
+    char head[MAX_HEAD]; /* " key=", and zeros */
     size_t key_length;
     const struct record_form *form;
     unsigned presence; /* enum presence, record.c */
