@@ -75,12 +75,26 @@ bool terms_parse(struct terms *terms, enum attribute attribute, const char *valu
     return false;
 }
 
+/* The attributes that are texts. */
+#define IF_TEXT_TEXT(word) ATTRIBUTE_##word,
+#define IF_TEXT_NUMBER(word)
+#define IF_TEXT_SPAN(word)
+#define IF_TEXT_ON_LOST(word)
+#define IF_TEXT_SIGNAL(word)
+#define IF_TEXT_LEASE(word)
+static const enum attribute texts[] = {
+#define ATTRIBUTE(word, type, ...) IF_TEXT_##type(word)
+#include "base/attributes.def"
+#undef ATTRIBUTE
+};
+
+enum { N_TEXTS = sizeof texts / sizeof texts[0] };
+
 size_t terms_texts_size(const struct terms *terms)
 {
     size_t size = 0;
-    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
-        const struct attribute_row *row = &attribute_rows[i];
-        const char *text = row->type == ATTRIBUTE_TEXT ? terms_text(terms, row) : NULL;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char *text = terms_text(terms, &attribute_rows[texts[i]]);
         size += text ? strlen(text) + 1 : 0;
     }
     return size;
@@ -89,9 +103,9 @@ size_t terms_texts_size(const struct terms *terms)
 void terms_copy(struct terms *copy, const struct terms *terms, char *room)
 {
     *copy = *terms;
-    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
-        const struct attribute_row *row = &attribute_rows[i];
-        const char *text = row->type == ATTRIBUTE_TEXT ? terms_text(terms, row) : NULL;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const struct attribute_row *row = &attribute_rows[texts[i]];
+        const char *text = terms_text(terms, row);
         if (text) {
             *(char **)((char *)copy + row->offset) = room;
             room = stpcpy(room, text) + 1;
