@@ -50,6 +50,7 @@ struct core {
     struct order term_timers; /* struct term by when the lease's time, or the job's, is over */
     uint64_t timer_serial; /* breaks ties */
     struct tenure tenures[MAX_DATABASES]; /* database 1 first */
+    size_t n_tenures; /* the others have had no lease yet */
 
     struct tallies tallies;
     struct accounts accounts;

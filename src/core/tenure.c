@@ -28,6 +28,7 @@ void tenure_enter(struct core *core, struct lease *lease)
     struct tenant *tenant = memory_new(sizeof *tenant);
     tenant->lease = lease;
     tenant->tenure = tenure_get(core, lease->database);
+    core->n_tenures = lease->database > core->n_tenures ? lease->database : core->n_tenures;
     TAILQ_INSERT_TAIL(&tenant->tenure->waiting, tenant, link);
     lease->tenant = tenant;
 }
@@ -89,7 +90,7 @@ nanoseconds tenure_stop_at(const struct tenure *tenure)
 const struct tenure *tenure_first(const struct core *core)
 {
     const struct tenure *first = &core->tenures[0];
-    for (size_t i = 1; i < MAX_DATABASES; i++) {
+    for (size_t i = 1; i < core->n_tenures; i++) {
         first =
             tenure_stop_at(&core->tenures[i]) < tenure_stop_at(first) ? &core->tenures[i] : first;
     }
