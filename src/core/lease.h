@@ -104,6 +104,7 @@ struct lease {
     struct lease *next_changed; /* effects.changed */
     struct term *term; /* or NULL */
     nanoseconds asked_at, granted_at;
+    nanoseconds ended_at;
     struct terms terms; /* as they are in force; owned */
     nanoseconds ttl; /* BOUND_TIME */
     nanoseconds rests_until; /* once ended: when its units' last cooldown ends; 0: no cooldown */
@@ -115,6 +116,8 @@ struct lease {
     uint8_t n_claims;
     uint8_t binding; /* enum binding */
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
+    uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
+    uint16_t hiding; /* once ended: bit 1 << i: the resource of claim i hides it (viewer.h) */
     bool is_changed; /* in effects.changed */
     bool is_listed; /* its claims are in their tallies' lists, by its state */
     bool has_waited; /* its client was told that it waits, or an earlier berthd knew it */

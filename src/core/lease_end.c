@@ -36,10 +36,21 @@ static void claim_give_back(struct core *core, struct claim *claim, nanoseconds 
     queue_mark_dirty(core, resource);
 }
 
+/* For the history; the definitions may be gone before it is written. */
+static void note_end(struct lease *lease, enum outcome why, nanoseconds now)
+{
+    lease->ended_at = now;
+    lease->ended_why = (uint8_t)why;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct definition *definition = lease->claims[i].resource->definition;
+        lease->hiding |= (uint16_t)(definition->shows_to_owner_only << i);
+    }
+}
+
 void core_unlink_lease(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)
 {
-    tally_end(core, lease, why, now);
+    note_end(lease, tally_end(core, lease, why, now), now);
     if (lease->is_asked || (lease->database != 0 && lease->state == LEASE_HELD)) {
         lease->is_asked = false;
         effects_append(effects, EFFECT_GIVE_BACK, lease, NULL, OUTCOME_OK);

@@ -166,17 +166,20 @@ static void end_held(struct core *core, struct lease *lease, enum outcome why, n
     lease->is_listed = false;
 }
 
-void tally_end(struct core *core, struct lease *lease, enum outcome why, nanoseconds now)
+enum outcome tally_end(
+    struct core *core, struct lease *lease, enum outcome why, nanoseconds now)
 {
     bool is_stopped = lease->stopping != OUTCOME_OK && why == OUTCOME_RELEASED;
     if (lease->state == LEASE_HELD) {
-        end_held(core, lease, is_stopped ? (enum outcome)lease->stopping : why, now);
-        return;
+        why = is_stopped ? (enum outcome)lease->stopping : why;
+        end_held(core, lease, why, now);
+        return reason_counted(why);
     }
     wait_is_over(lease);
     for (size_t i = 0; why != OUTCOME_OK && i < lease->n_claims; i++) {
         counts_deny(&lease->claims[i].resource->tally->slot->counts, why);
     }
+    return reason_counted(why);
 }
 
 /* ---- another definition ---- */
