@@ -1,6 +1,7 @@
 #include "daemon/command_call.h"
 
 #include "base/nearest.h"
+#include "base/pattern.h"
 #include "base/words.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_names.h"
@@ -12,6 +13,7 @@
 #include "status/suggest.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- the user who asks ---- */
 
@@ -123,6 +125,30 @@ bool call_check_item(struct call *call, const char *item)
         answer_error_saying(call->out, CODE_BAD_VALUE, "not the name of an item");
     }
     return valid;
+}
+
+bool call_check_asked_names(struct call *call)
+{
+    struct core *core = call->server->core;
+    const struct request *request = call->request;
+    for (size_t i = 0; i < request->n_arguments; i++) {
+        const char *name = request->arguments[i];
+        if (pattern_is_valid(name)) {
+            continue;
+        }
+        if (strchr(name, '*')) {
+            answer_error_saying(call->out, CODE_BAD_VALUE, "not a name with at most 3 stars");
+            return false;
+        }
+        if (!call_check_name(call, name)) {
+            return false;
+        }
+        if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
+            call_refuse_unknown(call, name, NULL);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- rights ---- */

@@ -55,6 +55,9 @@ void call_refuse_unknown_item(struct call *call, const char *name, const char *i
 
 /* Checks the form of a resource name or an item; answers with an error if it is wrong. */
 bool call_check_name(struct call *call, const char *name);
+/* Whether each argument is a pattern, or names a resource that exists; else answers with an
+ * error. */
+bool call_check_asked_names(struct call *call);
 bool call_check_item(struct call *call, const char *item);
 
 #define COMMAND(word, min, max, keys, right, help) void command_##word(struct call *call);

@@ -67,7 +67,7 @@ static void add_databases(
     }
 }
 
-/* Begins the answer; conn_begin_snapshot() takes the rest. */
+/* Begins the answer; conn_begin_long() takes the rest. */
 static struct snapshot *begin_answer(struct conn *conn, struct status_request *request)
 {
     struct snapshot *rest = request->snapshot;
@@ -161,7 +161,7 @@ static void end_request(struct conn *conn, struct status_request *request)
 {
     struct snapshot *rest = begin_answer(conn, request);
     parked_end(conn);
-    conn_begin_snapshot(conn, rest);
+    conn_begin_long(conn, snapshot_answer(rest));
 }
 
 static void on_view(struct conn *conn, struct view *view)
@@ -234,7 +234,7 @@ static void begin(struct call *call, struct snapshot *snapshot, size_t n, const 
     if (ask_next(server, request)) {
         struct snapshot *rest = begin_answer(conn, request);
         request_free(conn, request);
-        conn_begin_snapshot(conn, rest);
+        conn_begin_long(conn, snapshot_answer(rest));
     } else {
         parked_begin(conn, &ops, request);
     }
@@ -272,30 +272,6 @@ static void status_of_lease(struct call *call, const char *text)
         waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH);
 }
 
-static bool are_known(struct call *call)
-{
-    struct core *core = call->server->core;
-    const struct request *request = call->request;
-    for (size_t i = 0; i < request->n_arguments; i++) {
-        const char *name = request->arguments[i];
-        if (pattern_is_valid(name)) {
-            continue;
-        }
-        if (strchr(name, '*')) {
-            answer_error_saying(call->out, CODE_BAD_VALUE, "not a name with at most 3 stars");
-            return false;
-        }
-        if (!call_check_name(call, name)) {
-            return false;
-        }
-        if (!core_find_resource(core, name) && !core_find_definition(core, name)) {
-            call_refuse_unknown(call, name, NULL);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Which resources there are is for the databases to say. */
 static bool has_pattern(const struct request *request)
 {
@@ -315,7 +291,7 @@ void command_status(struct call *call)
         call_refuse(call, CODE_MALFORMED, "names and a lease");
     } else if (lease) {
         status_of_lease(call, lease);
-    } else if (are_known(call)) {
+    } else if (call_check_asked_names(call)) {
         const struct snapshot_source source = source_of(call->server);
         begin(call,
             n == 0 ? snapshot_new(&source)

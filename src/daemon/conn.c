@@ -10,7 +10,7 @@
 #include "daemon/seat.h"
 #include "daemon/server.h"
 #include "status/answer_lines.h"
-#include "status/snapshot.h"
+#include "status/long_answer.h"
 #include "wire/protocol.h"
 
 #include <assert.h>
@@ -62,18 +62,18 @@ static void close_pipe(struct conn *conn)
     uv_close((uv_handle_t *)&conn->pipe, on_closed);
 }
 
-void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot)
+void conn_begin_long(struct conn *conn, struct long_answer *answer)
 {
     conn_pass(conn, CONN_LONG_BEGINS);
-    conn->snapshot = snapshot;
-    conn->member.fair_user->n_with_views += snapshot_has_views(snapshot);
+    conn->longer = answer;
+    conn->member.fair_user->n_with_views += long_answer_has_views(answer);
 }
 
-static void end_snapshot(struct conn *conn)
+static void end_long(struct conn *conn)
 {
     if (conn->state.answer == ANSWER_LONG) {
-        conn->member.fair_user->n_with_views -= snapshot_has_views(conn->snapshot);
-        conn->snapshot = snapshot_free(conn->snapshot);
+        conn->member.fair_user->n_with_views -= long_answer_has_views(conn->longer);
+        conn->longer = long_answer_free(conn->longer);
         conn_pass(conn, CONN_LONG_ENDS);
     }
 }
@@ -90,7 +90,7 @@ void conn_close(struct conn *conn)
         STAILQ_REMOVE(&server->dirty, conn, conn, dirty_link);
     }
     parked_close(conn);
-    end_snapshot(conn);
+    end_long(conn);
     idle_wait_end(&server->idle_waits, &conn->idle_waiter);
     core_client_deinit(server->core, &conn->client, clock_now(), &server->effects);
     server_carry_out(server);
@@ -238,7 +238,7 @@ static void conn_take_lines(struct conn *conn)
 static void conn_take_unheard(struct conn *conn)
 {
     while (!conn_is_closed(conn) && conn_has_line(conn)) {
-        end_snapshot(conn);
+        end_long(conn);
         text_deinit(&conn->output);
         if (!conn_state_may_take_line(conn->state, conn_load(conn))) {
             return;
@@ -364,15 +364,15 @@ static bool send_piece(struct conn *conn)
 {
     struct asker asker;
     asker_init(&asker, conn_fd(conn), conn->client.uid, &conn->server->admins);
-    const struct snapshot_moment moment = {
+    const struct answer_moment moment = {
         .viewer = &asker.viewer,
         .now = clock_now(),
         .wall_now = clock_wall_now(),
         .definitions = conn->server->conf->definitions,
         .n_definitions = conn->server->conf->n_definitions,
     };
-    bool has_more = snapshot_continue(
-        conn->snapshot, &moment, &conn->output, conn->output.length + PIECE_BYTES);
+    bool has_more = long_answer_continue(
+        conn->longer, &moment, &conn->output, conn->output.length + PIECE_BYTES);
     asker_deinit(&asker);
     return has_more;
 }
@@ -387,7 +387,7 @@ static void conn_send_pieces(struct conn *conn)
         }
         conn_pass(conn, CONN_HAS_ACTED);
         if (!send_piece(conn)) {
-            end_snapshot(conn);
+            end_long(conn);
         }
         conn_send(conn);
         bool has_more = conn->state.answer == ANSWER_LONG || conn_unread(conn) > 0;

@@ -18,7 +18,7 @@
 struct parked;
 struct scheduler_ops;
 struct server;
-struct snapshot;
+struct long_answer;
 
 /* Whether the process numbers that a client names mean the same here; checked when it names one. */
 enum conn_pids { PIDS_NOT_KNOWN, PIDS_OURS, PIDS_OTHERS };
@@ -34,7 +34,7 @@ struct conn {
     struct text output; /* not yet given to libuv */
     union {
         struct parked *parked; /* ANSWER_PARKED */
-        struct snapshot *snapshot; /* ANSWER_LONG */
+        struct long_answer *longer; /* ANSWER_LONG */
     };
     uint64_t parked_since; /* parked.c's: since when the held-back line has been; else 0 */
     char *again; /* a held-back line, which precedes the input; or NULL */
@@ -58,8 +58,8 @@ struct conn {
 
 /* Takes `fd`, just accepted, over: makes a connection, or (false) refuses and closes. */
 bool conn_accept(struct server *server, int fd);
-/* Begins a long answer: `snapshot`, which it takes over, makes the rest. */
-void conn_begin_snapshot(struct conn *conn, struct snapshot *snapshot);
+/* Begins a long answer: `answer`, which it takes over, makes the rest. */
+void conn_begin_long(struct conn *conn, struct long_answer *answer);
 /* Reads no more: the connection closes when what has come is carried out, and the answers are
  * sent. */
 void conn_end_input(struct conn *conn);

@@ -5,7 +5,7 @@
 #include "daemon/parked.h"
 #include "daemon/server.h"
 #include "log/log.h"
-#include "status/snapshot.h"
+#include "status/long_answer.h"
 
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ struct text *conn_answers(struct conn *conn)
 struct text *conn_events(struct conn *conn)
 {
     conn_mark_dirty(conn);
-    struct text *held = conn->state.answer == ANSWER_LONG ? snapshot_held_back(conn->snapshot)
+    struct text *held = conn->state.answer == ANSWER_LONG ? &conn->longer->held_back
                                                           : parked_held_back(conn);
     return held ? held : output_of(conn);
 }

@@ -22,10 +22,10 @@ struct fleet_part {
 };
 
 struct snapshot {
+    struct long_answer answer;
     struct snapshot_source source;
     struct core *core; /* the source's */
-    const struct snapshot_moment *moment; /* while a piece is being made */
-    struct text held_back;
+    const struct answer_moment *moment; /* while a piece is being made */
     struct fleet_part fleet[MAX_DATABASES + 1];
 
     /* Which resources are shown, in this order. */
@@ -45,10 +45,13 @@ struct snapshot {
 
 /* ---- life ---- */
 
+static const struct long_answer_kind snapshot_kind;
+
 struct snapshot *snapshot_new_of(
     const struct snapshot_source *source, const char *const names[], size_t n)
 {
     struct snapshot *snapshot = memory_new(sizeof *snapshot);
+    snapshot->answer.kind = &snapshot_kind;
     snapshot->source = *source;
     snapshot->core = source->core;
     snapshot->next_database = 1;
@@ -77,19 +80,34 @@ struct snapshot *snapshot_new_of_lease(
     return snapshot;
 }
 
+static struct snapshot *snapshot_of(struct long_answer *answer)
+{
+    return container_of(answer, struct snapshot, answer);
+}
+
+static void free_snapshot(struct long_answer *answer)
+{
+    struct snapshot *snapshot = snapshot_of(answer);
+    if (snapshot->of_all) {
+        core_cursor_deinit(snapshot->core, &snapshot->cursor);
+    }
+    asked_names_deinit(&snapshot->asked);
+    for (size_t i = 0; i <= MAX_DATABASES; i++) {
+        view_release(snapshot->fleet[i].view);
+        own_waiters_deinit(&snapshot->fleet[i].waiters);
+    }
+    free(snapshot);
+}
+
+struct long_answer *snapshot_answer(struct snapshot *snapshot)
+{
+    return &snapshot->answer;
+}
+
 struct snapshot *snapshot_free(struct snapshot *snapshot)
 {
     if (snapshot) {
-        if (snapshot->of_all) {
-            core_cursor_deinit(snapshot->core, &snapshot->cursor);
-        }
-        asked_names_deinit(&snapshot->asked);
-        for (size_t i = 0; i <= MAX_DATABASES; i++) {
-            view_release(snapshot->fleet[i].view);
-            own_waiters_deinit(&snapshot->fleet[i].waiters);
-        }
-        text_deinit(&snapshot->held_back);
-        free(snapshot);
+        long_answer_free(&snapshot->answer);
     }
     return NULL;
 }
@@ -100,19 +118,15 @@ void snapshot_set_view(
     snapshot->fleet[database] = (struct fleet_part){.view = view, .why = view ? NULL : why};
 }
 
-bool snapshot_has_views(const struct snapshot *snapshot)
+static bool has_views(const struct long_answer *answer)
 {
+    const struct snapshot *snapshot = container_of(answer, const struct snapshot, answer);
     for (size_t i = 0; i <= MAX_DATABASES; i++) {
         if (snapshot->fleet[i].view) {
             return true;
         }
     }
     return false;
-}
-
-struct text *snapshot_held_back(struct snapshot *snapshot)
-{
-    return &snapshot->held_back;
 }
 
 /* ---- what databases say ---- */
@@ -267,7 +281,7 @@ static void begin_named(struct snapshot *snapshot, struct text *out, const char 
 /* One of the file, if it is one. False if that has no more. */
 static bool show_next_template(struct snapshot *snapshot, struct text *out)
 {
-    const struct snapshot_moment *moment = snapshot->moment;
+    const struct answer_moment *moment = snapshot->moment;
     if (snapshot->next_template >= moment->n_definitions) {
         return false;
     }
@@ -331,8 +345,6 @@ static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough
         } else if (snapshot->host_leases.name[0] != '\0') {
             show_host_leases(snapshot, out, enough);
         } else if (!begin_next(snapshot, out)) {
-            text_add(out, "end\n");
-            text_add_bytes(out, snapshot->held_back.bytes, snapshot->held_back.length);
             return false;
         }
         n_left_out += out->length == length;
@@ -340,11 +352,15 @@ static bool make_more(struct snapshot *snapshot, struct text *out, size_t enough
     return true;
 }
 
-bool snapshot_continue(struct snapshot *snapshot, const struct snapshot_moment *moment,
+static bool make_piece(struct long_answer *answer, const struct answer_moment *moment,
     struct text *out, size_t enough)
 {
+    struct snapshot *snapshot = snapshot_of(answer);
     snapshot->moment = moment;
     bool is_unfinished = make_more(snapshot, out, enough);
     snapshot->moment = NULL;
     return is_unfinished;
 }
+
+static const struct long_answer_kind snapshot_kind = {
+    .more = make_piece, .has_views = has_views, .free = free_snapshot};

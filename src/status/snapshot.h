@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "core/core.h"
 #include "status/fleet_view.h"
-#include "status/viewer.h"
+#include "status/long_answer.h"
 
 struct snapshot;
 
@@ -25,15 +25,6 @@ struct snapshot_source {
     struct snapshot_database databases[MAX_DATABASES]; /* database 1 first */
 };
 
-/* When one piece is made, and for whom. */
-struct snapshot_moment {
-    const struct viewer *viewer;
-    nanoseconds now;
-    nanoseconds wall_now; /* since 1970 */
-    const struct definition *definitions; /* the file's; a reload between two pieces changes them */
-    size_t n_definitions;
-};
-
 /* Of all resources; nothing is made yet. */
 struct snapshot *snapshot_new(const struct snapshot_source *source);
 /* Of these, at most MAX_ARGUMENTS, which are copied: known names, and patterns. */
@@ -46,13 +37,7 @@ struct snapshot *snapshot_free(struct snapshot *snapshot); /* accepts NULL; retu
 /* Before the first piece. Takes the view over; NULL: `why` (static) says why there is none. */
 void snapshot_set_view(
     struct snapshot *snapshot, uint8_t database, struct view *view, const char *why);
-/* Whether it keeps any. */
-bool snapshot_has_views(const struct snapshot *snapshot);
-/* Adds to `out` until it has `enough` bytes. False at the end; then the "end" line and the events
- * held back have been added as well. */
-bool snapshot_continue(struct snapshot *snapshot, const struct snapshot_moment *moment,
-    struct text *out, size_t enough);
-/* Events that must not come inside the answer. */
-struct text *snapshot_held_back(struct snapshot *snapshot);
+/* For the connection to continue. */
+struct long_answer *snapshot_answer(struct snapshot *snapshot);
 
 #endif

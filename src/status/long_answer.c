@@ -1,0 +1,24 @@
+#include "status/long_answer.h"
+
+bool long_answer_continue(struct long_answer *answer, const struct answer_moment *moment,
+    struct text *out, size_t enough)
+{
+    if (answer->kind->more(answer, moment, out, enough)) {
+        return true;
+    }
+    text_add(out, "end\n");
+    text_add_bytes(out, answer->held_back.bytes, answer->held_back.length);
+    return false;
+}
+
+bool long_answer_has_views(const struct long_answer *answer)
+{
+    return answer->kind->has_views && answer->kind->has_views(answer);
+}
+
+struct long_answer *long_answer_free(struct long_answer *answer)
+{
+    text_deinit(&answer->held_back);
+    answer->kind->free(answer);
+    return NULL;
+}

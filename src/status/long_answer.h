@@ -1,0 +1,45 @@
+/* long_answer.h - an answer that is made and sent piece by piece, while the client reads it. Each
+ * kind is a struct that begins with this one. */
+#ifndef BERTH_STATUS_LONG_ANSWER_H
+#define BERTH_STATUS_LONG_ANSWER_H
+
+#include "base/text.h"
+#include "core/definition.h"
+#include "status/viewer.h"
+
+#include <stdbool.h>
+
+struct long_answer;
+
+/* When one piece is made, and for whom. */
+struct answer_moment {
+    const struct viewer *viewer;
+    nanoseconds now;
+    nanoseconds wall_now; /* since 1970 */
+    const struct definition *definitions; /* the file's; a reload between two pieces changes them */
+    size_t n_definitions;
+};
+
+struct long_answer_kind {
+    /* Adds lines until `out` has `enough` bytes, or much has been looked at. False: there are no
+     * more. */
+    bool (*more)(struct long_answer *answer, const struct answer_moment *moment, struct text *out,
+        size_t enough);
+    /* Whether it keeps views of databases, of which a user may have few; NULL: it never does. */
+    bool (*has_views)(const struct long_answer *answer);
+    void (*free)(struct long_answer *answer);
+};
+
+struct long_answer {
+    const struct long_answer_kind *kind;
+    struct text held_back; /* events that must not come inside the answer */
+};
+
+/* Adds the next piece to `out`. False at the end; then the "end" line and the events held back have
+ * been added as well. */
+bool long_answer_continue(struct long_answer *answer, const struct answer_moment *moment,
+    struct text *out, size_t enough);
+bool long_answer_has_views(const struct long_answer *answer);
+struct long_answer *long_answer_free(struct long_answer *answer); /* returns NULL */
+
+#endif
