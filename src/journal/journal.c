@@ -227,6 +227,23 @@ size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t si
     return extent->mark.length;
 }
 
+const char *journal_look(struct journal *journal, uint32_t slot, size_t *lengthp)
+{
+    assert(slot_is_in_use(journal, slot));
+    const struct extent_header *extent = journal_map_look(&journal->map, slot);
+    size_t max = class_size(slot_class(journal, slot));
+    if (!extent) {
+        struct extent_header *read = (struct extent_header *)(void *)journal->buffer;
+        extent = file_read_extent(journal->fd, slot, read, max) ? read : NULL;
+    }
+    if (!extent || extent->mark.slot != slot || extent->mark.length == 0 ||
+        extent->mark.length > max - sizeof *extent) {
+        return NULL;
+    }
+    *lengthp = extent->mark.length;
+    return (const char *)(extent + 1);
+}
+
 void journal_erase(struct journal *journal, uint32_t slot)
 {
     assert(slot_is_in_use(journal, slot));

@@ -100,6 +100,8 @@ uint32_t journal_reserve(struct journal *journal, size_t max_bytes);
 bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, size_t length);
 /* Reads the last record written into `out`; returns its length, or 0 if it cannot be read. */
 size_t journal_read(struct journal *journal, uint32_t slot, char *out, size_t size);
+/* The last record written, unchecked: good until the next call. NULL: it cannot be read. */
+const char *journal_look(struct journal *journal, uint32_t slot, size_t *lengthp);
 /* Frees the slot, whatever it held. If the file system fails (reported), the record may come
  * back. */
 void journal_erase(struct journal *journal, uint32_t slot);

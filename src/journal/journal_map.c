@@ -128,3 +128,8 @@ bool journal_map_withdraw(struct journal_map *map, uint32_t slot)
     store_mark(extent, mark_free(slot));
     return is_whole(map);
 }
+
+const struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot)
+{
+    return extent_at(map, slot);
+}

@@ -28,4 +28,7 @@ bool journal_map_publish(
     struct journal_map *map, uint32_t slot, const struct extent_header *sealed);
 bool journal_map_withdraw(struct journal_map *map, uint32_t slot);
 
+/* What is in the slot; NULL: read the file instead. */
+const struct extent_header *journal_map_look(struct journal_map *map, uint32_t slot);
+
 #endif

@@ -1,0 +1,109 @@
+#include "journal/history_entry.h"
+
+#include <string.h>
+
+/* As in the file. Behind it the record, then the texts, each with a NUL. */
+struct stored {
+    uint64_t lease;
+    int64_t ended_at;
+    uint32_t uid, login, by, by_login;
+    uint32_t record_length;
+    uint16_t hiding;
+    uint8_t kind, users, status, number;
+    uint8_t texts; /* which there are: bit 1 << index of text_of() */
+    char how[HISTORY_WORD_SIZE];
+    char bytes[];
+};
+
+_Static_assert(sizeof(struct stored) == offsetof(struct stored, bytes), "no padding");
+
+enum { N_TEXTS = 3 };
+
+static const char **text_of(struct history_entry *entry, size_t i)
+{
+    const char **texts[N_TEXTS] = {&entry->why, &entry->cgroup, &entry->args};
+    return texts[i];
+}
+
+size_t history_entry_size(const struct history_entry *entry)
+{
+    const char *texts[N_TEXTS] = {entry->why, entry->cgroup, entry->args};
+    size_t size = sizeof(struct stored) + entry->record_length;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        size += texts[i] ? strlen(texts[i]) + 1 : 0;
+    }
+    return size;
+}
+
+void history_entry_write(const struct history_entry *entry, void *room)
+{
+    const char *texts[N_TEXTS] = {entry->why, entry->cgroup, entry->args};
+    struct stored *stored = room;
+    *stored = (struct stored){
+        .lease = entry->lease,
+        .ended_at = entry->ended_at,
+        .uid = entry->uid,
+        .login = entry->login.uid,
+        .by = entry->by.uid,
+        .by_login = entry->by_login.uid,
+        .record_length = (uint32_t)entry->record_length,
+        .hiding = entry->hiding,
+        .kind = (uint8_t)entry->kind,
+        .users = (uint8_t)(entry->login.is_known | entry->by.is_known << 1 |
+            entry->by_login.is_known << 2),
+        .status = (uint8_t)entry->status,
+        .number = entry->number,
+    };
+    if (entry->how) {
+        strncpy(stored->how, entry->how, sizeof stored->how - 1);
+    }
+    char *next = stored->bytes;
+    if (entry->record_length > 0) {
+        memcpy(next, entry->record, entry->record_length);
+        next += entry->record_length;
+    }
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        if (texts[i]) {
+            stored->texts |= (uint8_t)(1U << i);
+            next = stpcpy(next, texts[i]) + 1;
+        }
+    }
+}
+
+bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n)
+{
+    const struct stored *stored = bytes;
+    if (n < sizeof *stored || stored->record_length > n - sizeof *stored ||
+        stored->how[sizeof stored->how - 1] != '\0' || stored->kind > HISTORY_TAKEN ||
+        stored->status > HISTORY_SIGNALLED) {
+        return false;
+    }
+    *entry = (struct history_entry){
+        .kind = (enum history_kind)stored->kind,
+        .lease = stored->lease,
+        .ended_at = stored->ended_at,
+        .uid = stored->uid,
+        .hiding = stored->hiding,
+        .how = stored->how,
+        .status = (enum history_status)stored->status,
+        .number = stored->number,
+        .login = {(stored->users & 1) != 0, stored->login},
+        .by = {(stored->users & 2) != 0, stored->by},
+        .by_login = {(stored->users & 4) != 0, stored->by_login},
+        .record = stored->bytes,
+        .record_length = stored->record_length,
+    };
+    const char *next = stored->bytes + stored->record_length;
+    const char *end = (const char *)bytes + n;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        if (stored->texts & 1U << i) {
+            const char *nul = memchr(next, '\0', (size_t)(end - next));
+            if (!nul) {
+                return false;
+            }
+            *text_of(entry, i) = next;
+            next = nul + 1;
+        }
+    }
+    return true;
+}

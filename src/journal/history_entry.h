@@ -1,0 +1,51 @@
+/* history_entry.h - one entry of the history: how a lease or a wait ended, or who takes a lease
+ * away. The lease itself is its last record of the journal (record.h). The reader checks
+ * everything. Pure. */
+#ifndef BERTH_JOURNAL_HISTORY_ENTRY_H
+#define BERTH_JOURNAL_HISTORY_ENTRY_H
+
+#include "core/types.h"
+
+enum history_kind {
+    HISTORY_ENDED,
+    HISTORY_TAKEN, /* its end follows; only .lease, .by and .why are set */
+};
+
+/* A user, perhaps. */
+struct history_user {
+    bool is_known;
+    uint32_t uid;
+};
+
+/* How the job's main process ended. */
+enum history_status { HISTORY_STATUS_UNKNOWN, HISTORY_EXITED, HISTORY_SIGNALLED };
+
+enum { HISTORY_WORD_SIZE = 21 };
+
+struct history_entry {
+    enum history_kind kind;
+    uint64_t lease;
+    nanoseconds ended_at;
+    uint32_t uid; /* of the lease */
+    uint16_t hiding; /* bit 1 << i: its resource i hides what leases say of themselves */
+    const char *how; /* a code's word, shorter than HISTORY_WORD_SIZE */
+    enum history_status status;
+    uint8_t number; /* the exit status, or the signal */
+    struct history_user login; /* the job's */
+    struct history_user by, by_login; /* who took it away */
+    const char *record; /* without a NUL */
+    size_t record_length;
+    const char *why; /* theirs, who took it away; or NULL */
+    const char *cgroup, *args; /* the job's; or NULL */
+};
+
+/* A number that is another one for another form of the bytes. */
+enum { HISTORY_LAYOUT = 1 };
+
+size_t history_entry_size(const struct history_entry *entry);
+/* `room` has so many bytes, aligned to 8. */
+void history_entry_write(const struct history_entry *entry, void *room);
+/* The strings point into `bytes`. False if they are no entry. */
+bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n);
+
+#endif

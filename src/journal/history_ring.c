@@ -1,0 +1,313 @@
+#include "journal/history_ring.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* At the beginning of the file. Positions grow for ever: a place in the ring is a position modulo
+ * its size. */
+struct history_head {
+    char magic[16];
+    uint64_t layout;
+    uint64_t size; /* of the ring */
+    char boot_id[HISTORY_BOOT_ID_BYTES];
+    _Atomic uint64_t first; /* where the oldest entry begins */
+    _Atomic uint64_t end; /* where the newest one ends */
+};
+
+_Static_assert(sizeof(struct history_head) <= HISTORY_HEAD_BYTES, "room for the head");
+
+/* Before each entry. */
+struct mark {
+    uint32_t size; /* of both, a multiple of 8 */
+    uint32_t length; /* of the entry; FILLER: none, the ring's rest was too short for one */
+};
+
+#define FILLER UINT32_MAX
+
+static const char magic[16] = "berth history 1";
+
+/* ---- entries ---- */
+
+static struct mark *mark_at(const struct history_ring *ring, uint64_t position)
+{
+    return (void *)(ring->bytes + position % ring->size);
+}
+
+static uint64_t first_of(const struct history_ring *ring)
+{
+    return atomic_load_explicit(&ring->head->first, memory_order_relaxed);
+}
+
+static uint64_t end_of(const struct history_ring *ring)
+{
+    return atomic_load_explicit(&ring->head->end, memory_order_relaxed);
+}
+
+/* The oldest entries go, until so many bytes behind the newest one are free. */
+static void make_room(struct history_ring *ring, uint64_t n)
+{
+    uint64_t first = first_of(ring), end = end_of(ring);
+    while (end + n - first > ring->size) {
+        first += mark_at(ring, first)->size;
+    }
+    /* Before anything is written over them. */
+    atomic_store_explicit(&ring->head->first, first, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+void *history_ring_room(struct history_ring *ring, size_t n)
+{
+    size_t size = (sizeof(struct mark) + n + 7) / 8 * 8;
+    if (!ring->head || size > ring->size / 4) {
+        return NULL;
+    }
+    uint64_t end = end_of(ring), left = ring->size - end % ring->size;
+    uint64_t skipped = size <= left ? 0 : left;
+    make_room(ring, skipped + size);
+    if (skipped > 0) {
+        *mark_at(ring, end) = (struct mark){(uint32_t)skipped, FILLER};
+    }
+    ring->next = end + skipped;
+    ring->next_end = ring->next + size;
+    struct mark *mark = mark_at(ring, ring->next);
+    *mark = (struct mark){(uint32_t)size, (uint32_t)n};
+    return mark + 1;
+}
+
+void history_ring_add(struct history_ring *ring)
+{
+    ring->last = ring->next;
+    /* After all that was written. */
+    atomic_store_explicit(&ring->head->end, ring->next_end, memory_order_release);
+}
+
+void history_ring_drop_last(struct history_ring *ring)
+{
+    if (ring->head && ring->last != HISTORY_NONE) {
+        atomic_store_explicit(&ring->head->end, ring->last, memory_order_release);
+        ring->last = HISTORY_NONE;
+    }
+}
+
+bool history_ring_next(
+    const struct history_ring *ring, uint64_t *positionp, const void **bytesp, size_t *np)
+{
+    const struct mark *mark;
+    if (!ring->head) {
+        return false;
+    }
+    uint64_t end = end_of(ring);
+    if (*positionp < first_of(ring)) {
+        *positionp = first_of(ring);
+    }
+    do {
+        if (*positionp >= end) {
+            return false;
+        }
+        mark = mark_at(ring, *positionp);
+        *positionp += mark->size;
+    } while (mark->length == FILLER);
+    *bytesp = mark + 1;
+    *np = mark->length;
+    return true;
+}
+
+/* ---- what was found ---- */
+
+static bool mark_is_sound(const struct mark *mark, uint64_t left)
+{
+    bool fits = mark->size >= sizeof *mark && mark->size % 8 == 0 && mark->size <= left;
+    return fits && (mark->length == FILLER || mark->length <= mark->size - sizeof *mark);
+}
+
+/* The entries follow one another from the first to the end. */
+static bool is_sound(struct history_ring *ring)
+{
+    uint64_t at = first_of(ring), end = end_of(ring);
+    if (at > end || end - at > ring->size || at % 8 != 0 || end % 8 != 0) {
+        return false;
+    }
+    while (at < end) {
+        uint64_t left = ring->size - at % ring->size;
+        const struct mark *mark = mark_at(ring, at);
+        if (!mark_is_sound(mark, left < end - at ? left : end - at)) {
+            return false;
+        }
+        ring->last = mark->length == FILLER ? ring->last : at;
+        at += mark->size;
+    }
+    return true;
+}
+
+static bool head_is_ours(const struct history_head *head, const struct history_head *wanted)
+{
+    return memcmp(head->magic, wanted->magic, sizeof head->magic) == 0 &&
+        head->layout == wanted->layout &&
+        memcmp(head->boot_id, wanted->boot_id, sizeof head->boot_id) == 0;
+}
+
+/* Nobody else could write it, and it is as long as its head says. */
+static bool file_is_ours(
+    int fd, const struct history_head *head, const struct history_head *wanted)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && head_is_ours(head, wanted) &&
+        head->size >= HISTORY_MIN_BYTES && head->size % HISTORY_HEAD_BYTES == 0 &&
+        (uint64_t)status.st_size == HISTORY_HEAD_BYTES + head->size;
+}
+
+/* ---- the file ---- */
+
+/* fd -1: anonymous. False with errno. */
+static bool map(struct history_ring *ring, int fd, size_t size)
+{
+    int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    void *memory =
+        mmap(NULL, HISTORY_HEAD_BYTES + size, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    ring->head = memory;
+    ring->bytes = (char *)memory + HISTORY_HEAD_BYTES;
+    ring->size = size;
+    ring->last = HISTORY_NONE;
+    return true;
+}
+
+static void begin(struct history_ring *ring, const struct history_head *wanted)
+{
+    *ring->head = *wanted;
+    ring->head->size = ring->size;
+}
+
+/* False if there is no file with entries that can be trusted. */
+static bool open_old(
+    struct history_ring *ring, const char *path, const struct history_head *wanted)
+{
+    struct history_head head;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool is_ours = fd >= 0 && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+        file_is_ours(fd, &head, wanted) && map(ring, fd, (size_t)head.size);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (is_ours && !is_sound(ring)) {
+        history_ring_close(ring);
+        return false;
+    }
+    return is_ours;
+}
+
+static int allocate(int fd, size_t size)
+{
+    int error;
+    do {
+        error = posix_fallocate(fd, 0, (off_t)size);
+    } while (error == EINTR);
+    return error;
+}
+
+static void copy_entries(struct history_ring *ring, const struct history_ring *old)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    while (history_ring_next(old, &position, &bytes, &n)) {
+        void *room = history_ring_room(ring, n);
+        if (room) {
+            memcpy(room, bytes, n);
+            history_ring_add(ring);
+        }
+    }
+}
+
+/* A file of its own name until all is in it. Returns an errno. */
+static int make_file(struct history_ring *ring, const char *path,
+    const struct history_head *wanted, const struct history_ring *old, size_t size)
+{
+    char new_path[PATH_MAX];
+    int n = snprintf(new_path, sizeof new_path, "%s.new", path);
+    if (path[0] == '\0' || (size_t)n >= sizeof new_path) {
+        return ENAMETOOLONG;
+    }
+    unlink(new_path);
+    int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = allocate(fd, HISTORY_HEAD_BYTES + size);
+    if (error == 0 && !map(ring, fd, size)) {
+        error = errno;
+    }
+    close(fd);
+    if (error == 0) {
+        begin(ring, wanted);
+        copy_entries(ring, old);
+        error = rename(new_path, path) < 0 ? errno : 0;
+    }
+    if (error != 0) {
+        unlink(new_path);
+        history_ring_close(ring);
+    }
+    return error;
+}
+
+static void make_anonymous(struct history_ring *ring, const struct history_head *wanted,
+    const struct history_ring *old, size_t size)
+{
+    if (!map(ring, -1, size)) {
+        abort(); /* as base/memory.c does */
+    }
+    begin(ring, wanted);
+    copy_entries(ring, old);
+}
+
+static size_t rounded(size_t size)
+{
+    size_t at_least = size < HISTORY_MIN_BYTES ? HISTORY_MIN_BYTES : size;
+    return (at_least + HISTORY_HEAD_BYTES - 1) / HISTORY_HEAD_BYTES * HISTORY_HEAD_BYTES;
+}
+
+void history_ring_open(struct history_ring *ring, const char *path, const char *boot_id,
+    uint64_t layout, size_t size)
+{
+    struct history_head wanted = {.layout = layout};
+    struct history_ring old = {0};
+    memcpy(wanted.magic, magic, sizeof magic);
+    strncpy(wanted.boot_id, boot_id, sizeof wanted.boot_id - 1);
+    *ring = (struct history_ring){0};
+    if (size == 0) {
+        unlink(path);
+        return;
+    }
+    bool has_old = open_old(&old, path, &wanted);
+    if (has_old && old.size == rounded(size)) {
+        *ring = old;
+        return;
+    }
+    int error = make_file(ring, path, &wanted, &old, rounded(size));
+    if (error != 0) {
+        make_anonymous(ring, &wanted, &old, rounded(size));
+    }
+    ring->error = error;
+    history_ring_close(&old);
+}
+
+void history_ring_close(struct history_ring *ring)
+{
+    if (ring->head) {
+        munmap(ring->head, HISTORY_HEAD_BYTES + ring->size);
+    }
+    *ring = (struct history_ring){.last = HISTORY_NONE};
+}

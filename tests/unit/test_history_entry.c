@@ -1,0 +1,110 @@
+/* test_history_entry.c - an entry is read as it was written, or is no entry. */
+#include "journal/history_entry.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct history_entry full = {
+    .kind = HISTORY_ENDED,
+    .lease = 77,
+    .ended_at = INT64_C(123456789012345),
+    .uid = 1000,
+    .hiding = 0x8001,
+    .how = "would-wait",
+    .status = HISTORY_SIGNALLED,
+    .number = 15,
+    .login = {true, 1001},
+    .by = {true, 0},
+    .by_login = {true, 1002},
+    .record = "held id=2d",
+    .record_length = 10,
+    .why = "go away",
+    .cgroup = "/system.slice/a.service",
+    .args = "",
+};
+
+static void expect_text(const char *text, const char *expected)
+{
+    cr_assert_eq(!text, !expected);
+    cr_expect(!text || strcmp(text, expected) == 0);
+}
+
+static void expect_same_user(struct history_user user, struct history_user expected)
+{
+    cr_expect_eq(user.is_known, expected.is_known);
+    cr_expect_eq(user.uid, expected.uid);
+}
+
+static void expect_round_trip(const struct history_entry *expected)
+{
+    struct history_entry entry;
+    size_t n = history_entry_size(expected);
+    void *bytes = malloc(n); /* exactly: so that a tool sees what is beyond */
+    history_entry_write(expected, bytes);
+    cr_assert(history_entry_read(&entry, bytes, n));
+    cr_expect_eq(entry.kind, expected->kind);
+    cr_expect_eq(entry.lease, expected->lease);
+    cr_expect_eq(entry.ended_at, expected->ended_at);
+    cr_expect_eq(entry.uid, expected->uid);
+    cr_expect_eq(entry.hiding, expected->hiding);
+    expect_text(entry.how, expected->how ? expected->how : "");
+    cr_expect_eq(entry.status, expected->status);
+    cr_expect_eq(entry.number, expected->number);
+    expect_same_user(entry.login, expected->login);
+    expect_same_user(entry.by, expected->by);
+    expect_same_user(entry.by_login, expected->by_login);
+    cr_assert_eq(entry.record_length, expected->record_length);
+    cr_expect_eq(memcmp(entry.record, expected->record_length > 0 ? expected->record : "",
+                     expected->record_length),
+        0);
+    expect_text(entry.why, expected->why);
+    expect_text(entry.cgroup, expected->cgroup);
+    expect_text(entry.args, expected->args);
+    free(bytes);
+}
+
+Test(history_entry, is_read_as_it_was_written)
+{
+    expect_round_trip(&full);
+}
+
+Test(history_entry, has_what_is_known_alone)
+{
+    const struct history_entry bare = {.lease = 1, .how = "released"};
+    const struct history_entry taken = {
+        .kind = HISTORY_TAKEN, .lease = 2, .by = {true, 5}, .why = "late"};
+    expect_round_trip(&bare);
+    expect_round_trip(&taken);
+}
+
+/* A database's word, or a later code's, may be as long as it likes. */
+Test(history_entry, a_long_word_is_cut)
+{
+    struct history_entry entry = {.how = "much-longer-than-any-word"}, read;
+    char bytes[256];
+    size_t n = history_entry_size(&entry);
+    history_entry_write(&entry, bytes);
+    cr_assert(history_entry_read(&read, bytes, n));
+    expect_text(read.how, "much-longer-than-any");
+}
+
+Test(history_entry, damage_is_noticed_or_harmless)
+{
+    size_t n = history_entry_size(&full);
+    for (size_t length = 0; length < n; length++) {
+        struct history_entry entry;
+        void *bytes = malloc(n), *cut = malloc(length + 1);
+        history_entry_write(&full, bytes);
+        memcpy(cut, bytes, length);
+        cr_expect_not(history_entry_read(&entry, cut, length), "%zu bytes", length);
+        ((char *)bytes)[length] ^= 0x55;
+        if (history_entry_read(&entry, bytes, n)) {
+            cr_expect_leq(entry.record + entry.record_length, (const char *)bytes + n);
+            cr_expect_lt(strlen(entry.how), (size_t)HISTORY_WORD_SIZE);
+            cr_expect(!entry.args || entry.args + strlen(entry.args) < (const char *)bytes + n);
+        }
+        free(bytes);
+        free(cut);
+    }
+}

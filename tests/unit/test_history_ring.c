@@ -1,0 +1,339 @@
+/* test_history_ring.c - the newest entries survive a process, and nothing else does. */
+#include "journal/history_ring.h"
+
+#include "scratch.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SIZE = HISTORY_MIN_BYTES, LONG = 5000 };
+
+static struct history_ring ring;
+
+static void open_of(const char *boot_id, uint64_t layout, size_t size)
+{
+    history_ring_open(&ring, scratch_path("history"), boot_id, layout, size);
+}
+
+/* As after SIGKILL: nothing is said or written at the end. */
+static void open_again(size_t size)
+{
+    history_ring_close(&ring);
+    open_of("boot-1", 1, size);
+}
+
+/* An entry of so many bytes that begins with its number. */
+static void add(unsigned number, size_t size)
+{
+    char *room = history_ring_room(&ring, size);
+    cr_assert(room);
+    memset(room, (int)('a' + number % 26), size);
+    memcpy(room, &number, sizeof number);
+    history_ring_add(&ring);
+}
+
+static void begin(void)
+{
+    scratch_begin();
+    open_of("boot-1", 1, SIZE);
+    add(1, 100);
+    add(2, 7);
+    add(3, 300);
+}
+
+static void end(void)
+{
+    history_ring_close(&ring);
+    scratch_end();
+}
+
+/* The numbers of the entries are first ... last, and their bytes are whole; "last < first": none. */
+static void expect_entries(unsigned first, unsigned last)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    while (history_ring_next(&ring, &position, &bytes, &n)) {
+        unsigned number;
+        memcpy(&number, bytes, sizeof number);
+        cr_assert_eq(number, first, "%u instead of %u", number, first);
+        for (size_t i = sizeof number; i < n; i++) {
+            cr_assert_eq(((const char *)bytes)[i], (int)('a' + number % 26));
+        }
+        first++;
+    }
+    cr_expect_eq(first, last + 1);
+}
+
+static unsigned oldest(void)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    unsigned number = 0;
+    cr_assert(history_ring_next(&ring, &position, &bytes, &n));
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
+TestSuite(history_ring, .init = begin, .fini = end);
+
+Test(history_ring, the_next_process_finds_all)
+{
+    expect_entries(1, 3);
+    open_again(SIZE);
+    cr_expect_eq(ring.error, 0);
+    expect_entries(1, 3);
+    add(4, 10);
+    open_again(SIZE);
+    expect_entries(1, 4);
+}
+
+/* Entries of many sizes, so that each kind of end of the ring is met. */
+Test(history_ring, the_oldest_make_room)
+{
+    size_t bytes = 0;
+    for (unsigned i = 4; i < 5000; i++) {
+        add(i, 4 + i * 37 % 900);
+        if (i % 100 == 0) {
+            open_again(SIZE);
+        }
+        unsigned first = oldest();
+        cr_assert(i < 200 || first > i - 200);
+        if (i % 10 == 0) {
+            expect_entries(first, i);
+        }
+    }
+    for (unsigned i = oldest(); i < 5000; i++) {
+        bytes += 4 + i * 37 % 900;
+    }
+    cr_expect_geq(bytes, SIZE * 9 / 10, "only %zu bytes are used", bytes);
+}
+
+Test(history_ring, an_entry_that_was_not_added_is_none)
+{
+    char *room = history_ring_room(&ring, 50);
+    memset(room, 'x', 50);
+    open_again(SIZE);
+    expect_entries(1, 3);
+}
+
+/* Killed while the oldest make room. */
+Test(history_ring, what_is_written_over_is_gone_before)
+{
+    for (unsigned i = 4; i < 100; i++) {
+        add(i, 1000);
+    }
+    unsigned first = oldest();
+    char *room = history_ring_room(&ring, LONG);
+    memset(room, 'x', LONG);
+    open_again(SIZE);
+    cr_expect_gt(oldest(), first);
+    expect_entries(oldest(), 99);
+}
+
+Test(history_ring, the_newest_is_taken_back)
+{
+    history_ring_drop_last(&ring);
+    expect_entries(1, 2);
+    open_again(SIZE);
+    expect_entries(1, 2);
+    history_ring_drop_last(&ring);
+    expect_entries(1, 1);
+    history_ring_drop_last(&ring); /* it does not know what is before */
+    expect_entries(1, 1);
+}
+
+Test(history_ring, an_entry_is_at_most_a_quarter)
+{
+    cr_expect_null(history_ring_room(&ring, SIZE / 4));
+    cr_expect_not_null(history_ring_room(&ring, SIZE / 4 - 8));
+}
+
+/* Someone reads while entries come. */
+Test(history_ring, a_reader_goes_on_with_what_is_there)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    cr_assert(history_ring_next(&ring, &position, &bytes, &n));
+    for (unsigned i = 4; i < 1000; i++) {
+        add(i, 500);
+    }
+    cr_assert(history_ring_next(&ring, &position, &bytes, &n));
+    unsigned number;
+    memcpy(&number, bytes, sizeof number);
+    cr_expect_eq(number, oldest());
+}
+
+/* ---- another size ---- */
+
+Test(history_ring, a_longer_one_keeps_all)
+{
+    open_again(4 * SIZE);
+    expect_entries(1, 3);
+    cr_expect_eq(scratch_size("history"), HISTORY_HEAD_BYTES + 4 * SIZE);
+    open_again(4 * SIZE);
+    expect_entries(1, 3);
+}
+
+Test(history_ring, a_shorter_one_keeps_the_newest)
+{
+    open_again(8 * SIZE);
+    for (unsigned i = 4; i < 400; i++) {
+        add(i, 1000);
+    }
+    open_again(SIZE);
+    cr_expect_gt(oldest(), 330U);
+    expect_entries(oldest(), 399);
+    cr_expect_eq(scratch_size("history"), HISTORY_HEAD_BYTES + SIZE);
+}
+
+Test(history_ring, a_size_is_rounded_up)
+{
+    open_again(1);
+    cr_expect_eq(ring.size, (size_t)HISTORY_MIN_BYTES);
+    open_again(HISTORY_MIN_BYTES + 1);
+    cr_expect_eq(ring.size, (size_t)HISTORY_MIN_BYTES + 4096);
+}
+
+Test(history_ring, none_leaves_no_file)
+{
+    open_again(0);
+    expect_entries(1, 0);
+    cr_expect_null(history_ring_room(&ring, 10));
+    history_ring_drop_last(&ring);
+    cr_expect_neq(access("history", F_OK), 0);
+    open_again(SIZE);
+    expect_entries(1, 0);
+}
+
+/* ---- files that are not to be trusted ---- */
+
+static void expect_new(void)
+{
+    cr_expect_eq(ring.error, 0);
+    expect_entries(1, 0);
+    add(1, 10);
+    open_again(SIZE);
+    expect_entries(1, 1);
+}
+
+Test(history_ring, another_boot_begins_a_new_one)
+{
+    history_ring_close(&ring);
+    open_of("boot-2", 1, SIZE);
+    cr_expect_eq(ring.error, 0);
+    expect_entries(1, 0);
+}
+
+Test(history_ring, another_layout_begins_a_new_one)
+{
+    history_ring_close(&ring);
+    open_of("boot-1", 2, SIZE);
+    cr_expect_eq(ring.error, 0);
+    expect_entries(1, 0);
+}
+
+Test(history_ring, a_file_of_something_else_is_replaced)
+{
+    history_ring_close(&ring);
+    scratch_write("history", "hello", 5);
+    open_again(SIZE);
+    expect_new();
+}
+
+Test(history_ring, a_file_that_was_cut_is_replaced)
+{
+    cr_assert_eq(truncate("history", HISTORY_HEAD_BYTES), 0);
+    open_again(SIZE);
+    expect_new();
+}
+
+Test(history_ring, a_file_that_others_may_write_is_replaced)
+{
+    cr_assert_eq(chmod("history", 0620), 0);
+    open_again(SIZE);
+    expect_new();
+}
+
+Test(history_ring, a_symbolic_link_is_replaced)
+{
+    cr_assert_eq(rename("history", "elsewhere"), 0);
+    cr_assert_eq(symlink("elsewhere", "history"), 0);
+    open_again(SIZE);
+    expect_new();
+    struct stat status;
+    cr_assert_eq(lstat("history", &status), 0);
+    cr_expect(S_ISREG(status.st_mode));
+}
+
+/* Whatever the bytes are, they are read within bounds, and the walk ends. */
+Test(history_ring, damage_is_survived)
+{
+    size_t n;
+    history_ring_close(&ring);
+    char *bytes = scratch_read("history", &n);
+    for (size_t i = 0; i < 600; i++) {
+        size_t at = i < 120 ? i : HISTORY_HEAD_BYTES + i - 120;
+        const char byte = bytes[at];
+        bytes[at] = (char)(byte ^ (i % 2 ? 0x80 : 0x04));
+        scratch_write("history", bytes, n);
+        bytes[at] = byte;
+        open_of("boot-1", 1, SIZE);
+        const void *entry;
+        uint64_t position = 0;
+        size_t length;
+        while (history_ring_next(&ring, &position, &entry, &length)) {
+            cr_assert_geq((const char *)entry, ring.bytes);
+            cr_assert_leq((const char *)entry + length, ring.bytes + ring.size);
+        }
+        cr_assert(history_ring_room(&ring, 1000));
+        history_ring_close(&ring);
+    }
+    free(bytes);
+}
+
+/* ---- without a file ---- */
+
+Test(history_ring, without_a_directory_it_is_in_memory)
+{
+    history_ring_close(&ring);
+    history_ring_open(&ring, scratch_path("none/history"), "boot-1", 1, SIZE);
+    cr_expect_eq(ring.error, ENOENT);
+    add(1, 10);
+    expect_entries(1, 1);
+}
+
+Test(history_ring, without_space_it_is_in_memory)
+{
+    const struct rlimit limit = {.rlim_cur = SIZE, .rlim_max = RLIM_INFINITY};
+    history_ring_close(&ring);
+    cr_assert_eq(unlink("history"), 0);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    open_again(SIZE);
+    cr_expect_eq(ring.error, EFBIG);
+    add(1, 10);
+    expect_entries(1, 1);
+    cr_expect_neq(access("history", F_OK), 0);
+    cr_expect_neq(access("history.new", F_OK), 0);
+}
+
+/* The entries of the old file are not lost at once. */
+Test(history_ring, without_space_for_more_the_entries_are_in_memory)
+{
+    const struct rlimit limit = {.rlim_cur = 2 * SIZE, .rlim_max = RLIM_INFINITY};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    open_again(4 * SIZE);
+    cr_expect_eq(ring.error, EFBIG);
+    expect_entries(1, 3);
+}
