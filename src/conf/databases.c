@@ -28,7 +28,7 @@ static bool has_name_that_is_free(struct loading *loading, const char *name)
     const struct section *section = &loading->section;
     if (!database_name_is_valid(name)) {
         section_complain(loading, section->place.line, NULL,
-            "not a good name: 1 to %d bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or "
+            "not a valid name: 1 to %d bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or "
             "digit",
             NAME_BYTES);
         return false;

@@ -136,8 +136,8 @@ static void check_name(struct loading *loading, const char *name)
     struct section *section = &loading->section;
     if (!name_is_valid(name) && !template_name_is_valid(name)) {
         section_complain(loading, section->place.line, NULL,
-            "not a good name: 1 to %d bytes of A-Z a-z 0-9 . _ / @ + -, beginning with a letter or "
-            "digit, without empty, . or .. parts; or a template, which is such a name and /*",
+            "not a valid name: 1 to %d bytes of A-Z a-z 0-9 . _ / @ + -, beginning with a letter "
+            "or digit, without empty, . or .. parts; or a template, which is such a name and /*",
             NAME_BYTES);
         return;
     }

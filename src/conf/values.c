@@ -26,9 +26,9 @@ static void refuse_count(const struct value *value, size_t max)
     if (value->key->type->is_list) {
         fprintf(out, "has more than %zu words", max);
     } else {
-        fputs(value->place.line == value->first_line ? "has more than one word; it takes "
-                                                     : "is no list that could continue on an "
-                                                       "indented line; it takes ",
+        fputs(value->place.line == value->first_line
+                ? "has more than one word; it takes "
+                : "is not a list, so it ends on its first line; it takes ",
             out);
         value->key->type->describe(value->key, out);
     }

@@ -93,7 +93,7 @@ Test(conf_fleet, a_quarter_of_the_ttl_is_left_for_killing)
 /* ---- sections ---- */
 
 #define NAME_RULE                                                                                  \
-    "not a good name: 1 to 128 bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or digit"
+    "not a valid name: 1 to 128 bytes of A-Z a-z 0-9 . _ @ + -, beginning with a letter or digit"
 #define URL_FORM "it takes a URL: redis://HOST, unix:///PATH or sentinel://HOST,HOST/MASTER"
 #define SECRET_FORM "not an absolute path of at most 140 bytes, or credential:NAME"
 

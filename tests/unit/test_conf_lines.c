@@ -11,7 +11,7 @@ TestSuite(conf_lines, .init = conf_test_init, .fini = conf_test_fini, .timeout =
 
 #define KINDS "there are [daemon], [redis NAME], [semaphore NAME], [lock NAME] and [pool NAME]"
 #define NAME_RULE                                                                                  \
-    "not a good name: 1 to 128 bytes of A-Z a-z 0-9 . _ / @ + -, beginning with a letter or "      \
+    "not a valid name: 1 to 128 bytes of A-Z a-z 0-9 . _ / @ + -, beginning with a letter or "     \
     "digit, without empty, . or .. parts; or a template, which is such a name and /*"
 #define INDENTED_KEY                                                                               \
     "a key begins at the start of its line (an indented line continues the value above it)"
@@ -113,8 +113,8 @@ static const struct {
     {"[pool a]\nitems = one\n  y=two\n",
         "t.conf:3: [pool a]: " INDENTED_KEY "\nt.conf:3: [pool a] y: unknown key"},
     {"[lock a]\nlimit = 1\n  0\n",
-        "t.conf:3: [lock a] limit: is no list that could continue on an "
-        "indented line; it takes a number from 0 to 1"},
+        "t.conf:3: [lock a] limit: is not a list, so it ends on its first line; "
+        "it takes a number from 0 to 1"},
     {"[lock a]\n[lock b]\n  1\n", "t.conf:3: [lock b]: " NOTHING_ABOVE},
     {"[lock a]\nlimit = 1\n[lock b]\n  1\n", "t.conf:4: [lock b]: " NOTHING_ABOVE},
     {"[pool a]\nitems = x\n  $\n y\n  %\n",
