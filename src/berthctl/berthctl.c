@@ -116,8 +116,8 @@ static const struct {
     {OPTION_HOLDER, "--holder ID", "those with this identity, held or waiting"},
     {OPTION_PID, "--pid PID", "those of this process of this host, held or waiting"},
     {OPTION_REASON, "--reason TEXT", "why: shown to those concerned, and in the log"},
-    {OPTION_WAIT, "--wait", "return when nothing of it is held any more"},
-    {OPTION_TIMEOUT, "--timeout DURATION", "wait at most so long, then exit with 75"},
+    {OPTION_WAIT, "--wait", "return when nothing is held any more"},
+    {OPTION_TIMEOUT, "--timeout DURATION", "wait at most this long, then exit with 75"},
     {OPTION_DATABASE, "--database DB", "the database, if the file has several"},
     {OPTION_JSON, "--json", "one JSON object in place of the table"},
 };
@@ -167,9 +167,8 @@ static int print_help(void)
         "connected for it.\n"
         "\n"
         "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
-        "or does not answer within 5 seconds; 75 somebody has ended the drain, or it is in use,\n"
-        "or waited as long as --timeout says; 77 not permitted; 78 no such resource or item, or "
-        "not\n"
+        "or does not answer within 5 seconds; 75 in use, waited as long as --timeout says, or\n"
+        "somebody has ended the drain; 77 not permitted; 78 no such resource or item, or not\n"
         "possible.\n"
         "\n"
         "More: man berthctl\n",
