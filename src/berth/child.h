@@ -21,7 +21,7 @@ struct child {
 /* False with errno. `argv` and `signals` must stay valid. */
 bool child_fork(struct child *child, char **argv, const struct signals *signals);
 
-/* Lets the child run. If it has gone in the meantime, child_look() will tell. */
+/* Lets the child run. If it has ended meanwhile, child_look() says so. */
 void child_start(struct child *child, const struct environment *environment);
 
 /* Before child_start(): the child is gone when this returns. */

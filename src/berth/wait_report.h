@@ -1,6 +1,6 @@
-/* wait_report.h - what a waiting berth tells its user, and when: why it waits, its place, for how
- * long. berthd tells neither a place of host scope nor a pause by itself, as every grant would be a
- * line to each of 10 000 waiters; so berth asks, and rarely. */
+/* wait_report.h - what a waiting berth says to its user, and when: why it waits, its place, and for
+ * how long. For a place of host scope, or a pause, berth asks now and then: if berthd sent these by
+ * itself, each grant would be a line to each of 10 000 waiters. */
 #ifndef BERTH_BERTH_WAIT_REPORT_H
 #define BERTH_BERTH_WAIT_REPORT_H
 
@@ -47,10 +47,10 @@ bool wait_report_step(struct wait_report *wait_report, const char *lease, nanose
 /* A line that is no event. */
 void wait_report_take(
     struct wait_report *wait_report, const struct answer *answer, nanoseconds now);
-/* An event has told a new place. */
+/* An event has brought a new place. */
 void wait_report_moved(struct wait_report *wait_report, uint64_t position);
 
-/* The wait is over: "got deploy after 6m12s", if the user has been told about the wait. */
+/* The wait is over: "got deploy after 6m12s", if the user has read about the wait. */
 void wait_report_granted(struct wait_report *wait_report, nanoseconds now);
 
 #endif

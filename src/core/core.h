@@ -86,8 +86,8 @@ enum outcome core_acquire(struct core *core, struct client *client, const struct
     nanoseconds now, struct effects *effects, struct lease **leasep, const char **at_faultp);
 
 /* A held lease is released, a waiting one leaves its queues. `by` is the client that asks: if the
- * lease belongs to another client, that one is told by an effect (lost: released; denied:
- * cancelled). */
+ * lease belongs to another client, an effect tells that one (lost: released; denied: cancelled).
+ */
 void core_end(struct core *core, struct lease *lease, const struct client *by, nanoseconds now,
     struct effects *effects);
 
@@ -96,14 +96,14 @@ void core_end(struct core *core, struct lease *lease, const struct client *by, n
 void core_take_back(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
 
-/* Held: the job is stopped, and when it is gone the lease is over (time_limit.c). Waiting: denied.
- */
+/* Stops the job of a held lease, which is over when the job is gone (time_limit.c). Denies a
+ * waiting one. */
 void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 /* The same by the lease's own user: signals reach only what that user may signal. An operator's
  * revoke, max-hold and deadlines take over from there. */
 void core_withdraw(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
-/* A held lease is over at once, and its client is told. A waiting one is denied. */
+/* Ends a held lease at once, with an effect for its client. Denies a waiting one. */
 void core_drop(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 
 /* Restarts the ttl; 0 keeps its length. OUTCOME_LOST if the lease is not held or is being stopped;

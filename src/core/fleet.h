@@ -15,7 +15,7 @@
 /* The database has granted the lease. `remembered->claims`, in the lease's order, have its tokens
  * and units. Returns false and changes nothing if the answer cannot be true (the lease was not
  * asked for; other resources or counts; units that this host holds already): it is peer input. The
- * grant of a held lease may be repeated, which tells a reclaimed one its tokens. */
+ * grant of a held lease may be repeated, so that a reclaimed one learns its tokens. */
 bool core_fleet_granted(struct core *core, struct lease *lease, uint64_t ticket,
     const struct remembered_claim claims[], nanoseconds now, struct effects *effects);
 /* The lease waits in the database, in that place (0: not known). One that does not want to wait is
@@ -25,8 +25,8 @@ void core_fleet_waits(struct core *core, struct lease *lease, uint64_t ticket, u
 /* The database refuses the lease: if it waits, it is denied. */
 void core_fleet_refused(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects);
-/* A held lease is no longer good: the job is stopped (or told), `why` OUTCOME_LOST. Ignored for a
- * lease that waits or is being stopped. */
+/* A held lease is no longer good: stops the job (or only tells its client), `why` OUTCOME_LOST.
+ * Ignored for a lease that waits or is being stopped. */
 void core_fleet_lost(
     struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
 

@@ -132,7 +132,7 @@ nanoseconds term_next_deadline(const struct core *core);
 void term_set(struct core *core, struct lease *lease, nanoseconds at);
 /* max-hold counts from the grant again. */
 void term_hold_from_grant(struct lease *lease);
-/* Its client is told that it is over; no job is stopped. */
+/* At its end its client only gets an event: no job is stopped. */
 bool lease_is_only_notified(const struct lease *lease);
 
 /* ---- stop.c ---- */

@@ -25,8 +25,8 @@ struct call {
 
 /* The user who asks: for the log; and for rights.h, until asker_deinit(). */
 struct log_process call_asker(const struct call *call);
-/* The same with the login uid, which tells who has used sudo: the log says so of what changes
- * something. */
+/* The same with the login uid, which shows who has used sudo. The log has it for requests that
+ * change something. */
 struct log_process call_operator(const struct call *call);
 void call_init_asker(struct call *call, struct asker *asker);
 /* What the log will say about the request; NULL: nothing. */

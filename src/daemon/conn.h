@@ -60,7 +60,7 @@ struct conn {
 bool conn_accept(struct server *server, int fd);
 /* Begins a long answer: `answer`, which it takes over, makes the rest. */
 void conn_begin_long(struct conn *conn, struct long_answer *answer);
-/* Reads no more: the connection closes when what has come is carried out, and the answers are
+/* Stops reading: the connection closes once what has come is carried out and the answers are
  * sent. */
 void conn_end_input(struct conn *conn);
 /* Idempotent. Ends its leases now; frees the struct when libuv has let go. */

@@ -43,7 +43,7 @@ void fleet_journal_deinit(struct fleet_journal *fleet_journal);
 
 /* Whether a record of the journal is a tenure: "database NAME ...". */
 bool fleet_is_tenure(const char *text, size_t length);
-/* Whether such a record has no part that a later version has marked as not to be ignored. */
+/* False: a later version has marked a part of it that must not be ignored. */
 bool fleet_tenure_can_be_read(const char *text, size_t length);
 
 /* Gives the session what recovery.c has found. */

@@ -2,8 +2,8 @@
  * berthd's right to signal everybody: each process gets what the lease's user might send it, and
  * those that the user may not signal get another signal, or none.
  *
- * That takes a look at all of /proc, by libuv's thread pool, not on the loop: one look for all
- * signals that have come meanwhile. */
+ * libuv's thread pool reads all of /proc for that, off the loop: once for all signals that have
+ * come meanwhile. */
 #ifndef BERTH_DAEMON_GROUP_H
 #define BERTH_DAEMON_GROUP_H
 

@@ -1,5 +1,5 @@
-/* ledger.h - keeps the journal true: what a lease was promised is written down before anybody hears
- * of it. */
+/* ledger.h - keeps the journal true: a promise to a lease is written down before anybody hears
+ * about it. */
 #ifndef BERTH_DAEMON_LEDGER_H
 #define BERTH_DAEMON_LEDGER_H
 

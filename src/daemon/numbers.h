@@ -18,11 +18,11 @@ struct numbers {
 void numbers_reserve(struct numbers *numbers);
 /* Whether there are enough for one more request. */
 bool numbers_are_left(const struct numbers *numbers);
-/* Whether half are used up, and no more are wanted yet. */
+/* Whether half are used up, and nobody has asked for more yet. */
 bool numbers_are_short(const struct numbers *numbers);
-/* The next image of the state gets more. False (logged): there are no more. */
+/* Asks for more in the next image of the state. False (logged): no numbers are left. */
 bool numbers_want_more(struct numbers *numbers);
-/* The end of the run: gives back the unused ones. False: there is nothing to store. */
+/* At the end of the run: gives the unused ones back. False: there is nothing to store. */
 bool numbers_give_back(struct numbers *numbers);
 
 #endif

@@ -18,7 +18,7 @@ struct peer_groups {
     size_t n;
 };
 
-/* As of connect(). False if the kernel does not tell (errno). */
+/* As of connect(). False if the kernel does not say (errno). */
 bool peer_read(int fd, struct peer *peer);
 bool peer_groups_read(int fd, struct peer_groups *groups);
 void peer_groups_deinit(struct peer_groups *groups);

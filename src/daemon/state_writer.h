@@ -61,7 +61,7 @@ void state_writer_deinit(struct state_writer *writer);
 uint64_t state_writer_change(struct state_writer *writer);
 /* Asks for room for a change of up to so many bytes; returns the request's number. */
 uint64_t state_writer_request_room(struct state_writer *writer);
-/* Whether such a change can certainly be stored now. It is to follow at once. */
+/* Whether there is certainly room for such a change now. The caller makes it at once. */
 bool state_writer_has_room(const struct state_writer *writer);
 /* At the end of a turn: begins what there is to do, unless a job is under way. */
 void state_writer_begin(struct state_writer *writer);

@@ -108,7 +108,7 @@ struct fleet_holder {
 bool fleet_find_holder(const struct fleet_rows *rows, const struct fleet_resource *resource,
     const char *unit, const char *identity, struct fleet_holder *holder);
 uint32_t fleet_in_use(const struct fleet_rows *rows, const struct fleet_resource *resource);
-/* Whether that unit exists, as far as the resource's row tells. */
+/* Whether that unit exists, as far as the resource's row says. */
 bool fleet_has_unit(
     const struct fleet_rows *rows, const struct fleet_resource *resource, const char *unit);
 

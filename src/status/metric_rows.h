@@ -27,8 +27,8 @@ void metrics_histogram(struct text *out, enum metric metric, const struct metric
 /* Adds "ok [next=NEXT]", the rows and "end"; `next` is 0 if there are no more. */
 void metrics_answer(struct text *out, const struct text *rows, size_t next);
 
-/* Adds the figures of up to `n` definitions, from that number on. Returns the next number; 0: there
- * are no more. */
+/* Adds the figures of up to `n` definitions, from that number on. Returns the next number, or 0
+ * behind the last one. */
 size_t metrics_resources(
     struct text *out, struct core *core, size_t from, size_t n, nanoseconds now);
 

@@ -1,5 +1,5 @@
-/* own_waiters.h - this host's waiters of one database, by resource: such a lease stands in no queue
- * of the core. Pure. */
+/* own_waiters.h - this host's waiters of one database, by resource: they stand in no queue of the
+ * core. Pure. */
 #ifndef BERTH_STATUS_OWN_WAITERS_H
 #define BERTH_STATUS_OWN_WAITERS_H
 
