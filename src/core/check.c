@@ -273,7 +273,7 @@ static void check_tallies(const struct core *core, size_t n_claims)
     for (size_t i = 0; i < tallies->n; i++) {
         const struct tally *tally = tallies->list[i];
         n_listed += check_tally(core, tally);
-        REQUIRE(!tally->definition || strcmp(tally->definition->name, tally->slot->name) == 0);
+        REQUIRE(!tally->definition || strcmp(tally->definition->name, tally->name) == 0);
     }
     REQUIRE(n_listed == n_claims);
 }

@@ -1,6 +1,8 @@
 /* counts.h - what the core counts for each definition, in memory that may outlive the core: a file
  * that the daemon maps. The instances of a template count for the template.
  *
+ * That memory may become zero at any time, as when a file is cut: then its figures begin again.
+ *
  * A process killed between any two stores leaves figures that are right, but for the operation on
  * hand, of which some may be counted and others not: none is smaller than what has been shown, and
  * no time is counted twice. */

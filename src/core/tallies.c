@@ -13,11 +13,6 @@ enum {
 
 /* ---- slots ---- */
 
-static bool slot_is_used(const struct counts_slot *slot)
-{
-    return slot->name[0] != '\0';
-}
-
 /* Gives it to a definition, with counts of zero. The name's first byte comes last: a process killed
  * before that leaves an unused slot. */
 static void slot_begin(struct counts_slot *slot, const char *name)
@@ -38,9 +33,19 @@ static void tally_init(struct tally *tally, struct counts_slot *slot)
     TAILQ_INIT(&tally->held);
 }
 
-static void enter_name(struct tallies *tallies, struct tally *tally)
+static void enter_name(struct tallies *tallies, struct tally *tally, const char *name)
 {
-    table_insert(&tallies->by_name, &tally->by_name, hash_string(tally->slot->name, 0));
+    tally->name = memory_string(name);
+    table_insert(&tallies->by_name, &tally->by_name, hash_string(name, 0));
+}
+
+static void remove_name(struct tallies *tallies, struct tally *tally)
+{
+    if (tally->name) {
+        table_remove(&tallies->by_name, &tally->by_name);
+        free(tally->name);
+        tally->name = NULL;
+    }
 }
 
 static void add_slot(struct tallies *tallies, struct counts_slot *slot)
@@ -53,8 +58,8 @@ static void add_slot(struct tallies *tallies, struct counts_slot *slot)
     slot->name[sizeof slot->name - 1] = '\0';
     tally_init(tally, slot);
     tallies->list[tallies->n++] = tally;
-    if (slot_is_used(slot)) {
-        enter_name(tallies, tally);
+    if (slot->name[0] != '\0') {
+        enter_name(tallies, tally, slot->name);
     }
 }
 
@@ -87,11 +92,8 @@ void tallies_init(struct tallies *tallies)
 void tallies_deinit(struct tallies *tallies)
 {
     for (size_t i = 0; i < tallies->n; i++) {
-        struct tally *tally = tallies->list[i];
-        if (slot_is_used(tally->slot)) {
-            table_remove(&tallies->by_name, &tally->by_name);
-        }
-        free(tally);
+        remove_name(tallies, tallies->list[i]);
+        free(tallies->list[i]);
     }
     table_deinit(&tallies->by_name);
     for (size_t i = 0; i < tallies->n_own; i++) {
@@ -116,7 +118,7 @@ void core_counts_keep(struct core *core, const struct counts_memory *memory)
 static struct tally *find(const struct tallies *tallies, const char *name)
 {
     struct table_node *node = table_find(&tallies->by_name, hash_string(name, 0));
-    while (node && strcmp(container_of(node, struct tally, by_name)->slot->name, name) != 0) {
+    while (node && strcmp(container_of(node, struct tally, by_name)->name, name) != 0) {
         node = table_find_next(node);
     }
     return node ? container_of(node, struct tally, by_name) : NULL;
@@ -153,7 +155,7 @@ struct room {
  * new one. */
 static struct tally *find_room(struct tallies *tallies, struct room *room, size_t max)
 {
-    while (room->unused < tallies->n && slot_is_used(tallies->list[room->unused]->slot)) {
+    while (room->unused < tallies->n && tallies->list[room->unused]->name) {
         room->unused++;
     }
     if (room->unused < tallies->n) {
@@ -163,9 +165,8 @@ static struct tally *find_room(struct tallies *tallies, struct room *room, size_
         room->idle++;
     }
     if (tallies->n >= max && room->idle < tallies->n) {
-        struct tally *idle = tallies->list[room->idle];
-        table_remove(&tallies->by_name, &idle->by_name);
-        return idle;
+        remove_name(tallies, tallies->list[room->idle]);
+        return tallies->list[room->idle];
     }
     add_chunk(tallies);
     return tallies->list[room->unused];
@@ -191,7 +192,7 @@ void tallies_define(struct core *core, const struct definition *definitions, siz
             struct tally *tally = find_room(tallies, &room, max);
             slot_begin(tally->slot, name);
             tally->definition = &definitions[i];
-            enter_name(tallies, tally);
+            enter_name(tallies, tally, name);
         }
     }
 }

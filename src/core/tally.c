@@ -251,7 +251,7 @@ bool core_counts_at(
         return false;
     }
     *view = (struct counts_view){
-        .name = slot->name,
+        .name = tally->name,
         .definition = tally->definition,
         .counts = &slot->counts,
         .unit_seconds = unit_seconds(current_span(slot), microseconds(now)),

@@ -15,6 +15,7 @@ TAILQ_HEAD(claim_list, claim);
 
 struct tally {
     struct table_node by_name;
+    char *name; /* of its slot, whose memory may become zero; NULL: unused; owned */
     struct counts_slot *slot;
     const struct definition *definition; /* the file's; NULL: none at present */
     struct claim_list waiting; /* by when they asked */

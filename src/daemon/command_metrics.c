@@ -114,6 +114,7 @@ static void answer_own(struct call *call, size_t from)
         }
     }
     size_t next = metrics_resources(&rows, server->core, from, DEFINITIONS, call->now);
+    counting_say_if_lost(server->counting); /* a cut file is noticed where it is read */
     metrics_answer(call->out, &rows, next);
     text_deinit(&rows);
 }

@@ -42,12 +42,19 @@ static uint64_t layout(void)
     return hash_string(names, sizeof(struct counts_slot) + (sizeof(struct own_counts) << 16));
 }
 
-static void say_if_lost(struct counting *counting)
+void counting_say_if_lost(struct counting *counting)
 {
-    if (counting->file.error != 0 && !counting->has_said) {
-        counting->has_said = true;
+    const struct counts_file *file = &counting->file;
+    bool was_cut = counts_file_was_cut(file);
+    if (counting->has_said || (file->error == 0 && !was_cut)) {
+        return;
+    }
+    counting->has_said = true;
+    if (was_cut) {
+        log_warning("somebody has truncated the counters' file: the figures begin at zero");
+    } else {
         log_warning("the counters' file cannot be had (%s): the next berthd counts from zero",
-            strerror(counting->file.error));
+            strerror(file->error));
     }
 }
 
@@ -55,7 +62,7 @@ static struct counts_slot *more(void *context, size_t *np)
 {
     struct counting *counting = context;
     struct counts_slot *slots = counts_file_chunk(&counting->file);
-    say_if_lost(counting);
+    counting_say_if_lost(counting);
     *np = CHUNK_SLOTS;
     return slots;
 }
@@ -68,7 +75,7 @@ void counting_begin(
     counts_file_open(&counting->file, path, boot_id, layout());
     counting->memory = (struct counts_memory){
         .n_earlier = counting->file.n_earlier, .more = more, .context = counting};
-    say_if_lost(counting);
+    counting_say_if_lost(counting);
     core_counts_keep(core, &counting->memory);
 }
 

@@ -40,6 +40,8 @@ void counting_begin(
 struct daemon_counts *counting_daemon(const struct counting *counting);
 /* NULL: there are too many. */
 struct database_counts *counting_database(const struct counting *counting, const char *name);
+/* Logs once if the next berthd will count from zero: the file cannot be had, or was cut. */
+void counting_say_if_lost(struct counting *counting);
 /* What ends from now on ends for this process alone: the next berthd takes the leases over. */
 void counting_freeze(struct counting *counting);
 /* After the core and the connections have gone. */

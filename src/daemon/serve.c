@@ -270,6 +270,7 @@ static void begin_counting(struct serving *serving)
     struct server *server = &serving->server;
     counting_begin(
         &serving->counting, server->core, server->listener.path, server->state.boot_id);
+    server->counting = &serving->counting;
     server->counts = counting_daemon(&serving->counting);
     server->scheduler.turns = &server->counts->turn;
 }
@@ -454,7 +455,7 @@ static void stop_listening_to_signals(void)
 {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* journal_map.c's */
+    sigdelset(&all, SIGBUS); /* cut_guard.c's */
     sigprocmask(SIG_BLOCK, &all, NULL);
 }
 

@@ -22,6 +22,7 @@
 #include <uv.h>
 
 struct conn;
+struct counting;
 struct daemon_counts;
 struct database_counts;
 struct fleet;
@@ -52,6 +53,7 @@ struct server {
     struct ledger ledger; /* writes leases down */
     struct state state;
     struct numbers numbers; /* for leases */
+    struct counting *counting; /* .counts and .database_counts are in its memory */
     struct daemon_counts *counts; /* from the first turn to the last */
     struct database_counts *database_counts[MAX_DATABASES]; /* database 1 first; or NULL */
     struct storing *storing; /* of the state, on disk */

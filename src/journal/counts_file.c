@@ -1,6 +1,7 @@
 #include "journal/counts_file.h"
 
 #include "base/memory.h"
+#include "journal/cut_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,8 @@ _Static_assert(sizeof(struct identity) <= COUNTS_IDENTITY_BYTES, "room for the i
 
 static const char magic[16] = "berth counts 1\n";
 
+static volatile sig_atomic_t was_cut; /* the one file */
+
 static uint64_t magic_word(size_t offset)
 {
     uint64_t word;
@@ -42,6 +45,11 @@ static void *map(const struct counts_file *file, size_t offset, size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+bool counts_file_was_cut(const struct counts_file *file)
+{
+    return file->fd >= 0 && was_cut;
+}
+
 /* Memory for that part of the file, which has its space; anonymous if that cannot be. */
 static char *map_part(struct counts_file *file, size_t offset, size_t size)
 {
@@ -56,6 +64,9 @@ static char *map_part(struct counts_file *file, size_t offset, size_t size)
     }
     if (!memory) {
         abort(); /* as base/memory.c does */
+    }
+    if (file->error == 0) {
+        cut_guard(memory, size, &was_cut);
     }
     return memory;
 }
@@ -80,9 +91,13 @@ static void open_file(
     file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file->fd < 0) {
         file->error = errno;
-    } else if (is_ours(file, identity, &size)) {
-        file->n_earlier = (size - COUNTS_HEAD_BYTES) / COUNTS_CHUNK_BYTES;
-    } else if (ftruncate(file->fd, 0) < 0) {
+        return;
+    }
+    bool is_good = is_ours(file, identity, &size);
+    file->n_earlier = is_good ? (size - COUNTS_HEAD_BYTES) / COUNTS_CHUNK_BYTES : 0;
+    /* What is left of a chunk that was cut goes as well. */
+    size_t kept = COUNTS_HEAD_BYTES + file->n_earlier * (size_t)COUNTS_CHUNK_BYTES;
+    if (ftruncate(file->fd, is_good ? (off_t)kept : 0) < 0) {
         file->error = errno;
     }
 }
@@ -94,6 +109,7 @@ void counts_file_open(
     strncpy(identity.boot_id, boot_id, sizeof identity.boot_id - 1);
     memcpy(identity.magic, magic, sizeof magic);
     *file = (struct counts_file){.fd = -1};
+    was_cut = 0;
     open_file(file, path, &identity);
     file->head = map_part(file, 0, COUNTS_HEAD_BYTES);
     if (file->error != 0) {
@@ -118,10 +134,11 @@ void *counts_file_extra(const struct counts_file *file)
 
 void *counts_file_chunk(struct counts_file *file)
 {
-    size_t i = file->n_chunks++;
-    file->chunks = memory_resize(file->chunks, file->n_chunks, sizeof *file->chunks);
+    size_t i = file->n_chunks;
+    file->chunks = memory_resize(file->chunks, i + 1, sizeof *file->chunks);
     file->chunks[i] = map_part(
         file, COUNTS_HEAD_BYTES + i * (size_t)COUNTS_CHUNK_BYTES, COUNTS_CHUNK_BYTES);
+    file->n_chunks++;
     file->n_in_file += file->error == 0;
     return file->chunks[i];
 }
@@ -147,14 +164,20 @@ void counts_file_freeze(struct counts_file *file)
     }
 }
 
+static void unmap(char *memory, size_t size)
+{
+    cut_unguard(memory);
+    munmap(memory, size);
+}
+
 void counts_file_close(struct counts_file *file)
 {
     if (!file->head) {
         return; /* it was never opened */
     }
-    munmap(file->head, COUNTS_HEAD_BYTES);
+    unmap(file->head, COUNTS_HEAD_BYTES);
     for (size_t i = 0; i < file->n_chunks; i++) {
-        munmap(file->chunks[i], COUNTS_CHUNK_BYTES);
+        unmap(file->chunks[i], COUNTS_CHUNK_BYTES);
     }
     free(file->chunks);
     if (file->fd >= 0) {

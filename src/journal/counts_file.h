@@ -2,7 +2,8 @@
  * SIGKILL and a restart, and begin at zero after a boot, or with another layout.
  *
  * The file's space is allocated, so a store cannot fail. Without space or a directory the memory is
- * anonymous: the counters then begin at zero with each berthd. */
+ * anonymous: the counters then begin at zero with each berthd. If somebody cuts the file meanwhile,
+ * the pages that are missing become zero, and anonymous (cut_guard.h). */
 #ifndef BERTH_JOURNAL_COUNTS_FILE_H
 #define BERTH_JOURNAL_COUNTS_FILE_H
 
@@ -28,10 +29,12 @@ struct counts_file {
     bool is_head_in_file;
 };
 
-/* One at a time for each path. `boot_id` has fewer than 64 bytes; `layout` is a number that is
+/* One at a time, in one process. `boot_id` has fewer than 64 bytes; `layout` is a number that is
  * another one for another meaning of the bytes. */
 void counts_file_open(
     struct counts_file *file, const char *path, const char *boot_id, uint64_t layout);
+/* Whether the file was cut, and what was there is zero by now. */
+bool counts_file_was_cut(const struct counts_file *file);
 /* Zero in a new file; good until counts_file_close(). */
 void *counts_file_extra(const struct counts_file *file);
 /* The next chunk: of the file's, then new ones, which are zero. */

@@ -1,6 +1,7 @@
 #include "journal/journal_map.h"
 
-#include <signal.h>
+#include "journal/cut_guard.h"
+
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,38 +9,7 @@
 
 #define REGION_BYTES ((size_t)JOURNAL_MAX_CHUNKS * JOURNAL_CHUNK)
 
-/* ---- a file that was cut ----
- *
- * A store beyond the end of the file raises SIGBUS. The handler puts an anonymous page there, so
- * that the store can go on, and gives the map up (after systemd's basic/sigbus.c). */
-
-static char *volatile guarded; /* the region of the one map */
-static volatile sig_atomic_t was_cut;
-
-static void on_bus_error(int signal_number, siginfo_t *info, void *context)
-{
-    (void)context;
-    char *at = info->si_addr;
-    size_t page = JOURNAL_PAGE;
-    bool is_ours = guarded && at >= guarded && at < guarded + REGION_BYTES;
-    char *start = is_ours ? guarded + (size_t)(at - guarded) / page * page : NULL;
-    if (!is_ours ||
-        mmap(start, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-            MAP_FAILED) {
-        signal(signal_number, SIG_DFL);
-        raise(signal_number);
-        return;
-    }
-    was_cut = 1;
-}
-
-static void guard(char *region)
-{
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
-    guarded = region;
-    was_cut = 0;
-    sigaction(SIGBUS, &action, NULL);
-}
+static volatile sig_atomic_t was_cut; /* the file of the one map */
 
 static bool is_whole(struct journal_map *map)
 {
@@ -63,7 +33,8 @@ static bool reserve_addresses(struct journal_map *map)
         return false;
     }
     map->region = region;
-    guard(map->region);
+    was_cut = 0;
+    cut_guard(map->region, REGION_BYTES, &was_cut);
     return true;
 }
 
@@ -84,7 +55,7 @@ void journal_map_chunks(struct journal_map *map, int fd, uint32_t n_chunks)
 void journal_map_end(struct journal_map *map)
 {
     if (map->region) {
-        guarded = NULL;
+        cut_unguard(map->region);
         munmap(map->region, REGION_BYTES);
     }
     map->region = NULL;

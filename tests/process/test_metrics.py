@@ -187,6 +187,27 @@ def test_without_its_file(berthd, directory):
     assert daemon.log.read_text().count("the counters' file cannot be had") == 1
 
 
+def test_its_file_is_cut(daemon, directory):
+    """By root, while berthd runs and holds: figures begin at zero, and all else goes on."""
+    client = daemon.client()
+    held(client, "acquire market/a")
+    client.request("release " + held(client, "acquire deploy"))
+    for turn in range(2):
+        os.truncate(directory / "s.counters", 0)
+        client.request("release " + held(client, "acquire deploy"))
+        rows = answer(client)
+        assert value(rows, "granted_total", "deploy", "at-once") == 1
+        assert value(rows, "held", "market/*") == 1
+        daemon.configure(CONFIGURATION + f"[lock new{turn}]\n")
+        assert client.request("reload").startswith("ok")
+        assert value(answer(client), "granted_total", "deploy", "at-once") == 1
+        assert daemon.log.read_text().count("truncated the counters' file") == turn + 1
+        daemon.kill()
+        daemon.start()
+        client = daemon.client()
+        assert value(answer(client), "granted_total", "deploy", "at-once") == 0
+
+
 # ---- as Prometheus reads it
 
 def test_each_figure_has_help_and_type(daemon, berthctl):

@@ -89,6 +89,44 @@ Test(counts_file, what_is_stored_after_a_freeze_is_not_kept)
     cr_expect_eq(*(char *)counts_file_chunk(&file), 'a');
 }
 
+/* By root. */
+static void cut_file(off_t size)
+{
+    cr_assert_eq(truncate(scratch_path("counters"), size), 0);
+}
+
+Test(counts_file, a_file_that_is_cut_counts_from_zero)
+{
+    cut_file(COUNTS_HEAD_BYTES + 100);
+    cr_expect_not(counts_file_was_cut(&file));
+    file.chunks[1][8] = 'n';
+    cr_expect(counts_file_was_cut(&file));
+    cr_expect_eq(file.chunks[1][0], '\0');
+    cr_expect_eq(file.chunks[1][8], 'n');
+    cr_expect_eq(*(char *)counts_file_extra(&file), 'e');
+    cut_file(0);
+    cr_expect_eq(*(char *)counts_file_extra(&file), '\0');
+    counts_file_freeze(&file);
+    file.chunks[0][0] = 'x';
+    open_again("boot-1", 1);
+    cr_expect_eq(file.error, 0);
+    expect_fresh();
+}
+
+Test(counts_file, what_is_left_of_a_cut_chunk_goes)
+{
+    cut_file(COUNTS_HEAD_BYTES + COUNTS_CHUNK_BYTES + 100);
+    open_again("boot-1", 1);
+    cr_assert_eq(file.n_earlier, 1);
+    cr_expect_eq(*(char *)counts_file_chunk(&file), 'a');
+    cr_expect_eq(*(char *)counts_file_chunk(&file), '\0');
+}
+
+Test(counts_file, another_bus_error_ends_the_process, .signal = SIGBUS)
+{
+    raise(SIGBUS);
+}
+
 Test(counts_file, without_a_directory_it_counts_in_memory)
 {
     counts_file_close(&file);
