@@ -156,7 +156,7 @@ static enum outcome why_not_now(const struct core *core, const struct lease *lea
                                       : OUTCOME_WOULD_WAIT;
     for (size_t i = lease->n_claims; i-- > 0;) {
         const struct resource *resource = lease->claims[i].resource;
-        if (resource->paused) {
+        if (resource_is_paused(resource)) {
             why = OUTCOME_PAUSED;
             *at_faultp = ask->wants[i].name;
         } else if (resource_limit(resource) == 0 && why != OUTCOME_PAUSED) {

@@ -20,6 +20,7 @@
 #include "core/lease.h"
 #include "core/remembered.h"
 #include "core/resource.h"
+#include "core/template.h"
 #include "core/types.h"
 
 struct core;
@@ -200,8 +201,11 @@ struct lease *core_find_identity(
 struct resource *core_find_resource(struct core *core, const char *name);
 /* The definition that governs a name, whether or not its resource exists. NULL: unknown. */
 const struct definition *core_find_definition(struct core *core, const char *name);
-/* How many of that template are alive. */
-uint32_t core_n_instances(const struct core *core, const char *template);
+/* The template of that name, star and all; NULL: there is none. */
+struct template *core_find_template(const struct core *core, const char *name);
+
+/* The operator's reason for a pause of that resource, alive or not; NULL: none is known. */
+const char *core_pause_reason(const struct core *core, const char *name);
 
 /* Changes that operators make at runtime. */
 enum change_kind {
@@ -222,8 +226,10 @@ struct change {
     const char *reason; /* or NULL; copied */
 };
 
-/* Makes the instance of a template if there is none: a pause must last. OUTCOME_KIND for an
- * instance of fleet scope: its database's matter. */
+/* Makes the instance of a template if there is none: a pause must last. The name of a template (not
+ * for items) stands for all its instances, those to come included: what an instance has been given
+ * by itself goes before, and stays when the template's change ends. OUTCOME_KIND in fleet scope: its
+ * database's matter. */
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects);
 
@@ -254,6 +260,9 @@ size_t core_n_resources(const struct core *core);
  * defined. */
 void core_for_each_changed(
     const struct core *core, void (*function)(const struct resource *, void *), void *context);
+/* The templates that operators have changed, in the order of the file. */
+void core_for_each_changed_template(
+    const struct core *core, void (*function)(const struct template *, void *), void *context);
 
 /* The claim's place among all waiters for that resource, aside or not; 1 is the first. */
 uint32_t claim_position(const struct claim *claim);

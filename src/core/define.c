@@ -121,12 +121,10 @@ static void resource_redefine(
     const struct definition *before = resource->definition;
     resource->definition = next;
     resource->remains = NULL;
-    if (before->limit != next->limit || resource->runtime_limit == next->limit) {
+    if (before->limit != next->limit || (next->kind == KIND_LOCK && resource->runtime_limit > 1)) {
         resource->runtime_limit = UNBOUNDED;
     }
-    if (next->kind == KIND_LOCK && resource->runtime_limit > 1) {
-        resource->runtime_limit = UNBOUNDED;
-    }
+    operator_drop_moot(resource);
     if (definition_is_pool(next) && next->database == 0 && !items_are_equal(before, next)) {
         resource_reset_items(resource, &core->cooldown_timers);
         resource->items_changed = false;
@@ -160,9 +158,9 @@ static void resource_apply(struct core *core, struct resource *resource,
     const struct definition *next, nanoseconds now)
 {
     if (next && is_same_sort(resource, next)) {
+        resource_attach(core, resource, next);
         resource_redefine(core, resource, next);
         tally_move(core, resource, tallies_find(core, next->name), now);
-        resource_attach(core, resource, next);
     } else {
         /* The definition is gone, or of another sort and nobody uses the resource: it drains, then
          * goes. The definition is about to be freed; `remains` is a copy. */
@@ -173,19 +171,46 @@ static void resource_apply(struct core *core, struct resource *resource,
     queue_mark_dirty(core, resource);
 }
 
+/* Runtime changes last as with a resource. */
+static void template_take_over(struct template *next, struct template *before)
+{
+    const struct definition *now = next->definition, *then = before->definition;
+    if (definition_is_pool(now) != definition_is_pool(then) || now->database != then->database) {
+        return;
+    }
+    next->paused = before->paused;
+    next->pause_reason = before->pause_reason;
+    before->pause_reason = NULL;
+    if (now->limit == then->limit && !(now->kind == KIND_LOCK && before->runtime_limit > 1)) {
+        next->runtime_limit = before->runtime_limit;
+    }
+}
+
 static void replace_templates(
     struct core *core, const struct definition *definitions, size_t n)
 {
     struct resource *resource;
+    struct templates before = {.by_name = core->templates.by_name};
+    struct template *template;
     TAILQ_FOREACH (resource, &core->resource_list, link) {
         resource->template = NULL;
     }
-    registry_free_templates(core);
+    core->templates.by_name = (struct table)TABLE_INIT;
+    TAILQ_INIT(&before.list);
+    TAILQ_CONCAT(&before.list, &core->templates.list, link);
     for (size_t i = 0; i < n; i++) {
         if (is_template(&definitions[i])) {
             registry_add_template(core, &definitions[i]);
         }
     }
+    TAILQ_FOREACH (template, &before.list, link) {
+        const char *name = template->definition->name;
+        struct template *next = registry_find_template(core, name);
+        if (next) {
+            template_take_over(next, template);
+        }
+    }
+    registry_free_templates(&before);
 }
 
 /* Makes new resources, and puts all in file order, instances last. */

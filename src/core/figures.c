@@ -1,5 +1,5 @@
 /* figures.c - figures of a resource's units: how many there may be, are, and are left. */
-#include "core/resource.h"
+#include "core/template.h"
 
 uint32_t resource_limit(const struct resource *resource)
 {
@@ -10,6 +10,7 @@ uint32_t resource_limit(const struct resource *resource)
         return resource->n_units - resource->n_removed;
     }
     return resource->runtime_limit != UNBOUNDED ? resource->runtime_limit
+        : resource->template                    ? template_limit(resource->template)
                                                 : resource->definition->limit;
 }
 
@@ -59,15 +60,38 @@ uint32_t resource_available(const struct resource *resource)
     return spare < free_units ? spare : free_units;
 }
 
+bool resource_limit_is_changed(const struct resource *resource)
+{
+    return resource->runtime_limit != UNBOUNDED ||
+        (resource->template && resource->template->runtime_limit != UNBOUNDED);
+}
+
+static bool is_paused_with_template(const struct resource *resource)
+{
+    return resource->template && resource->template->paused && !resource->is_exempt;
+}
+
+bool resource_is_paused(const struct resource *resource)
+{
+    return resource->paused || is_paused_with_template(resource);
+}
+
+const char *resource_pause_reason(const struct resource *resource)
+{
+    return resource->paused                 ? resource->pause_reason
+        : is_paused_with_template(resource) ? resource->template->pause_reason
+                                            : NULL;
+}
+
 bool resource_is_blocked(const struct resource *resource)
 {
-    return resource->paused || !resource->is_defined || resource_limit(resource) == 0;
+    return resource_is_paused(resource) || !resource->is_defined || resource_limit(resource) == 0;
 }
 
 bool resource_is_changed(const struct resource *resource)
 {
-    return resource->paused || resource->runtime_limit != UNBOUNDED || resource->items_changed ||
-        resource->n_reserved > 0;
+    return resource->paused || resource->is_exempt || resource->runtime_limit != UNBOUNDED ||
+        resource->items_changed || resource->n_reserved > 0;
 }
 
 uint32_t resource_max(const struct resource *resource)

@@ -5,12 +5,11 @@
 #include "core/core.h"
 #include "core/fleet.h"
 #include "core/tally.h"
+#include "core/template.h"
 
-/* The definition "x/" + star, and how many instances are alive. */
-struct template {
-    struct table_node by_name; /* without the star */
-    const struct definition *definition;
-    uint32_t n_instances;
+struct templates {
+    struct table by_name;
+    struct template_list list;
 };
 
 /* An identity on a resource: at most one lease has it. */
@@ -40,7 +39,7 @@ struct core {
     struct order agenda; /* struct waiting: waiters that may be able to act, in order */
     struct lane_list stale_lanes; /* from which a request may be let in */
     struct core_cursor *cursors;
-    struct table templates;
+    struct templates templates;
 
     struct table leases; /* by id */
     struct table identities;
@@ -84,8 +83,9 @@ struct resource *registry_add(
 void registry_list_changed(struct core *core, struct resource *resource);
 /* Frees an idle instance, or a resource no longer defined, that nothing keeps. */
 void registry_forget_if_idle(struct core *core, struct resource *resource);
-void registry_add_template(struct core *core, const struct definition *definition);
-void registry_free_templates(struct core *core);
+struct template *registry_add_template(struct core *core, const struct definition *definition);
+/* No instance points to them any more. */
+void registry_free_templates(struct templates *templates);
 void registry_free(struct core *core);
 
 /* ---- lease_end.c ---- */

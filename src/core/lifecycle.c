@@ -14,6 +14,7 @@ struct core *core_new(const struct core_options *options)
     TAILQ_INIT(&core->resource_list);
     TAILQ_INIT(&core->dirty);
     TAILQ_INIT(&core->changed);
+    TAILQ_INIT(&core->templates.list);
     TAILQ_INIT(&core->stale_lanes);
     tallies_init(&core->tallies);
     accounts_init(&core->accounts);

@@ -33,6 +33,13 @@ const struct definition *core_find_definition(struct core *core, const char *nam
     return template ? template->definition : NULL;
 }
 
+const char *core_pause_reason(const struct core *core, const char *name)
+{
+    const struct resource *resource = registry_find(core, name);
+    const struct template *template = registry_find_template(core, name);
+    return resource ? resource_pause_reason(resource) : template ? template->pause_reason : NULL;
+}
+
 bool core_is_closed(const struct core *core)
 {
     return core->is_closed;
@@ -82,6 +89,17 @@ void core_for_each_changed(
     const struct resource *resource;
     TAILQ_FOREACH (resource, &core->changed, changed_link) {
         function(resource, context);
+    }
+}
+
+void core_for_each_changed_template(
+    const struct core *core, void (*function)(const struct template *, void *), void *context)
+{
+    const struct template *template;
+    TAILQ_FOREACH (template, &core->templates.list, link) {
+        if (template_is_changed(template)) {
+            function(template, context);
+        }
     }
 }
 

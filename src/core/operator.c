@@ -40,6 +40,18 @@ void operator_changed(
     queue_resort(core, resource);
 }
 
+void operator_drop_moot(struct resource *resource)
+{
+    const struct template *template = resource->template;
+    bool is_of_template = template && template->runtime_limit != UNBOUNDED;
+    if (resource->runtime_limit == resource->definition->limit && !is_of_template) {
+        resource->runtime_limit = UNBOUNDED;
+    }
+    if (!template || !template->paused) {
+        resource->is_exempt = false;
+    }
+}
+
 static bool definition_has_item(const struct definition *definition, const char *item)
 {
     size_t i = 0;
@@ -67,20 +79,23 @@ static bool items_differ(const struct resource *resource)
 
 /* ---- one function for each change; core.h says what they are given ---- */
 
+static enum outcome may_limit(const struct definition *definition, uint32_t limit)
+{
+    if (definition_is_pool(definition) || (definition->kind == KIND_LOCK && limit > 1)) {
+        return OUTCOME_KIND;
+    }
+    return limit > MAX_LIMIT ? OUTCOME_IMPOSSIBLE : OUTCOME_OK;
+}
+
 static enum outcome change_limit(
     struct core *core, struct resource *resource, const struct change *change)
 {
     (void)core;
-    enum kind kind = resource->definition->kind;
-    if (kind == KIND_POOL || (kind == KIND_LOCK && change->limit > 1)) {
-        return OUTCOME_KIND;
+    enum outcome outcome = may_limit(resource->definition, change->limit);
+    if (outcome == OUTCOME_OK) {
+        resource->runtime_limit = change->limit;
     }
-    if (change->limit > MAX_LIMIT) {
-        return OUTCOME_IMPOSSIBLE;
-    }
-    resource->runtime_limit =
-        change->limit == resource->definition->limit ? UNBOUNDED : change->limit;
-    return OUTCOME_OK;
+    return outcome;
 }
 
 static enum outcome change_add(
@@ -150,22 +165,30 @@ static enum outcome change_pause(
     free(resource->pause_reason);
     resource->pause_reason = memory_string(change->reason);
     resource->paused = true;
+    resource->is_exempt = false;
     return OUTCOME_OK;
+}
+
+static void end_own_pause(struct resource *resource)
+{
+    free(resource->pause_reason);
+    resource->pause_reason = NULL;
+    resource->paused = false;
 }
 
 static enum outcome change_resume(
     struct core *core, struct resource *resource, const struct change *change)
 {
     (void)core, (void)change;
-    free(resource->pause_reason);
-    resource->pause_reason = NULL;
-    resource->paused = false;
+    end_own_pause(resource);
+    resource->is_exempt = true; /* if its template is paused */
     return OUTCOME_OK;
 }
 
 static enum outcome change_reset(
     struct core *core, struct resource *resource, const struct change *change)
 {
+    (void)change;
     for (uint32_t i = 0; i < resource->n_units; i++) {
         unit_set_reserved(resource->units[i], false, NULL);
     }
@@ -174,7 +197,9 @@ static enum outcome change_reset(
     }
     resource->items_changed = false;
     resource->runtime_limit = UNBOUNDED;
-    return change_resume(core, resource, change);
+    resource->is_exempt = false;
+    end_own_pause(resource);
+    return OUTCOME_OK;
 }
 
 typedef enum outcome change_function(
@@ -190,6 +215,44 @@ static change_function *const change_functions[N_CHANGES] = {
     [CHANGE_RESET] = change_reset,
 };
 
+/* ---- the same for all instances of a template ---- */
+
+static enum outcome change_template(struct template *template, const struct change *change)
+{
+    enum outcome outcome = OUTCOME_KIND;
+    const struct definition *definition = template->definition;
+    bool is_pause = change->kind == CHANGE_PAUSE, is_reset = change->kind == CHANGE_RESET;
+    if (change->kind == CHANGE_LIMIT) {
+        outcome = may_limit(definition, change->limit);
+        if (outcome == OUTCOME_OK) {
+            template->runtime_limit =
+                change->limit == definition->limit ? UNBOUNDED : change->limit;
+        }
+    } else if (is_pause || change->kind == CHANGE_RESUME || is_reset) {
+        free(template->pause_reason);
+        template->pause_reason = is_pause ? memory_string(change->reason) : NULL;
+        template->paused = is_pause;
+        template->runtime_limit = is_reset ? UNBOUNDED : template->runtime_limit;
+        outcome = OUTCOME_OK;
+    }
+    return outcome;
+}
+
+static void instances_changed(
+    struct core *core, const struct template *template, nanoseconds now, struct effects *effects)
+{
+    struct resource *resource;
+    TAILQ_FOREACH (resource, &core->resource_list, link) {
+        if (resource->template == template) {
+            operator_drop_moot(resource);
+            registry_list_changed(core, resource);
+            operator_changed(core, resource, now, effects);
+        }
+    }
+}
+
+/* ---- changes ---- */
+
 enum outcome core_change(struct core *core, const char *name, const struct change *change,
     nanoseconds now, struct effects *effects)
 {
@@ -197,13 +260,22 @@ enum outcome core_change(struct core *core, const char *name, const struct chang
     if (definition && definition->database != 0) {
         return OUTCOME_KIND;
     }
+    enum outcome outcome;
     struct resource *resource;
-    enum outcome outcome = registry_get(core, name, NULL, &resource);
+    struct template *template = core_find_template(core, name);
+    if (template) {
+        outcome = change_template(template, change);
+        instances_changed(core, template, now, effects);
+        core_settle(core, now, effects);
+        return outcome;
+    }
+    outcome = registry_get(core, name, NULL, &resource);
     if (outcome == OUTCOME_OK) {
         /* An instance that an operator has changed may stay for that: no user pays for it any
          * more. */
         charge_give_back(&resource->instance_charge, &core->accounts);
         outcome = change_functions[change->kind](core, resource, change);
+        operator_drop_moot(resource);
         registry_list_changed(core, resource);
         operator_changed(core, resource, now, effects);
         core_settle(core, now, effects);

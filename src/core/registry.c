@@ -30,12 +30,15 @@ static uint64_t hash_prefix(const char *name, size_t length)
     return hash;
 }
 
-void registry_add_template(struct core *core, const struct definition *definition)
+struct template *registry_add_template(struct core *core, const struct definition *definition)
 {
     struct template *template = memory_new(sizeof *template);
     template->definition = definition;
-    table_insert(&core->templates, &template->by_name,
+    template->runtime_limit = UNBOUNDED;
+    TAILQ_INSERT_TAIL(&core->templates.list, template, link);
+    table_insert(&core->templates.by_name, &template->by_name,
         hash_prefix(definition->name, last_part(definition->name)));
+    return template;
 }
 
 /* The template one level above `name`: "a/b/" + star for "a/b/c". No other template can match. */
@@ -45,7 +48,7 @@ struct template *registry_find_template(const struct core *core, const char *nam
     if (length == 0) {
         return NULL;
     }
-    struct table_node *node = table_find(&core->templates, hash_prefix(name, length));
+    struct table_node *node = table_find(&core->templates.by_name, hash_prefix(name, length));
     for (; node; node = table_find_next(node)) {
         struct template *template = container_of(node, struct template, by_name);
         if (strncmp(template->definition->name, name, length) == 0 &&
@@ -56,10 +59,10 @@ struct template *registry_find_template(const struct core *core, const char *nam
     return NULL;
 }
 
-uint32_t core_n_instances(const struct core *core, const char *template)
+struct template *core_find_template(const struct core *core, const char *name)
 {
-    const struct template *found = registry_find_template(core, template);
-    return found ? found->n_instances : 0;
+    struct template *template = registry_find_template(core, name);
+    return template && strcmp(template->definition->name, name) == 0 ? template : NULL;
 }
 
 struct resource *registry_add(
@@ -152,17 +155,16 @@ void registry_forget_if_idle(struct core *core, struct resource *resource)
     }
 }
 
-void registry_free_templates(struct core *core)
+void registry_free_templates(struct templates *templates)
 {
-    for (size_t i = 0; i < core->templates.n_buckets; i++) {
-        while (core->templates.buckets[i]) {
-            struct table_node *node = core->templates.buckets[i];
-            core->templates.buckets[i] = node->next;
-            core->templates.n--;
-            free(container_of(node, struct template, by_name));
-        }
+    struct template *template;
+    while ((template = TAILQ_FIRST(&templates->list))) {
+        TAILQ_REMOVE(&templates->list, template, link);
+        table_remove(&templates->by_name, &template->by_name);
+        free(template->pause_reason);
+        free(template);
     }
-    table_deinit(&core->templates);
+    table_deinit(&templates->by_name);
 }
 
 void registry_free(struct core *core)
@@ -170,6 +172,6 @@ void registry_free(struct core *core)
     while (!TAILQ_EMPTY(&core->resource_list)) {
         registry_forget(core, TAILQ_FIRST(&core->resource_list));
     }
-    registry_free_templates(core);
+    registry_free_templates(&core->templates);
     table_deinit(&core->resources);
 }

@@ -67,9 +67,10 @@ struct resource {
     struct table usages; /* struct usage by uid */
     TAILQ_HEAD(, lane_link) nested; /* lanes whose first request, nested, may go although aside */
 
-    uint32_t runtime_limit; /* UNBOUNDED: the definition's */
+    uint32_t runtime_limit; /* its own; UNBOUNDED: the template's or the definition's */
     char *pause_reason;
-    bool paused;
+    bool paused; /* by itself; see resource_is_paused() */
+    bool is_exempt; /* from the pause of its template, which is on */
     bool items_changed; /* at runtime */
     bool is_instance;
     bool is_defined; /* false: drains, then goes */
@@ -99,10 +100,15 @@ uint32_t resource_kept(const struct resource *resource);
 uint32_t resource_spare(const struct resource *resource, uint32_t n_gone);
 /* How many units could be granted now, order and pause apart. */
 uint32_t resource_available(const struct resource *resource);
+/* By itself, or with its template. */
+bool resource_is_paused(const struct resource *resource);
+const char *resource_pause_reason(const struct resource *resource); /* or NULL */
+/* Whether an operator has set the limit, of the resource or of its template. */
+bool resource_limit_is_changed(const struct resource *resource);
 /* Paused or closed: nothing is granted, and a lease that also wants something else is set aside
  * there. */
 bool resource_is_blocked(const struct resource *resource);
-/* Whether a change by an operator is in force. */
+/* Whether a change by an operator to this resource itself is in force. */
 bool resource_is_changed(const struct resource *resource);
 /* The most that can ever be had: the larger of what the file and the operator allow. UNBOUNDED
  * while the file says 0, which means closed; also in fleet scope, where the database knows. */

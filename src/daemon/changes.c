@@ -30,18 +30,17 @@ static void key_value(char out[17], const struct definition *definition)
 
 /* ---- to lines ---- */
 
-static void add_request(
-    struct text *out, enum command_index command, const struct resource *resource)
+static void add_request(struct text *out, enum command_index command, const char *name)
 {
     text_add(out, command_table[command].word);
     text_add(out, " ");
-    text_add(out, resource->name);
+    text_add(out, name);
 }
 
-static void add_file(struct text *out, const struct resource *resource)
+static void add_file(struct text *out, const struct definition *definition)
 {
     char value[17];
-    key_value(value, resource->definition);
+    key_value(value, definition);
     text_add(out, " file=");
     text_add(out, value);
     text_add(out, "\n");
@@ -50,10 +49,10 @@ static void add_file(struct text *out, const struct resource *resource)
 static void add_item_line(struct text *out, enum command_index command,
     const struct resource *resource, const char *item)
 {
-    add_request(out, command, resource);
+    add_request(out, command, resource->name);
     text_add(out, " ");
     text_add(out, item);
-    add_file(out, resource);
+    add_file(out, resource->definition);
 }
 
 /* Names in order, so that a pool of many items does not hold up the loop. */
@@ -120,7 +119,7 @@ static void describe_reservations(struct text *out, const struct resource *resou
         if (!unit->reserved) {
             continue;
         }
-        add_request(out, COMMAND_reserve, resource);
+        add_request(out, COMMAND_reserve, resource->name);
         if (unit->item) {
             text_add(out, " ");
             text_add(out, unit->item);
@@ -132,11 +131,39 @@ static void describe_reservations(struct text *out, const struct resource *resou
     }
 }
 
-/* Only slots below the limit can be reserved, but reservations above a limit that was lowered
- * stay. */
+static void add_limit(
+    struct text *out, const char *name, const struct definition *definition, uint32_t limit)
+{
+    add_request(out, COMMAND_limit, name);
+    text_add(out, " ");
+    text_add_number(out, limit);
+    add_file(out, definition);
+}
+
+static void add_pause(struct text *out, const char *name, const char *reason)
+{
+    add_request(out, COMMAND_pause, name);
+    text_add_key(out, "reason", reason);
+    text_add(out, "\n");
+}
+
+static void describe_template_changes(const struct template *template, void *context)
+{
+    struct text *out = context;
+    const struct definition *definition = template->definition;
+    if (template->runtime_limit != UNBOUNDED) {
+        add_limit(out, definition->name, definition, template->runtime_limit);
+    }
+    if (template->paused) {
+        add_pause(out, definition->name, template->pause_reason);
+    }
+}
+
+/* Only slots below the limit can be reserved, but reservations above a limit that was lowered stay:
+ * units come before the limits in force, and above the file's with one for that time. */
 static uint32_t limit_for_reservations(const struct resource *resource)
 {
-    uint32_t limit = resource_limit(resource);
+    uint32_t limit = resource->definition->limit;
     uint32_t n = resource_is_pool(resource) || resource->n_reserved == 0 ? 0 : resource->n_units;
     for (uint32_t i = 0; i < n; i++) {
         if (resource->units[i]->reserved && i >= limit) {
@@ -146,23 +173,16 @@ static uint32_t limit_for_reservations(const struct resource *resource)
     return limit;
 }
 
-static void add_limit(struct text *out, const struct resource *resource, uint32_t limit)
-{
-    add_request(out, COMMAND_limit, resource);
-    text_add(out, " ");
-    text_add_number(out, limit);
-    add_file(out, resource);
-}
-
-static void describe_resource_changes(const struct resource *resource, void *context)
+static void describe_units(const struct resource *resource, void *context)
 {
     struct text *out = context;
-    uint32_t limit = resource_limit(resource), higher = limit_for_reservations(resource);
+    const struct definition *definition = resource->definition;
     if (!resource->is_defined) {
         return;
     }
-    if (higher > limit || resource->runtime_limit != UNBOUNDED) {
-        add_limit(out, resource, higher);
+    uint32_t higher = limit_for_reservations(resource);
+    if (higher > definition->limit) {
+        add_limit(out, resource->name, definition, higher);
     }
     if (resource->items_changed) {
         describe_items(out, resource);
@@ -170,12 +190,25 @@ static void describe_resource_changes(const struct resource *resource, void *con
     if (resource->n_reserved > 0) {
         describe_reservations(out, resource);
     }
-    if (higher > limit) {
-        add_limit(out, resource, limit);
+    if (higher > definition->limit && resource->runtime_limit == UNBOUNDED) {
+        add_limit(out, resource->name, definition, definition->limit);
+    }
+}
+
+/* After its template's. */
+static void describe_own(const struct resource *resource, void *context)
+{
+    struct text *out = context;
+    if (!resource->is_defined) {
+        return;
+    }
+    if (resource->runtime_limit != UNBOUNDED) {
+        add_limit(out, resource->name, resource->definition, resource->runtime_limit);
     }
     if (resource->paused) {
-        add_request(out, COMMAND_pause, resource);
-        text_add_key(out, "reason", resource->pause_reason);
+        add_pause(out, resource->name, resource->pause_reason);
+    } else if (resource->is_exempt) {
+        add_request(out, COMMAND_resume, resource->name);
         text_add(out, "\n");
     }
 }
@@ -185,7 +218,9 @@ void changes_describe(struct text *out, const struct core *core)
     if (core_is_draining(core)) {
         text_add(out, "drain\n");
     }
-    core_for_each_changed(core, describe_resource_changes, out);
+    core_for_each_changed(core, describe_units, out);
+    core_for_each_changed_template(core, describe_template_changes, out);
+    core_for_each_changed(core, describe_own, out);
 }
 
 /* ---- from lines ---- */
@@ -221,13 +256,19 @@ static const struct {
     {COMMAND_remove, CHANGE_REMOVE, 3},
     {COMMAND_reserve, CHANGE_RESERVE, 3},
     {COMMAND_pause, CHANGE_PAUSE, 2},
+    {COMMAND_resume, CHANGE_RESUME, 2},
 };
+
+static bool is_name(const char *word)
+{
+    return name_is_valid(word) || template_name_is_valid(word);
+}
 
 static bool parse_change(const struct line *line, struct change *change)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(command_table[rows[i].command].word, line->words[0]) == 0 &&
-            line->n == rows[i].n_words && name_is_valid(line->words[1])) {
+            line->n == rows[i].n_words && is_name(line->words[1])) {
             uint64_t limit = 0;
             *change = (struct change){
                 .kind = rows[i].kind,

@@ -25,7 +25,7 @@ static command_function *const command_functions[N_COMMANDS] = {
 static bool may_administer_resource(struct call *call)
 {
     const char *name = call->request->arguments[0];
-    if (!call_check_name(call, name)) {
+    if (!template_name_is_valid(name) && !call_check_name(call, name)) {
         return false;
     }
     const struct definition *definition = core_find_definition(call->server->core, name);

@@ -182,7 +182,7 @@ static void run_change(struct call *call, struct change change)
 static void run_item_change(struct call *call, enum change_kind kind)
 {
     const char *item = call->request->arguments[1];
-    if (call_check_item(call, item)) {
+    if (call_check_name(call, call->request->arguments[0]) && call_check_item(call, item)) {
         run_change(call, (struct change){.kind = kind, .item = item});
     }
 }

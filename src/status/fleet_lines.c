@@ -136,6 +136,29 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     resource_line_deinit(&line);
 }
 
+void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
+    const struct template *template, const struct fleet_scene *scene)
+{
+    const struct definition *definition = template->definition;
+    const struct fleet_resource *changed = fleet_rows_find(rows, definition->name);
+    const struct fleet_row *row = changed ? &rows->rows[changed->row] : NULL;
+    char reason_room[REASON_BYTES + 1];
+    struct template_line line = {
+        .name = definition->name,
+        .kind = {.word = host_kind_word(definition->kind), .database = scene->database},
+        .limit = template_limit(template),
+        .n_instances = fleet_rows_n_instances(rows, definition->name),
+    };
+    if (row) {
+        const char *reason = fleet_field(row, RESOURCE_REASON);
+        line.limit = number_of(row, RESOURCE_LIMIT, FLEET_NUMBER_MAX);
+        line.is_paused = strcmp(fleet_field(row, RESOURCE_PAUSED), "1") == 0;
+        line.pause_reason = decoded(reason_room, reason, strlen(reason), REASON_BYTES);
+        line.is_limit_changed = strcmp(fleet_field(row, RESOURCE_CHANGED), "limit") == 0;
+    }
+    template_line_write(out, &line);
+}
+
 /* ---- leases ---- */
 
 const struct lease *fleet_own_lease(const struct fleet_row *row, const struct fleet_scene *scene)

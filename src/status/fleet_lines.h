@@ -19,6 +19,9 @@ struct fleet_scene {
 
 void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene);
+/* The rows have one for a template that operators have changed. */
+void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
+    const struct template *template, const struct fleet_scene *scene);
 
 /* The lease of a row, if it is this host's: it is shown with what only this host knows. NULL:
  * another host's. */

@@ -45,9 +45,10 @@ static bool is_one_of(const char *word, const char *const words[], size_t n)
 static bool resource_row_is_sound(const struct fleet_row *row)
 {
     static const char *const kinds[] = {"semaphore", "lock", "pool"};
+    const char *name = row->n > RESOURCE_NAME ? fleet_field(row, RESOURCE_NAME) : "";
     uint64_t number;
     if (!row_is(row, "resource") || row->n < N_RESOURCE_FIELDS ||
-        !name_is_valid(fleet_field(row, RESOURCE_NAME)) ||
+        !(name_is_valid(name) || template_name_is_valid(name)) ||
         !is_one_of(fleet_field(row, RESOURCE_KIND), kinds, sizeof kinds / sizeof kinds[0])) {
         return false;
     }
@@ -181,7 +182,8 @@ uint32_t fleet_rows_n_instances(const struct fleet_rows *rows, const char *templ
     for (size_t i = place_of(rows, prefix);
          i < rows->n_resources && strncmp(rows->resources[i].name, prefix, n) == 0; i++) {
         const struct fleet_row *row = &rows->rows[rows->resources[i].row];
-        n_instances += strcmp(fleet_field(row, RESOURCE_DEFINITION), template) == 0;
+        n_instances += strcmp(fleet_field(row, RESOURCE_DEFINITION), template) == 0 &&
+            strcmp(fleet_field(row, RESOURCE_NAME), template) != 0;
     }
     return n_instances;
 }

@@ -12,7 +12,8 @@ struct fleet_row {
     size_t n;
 };
 
-/* A resource, and which rows are its holders (by token) and waiters (by place). */
+/* A resource, and which rows are its holders (by token) and waiters (by place); or a template that
+ * operators have changed, which has none. */
 struct fleet_resource {
     const char *name;
     size_t row, end; /* its own row; the end of its last */

@@ -9,17 +9,21 @@
 
 /* ---- a resource ---- */
 
-static const char *const kind_words[] = {
-    [KIND_SEMAPHORE] = "semaphore",
-    [KIND_LOCK] = "lock",
-    [KIND_POOL] = "pool",
-};
+const char *host_kind_word(enum kind kind)
+{
+    static const char *const words[] = {
+        [KIND_SEMAPHORE] = "semaphore",
+        [KIND_LOCK] = "lock",
+        [KIND_POOL] = "pool",
+    };
+    return words[kind];
+}
 
 static struct limit_kind kind_of(
     const struct definition *definition, const struct host_scene *scene)
 {
     return (struct limit_kind){
-        .word = kind_words[definition->kind],
+        .word = host_kind_word(definition->kind),
         .database = scene ? scene->database : NULL,
         .database_state = scene ? scene->state : NULL,
     };
@@ -45,9 +49,9 @@ static void fill_kept(struct resource_line *line, const struct resource *resourc
 
 static const char *changed_word(const struct resource *resource)
 {
-    return resource->runtime_limit != UNBOUNDED ? "limit"
-        : resource->items_changed               ? "items"
-                                                : NULL;
+    return resource_limit_is_changed(resource) ? "limit"
+        : resource->items_changed              ? "items"
+                                               : NULL;
 }
 
 static bool unit_is_reserved(const struct unit *unit)
@@ -118,8 +122,8 @@ void host_describe_resource(
         .free = free_units(resource, scene),
         .waiting = scene ? scene->n_waiting : resource_waiting(resource),
         .cooling = resource->n_in_state[UNIT_COOLING],
-        .is_paused = resource->paused,
-        .pause_reason = resource->pause_reason,
+        .is_paused = resource_is_paused(resource),
+        .pause_reason = resource_pause_reason(resource),
         .is_removed = !resource->is_defined,
         .template = resource->is_instance ? resource->definition->name : NULL,
         .changed = changed_word(resource),
@@ -130,14 +134,17 @@ void host_describe_resource(
     resource_line_deinit(&line);
 }
 
-void host_describe_template(struct text *out, const struct definition *template,
-    uint32_t n_instances, const struct host_scene *scene)
+void host_describe_template(
+    struct text *out, const struct template *template, const struct host_scene *scene)
 {
     const struct template_line line = {
-        .name = template->name,
-        .kind = kind_of(template, scene),
-        .limit = definition_is_pool(template) ? template->n_items : template->limit,
-        .n_instances = n_instances,
+        .name = template->definition->name,
+        .kind = kind_of(template->definition, scene),
+        .limit = template_limit(template),
+        .n_instances = template->n_instances,
+        .is_paused = template->paused,
+        .pause_reason = template->pause_reason,
+        .is_limit_changed = template->runtime_limit != UNBOUNDED,
     };
     template_line_write(out, &line);
 }

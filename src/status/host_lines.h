@@ -13,12 +13,12 @@ struct host_scene {
     uint32_t n_waiting; /* of this host */
 };
 
+const char *host_kind_word(enum kind kind);
 /* `scene` is NULL in host scope. */
 void host_describe_resource(
     struct text *out, const struct resource *resource, const struct host_scene *scene);
-/* A template, of which that many instances are alive. */
-void host_describe_template(struct text *out, const struct definition *template,
-    uint32_t n_instances, const struct host_scene *scene);
+void host_describe_template(
+    struct text *out, const struct template *template, const struct host_scene *scene);
 /* The viewer is the user who asks. */
 void host_describe_holder(struct text *out, const struct claim *claim, const struct viewer *viewer,
     nanoseconds now);

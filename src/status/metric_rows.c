@@ -137,20 +137,21 @@ static void add_limit(struct text *out, struct core *core, const struct counts_v
     const struct metrics_labels labels = {.resource = view->name};
     const struct definition *definition = view->definition;
     struct resource *resource = core_find_resource(core, view->name);
-    bool is_template = view->name[strlen(view->name) - 1] == '*';
     uint64_t in_file = definition_is_pool(definition) ? definition->n_items : definition->limit;
+    const struct template *template = core_find_template(core, view->name);
     if (definition->database == 0) {
-        metrics_value(
-            out, METRIC_RESOURCE_limit, &labels, resource ? resource_limit(resource) : in_file);
+        metrics_value(out, METRIC_RESOURCE_limit, &labels,
+            resource       ? resource_limit(resource)
+                : template ? template_limit(template)
+                           : in_file);
     }
     if (definition->database == 0 && resource) {
         bool is_blocked = resource_is_blocked(resource);
         metrics_value(out, METRIC_RESOURCE_free, &labels,
             is_blocked ? 0 : resource_available(resource) - resource_kept(resource));
     }
-    if (is_template) {
-        metrics_value(
-            out, METRIC_RESOURCE_instances, &labels, core_n_instances(core, view->name));
+    if (template) {
+        metrics_value(out, METRIC_RESOURCE_instances, &labels, template->n_instances);
     }
 }
 

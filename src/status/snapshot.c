@@ -179,7 +179,8 @@ static void begin_database(struct snapshot *snapshot, struct text *out, uint8_t 
     const struct definition *definition = core_find_definition(snapshot->core, resource->name);
     if (definition && definition->database == database &&
         asked_names_match(&snapshot->asked, resource->name) &&
-        !core_find_resource(snapshot->core, resource->name)) {
+        !core_find_resource(snapshot->core, resource->name) &&
+        !core_find_template(snapshot->core, resource->name)) {
         begin_listed(snapshot, out, database, resource);
     }
 }
@@ -238,30 +239,33 @@ static void begin(struct snapshot *snapshot, struct text *out, const struct reso
 }
 
 /* Looking at an instance that nobody uses does not make it. */
-static void show_idle_instance(struct snapshot *snapshot, struct text *out, const char *name,
-    const struct definition *template)
+static void show_idle_instance(
+    struct snapshot *snapshot, struct text *out, const char *name, struct template *template)
 {
-    if (template->database != 0 && begin_as_fleet_says(snapshot, out, template->database, name)) {
+    uint8_t database = template->definition->database;
+    if (database != 0 && begin_as_fleet_says(snapshot, out, database, name)) {
         return;
     }
-    struct resource *idle = resource_new(name, template);
+    struct resource *idle = resource_new(name, template->definition);
     idle->is_instance = true;
+    idle->template = template;
     describe(snapshot, out, idle);
     resource_free(idle);
 }
 
 static void show_template(
-    struct snapshot *snapshot, struct text *out, const struct definition *template)
+    struct snapshot *snapshot, struct text *out, const struct template *template)
 {
-    uint8_t database = template->database;
+    uint8_t database = template->definition->database;
     const struct view *view = snapshot->fleet[database].view;
-    uint32_t n = view ? fleet_rows_n_instances(view->rows, template->name)
-                      : core_n_instances(snapshot->core, template->name);
     if (database == 0) {
-        host_describe_template(out, template, n, NULL);
+        host_describe_template(out, template, NULL);
+    } else if (view) {
+        struct fleet_scene scene = fleet_scene_of(snapshot, database);
+        fleet_describe_template(out, view->rows, template, &scene);
     } else {
         struct host_scene scene = host_scene_of(snapshot, database);
-        host_describe_template(out, template, n, &scene);
+        host_describe_template(out, template, &scene);
     }
 }
 
@@ -274,7 +278,8 @@ static void begin_named(struct snapshot *snapshot, struct text *out, const char 
     if (resource) {
         begin(snapshot, out, resource);
     } else if (definition) {
-        show_idle_instance(snapshot, out, name, definition);
+        show_idle_instance(
+            snapshot, out, name, core_find_template(snapshot->core, definition->name));
     }
 }
 
@@ -286,9 +291,9 @@ static bool show_next_template(struct snapshot *snapshot, struct text *out)
         return false;
     }
     const struct definition *definition = &moment->definitions[snapshot->next_template++];
-    if (template_name_is_valid(definition->name) &&
-        asked_names_match(&snapshot->asked, definition->name)) {
-        show_template(snapshot, out, definition);
+    const struct template *template = core_find_template(snapshot->core, definition->name);
+    if (template && asked_names_match(&snapshot->asked, definition->name)) {
+        show_template(snapshot, out, template);
     }
     return true;
 }

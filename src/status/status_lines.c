@@ -70,6 +70,9 @@ void template_line_write(struct text *out, const struct template_line *line)
     add_kind(out, &line->kind);
     text_add_number_key(out, "limit", line->limit);
     text_add_number_key(out, "instances", line->n_instances);
+    add_flag(out, "paused", line->is_paused);
+    text_add_key(out, "reason", line->is_paused ? line->pause_reason : NULL);
+    text_add_key(out, "changed", line->is_limit_changed ? "limit" : NULL);
     text_add(out, "\n");
 }
 

@@ -42,6 +42,9 @@ struct template_line {
     struct limit_kind kind;
     uint64_t limit; /* of each instance */
     uint64_t n_instances;
+    bool is_paused; /* all instances */
+    const char *pause_reason; /* shown with .is_paused */
+    bool is_limit_changed; /* at runtime */
 };
 
 void template_line_write(struct text *out, const struct template_line *line);

@@ -73,7 +73,7 @@ static size_t why_impossible(char *out, size_t size, const struct refusal *refus
 
 static size_t why_paused(char *out, size_t size, const struct refusal *refusal)
 {
-    const char *reason = refusal->resource ? refusal->resource->pause_reason : NULL;
+    const char *reason = core_pause_reason(refusal->core, refusal->want->name);
     return (size_t)snprintf(
         out, size, "an operator has paused it%s%s", reason ? ": " : "", reason ? reason : "");
 }

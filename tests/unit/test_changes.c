@@ -263,7 +263,7 @@ Test(changes, of_a_slot_above_the_limit_of_the_file)
 {
     begin_run(FILE_OF_ALL);
     apply("limit s 9\nreserve s 8\n");
-    cr_expect_str_eq(describe(), "limit s 9 file=4\nreserve s 8\n");
+    cr_expect_str_eq(describe(), "limit s 9 file=4\nreserve s 8\nlimit s 9 file=4\n");
     expect_lasting();
 }
 
@@ -274,15 +274,61 @@ Test(changes, of_a_slot_above_a_limit_that_was_lowered)
     apply("reserve s 3\nreserve d 0\nlimit s 2\nlimit d 0\nlimit market/x 9\nreserve market/x 8\n"
           "limit market/x 5\n");
     cr_expect_str_eq(describe(),
-        "limit s 4 file=4\nreserve s 3\nlimit s 2 file=4\n"
-        "limit d 1 file=1\nreserve d 0\nlimit d 0 file=1\n"
-        "limit market/x 9 file=5\nreserve market/x 8\nlimit market/x 5 file=5\n");
+        "reserve s 3\nreserve d 0\n"
+        "limit market/x 9 file=5\nreserve market/x 8\nlimit market/x 5 file=5\n"
+        "limit s 2 file=4\nlimit d 0 file=1\n");
     expect_lasting();
     cr_expect_eq(resource_limit(core_find_resource(core, "s")), 2);
     cr_expect_eq(resource_limit(core_find_resource(core, "d")), 0);
     apply("limit s 4\nlimit market/x 9\n");
     cr_expect_eq(resource_available(core_find_resource(core, "s")), 3);
     cr_expect_eq(resource_available(core_find_resource(core, "market/x")), 8);
+}
+
+/* ---- of all instances of a template ---- */
+
+Test(changes, of_a_template)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit market/* 3\npause market/* reason=migration\n");
+    cr_expect_str_eq(
+        describe(), "limit market/* 3 file=5\npause market/* reason=migration\n");
+    expect_lasting();
+    cr_expect(core_find_template(core, "market/*")->paused);
+    apply("limit market/* 5\n");
+    cr_expect_str_eq(describe(), "pause market/* reason=migration\n");
+}
+
+/* What an instance has by itself comes after its template's, which it would be without: the file's
+ * limit, and no pause. */
+Test(changes, of_an_instance_of_a_changed_template)
+{
+    begin_run(FILE_OF_ALL);
+    apply("limit market/* 3\npause market/*\nlimit market/x 5\nresume market/y\n"
+          "pause market/z reason=own\n");
+    cr_expect_str_eq(describe(),
+        "limit market/* 3 file=5\npause market/*\nlimit market/x 5 file=5\nresume market/y\n"
+        "pause market/z reason=own\n");
+    expect_lasting();
+    cr_expect_eq(resource_limit(core_find_resource(core, "market/x")), 5);
+    cr_expect_eq(resource_limit(core_find_resource(core, "market/y")), 3);
+    cr_expect_not(resource_is_paused(core_find_resource(core, "market/y")));
+    cr_expect_str_eq(resource_pause_reason(core_find_resource(core, "market/z")), "own");
+}
+
+/* A slot above the template's limit stays reserved. */
+Test(changes, of_a_slot_above_the_limit_of_the_template)
+{
+    begin_run(FILE_OF_ALL);
+    apply("reserve market/x 4\nlimit market/* 2\n");
+    cr_expect_str_eq(describe(), "reserve market/x 4\nlimit market/* 2 file=5\n");
+    expect_lasting();
+    apply("limit market/* 8\nreserve market/x 7\nlimit market/* 2\n");
+    cr_expect_str_eq(describe(),
+        "limit market/x 8 file=5\nreserve market/x 4\nreserve market/x 7\n"
+        "limit market/x 5 file=5\nlimit market/* 2 file=5\n");
+    expect_lasting();
+    cr_expect_eq(resource_limit(core_find_resource(core, "market/x")), 2);
 }
 
 /* ---- until that key's text changes in the file ---- */
@@ -348,7 +394,7 @@ Test(changes, nonsense)
 {
     static const char *const lines[] = {"\n", "\n\n\n", " \n", "limit\n", "limit s\n",
         "limit s x\n", "limit s 1000001\n", "limit s -1\n", "limit s 3 4\n", "limit s 3 file=\n",
-        "limit s 3 file=x\n", "limit .. 3\n", "limit market/* 3\n", "limit g 2\n", "limit d 2\n",
+        "limit s 3 file=x\n", "limit .. 3\n", "limit m/* 3\n", "limit g 2\n", "limit d 2\n",
         "add g\n", "add g a%20b\n", "add s 1\n", "remove s 1\n", "remove g z\n", "reserve s 99\n",
         "reserve s x\n", "reserve g z\n", "pause\n", "pause s x\n", "pause s reason=%\n",
         "pause s reason=%00\n", "pause s reason=x reason=y z\n", "resume s\n", "reset s\n",

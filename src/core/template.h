@@ -1,0 +1,34 @@
+/* template.h - a definition "x/" + star, and what operators have changed for all its instances,
+ * those to come included. A change to one instance comes before it. */
+#ifndef BERTH_CORE_TEMPLATE_H
+#define BERTH_CORE_TEMPLATE_H
+
+#include "core/resource.h"
+
+struct template {
+    struct table_node by_name; /* without the star */
+    TAILQ_ENTRY(template) link; /* in the order of the file */
+    const struct definition *definition;
+    uint32_t n_instances; /* alive */
+    uint32_t runtime_limit; /* of each instance; UNBOUNDED: the definition's */
+    char *pause_reason;
+    bool paused;
+};
+
+TAILQ_HEAD(template_list, template);
+
+/* The limit of each instance that has none of its own; of a pool, its items. */
+static inline uint32_t template_limit(const struct template *template)
+{
+    const struct definition *definition = template->definition;
+    return template->runtime_limit != UNBOUNDED ? template->runtime_limit
+        : definition_is_pool(definition)        ? (uint32_t)definition->n_items
+                                                : definition->limit;
+}
+
+static inline bool template_is_changed(const struct template *template)
+{
+    return template->paused || template->runtime_limit != UNBOUNDED;
+}
+
+#endif

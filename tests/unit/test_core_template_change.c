@@ -1,0 +1,201 @@
+/* test_core_template.c - changes at runtime to all instances of a template, those to come included;
+ * what an instance has been given by itself comes before. */
+#include "core_fixture.h"
+
+WORLD_SUITE(template_change);
+
+static const struct resource *instance(const char *name)
+{
+    return core_find_resource(the_core(), name);
+}
+
+/* ---- limit ---- */
+
+Test(template_change, a_limit_is_each_instances)
+{
+    EXPECT(define("semaphore m/* limit=2"), "ok");
+    EXPECT(acquire("ann", "A", "m/a:2"), "ok m/a=0,1");
+    EXPECT(acquire("bob", "B", "m/a"), "waiting");
+    EXPECT(acquire("bob", "C", "m/b:2"), "ok m/b=0,1");
+    EXPECT(acquire("bob", "D", "m/b"), "waiting");
+    EXPECT(change("limit m/* 3"), "ok; B granted m/a=2; D granted m/b=2");
+    EXPECT(acquire("ann", "E", "m/new:3"), "ok m/new=0,1,2");
+    EXPECT(change("limit m/* 1"), "ok");
+    EXPECT(state("m/a"), "3/1 free=0 waiting=0+0");
+    EXPECT(acquire("ann", "F", "m/other:2 wait=0"), "would-wait m/other");
+}
+
+Test(template_change, a_limit_of_zero_closes)
+{
+    EXPECT(define("semaphore m/* limit=2", "lock d/*"), "ok");
+    EXPECT(change("limit m/* 0"), "ok");
+    EXPECT(acquire("ann", "A", "m/a wait=0"), "closed m/a");
+    EXPECT(acquire("ann", "A", "m/a"), "waiting");
+    EXPECT(change("limit d/* 0"), "ok");
+    EXPECT(acquire("ann", "B", "d/a wait=0"), "closed d/a");
+    EXPECT(change("limit m/* 2"), "ok; A granted m/a=0");
+}
+
+/* Whoever waits for more than there can ever be is told. */
+Test(template_change, a_lowered_limit_denies_what_cannot_be_any_more)
+{
+    EXPECT(define("semaphore m/* limit=2"), "ok");
+    EXPECT(change("limit m/* 5"), "ok");
+    EXPECT(acquire("ann", "A", "m/a:5"), "ok m/a=0,1,2,3,4");
+    EXPECT(acquire("bob", "B", "m/a:4"), "waiting");
+    EXPECT(change("reset m/*"), "ok; B denied impossible");
+}
+
+Test(template_change, an_instances_own_limit_comes_first)
+{
+    EXPECT(define("semaphore m/* limit=3"), "ok");
+    EXPECT(change("limit m/a 1"), "ok");
+    EXPECT(change("limit m/* 2"), "ok");
+    EXPECT(state("m/a"), "0/1 free=1 waiting=0+0");
+    EXPECT(change("limit m/a 3"), "ok"); /* the file's, and all the same its own */
+    EXPECT(state("m/a"), "0/3 free=3 waiting=0+0");
+    EXPECT(change("reset m/a"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
+    EXPECT(state("m/a"), "1/2 free=1 waiting=0+0");
+    EXPECT(change("limit m/a 1"), "ok");
+    EXPECT(change("reset m/*"), "ok");
+    EXPECT(state("m/a"), "1/1 free=0 waiting=0+0");
+}
+
+/* Once the template is as in the file, an instance as in the file is not changed, and goes. */
+Test(template_change, an_own_limit_that_is_the_files_ends_with_the_templates)
+{
+    EXPECT(define("semaphore m/* limit=3"), "ok");
+    EXPECT(change("limit m/* 2"), "ok");
+    EXPECT(change("limit m/a 3"), "ok");
+    cr_expect(instance("m/a"));
+    EXPECT(change("limit m/* 3"), "ok");
+    cr_expect_null(instance("m/a"));
+}
+
+/* ---- pause ---- */
+
+Test(template_change, a_pause_holds_up_all_instances)
+{
+    EXPECT(define("semaphore m/* limit=1", "lock other"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
+    EXPECT(acquire("bob", "B", "m/a"), "waiting");
+    EXPECT(change("pause m/* upgrade"), "ok");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(acquire("ann", "C", "m/new wait=0"), "paused m/new");
+    EXPECT(acquire("ann", "C", "m/new"), "waiting");
+    EXPECT(acquire("ann", "D", "other"), "ok other=0");
+    cr_expect_str_eq(core_pause_reason(the_core(), "m/a"), "upgrade");
+    cr_expect_str_eq(core_pause_reason(the_core(), "m/none"), "upgrade");
+    cr_expect_null(core_pause_reason(the_core(), "other"));
+    EXPECT(change("resume m/*"), "ok; B granted m/a=0; C granted m/new=0");
+    cr_expect_null(core_pause_reason(the_core(), "m/a"));
+}
+
+Test(template_change, an_instance_may_be_resumed_alone)
+{
+    EXPECT(define("semaphore m/* limit=1"), "ok");
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "waiting");
+    EXPECT(acquire("bob", "B", "m/b"), "waiting");
+    EXPECT(change("resume m/a"), "ok; A granted m/a=0");
+    EXPECT(end_lease("ann", "A"), "ok");
+    EXPECT(change("pause m/* again"), "ok");
+    EXPECT(acquire("ann", "C", "m/a"), "ok m/a=0");
+    EXPECT(change("reset m/a"), "ok"); /* as its template again */
+    EXPECT(acquire("ann", "D", "m/a wait=0"), "paused m/a");
+    EXPECT(change("resume m/*"), "ok; B granted m/b=0");
+}
+
+/* It was an exception from that pause, not from the next one. */
+Test(template_change, an_exception_ends_with_its_pause)
+{
+    EXPECT(define("semaphore m/* limit=1"), "ok");
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(change("resume m/a"), "ok");
+    cr_expect(instance("m/a"));
+    EXPECT(change("resume m/*"), "ok");
+    cr_expect_null(instance("m/a"));
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(acquire("ann", "A", "m/a wait=0"), "paused m/a");
+    EXPECT(change("resume m/a"), "ok");
+    EXPECT(change("reset m/*"), "ok");
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(acquire("ann", "A", "m/a wait=0"), "paused m/a");
+}
+
+Test(template_change, an_instances_own_pause_outlives_the_templates)
+{
+    EXPECT(define("semaphore m/* limit=1"), "ok");
+    EXPECT(change("pause m/a own"), "ok");
+    EXPECT(change("pause m/* all"), "ok");
+    cr_expect_str_eq(core_pause_reason(the_core(), "m/a"), "own");
+    cr_expect_str_eq(core_pause_reason(the_core(), "m/b"), "all");
+    EXPECT(change("resume m/*"), "ok");
+    EXPECT(acquire("ann", "A", "m/a wait=0"), "paused m/a");
+    EXPECT(change("resume m/a"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
+}
+
+/* ---- which changes ---- */
+
+Test(template_change, only_what_all_instances_can_have)
+{
+    EXPECT(define("semaphore m/* limit=1", "lock d/*", "pool g/* items=a,b"), "ok");
+    EXPECT(change("reserve m/* 0"), "kind");
+    EXPECT(change("add g/* c"), "kind");
+    EXPECT(change("remove g/* a"), "kind");
+    EXPECT(change("limit g/* 1"), "kind");
+    EXPECT(change("limit d/* 2"), "kind");
+    EXPECT(change("pause g/*"), "ok");
+    EXPECT(acquire("ann", "A", "g/x wait=0"), "paused g/x");
+    EXPECT(change("pause none/*"), "unknown");
+}
+
+/* A name with its own definition is no instance. */
+Test(template_change, an_exact_name_is_no_instance)
+{
+    EXPECT(define("semaphore m/* limit=1", "semaphore m/exact limit=1"), "ok");
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(acquire("ann", "A", "m/exact"), "ok m/exact=0");
+}
+
+/* ---- reload ---- */
+
+Test(template_change, outlasts_a_reload)
+{
+    EXPECT(define("semaphore m/* limit=3"), "ok");
+    EXPECT(change("limit m/* 1"), "ok");
+    EXPECT(change("pause m/* why"), "ok");
+    EXPECT(change("resume m/a"), "ok");
+    EXPECT(define("semaphore m/* limit=3 max-waiters=7", "lock other"), "ok");
+    EXPECT(acquire("ann", "A", "m/b wait=0"), "paused m/b");
+    cr_expect_str_eq(core_pause_reason(the_core(), "m/b"), "why");
+    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
+    EXPECT(state("m/a"), "1/1 free=0 waiting=0+0");
+    EXPECT(define("semaphore m/* limit=4"), "ok"); /* the limit's key has changed */
+    EXPECT(state("m/a"), "1/4 free=3 waiting=0+0");
+    EXPECT(acquire("ann", "B", "m/b wait=0"), "paused m/b");
+}
+
+Test(template_change, ends_with_the_template)
+{
+    EXPECT(define("semaphore m/* limit=3"), "ok");
+    EXPECT(change("limit m/* 1"), "ok");
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "waiting");
+    EXPECT(define("lock d"), "ok; A denied unknown");
+    EXPECT(define("semaphore m/* limit=3"), "ok");
+    EXPECT(acquire("ann", "A", "m/a:3"), "ok m/a=0,1,2");
+}
+
+/* An instance that gets a definition of its own is as that says. */
+Test(template_change, a_new_exact_name_leaves_it)
+{
+    EXPECT(define("semaphore m/* limit=3"), "ok");
+    EXPECT(change("limit m/* 1"), "ok");
+    EXPECT(acquire("ann", "A", "m/a"), "ok m/a=0");
+    EXPECT(change("pause m/*"), "ok");
+    EXPECT(acquire("bob", "B", "m/a"), "waiting");
+    EXPECT(define("semaphore m/* limit=3", "semaphore m/a limit=3"), "ok; B granted m/a=1");
+}
