@@ -104,7 +104,8 @@ static void keep(
     struct session *session, const char *name, uint64_t version, const char *json, bool is_unsent)
 {
     struct known_change *change = change_find(session, name);
-    if ((change && change->version > version) || !name_is_valid(name) ||
+    bool is_name = name_is_valid(name) || template_name_is_valid(name);
+    if ((change && change->version > version) || !is_name ||
         !is_json_line(session, json)) {
         return;
     }

@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from daemon_help import event, status
 from fleet_help import clock, hosts, needs_redis, redis_server  # fixtures among them
-from fleet_ops_help import asks, client_of, fleet, up
+from fleet_ops_help import asks, client_of, fleet, gets, queues, up
 from lines import DEADLINE, look_again
 
 pytestmark = needs_redis
@@ -41,6 +42,16 @@ def becomes(host, request):
     return asks(client_of(host), request)[1].split()[0]
 
 
+GRANTED = ("ok", "granted")
+
+
+def denied(host, request):
+    """Why it is not granted now."""
+    word, _, why = asks(client_of(host), request + " wait=0")[1].split()[:3]
+    assert word == "denied"
+    return why
+
+
 def test_a_pause_reaches_hosts_that_connect_later(redis_server, pair):
     a, b = pair
     b.stop()
@@ -50,7 +61,7 @@ def test_a_pause_reaches_hosts_that_connect_later(redis_server, pair):
     a.stop()
     forgets_all(redis_server, b)
     assert becomes(b, "acquire etl") == "waiting"
-    assert becomes(b, "acquire door") in ("ok", "granted")
+    assert becomes(b, "acquire door") in GRANTED
 
 
 def test_a_pause_reaches_connected_hosts(redis_server, pair):
@@ -60,6 +71,44 @@ def test_a_pause_reaches_connected_hosts(redis_server, pair):
     a.kill()
     forgets_all(redis_server, b)
     assert becomes(b, "acquire etl") == "waiting"
+
+
+def test_all_instances_of_a_template(redis_server, pair):
+    """Alive and to come, on every host; an instance's own change comes before; after the loss of Redis too."""
+    a, b = pair
+    client = client_of(b)
+    gets(client, "acquire market/x:2")
+    waiting = queues(client, "acquire market/x")
+    for request in ("limit market/* 3", "pause market/* reason=move"):
+        does(a, request)
+    keeps(b, "default market/* ")
+    assert event(client)[:2] == ("granted", waiting)  # of the higher limit, before the pause
+    assert denied(a, "acquire market/x") == denied(b, "acquire market/new") == "paused"
+    now = status(client_of(b))
+    assert "market/*" not in now.resources
+    assert now.templates["market/*"].items() >= {
+        "limit": "3", "instances": "1", "paused": "1", "reason": "move", "changed": "limit"}.items()
+    assert now.resources["market/x"].items() >= {"limit": "3", "paused": "1", "reason": "move"}.items()
+    does(b, "resume market/free")
+    assert becomes(a, "acquire market/free:3 wait=0") in GRANTED
+    does(b, "reset market/free")
+    assert denied(a, "acquire market/free") == "paused"
+    does(b, "resume market/free")
+    does(b, "limit market/own 1")
+    a.stop()
+    forgets_all(redis_server, b)
+    assert denied(b, "acquire market/new") == "paused"
+    assert becomes(b, "acquire market/free:3 wait=0") in GRANTED
+    does(b, "resume market/*")
+    client = client_of(b)
+    gets(client, "acquire market/own wait=0")
+    assert denied(b, "acquire market/own") == "would-wait"
+    assert becomes(b, "acquire market/new:3 wait=0") in GRANTED
+    does(b, "pause market/*")
+    assert denied(b, "acquire market/free") == "paused"  # that was an exception from the last one
+    does(b, "reset market/*")
+    assert denied(b, "acquire market/other:3") == "impossible"
+    assert becomes(b, "acquire market/other:2 wait=0") in GRANTED
 
 
 def test_a_pause_comes_back_with_the_only_host_that_knows_it(redis_server, pair):

@@ -67,7 +67,7 @@ local function why_not_now(lease)
     local code, about = db.grace and 'grace' or 'would-wait', lease.claims[1].name
     for _, claim in ipairs(lease.claims) do
         local resource = resource_of(claim.name)
-        if resource.change.paused then
+        if resource.paused then
             return 'paused', claim.name
         elseif limit_of(resource, own_limit(claim)) == 0 then
             code, about = 'closed', claim.name

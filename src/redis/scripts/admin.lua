@@ -23,7 +23,9 @@ local function tell_owner(key, word)
     return answer('ok')
 end
 
-local function release_identity()
+if OP == 'revoke' or OP == 'drop' then
+    return tell_owner(NAME, OP)
+elseif OP == 'release' then
     local key = owners_of_identity(NAME, HOLDER, WORD)[1]
     if key then
         return tell_owner(key, 'release')
@@ -34,22 +36,15 @@ local function release_identity()
     return answer('ok') -- units that are free already
 end
 
-if OP == 'revoke' or OP == 'drop' then
-    return tell_owner(NAME, OP)
-elseif OP == 'release' then
-    return release_identity()
-end
-
 -- ---- changes to a definition ----
-
-local MAX_SWEPT = 100 -- members that one call looks at
-local MAX_COUNTED = 1000 -- units, or blocks of units, to show an operator
-local MAX_OWN = 300 -- names below a template that are in use and have a definition of their own
 
 -- Removes a definition from the database, with all that is kept under its name, or, for a template, under its
 -- instances' names. One call does a bounded part, and answers with a CURSOR ("STEP LAST") for the next one.
 -- The definition goes last: until then the operator can repeat the request, wherever a script was broken off.
 local function forget()
+    local MAX_SWEPT = 100 -- members that one call looks at
+    local MAX_COUNTED = 1000 -- units, or blocks of units, to show an operator
+    local MAX_OWN = 300 -- names below a template that are in use and have a definition of their own
     local prefix = is_template(NAME) and string.sub(NAME, 1, -2)
     local low, high = of_name(NAME)
     if prefix then
@@ -279,6 +274,7 @@ if not resource.definition then
     return refused('unknown')
 end
 local change = resource.change
+local is_of_all_changed = false -- of the template, too
 
 local MAX_ITEMS = 5000 -- in service, in a pool
 
@@ -296,6 +292,16 @@ local function exists(item)
     end
     local slot = match(item, '^%d+$') and tonumber(item)
     return slot and tostring(slot) == item and slot < max(limit_of(resource), resource.definition.limit)
+end
+
+-- The pause of an instance's template leaves it out, or no longer does.
+local function set_exempt(is_exempt)
+    local of_all = resource.of_all
+    if (of_all.exempt and of_all.exempt[NAME] or false) ~= is_exempt then
+        of_all.exempt = of_all.exempt or {}
+        of_all.exempt[NAME] = is_exempt or nil
+        is_of_all_changed = true
+    end
 end
 
 local function begin_items_change()
@@ -370,21 +376,24 @@ end
 
 function operations.pause()
     change.paused, change.reason = true, REASON
+    set_exempt(false)
 end
 
 function operations.resume()
-    change.paused, change.reason = nil, nil
+    change.paused, change.reason, change.exempt = nil, nil, nil
+    set_exempt(resource.of_all.paused or false)
 end
 
 function operations.reset()
     for key in pairs(change) do
         change[key] = nil
     end
+    set_exempt(false)
 end
 
 -- Leaves out empty lists: JSON written by Lua cannot tell an empty list from an empty object.
-local function to_json()
-    for _, key in ipairs({'added', 'removed', 'reserved'}) do
+local function to_json(change)
+    for _, key in ipairs({'added', 'removed', 'reserved', 'exempt'}) do
         if change[key] and next(change[key]) == nil then
             change[key] = nil
         end
@@ -396,11 +405,18 @@ local function to_json()
     return next(change) == nil and '{}' or cjson.encode(change)
 end
 
+if is_template(NAME) and (OP == 'add' or OP == 'remove' or OP == 'reserve') then
+    return refused('kind')
+end
 local code, about = operations[OP]()
 if code then
     return refused(code, about)
 end
-local json = to_json()
+
+local stored = {{name = NAME, json = to_json(change)}}
+if is_of_all_changed then -- first: a resume that is broken off leaves an instance's own pause
+    table.insert(stored, 1, {name = resource.definition_name, json = to_json(resource.of_all)})
+end
 
 local MAX_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
 
@@ -413,8 +429,8 @@ local function are_too_many_slots()
 end
 
 -- Whether this would be more than every daemon keeps.
-local function is_too_much()
-    local _, stored_json = change_text(NAME)
+local function is_too_much(name, json)
+    local _, stored_json = change_text(name)
     if #json > MAX_CHANGE_BYTES then
         return true
     elseif json == '{}' or (stored_json or '{}') ~= '{}' then
@@ -423,11 +439,17 @@ local function is_too_much()
     return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MAX_CHANGES
 end
 
-if are_too_many_slots() or is_too_much() then
-    resources[NAME] = nil -- the change was undone above
+local is_refused = are_too_many_slots()
+for _, one in ipairs(stored) do
+    is_refused = is_refused or is_too_much(one.name, one.json)
+end
+if is_refused then
+    resources = {} -- the change was undone above
     return refused('too-much')
 end
-news().store_change(NAME, next_number(), json)
+for _, one in ipairs(stored) do
+    news().store_change(one.name, next_number(), one.json)
+end
 news().tell()
 settle()
 return was and answer('ok', '', was) or answer('ok')

@@ -48,7 +48,7 @@ local function reserved_text(resource)
 end
 
 local function changed_word(resource)
-    if resource.limit_changed then
+    if resource.limit then
         return 'limit'
     end
     return resource.items_changed and 'items' or ''
@@ -93,7 +93,7 @@ local function describe_resource(name)
         n_kept, first_kept = roads().all_kept(name)
     end
     add({'resource', name, rules.kind, limit_of(resource), n_taken(name) - cooling, n_free(resource),
-        n_waiting(name), cooling, resource.change.paused and 1 or 0, resource.change.reason or '',
+        n_waiting(name), cooling, resource.paused and 1 or 0, resource.reason or '',
         resource.definition_name, changed_word(resource),
         resource.is_pool and table.concat(items_of(resource), ',') or '', reserved_text(resource),
         n_kept, first_kept and n_in_line_before(name, first_kept) + 1 or 0})

@@ -52,7 +52,8 @@ local function items_text(definition)
 end
 
 -- What is in force. A change to the limit or the items ends when the file's value is no longer what it was at
--- the time of the change.
+-- the time of the change. A change to an instance comes before one to its template, which names the instances
+-- that its pause leaves out.
 local function resource_of(name)
     local resource = resources[name]
     if not resource then
@@ -62,9 +63,20 @@ local function resource_of(name)
         local rules = resource.definition
         if rules then
             local change = resource.change
+            local of_all = definition ~= name and resource_of(definition).change or {}
+
+            local function limit_in(one)
+                return one.limit and one['limit-base'] == rules.limit
+                    and (rules.kind ~= 'lock' or one.limit <= 1) -- the limit was set when it was a semaphore
+                    and one.limit
+            end
+
+            local with_all = of_all.paused and not (of_all.exempt and of_all.exempt[name])
+            resource.of_all = of_all
             resource.is_pool = rules.kind == 'pool'
-            resource.limit_changed = change.limit and change['limit-base'] == rules.limit
-                and (rules.kind ~= 'lock' or change.limit <= 1) -- the limit was set when it was a semaphore
+            resource.limit = limit_in(change) or limit_in(of_all)
+            resource.paused = change.paused or with_all
+            resource.reason = change.paused and change.reason or with_all and of_all.reason
             resource.items_changed = change['items-base'] and change['items-base'] == items_text(rules)
             resource.reserved = change.reserved or {}
             resource.has_reserved = next(resource.reserved) ~= nil

@@ -271,8 +271,8 @@ end
 local function limit_of(resource, askers)
     if resource.is_pool then
         return #items_of(resource)
-    elseif resource.limit_changed then
-        return resource.change.limit
+    elseif resource.limit then
+        return resource.limit
     end
     return min(resource.definition.limit, askers or resource.definition.limit)
 end
@@ -289,7 +289,7 @@ local function max_of(resource, askers)
 end
 
 local function is_blocked(resource, askers)
-    return resource.change.paused or limit_of(resource, askers) == 0
+    return resource.paused or limit_of(resource, askers) == 0
 end
 
 local function n_available(resource, askers)

@@ -133,7 +133,7 @@ local function why_aside(lease)
         -- While a resource is paused or closed, nobody can go there: leases that want nothing else stay in
         -- line.
         local limit = limit_of(resource, own_limit(claim))
-        local is_shut = resource.change.paused or limit == 0
+        local is_shut = resource.paused or limit == 0
         if is_shut and #lease.claims > 1 or not is_shut and claim.count > limit then
             return 'b', claim.name
         elseif claim.count > quota_left_for(lease, resource) then

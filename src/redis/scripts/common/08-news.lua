@@ -72,7 +72,7 @@ local function make_news()
         if json ~= '{}' then
             call('ZREM', UNDONE, name)
         end
-        resources[name] = nil
+        resources = {} -- it may be a template's
     end
 
     return {note = note, tell = tell, floor_of_changes = floor_of_changes, raise_floor = raise_floor,
