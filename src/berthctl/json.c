@@ -281,6 +281,9 @@ static json_t *template_value(const struct status_template *template)
     json_object_set_new(object, "database_state", text_value(template->database_state));
     json_object_set_new(object, "limit", number_value(template->limit));
     json_object_set_new(object, "instances", number_value(template->instances));
+    json_object_set_new(object, "paused", json_boolean(template->paused));
+    json_object_set_new(object, "pause_reason", text_value(template->reason));
+    json_object_set_new(object, "changed", words_value(&template->changed));
     return object;
 }
 

@@ -50,7 +50,9 @@
  *      "kind": "semaphore", "scope": "host",
  *      "database": null, "database_state": null,                     as of a resource
  *      "limit": 5,                 units of each instance
- *      "instances": 2}],           that are alive
+ *      "instances": 2,             that are alive
+ *      "paused": true, "pause_reason": "migration",                  all of them
+ *      "changed": ["limit"]}],     at runtime, for all of them
  *    "databases": [{               of fleet scope
  *      "name": "default",
  *      "state": "up",              or "listing" (connecting), "down", "replaced" (another daemon

@@ -111,6 +111,9 @@ static const struct field template_fields[] = {
     TEMPLATE("database_state", FIELD_TEXT, database_state),
     TEMPLATE("limit", FIELD_NUMBER, limit),
     TEMPLATE("instances", FIELD_NUMBER, instances),
+    TEMPLATE("paused", FIELD_FLAG, paused),
+    TEMPLATE("reason", FIELD_TEXT, reason),
+    TEMPLATE("changed", FIELD_WORDS, changed),
     {0},
 };
 
@@ -357,6 +360,7 @@ void status_deinit(struct status *status)
     }
     for (size_t i = 0; i < status->n_templates; i++) {
         free(status->templates[i].line);
+        free(status->templates[i].changed.list);
     }
     for (size_t i = 0; i < status->n_databases; i++) {
         free(status->databases[i].line);

@@ -90,6 +90,9 @@ struct status_template {
     const char *database, *database_state; /* as of a resource */
     uint64_t limit;
     uint64_t instances; /* that are alive */
+    bool paused; /* all instances */
+    const char *reason; /* of the pause, or NULL */
+    struct words changed; /* keys changed at runtime, for all instances */
 };
 
 /* A Redis that grants the resources of fleet scope. */

@@ -95,6 +95,9 @@ static void add_template(struct grid *grid, const struct status_template *templa
     grid_add_string(grid, "-");
     text_add_format(&state, "template, %llu instance%s", (unsigned long long)template->instances,
         template->instances == 1 ? "" : "s");
+    text_add(&state, template->paused ? ", paused" : "");
+    text_add(&state, template->limit == 0 && template->changed.n > 0 ? ", closed" : "");
+    text_add(&state, template->changed.n > 0 ? ", changed" : "");
     if (template->database_state) {
         text_add(&state, ", database ");
         text_add_escaped(&state, template->database_state);
@@ -306,7 +309,10 @@ void table_print(const struct status *status, const struct table_style *style, s
         print_resource(&status->resources[i], &leases, &row, style, out);
     }
     for (size_t i = 0; i < status->n_templates; i++) {
+        const struct status_template *template = &status->templates[i];
         grid_print_row(&resources, status->n_resources + i, out);
+        print_escaped_note(out, "paused", template->paused ? template->reason : NULL);
+        print_words(out, "changed at runtime", &template->changed);
     }
     if (status->n_databases > 0) {
         print_databases(status, out);

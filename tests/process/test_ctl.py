@@ -391,7 +391,8 @@ def test_status_of_an_idle_host(daemon, ok, status):
     assert ok("status", "none*").splitlines()[1:] == ["no resource and no template has such a name"]
     answer = status()
     assert answer["templates"] == [{"name": "market/*", "kind": "semaphore", "scope": "host", "database": None,
-                                    "database_state": None, "limit": 5, "instances": 0}]
+                                    "database_state": None, "limit": 5, "instances": 0,
+                                    "paused": False, "pause_reason": None, "changed": []}]
     assert not answer["draining"]
     assert [row["name"] for row in answer["resources"]] == ["etl", "deploy", "gpus"]
     assert ok("status", "market/alice", "etl").count("semaphore") == 2
@@ -490,6 +491,16 @@ def test_pause(daemon, ok, status):
     assert not status("etl")["paused"]
     ok("pause", "market/alice")
     assert status("market/alice")["pause_reason"] is None
+    ok("pause", "market/*", "etl", "--reason", "move")
+    assert status("market/bob")["pause_reason"] == "move"
+    ok("limit", "market/*", "2")
+    assert ok("status", "market/*").splitlines()[-3:] == [
+        "market/*      semaphore      2     -     -     -  template, 1 instance, paused, changed",
+        "  paused: move", "  changed at runtime: limit"]
+    assert status()["templates"][0].items() >= {
+        "limit": 2, "paused": True, "pause_reason": "move", "changed": ["limit"]}.items()
+    ok("reset", "market/*")
+    assert not status()["templates"][0]["paused"]
 
 
 def test_drain(daemon, berthctl, ok, status):

@@ -324,7 +324,8 @@ static const char *const templates[] = {
     "ok draining=0 held=0 waiting=0",
     "database b state=down ttl=6000",
     "resource adhoc/report kind=lock scope=host limit=1 in_use=0 free=1 waiting=0 template=adhoc/*",
-    "template adhoc/* kind=lock scope=host limit=1 instances=1 novelty=1",
+    "template adhoc/* kind=lock scope=host limit=0 instances=1 paused=1 reason=a%1Bb changed=limit "
+    "novelty=1",
     "template far/* kind=pool scope=fleet database=b database_state=down limit=3 instances=20",
     "end",
 };
@@ -342,7 +343,10 @@ Test(table, templates)
     expect_table(templates, N(templates), &(struct table_style){0},
         "NAME          KIND  SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
         "adhoc/report  lock  host       1     0     1     0\n"
-        "adhoc/*       lock  host       1     -     -     -  template, 1 instance\n"
+        "adhoc/*       lock  host       0     -     -     -  template, 1 instance, paused, closed, "
+        "changed\n"
+        "  paused: a\\x1bb\n"
+        "  changed at runtime: limit\n"
         "far/*         pool  fleet      3     -     -     -  template, 20 instances, database down\n"
         "\n"
         "DATABASE  STATE  TTL\n"
@@ -622,9 +626,11 @@ Test(json, templates)
     cr_expect(strstr(json,
                   ",\"templates\":["
                   "{\"name\":\"adhoc/*\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
-                  "\"database_state\":null,\"limit\":1,\"instances\":1},"
+                  "\"database_state\":null,\"limit\":0,\"instances\":1,\"paused\":true,"
+                  "\"pause_reason\":\"a\\u001Bb\",\"changed\":[\"limit\"]},"
                   "{\"name\":\"far/*\",\"kind\":\"pool\",\"scope\":\"fleet\",\"database\":\"b\","
-                  "\"database_state\":\"down\",\"limit\":3,\"instances\":20}],\"databases\":["),
+                  "\"database_state\":\"down\",\"limit\":3,\"instances\":20,\"paused\":false,"
+                  "\"pause_reason\":null,\"changed\":[]}],\"databases\":["),
         "%s", json);
     free(json);
 }
