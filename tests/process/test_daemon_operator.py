@@ -43,7 +43,9 @@ def granted(client, lease):
     *[(f"{verb} -x{rest}", "bad-value") for verb, rest in [
         ("limit", " 1"), ("add", " x"), ("remove", " x"), ("reserve", " x"), ("pause", ""),
         ("resume", ""), ("reset", "")]],
-    ("limit market/x/y 1", "unknown"), ("pause market", "unknown"), ("pause market/*", "bad-value"),
+    ("limit market/x/y 1", "unknown"), ("pause market", "unknown"), ("pause none/*", "unknown"),
+    ("pause mark*", "bad-value"), ("add market/* 1", "bad-value"), ("reserve market/* 0", "bad-value"),
+    ("remove market/* 0", "bad-value"), ("limit market/* x", "bad-value"),
     ("limit gpus 1", "kind"), ("limit a 2", "kind"),
     ("limit b 1000001", "bad-value"), ("limit b -1", "bad-value"), ("limit b x", "bad-value"),
     ("limit b 4294967296", "bad-value"), ("limit b 01", "bad-value"),
@@ -191,6 +193,28 @@ def test_pause_of_an_instance_makes_it_last(client):
     does(client, "limit market/x 1")
     held(client, "acquire market/x")
     assert refused(client, "acquire market/x wait=0") == "would-wait"
+
+
+def test_all_instances_of_a_template(daemon, client):
+    holder, other = daemon.client(), daemon.client()
+    held(holder, "acquire market/x:2")
+    does(client, "pause market/* reason=move", "limit market/* 3")
+    assert status(client, "market/*").templates["market/*"].items() >= {
+        "limit": "3", "paused": "1", "reason": "move", "changed": "limit"}.items()
+    assert shown(client, "market/x").items() >= {
+        "limit": "3", "paused": "1", "reason": "move", "changed": "limit", "free": "0"}.items()
+    assert shown(client, "market/new").items() >= {"limit": "3", "paused": "1", "free": "0"}.items()
+    answer = other.request("acquire market/new wait=0")
+    assert answer.startswith("error paused ") and "move" in answer
+    first, second = waits(other, "acquire market/x"), waits(other, "acquire market/new")
+    does(client, "resume market/new")
+    granted(other, second)
+    assert is_quiet(other)
+    does(client, "resume market/*")
+    granted(other, first)
+    does(client, "reset market/*")
+    assert not {"paused", "reason", "changed"} & set(status(client).templates["market/*"])
+    assert shown(client, "market/x")["limit"] == "2"
 
 
 def test_a_refused_change_makes_no_instance(client):

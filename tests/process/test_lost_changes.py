@@ -57,6 +57,31 @@ def test_changes_survive(berthd, how, loss):
         assert refused(daemon.client(), "acquire s wait=0") in ("draining", "grace")
 
 
+def test_changes_to_all_instances_survive(berthd):
+    daemon = berthd("[semaphore m/*]\nlimit = 3\n")
+    client = daemon.client()
+    for request in ("limit m/* 1", "pause m/* reason=broken%20disk", "resume m/a", "limit m/b 2"):
+        assert client.request(request) == "ok"
+    for _ in range(2):
+        daemon.kill()
+        daemon.start()
+        client = daemon.client()
+        shown = status(client)
+        assert shown.templates["m/*"].items() >= {
+            "limit": "1", "paused": "1", "reason": "broken%20disk", "changed": "limit"}.items()
+        assert shown.resources["m/b"].items() >= {"limit": "2", "paused": "1"}.items()
+        assert refused(client, "acquire m/new wait=0") == "paused"
+        lease = held(client, "acquire m/a")
+        assert refused(client, "acquire m/a wait=0") == "would-wait"
+        assert client.request(f"release {lease}") == "ok"
+    assert client.request("reset m/*") == "ok"
+    daemon.kill()
+    daemon.start()
+    client = daemon.client()
+    assert status(client).templates["m/*"].get("paused") is None
+    held(client, "acquire m/new:3 wait=0")
+
+
 def test_what_was_undone_stays_undone(berthd):
     daemon = berthd(CONFIGURATION)
     before = what_was_changed(daemon)
