@@ -47,6 +47,9 @@ static void add_head(struct text *out, const struct core *core, nanoseconds now)
     text_add_number_key(out, "draining", core_is_draining(core));
     text_add_number_key(out, "held", core_n_held(core));
     text_add_number_key(out, "waiting", core_n_waiting(core));
+    if (core_is_draining(core) || core_is_closed(core)) {
+        text_add_number_key(out, "granting", 0);
+    }
     nanoseconds grace = core_grace_until(core);
     if (grace != NEVER) {
         text_add_number_key(out, "grace", (uint64_t)(grace > now ? grace - now : 0) / 1000000);
