@@ -197,19 +197,19 @@ end
 
 -- ---- the names to describe ----
 
--- Lua compares by the server's locale, sorted sets by bytes.
-local function is_before(a, b)
-    local i = 1
-    while a:byte(i) and a:byte(i) == b:byte(i) do
-        i = i + 1
-    end
-    return (a:byte(i) or -1) < (b:byte(i) or -1)
-end
-
 -- The first names behind the cursor, in order: one more than a page takes, which shows whether there are
 -- more.
 local function names_to_describe()
     local names, is_listed = {}, {}
+
+    -- Lua compares by the server's locale, sorted sets by bytes.
+    local function is_before(a, b)
+        local i = 1
+        while a:byte(i) and a:byte(i) == b:byte(i) do
+            i = i + 1
+        end
+        return (a:byte(i) or -1) < (b:byte(i) or -1)
+    end
 
     local function add(name)
         local n = #names
@@ -268,30 +268,35 @@ local function named()
     return names
 end
 
-local next_cursor
-if cursor_part ~= '' then
-    next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
-end
-local names = next_cursor and {} or #ARGV > 5 and not sums and named() or names_to_describe()
-for i, name in ipairs(names) do
-    if #rows >= MAX_ROWS or i > MAX_NAMES then
-        next_cursor = names[i - 1] or cursor
-        break
+-- The rows of this page. Returns the cursor of the next one; nil: there is none.
+local function describe_page()
+    local next_cursor
+    if cursor_part ~= '' then
+        next_cursor = describe(cursor, tonumber(cursor_part), tonumber(cursor_from))
     end
-    next_cursor = describe(name, 0, 0)
-    if next_cursor then
-        break
+    local names = next_cursor and {} or #ARGV > 5 and not sums and named() or names_to_describe()
+    for i, name in ipairs(names) do
+        if #rows >= MAX_ROWS or i > MAX_NAMES then
+            next_cursor = names[i - 1] or cursor
+            break
+        end
+        next_cursor = describe(name, 0, 0)
+        if next_cursor then
+            break
+        end
     end
+    for name, sum in pairs(sums or {}) do
+        add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
+    end
+    if sums and not next_cursor then
+        add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')})
+    elseif not next_cursor then
+        describe_sessions()
+    end
+    return next_cursor
 end
-for name, sum in pairs(sums or {}) do
-    add({'sum', name, sum.limit, sum.held, sum.free, sum.waiting})
-end
-if sums and not next_cursor then
-    add({'sessions', call('ZCOUNT', SESSIONS, '(' .. text_of(db.clock), '+inf')})
-elseif not next_cursor then
-    describe_sessions()
-end
-local reply = answer('ok', next_cursor or '')
+
+local reply = answer('ok', describe_page() or '')
 for _, row in ipairs(rows) do -- there may be more rows than unpack() can take
     reply[#reply + 1] = row
 end
