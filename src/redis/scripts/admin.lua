@@ -276,119 +276,121 @@ end
 local change = resource.change
 local is_of_all_changed = false -- of the template, too
 
-local MAX_ITEMS = 5000 -- in service, in a pool
+local was -- of an item that is added: 'absent', 'draining', 'reserved' or 'present'
+local operations = {}
 
-local function has_item(items, item)
-    for i, other in ipairs(items or {}) do
-        if other == item then
-            return i
+do -- this block keeps its helpers out of the 200 locals that a script may have
+    local MAX_ITEMS = 5000 -- in service, in a pool
+
+    local function has_item(items, item)
+        for i, other in ipairs(items or {}) do
+            if other == item then
+                return i
+            end
         end
     end
-end
 
-local function exists(item)
-    if resource.is_pool then
-        return has_item(items_of(resource), item)
+    local function exists(item)
+        if resource.is_pool then
+            return has_item(items_of(resource), item)
+        end
+        local slot = match(item, '^%d+$') and tonumber(item)
+        return slot and tostring(slot) == item and slot < max(limit_of(resource), resource.definition.limit)
     end
-    local slot = match(item, '^%d+$') and tonumber(item)
-    return slot and tostring(slot) == item and slot < max(limit_of(resource), resource.definition.limit)
-end
 
--- The pause of an instance's template leaves it out, or no longer does.
-local function set_exempt(is_exempt)
-    local of_all = resource.of_all
-    if (of_all.exempt and of_all.exempt[NAME] or false) ~= is_exempt then
-        of_all.exempt = of_all.exempt or {}
-        of_all.exempt[NAME] = is_exempt or nil
-        is_of_all_changed = true
+    -- The pause of an instance's template leaves it out, or no longer does.
+    local function set_exempt(is_exempt)
+        local of_all = resource.of_all
+        if (of_all.exempt and of_all.exempt[NAME] or false) ~= is_exempt then
+            of_all.exempt = of_all.exempt or {}
+            of_all.exempt[NAME] = is_exempt or nil
+            is_of_all_changed = true
+        end
     end
-end
 
-local function begin_items_change()
-    if not resource.items_changed then
-        change.added, change.removed = nil, nil
-        change['items-base'] = items_text(resource.definition)
+    local function begin_items_change()
+        if not resource.items_changed then
+            change.added, change.removed = nil, nil
+            change['items-base'] = items_text(resource.definition)
+        end
+        change.added, change.removed = change.added or {}, change.removed or {}
     end
-    change.added, change.removed = change.added or {}, change.removed or {}
-end
 
-local operations = {}
-local was -- of an item that is added: 'absent', 'draining', 'reserved' or 'present'
-
-local function is_held(item)
-    local low, high = of_name(NAME .. ' ' .. item)
-    local member = call('ZRANGEBYLEX', HELD, low, high, 'LIMIT', 0, 1)[1]
-    return member and match(member, '(%S+)$') ~= RESTING
-end
-
-function operations.limit()
-    local limit = tonumber(WORD)
-    if resource.is_pool or (resource.definition.kind == 'lock' and limit > 1) then
-        return 'kind'
+    local function is_held(item)
+        local low, high = of_name(NAME .. ' ' .. item)
+        local member = call('ZRANGEBYLEX', HELD, low, high, 'LIMIT', 0, 1)[1]
+        return member and match(member, '(%S+)$') ~= RESTING
     end
-    change.limit, change['limit-base'] = limit, resource.definition.limit
-end
 
-function operations.add()
-    if change.reserved and change.reserved[WORD] then
-        change.reserved[WORD] = nil
-        was = 'reserved'
-        return
-    elseif not resource.is_pool then
-        return 'kind'
-    elseif has_item(items_of(resource), WORD) then
-        was = 'present'
-        return
-    elseif #items_of(resource) >= MAX_ITEMS then
-        return 'impossible'
+    function operations.limit()
+        local limit = tonumber(WORD)
+        if resource.is_pool or (resource.definition.kind == 'lock' and limit > 1) then
+            return 'kind'
+        end
+        change.limit, change['limit-base'] = limit, resource.definition.limit
     end
-    was = is_held(WORD) and 'draining' or 'absent'
-    begin_items_change()
-    if has_item(resource.definition.items, WORD) then
-        change.removed[WORD] = nil
-    else
-        change.added[#change.added + 1] = WORD
-    end
-end
 
-function operations.remove()
-    if not resource.is_pool then
-        return 'kind'
-    elseif not exists(WORD) then
-        return 'unknown', WORD
+    function operations.add()
+        if change.reserved and change.reserved[WORD] then
+            change.reserved[WORD] = nil
+            was = 'reserved'
+            return
+        elseif not resource.is_pool then
+            return 'kind'
+        elseif has_item(items_of(resource), WORD) then
+            was = 'present'
+            return
+        elseif #items_of(resource) >= MAX_ITEMS then
+            return 'impossible'
+        end
+        was = is_held(WORD) and 'draining' or 'absent'
+        begin_items_change()
+        if has_item(resource.definition.items, WORD) then
+            change.removed[WORD] = nil
+        else
+            change.added[#change.added + 1] = WORD
+        end
     end
-    begin_items_change()
-    local place = has_item(change.added, WORD)
-    if place then
-        table.remove(change.added, place)
-    else
-        change.removed[WORD] = true
+
+    function operations.remove()
+        if not resource.is_pool then
+            return 'kind'
+        elseif not exists(WORD) then
+            return 'unknown', WORD
+        end
+        begin_items_change()
+        local place = has_item(change.added, WORD)
+        if place then
+            table.remove(change.added, place)
+        else
+            change.removed[WORD] = true
+        end
     end
-end
 
-function operations.reserve()
-    if not exists(WORD) then
-        return 'unknown', WORD
+    function operations.reserve()
+        if not exists(WORD) then
+            return 'unknown', WORD
+        end
+        change.reserved = change.reserved or {}
+        change.reserved[WORD] = REASON
     end
-    change.reserved = change.reserved or {}
-    change.reserved[WORD] = REASON
-end
 
-function operations.pause()
-    change.paused, change.reason = true, REASON
-    set_exempt(false)
-end
-
-function operations.resume()
-    change.paused, change.reason, change.exempt = nil, nil, nil
-    set_exempt(resource.of_all.paused or false)
-end
-
-function operations.reset()
-    for key in pairs(change) do
-        change[key] = nil
+    function operations.pause()
+        change.paused, change.reason = true, REASON
+        set_exempt(false)
     end
-    set_exempt(false)
+
+    function operations.resume()
+        change.paused, change.reason, change.exempt = nil, nil, nil
+        set_exempt(resource.of_all.paused or false)
+    end
+
+    function operations.reset()
+        for key in pairs(change) do
+            change[key] = nil
+        end
+        set_exempt(false)
+    end
 end
 
 -- Leaves out empty lists: JSON written by Lua cannot tell an empty list from an empty object.
@@ -418,32 +420,37 @@ if is_of_all_changed then -- first: a resume that is broken off leaves an instan
     table.insert(stored, 1, {name = resource.definition_name, json = to_json(resource.of_all)})
 end
 
-local MAX_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
+-- Whether that is more than Redis or the daemons keep.
+local function is_too_much()
+    local MAX_RESERVED = 64 -- slots of one name: each search for free slots looks at all of these
 
-local function are_too_many_slots()
-    local n = 0
-    for _ in pairs(OP == 'reserve' and not resource_of(NAME).is_pool and change.reserved or {}) do
-        n = n + 1
+    local function are_too_many_slots()
+        local n = 0
+        for _ in pairs(OP == 'reserve' and not resource_of(NAME).is_pool and change.reserved or {}) do
+            n = n + 1
+        end
+        return n > MAX_RESERVED
     end
-    return n > MAX_RESERVED
-end
 
--- Whether this would be more than every daemon keeps.
-local function is_too_much(name, json)
-    local _, stored_json = change_text(name)
-    if #json > MAX_CHANGE_BYTES then
-        return true
-    elseif json == '{}' or (stored_json or '{}') ~= '{}' then
-        return false
+    -- Or one change more than every daemon keeps.
+    local function is_too_long(name, json)
+        local _, stored_json = change_text(name)
+        if #json > MAX_CHANGE_BYTES then
+            return true
+        elseif json == '{}' or (stored_json or '{}') ~= '{}' then
+            return false
+        end
+        return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MAX_CHANGES
     end
-    return #call('HKEYS', CHANGES) - call('ZCARD', UNDONE) >= MAX_CHANGES
+
+    local too_much = are_too_many_slots()
+    for _, one in ipairs(stored) do
+        too_much = too_much or is_too_long(one.name, one.json)
+    end
+    return too_much
 end
 
-local is_refused = are_too_many_slots()
-for _, one in ipairs(stored) do
-    is_refused = is_refused or is_too_much(one.name, one.json)
-end
-if is_refused then
+if is_too_much() then
     resources = {} -- the change was undone above
     return refused('too-much')
 end
