@@ -230,7 +230,7 @@ def test_patterns(client):
     assert refused(client, "status a****") == "bad-value"
     assert refused(client, "status a?*") == "bad-value"
     assert refused(client, "acquire market/*") == "bad-value"
-    assert client.request("pause market/*") == (
+    assert client.request("reserve market/* 0") == (
         "error bad-value a%20template:%20name%20one%20of%20the%20resources%20below%20it")
 
 
