@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "berthctl/chosen.h"
 #include "berthctl/show.h"
+#include "berthctl/users.h"
 #include "client/descriptors.h"
 #include "client/exit_status.h"
 #include "client/harmless.h"
@@ -26,13 +27,16 @@ enum {
     OPTION_HOLDER = 32,
     OPTION_PID = 64,
     OPTION_TIMEOUT = 128,
+    OPTION_BUSY = 256,
+    OPTION_USER = 512,
+    OPTION_SORT = 1024,
     OPTIONS_OF_CHOICE = OPTION_ALL | OPTION_HOLDER | OPTION_PID,
 };
 
 struct line;
 /* Carries a command out in its own way. Returns the exit status. */
 typedef int run_function(struct call *call, const struct line *line);
-static run_function run_revoke, run_wait;
+static run_function run_revoke, run_status, run_wait;
 
 /* How many requests a command is. */
 enum requests {
@@ -49,12 +53,12 @@ static const struct command {
     show_function *show;
     enum requests requests;
     unsigned required; /* options that must be given */
-    show_function *show_json; /* with --json */
     run_function *run; /* in place of sending the requests; or NULL */
     const char *also; /* another form of its arguments; or NULL */
 } commands[] = {
-    {COMMAND_status, "[NAME...] [--json]", OPTION_JSON, show_status, .requests = WHOLE,
-        .show_json = show_status_json},
+    {COMMAND_status, "[NAME...] [OPTION]...",
+        OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing, .requests = WHOLE,
+        .run = run_status},
     {COMMAND_metrics, "", 0, show_metrics, .requests = WHOLE},
     {COMMAND_hosts, "", 0, show_hosts, .requests = WHOLE},
     {COMMAND_revoke, "LEASE... [OPTION]...",
@@ -92,6 +96,9 @@ static const struct option long_options[] = {
     {"holder", required_argument, NULL, OPTION_HOLDER},
     {"pid", required_argument, NULL, OPTION_PID},
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
+    {"busy", no_argument, NULL, OPTION_BUSY},
+    {"user", required_argument, NULL, OPTION_USER},
+    {"sort", required_argument, NULL, OPTION_SORT},
     {"socket", required_argument, NULL, 'S'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -102,6 +109,7 @@ static const struct option long_options[] = {
 struct line {
     const char *socket, *reason, *database;
     struct choice choice;
+    struct status_choice shown;
     nanoseconds timeout;
     unsigned options; /* given */
     bool help, version;
@@ -119,6 +127,10 @@ static const struct {
     {OPTION_WAIT, "--wait", "return when nothing is held any more"},
     {OPTION_TIMEOUT, "--timeout DURATION", "wait at most this long, then exit with 75"},
     {OPTION_DATABASE, "--database DB", "the database, if the file has several"},
+    {OPTION_BUSY, "--busy", "only what is held or waited for"},
+    {OPTION_USER, "--user USER", "only leases of this user, by name or uid"},
+    {OPTION_SORT, "--sort name|kind|limit|used|free|wait|age",
+        "resources by that column, the largest first; age: of their oldest lease"},
     {OPTION_JSON, "--json", "one JSON object in place of the table"},
 };
 
@@ -139,7 +151,9 @@ static int print_command_help(const struct command *command)
     printf("\n%s\n\n", row->help);
     for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
         if (command->options & option_rows[i].option) {
-            printf("      %-20s %s\n", option_rows[i].form, option_rows[i].help);
+            bool is_long = strlen(option_rows[i].form) > 20;
+            const char *gap = is_long ? "\n                           " : " ";
+            printf("      %-20s%s%s\n", option_rows[i].form, gap, option_rows[i].help);
         }
     }
     printf("%s\nMore: man berthctl\n", usual_options);
@@ -163,8 +177,7 @@ static int print_help(void)
         "and its instances in use.\n"
         "A LEASE is a word that status shows in that column; the job has it in $BERTH_LEASE.\n"
         "For revoke and drop, a lease of another host of the fleet is SESSION/LEASE. BOUND\n"
-        "is what a lease is bound to, if not to a process; a lease is away while no client is\n"
-        "connected for it.\n"
+        "is what a lease is bound to, if not to a process.\n"
         "\n"
         "Exit status: 0 done; 1 the lease is over; 64 wrong usage; 69 berthd cannot be reached,\n"
         "or does not answer within 5 seconds; 75 in use, waited as long as --timeout says, or\n"
@@ -223,6 +236,12 @@ static bool take_argument(struct line *line, unsigned option)
         line->choice.holder = optarg;
     } else if (option == OPTION_ALL) {
         line->choice.all = true;
+    } else if (option == OPTION_USER && !user_find(optarg, &line->shown.uid)) {
+        usage("no such user", optarg);
+        return false;
+    } else if (option == OPTION_SORT && !(line->shown.sort = sort_find(optarg))) {
+        usage("not a column to sort by (name, kind, limit, used, free, wait, age)", optarg);
+        return false;
     } else if (option == OPTION_PID &&
         (!number_parse(optarg, INT32_MAX, &line->choice.pid) || line->choice.pid == 0)) {
         usage("not a process", optarg);
@@ -390,16 +409,23 @@ static int run_revoke(struct call *call, const struct line *line)
         : chosen_wait_gone(call, all.arguments, all.n_arguments, until);
 }
 
+static int run_status(struct call *call, const struct line *line)
+{
+    struct status_choice choice = line->shown;
+    choice.busy = line->options & OPTION_BUSY;
+    choice.by_user = line->options & OPTION_USER;
+    return show_status(call, &choice, line->options & OPTION_JSON);
+}
+
 static int run_wait(struct call *call, const struct line *line)
 {
     return chosen_wait_idle(call, deadline_of(line));
 }
 
-static int run_one(const struct command *command, struct call *call, bool is_json)
+static int run_one(const struct command *command, struct call *call)
 {
     char *answer = call_answer(call);
-    return answer ? (is_json ? command->show_json : command->show)(call, answer)
-                  : call->exit_status;
+    return answer ? command->show(call, answer) : call->exit_status;
 }
 
 static int run(const struct command *command, const struct line *line, char **words, size_t n)
@@ -427,7 +453,7 @@ static int run(const struct command *command, const struct line *line, char **wo
     } else if (command->requests != WHOLE) {
         exit_status = run_each(&call, command->requests == EACH ? n : n - 1, command->show);
     } else {
-        exit_status = run_one(command, &call, line->options & OPTION_JSON);
+        exit_status = run_one(command, &call);
     }
     call_end(&call);
     return exit_status;

@@ -16,7 +16,7 @@ void grid_init(struct grid *grid, const struct column *columns, size_t n_columns
 void grid_deinit(struct grid *grid)
 {
     for (size_t i = 0; i < grid->n_cells; i++) {
-        free(grid->cells[i]);
+        free(grid->cells[i].text);
     }
     free(grid->cells);
     *grid = (struct grid){0};
@@ -35,7 +35,12 @@ void grid_add(struct grid *grid, struct text *cell)
         grid->widths[column] = width;
     }
     grid->used[column] |= width > 0;
-    grid->cells[grid->n_cells++] = string;
+    grid->cells[grid->n_cells++] = (struct grid_cell){.text = string};
+}
+
+void grid_colour(struct grid *grid, enum colour colour)
+{
+    grid->cells[grid->n_cells - 1].colour = colour;
 }
 
 void grid_add_string(struct grid *grid, const char *string)
@@ -63,6 +68,7 @@ static size_t grid_width(const struct grid *grid)
 
 void grid_fit(struct grid *grid, size_t max)
 {
+    grid->max = max;
     while (grid_width(grid) > max) {
         size_t *widest = NULL;
         for (size_t i = 0; i < grid->n_columns; i++) {
@@ -84,42 +90,100 @@ size_t grid_n_rows(const struct grid *grid)
     return grid->n_cells / grid->n_columns;
 }
 
-/* Prints blanks only before text: `*owedp` blanks are due before the next cell. */
-static void print_cell(
-    const struct grid *grid, size_t column, const char *cell, size_t *owedp, struct text *out)
+/* ---- printing ---- */
+
+const char *colour_begin(enum colour colour)
+{
+    static const char *const codes[] = {
+        [COLOUR_NONE] = "",
+        [COLOUR_TITLE] = "\x1b[1m",
+        [COLOUR_SUBTITLE] = "\x1b[2m",
+        [COLOUR_NOTICE] = "\x1b[33m",
+        [COLOUR_ALARM] = "\x1b[31m",
+    };
+    return codes[colour];
+}
+
+const char *colour_end(void)
+{
+    return "\x1b[0m";
+}
+
+/* A line being printed: blanks come only before text. */
+struct grid_line {
+    size_t at; /* columns printed */
+    size_t owed; /* blanks due before the next text */
+};
+
+static void print_coloured(const struct grid *grid, size_t column, const char *cell,
+    enum colour colour, size_t width, struct text *out)
+{
+    bool is_coloured = grid->is_coloured && colour != COLOUR_NONE;
+    text_add(out, is_coloured ? colour_begin(colour) : "");
+    if (grid->columns[column].is_cut_inside) {
+        text_add_cut_inside(out, cell, width);
+    } else {
+        text_add_cut(out, cell, width);
+    }
+    text_add(out, is_coloured ? colour_end() : "");
+}
+
+/* There is no room for a cell: shows that something is missing, unless the line is full. */
+static void mark_end(const struct grid *grid, struct grid_line *line, struct text *out)
+{
+    if (line->at < grid->max) {
+        text_add_repeated(out, ' ', grid->max - 1 - line->at);
+        text_add_cut(out, "..", 1);
+        line->at = grid->max;
+    }
+}
+
+static void print_cell(const struct grid *grid, size_t column, const char *cell,
+    enum colour colour, struct grid_line *line, struct text *out)
 {
     if (!grid->used[column]) {
         return;
     }
-    size_t width = text_width(cell);
-    size_t padding = width < grid->widths[column] ? grid->widths[column] - width : 0;
-    if (width == 0) {
-        *owedp += padding + GAP;
-        return;
-    }
-    if (grid->columns[column].is_right) {
-        *owedp += padding;
+    size_t width = text_width(cell), most = grid->widths[column];
+    size_t padding = width < most ? most - width : 0;
+    if (grid->columns[column].is_right && width > 0) {
+        line->owed += padding;
         padding = 0;
     }
-    text_add_repeated(out, ' ', *owedp);
-    text_add_cut(out, cell, grid->widths[column]);
-    *owedp = padding + GAP;
+    size_t start = line->at + line->owed;
+    size_t room = grid->max == 0 ? SIZE_MAX : start < grid->max ? grid->max - start : 0;
+    if (width == 0) {
+        line->owed += padding + GAP;
+        return;
+    }
+    if (room == 0) {
+        mark_end(grid, line, out);
+        return;
+    }
+    width = width < most ? width : most;
+    width = width < room ? width : room;
+    text_add_repeated(out, ' ', line->owed);
+    print_coloured(grid, column, cell, colour, width, out);
+    line->at = start + width;
+    line->owed = padding + GAP;
 }
 
 void grid_print_titles(const struct grid *grid, struct text *out)
 {
-    size_t owed = grid->indent;
+    struct grid_line line = {.owed = grid->indent};
     for (size_t i = 0; i < grid->n_columns; i++) {
-        print_cell(grid, i, grid->columns[i].title, &owed, out);
+        enum colour colour = grid->indent > 0 ? COLOUR_SUBTITLE : COLOUR_TITLE;
+        print_cell(grid, i, grid->columns[i].title, colour, &line, out);
     }
     text_add(out, "\n");
 }
 
 void grid_print_row(const struct grid *grid, size_t row, struct text *out)
 {
-    size_t owed = grid->indent;
+    struct grid_line line = {.owed = grid->indent};
     for (size_t i = 0; i < grid->n_columns; i++) {
-        print_cell(grid, i, grid->cells[row * grid->n_columns + i], &owed, out);
+        const struct grid_cell *cell = &grid->cells[row * grid->n_columns + i];
+        print_cell(grid, i, cell->text, cell->colour, &line, out);
     }
     text_add(out, "\n");
 }

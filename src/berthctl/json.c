@@ -216,7 +216,8 @@ static void set_leases(json_t *object, const struct status_resource *resource)
     json_object_set_new(object, "waiters", waiters);
 }
 
-static json_t *resource_value(const struct status_resource *resource)
+static json_t *resource_value(
+    const struct status *status, const struct status_resource *resource)
 {
     json_t *object = json_object();
     json_object_set_new(object, "name", text_value(resource->name));
@@ -227,6 +228,7 @@ static json_t *resource_value(const struct status_resource *resource)
     json_object_set_new(object, "limit", number_value(resource->limit));
     json_object_set_new(object, "in_use", number_value(resource->in_use));
     json_object_set_new(object, "free", number_value(resource->free));
+    json_object_set_new(object, "grantable", number_value(status_grantable(status, resource)));
     json_object_set_new(object, "cooling", number_value(resource->cooling));
     json_object_set_new(object, "kept", number_value(resource->kept));
     json_object_set_new(object, "kept_for", optional_value(&resource->keeper));
@@ -292,7 +294,7 @@ void json_print(const struct status *status, struct text *out)
     json_set_alloc_funcs(allocate, free);
     json_t *resources = json_array();
     for (size_t i = 0; i < status->n_resources; i++) {
-        json_array_append_new(resources, resource_value(&status->resources[i]));
+        json_array_append_new(resources, resource_value(status, &status->resources[i]));
     }
     json_t *templates = json_array();
     for (size_t i = 0; i < status->n_templates; i++) {

@@ -12,6 +12,7 @@
  *      "database": null,             of fleet scope: its name
  *      "database_state": null,       "down", ...: why the figures are those of this host alone
  *      "limit": 4, "in_use": 3, "free": 1, "cooling": 0,               units
+ *      "grantable": 1,               of the free ones: none kept, none in a drain or a grace
  *      "waiting": 1,                                                   requests
  *      "paused": true, "pause_reason": "driver upgrade",               or null
  *      "changed": ["limit", "items"],                                  at runtime

@@ -12,9 +12,9 @@ static const struct column fixed_lease_columns[] = {
     {.title = "USER", .min_width = 8},
     {.title = "PROGRAM", .is_optional = true, .min_width = 8},
     {.title = "PRIO", .is_right = true, .is_optional = true},
-    {.title = "BLOCKED", .is_optional = true},
+    {.title = "BLOCKED", .is_optional = true, .min_width = 8},
     {.title = "BOUND", .is_optional = true},
-    {.title = "STATE", .is_optional = true},
+    {.title = "STATE", .is_optional = true, .min_width = 8},
     {.title = "LEASE"},
     {.title = "HOLDER", .is_optional = true, .min_width = 8},
 };
@@ -70,7 +70,14 @@ static void add_times(struct grid *grid, const struct status_lease *lease)
     grid_add(grid, &cell);
 }
 
-/* Adds nothing for a lease that lasts as long as a process, and has its client. */
+/* A lease that lasts as long as a process, or for a time, needs no client; any other is lost unless
+ * its client comes back soon. */
+static bool is_missed(const struct status_lease *lease)
+{
+    return lease->away && (!lease->bound || strcmp(lease->bound, "connection") == 0);
+}
+
+/* Adds nothing for a lease that lasts as long as a process, or has its client. */
 static void add_life(struct grid *grid, const struct status_lease *lease)
 {
     bool is_usual = lease->bound && strcmp(lease->bound, "process") == 0;
@@ -82,25 +89,32 @@ static void add_life(struct grid *grid, const struct status_lease *lease)
         text_add_escaped(&state, lease->stopping);
         text_add(&state, ")");
     }
-    if (lease->away) {
+    if (is_missed(lease)) {
         text_add(&state, state.length > 0 ? ", away" : "away");
     }
     grid_add(grid, &state);
+    grid_colour(grid, COLOUR_NOTICE);
 }
 
-/* Why it is passed over: another resource, or what is wrong with this one. */
-static const char *blocked_by(
-    const struct status_resource *resource, const struct status_lease *lease)
+/* Why it is passed over: another resource, what is wrong with this one, or a quota, of this
+ * resource or of another. */
+static void add_blocked(
+    struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
 {
+    struct text cell = TEXT_INIT;
     bool is_quota = lease->blocked && strcmp(lease->blocked, "quota") == 0;
-    if (!lease->blocker || is_quota) {
-        return lease->blocked;
+    bool is_this = lease->blocker && strcmp(lease->blocker, resource->name) == 0;
+    text_add(&cell, "");
+    if (!lease->blocker || (is_quota && is_this)) {
+        text_add_escaped(&cell, lease->blocked ? lease->blocked : "");
+    } else if (!is_this) {
+        text_add(&cell, is_quota ? "quota of " : "");
+        text_add_escaped(&cell, lease->blocker);
+    } else {
+        text_add(&cell, resource->paused ? "paused" : resource->limit == 0 ? "closed" : "limit");
     }
-    bool is_this = strcmp(lease->blocker, resource->name) == 0;
-    return !is_this           ? lease->blocker
-        : resource->paused     ? "paused"
-        : resource->limit == 0 ? "closed"
-                               : "limit";
+    grid_add(grid, &cell);
+    grid_colour(grid, COLOUR_NOTICE);
 }
 
 /* What holders and waiters have in common. */
@@ -122,7 +136,7 @@ static void add_who(
         text_add_format(&cell, "%lld", (long long)lease->priority);
     }
     grid_add(grid, &cell);
-    grid_add_string(grid, blocked_by(resource, lease));
+    add_blocked(grid, resource, lease);
     add_life(grid, lease);
     grid_add_string(grid, lease->id);
     grid_add_string(grid, lease->holder);

@@ -72,9 +72,14 @@ size_t text_width(const char *escaped)
     return sum;
 }
 
-void text_add_cut(struct text *text, const char *escaped, size_t width)
+static void add_ellipsis(struct text *text)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";
+    text_add(text, wcwidth(L'\u2026') == 1 ? ellipsis : ">");
+}
+
+void text_add_cut(struct text *text, const char *escaped, size_t width)
+{
     if (text_width(escaped) <= width) {
         text_add(text, escaped);
         return;
@@ -90,6 +95,18 @@ void text_add_cut(struct text *text, const char *escaped, size_t width)
         escaped += n;
         room -= columns;
     }
-    text_add(text, wcwidth(L'\u2026') == 1 ? ellipsis : ">");
+    add_ellipsis(text);
     text_add_repeated(text, ' ', room); /* a wide character did not fit */
+}
+
+void text_add_cut_inside(struct text *text, const char *escaped, size_t width)
+{
+    size_t length = strlen(escaped), tail = width / 2;
+    if (length <= width || text_width(escaped) != length) {
+        text_add_cut(text, escaped, width);
+        return;
+    }
+    text_add_bytes(text, escaped, width - 1 - tail);
+    add_ellipsis(text);
+    text_add(text, escaped + length - tail);
 }

@@ -23,6 +23,8 @@ void text_add_age(struct text *text, uint64_t milliseconds);
 size_t text_width(const char *escaped);
 /* Cuts to `width` columns (at least 1); the last then shows that something is missing. */
 void text_add_cut(struct text *text, const char *escaped, size_t width);
+/* The same, but leaves out the middle, where the text is ASCII: of names, the end tells most. */
+void text_add_cut_inside(struct text *text, const char *escaped, size_t width);
 
 /* realloc() that cannot fail. */
 void *memory_resized(void *memory, size_t n, size_t size);

@@ -1,22 +1,12 @@
 #include "berthctl/show.h"
 
 #include "base/words.h"
-#include "berthctl/json.h"
 #include "berthctl/status.h"
-#include "berthctl/status_table.h"
-#include "berthctl/users.h"
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-enum {
-    USUAL_WIDTH = 80, /* for a terminal that does not say */
-    MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
-};
 
 int show_print(struct text *text)
 {
@@ -136,69 +126,4 @@ int show_drain(struct call *call, char *answer)
             held == 1 ? "" : "s");
     }
     return show_print(&out);
-}
-
-/* ---- status ---- */
-
-bool show_read_status(struct call *call, const char *line, struct status *status)
-{
-    for (; line; line = call_line(call)) {
-        switch (status_take(status, line)) {
-        case ANSWER_MORE:
-            continue;
-        case ANSWER_END:
-            users_fill_in(status);
-            return true;
-        case ANSWER_MALFORMED:
-            call->exit_status = call_nonsense(call);
-            return false;
-        }
-    }
-    return false;
-}
-
-static size_t terminal_width(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO)) {
-        return 0;
-    }
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                           : USUAL_WIDTH;
-}
-
-int show_status(struct call *call, char *answer)
-{
-    struct status status = STATUS_INIT;
-    struct text out = TEXT_INIT;
-    int exit_status = EXIT_SUCCESS;
-    if (show_read_status(call, answer, &status)) {
-        size_t width = terminal_width();
-        struct table_style style = {
-            .width = width,
-            .max_leases = width > 0 && call->request.n_arguments == 0 ? MAX_LEASES : 0,
-            .is_of_some = call->request.n_arguments > 0,
-        };
-        table_print(&status, &style, &out);
-        exit_status = show_print(&out);
-    } else {
-        exit_status = call->exit_status;
-    }
-    status_deinit(&status);
-    return exit_status;
-}
-
-int show_status_json(struct call *call, char *answer)
-{
-    struct status status = STATUS_INIT;
-    struct text out = TEXT_INIT;
-    int exit_status = EXIT_SUCCESS;
-    if (show_read_status(call, answer, &status)) {
-        json_print(&status, &out);
-        exit_status = show_print(&out);
-    } else {
-        exit_status = call->exit_status;
-    }
-    status_deinit(&status);
-    return exit_status;
 }

@@ -3,14 +3,13 @@
 #define BERTH_BERTHCTL_SHOW_H
 
 #include "berthctl/ctl_call.h"
-#include "berthctl/status.h"
+#include "berthctl/status_choice.h"
 
 /* `answer` is the line that begins with "ok"; call_line() has the others. Returns the exit
  * status. */
 typedef int show_function(struct call *call, char *answer);
 
-show_function show_nothing, show_ok, show_version, show_added, show_drain, show_status,
-    show_status_json, show_metrics;
+show_function show_nothing, show_ok, show_version, show_added, show_drain, show_metrics;
 
 show_function show_hosts;
 
@@ -18,6 +17,9 @@ show_function show_hosts;
 int show_print(struct text *text);
 /* The number of key= among the words of an answer. */
 bool number_find(char *const words[], size_t n, const char *key, uint64_t *numberp);
+/* Sends the call's request for status, and shows what is chosen of the answer. Returns the exit
+ * status. */
+int show_status(struct call *call, const struct status_choice *choice, bool is_json);
 /* Reads the answer to `status` that begins with that line. False after a message. */
 bool show_read_status(struct call *call, const char *line, struct status *status);
 

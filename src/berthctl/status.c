@@ -48,6 +48,7 @@ struct field {
 
 static const struct field status_fields[] = {
     STATUS("draining", FIELD_FLAG, draining),
+    STATUS("granting", FIELD_OPTIONAL, granting),
     STATUS("held", FIELD_NUMBER, held),
     STATUS("waiting", FIELD_NUMBER, waiting),
     STATUS("grace", FIELD_OPTIONAL, grace),
@@ -336,31 +337,45 @@ enum answer_result status_take(struct status *status, const char *line)
     return result;
 }
 
+void status_lease_deinit(struct status_lease *lease)
+{
+    free(lease->units.list);
+    free(lease->line);
+}
+
 static void leases_deinit(struct status_leases *leases)
 {
     for (size_t i = 0; i < leases->n; i++) {
-        free(leases->list[i].units.list);
-        free(leases->list[i].line);
+        status_lease_deinit(&leases->list[i]);
     }
     free(leases->list);
+}
+
+void status_resource_deinit(struct status_resource *resource)
+{
+    leases_deinit(&resource->holders);
+    leases_deinit(&resource->waiters);
+    free(resource->changed.list);
+    free(resource->items.list);
+    free(resource->reserved.list);
+    free(resource->draining.list);
+    free(resource->reserves);
+    free(resource->line);
+}
+
+void status_template_deinit(struct status_template *template)
+{
+    free(template->changed.list);
+    free(template->line);
 }
 
 void status_deinit(struct status *status)
 {
     for (size_t i = 0; i < status->n_resources; i++) {
-        struct status_resource *resource = &status->resources[i];
-        leases_deinit(&resource->holders);
-        leases_deinit(&resource->waiters);
-        free(resource->changed.list);
-        free(resource->items.list);
-        free(resource->reserved.list);
-        free(resource->draining.list);
-        free(resource->reserves);
-        free(resource->line);
+        status_resource_deinit(&status->resources[i]);
     }
     for (size_t i = 0; i < status->n_templates; i++) {
-        free(status->templates[i].line);
-        free(status->templates[i].changed.list);
+        status_template_deinit(&status->templates[i]);
     }
     for (size_t i = 0; i < status->n_databases; i++) {
         free(status->databases[i].line);
@@ -372,6 +387,31 @@ void status_deinit(struct status *status)
 }
 
 /* ---- queries ---- */
+
+const struct status_database *status_database_of(
+    const struct status *status, const struct status_resource *resource)
+{
+    for (size_t i = 0; i < status->n_databases && resource->database; i++) {
+        if (strcmp(status->databases[i].name, resource->database) == 0) {
+            return &status->databases[i];
+        }
+    }
+    return NULL;
+}
+
+bool status_is_in_grace(const struct status *status, const struct status_resource *resource)
+{
+    const struct status_database *database = status_database_of(status, resource);
+    return database && database->grace.is_given;
+}
+
+uint64_t status_grantable(const struct status *status, const struct status_resource *resource)
+{
+    bool host_gives_nothing = status->granting.is_given && status->granting.number == 0;
+    bool gives_nothing =
+        host_gives_nothing || status->draining || status_is_in_grace(status, resource);
+    return gives_nothing || resource->kept > resource->free ? 0 : resource->free - resource->kept;
+}
 
 bool status_is_pool(const struct status_resource *resource)
 {

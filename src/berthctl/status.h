@@ -111,10 +111,12 @@ struct status_database {
 struct status {
     bool begun; /* the `ok` line has come */
     bool draining;
+    struct optional granting; /* 0: this host grants nothing at present */
     uint64_t held, waiting; /* leases on this host */
     struct optional grace; /* milliseconds */
     struct status_resource *resources;
     size_t n_resources, size;
+    size_t n_left_out; /* resources that status_choose() has taken out */
     struct status_template *templates;
     size_t n_templates, templates_size;
     struct status_database *databases;
@@ -127,6 +129,9 @@ struct status {
     }
 
 void status_deinit(struct status *status);
+void status_resource_deinit(struct status_resource *resource);
+void status_template_deinit(struct status_template *template);
+void status_lease_deinit(struct status_lease *lease);
 
 enum answer_result {
     ANSWER_MORE,
@@ -137,6 +142,14 @@ enum answer_result {
 /* Takes one line after another, the `ok` line first. Copies what it keeps. */
 enum answer_result status_take(struct status *status, const char *line);
 
+/* Of fleet scope: its database. NULL: the answer has none. */
+const struct status_database *status_database_of(
+    const struct status *status, const struct status_resource *resource);
+/* Its database is in a grace, and grants nothing new yet. */
+bool status_is_in_grace(const struct status *status, const struct status_resource *resource);
+/* How many units this host could be granted now: of those free neither what is kept for waiters,
+ * nor any in a drain or a grace. */
+uint64_t status_grantable(const struct status *status, const struct status_resource *resource);
 bool status_is_pool(const struct status_resource *resource);
 bool words_contain(const struct words *words, const char *word);
 /* Why an item or slot is reserved, or NULL. */

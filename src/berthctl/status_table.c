@@ -2,7 +2,9 @@
 
 #include "berthctl/grid.h"
 #include "berthctl/lease_table.h"
+#include "berthctl/status_choice.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -12,29 +14,17 @@ enum {
 /* ---- resources ---- */
 
 static const struct column resource_columns[] = {
-    {.title = "NAME"},
+    {.title = "NAME", .min_width = 12, .is_cut_inside = true},
     {.title = "KIND"},
     {.title = "SCOPE", .is_optional = true},
     {.title = "LIMIT", .is_right = true},
     {.title = "USED", .is_right = true},
     {.title = "FREE", .is_right = true},
     {.title = "WAIT", .is_right = true},
-    {.title = "STATE"},
+    {.title = "STATE", .min_width = 10},
 };
 
 enum { N_RESOURCE_COLUMNS = sizeof resource_columns / sizeof resource_columns[0] };
-
-/* Its database is in its grace, and grants nothing new yet. */
-static bool is_in_grace(const struct status *status, const struct status_resource *resource)
-{
-    for (size_t i = 0; i < status->n_databases && resource->database; i++) {
-        const struct status_database *database = &status->databases[i];
-        if (strcmp(database->name, resource->database) == 0) {
-            return database->grace.is_given;
-        }
-    }
-    return false;
-}
 
 /* Everything that an operator would not expect of a working resource: one word each, so that the
  * column need not be cut; the lines below have the details. */
@@ -48,7 +38,7 @@ static void add_state(
         {resource->removed, "removed"},
         {resource->paused, "paused"},
         {resource->limit == 0, "closed"},
-        {is_in_grace(status, resource), "grace"},
+        {status_is_in_grace(status, resource), "grace"},
         {resource->in_use > resource->limit, "over limit"},
         {resource->reserved.n > 0, "reserved"},
         {resource->draining.n > 0, "draining"},
@@ -67,6 +57,7 @@ static void add_state(
         text_add_escaped(&cell, resource->database_state);
     }
     grid_add(grid, &cell);
+    grid_colour(grid, resource->database_state ? COLOUR_ALARM : COLOUR_NOTICE);
 }
 
 static void add_resource(struct grid *grid, const struct status *status,
@@ -77,8 +68,9 @@ static void add_resource(struct grid *grid, const struct status *status,
     grid_add_string(grid, with_scope ? resource->scope : NULL);
     grid_add_number(grid, resource->limit);
     grid_add_number(grid, resource->in_use);
-    grid_add_number(grid, resource->free);
+    grid_add_number(grid, status_grantable(status, resource));
     grid_add_number(grid, resource->waiting);
+    grid_colour(grid, resource->waiting > 0 ? COLOUR_NOTICE : COLOUR_NONE);
     add_state(grid, status, resource);
 }
 
@@ -103,6 +95,10 @@ static void add_template(struct grid *grid, const struct status_template *templa
         text_add_escaped(&state, template->database_state);
     }
     grid_add(grid, &state);
+    grid_colour(grid,
+        template->database_state                         ? COLOUR_ALARM
+            : template->paused || template->changed.n > 0 ? COLOUR_NOTICE
+                                                          : COLOUR_NONE);
 }
 
 /* ---- notes below a resource ---- */
@@ -183,16 +179,22 @@ static void print_notes(struct text *out, const struct status_resource *resource
     print_words(out, "changed at runtime", &resource->changed);
 }
 
+static void print_template_notes(const struct status_template *template, struct text *out)
+{
+    print_escaped_note(out, "paused", template->paused ? template->reason : NULL);
+    print_words(out, "changed at runtime", &template->changed);
+}
+
 /* ---- databases ---- */
 
 static const struct column database_columns[] = {
-    {.title = "DATABASE"},
+    {.title = "DATABASE", .min_width = 8},
     {.title = "STATE"},
     {.title = "TTL", .is_right = true},
     {.title = "GOOD FOR", .is_right = true, .is_optional = true},
     {.title = "GRACE", .is_right = true, .is_optional = true},
     {.title = "REDIS", .is_optional = true},
-    {.title = "SERVER", .is_optional = true},
+    {.title = "SERVER", .is_optional = true, .min_width = 8},
 };
 
 enum { N_DATABASE_COLUMNS = sizeof database_columns / sizeof database_columns[0] };
@@ -212,6 +214,7 @@ static void add_database(struct grid *grid, const struct status_database *databa
     const struct optional ttl = {.is_given = true, .number = database->ttl};
     grid_add_string(grid, database->name);
     grid_add_string(grid, database->state);
+    grid_colour(grid, strcmp(database->state, "up") == 0 ? COLOUR_NONE : COLOUR_ALARM);
     add_optional_age(grid, &ttl);
     add_optional_age(grid, &database->good);
     add_optional_age(grid, &database->grace);
@@ -219,12 +222,17 @@ static void add_database(struct grid *grid, const struct status_database *databa
     grid_add_string(grid, database->server);
 }
 
-static void print_databases(const struct status *status, struct text *out)
+static void print_databases(
+    const struct status *status, const struct table_style *style, struct text *out)
 {
     struct grid grid;
     grid_init(&grid, database_columns, N_DATABASE_COLUMNS, 0);
+    grid.is_coloured = style->is_coloured;
     for (size_t i = 0; i < status->n_databases; i++) {
         add_database(&grid, &status->databases[i]);
+    }
+    if (style->width > 0) {
+        grid_fit(&grid, style->width);
     }
     text_add(out, "\n");
     grid_print_titles(&grid, out);
@@ -245,6 +253,77 @@ static void print_databases(const struct status *status, struct text *out)
 }
 
 /* ---- everything ---- */
+
+/* Of the whole host: what keeps everything waiting. */
+static void print_notices(
+    const struct status *status, const struct table_style *style, struct text *out)
+{
+    if (!status->draining && !status->grace.is_given) {
+        return;
+    }
+    text_add(out, style->is_coloured ? colour_begin(COLOUR_NOTICE) : "");
+    if (status->draining) {
+        text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
+            (unsigned long long)status->held, status->held == 1 ? "" : "s");
+    }
+    if (status->grace.is_given) {
+        text_add(out, "grace: berthd has restarted, and waits ");
+        text_add_age(out, status->grace.number);
+        text_add(out, " more for its earlier clients\n");
+    }
+    text_add(out, style->is_coloured ? colour_end() : "");
+}
+
+static void print_count(struct text *out, size_t n, const char *what)
+{
+    text_add_format(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* A lease over several resources is in the lists of each of them. */
+static size_t count_leases(const struct status *status, bool held)
+{
+    size_t n = 0, size = 1, n_different = 0;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        size += held ? resource->holders.n : resource->waiters.n;
+    }
+    const char **ids = memory_resized(NULL, size, sizeof *ids);
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        const struct status_leases *leases = held ? &resource->holders : &resource->waiters;
+        for (size_t k = 0; k < leases->n; k++) {
+            ids[n++] = leases->list[k].id;
+        }
+    }
+    qsort(ids, n, sizeof *ids, compare_ids);
+    for (size_t i = 0; i < n; i++) {
+        n_different += i == 0 || strcmp(ids[i], ids[i - 1]) != 0;
+    }
+    free(ids);
+    return n_different;
+}
+
+/* "3 of 12 resources, 1 template; 31 held, 4 waiting; draining" */
+static void print_summary(const struct status *status, struct text *out)
+{
+    text_add(out, "\n");
+    if (status->n_left_out > 0) {
+        text_add_format(out, "%zu of ", status->n_resources);
+    }
+    print_count(out, status->n_resources + status->n_left_out, "resource");
+    if (status->n_templates > 0) {
+        text_add(out, ", ");
+        print_count(out, status->n_templates, "template");
+    }
+    text_add_format(out, "; %zu held, %zu waiting%s%s\n", count_leases(status, true),
+        count_leases(status, false), status->draining ? "; draining" : "",
+        status->grace.is_given ? "; grace" : "");
+}
 
 static void print_resource(const struct status_resource *resource, const struct grid *leases,
     size_t *rowp, const struct table_style *style, struct text *out)
@@ -272,51 +351,68 @@ static bool has_fleet_scope(const struct status *status)
     return false;
 }
 
-void table_print(const struct status *status, const struct table_style *style, struct text *out)
+static void print_nothing(
+    const struct status *status, const struct table_style *style, struct text *out)
 {
+    text_add(out, status->n_left_out > 0 ? "nothing of that is held or waited for\n"
+            : style->is_of_some          ? "no resource and no template has such a name\n"
+                                         : "no resources are defined yet\n");
+}
+
+/* The tables of resources and of leases, which are printed in turn. */
+struct tables {
     struct grid resources, leases;
     struct column lease_columns[MAX_COLUMNS];
+};
+
+static void fill_tables(struct tables *tables, const struct status *status,
+    const struct status_row *rows, const struct table_style *style)
+{
     bool with_scope = has_fleet_scope(status);
-    grid_init(&resources, resource_columns, N_RESOURCE_COLUMNS, 0);
-    grid_init(&leases, lease_columns, lease_table_columns(lease_columns), INDENT);
-    for (size_t i = 0; i < status->n_resources; i++) {
-        add_resource(&resources, status, &status->resources[i], with_scope);
-        lease_table_add(&leases, &status->resources[i], style);
-    }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        add_template(&resources, &status->templates[i], with_scope);
+    grid_init(&tables->resources, resource_columns, N_RESOURCE_COLUMNS, 0);
+    grid_init(&tables->leases, tables->lease_columns, lease_table_columns(tables->lease_columns),
+        INDENT);
+    tables->resources.is_coloured = tables->leases.is_coloured = style->is_coloured;
+    for (size_t i = 0; i < status->n_resources + status->n_templates; i++) {
+        if (rows[i].template) {
+            add_template(&tables->resources, rows[i].template, with_scope);
+        } else {
+            add_resource(&tables->resources, status, rows[i].resource, with_scope);
+            lease_table_add(&tables->leases, rows[i].resource, style);
+        }
     }
     if (style->width > 0) {
-        grid_fit(&leases, style->width);
+        grid_fit(&tables->resources, style->width);
+        grid_fit(&tables->leases, style->width);
     }
-    if (status->draining) {
-        text_add_format(out, "draining: this host grants nothing; %llu lease%s held\n",
-            (unsigned long long)status->held, status->held == 1 ? "" : "s");
+}
+
+void table_print(const struct status *status, const struct table_style *style, struct text *out)
+{
+    struct tables tables;
+    struct status_row *rows = status_rows(status, style->is_sorted);
+    size_t n = status->n_resources + status->n_templates, lease = 0;
+    fill_tables(&tables, status, rows, style);
+    print_notices(status, style, out);
+    grid_print_titles(&tables.resources, out);
+    if (n == 0) {
+        print_nothing(status, style, out);
     }
-    if (status->grace.is_given) {
-        text_add(out, "grace: berthd has restarted, and waits ");
-        text_add_age(out, status->grace.number);
-        text_add(out, " more for its earlier clients\n");
+    for (size_t i = 0; i < n; i++) {
+        grid_print_row(&tables.resources, i, out);
+        if (rows[i].resource) {
+            print_resource(rows[i].resource, &tables.leases, &lease, style, out);
+        } else {
+            print_template_notes(rows[i].template, out);
+        }
     }
-    grid_print_titles(&resources, out);
-    if (status->n_resources + status->n_templates == 0) {
-        text_add(out, style->is_of_some ? "no resource and no template has such a name\n"
-                                        : "no resources are defined yet\n");
-    }
-    size_t row = 0;
-    for (size_t i = 0; i < status->n_resources; i++) {
-        grid_print_row(&resources, i, out);
-        print_resource(&status->resources[i], &leases, &row, style, out);
-    }
-    for (size_t i = 0; i < status->n_templates; i++) {
-        const struct status_template *template = &status->templates[i];
-        grid_print_row(&resources, status->n_resources + i, out);
-        print_escaped_note(out, "paused", template->paused ? template->reason : NULL);
-        print_words(out, "changed at runtime", &template->changed);
+    if (n > 1 || (n > 0 && status->n_left_out > 0)) {
+        print_summary(status, out);
     }
     if (status->n_databases > 0) {
-        print_databases(status, out);
+        print_databases(status, style, out);
     }
-    grid_deinit(&resources);
-    grid_deinit(&leases);
+    grid_deinit(&tables.resources);
+    grid_deinit(&tables.leases);
+    free(rows);
 }

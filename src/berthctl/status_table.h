@@ -9,6 +9,8 @@ struct table_style {
     size_t width; /* of the terminal; 0: cut nothing */
     size_t max_leases; /* of one resource; the others are only counted. 0: all */
     bool is_of_some; /* those that the command line names */
+    bool is_sorted; /* by --sort: instances do not stand below their templates */
+    bool is_coloured;
 };
 
 void table_print(const struct status *status, const struct table_style *style, struct text *out);

@@ -1,5 +1,6 @@
 #include "berthctl/users.h"
 
+#include "base/words.h"
 #include "berthctl/printable.h"
 
 #include <pwd.h>
@@ -44,6 +45,16 @@ static const char *user_name(uint64_t uid)
         abort();
     }
     return user->name;
+}
+
+bool user_find(const char *word, uint64_t *uidp)
+{
+    const struct passwd *entry = getpwnam(word);
+    if (entry) {
+        *uidp = entry->pw_uid;
+        return true;
+    }
+    return number_parse(word, UINT32_MAX - UINT64_C(1), uidp);
 }
 
 static void leases_fill_in(struct status_leases *leases)

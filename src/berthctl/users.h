@@ -6,5 +6,7 @@
 
 /* Sets every `user`; the names stay until the program ends. */
 void users_fill_in(struct status *status);
+/* The uid of a user's name, or of its digits. False: there is no such user. */
+bool user_find(const char *word, uint64_t *uidp);
 
 #endif

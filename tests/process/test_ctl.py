@@ -1,20 +1,17 @@
 """berthctl: what it sends, what it makes of the answers, and the operators' commands with a real
 daemon."""
 
-import fcntl
 import json
 import os
-import pty
 import pwd
 import signal
-import struct
 import subprocess
-import termios
 import time
 
 import pytest
 
 from conftest import read_line
+from ctl_help import on_terminal, served
 from fake_berthd import FakeBerthd
 from lines import DEADLINE
 
@@ -22,18 +19,6 @@ PATIENCE = 5  # seconds that berthctl waits for an answer
 
 as_nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-
-
-def served(berthctl, fake, *args, answer, **options):
-    """Runs it against the fake, which gives that answer and closes: the request, the exit status,
-    stdout and stderr."""
-    process = berthctl.start(*args, text=True, **options)
-    peer = fake.accept()
-    line = peer.line()
-    peer.send(answer)
-    peer.close()
-    out, err = process.communicate(timeout=DEADLINE)
-    return line, process.returncode, out, err
 
 
 # ---- the command line ----
@@ -84,7 +69,7 @@ def test_requests(berthctl, fake, args, line):
     (["--nothing"], "no such option: --nothing"),
     (["status", "--nothing"], "no such option: --nothing"),
     (["status", "-S"], "an argument is missing: -S"),
-    (["status", "--wait"], "usage: berthctl status [NAME...] [--json]"),
+    (["status", "--wait"], "usage: berthctl status [NAME...] [OPTION]..."),
     (["ping", "--json"], "usage: berthctl ping"),
     (["ping", "me"], "usage: berthctl ping"),
     (["limit", "etl"], "usage: berthctl limit NAME... N"),
@@ -269,32 +254,13 @@ def long_queue(n):
     return "\n".join(lines + ["end", ""])
 
 
-def on_terminal(berthctl, fake, *args, columns, answer):
-    """Its output on a terminal of so many columns, as lines."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = berthctl.start(*args, stdout=its)
-    os.close(its)
-    peer = fake.accept()
-    peer.line()
-    peer.send(answer)
-    output = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            output += chunk
-    except OSError:  # EIO: the other end is closed
-        pass
-    os.close(ours)
-    assert process.wait(DEADLINE) == 0
-    return output.decode().replace("\r", "").splitlines()
-
-
 def test_status_on_a_terminal(berthctl, fake):
-    lines = on_terminal(berthctl, fake, "status", columns=80, answer=long_queue(25))
+    plain = {"TERM": "dumb"}
+    lines = on_terminal(berthctl, "status", columns=80, env=plain, fake=fake, answer=long_queue(25))
     assert max(map(len, lines)) == 80
     assert lines[-1].strip() == "... and 5 more waiting: name the resource to see all"
     assert len(lines) == 2 + 1 + 1 + 20 + 1
-    lines = on_terminal(berthctl, fake, "status", "a", columns=300, answer=long_queue(25))
+    lines = on_terminal(berthctl, "status", "a", columns=300, env=plain, fake=fake, answer=long_queue(25))
     assert lines[3].endswith(" " + "x" * 200)
     assert len(lines) == 2 + 1 + 1 + 25
 
@@ -385,6 +351,8 @@ def test_status_of_an_idle_host(daemon, ok, status):
         "deploy    lock           1     0     1     0",
         "gpus      pool           3     0     3     0",
         "market/*  semaphore      5     -     -     -  template, 0 instances",
+        "",
+        "3 resources, 1 template; 0 held, 0 waiting",
     ]
     assert ok("status", "market/*").splitlines()[1:] == [
         "market/*  semaphore      5     -     -     -  template, 0 instances"]
@@ -494,7 +462,7 @@ def test_pause(daemon, ok, status):
     ok("pause", "market/*", "etl", "--reason", "move")
     assert status("market/bob")["pause_reason"] == "move"
     ok("limit", "market/*", "2")
-    assert ok("status", "market/*").splitlines()[-3:] == [
+    assert ok("status", "market/*").splitlines()[1:4] == [
         "market/*      semaphore      2     -     -     -  template, 1 instance, paused, changed",
         "  paused: move", "  changed at runtime: limit"]
     assert status()["templates"][0].items() >= {

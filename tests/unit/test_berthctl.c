@@ -249,9 +249,17 @@ Test(grid, aligns_and_leaves_out)
     grid_fit(&grid, 18);
     grid_print_row(&grid, 1, &out);
     expect_text(&out, " b     100  abcde>\n");
-    grid_fit(&grid, 5); /* no further than `min_width` */
+    grid_fit(&grid, 15); /* no further than `min_width` */
     grid_print_row(&grid, 1, &out);
     expect_text(&out, " b     100  ab>\n");
+    grid_fit(&grid, 9); /* and then at the end, which shows it */
+    grid_print_titles(&grid, &out);
+    grid_print_row(&grid, 0, &out);
+    grid_print_row(&grid, 1, &out);
+    expect_text(&out,
+        " A      >\n"
+        " long   >\n"
+        " b     1>\n");
     grid_deinit(&grid);
 }
 
@@ -291,7 +299,9 @@ Test(table, whole)
         "  reserved slots: 3 (spare)\n"
         "  PLACE  UNITS              AGE   PID  USER   PROGRAM  PRIO  BLOCKED  LEASE  HOLDER  REASON\n"
         "  held   slots 0-3,5,...     0s     1  0                              3f9p\n"
-        "deploy        lock           0     0     0     0  closed\n");
+        "deploy        lock           0     0     0     0  closed\n"
+        "\n"
+        "3 resources; 2 held, 2 waiting\n");
 }
 
 Test(table, quiet)
@@ -342,12 +352,14 @@ Test(table, templates)
         "adhoc/*  lock      1     -     -     -  template, 0 instances\n");
     expect_table(templates, N(templates), &(struct table_style){0},
         "NAME          KIND  SCOPE  LIMIT  USED  FREE  WAIT  STATE\n"
-        "adhoc/report  lock  host       1     0     1     0\n"
         "adhoc/*       lock  host       0     -     -     -  template, 1 instance, paused, closed, "
         "changed\n"
         "  paused: a\\x1bb\n"
         "  changed at runtime: limit\n"
+        "adhoc/report  lock  host       1     0     1     0\n"
         "far/*         pool  fleet      3     -     -     -  template, 20 instances, database down\n"
+        "\n"
+        "1 resource, 2 templates; 0 held, 0 waiting\n"
         "\n"
         "DATABASE  STATE  TTL\n"
         "b         down    6s\n");
@@ -379,6 +391,8 @@ Test(table, fleet)
         "far   lock       fleet      1     0     0     0  database down\n"
         "here  lock       host       1     0     1     0\n"
         "\n"
+        "3 resources; 2 held, 0 waiting\n"
+        "\n"
         "DATABASE  STATE  TTL  GOOD FOR  GRACE  REDIS   SERVER\n"
         "default   up     30s       24s    41s  7.0.15  10.0.0.7:6379\n"
         "  warning: no min-replicas\\x1b[2J\n"
@@ -405,7 +419,7 @@ static const char *const lives[] = {
     "ok draining=0 held=4 waiting=1 grace=8999",
     "resource a kind=semaphore scope=host limit=4 in_use=4 free=0 waiting=1",
     "holder 3a units=0 token=1 pid=11 uid=1 age=9000 bound=process away=1",
-    "holder 3b units=1 token=2 pid=12 uid=1 age=9000 bound=connection",
+    "holder 3b units=1 token=2 pid=12 uid=1 age=9000 bound=connection away=1",
     "holder 3c units=2 token=3 pid=13 uid=1 age=9000 bound=time away=1 left=0",
     "holder 3d units=3 token=4 pid=14 uid=1 age=9000 bound=process away=1 stopping=max-hold",
     "holder 3e units=4 token=5 pid=15 uid=1 age=9000 bound=process stopping=%1b left=7200000",
@@ -419,13 +433,13 @@ Test(table, how_leases_end)
         "grace: berthd has restarted, and waits 8s more for its earlier clients\n"
         "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "a     semaphore      4     4     0     1\n"
-        "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                      LEASE\n"
-        "  held   slot 0    9s          11  alice              away                       3a\n"
-        "  held   slot 1    9s          12  1      connection                             3b\n"
-        "  held   slot 2    9s     0s   13  1      time        away                       3c\n"
-        "  held   slot 3    9s          14  1                  stopping (max-hold), away  3d\n"
-        "  held   slot 4    9s  2h00m   15  1                  stopping (\\x1b)            3e\n"
-        "  #1     wants 1   1s          16  1                  away                       3f\n");
+        "  PLACE  UNITS    AGE   LEFT  PID  USER   BOUND       STATE                LEASE\n"
+        "  held   slot 0    9s          11  alice                                   3a\n"
+        "  held   slot 1    9s          12  1      connection  away                 3b\n"
+        "  held   slot 2    9s     0s   13  1      time                             3c\n"
+        "  held   slot 3    9s          14  1                  stopping (max-hold)  3d\n"
+        "  held   slot 4    9s  2h00m   15  1                  stopping (\\x1b)      3e\n"
+        "  #1     wants 1   1s          16  1                  away                 3f\n");
 }
 
 /* Who waits for the licence, and for whom two are kept meanwhile. */
@@ -434,6 +448,7 @@ static const char *const keeping[] = {
     "resource db kind=semaphore scope=host limit=4 in_use=1 free=3 waiting=2 kept=2 keeper=1",
     "waiter 3f9m position=1 wants=2 age=61000 pid=1 uid=1000 blocked=other blocker=licence kept=2",
     "waiter 3f9n position=2 wants=1 age=61000 pid=2 uid=1000 blocked=quota blocker=db",
+    "waiter 3f9p position=3 wants=1 age=61000 pid=3 uid=1000 blocked=quota blocker=gpus",
     "end",
 };
 
@@ -441,11 +456,12 @@ Test(table, what_is_kept)
 {
     expect_table(keeping, N(keeping), &(struct table_style){0},
         "NAME  KIND       LIMIT  USED  FREE  WAIT  STATE\n"
-        "db    semaphore      4     1     3     2\n"
+        "db    semaphore      4     1     1     2\n"
         "  2 kept for #1\n"
-        "  PLACE  UNITS      AGE  PID  USER  BLOCKED  LEASE\n"
-        "  #1     wants 2  1m01s    1  1000  licence  3f9m\n"
-        "  #2     wants 1  1m01s    2  1000  quota    3f9n\n");
+        "  PLACE  UNITS      AGE  PID  USER  BLOCKED        LEASE\n"
+        "  #1     wants 2  1m01s    1  1000  licence        3f9m\n"
+        "  #2     wants 1  1m01s    2  1000  quota          3f9n\n"
+        "  #3     wants 1  1m01s    3  1000  quota of gpus  3f9p\n");
 }
 
 /* By the resource itself, for each of the reasons that there are. */
@@ -471,7 +487,9 @@ Test(table, blocked_by_its_own_resource)
         "  #1     wants 1   0s    1  7     closed   3b\n"
         "c     lock           0     0     0     1  paused, closed\n"
         "  PLACE  UNITS    AGE  PID  USER  BLOCKED  LEASE\n"
-        "  #1     wants 1   0s    1  7     paused   3c\n");
+        "  #1     wants 1   0s    1  7     paused   3c\n"
+        "\n"
+        "3 resources; 0 held, 3 waiting\n");
 }
 
 static const char *const reasons[] = {
@@ -488,7 +506,7 @@ Test(table, cut_on_a_terminal_only)
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
         "  PLACE  UNITS     AGE      PID  USER   PROGRAM   LEASE    HOLDER    REASON\n"
-        "  held   slot 0  2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly load>\n");
+        "  held   slot 0  2h13m  1234567  alice  etl-load  3f9kx7w  warehou>  weekly loa>\n");
     expect_table(reasons, N(reasons), &(struct table_style){.width = 120},
         "NAME         KIND       LIMIT  USED  FREE  WAIT  STATE\n"
         "nightly-etl  semaphore      4     1     3     0\n"
@@ -523,7 +541,9 @@ Test(table, long_queues_are_counted)
         "  PLACE  UNITS    AGE  PID  USER  LEASE\n"
         "  #1     wants 1   0s    9  0     l10\n"
         "  #2     wants 1   0s    9  0     l11\n"
-        "  ... and 2 more waiting: name the resource to see all\n");
+        "  ... and 2 more waiting: name the resource to see all\n"
+        "\n"
+        "2 resources; 0 held, 9 waiting\n");
     status_deinit(&status);
 }
 
@@ -546,7 +566,7 @@ Test(json, whole)
         "{\"version\":1,\"draining\":false,\"grace_ms\":null,\"resources\":["
         "{\"name\":\"gpus\",\"kind\":\"pool\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":3,\"in_use\":3,"
-        "\"free\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"
+        "\"free\":0,\"grantable\":0,\"cooling\":1,\"kept\":0,\"kept_for\":null,\"waiting\":2,\"paused\":true,"
         "\"pause_reason\":\"driver upgrade\",\"changed\":[\"limit\",\"items\"],"
         "\"template\":null,\"removed\":false,"
         "\"items\":[{\"name\":\"gpu0\",\"state\":\"held\",\"reason\":null},"
@@ -567,7 +587,7 @@ Test(json, whole)
         "\"priority\":0,\"blocked\":null,\"blocker\":null,\"kept\":0,\"age_ms\":1000,\"away\":false}]},"
         "{\"name\":\"market/alice\",\"kind\":\"semaphore\",\"scope\":\"host\","
         "\"database\":null,\"database_state\":null,\"limit\":5,"
-        "\"in_use\":7,\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,"
+        "\"in_use\":7,\"free\":0,\"grantable\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,"
         "\"pause_reason\":null,\"changed\":[],\"template\":\"market/*\",\"removed\":true,"
         "\"items\":[{\"name\":3,\"state\":\"reserved\",\"reason\":\"spare\"}],"
         "\"items_cut\":false,"
@@ -578,7 +598,8 @@ Test(json, whole)
         "\"stopping\":null}],\"waiters\":[]},"
         "{\"name\":\"deploy\",\"kind\":\"lock\",\"scope\":\"host\",\"database\":null,"
         "\"database_state\":null,\"limit\":0,\"in_use\":0,"
-        "\"free\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,\"paused\":false,\"pause_reason\":null,"
+        "\"free\":0,\"grantable\":0,\"cooling\":0,\"kept\":0,\"kept_for\":null,\"waiting\":0,"
+        "\"paused\":false,\"pause_reason\":null,"
         "\"changed\":[],\"template\":null,\"removed\":false,\"items\":[],\"items_cut\":false,"
         "\"holders\":[],\"waiters\":[]}],\"templates\":[],\"databases\":[]}\n");
     free(json);
@@ -587,6 +608,7 @@ Test(json, whole)
 Test(json, what_is_kept)
 {
     char *json = json_of(keeping, N(keeping));
+    cr_expect(strstr(json, "\"free\":3,\"grantable\":1,"));
     cr_expect(strstr(json, "\"kept\":2,\"kept_for\":1,"));
     cr_expect(strstr(json, "\"blocked\":\"other\",\"blocker\":\"licence\",\"kept\":2,"));
     cr_expect(strstr(json, "\"blocked\":\"quota\",\"blocker\":\"db\",\"kept\":0,"));
@@ -641,7 +663,7 @@ Test(json, how_leases_end)
     cr_expect(strstr(json, "\"grace_ms\":8999,"));
     static const char *const ends[] = {
         "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":null}",
-        "\"bound\":\"connection\",\"away\":false,\"left_ms\":null,\"stopping\":null}",
+        "\"bound\":\"connection\",\"away\":true,\"left_ms\":null,\"stopping\":null}",
         "\"bound\":\"time\",\"away\":true,\"left_ms\":0,\"stopping\":null}",
         "\"bound\":\"process\",\"away\":true,\"left_ms\":null,\"stopping\":\"max-hold\"}",
         "\"bound\":\"process\",\"away\":false,\"left_ms\":7200000,\"stopping\":\"\\u001B\"}",

@@ -1,0 +1,85 @@
+/* show_status.c - reads the answer to `status`, and shows it as a table or as JSON. */
+#include "berthctl/json.h"
+#include "berthctl/show.h"
+#include "berthctl/status_table.h"
+#include "berthctl/users.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    USUAL_WIDTH = 80, /* for a terminal that does not say */
+    MAX_LEASES = 20, /* of each resource, on a terminal and without NAME */
+};
+
+bool show_read_status(struct call *call, const char *line, struct status *status)
+{
+    for (; line; line = call_line(call)) {
+        switch (status_take(status, line)) {
+        case ANSWER_MORE:
+            continue;
+        case ANSWER_END:
+            users_fill_in(status);
+            return true;
+        case ANSWER_MALFORMED:
+            call->exit_status = call_nonsense(call);
+            return false;
+        }
+    }
+    return false;
+}
+
+/* 0: stdout is no terminal. */
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO)) {
+        return 0;
+    }
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : USUAL_WIDTH;
+}
+
+/* As https://no-color.org has it. */
+static bool wants_colour(void)
+{
+    const char *terminal = getenv("TERM"), *none = getenv("NO_COLOR");
+    return terminal && strcmp(terminal, "dumb") != 0 && !(none && none[0] != '\0');
+}
+
+static struct table_style style_of(const struct call *call, const struct status_choice *choice)
+{
+    size_t width = terminal_width();
+    bool is_of_some = call->request.n_arguments > 0;
+    return (struct table_style){
+        .width = width,
+        .max_leases = width > 0 && !is_of_some ? MAX_LEASES : 0,
+        .is_of_some = is_of_some,
+        .is_sorted = choice->sort,
+        .is_coloured = width > 0 && wants_colour(),
+    };
+}
+
+int show_status(struct call *call, const struct status_choice *choice, bool is_json)
+{
+    struct status status = STATUS_INIT;
+    struct text out = TEXT_INIT;
+    int exit_status = EXIT_SUCCESS;
+    char *answer = call_answer(call);
+    if (answer && show_read_status(call, answer, &status)) {
+        struct table_style style = style_of(call, choice);
+        status_choose(&status, choice);
+        if (is_json) {
+            json_print(&status, &out);
+        } else {
+            table_print(&status, &style, &out);
+        }
+        exit_status = show_print(&out);
+    } else {
+        exit_status = call->exit_status;
+    }
+    status_deinit(&status);
+    return exit_status;
+}

@@ -1,0 +1,202 @@
+"""`berthctl status`: which resources and leases it shows, in which order, and on which terminal."""
+
+import json
+import os
+import re
+
+import pytest
+
+from ctl_help import on_terminal
+from daemon_help import connect_as, held, needs_root, status, waits
+from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
+from fleet_ops_help import RESOURCES
+from lost_help import asked_until
+
+CONFIG = """[semaphore etl]
+limit = 2
+[lock deploy]
+[lock idle]
+[semaphore market/*]
+limit = 5
+[lock customer/*]
+"""
+ANNA = 60001  # no account exists for it
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+@pytest.fixture
+def ok(berthctl):
+    def run(*args):
+        done = berthctl(*args)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+    return run
+
+
+@pytest.fixture
+def names(ok):
+    """The first words of the lines of resources and templates; and the summary."""
+    def run(*args):
+        lines = ok("status", *args).splitlines()
+        summary = lines.pop() if "" in lines else None
+        return [line.split()[0] for line in lines[1:] if line and line[0] != " "], summary
+    return run
+
+
+def test_instances_stand_below_their_templates(daemon, names):
+    client = daemon.client()
+    for name in ("market/m10", "customer/z", "market/m9", "customer/a", "etl deploy"):
+        held(client, f"acquire {name}")
+    waits(client, "acquire customer/z")
+    assert names() == (
+        ["etl", "deploy", "idle", "market/*", "market/m9", "market/m10", "customer/*", "customer/a", "customer/z"],
+        "7 resources, 2 templates; 5 held, 1 waiting")
+    assert names("--busy") == (
+        ["etl", "deploy", "market/*", "market/m9", "market/m10", "customer/*", "customer/a", "customer/z"],
+        "6 of 7 resources, 2 templates; 5 held, 1 waiting")
+    assert names("customer/*", "--busy") == (
+        ["customer/*", "customer/a", "customer/z"], "2 resources, 1 template; 2 held, 1 waiting")
+    assert names("--sort", "wait")[0][:3] == ["customer/z", "etl", "deploy"]
+    assert names("etl") == (["etl"], None)
+
+
+def test_nothing_is_busy(daemon, names, ok):
+    assert ok("status", "--busy").splitlines()[1:] == ["nothing of that is held or waited for"]
+    held(daemon.client(), "acquire deploy")
+    assert names("--busy") == (["deploy"], "1 of 3 resources; 1 held, 0 waiting")
+
+
+@needs_root
+def test_the_leases_of_a_user(daemon, berthctl, names):
+    held(connect_as(daemon, ANNA), "acquire etl")
+    held(daemon.client(), "acquire etl customer/r")
+    waits(connect_as(daemon, ANNA), "acquire customer/r")
+    assert names("--user", str(ANNA)) == (
+        ["etl", "customer/*", "customer/r"], "2 of 4 resources, 1 template; 1 held, 1 waiting")
+    assert names("--user", "root", "etl") == (["etl"], None)
+    shown = json.loads(berthctl("status", "--json", "--user", str(ANNA)).stdout)["resources"]
+    assert [(row["name"], [lease["uid"] for lease in row["holders"] + row["waiters"]]) for row in shown] == [
+        ("etl", [ANNA]), ("customer/r", [ANNA])]
+    assert names("--user", "4294967294")[0] == ["nothing"]
+
+
+@pytest.mark.parametrize("args, hint", [
+    (["--user", "no such user"], "no such user: no such user"),
+    (["--user", "-1"], "no such user: -1"),
+    (["--user", "4294967295"], "no such user: 4294967295"),
+    (["--sort", "colour"],
+     "not a column to sort by (name, kind, limit, used, free, wait, age): colour"),
+    (["--busy=yes"], "no such option: --busy=yes"),
+])
+def test_wrong_usage(berthctl, args, hint):
+    done = berthctl("status", *args)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == f"berthctl: {hint} (see berthctl --help)\n"
+
+
+# ---- what could be granted now ----
+
+def granting(client):
+    return "granting=0" not in client.lines("status")[0].split()
+
+
+def figures(ok, name="etl"):
+    """FREE of the table; `free` and `grantable` of the JSON."""
+    (line,) = [line for line in ok("status").splitlines() if line.startswith(name + " ")]
+    (row,) = json.loads(ok("status", name, "--json"))["resources"]
+    return int(line.split()[4]), row["free"], row["grantable"]
+
+
+def test_what_a_drain_leaves(daemon, ok):
+    client = daemon.client()
+    held(client, "acquire etl")
+    assert figures(ok) == (1, 1, 1) and granting(client)
+    ok("drain")
+    assert figures(ok) == (0, 1, 0) and not granting(client)
+    lines = ok("status").splitlines()
+    assert lines[0] == "draining: this host grants nothing; 1 lease held"
+    assert lines[-1] == "3 resources, 2 templates; 1 held, 0 waiting; draining"
+    ok("undrain")
+    assert figures(ok) == (1, 1, 1) and granting(client)
+
+
+def test_what_a_grace_leaves(daemon, ok):
+    """After a restart free units are granted as before; after the loss of the journal none is."""
+    held(daemon.client(), "acquire etl")
+    daemon.kill()
+    daemon.start()
+    assert figures(ok) == (1, 1, 1) and granting(daemon.client())
+    assert ok("status").splitlines()[-1].endswith("; grace")
+    daemon.kill()
+    daemon.journal.unlink()
+    daemon.start()
+    assert figures(ok) == (0, 2, 0) and not granting(daemon.client())
+    assert daemon.client().request("acquire etl wait=0").startswith("error grace")
+
+
+def test_what_is_paused_or_kept(daemon, ok):
+    ok("pause", "etl")
+    assert figures(ok) == (0, 0, 0)
+    ok("resume", "etl")
+    held(daemon.client(), "acquire deploy")
+    waits(daemon.client(), "acquire etl:2 deploy")
+    held(daemon.client(), "acquire etl")
+    shown = status(daemon.client(), "etl").resources["etl"]
+    assert figures(ok)[0] == int(shown["free"]) - int(shown.get("kept", 0))
+
+
+@needs_redis
+def test_what_a_database_s_grace_leaves(redis_server, hosts):  # noqa: F811
+    (a,) = hosts(RESOURCES, 1, redis_section(redis_server.url))
+    asked_until(a, lambda now: all(one["state"] == "up" for one in now.databases.values()), "etl")
+
+    def shown():
+        whole = json.loads(a.berthctl("status", "etl", "--json").stdout)
+        return whole["databases"][0]["grace_ms"] is not None, whole["resources"][0]["grantable"]
+
+    assert shown() == (True, 0)
+    redis_server.do("HDEL", "{berth}:db", "grace")
+    assert shown() == (False, 2)
+
+
+# ---- terminals ----
+
+@pytest.mark.parametrize("env, is_coloured", [
+    ({"TERM": "xterm"}, True),
+    ({"TERM": "xterm", "NO_COLOR": ""}, True),
+    ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ({"TERM": "dumb"}, False),
+])
+def test_colours(daemon, berthctl, env, is_coloured):
+    berthctl.environ.pop("NO_COLOR", None)
+    assert berthctl("pause", "etl").returncode == 0
+    shown = "\n".join(on_terminal(berthctl, "status", columns=100, env=env))
+    assert ("\x1b[33mpaused\x1b[0m" in shown) == is_coloured == ("\x1b" in shown)
+    assert "\x1b" not in berthctl("status", env=env).stdout
+    assert re.sub("\x1b\\[[0-9]+m", "", shown) == berthctl("status").stdout.rstrip("\n")
+
+
+def test_a_terminal_without_a_name(daemon, berthctl):
+    berthctl.environ.pop("TERM", None)
+    assert "\x1b" not in "\n".join(on_terminal(berthctl, "status", columns=100))
+
+
+@pytest.mark.parametrize("columns", [10, 30, 50, 80])
+def test_narrow_terminals(daemon, berthctl, columns):
+    """Many instances, of which some have long names: lines fit, and a pipe gets all of it."""
+    client, long = daemon.client(), "x" * 100
+    for i in range(100):
+        held(client, f"acquire market/{long}{i} reason=quotes holder=job-{i}")
+        held(client, f"acquire customer/{i} program=feed")
+    lines = on_terminal(berthctl, "status", columns=columns, env={"TERM": "dumb", "LC_ALL": "C"})
+    assert max(len(line) for line in lines if "more" not in line and "resources," not in line) <= columns
+    ends = [line.split()[0] for line in lines if line.startswith("mark")]
+    assert len(ends) == 101
+    assert lines[-1] == "203 resources, 2 templates; 200 held, 0 waiting"
+    assert columns < 30 or [name[-3:] for name in ends[1:]] == [f"xx{i}"[-3:] for i in range(100)]
+    piped = berthctl("status").stdout
+    assert all(f"market/{long}{i} " in piped and f"job-{i} " in piped for i in range(100))
