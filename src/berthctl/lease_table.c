@@ -117,6 +117,18 @@ static void add_blocked(
     grid_colour(grid, COLOUR_NOTICE);
 }
 
+/* What the client said; or, in brackets, the name of the process. */
+static void add_program(struct grid *grid, const struct status_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    bool is_said = lease->shown[SHOWN_program];
+    bool is_found = !is_said && lease->process[0] != '\0';
+    text_add(&cell, is_found ? "[" : "");
+    text_add_escaped(&cell, is_said ? lease->shown[SHOWN_program] : lease->process);
+    text_add(&cell, is_found ? "]" : "");
+    grid_add(grid, &cell);
+}
+
 /* What holders and waiters have in common. */
 static void add_who(
     struct grid *grid, const struct status_resource *resource, const struct status_lease *lease)
@@ -130,7 +142,7 @@ static void add_who(
     } else {
         grid_add_number(grid, lease->uid);
     }
-    grid_add_string(grid, lease->shown[SHOWN_program]);
+    add_program(grid, lease);
     text_add(&cell, "");
     if (lease->priority != 0) {
         text_add_format(&cell, "%lld", (long long)lease->priority);

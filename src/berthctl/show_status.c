@@ -1,5 +1,6 @@
 /* show_status.c - reads the answer to `status`, and shows it as a table or as JSON. */
 #include "berthctl/json.h"
+#include "berthctl/programs.h"
 #include "berthctl/show.h"
 #include "berthctl/status_table.h"
 #include "berthctl/users.h"
@@ -74,6 +75,7 @@ int show_status(struct call *call, const struct status_choice *choice, bool is_j
         if (is_json) {
             json_print(&status, &out);
         } else {
+            programs_fill_in(&status);
             table_print(&status, &style, &out);
         }
         exit_status = show_print(&out);

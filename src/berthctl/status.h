@@ -51,10 +51,12 @@ struct status_lease {
     uint64_t pid, uid;
     uint64_t age; /* milliseconds */
     bool away; /* no connection has it at present */
+    bool hidden; /* its texts, from the user who asks */
     const char *host; /* in fleet scope */
     const char *holder;
     const char *shown[N_SHOWN];
     const char *user; /* the name of uid; whoever sets it owns it */
+    char process[16]; /* the name of the process, or "", if no program is given: programs.h */
 };
 
 struct status_leases {

@@ -95,6 +95,7 @@ static void end_lease(struct text *out, const struct lease_line *lease)
         text_add_number_key(out, "uid", lease->uid);
     }
     text_add_key(out, "host", lease->host);
+    add_flag(out, "hidden", !lease->details);
     if (lease->details) {
         add_details(out, lease->details);
     }

@@ -58,7 +58,7 @@ struct lease_line {
     uint32_t uid;
     const char *host;
     bool is_away; /* it has no connection */
-    const struct terms *details; /* the texts: shown to whom viewer.h says, else NULL */
+    const struct terms *details; /* the texts: shown to whom viewer.h says, else NULL: hidden */
 };
 
 struct holder_line {

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +12,7 @@ from ctl_help import on_terminal
 from daemon_help import connect_as, held, needs_root, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES
+from hostile import MARK, require_harmless, texts
 from lost_help import asked_until
 
 CONFIG = """[semaphore etl]
@@ -96,6 +99,70 @@ def test_wrong_usage(berthctl, args, hint):
     done = berthctl("status", *args)
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == f"berthctl: {hint} (see berthctl --help)\n"
+
+
+# ---- the program of a process ----
+
+@pytest.fixture
+def named():
+    """Processes that have chosen their own names."""
+    started = []
+
+    def start(name, **options):
+        script = ("import os, sys\nopen('/proc/self/comm', 'wb').write(os.fsencode(sys.argv[1]))\n"
+                  "print(flush=True)\nsys.stdin.read()")
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        started.append(process)
+        process.stdout.readline()
+        return process.pid
+
+    yield start
+    for process in started:
+        process.communicate()
+
+
+def programs(berthctl, name, **options):
+    """What stands under PROGRAM, or None."""
+    lines = berthctl("status", name, **options).stdout.splitlines()
+    titles, *rows = [line for line in lines if line.startswith("  ")]
+    at = titles.find("PROGRAM")
+    return [row[at:].split("  ")[0].strip() if at >= 0 else None for row in rows]
+
+
+def test_a_client_that_names_no_program(daemon, berthctl, named):
+    client = daemon.client()
+    held(client, f"acquire etl program=said pid={named('found')}")
+    held(client, f"acquire etl pid={named('found')}")
+    waits(client, f"acquire etl pid={named('waits')}")
+    assert programs(berthctl, "etl") == ["said", "[found]", "[waits]"]
+    leases = json.loads(berthctl("status", "etl", "--json").stdout)["resources"][0]["holders"]
+    assert [lease["program"] for lease in leases] == ["said", None]  # what clients say, and nothing else
+
+
+@needs_root
+def test_programs_of_others(berthd, berthctl, named):
+    """Hidden programs stay hidden; and a process of another user is not the lease's."""
+    daemon = berthd("[lock shut]\nshow-commands = owner\n[lock open]\n")
+    held(daemon.client(), f"acquire shut open pid={named('secret')}")
+    assert programs(berthctl, "shut") == programs(berthctl, "open") == ["[secret]"]
+    for name in "shut", "open":
+        (holder,) = status(connect_as(daemon, ANNA), name).resources[name]["holders"]
+        assert holder["hidden"] == "1" and holder["pid"]
+        assert programs(berthctl, name, preexec_fn=lambda: os.setuid(ANNA)) == [None]
+    assert "hidden" not in status(daemon.client(), "shut").resources["shut"]["holders"][0]
+    daemon.client().request("drop " + holder["lease"])
+    lease = held(daemon.client(), f"acquire open pid={named('theirs', user=ANNA)}")
+    assert programs(berthctl, "open") == [None], lease
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_names_of_processes_are_harmless(daemon, berthctl, named, locale):
+    client, names = daemon.client(), list(texts(15).values())
+    for i, name in enumerate(names):
+        held(client, f"acquire customer/{i} pid={named(name)}")
+    shown = require_harmless(berthctl("status", env={"LC_ALL": locale}).stdout, unicode=locale != "C")
+    assert shown.count("[" + MARK) == len(names)
 
 
 # ---- what could be granted now ----

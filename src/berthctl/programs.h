@@ -1,0 +1,13 @@
+/* programs.h - the names of processes, as /proc has them, for leases without a program. */
+#ifndef BERTH_BERTHCTL_PROGRAMS_H
+#define BERTH_BERTHCTL_PROGRAMS_H
+
+#include "berthctl/status.h"
+
+/* Sets `process` of each lease of this host without a program, unless its texts are hidden from who
+ * asks: such a name is as telling as a program. It stays empty if /proc does not show the process,
+ * or shows one of another user: then it is not the lease's (any more), or this program sees other
+ * pids than berthd does. */
+void programs_fill_in(struct status *status);
+
+#endif
