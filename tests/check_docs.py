@@ -1,9 +1,10 @@
 """Every request, key, code, event and configuration key of the code's tables is in doc/protocol.md
 and conf/berth.conf, with the same rights, statuses and defaults, and the other way round; messages call
 keys by their names; each guarantee of doc/guarantees.md names tests that exist, and has mutations;
-doc/fleet.md has the keys, scripts, rights and times that the code has. `berthd --check` accepts what is
-marked as checked. The README is short, links lead somewhere, nothing cites a document that is not in
-the repository, and some phrases that no native would write are nowhere.
+doc/journal.md has the keys of a record; doc/fleet.md has the keys, scripts, rights and times that the
+code has. `berthd --check` accepts what is marked as checked. The README is short, links lead somewhere,
+nothing cites a document that is not in the repository, and some phrases that no native would write are
+nowhere.
 
 usage: check_docs.py SRCDIR PRINT_TABLES BERTHD"""
 
@@ -234,6 +235,24 @@ def check_keys():
     require(coded and documented == coded, f"fleet.md: keys {documented}, code has {coded}")
 
 
+def check_journal():
+    """The keys of a lease's record: those of the envelope in its table, all others in one list."""
+    journal = (srcdir / "doc/journal.md").read_text().partition("### The envelope of a lease")[2]
+    envelope, _, further = journal.partition("### Further keys")
+    listed = re.search(r"Today's are (.*)\.", further)
+    documented = {"envelope": {word for cell in re.findall(r"^\| (`.*?) \|", envelope, re.M)
+                               for word in re.findall(r"`(\w+)`", cell)} - {"held"},
+                  "further": set(re.findall(r"`(\w+)`", listed.group(1) if listed else ""))}
+    record = (srcdir / "src/journal/record.c").read_text()
+    coded = {"envelope": set(), "further": set(re.findall(
+        r"^ATTRIBUTE\((\w+),", (srcdir / "src/base/attributes.def").read_text(), re.M))}
+    for word, presence in re.findall(r'^    \{HEAD\("(\w+)"\), &\w+, ([A-Z_ |]+),', record, re.M):
+        coded["envelope" if re.search(r"ENVELOPE|MUST\b", presence) else "further"].add(word)
+    for part, keys in coded.items():
+        require(keys == documented[part],
+                f"journal.md: {part}: not there, or not in the code: {sorted(keys ^ documented[part])}")
+
+
 def check_scripts():
     calls = re.search(r"^## Calls\n(.*?)^## ", fleet, re.M | re.S).group(1)
     documented = set(re.findall(r"^### (\S+)$", calls, re.M))
@@ -369,6 +388,7 @@ check_events()
 check_sample()
 check_messages()
 check_keys()
+check_journal()
 check_scripts()
 check_rights()
 check_times()
