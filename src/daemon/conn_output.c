@@ -145,9 +145,9 @@ static void check_stall(struct conn *conn, nanoseconds now)
         conn->stalled_since = now;
         conn->taken_then = conn_taken(conn);
     } else if (now - conn->stalled_since >= STALL_LIMIT) {
-        const struct log_subject about = {
+        const struct log_subject subject = {
             .event = "limit", .asker = {.uid = conn->client.uid, .pid = conn->pid}};
-        log_provoked_on(LOG_LEVEL_WARNING, &about,
+        log_provoked_on(LOG_LEVEL_WARNING, &subject,
             "pid %d (uid %u) does not read its answers: dropped", (int)conn->pid, conn->client.uid);
         conn_close(conn);
     }
