@@ -20,7 +20,7 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct scheduler *scheduler = container_of(prepare, struct scheduler, prepare);
     if (scheduler->turns && scheduler->began != 0) {
-        metric_observe(scheduler->turns, (uint64_t)(clock_now() - scheduler->began) / 1000);
+        metric_observe(scheduler->turns, microseconds(clock_now() - scheduler->began));
     }
     scheduler->number++;
     scheduler->began = 0;

@@ -189,7 +189,7 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         return "a wrong answer";
     }
     if (renewal->times) {
-        metric_observe(renewal->times, (uint64_t)later(now - call->sent_at, 0) / 1000);
+        metric_observe(renewal->times, microseconds(now - call->sent_at));
     }
     renewal->renewed_at = call->sent_at;
     if (call->sent_at >= renewal->next_at) { /* else sessions called together would stay together */
