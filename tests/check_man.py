@@ -419,7 +419,7 @@ def check_journal():
     said = re.findall(r'\.event = (?:[^";]*\? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
                       r'(?:subject_of|member_subject)\((?:[^";]*[?,] )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
                       r'\bsay\(databases, lease, (?:\w+ \? )?"([a-z-]+)"(?: : "([a-z-]+)")?|'
-                      r'log_taken\(call, (?:lease, )?"([a-z-]+)"', daemon)
+                      r'_taken\(call, (?:lease, )?"([a-z-]+)"', daemon)
     coded = {word for words in found("events", said) for word in words if word}
     coded |= {word for word, right, _ in rows("command") if right in ("admin", "daemon admin")}
     terms = {word for term, _ in entries(events) for word in plain(term).split(", ")}

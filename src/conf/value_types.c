@@ -46,6 +46,34 @@ static void describe_bound(const struct key_row *key, FILE *out)
     fputs(", or unbounded", out);
 }
 
+/* Bytes, or with a suffix that a power of 1024 has. */
+static bool parse_size(const struct value *value, const char *word)
+{
+    static const char suffixes[] = "KMG";
+    char digits[16];
+    size_t n = strcspn(word, suffixes);
+    const char *suffix = word[n] ? strchr(suffixes, word[n]) : NULL;
+    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+    uint64_t number;
+    if (n >= sizeof digits || (suffix && word[n + 1] != '\0')) {
+        return false;
+    }
+    memcpy(digits, word, n);
+    digits[n] = '\0';
+    if (!number_parse(digits, value->key->max >> shift, &number) ||
+        number << shift < value->key->min) {
+        return false;
+    }
+    *(uint32_t *)target(value) = (uint32_t)(number << shift);
+    return true;
+}
+
+static void describe_size(const struct key_row *key, FILE *out)
+{
+    fprintf(out, "a number of bytes from %llu to %lluM, such as 65536, 512K or 2M",
+        (unsigned long long)key->min, (unsigned long long)key->max >> 20);
+}
+
 static bool parse_mode(const struct value *value, const char *word)
 {
     size_t n = strlen(word);

@@ -3,6 +3,7 @@
 #include "base/words.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
+#include "daemon/history.h"
 #include "daemon/job.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
@@ -19,13 +20,28 @@ static const char *reason_of(const struct call *call)
     return call->request->keys[KEY_INDEX_reason];
 }
 
-static void log_taken(const struct call *call, const struct lease *lease, const char *event)
+static void note_taken(const struct call *call, const struct lease *lease, const char *event)
 {
-    lease_log_taken(&call->server->databases, lease, call_operator(call), call->request->command,
-        event, reason_of(call));
+    const struct log_process by = call_operator(call);
+    lease_log_taken(&call->server->databases, lease, by, call->request->command, event,
+        reason_of(call));
+    history_taken(call->server->history, lease->id, &by, reason_of(call));
 }
 
 /* ---- release, cancel ---- */
+
+/* How the job has ended, if the request says so. False: malformed. */
+static bool read_status(const struct call *call, struct told_status *told)
+{
+    const char *exit = call->request->keys[KEY_INDEX_exit];
+    const char *signal = call->request->keys[KEY_INDEX_signal];
+    uint64_t number = 0;
+    bool is_good = !exit || (!signal && number_parse(exit, UINT8_MAX, &number));
+    is_good &= exit || !signal || (number_parse(signal, MAX_SIGNAL, &number) && number > 0);
+    told->status = exit ? HISTORY_EXITED : signal ? HISTORY_SIGNALLED : HISTORY_STATUS_UNKNOWN;
+    told->number = (uint8_t)number;
+    return is_good;
+}
 
 static void end_lease(struct call *call, struct lease *lease)
 {
@@ -34,9 +50,11 @@ static void end_lease(struct call *call, struct lease *lease)
         return;
     }
     if (lease && lease->uid != call->conn->client.uid) {
-        log_taken(call, lease, "released");
+        note_taken(call, lease, "released");
     }
     if (lease) {
+        server->history->told.lease = lease->id;
+        read_status(call, &server->history->told);
         core_end(server->core, lease, &call->conn->client, call->now, &server->effects);
     }
     call_ok(call);
@@ -142,6 +160,11 @@ void command_release(struct call *call)
 {
     const char *holder = call->request->keys[KEY_INDEX_holder];
     const char *item = call->request->keys[KEY_INDEX_item];
+    struct told_status told;
+    if (!read_status(call, &told)) {
+        call_refuse(call, CODE_BAD_VALUE, "exit or signal");
+        return;
+    }
     if (!holder && !item) {
         release_by_word(call);
         return;
@@ -339,7 +362,7 @@ static void revoke_lease(struct call *call, struct lease *lease)
         call_refuse(call, CODE_FORBIDDEN, lease->claims[0].resource->name);
         return;
     }
-    log_taken(call, lease, "revoked");
+    note_taken(call, lease, "revoked");
     size_t from = server->effects.n;
     (is_by_user ? core_withdraw : core_revoke)(server->core, lease, call->now, &server->effects);
     give_reason(call, from, lease);
@@ -348,7 +371,7 @@ static void revoke_lease(struct call *call, struct lease *lease)
 
 static void drop_lease(struct call *call, struct lease *lease)
 {
-    log_taken(call, lease, "dropped");
+    note_taken(call, lease, "dropped");
     size_t from = call->server->effects.n;
     core_drop(call->server->core, lease, call->now, &call->server->effects);
     give_reason(call, from, lease);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "core/units.h"
 #include "daemon/fleet_names.h"
+#include "daemon/history.h"
 #include "daemon/numbers.h"
 #include "daemon/turn.h"
 #include "journal/record.h"
@@ -145,6 +146,11 @@ void ledger_deinit(struct ledger *ledger)
 
 static void end_record(struct ledger *ledger, struct lease *lease)
 {
+    size_t length;
+    const char *record = journal_look(&ledger->journal, lease->record, &length);
+    if (record) {
+        history_ended(ledger->history, lease, record, length);
+    }
     if (!is_kept_for_rest(ledger, lease)) {
         journal_erase(&ledger->journal, lease->record);
     }

@@ -9,6 +9,7 @@
 #include "journal/journal.h"
 
 struct fleet_names;
+struct history;
 struct numbers;
 struct turn;
 
@@ -21,6 +22,7 @@ struct ledger {
     const struct turn *turn;
     const struct numbers *numbers;
     const struct fleet_names *databases;
+    struct history *history; /* gets what ends */
     nanoseconds grace; /* for earlier holders, when there is a journal again */
     bool is_behind; /* some leases are not in the journal */
     bool owes_grace; /* leases may be missing, and there is no journal to bring them back to */

@@ -8,6 +8,7 @@
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
 #include "daemon/fleet_sessions.h"
+#include "daemon/history.h"
 #include "daemon/journal_log.h"
 #include "daemon/lease_log.h"
 #include "daemon/ledger.h"
@@ -125,15 +126,30 @@ static nanoseconds ended_at(const struct remembered *remembered, nanoseconds now
     return is_over ? remembered->until : 0;
 }
 
-static void count_unseen_end(
-    const struct recovery *recovery, const struct remembered *remembered)
+/* Counts the end, and adds it to the history. */
+static void note_gone(
+    const struct recovery *recovery, const struct found *found, enum outcome why, nanoseconds at)
 {
+    size_t length;
+    const char *record = found->slot == RECORD_NONE
+        ? NULL
+        : journal_look(&recovery->ledger->journal, found->slot, &length);
+    core_count_gone(recovery->core, found->remembered, why, at);
+    if (record) {
+        history_gone(
+            recovery->history, recovery->core, found->remembered, why, at, record, length);
+    }
+}
+
+static void note_unseen_end(const struct recovery *recovery, const struct found *found)
+{
+    const struct remembered *remembered = found->remembered;
     enum outcome why = !remembered->is_held      ? OUTCOME_CANCELLED
         : remembered->stopping != OUTCOME_OK     ? remembered->stopping
         : remembered->binding == BOUND_TIME      ? OUTCOME_EXPIRED
                                                  : OUTCOME_RELEASED;
     if (remembered->rested_at != 0) {
-        core_count_gone(recovery->core, remembered, why, remembered->rested_at);
+        note_gone(recovery, found, why, remembered->rested_at);
     }
 }
 
@@ -160,9 +176,10 @@ static void say_no_database(const struct recovery *recovery, const struct rememb
 }
 
 /* *conflictp: the daemon must not start, and has said why. */
-static struct lease *restore_lease(const struct recovery *recovery, struct remembered *remembered,
+static struct lease *restore_lease(const struct recovery *recovery, const struct found *found,
     nanoseconds now, bool *conflictp)
 {
+    const struct remembered *remembered = found->remembered;
     struct lease *lease;
     enum outcome outcome =
         core_restore(recovery->core, remembered, now, recovery->effects, &lease);
@@ -171,7 +188,7 @@ static struct lease *restore_lease(const struct recovery *recovery, struct remem
         say_kind_conflict(recovery, remembered);
     } else if (!lease) {
         enum outcome why = remembered->is_held ? OUTCOME_LOST : outcome;
-        core_count_gone(recovery->core, remembered, why, now);
+        note_gone(recovery, found, why, now);
         lease_log_not_taken_over(remembered, code_table[outcome_code(outcome)].meaning);
     } else if (lease->database != 0) {
         fleet_restore(recovery->fleet, lease);
@@ -180,19 +197,19 @@ static struct lease *restore_lease(const struct recovery *recovery, struct remem
 }
 
 /* The same in fleet scope; the database must be in the file. */
-static struct lease *restore_of_fleet(
-    const struct recovery *recovery, struct remembered *remembered, nanoseconds now,
-    bool *conflictp)
+static struct lease *restore_of_fleet(const struct recovery *recovery, const struct found *found,
+    nanoseconds now, bool *conflictp)
 {
+    struct remembered *remembered = found->remembered;
     remembered->database = fleet_find(recovery->databases, record_database(remembered));
     if (remembered->database != 0) {
-        return restore_lease(recovery, remembered, now, conflictp);
+        return restore_lease(recovery, found, now, conflictp);
     }
     *conflictp = remembered->is_held;
     if (*conflictp) {
         say_no_database(recovery, remembered);
     } else {
-        core_count_gone(recovery->core, remembered, OUTCOME_UNKNOWN, now);
+        note_gone(recovery, found, OUTCOME_UNKNOWN, now);
         lease_log_not_taken_over(remembered, "its database is no longer in the file");
     }
     return NULL;
@@ -226,7 +243,7 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
     }
     if (remembered->rested_at == 0) {
         remembered->rested_at = ended_at(remembered, now);
-        count_unseen_end(recovery, remembered);
+        note_unseen_end(recovery, found);
     }
     if (remembered->rested_at != 0) {
         stays = restore_rest(recovery, found, now);
@@ -235,7 +252,7 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
         lease_log_not_taken_over(remembered, "a later version of berthd has queued it");
     } else {
         lease = (record_database(remembered) ? restore_of_fleet : restore_lease)(
-            recovery, remembered, now, &is_conflict);
+            recovery, found, now, &is_conflict);
     }
     if (is_conflict) {
         return false;
@@ -293,6 +310,16 @@ static void limit_leases(const struct recovery *recovery, nanoseconds now)
                 name);
             core_fleet_good_until(recovery->core, database, now, now, recovery->effects);
             turn_carry_out(recovery->turn);
+        }
+    }
+}
+
+static void begin_history(const struct recovery *recovery, const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct remembered *remembered = findings->list[i].remembered;
+        if (remembered && remembered->rested_at == 0) {
+            history_lives(recovery->history, remembered->id);
         }
     }
 }
@@ -361,6 +388,7 @@ static bool restore_all(const struct recovery *recovery)
     }
     begin_grace(recovery, closed, now);
     restore_tenures(recovery, &findings, now);
+    begin_history(recovery, &findings);
     bool fits = true;
     for (size_t i = 0; fits && i < findings.n; i++) {
         fits = findings.list[i].tenure || restore(recovery, &findings.list[i], now);
@@ -369,6 +397,7 @@ static bool restore_all(const struct recovery *recovery)
         forget_tenures(recovery, &findings);
         limit_leases(recovery, now);
     }
+    history_ready(recovery->history, recovery->core);
     recovery->ledger->owes_grace = closed && !journal_can_be_made(&recovery->ledger->journal);
     findings_deinit(&findings);
     return fits;

@@ -10,6 +10,7 @@ struct effects;
 struct fleet;
 struct fleet_journal;
 struct fleet_names;
+struct history;
 struct ledger;
 struct numbers;
 struct state;
@@ -21,6 +22,7 @@ struct recovery {
     struct effects *effects; /* the core's */
     struct turn *turn;
     struct ledger *ledger; /* its journal is opened here */
+    struct history *history; /* of earlier runs; gets what ended since */
     struct numbers *numbers;
     const struct state *state;
     const struct fleet_names *databases;

@@ -253,6 +253,7 @@ static bool recover(struct serving *serving, const char *socket_path)
         .effects = &server->effects,
         .turn = &server->turn,
         .ledger = &server->ledger,
+        .history = &serving->history,
         .numbers = &server->numbers,
         .state = &server->state,
         .databases = &server->databases,
@@ -273,6 +274,14 @@ static void begin_counting(struct serving *serving)
     server->counting = &serving->counting;
     server->counts = counting_daemon(&serving->counting);
     server->scheduler.turns = &server->counts->turn;
+}
+
+static void begin_history(struct serving *serving)
+{
+    struct server *server = &serving->server;
+    history_begin(&serving->history, server->listener.path, server->state.boot_id,
+        server->conf->history);
+    server->history = server->ledger.history = &serving->history;
 }
 
 static void count_databases(struct serving *serving)
@@ -304,6 +313,7 @@ static bool start_core(struct serving *serving)
         (struct fleet_names){server->conf->databases, server->conf->n_databases};
     server->numbers = (struct numbers){.core = server->core, .state = &server->state};
     begin_ledger(server);
+    begin_history(serving);
     begin_jobs(server);
     server->seats.core = server->core;
     server->idle_waits = (struct idle_waits){.core = server->core, .notify = client_events_idle};
@@ -483,5 +493,6 @@ void serve_deinit(struct serving *serving)
     text_deinit(&server->spare);
     close(serving->deadline_fd);
     counting_end(&serving->counting);
+    history_end(&serving->history);
     server->conf = conf_free(server->conf);
 }

@@ -6,6 +6,7 @@
 #include "daemon/counting.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_views.h"
+#include "daemon/history.h"
 #include "daemon/notify.h"
 #include "daemon/reload.h"
 #include "daemon/server.h"
@@ -24,6 +25,7 @@ struct serving {
     struct views views;
     struct accepting accepting;
     struct counting counting;
+    struct history history;
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_signal_t signals[N_SERVING_SIGNALS];
     nanoseconds armed_for; /* what deadline_fd is set to */

@@ -27,6 +27,7 @@ struct daemon_counts;
 struct database_counts;
 struct fleet;
 struct fleet_journal;
+struct history;
 struct reload;
 struct storing;
 struct views;
@@ -56,6 +57,7 @@ struct server {
     struct counting *counting; /* .counts and .database_counts are in its memory */
     struct daemon_counts *counts; /* from the first turn to the last */
     struct database_counts *database_counts[MAX_DATABASES]; /* database 1 first; or NULL */
+    struct history *history; /* of leases */
     struct storing *storing; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and the sessions there */

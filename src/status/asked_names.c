@@ -52,3 +52,9 @@ bool asked_names_match(const struct asked_names *asked, const char *name)
     }
     return matches && !is_named(asked, name);
 }
+
+bool asked_names_has(const struct asked_names *asked, const char *name)
+{
+    return is_named(asked, name) ||
+        (asked_names_search(asked) && asked_names_match(asked, name));
+}

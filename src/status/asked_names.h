@@ -18,6 +18,8 @@ struct asked_names {
 /* Copies the words: at most MAX_ARGUMENTS names and patterns. */
 void asked_names_init(struct asked_names *asked, const char *const words[], size_t n);
 void asked_names_deinit(struct asked_names *asked);
+/* Whether that one is asked for. */
+bool asked_names_has(const struct asked_names *asked, const char *name);
 /* Whether all there are have to be looked at, behind the names. */
 bool asked_names_search(const struct asked_names *asked);
 /* Of all there are, is it one that is asked for, and is not among the names? */

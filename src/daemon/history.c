@@ -1,0 +1,226 @@
+#include "daemon/history.h"
+
+#include "base/memory.h"
+#include "journal/paths.h"
+#include "status/answer_lines.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who takes a lease away ---- */
+
+struct taker {
+    struct table_node by_lease;
+    LIST_ENTRY(taker) link; /* in history->all_takers */
+    uint64_t lease;
+    struct history_user by, by_login;
+    char *why; /* or NULL; owned */
+};
+
+static struct taker *find_taker(const struct history *history, uint64_t lease)
+{
+    struct table_node *node =
+        history->takers.n > 0 ? table_find(&history->takers, hash_number(lease)) : NULL;
+    while (node && container_of(node, struct taker, by_lease)->lease != lease) {
+        node = table_find_next(node);
+    }
+    return node ? container_of(node, struct taker, by_lease) : NULL;
+}
+
+static void taker_free(struct history *history, struct taker *taker)
+{
+    if (taker) {
+        table_remove(&history->takers, &taker->by_lease);
+        LIST_REMOVE(taker, link);
+        free(taker->why);
+        free(taker);
+    }
+}
+
+static void add_taker(struct history *history, const struct history_entry *entry)
+{
+    taker_free(history, find_taker(history, entry->lease));
+    struct taker *taker = memory_new(sizeof *taker);
+    *taker = (struct taker){
+        .lease = entry->lease,
+        .by = entry->by,
+        .by_login = entry->by_login,
+        .why = entry->why ? memory_string(entry->why) : NULL,
+    };
+    table_insert(&history->takers, &taker->by_lease, hash_number(entry->lease));
+    LIST_INSERT_HEAD(&history->all_takers, taker, link);
+}
+
+/* ---- entries ---- */
+
+static void add(struct history *history, const struct history_entry *entry)
+{
+    void *room = history_ring_room(&history->ring, history_entry_size(entry));
+    if (room) {
+        history_entry_write(entry, room);
+        history_ring_add(&history->ring);
+    }
+}
+
+/* With all that is known of it besides. */
+static void add_ended(struct history *history, struct history_entry *entry, enum outcome why)
+{
+    struct taker *taker = find_taker(history, entry->lease);
+    entry->how = code_table[outcome_code(why)].word;
+    if (history->told.lease == entry->lease) {
+        entry->status = history->told.status;
+        entry->number = history->told.number;
+    }
+    if (taker) {
+        entry->by = taker->by;
+        entry->by_login = taker->by_login;
+        entry->why = taker->why;
+    }
+    add(history, entry);
+    taker_free(history, taker);
+}
+
+/* A request that was not to wait is none, although its database was asked. */
+static bool is_entry(const struct lease *lease)
+{
+    bool was_refused_at_once = lease->wants_now && lease->granted_at == 0;
+    return lease->ended_why != OUTCOME_OK && !was_refused_at_once;
+}
+
+void history_ended(
+    struct history *history, const struct lease *lease, const char *record, size_t length)
+{
+    struct history_entry entry = {
+        .kind = HISTORY_ENDED,
+        .lease = lease->id,
+        .ended_at = lease->ended_at,
+        .uid = lease->uid,
+        .hiding = lease->hiding,
+        .record = record,
+        .record_length = length,
+    };
+    if (history->ring.head && is_entry(lease)) {
+        add_ended(history, &entry, (enum outcome)lease->ended_why);
+    }
+}
+
+void history_taken(
+    struct history *history, uint64_t lease, const struct log_process *by, const char *reason)
+{
+    const struct history_entry entry = {
+        .kind = HISTORY_TAKEN,
+        .lease = lease,
+        .by = {true, by->uid},
+        .by_login = {by->has_login, by->login},
+        .why = reason,
+    };
+    if (history->ring.head) {
+        add(history, &entry);
+        add_taker(history, &entry);
+    }
+}
+
+/* ---- an earlier run ---- */
+
+static void learn(struct history *history, const struct history_entry *entry)
+{
+    if (entry->kind == HISTORY_TAKEN) {
+        add_taker(history, entry);
+    } else {
+        taker_free(history, find_taker(history, entry->lease));
+    }
+}
+
+static void read_earlier(struct history *history)
+{
+    const void *bytes;
+    uint64_t position = 0;
+    size_t n;
+    while (history_ring_next(&history->ring, &position, &bytes, &n)) {
+        struct history_entry entry;
+        if (history_entry_read(&entry, bytes, n)) {
+            learn(history, &entry);
+            history->last_lease = entry.kind == HISTORY_ENDED ? entry.lease : 0;
+        }
+    }
+}
+
+/* An entry is added before the record is erased: killed in between, berthd finds both. */
+void history_lives(struct history *history, uint64_t lease)
+{
+    if (lease == history->last_lease) {
+        history_ring_drop_last(&history->ring);
+    }
+}
+
+static uint16_t hiding(struct core *core, const struct remembered *remembered)
+{
+    uint16_t bits = 0;
+    for (size_t i = 0; i < remembered->n_claims; i++) {
+        const struct definition *definition =
+            core_find_definition(core, remembered->claims[i].name);
+        bits |= (uint16_t)((definition && definition->shows_to_owner_only) << i);
+    }
+    return bits;
+}
+
+void history_gone(struct history *history, struct core *core,
+    const struct remembered *remembered, enum outcome why, nanoseconds at, const char *record,
+    size_t length)
+{
+    struct history_entry entry = {
+        .kind = HISTORY_ENDED,
+        .lease = remembered->id,
+        .ended_at = at,
+        .uid = remembered->uid,
+        .hiding = hiding(core, remembered),
+        .record = record,
+        .record_length = length,
+    };
+    if (history->ring.head && (remembered->is_held || !remembered->wants_now)) {
+        add_ended(history, &entry, why);
+    }
+}
+
+/* NULL: all. */
+static void forget_takers(struct history *history, struct core *core)
+{
+    struct taker *next;
+    for (struct taker *taker = LIST_FIRST(&history->all_takers); taker; taker = next) {
+        next = LIST_NEXT(taker, link);
+        if (!core || !core_find_lease(core, taker->lease)) {
+            taker_free(history, taker);
+        }
+    }
+}
+
+void history_ready(struct history *history, struct core *core)
+{
+    history->last_lease = 0;
+    forget_takers(history, core);
+}
+
+/* ---- life ---- */
+
+void history_begin(
+    struct history *history, const char *socket_path, const char *boot_id, size_t size)
+{
+    char path[PATH_MAX] = "";
+    path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
+    *history = (struct history){.takers = TABLE_INIT};
+    LIST_INIT(&history->all_takers);
+    history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
+    if (history->ring.error != 0) {
+        log_warning("the history's file cannot be had (%s): the next berthd begins a new history",
+            strerror(history->ring.error));
+    }
+    read_earlier(history);
+}
+
+void history_end(struct history *history)
+{
+    forget_takers(history, NULL);
+    table_deinit(&history->takers);
+    history_ring_close(&history->ring);
+}

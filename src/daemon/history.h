@@ -1,0 +1,55 @@
+/* history.h - what is kept of leases and waits that are over, for `history`: `<socket>.history` in
+ * the runtime directory. */
+#ifndef BERTH_DAEMON_HISTORY_H
+#define BERTH_DAEMON_HISTORY_H
+
+#include "base/table.h"
+#include "core/core.h"
+#include "journal/history_entry.h"
+#include "journal/history_ring.h"
+#include "log/log.h"
+
+#include <sys/queue.h>
+
+/* What a client has said of its job's end, in the request that ends the lease. */
+struct told_status {
+    uint64_t lease; /* 0: none */
+    enum history_status status;
+    uint8_t number;
+};
+
+struct history {
+    struct history_ring ring;
+    struct table takers; /* who takes leases away that have not ended yet, by lease */
+    LIST_HEAD(, taker) all_takers;
+    struct told_status told;
+    uint64_t last_lease; /* of the newest entry, at the start; 0: none */
+};
+
+/* Of a daemon that listens there. `size`: of the ring, in bytes; 0: no history. */
+void history_begin(
+    struct history *history, const char *socket_path, const char *boot_id, size_t size);
+void history_end(struct history *history);
+
+/* ---- at the start ---- */
+
+/* The lease's record is in the journal: it is not over, whatever the newest entry says. Before the
+ * first history_gone(). */
+void history_lives(struct history *history, uint64_t lease);
+/* A lease of an earlier run is over since `at`. `record` is its record, of `length` bytes. */
+void history_gone(struct history *history, struct core *core,
+    const struct remembered *remembered, enum outcome why, nanoseconds at, const char *record,
+    size_t length);
+/* All leases of earlier runs are restored, or gone. */
+void history_ready(struct history *history, struct core *core);
+
+/* ---- afterwards ---- */
+
+/* Somebody takes the lease away, now or soon. `reason` or NULL. */
+void history_taken(
+    struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
+/* The lease has ended; `record` is its last record, which will be erased after that. */
+void history_ended(
+    struct history *history, const struct lease *lease, const char *record, size_t length);
+
+#endif

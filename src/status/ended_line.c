@@ -1,0 +1,179 @@
+#include "status/ended_line.h"
+
+#include "base/words.h"
+#include "core/core.h"
+#include "status/unit_list.h"
+#include "wire/protocol.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- who may see it ---- */
+
+bool ended_is_seen(
+    const struct ended_lease *ended, const struct viewer *viewer, struct core *core)
+{
+    const struct remembered *lease = ended->lease;
+    for (size_t i = 0; lease->uid != viewer->uid && i < lease->n_claims; i++) {
+        const struct definition *definition = core_find_definition(core, lease->claims[i].name);
+        bool hides = (ended->hiding >> i & 1) || (definition && definition->shows_to_owner_only);
+        if (hides &&
+            !viewer->administers(viewer->context, definition ? &definition->rights : NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- words ---- */
+
+uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *moment)
+{
+    return (uint64_t)((moment->wall_now - (moment->now - instant)) / 1000000);
+}
+
+static uint64_t milliseconds(nanoseconds span)
+{
+    return span > 0 ? (uint64_t)span / 1000000 : 0;
+}
+
+static void add_user(struct text *out, const char *key, const struct ended_user *user)
+{
+    if (user->is_known) {
+        text_add_number_key(out, key, user->uid);
+    }
+}
+
+static void add_slots(struct unit_list *list, const struct remembered_claim *claim)
+{
+    for (uint32_t i = 0, end; i < claim->count; i = end) {
+        char word[32];
+        const struct remembered_unit *unit = &claim->units[i];
+        for (end = i + 1; end < claim->count && claim->units[end].slot == unit->slot + end - i;) {
+            end++;
+        }
+        int n = snprintf(word, sizeof word, "%u", unit->slot);
+        if (end > i + 1) {
+            snprintf(word + n, sizeof word - (size_t)n, "-%u", claim->units[end - 1].slot);
+        }
+        unit_list_add(list, word, UNITS_OF_HOLDER_BYTES);
+    }
+}
+
+static void add_items(struct unit_list *list, const struct remembered_claim *claim)
+{
+    for (uint32_t i = 0; i < claim->count; i++) {
+        unit_list_add(list, claim->units[i].item, UNITS_OF_HOLDER_BYTES);
+    }
+}
+
+/* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
+static void add_claim(struct text *out, const struct remembered_claim *claim)
+{
+    struct unit_list list = {0};
+    text_add(out, claim->name);
+    if (!claim->units) {
+        text_add(out, "=");
+        text_add_number(out, claim->count);
+        return;
+    }
+    (claim->is_pool ? add_items : add_slots)(&list, claim);
+    text_add(out, ":");
+    text_add_bytes(out, list.text.bytes, list.text.length);
+    text_deinit(&list.text);
+}
+
+/* A list of all that does not fit ends in "...". */
+static void add_units(struct text *out, const struct remembered *lease)
+{
+    text_add_key(out, "units", "");
+    size_t start = out->length;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        size_t before = out->length;
+        text_add(out, i > 0 ? ";" : "");
+        add_claim(out, &lease->claims[i]);
+        if (out->length - start > 2 * UNITS_OF_HOLDER_BYTES) {
+            out->length = before;
+            text_add(out, ";...");
+            return;
+        }
+    }
+}
+
+/* A wait that ended in another way than by its client or its timeout was denied. */
+static void add_how(struct text *out, const struct ended_lease *ended)
+{
+    static const char *const of_waits[] = {"timeout", "cancelled"};
+    bool is_plain = ended->lease->is_held && strcmp(ended->how, "no-space") != 0;
+    for (size_t i = 0; i < sizeof of_waits / sizeof of_waits[0]; i++) {
+        is_plain |= strcmp(ended->how, of_waits[i]) == 0;
+    }
+    text_add_key(out, "how", is_plain ? ended->how : "denied");
+    text_add_key(out, "code", is_plain ? NULL : ended->how);
+}
+
+static void add_times(
+    struct text *out, const struct ended_lease *ended, const struct answer_moment *moment)
+{
+    const struct remembered *lease = ended->lease;
+    nanoseconds waited_until = lease->is_held ? lease->granted_at : ended->ended_at;
+    text_add_number_key(out, "ended", wall_milliseconds(ended->ended_at, moment));
+    if (lease->is_held) {
+        text_add_number_key(out, "held", milliseconds(ended->ended_at - lease->granted_at));
+    }
+    text_add_number_key(out, "waited", milliseconds(waited_until - lease->asked_at));
+}
+
+/* If that still fits on the line. */
+static void add_if_it_fits(struct text *out, size_t start, const char *key, const char *value)
+{
+    size_t length = out->length;
+    text_add_key(out, key, value);
+    if (out->length - start >= LINE_BYTES - 1) {
+        out->length = length;
+        out->bytes[length] = '\0';
+    }
+}
+
+/* In the order of what is left out last. */
+static void add_details(struct text *out, size_t start, const struct ended_lease *ended)
+{
+    const struct terms *terms = &ended->lease->terms;
+    add_if_it_fits(out, start, "holder", terms->holder);
+    for (size_t i = 0; i < N_ATTRIBUTES; i++) {
+        if (attribute_rows[i].is_shown) {
+            const struct attribute_row *row = &attribute_rows[i];
+            add_if_it_fits(out, start, row->word, terms_text(terms, row));
+        }
+    }
+    add_if_it_fits(out, start, "why", ended->why);
+    add_if_it_fits(out, start, "cgroup", ended->cgroup);
+    add_if_it_fits(out, start, "args", ended->args);
+}
+
+void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
+    const struct answer_moment *moment)
+{
+    const struct remembered *lease = ended->lease;
+    size_t start = out->length;
+    char id[LEASE_ID_SIZE];
+    lease_id_format(id, lease->id);
+    text_add(out, "ended ");
+    text_add(out, id);
+    add_units(out, lease);
+    text_add_number_key(out, "uid", lease->uid);
+    add_how(out, ended);
+    add_times(out, ended, moment);
+    text_add_number_key(out, "pid", (uint64_t)lease->pid);
+    text_add_key(out, "database", ended->database);
+    add_user(out, "login", &ended->login);
+    add_user(out, "by", &ended->by);
+    add_user(out, "by_login", &ended->by_login);
+    if (ended->has_exit || ended->has_signal) {
+        text_add_number_key(out, ended->has_exit ? "exit" : "signal", ended->number);
+    }
+    if (is_seen) {
+        add_details(out, start, ended);
+    }
+    text_add(out, "\n");
+}

@@ -1,0 +1,292 @@
+"""`history`: each way in which a lease or a wait ends, and what is known of it."""
+
+import os
+import time
+
+import pytest
+
+from daemon_help import code, connect_as, event, held, needs_root, NOBODY, refused, waits
+from history_help import history, is_over, last
+from lost_help import sleeper
+
+CONFIGURATION = """grace = 50ms
+[lock deploy]
+[semaphore s]
+limit = 4
+kill-after = 50ms
+[semaphore short]
+limit = 2
+max-hold = 50ms
+kill-after = 50ms
+on-lost = warn
+[pool gpus]
+items = a b c
+[semaphore market/*]
+limit = 2
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIGURATION)
+
+
+def test_a_released_lease(daemon):
+    client = daemon.client()
+    before = time.time() * 1000
+    lease = held(client, "acquire deploy program=p holder=h reason=why%20not")
+    assert client.request(f"release {lease}") == "ok"
+    after = time.time() * 1000
+    entry = last(client)
+    assert entry.lease == lease
+    entry.has(units="deploy:0", uid=str(os.geteuid()), how="released", code=None, pid=str(os.getpid()),
+              program="p", holder="h", reason="why not", waited="0", by=None, why=None, exit=None, signal=None)
+    assert before - 5 <= int(entry["ended"]) <= after + 5
+    assert 0 <= int(entry["held"]) <= after - before + 5
+
+
+def test_its_times_are_those_of_the_wait_and_of_the_hold(daemon):
+    """A hold that is ended by the clock, and a wait that lasts as long."""
+    client, other = daemon.client(), daemon.client()
+    lease = held(client, "acquire deploy ttl=80ms")
+    waiting = waits(other, "acquire deploy")
+    assert event(other)[:2] == ("granted", waiting)
+    assert other.request(f"release {waiting}") == "ok"
+    first, second = history(other)
+    assert (first.lease, second.lease) == (lease, waiting)
+    assert int(first["held"]) >= 80 and int(first["waited"]) < 80
+    assert 0 < int(second["waited"]) <= int(first["held"])
+    assert int(first["ended"]) <= int(second["ended"])
+
+
+def test_the_units_of_several_resources(daemon):
+    client = daemon.client()
+    lease = held(client, "acquire gpus:2 s:3 market/anna")
+    client.request(f"release {lease}")
+    last(client).has(units="gpus:a,b;s:0-2;market/anna:0")
+
+
+@pytest.mark.parametrize("said, exit_status, number", [
+    ("exit=0", "0", None), ("exit=255", "255", None), ("signal=9", None, "9"), ("", None, None)])
+def test_how_the_job_ended(daemon, said, exit_status, number):
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    assert client.request(f"release {lease} {said}".rstrip()) == "ok"
+    last(client).has(how="released", exit=exit_status, signal=number)
+
+
+def test_how_the_job_ended_belongs_to_its_lease(daemon):
+    """What was said about one that is over is not said of the next."""
+    client = daemon.client()
+    lease, other = held(client, "acquire deploy"), held(client, "acquire s")
+    assert client.request(f"release {lease} exit=3") == "ok"
+    assert client.request(f"release {lease} exit=4") == "ok"
+    assert client.request(f"cancel {other}") == "ok"
+    first, second = history(client)
+    first.has(exit="3")
+    second.has(exit=None, how="released")
+
+
+@pytest.mark.parametrize("words", ["exit=256", "exit=-1", "signal=0", "signal=65", "exit=1 signal=9", "exit="])
+def test_a_malformed_status_releases_nothing(daemon, words):
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    assert refused(client, f"release {lease} {words}") in ("bad-value", "malformed")
+    assert client.request(f"renew {lease}").startswith("ok") and history(client) == []
+
+
+def test_a_client_that_is_gone(daemon):
+    client, watcher = daemon.client(), daemon.client()
+    lease = held(client, "acquire deploy")
+    waiting = waits(client, "acquire deploy")
+    client.close()
+    is_over(watcher, lease)
+    is_over(watcher, waiting)
+    entries = {entry.lease: entry for entry in history(watcher)}
+    entries[lease].has(how="released", units="deploy:0")
+    entries[waiting].has(how="cancelled", units="deploy=1", held=None)
+
+
+def test_a_job_that_is_gone(daemon):
+    client, watcher = daemon.client(), daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        client.close()
+    is_over(watcher, lease)
+    last(watcher).has(how="released", pid=str(pid))
+
+
+def test_expired(daemon):
+    client, watcher = daemon.client(), daemon.client()
+    lease = held(client, "acquire deploy ttl=20ms")
+    assert event(client)[:2] == ("expired", lease)
+    entry = last(watcher).has(how="expired")
+    assert int(entry["held"]) >= 20
+
+
+def test_max_hold(daemon):
+    client = daemon.client()
+    lease = held(client, "acquire short")
+    while event(client)[:2] != ("lost", lease):
+        pass
+    last(client).has(how="max-hold", by=None)
+
+
+def test_revoked(daemon):
+    client, operator = daemon.client(), daemon.client()
+    lease = held(client, "acquire s kill_after=50ms")
+    assert operator.request(f"revoke {lease} reason=too%20late") == "ok"
+    while event(client)[:2] != ("lost", lease):
+        pass
+    last(client).has(how="revoked", by=str(os.geteuid()), why="too late")
+
+
+def test_a_job_that_obeys_a_revoke(daemon):
+    client, operator = daemon.client(), daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire s pid={pid}")
+        assert operator.request(f"revoke {lease}") == "ok"
+        assert event(client)[:2] == ("revoked", lease)
+        assert client.request(f"release {lease} signal=15") == "ok"
+    last(client).has(how="revoked", by=str(os.geteuid()), why=None, signal="15")
+
+
+def test_dropped(daemon):
+    client, operator = daemon.client(), daemon.client()
+    lease = held(client, "acquire deploy")
+    assert operator.request(f"drop {lease} reason=x") == "ok"
+    last(operator).has(how="dropped", by=str(os.geteuid()), why="x")
+
+
+@needs_root
+def test_released_by_somebody_else(daemon):
+    client, operator = connect_as(daemon, NOBODY), daemon.client()
+    lease = held(client, "acquire deploy")
+    assert operator.request(f"release {lease}") == "ok"
+    last(operator).has(how="released", by="0", uid=str(NOBODY))
+
+
+def test_one_that_is_revoked_twice_has_the_last_reason(daemon):
+    client, operator = daemon.client(), daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire s pid={pid}")
+        assert operator.request(f"revoke {lease} reason=one") == "ok"
+        assert operator.request(f"drop {lease} reason=two") == "ok"
+    last(operator).has(how="dropped", why="two")
+
+
+# ---- waits
+
+
+def test_a_wait_that_times_out(daemon):
+    client = daemon.client()
+    held(client, "acquire deploy")
+    waiting = waits(client, "acquire deploy wait=20ms")
+    assert event(client)[:3] == ("denied", waiting, "timeout")
+    entry = last(client).has(how="timeout", code=None, units="deploy=1", held=None)
+    assert int(entry["waited"]) >= 20
+
+
+def test_a_wait_that_is_cancelled(daemon):
+    client, operator = daemon.client(), daemon.client()
+    held(client, "acquire s:4")
+    own, revoked = waits(client, "acquire s:2"), waits(client, "acquire s:3")
+    assert client.request(f"cancel {own}") == "ok"
+    assert operator.request(f"revoke {revoked} reason=stop%20it") == "ok"
+    first, second = history(operator)
+    first.has(how="cancelled", units="s=2", by=None)
+    second.has(how="cancelled", units="s=3", by=str(os.geteuid()), why="stop it")
+
+
+def test_a_wait_that_a_reload_ends(daemon):
+    client, operator = daemon.client(), daemon.client()
+    held(client, "acquire s:4")
+    waits(client, "acquire s:3")
+    daemon.configure(CONFIGURATION.replace("limit = 4", "limit = 2"))
+    assert operator.request("reload") == "ok"
+    last(operator).has(how="denied", code="impossible", units="s=3")
+
+
+def test_a_refusal_at_once_is_no_entry(daemon):
+    client = daemon.client()
+    held(client, "acquire deploy")
+    assert refused(client, "acquire deploy wait=0") == "would-wait"
+    assert refused(client, "acquire s:9") == "impossible"
+    assert refused(client, "acquire nothing") == "unknown"
+    assert history(client) == []
+
+
+# ---- which are shown
+
+
+def test_by_name(daemon):
+    client = daemon.client()
+    for name in ("deploy", "s", "market/anna", "market/bert", "s deploy"):
+        client.request("release " + held(client, f"acquire {name}"))
+    units = lambda request: [entry["units"] for entry in history(client, request)]  # noqa: E731
+    assert units("history deploy") == ["deploy:0", "s:0;deploy:0"]
+    assert units("history deploy market/bert") == ["deploy:0", "market/bert:0", "s:0;deploy:0"]
+    assert units("history market/*") == ["market/anna:0", "market/bert:0"]
+    assert units("history market/* deploy")[:2] == ["deploy:0", "market/anna:0"]
+    assert units("history gpus") == []
+    assert len(history(client)) == 5
+    assert code(client.request("history deplyo")) == "unknown"
+    assert code(client.request("history market/**/*/*")) == "bad-value"
+
+
+@needs_root
+def test_by_user_and_lease(daemon):
+    client, other = daemon.client(), connect_as(daemon, NOBODY)
+    one, two = held(client, "acquire s"), held(other, "acquire s")
+    client.request(f"release {one}")
+    other.request(f"release {two}")
+    assert [entry.lease for entry in history(client, f"history user={NOBODY}")] == [two]
+    assert [entry.lease for entry in history(client, f"history lease={one}")] == [one]
+    assert history(client, f"history user={NOBODY} lease={one}") == []
+
+
+def test_by_time(daemon):
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    time.sleep(0.02)  # what ended longer ago is left out
+    assert history(client, "history since=10") == []
+    assert len(history(client, "history since=60000")) == 1
+    for request in ("history since=x", "history user=-1", "history lease=!", "history since=99999999999999999"):
+        assert code(client.request(request)) == "bad-value", request
+
+
+def test_the_head_says_how_far_it_goes_back(daemon):
+    client = daemon.client()
+    assert len(client.lines("history")[0].split()) == 2
+    client.request("release " + held(client, "acquire deploy"))
+    head, line, _ = client.lines("history")
+    since = dict(word.split("=") for word in head.split()[1:])["since"]
+    assert abs(int(since) - int(dict(word.split("=", 1) for word in line.split()[2:])["ended"])) <= 1
+
+
+# ---- many
+
+
+def test_many_entries_are_one_answer(daemon):
+    """Made in pieces; an event waits for its end."""
+    client, other = daemon.client(), daemon.client()
+    n = 2000
+    for i in range(n):
+        client.request("release " + held(client, f"acquire s:2 reason={i}"))
+    lease = held(client, "acquire deploy")
+    client.send("history\n")
+    assert other.request(f"drop {lease}") == "ok"
+    head, *lines, end = client.rest_of_lines()
+    entries = [line for line in lines if line.startswith("ended ")]
+    assert end == "end" and len(entries) == len(lines) and n <= len(entries) <= n + 1
+    assert [line.split("reason=")[1] for line in entries[:n]] == [str(i) for i in range(n)]
+
+
+def test_a_full_line_is_a_line(daemon):
+    """Whatever the texts are: below 4096 bytes, with the units."""
+    client, operator = daemon.client(), daemon.client()
+    text = "%01" * 64
+    lease = held(client, f"acquire s:4 program={text} holder={text * 2} reason={text * 4}")
+    assert operator.request(f"drop {lease} reason={text * 4}") == "ok"
+    entry = last(operator)
+    assert entry["units"] == "s:0-3" and entry["reason"] == "\1" * 256

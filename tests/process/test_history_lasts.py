@@ -1,0 +1,189 @@
+"""`history` over any end of berthd, and without its file."""
+
+import os
+import signal
+
+import pytest
+
+from conftest import Berthd
+from daemon_help import event, held, waits
+from history_help import history, is_over, last
+from lost_help import needs_mounts, sleeper, with_own_mounts
+from test_lost_changes import BOOTS, reboot, set_boot_id
+
+CONFIGURATION = """grace = 50ms
+[lock deploy]
+[semaphore s]
+limit = 4
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIGURATION)
+
+
+def test_entries_survive_sigkill(daemon):
+    client = daemon.client()
+    for i in range(3):
+        client.request("release " + held(client, f"acquire deploy reason={i}"))
+    before = history(client)
+    assert len(before) == 3
+    for end in (daemon.kill, daemon.stop, daemon.kill):
+        end()
+        daemon.start()
+        client = daemon.client()
+        for entry, earlier in zip(history(client), before, strict=True):
+            assert abs(int(entry.pop("ended")) - int(earlier["ended"])) <= 1000  # as the clock is set now
+            assert entry.lease == earlier.lease and entry.items() <= earlier.items()
+    client.request("release " + held(client, "acquire deploy reason=3"))
+    assert [entry["reason"] for entry in history(client)] == ["0", "1", "2", "3"]
+
+
+def test_a_lease_that_lives_over_a_restart_is_one_entry(daemon):
+    client = daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        daemon.kill()
+        daemon.start()
+        client = daemon.client()
+        assert history(client) == []
+        assert client.request(f"release {lease}") == "ok"
+    entry = last(client).has(how="released", pid=str(pid))
+    assert entry.lease == lease and len(history(client)) == 1
+
+
+def test_a_job_that_ends_while_there_is_no_berthd(daemon):
+    client = daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire deploy pid={pid} program=x")
+        waiting = waits(client, f"acquire deploy pid={pid} program=y")
+        daemon.kill()
+    daemon.start()
+    entries = {entry.lease: entry for entry in history(daemon.client())}
+    entries[lease].has(how="released", units="deploy:0", program="x")
+    entries[waiting].has(how="cancelled", units="deploy=1", program="y", held=None)
+
+
+def test_a_ttl_that_ends_while_there_is_no_berthd(daemon):
+    client = daemon.client()
+    lease = held(client, "acquire deploy ttl=30ms")
+    daemon.kill()
+    daemon.start()
+    client = daemon.client()
+    is_over(client, lease)
+    entry = last(client).has(how="expired")
+    assert int(entry["held"]) >= 30
+
+
+def test_a_wait_whose_resource_is_gone(daemon):
+    client = daemon.client()
+    held(client, "acquire s:4")
+    lease = waits(client, "acquire s:2")
+    daemon.kill()
+    daemon.configure(CONFIGURATION.replace("[semaphore s]\nlimit = 4\n", ""))
+    daemon.start()
+    entries = {entry.lease: entry for entry in history(daemon.client(), f"history lease={lease}")}
+    entries[lease].has(how="denied", code="unknown", units="s=2")
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_revoke_is_remembered_until_the_job_ends(daemon, end):
+    """Who has revoked it, and why: also if berthd ends between the revoke and the job's end."""
+    client = daemon.client()
+    with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        client.request("revoke " + lease + " reason=too%20long")
+        getattr(daemon, end)()
+        daemon.start()
+        client = daemon.client()
+        assert history(client) == []
+        assert client.request(f"release {lease}") == "ok"
+    last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
+
+
+def test_killed_before_the_record_was_erased(daemon, directory):
+    """The entry is written, and the journal still has the lease: which lives, and ends once."""
+    client = daemon.client()
+    with sleeper() as pid:
+        for i in range(3):
+            lease = held(client, f"acquire deploy pid={pid} reason={i}")
+            journal = (directory / "s.journal").read_bytes()
+            client.request(f"release {lease}")
+        assert len(history(client)) == 3
+        daemon.kill()
+        (directory / "s.journal").write_bytes(journal)
+        daemon.start()
+        client = daemon.client()
+        assert [entry["reason"] for entry in history(client)] == ["0", "1"]
+        assert client.request(f"release {lease}") == "ok"
+    assert [entry["reason"] for entry in history(client)] == ["0", "1", "2"]
+
+
+@needs_mounts
+def test_a_boot_begins_a_new_one(directory):
+    def work():
+        set_boot_id(directory, BOOTS[0])
+        daemon = Berthd(directory, CONFIGURATION)
+        client = daemon.client()
+        client.request("release " + held(client, "acquire deploy"))
+        reboot(directory, daemon, BOOTS[1], journal_is_left=True)
+        assert history(daemon.client()) == []
+        daemon.stop()
+    with_own_mounts(work)
+
+
+def test_without_its_file(berthd, directory):
+    """berthd says so once, and keeps the history in memory."""
+    (directory / "s.history").mkdir()
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    assert len(history(client)) == 1
+    assert daemon.log.read_text().count("the history's file cannot be had") == 1
+
+
+def test_a_file_that_was_cut(daemon, directory):
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    daemon.kill()
+    os.truncate(directory / "s.history", 5000)
+    daemon.start()
+    client = daemon.client()
+    assert history(client) == []
+    client.request("release " + held(client, "acquire deploy"))
+    assert len(history(client)) == 1
+
+
+def test_the_newest_stay_when_the_ring_is_full(berthd, directory):
+    daemon = berthd("history = 64K\n" + CONFIGURATION)
+    client = daemon.client()
+    for i in range(1000):
+        client.request("release " + held(client, f"acquire deploy reason={i}"))
+    reasons = [int(entry["reason"]) for entry in history(client)]
+    assert reasons == list(range(reasons[0], 1000)) and 100 < len(reasons) < 500
+    assert (directory / "s.history").stat().st_size == 4096 + 65536
+    daemon.stop()
+    daemon.configure("history = 128K\n" + CONFIGURATION)
+    daemon.start()
+    assert [int(entry["reason"]) for entry in history(daemon.client())] == reasons
+
+
+def test_none_is_kept(berthd, directory):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    daemon.stop()
+    daemon.configure("history = 0\n" + CONFIGURATION)
+    daemon.start()
+    client, operator = daemon.client(), daemon.client()
+    with sleeper() as pid:
+        lease = held(client, f"acquire deploy pid={pid}")
+        assert operator.request(f"revoke {lease} reason=x") == "ok"
+        assert event(client)[0] == "revoked"
+        assert client.request(f"release {lease} exit=0") == "ok"
+    assert history(client) == [] and not (directory / "s.history").exists()
+
+
+def test_its_file_is_for_berthd_alone(daemon, directory):
+    assert (directory / "s.history").stat().st_mode & 0o777 == 0o600
