@@ -125,7 +125,7 @@ void history_taken(
 
 static void learn(struct history *history, const struct history_entry *entry)
 {
-    if (entry->kind == HISTORY_TAKEN) {
+    if (entry->kind == HISTORY_TAKEN && entry->by.is_known) {
         add_taker(history, entry);
     } else {
         taker_free(history, find_taker(history, entry->lease));
@@ -183,22 +183,24 @@ void history_gone(struct history *history, struct core *core,
     }
 }
 
-/* NULL: all. */
-static void forget_takers(struct history *history, struct core *core)
+/* A lost lease may come back with its client: it is not being stopped any more. */
+static void forget_taker(struct history *history, struct taker *taker)
 {
-    struct taker *next;
-    for (struct taker *taker = LIST_FIRST(&history->all_takers); taker; taker = next) {
-        next = LIST_NEXT(taker, link);
-        if (!core || !core_find_lease(core, taker->lease)) {
-            taker_free(history, taker);
-        }
-    }
+    const struct history_entry nobody = {.kind = HISTORY_TAKEN, .lease = taker->lease};
+    add(history, &nobody);
+    taker_free(history, taker);
 }
 
 void history_ready(struct history *history, struct core *core)
 {
+    struct taker *next;
+    for (struct taker *taker = LIST_FIRST(&history->all_takers); taker; taker = next) {
+        next = LIST_NEXT(taker, link);
+        if (!core_find_lease(core, taker->lease)) {
+            forget_taker(history, taker);
+        }
+    }
     history->last_lease = 0;
-    forget_takers(history, core);
 }
 
 /* ---- life ---- */
@@ -220,7 +222,9 @@ void history_begin(
 
 void history_end(struct history *history)
 {
-    forget_takers(history, NULL);
+    while (!LIST_EMPTY(&history->all_takers)) {
+        taker_free(history, LIST_FIRST(&history->all_takers));
+    }
     table_deinit(&history->takers);
     history_ring_close(&history->ring);
 }

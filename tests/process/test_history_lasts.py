@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from conftest import Berthd
-from daemon_help import event, held, waits
+from daemon_help import event, held, held_with_proof, waits
 from history_help import history, is_over, last
 from lost_help import needs_mounts, sleeper, with_own_mounts
 from test_lost_changes import BOOTS, reboot, set_boot_id
@@ -100,6 +100,23 @@ def test_a_revoke_is_remembered_until_the_job_ends(daemon, end):
         assert history(client) == []
         assert client.request(f"release {lease}") == "ok"
     last(client).has(how="revoked", by=str(os.geteuid()), why="too long")
+
+
+def test_a_lost_lease_that_comes_back_is_not_being_revoked(daemon, directory):
+    """With the journal, berthd has lost that it was; so the history forgets it as well."""
+    client = daemon.client()
+    with sleeper(lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)) as pid:
+        lease, proof = held_with_proof(client, f"acquire deploy pid={pid}")
+        assert daemon.client().request(f"revoke {lease}") == "ok"
+        daemon.kill()
+        (directory / "s.journal").unlink()
+        daemon.start()
+        assert daemon.client().request(f"reclaim {lease} deploy:1:0 pid={pid} {proof}").startswith("ok ")
+        daemon.kill()
+        daemon.start()
+        client = daemon.client()
+        assert client.request(f"release {lease}") == "ok"
+    last(client).has(how="released", by=None)
 
 
 def test_killed_before_the_record_was_erased(daemon, directory):

@@ -2,6 +2,7 @@
 #include "drive_internal.h"
 
 #include "../unit/core_remember.h"
+#include "journal/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,18 +106,32 @@ static void take_effect(struct simulation *simulation, const struct effect *effe
     }
 }
 
+void record_clear(struct record *record)
+{
+    forget(record->remembered);
+    free(record->text);
+    *record = (struct record){.remembered = NULL};
+}
+
 struct record *find_free_record(struct simulation *simulation)
 {
     for (size_t i = 0; i < N_RECORDS; i++) {
         struct record *record = &simulation->records[i];
         if (record->rests_until != 0 && record->rests_until <= simulation->now) {
-            *record = (struct record){.remembered = forget(record->remembered)};
+            record_clear(record);
         }
         if (!record->remembered) {
             return record;
         }
     }
     return NULL;
+}
+
+static char *text_of(const struct lease *lease)
+{
+    struct text text = TEXT_INIT;
+    record_write(&text, lease, NULL);
+    return text_take(&text);
 }
 
 /* A journal that hears only of changes. */
@@ -127,12 +142,12 @@ static void write_down(struct simulation *simulation, struct lease *lease)
         record->rests_until = lease->rests_until;
         record->remembered->rested_at = simulation->now;
     } else if (lease->state == LEASE_ENDED && record) {
-        record->remembered = forget(record->remembered);
+        record_clear(record);
     } else if (lease->state != LEASE_ENDED) {
         record = record ? record : find_free_record(simulation);
         REQUIRE(record, "too many records for the simulation");
-        forget(record->remembered);
-        *record = (struct record){.remembered = remember(lease)};
+        record_clear(record);
+        *record = (struct record){.remembered = remember(lease), .text = text_of(lease)};
         lease->record = (uint32_t)(record - simulation->records) + 1;
     }
 }
@@ -145,6 +160,7 @@ void take_effects(struct simulation *simulation)
         take_effect(simulation, &effects->list[i]);
     }
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
+        histories_ended(simulation, lease);
         write_down(simulation, lease);
     }
     for (struct lease *lease = effects->changed; lease; lease = lease->next_changed) {
@@ -189,6 +205,7 @@ static void do_acquire(struct simulation *simulation, const struct operation *op
 static void do_end(struct simulation *simulation, const struct operation *operation)
 {
     struct lease *lease = find_lease(simulation, operation->lease);
+    histories_told(simulation, lease->id);
     core_end(simulation->core, lease, &simulation->clients[operation->client], operation->now,
         &simulation->effects);
     take_effects(simulation);
@@ -295,6 +312,7 @@ void simulation_step(struct simulation *simulation, const struct operation *oper
     model_count_until(simulation->model, operation->now);
     operations[operation->kind](simulation, operation);
     compare_all(simulation);
+    histories_compare(simulation);
 }
 
 /* ---- beginning and end ---- */
@@ -305,7 +323,9 @@ struct simulation *simulation_new(uint64_t seed)
     struct core_options options = {.first_id = 1 + seed % 1000, .first_token = 1, .seed = seed};
     simulation->core = core_new(&options);
     simulation->model = model_new();
+    simulation->last_pid = 1; /* the record of a lease that is bound to process 1 is not read */
     counts_begin(simulation);
+    histories_begin(simulation);
     core_counts_begin(simulation->core, 0);
     return simulation;
 }
@@ -352,10 +372,11 @@ struct simulation *simulation_end(struct simulation *simulation, nanoseconds now
     end_jobs(simulation, now);
     require_all_free(simulation);
     for (size_t i = 0; i < N_RECORDS; i++) {
-        forget(simulation->records[i].remembered);
+        record_clear(&simulation->records[i]);
     }
     simulation->core = core_free(simulation->core);
     counts_free(simulation);
+    histories_free(simulation);
     effects_deinit(&simulation->effects);
     simulation->model = model_free(simulation->model);
     definitions_free(simulation->definitions);

@@ -5,6 +5,8 @@
 
 #include "drive.h"
 
+#include "daemon/history.h"
+
 /* The core keeps pointers to definitions until the next core_define(). */
 struct definitions {
     struct definition list[MODEL_RULES];
@@ -16,12 +18,24 @@ struct definitions {
 /* For a lease, or for its units, which rest. */
 struct record {
     struct remembered *remembered; /* NULL: it is free */
+    char *text; /* the same, as the journal has it */
     nanoseconds rests_until; /* 0: the lease lives */
 };
 
 enum { N_RECORDS = 8 * MODEL_LEASES, COUNTS_CHUNK = 4, N_COUNTS_CHUNKS = MODEL_RESOURCES };
 
+/* Said of a lease in requests. */
+struct told {
+    uint64_t id;
+    uint32_t n_taken; /* how often somebody takes it away */
+    bool has_status;
+};
+
 struct simulation {
+    struct history history;
+    uint64_t position; /* in its ring: entries before it have been compared */
+    struct told *told;
+    size_t n_told;
     struct core *core;
     struct model *model;
     struct effects effects;
@@ -92,6 +106,25 @@ void counts_freeze(struct simulation *simulation);
 void counts_thaw(struct simulation *simulation);
 void counts_compare(struct simulation *simulation);
 void counts_free(struct simulation *simulation);
+
+/* drive_history.c */
+void histories_begin(struct simulation *simulation);
+void histories_restart(struct simulation *simulation);
+/* All leases are made again that can be. */
+void histories_ready(struct simulation *simulation);
+void histories_free(struct simulation *simulation);
+/* Somebody takes it away; its end comes with an exit status: before that is done. */
+void histories_taken(struct simulation *simulation, uint64_t id);
+void histories_told(struct simulation *simulation, uint64_t id);
+/* It has ended, and its record is still there. */
+void histories_ended(struct simulation *simulation, const struct lease *lease);
+/* It was not made again. */
+void histories_gone(
+    struct simulation *simulation, const struct record *record, enum outcome why, nanoseconds at);
+void histories_compare(struct simulation *simulation);
+void histories_compare_all(struct simulation *simulation);
+/* Frees what the record has. */
+void record_clear(struct record *record);
 
 /* drive_compare.c: the state after a step */
 void compare_all(struct simulation *simulation);

@@ -17,6 +17,7 @@ void do_reported(struct simulation *simulation, const struct operation *operatio
 
 void do_revoke(struct simulation *simulation, const struct operation *operation)
 {
+    histories_taken(simulation, operation->lease);
     core_revoke(simulation->core, find_lease(simulation, operation->lease), operation->now,
         &simulation->effects);
     take_effects(simulation);
@@ -26,6 +27,7 @@ void do_revoke(struct simulation *simulation, const struct operation *operation)
 
 void do_withdraw(struct simulation *simulation, const struct operation *operation)
 {
+    histories_taken(simulation, operation->lease);
     core_withdraw(simulation->core, find_lease(simulation, operation->lease), operation->now,
         &simulation->effects);
     take_effects(simulation);
@@ -35,6 +37,7 @@ void do_withdraw(struct simulation *simulation, const struct operation *operatio
 
 void do_drop(struct simulation *simulation, const struct operation *operation)
 {
+    histories_taken(simulation, operation->lease);
     core_drop(simulation->core, find_lease(simulation, operation->lease), operation->now,
         &simulation->effects);
     take_effects(simulation);

@@ -92,8 +92,19 @@ static void changes_apply(
 
 /* ---- the beginning of the next ---- */
 
-static void restore(struct simulation *simulation, struct remembered *remembered)
+static void note_gone(
+    struct simulation *simulation, const struct record *record, enum outcome why)
 {
+    const struct model_past *past = model_find_past(simulation->model, record->remembered->id);
+    core_count_gone(simulation->core, record->remembered, why, simulation->now);
+    model_count_gone(simulation->model, past, why, simulation->now);
+    histories_gone(simulation, record, why, simulation->now);
+    model_history_gone(simulation->model, past, why, simulation->now);
+}
+
+static void restore(struct simulation *simulation, struct record *record)
+{
+    struct remembered *remembered = record->remembered;
     struct lease *lease;
     uint64_t id = remembered->id;
     begin_trace(simulation);
@@ -107,17 +118,16 @@ static void restore(struct simulation *simulation, struct remembered *remembered
         effects_change(&simulation->effects, lease); /* written down again */
     } else {
         enum outcome why = remembered->is_held ? OUTCOME_LOST : simulation->trace.outcome;
-        core_count_gone(simulation->core, remembered, why, simulation->now);
-        model_count_gone(
-            simulation->model, model_find_past(simulation->model, id), why, simulation->now);
+        note_gone(simulation, record, why);
     }
     take_effects(simulation);
     model_restore(simulation->model, id, simulation->now, &simulation->trace);
-    forget(remembered);
+    record_clear(record);
 }
 
-static void restore_rest(struct simulation *simulation, struct remembered *remembered)
+static void restore_rest(struct simulation *simulation, struct record *record)
 {
+    const struct remembered *remembered = record->remembered;
     begin_trace(simulation);
     nanoseconds until =
         core_restore_rest(simulation->core, remembered, simulation->now, &simulation->effects);
@@ -127,10 +137,10 @@ static void restore_rest(struct simulation *simulation, struct remembered *remem
     REQUIRE(until == expected, "units of %ju rest until %jd instead of %jd", remembered->id,
         (intmax_t)until, (intmax_t)expected);
     if (until == 0) {
-        forget(remembered);
+        record_clear(record);
     } else {
-        *find_free_record(simulation) =
-            (struct record){.remembered = remembered, .rests_until = until};
+        record->rests_until = until;
+        *find_free_record(simulation) = *record;
     }
 }
 
@@ -140,31 +150,23 @@ static bool is_dead(const struct simulation *simulation, const struct remembered
     return lease->binding == BOUND_PROCESS && !lease->is_alive;
 }
 
-/* Its job has ended while there was no core. */
-static void end_unseen(struct simulation *simulation, const struct remembered *remembered)
-{
-    enum outcome why = remembered->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED;
-    core_count_gone(simulation->core, remembered, why, simulation->now);
-    model_count_gone(simulation->model, model_find_past(simulation->model, remembered->id), why,
-        simulation->now);
-}
-
-/* The daemon's part: dead processes' leases are not made again, but their units may need rest. */
-static void restore_one(struct simulation *simulation, const struct record *record,
+/* The daemon's part: dead processes' leases are not made again, but their units may need rest.
+ * Takes over what the record has. */
+static void restore_one(struct simulation *simulation, struct record *record,
     const struct operation *operation, struct random *random)
 {
     struct remembered *remembered = record->remembered;
     if (random_percent(random, operation->restart.lost_percent)) {
-        forget(remembered);
+        record_clear(record);
     } else if (record->rests_until != 0) {
-        restore_rest(simulation, remembered);
-    } else if (is_dead(simulation, remembered)) {
-        end_unseen(simulation, remembered);
+        restore_rest(simulation, record);
+    } else if (is_dead(simulation, remembered)) { /* since there was no core */
+        note_gone(simulation, record, remembered->is_held ? OUTCOME_RELEASED : OUTCOME_CANCELLED);
         model_forget_past(simulation->model, remembered->id);
         remembered->rested_at = simulation->now;
-        restore_rest(simulation, remembered);
+        restore_rest(simulation, record);
     } else {
-        restore(simulation, remembered);
+        restore(simulation, record);
     }
 }
 
@@ -209,6 +211,8 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     counts_thaw(simulation);
     simulation->core = core_new(&options);
     counts_begin(simulation);
+    histories_restart(simulation);
+    histories_compare_all(simulation);
     model_restart(simulation->model, first);
     do_define(simulation, &define);
     changes_apply(simulation, &changes, operation);
@@ -216,6 +220,7 @@ void do_restart(struct simulation *simulation, const struct operation *operation
     core_begin_grace(simulation->core, operation->restart.closed, until);
     model_begin_grace(simulation->model, operation->restart.closed, until);
     restore_all(simulation, records, operation);
+    histories_ready(simulation);
     core_counts_begin(simulation->core, operation->now);
 }
 

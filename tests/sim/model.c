@@ -23,6 +23,7 @@ struct model *model_free(struct model *model)
     for (size_t i = 0; i < model->n_resources; i++) {
         free(model->resources[i]);
     }
+    free(model->ended);
     free(model);
     return NULL;
 }

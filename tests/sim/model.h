@@ -186,7 +186,24 @@ struct model_counts {
     uint64_t waits[16], holds[16]; /* by the bucket of their length */
 };
 
+/* A lease or a wait that is over. */
+struct model_ended {
+    uint64_t id;
+    uint32_t uid;
+    enum outcome why;
+    bool held;
+    nanoseconds asked_at, granted_at, ended_at;
+    struct {
+        char name[MODEL_NAME];
+        uint32_t count;
+        uint8_t units[MODEL_UNITS];
+    } claims[MODEL_WANTS];
+    size_t n_claims;
+};
+
 struct model {
+    struct model_ended *ended; /* the first n_ended_seen have been compared */
+    size_t n_ended, n_ended_seen, ended_size;
     struct model_counts counts[MODEL_RESOURCES];
     size_t n_counts;
     nanoseconds counted_until;
@@ -284,6 +301,12 @@ void model_count_reclaim(struct model *model, const struct model_lease *lease);
 void model_count_refused(struct model *model, const struct model_ask *ask, enum outcome why);
 /* A past lease is not made again. */
 void model_count_gone(
+    struct model *model, const struct model_past *past, enum outcome why, nanoseconds now);
+
+/* model_history.c: the same for the history */
+void model_history_end(
+    struct model *model, const struct model_lease *lease, enum outcome why, nanoseconds now);
+void model_history_gone(
     struct model *model, const struct model_past *past, enum outcome why, nanoseconds now);
 
 /* ---- looking (model_resource.c, model_queue.c) ---- */

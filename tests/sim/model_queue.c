@@ -170,6 +170,7 @@ void model_lease_leave(
     struct model *model, struct model_lease *lease, enum outcome why, nanoseconds now)
 {
     model_count_end(model, lease, why, now);
+    model_history_end(model, lease, why, now);
     list_remove(model->waiters, &model->n_waiters, lease);
     list_remove(model->leases, &model->n_leases, lease);
     for (size_t i = 0; lease->held && i < lease->n_claims; i++) {
