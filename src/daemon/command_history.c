@@ -65,7 +65,7 @@ static void add_line(const struct history_answer *history, struct text *out,
     const struct ended_lease ended = {
         .lease = lease,
         .ended_at = entry->ended_at,
-        .how = entry->how,
+        .how = entry->how.text,
         .database = record_database(lease),
         .hiding = entry->hiding,
         .login = user_of(&entry->login),

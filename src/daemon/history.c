@@ -67,7 +67,7 @@ static void add(struct history *history, const struct history_entry *entry)
 static void add_ended(struct history *history, struct history_entry *entry, enum outcome why)
 {
     struct taker *taker = find_taker(history, entry->lease);
-    entry->how = code_table[outcome_code(why)].word;
+    entry->how = history->words[why];
     if (history->told.lease == entry->lease) {
         entry->status = history->told.status;
         entry->number = history->told.number;
@@ -212,6 +212,10 @@ void history_begin(
     path_at_runtime(socket_path, ".history", path, sizeof path); /* "": cannot be opened */
     *history = (struct history){.takers = TABLE_INIT};
     LIST_INIT(&history->all_takers);
+    for (size_t i = 0; i < N_OUTCOMES; i++) {
+        const char *word = code_table[outcome_code((enum outcome)i)].word;
+        history->words[i] = history_word_of(word ? word : "");
+    }
     history_ring_open(&history->ring, path, boot_id, HISTORY_LAYOUT, size);
     if (history->ring.error != 0) {
         log_warning("the history's file cannot be had (%s): the next berthd begins a new history",

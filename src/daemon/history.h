@@ -23,6 +23,7 @@ struct history {
     struct table takers; /* who takes leases away that have not ended yet, by lease */
     LIST_HEAD(, taker) all_takers;
     struct told_status told;
+    struct history_word words[N_OUTCOMES];
     uint64_t last_lease; /* of the newest entry, at the start; 0: none */
 };
 

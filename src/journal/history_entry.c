@@ -11,7 +11,7 @@ struct stored {
     uint16_t hiding;
     uint8_t kind, users, status, number;
     uint8_t texts; /* which there are: bit 1 << index of text_of() */
-    char how[HISTORY_WORD_SIZE];
+    struct history_word how;
     char bytes[];
 };
 
@@ -25,14 +25,22 @@ static const char **text_of(struct history_entry *entry, size_t i)
     return texts[i];
 }
 
+struct history_word history_word_of(const char *word)
+{
+    struct history_word how = {""};
+    strncpy(how.text, word, sizeof how.text - 1);
+    return how;
+}
+
+static inline size_t text_size(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
 size_t history_entry_size(const struct history_entry *entry)
 {
-    const char *texts[N_TEXTS] = {entry->why, entry->cgroup, entry->args};
-    size_t size = sizeof(struct stored) + entry->record_length;
-    for (size_t i = 0; i < N_TEXTS; i++) {
-        size += texts[i] ? strlen(texts[i]) + 1 : 0;
-    }
-    return size;
+    return sizeof(struct stored) + entry->record_length + text_size(entry->why) +
+        text_size(entry->cgroup) + text_size(entry->args);
 }
 
 void history_entry_write(const struct history_entry *entry, void *room)
@@ -53,10 +61,8 @@ void history_entry_write(const struct history_entry *entry, void *room)
             entry->by_login.is_known << 2),
         .status = (uint8_t)entry->status,
         .number = entry->number,
+        .how = entry->how,
     };
-    if (entry->how) {
-        strncpy(stored->how, entry->how, sizeof stored->how - 1);
-    }
     char *next = stored->bytes;
     if (entry->record_length > 0) {
         memcpy(next, entry->record, entry->record_length);
@@ -74,7 +80,7 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
 {
     const struct stored *stored = bytes;
     if (n < sizeof *stored || stored->record_length > n - sizeof *stored ||
-        stored->how[sizeof stored->how - 1] != '\0' || stored->kind > HISTORY_TAKEN ||
+        stored->how.text[HISTORY_WORD_SIZE - 1] != '\0' || stored->kind > HISTORY_TAKEN ||
         stored->status > HISTORY_SIGNALLED) {
         return false;
     }

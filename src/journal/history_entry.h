@@ -21,7 +21,11 @@ struct history_user {
 /* How the job's main process ended. */
 enum history_status { HISTORY_STATUS_UNKNOWN, HISTORY_EXITED, HISTORY_SIGNALLED };
 
+/* A word, filled up with NULs, of which there is at least one. */
 enum { HISTORY_WORD_SIZE = 21 };
+struct history_word {
+    char text[HISTORY_WORD_SIZE];
+};
 
 struct history_entry {
     enum history_kind kind;
@@ -29,7 +33,7 @@ struct history_entry {
     nanoseconds ended_at;
     uint32_t uid; /* of the lease */
     uint16_t hiding; /* bit 1 << i: its resource i hides what leases say of themselves */
-    const char *how; /* a code's word, shorter than HISTORY_WORD_SIZE */
+    struct history_word how; /* a code's */
     enum history_status status;
     uint8_t number; /* the exit status, or the signal */
     struct history_user login; /* the job's */
@@ -43,6 +47,7 @@ struct history_entry {
 /* A number that is another one for another form of the bytes. */
 enum { HISTORY_LAYOUT = 1 };
 
+struct history_word history_word_of(const char *word); /* cut if it is too long */
 size_t history_entry_size(const struct history_entry *entry);
 /* `room` has so many bytes, aligned to 8. */
 void history_entry_write(const struct history_entry *entry, void *room);
