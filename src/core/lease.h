@@ -118,6 +118,7 @@ struct lease {
     uint8_t stopping; /* enum outcome: why; OUTCOME_OK: it is not being stopped */
     uint8_t ended_why; /* enum outcome, as it is counted; OUTCOME_OK: that is not counted */
     uint16_t hiding; /* once ended: bit 1 << i: the resource of claim i hides it (viewer.h) */
+    bool shows_arguments; /* once ended: all resources do */
     bool is_changed; /* in effects.changed */
     bool is_listed; /* its claims are in their tallies' lists, by its state */
     bool has_waited; /* its client was told that it waits, or an earlier berthd knew it */
@@ -143,6 +144,8 @@ struct lease {
     uint32_t record; /* where the journal has it */
     bool is_unwritten; /* its record is out of date */
     void *watch;
+    void *origin;
+    uint8_t looked_up; /* for that, in which state */
     void *entry; /* fleet scope: its session's */
 
     struct claim claims[]; /* in the order asked */

@@ -41,9 +41,11 @@ static void note_end(struct lease *lease, enum outcome why, nanoseconds now)
 {
     lease->ended_at = now;
     lease->ended_why = (uint8_t)why;
+    lease->shows_arguments = true;
     for (size_t i = 0; i < lease->n_claims; i++) {
         const struct definition *definition = lease->claims[i].resource->definition;
         lease->hiding |= (uint16_t)(definition->shows_to_owner_only << i);
+        lease->shows_arguments &= definition->shows_arguments;
     }
 }
 

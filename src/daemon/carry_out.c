@@ -13,6 +13,7 @@ static void send_granted(struct server *server, const struct effect *effect)
     struct lease *lease = effect->lease;
     if (!lease->is_unwritten) {
         lease_log_place(&server->databases, lease);
+        origin_want(&server->origins, lease);
         client_events_send(server, effect);
         return;
     }
@@ -83,6 +84,7 @@ void effects_carry_out(struct server *server)
     }
     for (struct lease *lease = effects->ended; lease; lease = lease->next_ended) {
         job_forget(lease);
+        origin_forget(&server->origins, lease);
         if (!server->turn.stopping) { /* else it goes on, for the next berthd */
             lease_log_ended(&server->databases, lease);
             idle_wait_lease_ended(&server->idle_waits, lease);

@@ -73,12 +73,13 @@ static void add_proof(struct call *call, const struct lease *lease)
 }
 
 /* Returns OUTCOME_OK, OUTCOME_WAITING or OUTCOME_PENDING. */
-static void answer_acquired(struct call *call, const struct lease *lease, enum outcome outcome)
+static void answer_acquired(struct call *call, struct lease *lease, enum outcome outcome)
 {
     static const char *const words[] = {
         [OUTCOME_OK] = "ok ", [OUTCOME_WAITING] = "waiting ", [OUTCOME_PENDING] = "pending "};
     bool is_held = outcome == OUTCOME_OK;
     lease_log_place(&call->server->databases, lease);
+    origin_want(&call->server->origins, lease);
     if (outcome == OUTCOME_PENDING && !lease->is_asked) {
         outcome = OUTCOME_WAITING; /* on this host: the database is asked when it grants again */
     }

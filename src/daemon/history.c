@@ -100,6 +100,10 @@ void history_ended(
         .record = record,
         .record_length = length,
     };
+    if (lease->origin) {
+        entry.origin = *(const struct history_origin *)lease->origin;
+        entry.origin.args = lease->shows_arguments ? entry.origin.args : NULL;
+    }
     if (history->ring.head && is_entry(lease)) {
         add_ended(history, &entry, (enum outcome)lease->ended_why);
     }

@@ -14,7 +14,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 2048, STAT_SIZE = 1024 };
+enum { TEXT_SIZE = 2048, STAT_SIZE = 1024, CGROUPS_SIZE = 4096, ARGS_SIZE = 1024 };
 
 /* ---- files ---- */
 
@@ -133,23 +133,74 @@ bool process_look(pid_t pid, struct process_stat *stat, struct process_status *s
     return is_good;
 }
 
-bool process_login(pid_t pid, uint32_t *uidp)
+/* As much as fits, and a NUL. `folder` may be AT_FDCWD. Returns its length, 0 if there is none. */
+static size_t read_short(int folder, const char *path, char *text, size_t size)
 {
-    char path[40], text[16];
-    snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
-    int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t n = fd >= 0 ? read_fully(fd, text, sizeof text - 1) : 0;
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read_fully(fd, text, size - 1) : 0;
     if (fd >= 0) {
         close_quietly(fd);
     }
     text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool read_login(int folder, const char *path, uint32_t *uidp)
+{
+    char text[16];
     uint64_t uid;
+    read_short(folder, path, text, sizeof text);
+    text[strcspn(text, "\n")] = '\0';
     if (!number_parse(text, UINT32_MAX - 1, &uid)) { /* UINT32_MAX: nobody has logged in */
         return false;
     }
     *uidp = (uint32_t)uid;
     return true;
+}
+
+bool process_login(pid_t pid, uint32_t *uidp)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/loginuid", (int)pid);
+    return pid > 0 && read_login(AT_FDCWD, path, uidp);
+}
+
+/* ---- where it comes from ---- */
+
+static bool is_the_one(
+    const struct process *process, nanoseconds there_at, const struct process_stat *stat)
+{
+    long ticks = sysconf(_SC_CLK_TCK);
+    bool was_there = ticks > 0 &&
+        stat->started <= (uint64_t)there_at / (uint64_t)(NANOSECONDS_PER_SECOND / ticks);
+    return process->started != 0 ? stat->started == process->started : was_there;
+}
+
+bool process_look_origin(const struct process *process, nanoseconds there_at, bool with_args,
+    struct process_origin *origin)
+{
+    static char cgroups[CGROUPS_SIZE], args[ARGS_SIZE];
+    struct process_stat stat;
+    int folder = process->pid > 0 ? open_folder(process->pid) : -1;
+    if (folder < 0) {
+        return false;
+    }
+    bool is_there = read_stat(folder, "stat", &stat) && is_the_one(process, there_at, &stat);
+    *origin = (struct process_origin){.has_login = false};
+    if (is_there) {
+        origin->has_login = read_login(folder, "loginuid", &origin->login);
+        read_short(folder, "cgroup", cgroups, sizeof cgroups);
+        origin->cgroup = process_cgroup_find(cgroups);
+    }
+    if (is_there && with_args) {
+        size_t n = read_short(folder, "cmdline", args, sizeof args);
+        if (n == sizeof args - 1) {
+            memcpy(args + n - 3, "...", 3);
+        }
+        origin->args = process_args_join(args, n);
+    }
+    close(folder);
+    return is_there;
 }
 
 static bool says_gone(int error)

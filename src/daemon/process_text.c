@@ -124,3 +124,47 @@ bool process_status_parse(const char *text, struct process_status *out)
     return read_id(text, "Pid", &out->pid) && read_id(text, "Tgid", &out->leader) &&
         read_uids(text, out);
 }
+
+/* ---- cgroup ---- */
+
+/* Cuts the line's end off. NULL if the line is not of that hierarchy. */
+static char *path_in(char *line, const char *head)
+{
+    size_t n = strlen(head);
+    char *end = strchr(line, '\n');
+    char *start = strchr(line, ':'); /* behind the hierarchy's number */
+    if (!end || !start || start > end || strncmp(start, head, n) != 0) {
+        return NULL;
+    }
+    *end = '\0';
+    return start + n;
+}
+
+const char *process_cgroup_find(char *text)
+{
+    static const char *const heads[] = {"::", ":name=systemd:"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+            const char *path = path_in(line, heads[i]);
+            if (path && strcmp(path, "/") != 0) {
+                return path;
+            }
+            *end = '\n';
+        }
+    }
+    return NULL;
+}
+
+/* ---- arguments ---- */
+
+const char *process_args_join(char *text, size_t length)
+{
+    while (length > 0 && text[length - 1] == '\0') {
+        length--;
+    }
+    for (size_t i = 0; i < length; i++) {
+        text[i] = text[i] == '\0' ? ' ' : text[i];
+    }
+    text[length] = '\0';
+    return length > 0 ? text : NULL;
+}

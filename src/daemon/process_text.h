@@ -1,8 +1,10 @@
-/* process_text.h - parses /proc/PID/stat and /proc/PID/status. Pure: process.c reads the files. */
+/* process_text.h - parses files of /proc/PID: stat, status, cgroup, cmdline. Pure: process.c reads
+ * them. */
 #ifndef BERTH_DAEMON_PROCESS_TEXT_H
 #define BERTH_DAEMON_PROCESS_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct process_stat {
@@ -25,5 +27,12 @@ bool process_status_parse(const char *text, struct process_status *out);
 
 /* A zombie is dead, unless its main thread has ended and other threads run on. */
 bool process_stat_is_alive(const struct process_stat *stat);
+
+/* The path in the unified hierarchy, or else in systemd's; NULL if there is none but the root.
+ * Changes the text, and returns a part of it. */
+const char *process_cgroup_find(char *text);
+/* Of the arguments in `text`, each with its NUL: with spaces between them. `text` has room for one
+ * more byte. NULL if there are none. */
+const char *process_args_join(char *text, size_t length);
 
 #endif

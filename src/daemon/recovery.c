@@ -14,6 +14,7 @@
 #include "daemon/ledger.h"
 #include "daemon/log_subject.h"
 #include "daemon/numbers.h"
+#include "daemon/origin.h"
 #include "daemon/process.h"
 #include "daemon/turn.h"
 #include "journal/paths.h"
@@ -258,6 +259,7 @@ static bool restore(const struct recovery *recovery, const struct found *found, 
         return false;
     }
     if (lease) {
+        origin_want(recovery->origins, lease);
         lease->record = found->slot;
         if (found->slot == RECORD_NONE) {
             ledger_enter(recovery->ledger, lease);

@@ -13,6 +13,7 @@ struct fleet_names;
 struct history;
 struct ledger;
 struct numbers;
+struct origins;
 struct state;
 struct turn;
 
@@ -23,6 +24,7 @@ struct recovery {
     struct turn *turn;
     struct ledger *ledger; /* its journal is opened here */
     struct history *history; /* of earlier runs; gets what ended since */
+    struct origins *origins; /* looks up the others */
     struct numbers *numbers;
     const struct state *state;
     const struct fleet_names *databases;

@@ -254,6 +254,7 @@ static bool recover(struct serving *serving, const char *socket_path)
         .turn = &server->turn,
         .ledger = &server->ledger,
         .history = &serving->history,
+        .origins = &server->origins,
         .numbers = &server->numbers,
         .state = &server->state,
         .databases = &server->databases,
@@ -282,6 +283,9 @@ static void begin_history(struct serving *serving)
     history_begin(&serving->history, server->listener.path, server->state.boot_id,
         server->conf->history);
     server->history = server->ledger.history = &serving->history;
+    if (server->conf->history > 0) {
+        origins_begin(&server->origins, server->core);
+    }
 }
 
 static void count_databases(struct serving *serving)
@@ -377,6 +381,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     }
     accepting_init(&serving->accepting, server);
     uv_timer_init(&server->loop, &server->stall_timer);
+    origins_init(&server->origins, &server->loop);
     for (size_t i = 0; i < N_SERVING_SIGNALS; i++) {
         uv_signal_init(&server->loop, &serving->signals[i]);
     }
@@ -494,5 +499,6 @@ void serve_deinit(struct serving *serving)
     close(serving->deadline_fd);
     counting_end(&serving->counting);
     history_end(&serving->history);
+    origins_deinit(&server->origins);
     server->conf = conf_free(server->conf);
 }

@@ -12,6 +12,7 @@
 #include "daemon/ledger.h"
 #include "daemon/listener.h"
 #include "daemon/numbers.h"
+#include "daemon/origin.h"
 #include "daemon/scheduler.h"
 #include "daemon/seat.h"
 #include "daemon/turn.h"
@@ -58,6 +59,7 @@ struct server {
     struct daemon_counts *counts; /* from the first turn to the last */
     struct database_counts *database_counts[MAX_DATABASES]; /* database 1 first; or NULL */
     struct history *history; /* of leases */
+    struct origins origins; /* of their jobs */
     struct storing *storing; /* of the state, on disk */
     struct fleet_names databases; /* of fleet scope */
     struct fleet *fleet; /* and the sessions there */

@@ -21,7 +21,7 @@ enum { N_TEXTS = 3 };
 
 static const char **text_of(struct history_entry *entry, size_t i)
 {
-    const char **texts[N_TEXTS] = {&entry->why, &entry->cgroup, &entry->args};
+    const char **texts[N_TEXTS] = {&entry->why, &entry->origin.cgroup, &entry->origin.args};
     return texts[i];
 }
 
@@ -40,24 +40,24 @@ static inline size_t text_size(const char *text)
 size_t history_entry_size(const struct history_entry *entry)
 {
     return sizeof(struct stored) + entry->record_length + text_size(entry->why) +
-        text_size(entry->cgroup) + text_size(entry->args);
+        text_size(entry->origin.cgroup) + text_size(entry->origin.args);
 }
 
 void history_entry_write(const struct history_entry *entry, void *room)
 {
-    const char *texts[N_TEXTS] = {entry->why, entry->cgroup, entry->args};
+    const char *texts[N_TEXTS] = {entry->why, entry->origin.cgroup, entry->origin.args};
     struct stored *stored = room;
     *stored = (struct stored){
         .lease = entry->lease,
         .ended_at = entry->ended_at,
         .uid = entry->uid,
-        .login = entry->login.uid,
+        .login = entry->origin.login.uid,
         .by = entry->by.uid,
         .by_login = entry->by_login.uid,
         .record_length = (uint32_t)entry->record_length,
         .hiding = entry->hiding,
         .kind = (uint8_t)entry->kind,
-        .users = (uint8_t)(entry->login.is_known | entry->by.is_known << 1 |
+        .users = (uint8_t)(entry->origin.login.is_known | entry->by.is_known << 1 |
             entry->by_login.is_known << 2),
         .status = (uint8_t)entry->status,
         .number = entry->number,
@@ -93,7 +93,7 @@ bool history_entry_read(struct history_entry *entry, const void *bytes, size_t n
         .how = stored->how,
         .status = (enum history_status)stored->status,
         .number = stored->number,
-        .login = {(stored->users & 1) != 0, stored->login},
+        .origin = {.login = {(stored->users & 1) != 0, stored->login}},
         .by = {(stored->users & 2) != 0, stored->by},
         .by_login = {(stored->users & 4) != 0, stored->by_login},
         .record = stored->bytes,

@@ -18,6 +18,12 @@ struct history_user {
     uint32_t uid;
 };
 
+/* Where a process comes from. */
+struct history_origin {
+    struct history_user login; /* who had logged in */
+    const char *cgroup, *args; /* or NULL */
+};
+
 /* How the job's main process ended. */
 enum history_status { HISTORY_STATUS_UNKNOWN, HISTORY_EXITED, HISTORY_SIGNALLED };
 
@@ -36,12 +42,11 @@ struct history_entry {
     struct history_word how; /* a code's */
     enum history_status status;
     uint8_t number; /* the exit status, or the signal */
-    struct history_user login; /* the job's */
+    struct history_origin origin; /* the job's */
     struct history_user by, by_login; /* who took it away */
     const char *record; /* without a NUL */
     size_t record_length;
     const char *why; /* theirs, who took it away; or NULL */
-    const char *cgroup, *args; /* the job's; or NULL */
 };
 
 /* A number that is another one for another form of the bytes. */

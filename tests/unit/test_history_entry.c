@@ -14,14 +14,12 @@ static const struct history_entry full = {
     .how = {"would-wait"},
     .status = HISTORY_SIGNALLED,
     .number = 15,
-    .login = {true, 1001},
+    .origin = {{true, 1001}, "/system.slice/a.service", ""},
     .by = {true, 0},
     .by_login = {true, 1002},
     .record = "held id=2d",
     .record_length = 10,
     .why = "go away",
-    .cgroup = "/system.slice/a.service",
-    .args = "",
 };
 
 static void expect_text(const char *text, const char *expected)
@@ -51,7 +49,7 @@ static void expect_round_trip(const struct history_entry *expected)
     expect_text(entry.how.text, expected->how.text);
     cr_expect_eq(entry.status, expected->status);
     cr_expect_eq(entry.number, expected->number);
-    expect_same_user(entry.login, expected->login);
+    expect_same_user(entry.origin.login, expected->origin.login);
     expect_same_user(entry.by, expected->by);
     expect_same_user(entry.by_login, expected->by_login);
     cr_assert_eq(entry.record_length, expected->record_length);
@@ -59,8 +57,8 @@ static void expect_round_trip(const struct history_entry *expected)
                      expected->record_length),
         0);
     expect_text(entry.why, expected->why);
-    expect_text(entry.cgroup, expected->cgroup);
-    expect_text(entry.args, expected->args);
+    expect_text(entry.origin.cgroup, expected->origin.cgroup);
+    expect_text(entry.origin.args, expected->origin.args);
     free(bytes);
 }
 
@@ -97,7 +95,7 @@ Test(history_entry, damage_is_noticed_or_harmless)
         if (history_entry_read(&entry, bytes, n)) {
             cr_expect_leq(entry.record + entry.record_length, (const char *)bytes + n);
             cr_expect_lt(strlen(entry.how.text), (size_t)HISTORY_WORD_SIZE);
-            cr_expect(!entry.args || entry.args + strlen(entry.args) < (const char *)bytes + n);
+            cr_expect(!entry.origin.args || entry.origin.args + strlen(entry.origin.args) < (const char *)bytes + n);
         }
         free(bytes);
         free(cut);

@@ -460,3 +460,63 @@ Test(process, a_signal_that_is_not_permitted_fails)
     skip_unless_root();
     cr_expect_eq(run_apart(signal_another_users), 0);
 }
+
+/* ---- where it comes from ---- */
+
+static nanoseconds boot_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+Test(process, arguments_of_that_process)
+{
+    struct process ourselves;
+    struct process_origin origin;
+    cr_assert_eq(process_identify(getpid(), getuid(), false, &ourselves), PROCESS_OK);
+    cr_assert(process_look_origin(&ourselves, 0, true, &origin));
+    cr_assert(origin.args && origin.args[0]);
+    cr_assert(process_look_origin(&ourselves, 0, false, &origin));
+    cr_expect_null(origin.args);
+    struct process earlier = {.pid = ourselves.pid, .started = ourselves.started - 1};
+    cr_expect_not(process_look_origin(&earlier, boot_time(), true, &origin));
+}
+
+/* Known by its pid alone: it must have been there. */
+Test(process, a_process_that_came_later_is_another)
+{
+    struct process ourselves;
+    struct process_origin origin;
+    cr_assert_eq(process_identify(getpid(), getuid(), false, &ourselves), PROCESS_OK);
+    const struct process client = {.pid = getpid()};
+    nanoseconds tick = NANOSECONDS_PER_SECOND / sysconf(_SC_CLK_TCK);
+    nanoseconds start = (nanoseconds)ourselves.started * tick;
+    cr_expect(process_look_origin(&client, boot_time(), true, &origin));
+    cr_expect(process_look_origin(&client, start, true, &origin));
+    cr_expect_not(process_look_origin(&client, start - tick, true, &origin));
+    const struct process nobody = {.pid = 0};
+    cr_expect_not(process_look_origin(&nobody, boot_time(), true, &origin));
+}
+
+Test(process, long_arguments_are_cut)
+{
+    struct process job;
+    struct process_origin origin;
+    char text[4000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    pid_t pid = fork();
+    if (pid == 0) {
+        execlp("sh", "sh", "-c", "sleep 1000; :", text, NULL);
+        _exit(1);
+    }
+    cr_assert_eq(process_identify(pid, getuid(), false, &job), PROCESS_OK);
+    do {
+        cr_assert(process_look_origin(&job, 0, true, &origin));
+    } while (!origin.args || strncmp(origin.args, "sh", 2) != 0); /* until it has begun */
+    cr_expect_lt(strlen(origin.args), (size_t)1024);
+    cr_expect_str_eq(origin.args + strlen(origin.args) - 4, "x...");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}

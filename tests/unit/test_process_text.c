@@ -129,3 +129,42 @@ Test(process_text, other_texts_are_no_status)
         cr_expect_not(process_status_parse(bad_statuses[i], &status), "%s", bad_statuses[i]);
     }
 }
+
+/* ---- cgroup, arguments ---- */
+
+static const struct {
+    const char *text, *path;
+} cgroups[] = {
+    {"0::/system.slice/cron.service\n", "/system.slice/cron.service"},
+    {"0::/\n", NULL},
+    {"", NULL},
+    {"0::/cut", NULL},
+    {"nonsense\n\n:\n", NULL},
+    {"9:name=systemd:/user.slice/run-1.scope\n8:pids:/x\n0::/\n", "/user.slice/run-1.scope"},
+    {"9:name=systemd:/old\n8:pids:/x\n0::/new\n", "/new"},
+    {"8:pids:/x\n7:cpu,cpuacct:/y\n", NULL},
+    {"8:pids:/x::y\n", NULL},
+    {"1:name=systemd:/docker/0123\n", "/docker/0123"},
+    {"0::/a:b\n", "/a:b"},
+};
+
+Test(process_text, cgroup_is_that_of_the_unit_or_container)
+{
+    for (size_t i = 0; i < sizeof cgroups / sizeof cgroups[0]; i++) {
+        char text[256];
+        strcpy(text, cgroups[i].text);
+        const char *path = process_cgroup_find(text);
+        cr_assert_eq(!path, !cgroups[i].path, "%s", cgroups[i].text);
+        cr_expect(!path || strcmp(path, cgroups[i].path) == 0, "%s: %s", cgroups[i].text, path);
+    }
+}
+
+Test(process_text, arguments_have_spaces_between_them)
+{
+    char two[] = "sh\0-c\0exit 3\0", none[] = "\0", empty[] = "a\0\0b\0", cut[] = "ab";
+    cr_expect_str_eq(process_args_join(two, sizeof two - 1), "sh -c exit 3");
+    cr_expect_null(process_args_join(none, 0));
+    cr_expect_null(process_args_join(none, 1));
+    cr_expect_str_eq(process_args_join(empty, sizeof empty - 1), "a  b");
+    cr_expect_str_eq(process_args_join(cut, 2), "ab");
+}
