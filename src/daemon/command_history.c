@@ -67,7 +67,6 @@ static void add_line(const struct history_answer *history, struct text *out,
         .ended_at = entry->ended_at,
         .how = entry->how.text,
         .database = record_database(lease),
-        .hiding = entry->hiding,
         .login = user_of(&entry->origin.login),
         .by = user_of(&entry->by),
         .by_login = user_of(&entry->by_login),
@@ -78,7 +77,8 @@ static void add_line(const struct history_answer *history, struct text *out,
         .has_signal = entry->status == HISTORY_SIGNALLED,
         .number = entry->number,
     };
-    bool is_seen = ended_is_seen(&ended, moment->viewer, history->server->core);
+    bool is_seen =
+        viewer_sees_ended(moment->viewer, history->server->core, lease, entry->hiding);
     ended_line_write(out, &ended, is_seen, moment);
 }
 

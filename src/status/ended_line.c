@@ -1,29 +1,11 @@
 #include "status/ended_line.h"
 
 #include "base/words.h"
-#include "core/core.h"
 #include "status/unit_list.h"
 #include "wire/protocol.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- who may see it ---- */
-
-bool ended_is_seen(
-    const struct ended_lease *ended, const struct viewer *viewer, struct core *core)
-{
-    const struct remembered *lease = ended->lease;
-    for (size_t i = 0; lease->uid != viewer->uid && i < lease->n_claims; i++) {
-        const struct definition *definition = core_find_definition(core, lease->claims[i].name);
-        bool hides = (ended->hiding >> i & 1) || (definition && definition->shows_to_owner_only);
-        if (hides &&
-            !viewer->administers(viewer->context, definition ? &definition->rights : NULL)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* ---- words ---- */
 

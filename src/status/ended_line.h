@@ -6,8 +6,6 @@
 #include "core/remembered.h"
 #include "status/long_answer.h"
 
-struct core;
-
 /* A user, perhaps. */
 struct ended_user {
     bool is_known;
@@ -19,7 +17,6 @@ struct ended_lease {
     nanoseconds ended_at;
     const char *how; /* a code's word */
     const char *database; /* its name; NULL: host scope */
-    uint16_t hiding; /* bit 1 << i: claim i's resource hid it when it ended */
     struct ended_user login; /* the job's */
     struct ended_user by, by_login; /* who took it away */
     const char *why; /* their reason; or NULL */
@@ -28,10 +25,6 @@ struct ended_lease {
     uint8_t number;
 };
 
-/* Whether the viewer may see what the lease said of itself. What a resource hid then or hides now
- * is shown to its admins; if the resource is gone, to the daemon's. */
-bool ended_is_seen(
-    const struct ended_lease *ended, const struct viewer *viewer, struct core *core);
 /* Appends the line, LF included; it is below LINE_BYTES. */
 void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
     const struct answer_moment *moment);

@@ -1,5 +1,6 @@
 #include "status/viewer.h"
 
+#include "core/core.h"
 #include "core/resource.h"
 
 static bool hides(const struct claim *claim)
@@ -28,4 +29,18 @@ bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hi
     }
     bool is_that_one = hides_here && n_hiding <= 1;
     return viewer->may_see(viewer->context, is_that_one ? &definition->rights : NULL);
+}
+
+bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
+    const struct remembered *remembered, uint16_t hiding)
+{
+    for (size_t i = 0; remembered->uid != viewer->uid && i < remembered->n_claims; i++) {
+        const struct definition *definition =
+            core_find_definition(core, remembered->claims[i].name);
+        bool hides = (hiding >> i & 1) || (definition && definition->shows_to_owner_only);
+        if (hides && !viewer->may_see(viewer->context, definition ? &definition->rights : NULL)) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -5,6 +5,9 @@
 
 #include "core/definition.h"
 #include "core/lease.h"
+#include "core/remembered.h"
+
+struct core;
 
 struct viewer {
     uint32_t uid;
@@ -24,5 +27,11 @@ bool viewer_sees(const struct viewer *viewer, const struct lease *lease);
  * here). `n_hiding` is how many of its resources hide it, as its own host says. */
 bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
     const struct definition *definition);
+
+/* For a lease that is over: bit 1 << i of `hiding` says that the resource of claim i hid it when it
+ * ended. What a resource hid then counts as much as what it hides now. If the resource is gone, only
+ * who sees everything sees it. */
+bool viewer_sees_ended(const struct viewer *viewer, struct core *core,
+    const struct remembered *remembered, uint16_t hiding);
 
 #endif
