@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /* Out of a resource that has nothing to do with the process. */
-static bool could_not_look(void)
+static bool could_not_look(int error)
 {
-    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 static enum conn_pids conn_look_at_pids(struct conn *conn)
@@ -21,7 +21,7 @@ static enum conn_pids conn_look_at_pids(struct conn *conn)
     if (conn->pids == PIDS_NOT_KNOWN) {
         errno = 0;
         bool shares = process_shares_our_namespace(conn->pid);
-        conn->pids = shares ? PIDS_OURS : could_not_look() ? PIDS_NOT_KNOWN : PIDS_OTHERS;
+        conn->pids = shares ? PIDS_OURS : could_not_look(errno) ? PIDS_NOT_KNOWN : PIDS_OTHERS;
     }
     return conn->pids;
 }
@@ -38,9 +38,14 @@ static enum process_check identify(struct conn *conn, pid_t pid, struct process 
     if (pid == getpid()) {
         return PROCESS_NOT_YOURS; /* it would stop us */
     }
-    enum process_check check = process_identify(pid, uid, uid == 0, process);
+    struct process_place place;
+    enum process_check check = process_identify_near(pid, uid, uid == 0, process, &place);
     if (check == PROCESS_OK && pid == conn->pid) {
         conn->started = process->started;
+    }
+    bool shows_client = conn->pid > 0 && (pid == conn->pid || place.parent == conn->pid);
+    if (place.is_here && shows_client) {
+        conn->pids = PIDS_OURS; /* as berth run is the parent of its job: no second look at /proc */
     }
     return check;
 }
@@ -55,6 +60,12 @@ bool named_process_find(
         call_refuse(call, CODE_BAD_VALUE, "pid");
         return false;
     }
+    enum process_check check = PROCESS_NONE;
+    struct process found;
+    if (call->conn->pids != PIDS_OTHERS) {
+        check = identify(call->conn, (pid_t)number, &found);
+    }
+    int error = errno;
     enum conn_pids pids = conn_look_at_pids(call->conn);
     if (pids == PIDS_NOT_KNOWN) {
         answer_error_saying(call->out, CODE_NO_MEMORY, strerror(errno));
@@ -63,13 +74,14 @@ bool named_process_find(
     if (pids == PIDS_OTHERS) {
         return true;
     }
-    switch (identify(call->conn, (pid_t)number, process)) {
+    switch (check) {
     case PROCESS_OK:
         *bindingp = BOUND_PROCESS;
+        *process = found;
         return true;
     case PROCESS_NONE:
-        answer_error_saying(call->out, could_not_look() ? CODE_NO_MEMORY : CODE_BAD_VALUE,
-            could_not_look() ? strerror(errno) : "pid: no such process");
+        answer_error_saying(call->out, could_not_look(error) ? CODE_NO_MEMORY : CODE_BAD_VALUE,
+            could_not_look(error) ? strerror(error) : "pid: no such process");
         return false;
     case PROCESS_NOT_YOURS:
         break;

@@ -215,11 +215,12 @@ bool process_may_be_signalled_by(const struct process_status *status, uint32_t u
     return uid == 0 || uid == status->real_uid || uid == status->saved_uid;
 }
 
-enum process_check process_identify(
-    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out)
+enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
+    struct process *out, struct process_place *placep)
 {
     struct process_stat stat;
     struct process_status status;
+    *placep = (struct process_place){.is_here = false};
     if (pid == 1) {
         return PROCESS_NOT_YOURS; /* its parent has gone, so this one may get it */
     }
@@ -227,6 +228,8 @@ enum process_check process_identify(
         errno = pid <= 0 || says_gone(errno) ? ESRCH : errno;
         return PROCESS_NONE;
     }
+    *placep = (struct process_place){
+        .is_here = status.n_namespaces == 1, .parent = stat.parent};
     if (status.pid != status.leader || !process_stat_is_alive(&stat)) {
         errno = ESRCH;
         return PROCESS_NONE;
@@ -236,6 +239,13 @@ enum process_check process_identify(
     }
     *out = (struct process){.pid = pid, .started = stat.started};
     return PROCESS_OK;
+}
+
+enum process_check process_identify(
+    pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out)
+{
+    struct process_place unused;
+    return process_identify_near(pid, asker_uid, asker_is_admin, out, &unused);
 }
 
 bool process_is_alive(const struct process *process)

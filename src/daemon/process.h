@@ -18,6 +18,17 @@ enum process_check {
 enum process_check process_identify(
     pid_t pid, uint32_t asker_uid, bool asker_is_admin, struct process *out);
 
+/* Where it is, as far as process_identify_near() could look. A process is in its parent's PID
+ * namespace or below it: if it is in ours, so is its parent. */
+struct process_place {
+    bool is_here; /* in our PID namespace */
+    pid_t parent; /* 0: none that we can see */
+};
+
+/* The same, and where it is, whatever the result. */
+enum process_check process_identify_near(pid_t pid, uint32_t asker_uid, bool asker_is_admin,
+    struct process *out, struct process_place *placep);
+
 /* What /proc says about it now; `status` may be NULL. False with errno. */
 bool process_look(pid_t pid, struct process_stat *stat, struct process_status *status);
 /* Whether kill(2) would let `uid`, with no privileges other than root's. */

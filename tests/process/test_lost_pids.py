@@ -5,6 +5,8 @@ chosen."""
 import os
 import pathlib
 import signal
+import socket
+import struct
 import subprocess
 
 import pytest
@@ -12,7 +14,8 @@ import pytest
 from conftest import Berthd, read_line
 from daemon_help import in_child, held, must_end_well, refused, status, stopped
 from lines import Client
-from lost_help import all_back, all_free, asked_until, needs_pids, read_byte, restart, with_own_pids
+from lost_help import (CLONE_NEWPID, all_back, all_free, asked_until, call, libc, needs_pids,
+                       read_byte, restart, with_own_pids)
 
 pytestmark = needs_pids
 
@@ -139,6 +142,36 @@ def test_a_client_in_another_namespace(berth, berthd, directory):
     asked_until(daemon, all_free)
 
 
+def test_a_client_in_another_namespace_names_its_child(berthd, directory):
+    """By the number that it has here: the client cannot mean that."""
+    daemon = berthd("[lock a]\n")
+    told, tell = os.pipe()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(directory / "numbers"))
+        listener.listen()
+
+        def child():
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(directory / "numbers"))
+                connection.recv(1)
+
+        def first():
+            pid = in_child(child)
+            number = int(os.read(told, 16))
+            assert number != pid
+            assert " bound=connection" in daemon.client().request(f"acquire a pid={number}")
+            end(pid)
+
+        client = in_child(lambda: with_own_pids(first))
+        connection, _ = listener.accept()
+        with connection:
+            numbers = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            os.write(tell, b"%d" % struct.unpack("3i", numbers)[0])
+            must_end_well(client)
+    for fd in (told, tell):
+        os.close(fd)
+
+
 def test_a_berthd_in_another_namespace(directory):
     """It sees no number of the client's, not even that of the peer."""
     ready, notify = os.pipe()
@@ -150,8 +183,20 @@ def test_a_berthd_in_another_namespace(directory):
         os.read(over, 1)
         daemon.stop()
 
+    def name_one_of_its_own(client):
+        numbers = client.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        daemon = struct.unpack("3i", numbers)[0]
+        with open(f"/proc/{daemon}/ns/pid", encoding="ascii") as namespace:
+            call(libc.setns, namespace.fileno(), CLONE_NEWPID)
+        stranger = in_child(signal.pause)
+        words = pathlib.Path(f"/proc/{stranger}/status").read_text().split()
+        number = int(words[words.index("NSpid:") + 2])
+        assert " bound=connection" in client.request(f"acquire a pid={number}")
+        end(stranger)
+
     pid = in_child(lambda: with_own_pids(first))
     assert read_byte(ready) == b"x"
+    must_end_well(in_child(lambda: name_one_of_its_own(Client(directory / "s"))))
     client, other = Client(directory / "s"), Client(directory / "s")
     assert " bound=connection" in client.request(f"acquire a pid={os.getpid()}")
     assert other.request("acquire a").startswith("waiting ")
