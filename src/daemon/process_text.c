@@ -26,14 +26,14 @@ static const char *take_number(const char *text, uint64_t max, uint64_t *out)
 /* Fields as proc(5) numbers them, from 3 on: the pid and the name come before. */
 enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_GROUP = 5, FIELD_THREADS = 20, FIELD_STARTED = 22 };
 
-static const char *find_field(const char *state, unsigned number)
+/* From one field to a later one; the end of the text if there are not so many. */
+static const char *find_field(const char *field, unsigned number, unsigned wanted)
 {
-    const char *word = state;
-    for (unsigned i = FIELD_STATE; i < number; i++) {
-        word += strcspn(word, " ");
-        word += strspn(word, " ");
+    for (; number < wanted; number++) {
+        field = strchrnul(field, ' ');
+        field += *field == ' ';
     }
-    return word;
+    return field;
 }
 
 bool process_stat_parse(const char *text, struct process_stat *out)
@@ -46,11 +46,14 @@ bool process_stat_parse(const char *text, struct process_stat *out)
     }
     const char *state = name_end + 2;
     uint64_t n_threads, group, parent;
-    bool has_parent = take_number(find_field(state, FIELD_PARENT), INT32_MAX, &parent);
-    bool has_group =
-        take_number(find_field(state, FIELD_GROUP), INT32_MAX, &group); /* or it is -1 */
-    if (!take_number(find_field(state, FIELD_THREADS), INT32_MAX, &n_threads) ||
-        !take_number(find_field(state, FIELD_STARTED), UINT64_MAX, &out->started)) {
+    const char *at_parent = find_field(state, FIELD_STATE, FIELD_PARENT);
+    const char *at_group = find_field(at_parent, FIELD_PARENT, FIELD_GROUP);
+    const char *at_threads = find_field(at_group, FIELD_GROUP, FIELD_THREADS);
+    const char *at_start = find_field(at_threads, FIELD_THREADS, FIELD_STARTED);
+    bool has_parent = take_number(at_parent, INT32_MAX, &parent);
+    bool has_group = take_number(at_group, INT32_MAX, &group); /* or it is -1 */
+    if (!take_number(at_threads, INT32_MAX, &n_threads) ||
+        !take_number(at_start, UINT64_MAX, &out->started)) {
         return false;
     }
     out->state = state[0];
