@@ -38,14 +38,17 @@ const char *const request_key_words[N_REQUEST_KEYS] = {
 #undef REQUEST_KEY
 };
 
-static const uint8_t command_lengths[N_COMMANDS] = {
-#define COMMAND(word, ...) [COMMAND_##word] = sizeof #word - 1,
+/* Length and first byte of a word: few have the same. */
+#define HEAD(word) (uint16_t)((sizeof(word) - 1) << 8 | (unsigned char)(word)[0])
+
+static const uint16_t command_heads[N_COMMANDS] = {
+#define COMMAND(word, ...) [COMMAND_##word] = HEAD(#word),
 #include "wire/commands.def"
 #undef COMMAND
 };
 
-static const uint8_t request_key_lengths[N_REQUEST_KEYS] = {
-#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = sizeof #word - 1,
+static const uint16_t request_key_heads[N_REQUEST_KEYS] = {
+#define REQUEST_KEY(word, max) [KEY_INDEX_##word] = HEAD(#word),
 #include "wire/request_keys.def"
 #undef REQUEST_KEY
 };
@@ -85,16 +88,18 @@ enum event event_find(const char *word)
     return EVENT_NONE;
 }
 
-/* Few are as long and begin alike. */
-static bool is_word(const char *known, size_t known_length, const char *word, size_t length)
+/* 0, which is no word's, if it is too long for one. */
+static uint16_t head_of(const char *word, size_t length)
 {
-    return known_length == length && known[0] == word[0] && memcmp(known, word, length) == 0;
+    return length <= UINT8_MAX ? (uint16_t)(length << 8 | (unsigned char)word[0]) : 0;
 }
 
 static enum command_index command_find(const char *word, size_t length)
 {
     enum command_index i = 0;
-    while (i < N_COMMANDS && !is_word(command_table[i].word, command_lengths[i], word, length)) {
+    uint16_t head = head_of(word, length);
+    while (i < N_COMMANDS &&
+        !(command_heads[i] == head && memcmp(command_table[i].word, word, length) == 0)) {
         i++;
     }
     return i;
@@ -103,50 +108,109 @@ static enum command_index command_find(const char *word, size_t length)
 static enum request_key request_key_find(const char *word, size_t length)
 {
     enum request_key i = 0;
+    uint16_t head = head_of(word, length);
     while (i < N_REQUEST_KEYS &&
-        !is_word(request_key_words[i], request_key_lengths[i], word, length)) {
+        !(request_key_heads[i] == head && memcmp(request_key_words[i], word, length) == 0)) {
         i++;
     }
     return i;
 }
 
-/* Printable, and no two spaces behind each other. Looks at the byte behind the last. */
-static inline bool are_clean(const char *bytes, size_t n)
+/* ---- a line's words ---- */
+
+struct word {
+    char *text, *end; /* up to its end, where a NUL is put */
+    char *equals; /* the first; NULL: none */
+    bool has_escape;
+};
+
+/* As many as a good line can have and one more, so that a longer line is never taken for one. */
+enum { MAX_WORDS_TAKEN = 1 + MAX_ARGUMENTS + N_REQUEST_KEYS + 1 };
+
+enum byte_class { BYTE_WRONG, BYTE_PLAIN, BYTE_SPACE, BYTE_EQUALS, BYTE_PERCENT };
+
+static const uint8_t byte_classes[UINT8_MAX + 1] = {
+    [' '] = BYTE_SPACE,
+    ['!' ... '$'] = BYTE_PLAIN,
+    ['%'] = BYTE_PERCENT,
+    ['&' ... '<'] = BYTE_PLAIN,
+    ['='] = BYTE_EQUALS,
+    ['>' ... '~'] = BYTE_PLAIN,
+};
+
+static enum byte_class class_of(char byte)
 {
-    unsigned char wrong = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        wrong |= (unsigned char)((c < ' ') | (c > '~') | ((c == ' ') & (bytes[i + 1] == ' ')));
-    }
-    return !wrong;
+    return (enum byte_class)byte_classes[(unsigned char)byte];
 }
 
-/* In blocks, of which the compiler has all bytes looked at together. */
-static bool line_is_clean(const char *line, size_t length)
+/* Finds the end of the word that begins at `text`. False: there is a wrong byte, or no word. */
+static bool word_scan(char *text, const char *end_of_line, struct word *word)
 {
-    enum { BLOCK = 16 };
-    bool clean = length > 0 && line[0] != ' ' && line[length - 1] != ' ';
-    for (; clean && length >= BLOCK; line += BLOCK, length -= BLOCK) {
-        clean = are_clean(line, BLOCK);
+    *word = (struct word){.text = text, .end = text};
+    for (;; word->end++) {
+        while (class_of(*word->end) == BYTE_PLAIN) {
+            word->end++;
+        }
+        enum byte_class class = class_of(*word->end);
+        if (class == BYTE_EQUALS) {
+            word->equals = word->equals ? word->equals : word->end;
+        } else if (class == BYTE_PERCENT) {
+            word->has_escape = true;
+        } else {
+            bool ends = class == BYTE_SPACE || word->end == end_of_line;
+            return ends && word->end > text;
+        }
     }
-    return clean && are_clean(line, length);
+}
+
+/* Cuts the whole line up, but lists only the first MAX_WORDS_TAKEN words. Returns how many are
+ * listed; 0: a byte is wrong, or there is a space too many. */
+static size_t line_cut(char *line, size_t length, struct word words[MAX_WORDS_TAKEN])
+{
+    const char *end = line + length;
+    size_t n = 0;
+    for (char *next = line;; next++) {
+        struct word word;
+        if (!word_scan(next, end, &word)) {
+            return 0;
+        }
+        next = word.end;
+        *next = '\0';
+        if (n < MAX_WORDS_TAKEN) {
+            words[n++] = word;
+        }
+        if (next == end) {
+            return n;
+        }
+    }
+}
+
+/* ---- requests ---- */
+
+/* Sets `*lengthp` to the length of what is decoded in place. */
+static bool decode(char *text, const struct word *word, size_t *lengthp)
+{
+    bool is_good = !word->has_escape || percent_decode(text);
+    *lengthp = word->has_escape ? strlen(text) : (size_t)(word->end - text);
+    return is_good;
 }
 
 static enum code request_take_key(
-    struct request *request, const struct command_row *row, char *word, char *equals)
+    struct request *request, const struct command_row *row, const struct word *word)
 {
-    enum request_key key = request_key_find(word, (size_t)(equals - word));
+    enum request_key key = request_key_find(word->text, (size_t)(word->equals - word->text));
     if (key == N_REQUEST_KEYS || !(row->keys & UINT32_C(1) << key)) {
         return CODE_UNKNOWN_KEY;
     }
     if (request->keys[key]) {
         return CODE_MALFORMED; /* the key is given twice */
     }
-    char *value = equals + 1;
-    if (!percent_decode(value)) {
+    char *value = word->equals + 1;
+    size_t length;
+    if (!decode(value, word, &length)) {
         return CODE_MALFORMED;
     }
-    if (value[0] == '\0' || strlen(value) > request_key_max_bytes[key]) {
+    if (length == 0 || length > request_key_max_bytes[key]) {
         return CODE_BAD_VALUE;
     }
     request->keys[key] = value;
@@ -154,37 +218,36 @@ static enum code request_take_key(
 }
 
 static enum code request_take_argument(
-    struct request *request, const struct command_row *row, char *word)
+    struct request *request, const struct command_row *row, const struct word *word)
 {
-    if (request->n_arguments >= row->max || !percent_decode(word)) {
+    size_t length;
+    if (request->n_arguments >= row->max || !decode(word->text, word, &length)) {
         return CODE_MALFORMED;
     }
-    request->arguments[request->n_arguments++] = word;
+    request->arguments[request->n_arguments++] = word->text;
     return CODE_NONE;
 }
 
 enum code request_parse(char *line, size_t length, struct request *request, const char **detailp)
 {
+    struct word words[MAX_WORDS_TAKEN];
     *detailp = NULL;
     *request = (struct request){0};
-    if (!line_is_clean(line, length)) {
+    size_t n = line_cut(line, length, words);
+    if (n == 0) {
         return CODE_MALFORMED;
     }
-    char *rest = word_cut(line);
-    request->command = command_find(line, strlen(line));
+    request->command = command_find(line, (size_t)(words[0].end - line));
     if (request->command == N_COMMANDS) {
         *detailp = line;
         return CODE_UNKNOWN_COMMAND;
     }
     const struct command_row *row = &command_table[request->command];
-    while (rest) {
-        char *word = rest;
-        rest = word_cut(word);
-        char *equals = strchr(word, '=');
-        enum code code = equals ? request_take_key(request, row, word, equals)
-                                : request_take_argument(request, row, word);
+    for (size_t i = 1; i < n; i++) {
+        enum code code = words[i].equals ? request_take_key(request, row, &words[i])
+                                         : request_take_argument(request, row, &words[i]);
         if (code != CODE_NONE) {
-            *detailp = word;
+            *detailp = words[i].text;
             return code;
         }
     }
