@@ -18,7 +18,7 @@ static void *target_of(struct remembered *remembered, const struct record_row *r
 }
 
 /* With all its zeros, since the compiler knows how many bytes that are. */
-static void put_head(struct text *out, const struct record_row *row)
+static inline void put_head(struct text *out, const struct record_row *row)
 {
     memcpy(text_room(out, MAX_HEAD), row->head, MAX_HEAD);
     out->length += row->key_length + 2;
