@@ -50,7 +50,9 @@ enum outcome acquire_resolve(struct core *core, const struct ask *ask, bool has_
         if (outcome != OUTCOME_OK) {
             return outcome;
         }
-        queue_mark_dirty(core, resource); /* so that an idle instance is forgotten again */
+        if (resource->is_instance) {
+            queue_mark_dirty(core, resource); /* so that it is forgotten again if it is idle */
+        }
         lease->claims[i].resource = resource;
         const struct definition *definition = resource->definition;
         if (i == 0) {
