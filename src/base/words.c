@@ -237,7 +237,8 @@ size_t age_format(char *out, size_t size, uint64_t milliseconds)
 
 static bool stays_plain(char c)
 {
-    return c >= '!' && c <= '~' && c != '%';
+    static const bool are_plain[UINT8_MAX + 1] = {['!' ... '$'] = true, ['&' ... '~'] = true};
+    return are_plain[(unsigned char)c];
 }
 
 size_t percent_plain(const char *text)
