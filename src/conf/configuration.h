@@ -20,6 +20,7 @@ struct conf {
     uint32_t max_clients; /* UNBOUNDED: as many as the open-file limit allows */
     struct user_bounds user_bounds;
     uint32_t max_requests_per_second; /* of one uid; UNBOUNDED if not set */
+    bool logs_leases; /* each that is over */
     uint32_t history; /* bytes kept of leases that are over; 0: none */
     nanoseconds grace; /* after a start: how long clients may take to come back for their leases */
     char *include; /* file or directory, as given; NULL if none */

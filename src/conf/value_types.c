@@ -184,6 +184,7 @@ static const char *const order_words[] = {"fifo", "first-fit", NULL};
 static const char *const selection_words[] = {"lru", "first", "random", NULL};
 static const char *const sharing_words[] = {"per-user", "shared", NULL};
 static const char *const showing_words[] = {"all", "owner", NULL};
+static const char *const logging_words[] = {"changes", "leases", NULL};
 static const char *const consent_words[] = {"no", "yes", NULL};
 static const char *const scope_words[] = {"host", "fleet", NULL};
 

@@ -53,30 +53,11 @@ static bool is_asked_by_name(
 
 /* ---- lines ---- */
 
-static struct ended_user user_of(const struct history_user *user)
-{
-    return (struct ended_user){user->is_known, user->uid};
-}
-
 static void add_line(const struct history_answer *history, struct text *out,
     const struct history_entry *entry, const struct remembered *lease,
     const struct answer_moment *moment)
 {
-    const struct ended_lease ended = {
-        .lease = lease,
-        .ended_at = entry->ended_at,
-        .how = entry->how.text,
-        .database = record_database(lease),
-        .login = user_of(&entry->origin.login),
-        .by = user_of(&entry->by),
-        .by_login = user_of(&entry->by_login),
-        .why = entry->why,
-        .cgroup = entry->origin.cgroup,
-        .args = entry->origin.args,
-        .has_exit = entry->status == HISTORY_EXITED,
-        .has_signal = entry->status == HISTORY_SIGNALLED,
-        .number = entry->number,
-    };
+    const struct ended_lease ended = history_describe(entry, lease);
     bool is_seen =
         viewer_sees_ended(moment->viewer, history->server->core, lease, entry->hiding);
     ended_line_write(out, &ended, is_seen, moment);

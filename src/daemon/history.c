@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "journal/paths.h"
+#include "journal/record.h"
 #include "status/answer_lines.h"
 
 #include <limits.h>
@@ -205,6 +206,33 @@ void history_ready(struct history *history, struct core *core)
         }
     }
     history->last_lease = 0;
+}
+
+/* ---- to be shown ---- */
+
+static struct ended_user user_of(const struct history_user *user)
+{
+    return (struct ended_user){user->is_known, user->uid};
+}
+
+struct ended_lease history_describe(
+    const struct history_entry *entry, const struct remembered *lease)
+{
+    return (struct ended_lease){
+        .lease = lease,
+        .ended_at = entry->ended_at,
+        .how = entry->how.text,
+        .database = record_database(lease),
+        .login = user_of(&entry->origin.login),
+        .by = user_of(&entry->by),
+        .by_login = user_of(&entry->by_login),
+        .why = entry->why,
+        .cgroup = entry->origin.cgroup,
+        .args = entry->origin.args,
+        .has_exit = entry->status == HISTORY_EXITED,
+        .has_signal = entry->status == HISTORY_SIGNALLED,
+        .number = entry->number,
+    };
 }
 
 /* ---- life ---- */

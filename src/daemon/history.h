@@ -8,6 +8,7 @@
 #include "journal/history_entry.h"
 #include "journal/history_ring.h"
 #include "log/log.h"
+#include "status/ended_line.h"
 
 #include <sys/queue.h>
 
@@ -52,5 +53,9 @@ void history_taken(
 /* The lease has ended; `record` is its last record, which will be erased after that. */
 void history_ended(
     struct history *history, const struct lease *lease, const char *record, size_t length);
+
+/* What the entry says of that lease, which is its record. The strings belong to both. */
+struct ended_lease history_describe(
+    const struct history_entry *entry, const struct remembered *lease);
 
 #endif

@@ -91,6 +91,7 @@ static void end_turn(struct turn *turn)
     do {
         fleet_end_turn(server->fleet);
     } while (flush_all(server));
+    history_log_end_turn(&serving->history_log, server->conf->logs_leases);
     storing_end_turn(&serving->storing);
     server->jobs.watches.max = max_watches(server);
     ledger_note_complete(&server->ledger);
@@ -283,6 +284,7 @@ static void begin_history(struct serving *serving)
     history_begin(&serving->history, server->listener.path, server->state.boot_id,
         server->conf->history);
     server->history = server->ledger.history = &serving->history;
+    history_log_begin(&serving->history_log);
     if (server->conf->history > 0) {
         origins_begin(&server->origins, server->core);
     }
@@ -382,6 +384,7 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
     accepting_init(&serving->accepting, server);
     uv_timer_init(&server->loop, &server->stall_timer);
     origins_init(&server->origins, &server->loop);
+    history_log_init(&serving->history_log, &server->loop, &serving->history);
     for (size_t i = 0; i < N_SERVING_SIGNALS; i++) {
         uv_signal_init(&server->loop, &serving->signals[i]);
     }

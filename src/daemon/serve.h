@@ -7,6 +7,7 @@
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_views.h"
 #include "daemon/history.h"
+#include "daemon/history_log.h"
 #include "daemon/notify.h"
 #include "daemon/reload.h"
 #include "daemon/server.h"
@@ -26,6 +27,7 @@ struct serving {
     struct accepting accepting;
     struct counting counting;
     struct history history;
+    struct history_log history_log;
     uv_poll_t deadline_poll; /* of deadline_fd */
     uv_signal_t signals[N_SERVING_SIGNALS];
     nanoseconds armed_for; /* what deadline_fd is set to */

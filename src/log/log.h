@@ -20,17 +20,23 @@ enum log_level { /* syslog's numbers */
 /* What a message is about, for logs that have fields (log_fields.h). Every member is optional: {0}
  * is about nothing in particular. Valid only as long as the objects it was made from
  * (log_subject.h). */
-enum { LOG_RESOURCES = 16 };
+enum { LOG_RESOURCES = 16, LOG_MORE = 16 };
 struct log_process {
     uint32_t uid;
     int32_t pid; /* 0: none */
+    bool has_uid_alone; /* without .pid, .uid is known */
     bool has_login; /* `login` is known: the user who has logged in */
     uint32_t login;
+};
+struct log_field {
+    const char *name, *value; /* the value NULL or "": left out */
 };
 struct log_subject {
     const char *event; /* one word */
     const char *database, *identity, *program;
     struct log_process holder, asker;
+    const struct log_field *more; /* at most LOG_MORE */
+    size_t n_more;
     char lease[64];
     /* Names separated by spaces; names that do not fit are left out. */
     char resources[LOG_RESOURCES * (NAME_BYTES + 1)];

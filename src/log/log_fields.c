@@ -31,8 +31,10 @@ static void add_number(struct log_fields *fields, const char *name, int64_t numb
 static void add_process(
     struct log_fields *fields, const char *uid, const char *pid, const struct log_process *process)
 {
-    if (process->pid != 0) {
+    if (process->pid != 0 || process->has_uid_alone) {
         add_number(fields, uid, process->uid);
+    }
+    if (process->pid != 0) {
         add_number(fields, pid, process->pid);
     }
 }
@@ -67,4 +69,7 @@ void log_fields_fill(struct log_fields *fields, enum log_level level, const char
         add_number(fields, "BERTH_ASKED_BY_LOGIN_UID", subject->asker.login);
     }
     add(fields, "BERTH_DATABASE", subject->database);
+    for (size_t i = 0; i < subject->n_more; i++) {
+        add(fields, subject->more[i].name, subject->more[i].value);
+    }
 }

@@ -65,10 +65,8 @@ static void add_claim(struct text *out, const struct remembered_claim *claim)
     text_deinit(&list.text);
 }
 
-/* A list of all that does not fit ends in "...". */
-static void add_units(struct text *out, const struct remembered *lease)
+void ended_units(struct text *out, const struct remembered *lease)
 {
-    text_add_key(out, "units", "");
     size_t start = out->length;
     for (size_t i = 0; i < lease->n_claims; i++) {
         size_t before = out->length;
@@ -82,28 +80,45 @@ static void add_units(struct text *out, const struct remembered *lease)
     }
 }
 
-/* A wait that ended in another way than by its client or its timeout was denied. */
-static void add_how(struct text *out, const struct ended_lease *ended)
+const char *ended_how(const struct ended_lease *ended, const char **codep)
 {
     static const char *const of_waits[] = {"timeout", "cancelled"};
     bool is_plain = ended->lease->is_held && strcmp(ended->how, "no-space") != 0;
     for (size_t i = 0; i < sizeof of_waits / sizeof of_waits[0]; i++) {
         is_plain |= strcmp(ended->how, of_waits[i]) == 0;
     }
-    text_add_key(out, "how", is_plain ? ended->how : "denied");
-    text_add_key(out, "code", is_plain ? NULL : ended->how);
+    *codep = is_plain ? NULL : ended->how;
+    return is_plain ? ended->how : "denied";
+}
+
+static void add_how(struct text *out, const struct ended_lease *ended)
+{
+    const char *code;
+    text_add_key(out, "how", ended_how(ended, &code));
+    text_add_key(out, "code", code);
+}
+
+uint64_t ended_held(const struct ended_lease *ended)
+{
+    const struct remembered *lease = ended->lease;
+    return lease->is_held ? milliseconds(ended->ended_at - lease->granted_at) : 0;
+}
+
+uint64_t ended_waited(const struct ended_lease *ended)
+{
+    const struct remembered *lease = ended->lease;
+    nanoseconds until = lease->is_held ? lease->granted_at : ended->ended_at;
+    return milliseconds(until - lease->asked_at);
 }
 
 static void add_times(
     struct text *out, const struct ended_lease *ended, const struct answer_moment *moment)
 {
-    const struct remembered *lease = ended->lease;
-    nanoseconds waited_until = lease->is_held ? lease->granted_at : ended->ended_at;
     text_add_number_key(out, "ended", wall_milliseconds(ended->ended_at, moment));
-    if (lease->is_held) {
-        text_add_number_key(out, "held", milliseconds(ended->ended_at - lease->granted_at));
+    if (ended->lease->is_held) {
+        text_add_number_key(out, "held", ended_held(ended));
     }
-    text_add_number_key(out, "waited", milliseconds(waited_until - lease->asked_at));
+    text_add_number_key(out, "waited", ended_waited(ended));
 }
 
 /* If that still fits on the line. */
@@ -142,7 +157,8 @@ void ended_line_write(struct text *out, const struct ended_lease *ended, bool is
     lease_id_format(id, lease->id);
     text_add(out, "ended ");
     text_add(out, id);
-    add_units(out, lease);
+    text_add_key(out, "units", "");
+    ended_units(out, lease);
     text_add_number_key(out, "uid", lease->uid);
     add_how(out, ended);
     add_times(out, ended, moment);

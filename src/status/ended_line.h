@@ -29,6 +29,15 @@ struct ended_lease {
 void ended_line_write(struct text *out, const struct ended_lease *ended, bool is_seen,
     const struct answer_moment *moment);
 
+/* How it ended: a code's word, or "denied" with the code in *codep (else NULL). */
+const char *ended_how(const struct ended_lease *ended, const char **codep);
+/* Milliseconds, by the clock that never steps; held: 0 if nothing was granted. */
+uint64_t ended_held(const struct ended_lease *ended);
+uint64_t ended_waited(const struct ended_lease *ended);
+/* Appends NAME:UNITS of what it held, NAME=COUNT of what it waited for; a list that is too long for
+ * a line ends in "...". */
+void ended_units(struct text *out, const struct remembered *lease);
+
 /* Milliseconds since 1970 at that instant, as the clock is set now. */
 uint64_t wall_milliseconds(nanoseconds instant, const struct answer_moment *moment);
 

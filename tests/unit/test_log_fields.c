@@ -48,6 +48,17 @@ Test(log_fields, all)
         "[BERTH_ASKED_BY_LOGIN_UID=1000][BERTH_DATABASE=main]");
 }
 
+Test(log_fields, more)
+{
+    const struct log_field more[] = {{"BERTH_HOW", "released"}, {"BERTH_CODE", NULL},
+        {"BERTH_CGROUP", ""}, {"BERTH_REASON", "a\nPRIORITY=0"}};
+    const struct log_subject subject = {
+        .asker = {.uid = 7, .has_uid_alone = true}, .more = more, .n_more = 4};
+    cr_assert_str_eq(filled(LOG_LEVEL_INFO, "x", &subject),
+        "[MESSAGE=x][PRIORITY=6][SYSLOG_IDENTIFIER=berthd][BERTH_ASKED_BY_UID=7]"
+        "[BERTH_HOW=released][BERTH_REASON=a\\x0aPRIORITY=0]");
+}
+
 Test(log_fields, a_clients_text_stays_one_value)
 {
     const struct log_subject subject = {

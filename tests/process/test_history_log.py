@@ -1,0 +1,85 @@
+"""[daemon] log = leases: a line of the log for each lease and wait that is over."""
+
+import os
+import re
+import time
+
+import pytest
+
+from daemon_help import event, held, waits
+from lines import DEADLINE, look_again
+from lost_help import sleeper
+
+CONFIGURATION = """log = leases
+[lock deploy]
+[semaphore s]
+limit = 99
+"""
+
+
+def lines(daemon, n):
+    """The first n, once they are there; and no others."""
+    end = time.monotonic() + DEADLINE
+    while len(found := re.findall(r"(?:lease|request) \w+ .* is over .*", daemon.log.read_text())) < n:
+        assert time.monotonic() < end, found
+        look_again()
+    assert len(found) == n, found
+    return found
+
+
+def test_each_end_is_a_line(berthd):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    lease = held(client, "acquire deploy program=p")
+    waiting = waits(client, "acquire deploy wait=1ms")
+    assert event(client)[:2] == ("denied", waiting)
+    assert client.request(f"release {lease}") == "ok"
+    wait, hold = lines(daemon, 2)
+    uid, pid = os.geteuid(), os.getpid()
+    assert re.fullmatch(rf"request {waiting} \(deploy\) of uid {uid}, pid {pid} is over \(timeout\): "
+                        r"waited for \w+", wait)
+    assert re.fullmatch(rf"lease {lease} \(deploy\) of uid {uid}, pid {pid} is over \(released\): "
+                        r"held for \w+, waited for \w+", hold)
+
+
+def test_many_at_once(berthd):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    for _ in range(90):
+        held(client, "acquire s")
+    client.close()
+    assert len(lines(daemon, 90)) == 90
+
+
+def test_what_ended_while_there_was_no_berthd(berthd):
+    daemon = berthd(CONFIGURATION)
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    with sleeper() as pid:
+        lease = held(client, f"acquire s pid={pid}")
+        lines(daemon, 1)
+        daemon.kill()
+    daemon.start()
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    assert lease in "".join(lines(daemon, 3))
+
+
+@pytest.mark.parametrize("value", ["log = changes\n", "", "log = leases\nhistory = 0\n"])
+def test_not_without_it(berthd, value):
+    daemon = berthd(CONFIGURATION.replace("log = leases\n", value))
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    assert client.request("ping") == "ok" and " is over " not in daemon.log.read_text()
+
+
+def test_a_reload_begins_and_ends_it(berthd):
+    daemon = berthd(CONFIGURATION.replace("log = leases\n", ""))
+    client = daemon.client()
+    client.request("release " + held(client, "acquire deploy"))
+    daemon.configure(CONFIGURATION)
+    assert client.request("reload") == "ok"
+    lease = held(client, "acquire deploy")
+    client.request(f"release {lease}")
+    (line,) = lines(daemon, 1)
+    assert lease in line
