@@ -26,6 +26,8 @@ static const char *const contract[][2] = {
     {"daemon", "max-instances-per-user 1000"},
     {"daemon", "max-requests-per-second-per-user 5000"},
     {"daemon", "grace 10s"},
+    {"daemon", "history 2M"},
+    {"daemon", "log changes"},
     {"daemon", "include (empty)"},
     {"redis", "url (required)"},
     {"redis", "ttl 30s"},
@@ -54,6 +56,7 @@ static const char *const contract[][2] = {
     {"resource", "deny-users (empty)"},
     {"resource", "deny-groups (empty)"},
     {"resource", "show-commands all"},
+    {"resource", "show-arguments no"},
     {"resource", "admin-users (empty)"},
     {"resource", "admin-groups (empty)"},
     {"resource", "max-instances 10000"},
@@ -190,6 +193,8 @@ Test(conf_values, each_key_of_the_daemon_arrives)
                                   "max-leases-per-user = 14\n"
                                   "max-instances-per-user = 15\n"
                                   "grace = 16s\n"
+                                  "history = 3M\n"
+                                  "log = leases\n"
                                   "include = none.d\n");
     cr_expect_str_eq(conf->socket, "/x/y");
     cr_expect_eq(conf->socket_mode, 0750);
@@ -204,6 +209,8 @@ Test(conf_values, each_key_of_the_daemon_arrives)
     cr_expect_eq(conf->user_bounds.leases, 14);
     cr_expect_eq(conf->user_bounds.instances, 15);
     cr_expect_eq(conf->grace, 16 * NANOSECONDS_PER_SECOND);
+    cr_expect_eq(conf->history, 3 << 20);
+    cr_expect(conf->logs_leases);
     cr_expect_str_eq(conf->include, "none.d");
     conf_free(conf);
 }
@@ -229,6 +236,7 @@ Test(conf_values, each_key_of_a_resource_arrives)
                                   "deny-users = 5\n"
                                   "deny-groups = ops 7\n"
                                   "show-commands = owner\n"
+                                  "show-arguments = yes\n"
                                   "admin-users = 3 4\n"
                                   "admin-groups = etl ops\n"
                                   "max-instances = 5\n"
@@ -258,6 +266,7 @@ Test(conf_values, each_key_of_a_resource_arrives)
     cr_expect_eq(pool->rights.deny_users.ids[0], 5);
     expect_ids(&pool->rights.deny_groups, 2001, 7);
     cr_expect(pool->shows_to_owner_only);
+    cr_expect(pool->shows_arguments);
     expect_ids(&pool->rights.admin_users, 3, 4);
     expect_ids(&pool->rights.admin_groups, 2000, 2001);
     cr_expect_eq(pool->max_instances, 5);
@@ -396,6 +405,16 @@ static const struct {
     {false, SECTION_LOCK, "identity", "yes"},
     {true, SECTION_LOCK, "show-commands", "owner"},
     {false, SECTION_LOCK, "show-commands", "nobody"},
+    {true, SECTION_LOCK, "show-arguments", "yes"},
+    {false, SECTION_LOCK, "show-arguments", "true"},
+    {true, SECTION_DAEMON, "log", "leases"},
+    {false, SECTION_DAEMON, "log", "all"},
+    {true, SECTION_DAEMON, "history", "0"},
+    {true, SECTION_DAEMON, "history", "512K"},
+    {true, SECTION_DAEMON, "history", "1G"},
+    {false, SECTION_DAEMON, "history", "2G"},
+    {false, SECTION_DAEMON, "history", "2MB"},
+    {false, SECTION_DAEMON, "history", "-1"},
     {true, SECTION_LOCK, "scope", "host"},
     {false, SECTION_LOCK, "scope", "galaxy"},
     {true, SECTION_POOL, "items", "a.b_c/d:e@f+g-h"},
@@ -525,6 +544,7 @@ static const char *const other_values[N_VALUE_TYPES] = {
     [VALUE_duration] = "1s",
     [VALUE_span] = "1s",
     [VALUE_order] = "first-fit",
+    [VALUE_consent] = "yes",
     [VALUE_selection] = "random",
     [VALUE_on_lost] = "warn",
     [VALUE_sharing] = "shared",

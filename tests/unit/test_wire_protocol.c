@@ -44,7 +44,7 @@ Test(tables, rights_are_the_documented_ones)
         const char *words;
         enum right right;
     } documented[] = {
-        {" hello hosts metrics ping status version wait ", RIGHT_ANYONE},
+        {" hello history hosts metrics ping status version wait ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
@@ -184,6 +184,8 @@ Test(requests, the_documented_ones)
         "release 3k",
         "release deploy holder=job-7",
         "release gpus item=gpu0",
+        "release 3k exit=1",
+        "release 3k signal=9",
         "cancel 3k",
         "status",
         "status deploy gpus",
@@ -191,6 +193,9 @@ Test(requests, the_documented_ones)
         "wait",
         "wait deploy gpus",
         "wait lease=3k",
+        "history",
+        "history deploy since=1h user=1000",
+        "history lease=3k",
         "hosts",
         "metrics",
         "metrics from=17",
