@@ -5,21 +5,11 @@
 #ifndef BERTH_BERTHCTL_STATUS_H
 #define BERTH_BERTHCTL_STATUS_H
 
+#include "berthctl/fields.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A list with commas. */
-struct words {
-    char **list;
-    size_t n;
-    bool is_cut; /* the daemon had no room for the rest */
-};
-
-struct optional {
-    bool is_given;
-    uint64_t number;
-};
 
 /* The attributes of a lease (base/attributes.def), of which status shows those with a title. */
 enum shown {

@@ -1,0 +1,49 @@
+/* fields.h - the key=value words of a line of berthd, put into the members of a struct. Pure.
+ *
+ * Unknown keys are ignored; missing ones leave their member as it is. */
+#ifndef BERTH_BERTHCTL_FIELDS_H
+#define BERTH_BERTHCTL_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list with commas. */
+struct words {
+    char **list; /* owned; the strings are the line's */
+    size_t n;
+    bool is_cut; /* the daemon had no room for the rest */
+};
+
+struct optional {
+    bool is_given;
+    uint64_t number;
+};
+
+enum field_type {
+    FIELD_TEXT, /* const char *, decoded, but not escaped */
+    FIELD_NUMBER, /* uint64_t, at most INT64_MAX */
+    FIELD_OPTIONAL, /* struct optional */
+    FIELD_SIGNED, /* int64_t */
+    FIELD_FLAG, /* bool */
+    FIELD_WORDS, /* struct words, not decoded */
+};
+
+/* Where the value of a key goes. */
+struct field {
+    const char *key;
+    enum field_type type;
+    size_t offset;
+};
+
+/* Puts the values of the known keys among `words` into `record`; decodes them in place. `fields`
+ * ends with an empty one. False: a value of the wrong form. */
+bool fields_take(const struct field *fields, char *const words[], size_t n, void *record);
+
+/* Splits `value` in place. */
+void words_parse(struct words *words, char *value);
+
+/* Adds an element, all zero, at the end of an array that doubles. */
+void *array_add(void **listp, size_t *np, size_t *sizep, size_t element);
+
+#endif
