@@ -1,52 +1,6 @@
 #include "berthctl/json.h"
 
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- values ---- */
-
-/* With this, no constructor of jansson can fail. */
-static void *allocate(size_t size)
-{
-    return memory_resized(NULL, size, 1);
-}
-
-static json_t *text_value(const char *string)
-{
-    if (!string) {
-        return json_null();
-    }
-    struct text valid = TEXT_INIT;
-    text_add_valid(&valid, string);
-    json_t *value = json_stringn(valid.bytes, valid.length);
-    text_deinit(&valid);
-    return value;
-}
-
-static json_t *number_value(uint64_t number)
-{
-    return json_integer((json_int_t)number); /* at most INT64_MAX, as parsed */
-}
-
-static json_t *optional_value(const struct optional *optional)
-{
-    return optional->is_given ? number_value(optional->number) : json_null();
-}
-
-static json_t *digits_value(uint64_t number)
-{
-    return json_sprintf("%llu", (unsigned long long)number);
-}
-
-static json_t *words_value(const struct words *words)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < words->n; i++) {
-        json_array_append_new(array, text_value(words->list[i]));
-    }
-    return array;
-}
+#include "berthctl/json_values.h"
 
 /* ---- units ---- */
 
@@ -261,16 +215,6 @@ static json_t *database_value(const struct status_database *database)
     return object;
 }
 
-/* jansson leaves DEL unescaped; it can only occur inside a string. */
-static void add_without_del(struct text *out, const char *json)
-{
-    for (const char *del; (del = strchr(json, 0x7f)) != NULL; json = del + 1) {
-        text_add_bytes(out, json, (size_t)(del - json));
-        text_add(out, "\\u007f");
-    }
-    text_add(out, json);
-}
-
 /* ---- templates ---- */
 
 static json_t *template_value(const struct status_template *template)
@@ -291,7 +235,7 @@ static json_t *template_value(const struct status_template *template)
 
 void json_print(const struct status *status, struct text *out)
 {
-    json_set_alloc_funcs(allocate, free);
+    json_begin();
     json_t *resources = json_array();
     for (size_t i = 0; i < status->n_resources; i++) {
         json_array_append_new(resources, resource_value(status, &status->resources[i]));
@@ -311,9 +255,5 @@ void json_print(const struct status *status, struct text *out)
     json_object_set_new(object, "resources", resources);
     json_object_set_new(object, "templates", templates);
     json_object_set_new(object, "databases", databases);
-    char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
-    add_without_del(out, json);
-    text_add(out, "\n");
-    free(json);
-    json_decref(object);
+    json_finish(object, out);
 }

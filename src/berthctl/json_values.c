@@ -1,0 +1,71 @@
+#include "berthctl/json_values.h"
+
+#include "berthctl/printable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(size_t size)
+{
+    return memory_resized(NULL, size, 1);
+}
+
+void json_begin(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
+json_t *text_value(const char *string)
+{
+    if (!string) {
+        return json_null();
+    }
+    struct text valid = TEXT_INIT;
+    text_add_valid(&valid, string);
+    json_t *value = json_stringn(valid.bytes, valid.length);
+    text_deinit(&valid);
+    return value;
+}
+
+json_t *number_value(uint64_t number)
+{
+    return json_integer((json_int_t)number); /* at most INT64_MAX, as parsed */
+}
+
+json_t *optional_value(const struct optional *optional)
+{
+    return optional->is_given ? number_value(optional->number) : json_null();
+}
+
+json_t *digits_value(uint64_t number)
+{
+    return json_sprintf("%llu", (unsigned long long)number);
+}
+
+json_t *words_value(const struct words *words)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < words->n; i++) {
+        json_array_append_new(array, text_value(words->list[i]));
+    }
+    return array;
+}
+
+/* jansson leaves DEL unescaped; it can only occur inside a string. */
+static void add_without_del(struct text *out, const char *json)
+{
+    for (const char *del; (del = strchr(json, 0x7f)) != NULL; json = del + 1) {
+        text_add_bytes(out, json, (size_t)(del - json));
+        text_add(out, "\\u007f");
+    }
+    text_add(out, json);
+}
+
+void json_finish(json_t *object, struct text *out)
+{
+    char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    add_without_del(out, json);
+    text_add(out, "\n");
+    free(json);
+    json_decref(object);
+}

@@ -1,0 +1,25 @@
+/* json_values.h - values of JSON from what berthd says, and the document that has them. Pure.
+ *
+ * Bytes of strings that are not UTF-8 appear as the four characters \xNN. */
+#ifndef BERTH_BERTHCTL_JSON_VALUES_H
+#define BERTH_BERTHCTL_JSON_VALUES_H
+
+#include "base/text.h"
+#include "berthctl/fields.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* Before all others: from then on no constructor of jansson can fail. */
+void json_begin(void);
+/* Adds the object as one line of ASCII, and frees it. */
+void json_finish(json_t *object, struct text *out);
+
+/* Each is the caller's. */
+json_t *text_value(const char *string); /* NULL: null */
+json_t *number_value(uint64_t number); /* at most INT64_MAX */
+json_t *optional_value(const struct optional *optional); /* not given: null */
+json_t *digits_value(uint64_t number); /* a string */
+json_t *words_value(const struct words *words);
+
+#endif
