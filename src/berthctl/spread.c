@@ -1,0 +1,51 @@
+#include "berthctl/spread.h"
+
+#include "berthctl/printable.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+void durations_add(struct durations *durations, uint64_t milliseconds)
+{
+    if (durations->n == durations->size) {
+        durations->size = durations->size ? durations->size * 2 : 16;
+        durations->list =
+            memory_resized(durations->list, durations->size, sizeof durations->list[0]);
+    }
+    durations->list[durations->n++] = milliseconds;
+}
+
+void durations_deinit(struct durations *durations)
+{
+    free(durations->list);
+    *durations = (struct durations){0};
+}
+
+uint64_t nearest_rank(const uint64_t sorted[], size_t n, unsigned percent)
+{
+    size_t rank = n / 100 * percent + (n % 100 * percent + 99) / 100; /* n * percent may overflow */
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+struct spread spread_of(struct durations *durations)
+{
+    struct spread spread = {.n = durations->n};
+    if (durations->n == 0) {
+        return spread;
+    }
+    qsort(durations->list, durations->n, sizeof durations->list[0], compare);
+    for (size_t i = 0; i < durations->n; i++) {
+        bool fits = durations->list[i] <= UINT64_MAX - spread.sum;
+        spread.sum = fits ? spread.sum + durations->list[i] : UINT64_MAX;
+    }
+    spread.median = nearest_rank(durations->list, durations->n, 50);
+    spread.percentile_95 = nearest_rank(durations->list, durations->n, 95);
+    spread.longest = durations->list[durations->n - 1];
+    return spread;
+}
