@@ -12,6 +12,8 @@
 
 /* A short -w does not count as an outage: berthd has at least this long to say that it is busy. */
 #define SHORTEST_PATIENCE NANOSECONDS_PER_SECOND
+/* So much longer than -w a waiter hears whether berthd has ended the wait. */
+#define HEAR_FIRST (100 * NANOSECONDS_PER_MILLISECOND)
 /* A database that is away is away for many clients, on many hosts. */
 #define LONGEST_PAUSE_OF_DATABASE (5 * NANOSECONDS_PER_SECOND)
 
@@ -220,6 +222,13 @@ static nanoseconds pending_end(const struct acquisition *acquisition)
     return acquisition->options->wait == 0 ? NEVER : patience_end(acquisition);
 }
 
+/* berthd ends the wait at the same time: what it says first, it counts as a timeout. */
+static nanoseconds queued_end(const struct acquisition *acquisition)
+{
+    return acquisition->wait_until < NEVER - HEAR_FIRST ? acquisition->wait_until + HEAR_FIRST
+                                                        : NEVER;
+}
+
 nanoseconds acquisition_deadline(const struct acquisition *acquisition)
 {
     switch (acquisition->state) {
@@ -232,7 +241,7 @@ nanoseconds acquisition_deadline(const struct acquisition *acquisition)
     case ACQUISITION_QUEUED:
         break;
     }
-    return earlier(acquisition->wait_until, wait_report_deadline(&acquisition->wait_report));
+    return earlier(queued_end(acquisition), wait_report_deadline(&acquisition->wait_report));
 }
 
 static void report(struct acquisition *acquisition, nanoseconds now)
@@ -260,7 +269,7 @@ static enum acquisition_result take_time(struct acquisition *acquisition, nanose
         return ACQUISITION_GOES_ON;
     }
     if (acquisition->state == ACQUISITION_QUEUED) {
-        if (now >= acquisition->wait_until) {
+        if (now >= queued_end(acquisition)) {
             return acquisition_time_out(acquisition);
         }
         report(acquisition, now);

@@ -173,6 +173,24 @@ Test(acquisition, the_end_of_a_wait_is_no_outage)
     expect_said(stage, "berth: timed out waiting for r (timeout): no answer from the database of r\n");
 }
 
+/* What berthd says is a timeout, not a client that goes. */
+Test(acquisition, berthd_ends_a_wait_first)
+{
+    struct stage *stage = queued(IF_DOWN_FAIL, 3 * S);
+    expect_step(stage, T + 3 * S, ACQUISITION_GOES_ON);
+    stage_say(stage, "* denied 1 timeout\n");
+    expect_step(stage, T + 3 * S + 1, ACQUISITION_REFUSED);
+    expect_said(stage, "berth: timed out waiting for r (timeout)\n");
+}
+
+Test(acquisition, a_berthd_that_does_not_end_the_wait)
+{
+    struct stage *stage = queued(IF_DOWN_FAIL, 3 * S);
+    expect_step(stage, T + 3 * S + 100 * MS - 1, ACQUISITION_GOES_ON);
+    expect_step(stage, T + 3 * S + 100 * MS, ACQUISITION_REFUSED);
+    expect_said(stage, "berth: timed out waiting for r (timeout)\n");
+}
+
 /* Without an answer the resource may still be free. */
 Test(acquisition, without_a_wait_silence_is_an_outage)
 {
