@@ -17,7 +17,8 @@
 static int give_back(struct acquire_loop *acquire_loop, int status)
 {
     struct request_line line;
-    request_release_lease(&line, acquire_loop->acquisition.grant.lease);
+    request_release_lease(&line, acquire_loop->acquisition.grant.lease,
+        &(struct job_end){.kind = JOB_END_UNKNOWN});
     connection_send(&acquire_loop->connection, line.text, line.length);
     return status;
 }

@@ -317,7 +317,7 @@ void held_lease_main_is_gone(struct held_lease *held_lease)
     }
 }
 
-void held_lease_release(struct held_lease *held_lease)
+void held_lease_release(struct held_lease *held_lease, const struct job_end *end)
 {
     struct request_line line;
     if (held_lease->state == HELD_LEASE_NOTHING) {
@@ -327,7 +327,7 @@ void held_lease_release(struct held_lease *held_lease)
         connection_open(held_lease->connection, held_lease->endpoint) == 0) {
         held_lease->state = HELD_LEASE_CONNECTED;
     }
-    request_release_lease(&line, held_lease->grant->lease);
+    request_release_lease(&line, held_lease->grant->lease, end);
     /* Even if it cannot be sent, berthd sees that the job is gone. */
     send_line(held_lease, &line);
     /* The next job waits for berthd's turn. If berthd was woken on our CPU, our exit, which takes

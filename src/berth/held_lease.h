@@ -48,7 +48,7 @@ nanoseconds held_lease_deadline(const struct held_lease *held_lease);
 /* From now on only the wrapper keeps the lease. */
 void held_lease_main_is_gone(struct held_lease *held_lease);
 
-/* Gives the lease back: the job has ended, and has been reaped. */
-void held_lease_release(struct held_lease *held_lease);
+/* Gives the lease back: the job has ended so, and has been reaped. */
+void held_lease_release(struct held_lease *held_lease, const struct job_end *end);
 
 #endif

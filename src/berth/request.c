@@ -203,10 +203,14 @@ void request_cancel(struct request_line *line, const struct wish *wish)
     request_end(line);
 }
 
-void request_release_lease(struct request_line *line, const char *lease)
+void request_release_lease(struct request_line *line, const char *lease, const struct job_end *end)
 {
     request_begin(line, COMMAND_release);
     request_add(line, " %s", lease);
+    if (end->kind != JOB_END_UNKNOWN) {
+        enum request_key key = end->kind == JOB_EXITED ? KEY_INDEX_exit : KEY_INDEX_signal;
+        request_add(line, " %s=%d", request_key_words[key], end->number);
+    }
     request_end(line);
 }
 

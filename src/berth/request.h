@@ -28,6 +28,12 @@ struct wish {
     char proof[PROOF_BYTES + 1]; /* came with the lease; "": none yet */
 };
 
+/* How the job's main process has ended. */
+struct job_end {
+    enum { JOB_END_UNKNOWN, JOB_EXITED, JOB_SIGNALLED } kind;
+    int number; /* the exit status, or the signal */
+};
+
 /* Takes the proof from an answer that says that a lease is granted or waits. */
 void wish_take_proof(struct wish *wish, const struct answer *answer);
 
@@ -44,7 +50,10 @@ void request_reclaim_held(
 
 /* Gives up what was requested, granted or not. */
 void request_cancel(struct request_line *line, const struct wish *wish);
-void request_release_lease(struct request_line *line, const char *lease);
+/* `end` is told for the history. An earlier berthd refuses the line for it, and frees the units
+ * because the connection ends and the job is gone. */
+void request_release_lease(
+    struct request_line *line, const char *lease, const struct job_end *end);
 void request_status(struct request_line *line, const char *lease);
 
 /* `berth release` and `berth renew` with their options. False if the line would be too long. */

@@ -24,6 +24,7 @@ struct run {
     struct terminal terminal;
     struct held_lease held_lease; /* once the job runs */
     bool job_runs;
+    struct job_end job_end;
 
     bool is_over;
     int status; /* the exit status; or, */
@@ -45,8 +46,10 @@ static void job_has_ended(struct run *run, int status)
     terminal_take_back(&run->terminal);
     if (!WIFSIGNALED(status)) {
         run->status = WEXITSTATUS(status);
+        run->job_end = (struct job_end){JOB_EXITED, run->status};
         return;
     }
+    run->job_end = (struct job_end){JOB_SIGNALLED, WTERMSIG(status)};
     run->status = STATUS_SIGNAL + WTERMSIG(status);
     run->signal = WTERMSIG(status);
     /* What the terminal sent to the job alone was meant for all: ^C must also end the script or the
@@ -179,7 +182,7 @@ static void run_job(struct run *run, const struct environment *environment)
     if (run->held_lease.stopping.state != STOPPING_NOT) {
         child_discard(&run->child);
         run_over(run, STATUS_STOPPED);
-        held_lease_release(&run->held_lease);
+        held_lease_release(&run->held_lease, &run->job_end);
         return;
     }
     run->job_runs = true;
@@ -188,7 +191,7 @@ static void run_job(struct run *run, const struct environment *environment)
     while (!run->is_over) {
         run_turn(run);
     }
-    held_lease_release(&run->held_lease);
+    held_lease_release(&run->held_lease, &run->job_end);
 }
 
 static void run_leased(struct run *run)

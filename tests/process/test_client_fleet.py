@@ -48,7 +48,7 @@ def start(berth, fake, command=STUBBORN, *args, terms=QUICK):
 def test_granted(berth, fake):
     process = berth.start("run", "r", "--", "sh", "-c", "echo $BERTH_LEASE $BERTH_TOKEN $BERTH_SLOT")
     peer, _ = fake.pending("* granted 1 slot=r,5,2")
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=0"
     assert process.stdout.read() == b"1 5 2\n"
     assert error_of(process, 0) == ""
 
@@ -133,7 +133,7 @@ def test_down_wait_up(berth, fake):
         onces.add(words[-2])
     assert len(onces) == len([peer for peer in fake.peers]) >= 4
     peer, _ = fake.pending("* waiting 2 position=1", "* granted 2 slot=r,1,0", lease="2")
-    assert peer.line() == "release 2"
+    assert peer.line() == "release 2 exit=0"
     assert process.stdout.read() == b"ran\n"
     assert error_of(process, 0) in ("", f"berth: r: {DOWN}; trying again\n")
 
@@ -165,7 +165,7 @@ def test_an_accepted_waiter_asks_again(berth, fake, option):
     begun = time.monotonic()
     peer, _ = fake.pending("* granted 3 slot=r,1,0", lease="3")
     assert time.monotonic() - begun < 4.5  # --down-after is 5
-    assert peer.line() == "release 3"
+    assert peer.line() == "release 3 exit=0"
     assert process.stdout.read() == b"ran\n"
     assert error_of(process, 0) == ""
 
@@ -280,7 +280,7 @@ def test_the_deadline_of_one_that_does_not_know_yet(berth, fake):
     assert words[:3] == ["reclaim", "1", "r:1:0"]
     assert error_of(process, 124) == KEEP_ALIVE
     assert time.monotonic() < dead_by
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=9"
 
 
 def test_had_back_in_time(berth, fake):
@@ -294,7 +294,7 @@ def test_had_back_in_time(berth, fake):
     process.stdin.close()
     process.stdin = None
     assert error_of(process, 6) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
 
 
 def test_each_renewal_moves_it(berth, fake):
@@ -316,7 +316,7 @@ def test_the_whole_group_is_dead(berth, fake):
         group = int(children.read())
     line, dead_by = deadline(0.3)
     peer.send(line + "\n")
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=15"
     with pytest.raises(ProcessLookupError):
         os.killpg(group, 0)
     assert time.monotonic() < dead_by
@@ -329,7 +329,7 @@ def test_the_whole_group_is_dead(berth, fake):
 def test_an_event_before_the_deadline(berth, fake, event, why):
     process, peer = start(berth, fake)
     peer.send(f"* expired 1 {event}\n")
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=9"
     assert error_of(process, 124) == f"berth: stopping the job: {why}\n"
 
 

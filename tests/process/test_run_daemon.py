@@ -8,6 +8,7 @@ import pytest
 
 from conftest import read_line
 from daemon_help import held, waits
+from fake_berthd import FakeBerthd
 from lines import DEADLINE
 
 CONFIGURATION = """
@@ -61,6 +62,25 @@ def test_granted_and_released(berth, berthd):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "deploy 0, 0 1, gpu0, market/x\n"
     assert berth("run", "-n", "deploy", "etl:3", "gpus:3", "--", "true").returncode == 0
+
+
+def test_an_older_berthd_refuses_to_be_told_the_exit_status(berth, berthd, directory):
+    """The lease ends all the same, with its connection and its job."""
+    daemon = berthd(CONFIGURATION)
+    between = FakeBerthd(directory / "between")
+    job = berth.start("run", "deploy", "--", "sh", "-c", "exit 3", env={"BERTH_SOCKET": str(between.path)})
+    here, there = between.accept(), daemon.client()
+    there.send(here.line() + "\n")
+    here.send(there.line() + "\n")
+    release = here.line()
+    assert release.endswith(" exit=3")
+    waiting = daemon.client()
+    waits(waiting, "acquire deploy")
+    assert there.request(release.replace("exit=", "later=")).startswith("error unknown-key")
+    assert job.wait(DEADLINE) == 3
+    there.close()
+    assert waiting.line().startswith("* granted ")
+    between.close()
 
 
 def test_the_lease_lasts_as_long_as_the_job(berth, berthd):

@@ -58,7 +58,7 @@ def test_wait_until_it_is_there(berth, directory):
     peer = fake.grant()
     out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out, err) == (0, b"ran\n", b"")
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=0"
     fake.close()
 
 
@@ -287,7 +287,7 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
     out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out) == (0, b"ran\n")
     assert re.fullmatch(rb"berth: got r after \d+s\n", err)
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=0"
     again.close()
 
 

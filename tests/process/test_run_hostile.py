@@ -58,7 +58,7 @@ def test_what_is_not_known_is_ignored(berth, fake):
     peer.send("* deadline 2 5\n* deadline 1 x stop=5\n* deadline 1\nsomething\n")
     assert process.wait(DEADLINE) == 0
     assert process.stderr.read() == b""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=0"
 
 
 def test_garbage_while_the_job_runs(berth, fake):

@@ -51,7 +51,7 @@ def test_reclaimed(berth, fake):
     assert f"pid={pid}" in again
     peer.send("ok 1k slot=r,8,0,2-3 item=gpus,9,gpu1\n")
     assert end(process) == ""
-    assert peer.line() == "release 1k"
+    assert peer.line() == "release 1k exit=6"
 
 
 def test_reclaimed_again_and_again(berth, fake):
@@ -62,7 +62,7 @@ def test_reclaimed_again_and_again(berth, fake):
         assert words[:3] == ["reclaim", "1", "r:1:0"]
         peer.send("ok 1 slot=r,5,0\n")
     assert end(process) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
 
 
 def test_while_nobody_listens(berth, fake, directory):
@@ -114,7 +114,7 @@ def test_what_may_pass_is_tried_again(berth, fake, answer):
     assert words[:3] == ["reclaim", "1", "r:1:0"]
     peer.send("ok 1 slot=r,5,0\n")
     assert end(process) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
 
 
 @pytest.mark.parametrize("answer, why", [
@@ -153,7 +153,7 @@ def test_items_in_another_order_are_the_same(berth, fake):
     assert words[2] == "g:3:a,b,c"
     peer.send("ok 1 item=g,1,c,a,b\n")
     assert end(process) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
 
 
 def test_the_job_ends_while_berthd_is_down(berth, fake, directory):
@@ -169,7 +169,7 @@ def test_the_job_ends_before_the_reclaim_is_answered(berth, fake):
     peer, words = fake.asked()
     assert words[0] == "reclaim"
     assert end(process) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
 
 
 def test_what_people_read_is_left_out_of_a_long_reclaim(berth, fake):
@@ -202,7 +202,7 @@ def test_a_reclaim_that_cannot_have_its_units(berth, fake):
     assert words[:3] == ["reclaim", "1", f"{names[0]}:800015"]
     peer.send(answer + "\n")
     assert end(process) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
 
 
 # ---- in the queue ----
@@ -225,7 +225,7 @@ def test_a_place_in_the_queue(berth, fake):
     assert keys_of(again) == keys_of(words)
     peer.send("waiting 1k position=3\n* granted 1k slot=r,5,0-1\n")
     assert error_of(process, 0) == ""
-    assert peer.line() == "release 1k"
+    assert peer.line() == "release 1k exit=0"
 
 
 def test_granted_in_the_meantime(berth, fake):
@@ -234,7 +234,7 @@ def test_granted_in_the_meantime(berth, fake):
     peer, _ = fake.asked()
     peer.send("ok 1k slot=r,5,0\n")
     assert process.communicate(timeout=DEADLINE) == (b"ran\n", b"")
-    assert peer.line() == "release 1k"
+    assert peer.line() == "release 1k exit=0"
 
 
 def test_a_lost_place_is_requested_again(berth, fake):
@@ -249,7 +249,7 @@ def test_a_lost_place_is_requested_again(berth, fake):
         [word for word in words if word.startswith("once=")])
     peer.send("ok 2 slot=r,5,0\n")
     assert error_of(process, 0) == ""
-    assert peer.line() == "release 2"
+    assert peer.line() == "release 2 exit=0"
 
 
 @pytest.mark.parametrize("answer", ["error held x", "error busy x", "error no-space x",

@@ -57,7 +57,7 @@ def test_forwarded_to_the_job(berth, fake, number):
         process.send_signal(signal.SIGTERM)
         assert read_line(process.stdout) == "SIGTERM"
     assert process.wait(DEADLINE) == 7
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=7"
 
 
 def test_forwarded_to_the_whole_group(berth, fake):
@@ -75,7 +75,7 @@ def test_the_default_action_in_the_job(berth, fake, number):
     assert read_line(process.stdout) == "ready"
     process.send_signal(number)
     assert process.wait(DEADLINE) == -number
-    assert peer.line() == "release 1"
+    assert peer.line() == f"release 1 signal={number:d}"
 
 
 @pytest.mark.parametrize("number", ENDING)
@@ -245,6 +245,6 @@ def test_descendants_are_left_alone(berth, fake):
         berth, fake, "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!; exit 4")
     pid = int(read_line(process.stdout))
     assert process.wait(DEADLINE) == 4
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=4"
     assert state_of(pid) in "SRD"
     os.kill(pid, signal.SIGKILL)

@@ -20,6 +20,7 @@ def test_every_status_of_the_job(berth, fake):
         process = berth.start("run", "r", "--", "sh", "-c", f"exit {status}")
         peer = fake.grant()
         assert process.wait(DEADLINE) == status
+        assert peer.line() == f"release 1 exit={status}"
         peer.close()
 
 
@@ -38,7 +39,7 @@ def test_a_signal_that_ends_the_job_ends_berth(berth, fake, number):
     process = berth.start("run", "r", "--", "sh", "-c", f"kill -{number} $$")
     peer = fake.grant()
     assert status_of(process) == -number
-    assert peer.line() == "release 1"
+    assert peer.line() == f"release 1 signal={number}"
 
 
 def test_berth_leaves_no_core(berth, fake, directory):
@@ -117,7 +118,7 @@ def test_not_found_and_not_executable(berth, fake, directory):
         peer = fake.grant()
         assert status_of(process) == status
         assert process.stderr.read().startswith(f"berth: {command}: ".encode())
-        assert peer.line() == "release 1"
+        assert peer.line() == f"release 1 exit={status}"
 
 
 @pytest.mark.parametrize("command, hint", [

@@ -50,7 +50,7 @@ def test_the_job_is_in_the_foreground(shell, fake):
     shell.press(b"text\n")
     assert shell.line() == "got text"
     assert shell.do("wait") == ["exited", 0]
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=0"
 
 
 def test_it_is_in_the_foreground_before_it_runs(shell, fake):
@@ -86,7 +86,7 @@ def test_a_key_ends_the_job(shell, fake, key, number):
     assert shell.line() == "ready"
     shell.press(key)
     assert shell.do("wait") == ["killed", number]
-    assert peer.line() == "release 1"
+    assert peer.line() == f"release 1 signal={number:d}"
 
 
 def test_a_job_may_survive_the_interrupt(shell, fake):
@@ -259,7 +259,7 @@ def test_parallel_jobs_leave_the_terminal_alone(shell, fake):
     shell.press(INTERRUPT)
     assert shell.do("wait") == ["killed", signal.SIGINT]
     for peer in peers:
-        assert peer.line() == "release 1"
+        assert peer.line() == "release 1 signal=2"
 
 
 def test_nested(shell, fake):

@@ -74,13 +74,13 @@ def test_until_all_are_gone(berth, fake, fifo):
     wait_for_main(words)
     assert process.poll() is None
     let_go(fifo)
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
     assert error_of(process, 6) == ""
 
 
 def test_nobody_else(berth, fake):
     process, peer, _ = start(berth, fake, READY + "exit 6")
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
     assert error_of(process, 6) == ""
 
 
@@ -93,7 +93,7 @@ def test_a_signal_ends_the_main_process(berth, fake, fifo):
 def test_without_tree_nobody_waits(berth, fake, fifo):
     process = berth.start("run", "r", "--", "sh", "-c", APART.format("read x <fifo") + "exit 6")
     peer = fake.grant()
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
     assert error_of(process, 6) == ""
     let_go(fifo)
 
@@ -108,7 +108,7 @@ def test_reclaimed_for_the_wrapper(berth, fake, fifo):
     assert f"pid={process.pid}" in again and not any(word.startswith("wrapper=") for word in again)
     peer.send("ok 1 slot=r,5,0\n")
     let_go(fifo)
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=6"
     assert error_of(process, 6) == ""
 
 
@@ -133,7 +133,7 @@ def test_a_stop_reaches_all(berth, fake, directory):
     pid = pid_in(directory / "pid")
     peer.send("* revoked 1 revoked\n")
     begun = time.monotonic()
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=15"
     assert time.monotonic() - begun > 0.4
     assert not is_alive(pid)
     assert "(revoked)" in error_of(process, 124)
@@ -148,7 +148,7 @@ def test_a_stop_asks_those_apart_once(berth, fake, directory):
     peer.send("* revoked 1 revoked\n")
     wait_for(lambda: (directory / "out").read_text() == "asked\n")
     (directory / "go").touch()
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=15"
     assert "(revoked)" in error_of(process, 124)
     assert (directory / "out").read_text() == "asked\n"
 
@@ -191,7 +191,7 @@ def test_children_from_before_are_strangers(berth, fake, directory):
     stranger = pid_in(directory / "stranger")
     try:
         peer.send("* revoked 1 revoked\n")
-        assert peer.line() == "release 1"
+        assert peer.line() == "release 1 exit=6"
         assert process.wait(DEADLINE) == 124
         assert is_alive(stranger)
     finally:

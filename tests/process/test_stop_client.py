@@ -51,7 +51,7 @@ def test_events_that_stop_the_job(berth, fake, event, why):
     peer.send(event + "\n")
     assert error_of(process, 124) == f"berth: stopping the job: {why}\n"
     assert process.stdout.read() in (b"SIGTERM\n", b"SIGCONT\nSIGTERM\n")
-    assert peer.line() == ("release 1" if not event.startswith("* lost") else "")
+    assert peer.line() == ("release 1 exit=7" if not event.startswith("* lost") else "")
 
 
 @pytest.mark.parametrize("event", [
@@ -83,7 +83,7 @@ def test_freed_on_purpose(berth, fake, code, quiet):
 def test_a_job_that_has_ended_before_has_its_own_status(berth, fake):
     process = berth.start("run", "r", "--", "sh", "-c", "exit 5")
     peer = fake.grant()
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=5"
     try:
         peer.send("* revoked 1 revoked\n")
     except BrokenPipeError:
@@ -101,7 +101,7 @@ def test_the_deadline_of_a_silent_berthd(berth, fake):
     assert error_of(process, 124) == (
         "berth: stopping the job: the time of its lease is over (deadline)\n")
     assert 0.2 < time.monotonic() - begun < 5
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=7"
 
 
 def test_the_deadline_stays_while_berthd_is_down(berth, fake):
@@ -161,7 +161,7 @@ def test_killed_after_a_time(berth, fake):
     begun = time.monotonic()
     assert "(revoked)" in error_of(process, 124)
     assert 0.45 < time.monotonic() - begun < 5
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=9"
 
 
 def test_the_signal_asked_for(berth, fake):
@@ -190,7 +190,7 @@ def test_the_whole_group(berth, fake):
     assert group_is_left(group)
     peer.send("* revoked 1 revoked\n")
     begun = time.monotonic()
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=15"
     assert time.monotonic() - begun > 0.5
     assert not group_is_left(group)  # not even as a zombie
     error_of(process, 124)
@@ -215,7 +215,7 @@ def test_term_does_not_kill(berth, fake):
         job = int(children.read())
     os.kill(job, signal.SIGKILL)
     assert "(revoked)" in error_of(process, 124)
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=9"
 
 
 def test_warn_only_warns(berth, fake):
@@ -226,7 +226,7 @@ def test_warn_only_warns(berth, fake):
     process.send_signal(signal.SIGTERM)
     assert error_of(process, 7) == ""
     assert process.stdout.read() == b"SIGTERM\n"
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 exit=7"
 
 
 def test_signals_are_passed_on_while_it_is_stopped(berth, fake):
@@ -249,7 +249,7 @@ def test_the_connection_is_lost_meanwhile(berth, fake):
     peer = fake.grant("ok 1 slot=r,6,0")
     peer.send("* revoked 1 revoked\n")
     assert error_of(process, 124) == ""
-    assert peer.line() == "release 1"
+    assert peer.line() == "release 1 signal=9"
 
 
 def test_lost_meanwhile(berth, fake):

@@ -263,8 +263,8 @@ Test(held_lease, expired)
         cr_expect(is_stopping(held_lease));
         snprintf(text, sizeof text, "berth: stopping the job: %s\n", rows[i][1]);
         cr_expect_str_eq(stage_said(stage), text);
-        held_lease_release(held_lease);
-        cr_expect_str_eq(stage_line(stage), "release 1");
+        held_lease_release(held_lease, &(struct job_end){JOB_SIGNALLED, 15});
+        cr_expect_str_eq(stage_line(stage), "release 1 signal=15");
         stage_hang_up(stage);
     }
 }
