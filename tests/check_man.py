@@ -177,6 +177,22 @@ def check_status_of_berthctl():
     require_same("berthctl.1: JSON: states of items", set(re.findall(r"\*([a-z]+)\*", blocks[2])), states)
 
 
+def check_history_of_berthctl():
+    """Columns of the tables, and keys of the JSON."""
+    attributes = set(re.findall(r'^ATTRIBUTE\((\w+), .*, "', code["src/base/attributes.def"], re.M))
+    titles = set(re.findall(r'^ATTRIBUTE\(.*, "(.*)"\)$', code["src/base/attributes.def"], re.M))
+    for title, source_file in (("HISTORY", "past_table.c"), ("STATS", "stats_table.c")):
+        coded = set(re.findall(r'\.title = "(.*?)"', code[f"src/berthctl/{source_file}"]))
+        described = re.findall(r"^(\*[A-Z0-9].*)\n\t", section("berthctl.1", title), re.M)
+        require_same(f"berthctl.1: {title}", {word for line in described for word in plain(line).split(", ")},
+                     found("columns", coded) | (titles if title == "HISTORY" else set()))
+    keys = re.findall(r'json_object_set_new\(\s*\w+, "(\w+)"|set_user\(object, "(\w+)", "(\w+)"|"(use|share)"',
+                      code["src/berthctl/past_json.c"])
+    blocks = "".join(section("berthctl.1", title).split("```")[1] for title in ("HISTORY", "STATS"))
+    require_same("berthctl.1: JSON of history and stats", set(re.findall(r'"(\w+)"', blocks)),
+                 {key for row in found("JSON", keys) for key in row if key} | attributes)
+
+
 def check_options_of_berthd():
     by_help = options_of_help(help_of("berthd"))
     require_same("berthd --help", {word[2:] for _, word in by_help},
@@ -487,6 +503,7 @@ def check_protocol():
 check_options_of_berth()
 check_options_of_berthctl()
 check_status_of_berthctl()
+check_history_of_berthctl()
 check_options_of_berthd()
 check_options_in_other_documents()
 check_names()

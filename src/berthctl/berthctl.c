@@ -5,7 +5,9 @@
 #include "base/words.h"
 #include "berthctl/chosen.h"
 #include "berthctl/show.h"
+#include "berthctl/show_past.h"
 #include "berthctl/users.h"
+#include "berthctl/when.h"
 #include "client/descriptors.h"
 #include "client/exit_status.h"
 #include "client/harmless.h"
@@ -30,13 +32,16 @@ enum {
     OPTION_BUSY = 256,
     OPTION_USER = 512,
     OPTION_SORT = 1024,
+    OPTION_SINCE = 2048,
+    OPTION_UNTIL = 4096,
+    OPTION_LEASE = 8192,
     OPTIONS_OF_CHOICE = OPTION_ALL | OPTION_HOLDER | OPTION_PID,
 };
 
 struct line;
 /* Carries a command out in its own way. Returns the exit status. */
 typedef int run_function(struct call *call, const struct line *line);
-static run_function run_revoke, run_status, run_wait;
+static run_function run_history, run_revoke, run_stats, run_status, run_wait;
 
 /* How many requests a command is. */
 enum requests {
@@ -55,10 +60,17 @@ static const struct command {
     unsigned required; /* options that must be given */
     run_function *run; /* in place of sending the requests; or NULL */
     const char *also; /* another form of its arguments; or NULL */
+    const char *word, *help; /* in place of the request's; or NULL */
 } commands[] = {
     {COMMAND_status, "[NAME...] [OPTION]...",
         OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing, .requests = WHOLE,
         .run = run_status},
+    {COMMAND_history, "[NAME...] [OPTION]...",
+        OPTION_SINCE | OPTION_UNTIL | OPTION_USER | OPTION_LEASE | OPTION_JSON, show_nothing,
+        .requests = WHOLE, .run = run_history},
+    {COMMAND_history, "[NAME...] [OPTION]...", OPTION_SINCE | OPTION_USER | OPTION_JSON,
+        show_nothing, .requests = WHOLE, .run = run_stats, .word = "stats",
+        .help = "show how long leases waited and were held, and whose"},
     {COMMAND_metrics, "", 0, show_metrics, .requests = WHOLE},
     {COMMAND_hosts, "", 0, show_hosts, .requests = WHOLE},
     {COMMAND_revoke, "LEASE... [OPTION]...",
@@ -84,6 +96,16 @@ static const struct command {
     {COMMAND_version, "", 0, show_version, .requests = WHOLE},
 };
 
+static const char *word_of(const struct command *command)
+{
+    return command->word ? command->word : command_table[command->request].word;
+}
+
+static const char *help_of(const struct command *command)
+{
+    return command->help ? command->help : command_table[command->request].help;
+}
+
 enum { N_COMMANDS_SHOWN = sizeof commands / sizeof commands[0] };
 
 /* `val` is the bit of an option that only some commands take, or else a letter. */
@@ -99,6 +121,9 @@ static const struct option long_options[] = {
     {"busy", no_argument, NULL, OPTION_BUSY},
     {"user", required_argument, NULL, OPTION_USER},
     {"sort", required_argument, NULL, OPTION_SORT},
+    {"since", required_argument, NULL, OPTION_SINCE},
+    {"until", required_argument, NULL, OPTION_UNTIL},
+    {"lease", required_argument, NULL, OPTION_LEASE},
     {"socket", required_argument, NULL, 'S'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -110,6 +135,7 @@ struct line {
     const char *socket, *reason, *database;
     struct choice choice;
     struct status_choice shown;
+    struct past_choice past;
     nanoseconds timeout;
     unsigned options; /* given */
     bool help, version;
@@ -131,6 +157,9 @@ static const struct {
     {OPTION_USER, "--user USER", "only leases of this user, by name or uid"},
     {OPTION_SORT, "--sort name|kind|limit|used|free|wait|age",
         "resources by that column, the largest first; age: of their oldest lease"},
+    {OPTION_SINCE, "--since WHEN", "1h, 03:00, yesterday, 2026-11-23: what has ended from then on"},
+    {OPTION_UNTIL, "--until WHEN", "of this, only what was asked for before"},
+    {OPTION_LEASE, "--lease LEASE", "only this one"},
     {OPTION_JSON, "--json", "one JSON object in place of the table"},
 };
 
@@ -143,12 +172,11 @@ static const char usual_options[] =
 
 static int print_command_help(const struct command *command)
 {
-    const struct command_row *row = &command_table[command->request];
-    printf("usage: berthctl %s %s\n", row->word, command->arguments);
+    printf("usage: berthctl %s %s\n", word_of(command), command->arguments);
     if (command->also) {
-        printf("       berthctl %s %s\n", row->word, command->also);
+        printf("       berthctl %s %s\n", word_of(command), command->also);
     }
-    printf("\n%s\n\n", row->help);
+    printf("\n%s\n\n", help_of(command));
     for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++) {
         if (command->options & option_rows[i].option) {
             bool is_long = strlen(option_rows[i].form) > 20;
@@ -165,8 +193,8 @@ static int print_help(void)
     printf("usage: berthctl [-S SOCKET] COMMAND\n"
            "       berthctl help COMMAND\n\n");
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
-        const struct command_row *row = &command_table[commands[i].request];
-        printf("  %-8s %-29s %s\n", row->word, commands[i].arguments, row->help);
+        printf("  %-8s %-29s %s\n", word_of(&commands[i]), commands[i].arguments,
+            help_of(&commands[i]));
     }
     printf(
         "\n"
@@ -224,6 +252,24 @@ static void refuse_option(char **argv)
     }
 }
 
+/* Of an option that chooses from what has ended. False after a message. */
+static bool take_past_argument(struct past_choice *past, unsigned option)
+{
+    bool is_until = option == OPTION_UNTIL;
+    struct optional *when = is_until ? &past->until : &past->since;
+    int64_t now = clock_wall_now() / NANOSECONDS_PER_MILLISECOND, then;
+    if (option == OPTION_LEASE) {
+        past->lease = optarg;
+    } else if (is_until || option == OPTION_SINCE) {
+        if (!when_parse(optarg, now, &then)) {
+            usage("not a time like 1h, 03:00, yesterday or 2026-11-23", optarg);
+            return false;
+        }
+        *when = (struct optional){true, (uint64_t)(then > 0 ? then : 0)};
+    }
+    return true;
+}
+
 /* Of an option that only some commands take. False after a message. */
 static bool take_argument(struct line *line, unsigned option)
 {
@@ -250,7 +296,7 @@ static bool take_argument(struct line *line, unsigned option)
         usage("not a duration like 30s or 1h30m", optarg);
         return false;
     }
-    return true;
+    return take_past_argument(&line->past, option);
 }
 
 /* Takes options from argv[1] on; with a `+` only those before the first other word. Returns the
@@ -290,7 +336,7 @@ static int take_options(struct line *line, int argc, char **argv, const char *le
 static const struct command *command_find(const char *word)
 {
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
-        if (strcmp(command_table[commands[i].request].word, word) == 0) {
+        if (strcmp(word_of(&commands[i]), word) == 0) {
             return &commands[i];
         }
     }
@@ -302,7 +348,7 @@ static int refuse_command(const char *word)
     struct nearest nearest = NEAREST_INIT(word);
     struct text escaped = TEXT_INIT;
     for (size_t i = 0; i < N_COMMANDS_SHOWN; i++) {
-        nearest_try(&nearest, command_table[commands[i].request].word);
+        nearest_try(&nearest, word_of(&commands[i]));
     }
     text_add_escaped(&escaped, word);
     complain("no such command: %s%s%s%s (see berthctl --help)", escaped.bytes,
@@ -317,7 +363,7 @@ static int check(const struct command *command, const struct line *line, char **
 {
     const struct command_row *row = &command_table[command->request];
     struct text form = TEXT_INIT;
-    text_add_format(&form, "usage: berthctl %s %s", row->word, command->arguments);
+    text_add_format(&form, "usage: berthctl %s %s", word_of(command), command->arguments);
     if (command->also) {
         text_add_format(&form, "; or %s", command->also);
     }
@@ -420,6 +466,24 @@ static int run_status(struct call *call, const struct line *line)
 static int run_wait(struct call *call, const struct line *line)
 {
     return chosen_wait_idle(call, deadline_of(line));
+}
+
+static int run_past(struct call *call, const struct line *line,
+    int (*show)(struct call *call, const struct past_choice *choice, bool is_json))
+{
+    struct past_choice choice = line->past;
+    choice.uid = (struct optional){line->options & OPTION_USER, line->shown.uid};
+    return show(call, &choice, line->options & OPTION_JSON);
+}
+
+static int run_history(struct call *call, const struct line *line)
+{
+    return run_past(call, line, show_history);
+}
+
+static int run_stats(struct call *call, const struct line *line)
+{
+    return run_past(call, line, show_stats);
 }
 
 static int run_one(const struct command *command, struct call *call)

@@ -11,7 +11,7 @@ struct ctl_request {
     const char *word;
     char *const *arguments; /* no empty strings: the protocol cannot express them */
     size_t n_arguments;
-    const char *reason, *database, *from, *lease; /* or NULL */
+    const char *reason, *database, *from, *lease, *since, *user; /* or NULL */
     bool wait;
 };
 

@@ -63,7 +63,7 @@ static void add_without_del(struct text *out, const char *json)
 
 void json_finish(json_t *object, struct text *out)
 {
-    char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    char *json = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
     add_without_del(out, json);
     text_add(out, "\n");
     free(json);

@@ -32,8 +32,7 @@ bool show_read_status(struct call *call, const char *line, struct status *status
     return false;
 }
 
-/* 0: stdout is no terminal. */
-static size_t terminal_width(void)
+size_t show_width(void)
 {
     struct winsize size;
     if (!isatty(STDOUT_FILENO)) {
@@ -52,7 +51,7 @@ static bool wants_colour(void)
 
 static struct table_style style_of(const struct call *call, const struct status_choice *choice)
 {
-    size_t width = terminal_width();
+    size_t width = show_width();
     bool is_of_some = call->request.n_arguments > 0;
     return (struct table_style){
         .width = width,

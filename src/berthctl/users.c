@@ -71,3 +71,18 @@ void users_fill_in(struct status *status)
         leases_fill_in(&status->resources[i].waiters);
     }
 }
+
+static void user_fill_in(struct past_user *user)
+{
+    user->name = user->uid.is_given ? user_name(user->uid.number) : NULL;
+}
+
+void users_fill_in_past(struct past *past)
+{
+    for (size_t i = 0; i < past->n; i++) {
+        user_fill_in(&past->leases[i].user);
+        user_fill_in(&past->leases[i].login);
+        user_fill_in(&past->leases[i].by);
+        user_fill_in(&past->leases[i].by_login);
+    }
+}

@@ -2,10 +2,12 @@
 #ifndef BERTH_BERTHCTL_USERS_H
 #define BERTH_BERTHCTL_USERS_H
 
+#include "berthctl/past.h"
 #include "berthctl/status.h"
 
 /* Sets every `user`; the names stay until the program ends. */
 void users_fill_in(struct status *status);
+void users_fill_in_past(struct past *past);
 /* The uid of a user's name, or of its digits. False: there is no such user. */
 bool user_find(const char *word, uint64_t *uidp);
 

@@ -1,0 +1,169 @@
+#include "berthctl/past.h"
+
+#include "base/words.h"
+#include "berthctl/printable.h"
+#include "wire/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAST(key, type, member)                                                                    \
+    {                                                                                              \
+        key, type, offsetof(struct past, member)                                                   \
+    }
+#define LEASE(key, type, member)                                                                   \
+    {                                                                                              \
+        key, type, offsetof(struct past_lease, member)                                             \
+    }
+
+static const struct field past_fields[] = {
+    PAST("now", FIELD_NUMBER, now),
+    PAST("since", FIELD_OPTIONAL, since),
+    {0},
+};
+
+static const struct field lease_fields[] = {
+    LEASE("ended", FIELD_NUMBER, ended),
+    LEASE("waited", FIELD_NUMBER, waited),
+    LEASE("held", FIELD_OPTIONAL, held),
+    LEASE("how", FIELD_TEXT, how),
+    LEASE("code", FIELD_TEXT, code),
+    LEASE("exit", FIELD_OPTIONAL, exit),
+    LEASE("signal", FIELD_OPTIONAL, signal),
+    LEASE("pid", FIELD_OPTIONAL, pid),
+    LEASE("uid", FIELD_OPTIONAL, user.uid),
+    LEASE("login", FIELD_OPTIONAL, login.uid),
+    LEASE("by", FIELD_OPTIONAL, by.uid),
+    LEASE("by_login", FIELD_OPTIONAL, by_login.uid),
+    LEASE("why", FIELD_TEXT, why),
+    LEASE("database", FIELD_TEXT, database),
+    LEASE("holder", FIELD_TEXT, holder),
+    LEASE("args", FIELD_TEXT, args),
+    LEASE("cgroup", FIELD_TEXT, cgroup),
+    {0},
+};
+
+/* NAME:UNITS of what it held, NAME=COUNT of what it waited for. */
+static bool claim_take(struct past_lease *lease, char *word)
+{
+    lease->claims = memory_resized(lease->claims, lease->n_claims + 1, sizeof lease->claims[0]);
+    struct past_claim *claim = &lease->claims[lease->n_claims++];
+    *claim = (struct past_claim){.name = word};
+    char *end = word + strcspn(word, ":=");
+    bool is_wanted = *end == '=';
+    if (*end == '\0' || end == word) {
+        return false;
+    }
+    *end = '\0';
+    if (is_wanted) {
+        claim->wanted.is_given = true;
+        return number_parse(end + 1, INT64_MAX, &claim->wanted.number);
+    }
+    words_parse(&claim->units, end + 1);
+    return true;
+}
+
+static bool claims_take(struct past_lease *lease, char *value)
+{
+    bool is_good = value != NULL;
+    for (char *word; is_good && (word = strsep(&value, ";")) != NULL;) {
+        if (strcmp(word, "...") == 0 && !value) {
+            lease->has_more_claims = true;
+        } else {
+            is_good = claim_take(lease, word);
+        }
+    }
+    return is_good;
+}
+
+static bool take_shown(struct past_lease *lease, char *const words[], size_t n)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        char *value = shown_rows[i].title ? words_find(words, n, shown_rows[i].word) : NULL;
+        is_good = is_good && (!value || percent_decode(value));
+        lease->shown[i] = value;
+    }
+    return is_good;
+}
+
+/* `line` is a copy; the lease owns it. */
+static bool lease_take(struct past *past, char *line, char *const words[], size_t n)
+{
+    void *list = past->leases;
+    struct past_lease *lease = array_add(&list, &past->n, &past->size, sizeof *lease);
+    past->leases = list;
+    lease->line = line;
+    if (n < 2) {
+        return false;
+    }
+    lease->id = words[1];
+    return fields_take(lease_fields, words + 2, n - 2, lease) &&
+        take_shown(lease, words + 2, n - 2) &&
+        claims_take(lease, words_find(words + 2, n - 2, "units")) && lease->how &&
+        lease->user.uid.is_given;
+}
+
+enum answer_result past_take(struct past *past, const char *line)
+{
+    char *words[MAX_WORDS];
+    size_t size = strlen(line) + 1;
+    char *copy = memcpy(memory_resized(NULL, size, 1), line, size);
+    size_t n = words_split(copy, words, MAX_WORDS);
+    const char *word = n > 0 ? words[0] : "";
+    enum answer_result result = n > 0 && past->begun ? ANSWER_MORE : ANSWER_MALFORMED;
+    if (past->begun && strcmp(word, "ended") == 0) {
+        return lease_take(past, copy, words, n) ? ANSWER_MORE : ANSWER_MALFORMED;
+    }
+    if (past->begun && strcmp(word, "end") == 0) {
+        result = ANSWER_END;
+    } else if (!past->begun && strcmp(word, "ok") == 0) {
+        past->begun = true;
+        result = fields_take(past_fields, words + 1, n - 1, past) ? ANSWER_MORE : result;
+    }
+    free(copy);
+    return result;
+}
+
+uint64_t past_granted(const struct past_lease *lease)
+{
+    uint64_t held = lease->held.is_given ? lease->held.number : 0;
+    return lease->ended > held ? lease->ended - held : 0;
+}
+
+uint64_t past_asked(const struct past_lease *lease)
+{
+    uint64_t granted = past_granted(lease);
+    return granted > lease->waited ? granted - lease->waited : 0;
+}
+
+static void lease_deinit(struct past_lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        free(lease->claims[i].units.list);
+    }
+    free(lease->claims);
+    free(lease->line);
+}
+
+void past_cut(struct past *past, uint64_t until)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < past->n; i++) {
+        if (past_asked(&past->leases[i]) < until) {
+            past->leases[n++] = past->leases[i];
+        } else {
+            lease_deinit(&past->leases[i]);
+        }
+    }
+    past->n = n;
+}
+
+void past_deinit(struct past *past)
+{
+    for (size_t i = 0; i < past->n; i++) {
+        lease_deinit(&past->leases[i]);
+    }
+    free(past->leases);
+    *past = (struct past)PAST_INIT;
+}

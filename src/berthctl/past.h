@@ -1,0 +1,74 @@
+/* past.h - parses the answer to `history`, line by line, into structs. Pure.
+ *
+ * Doc: doc/protocol.md, history. Unknown keys and lines are ignored; missing known keys are NULL or
+ * not given. Strings are decoded, but not escaped. */
+#ifndef BERTH_BERTHCTL_PAST_H
+#define BERTH_BERTHCTL_PAST_H
+
+#include "berthctl/fields.h"
+#include "berthctl/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a lease had of one resource, or wanted. */
+struct past_claim {
+    const char *name;
+    struct words units; /* items, or slots and ranges of slots; none: only waited for */
+    struct optional wanted; /* how many units it waited for; not given: it had some */
+};
+
+/* A user, perhaps. */
+struct past_user {
+    struct optional uid;
+    const char *name; /* of uid, or NULL; whoever sets it owns it */
+};
+
+/* A lease or a wait that is over. Times are milliseconds since 1970. */
+struct past_lease {
+    char *line; /* all strings point into it */
+    const char *id;
+    struct past_claim *claims;
+    size_t n_claims;
+    bool has_more_claims; /* the daemon had no room for all of them */
+    uint64_t ended;
+    uint64_t waited; /* milliseconds */
+    struct optional held; /* milliseconds; not given: it was never granted */
+    const char *how, *code; /* the code: why it was denied */
+    struct optional exit, signal; /* how its job's main process ended */
+    struct optional pid;
+    struct past_user user, login;
+    struct past_user by, by_login; /* who took it away */
+    const char *why; /* their reason */
+    const char *database; /* of fleet scope: its name */
+    const char *holder, *args, *cgroup;
+    const char *shown[N_SHOWN];
+};
+
+struct past {
+    bool begun; /* the `ok` line has come */
+    uint64_t now; /* berthd's time of day */
+    struct optional since; /* when the oldest lease that berthd still knows ended */
+    struct past_lease *leases; /* the oldest first */
+    size_t n, size;
+};
+
+#define PAST_INIT                                                                                  \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+void past_deinit(struct past *past);
+
+/* Takes one line after another, the `ok` line first. Copies what it keeps. */
+enum answer_result past_take(struct past *past, const char *line);
+
+/* Leaves out the leases that were asked for at `until` or later. */
+void past_cut(struct past *past, uint64_t until);
+
+/* When it was asked for, and (of one that was) granted. */
+uint64_t past_asked(const struct past_lease *lease);
+uint64_t past_granted(const struct past_lease *lease);
+
+#endif

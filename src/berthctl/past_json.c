@@ -1,0 +1,172 @@
+#include "berthctl/past_json.h"
+
+#include "berthctl/json_values.h"
+
+/* ---- history ---- */
+
+static json_t *claim_value(const struct past_claim *claim)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "name", text_value(claim->name));
+    json_object_set_new(object, "units", words_value(&claim->units));
+    json_object_set_new(object, "units_cut", json_boolean(claim->units.is_cut));
+    json_object_set_new(object, "wanted", optional_value(&claim->wanted));
+    return object;
+}
+
+static json_t *claims_value(const struct past_lease *lease)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        json_array_append_new(array, claim_value(&lease->claims[i]));
+    }
+    return array;
+}
+
+static void set_user(
+    json_t *object, const char *uid_key, const char *user_key, const struct past_user *user)
+{
+    json_object_set_new(object, uid_key, optional_value(&user->uid));
+    json_object_set_new(object, user_key, text_value(user->name));
+}
+
+static void set_who(json_t *object, const struct past_lease *lease)
+{
+    set_user(object, "uid", "user", &lease->user);
+    set_user(object, "login_uid", "login_user", &lease->login);
+    json_object_set_new(object, "pid", optional_value(&lease->pid));
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        if (shown_rows[i].title) {
+            json_object_set_new(object, shown_rows[i].word, text_value(lease->shown[i]));
+        }
+    }
+    json_object_set_new(object, "holder", text_value(lease->holder));
+    json_object_set_new(object, "cgroup", text_value(lease->cgroup));
+    json_object_set_new(object, "args", text_value(lease->args));
+}
+
+static void set_times(json_t *object, const struct past_lease *lease)
+{
+    const struct optional granted = {lease->held.is_given, past_granted(lease)};
+    json_object_set_new(object, "asked_at_ms", number_value(past_asked(lease)));
+    json_object_set_new(object, "granted_at_ms", optional_value(&granted));
+    json_object_set_new(object, "ended_at_ms", number_value(lease->ended));
+    json_object_set_new(object, "waited_ms", number_value(lease->waited));
+    json_object_set_new(object, "held_ms", optional_value(&lease->held));
+}
+
+static void set_how(json_t *object, const struct past_lease *lease)
+{
+    json_object_set_new(object, "how", text_value(lease->how));
+    json_object_set_new(object, "code", text_value(lease->code));
+    json_object_set_new(object, "exit", optional_value(&lease->exit));
+    json_object_set_new(object, "signal", optional_value(&lease->signal));
+    set_user(object, "by_uid", "by_user", &lease->by);
+    set_user(object, "by_login_uid", "by_login_user", &lease->by_login);
+    json_object_set_new(object, "why", text_value(lease->why));
+}
+
+static json_t *lease_value(const struct past_lease *lease)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "lease", text_value(lease->id));
+    json_object_set_new(object, "resources", claims_value(lease));
+    json_object_set_new(object, "resources_cut", json_boolean(lease->has_more_claims));
+    json_object_set_new(object, "database", text_value(lease->database));
+    set_who(object, lease);
+    set_times(object, lease);
+    set_how(object, lease);
+    return object;
+}
+
+void past_json_print(const struct past *past, struct text *out)
+{
+    json_begin();
+    json_t *leases = json_array(), *object = json_object();
+    for (size_t i = 0; i < past->n; i++) {
+        json_array_append_new(leases, lease_value(&past->leases[i]));
+    }
+    json_object_set_new(object, "version", json_integer(1));
+    json_object_set_new(object, "now_at_ms", number_value(past->now));
+    json_object_set_new(object, "since_at_ms", optional_value(&past->since));
+    json_object_set_new(object, "leases", leases);
+    json_finish(object, out);
+}
+
+/* ---- stats ---- */
+
+static json_t *spread_value(const struct spread *spread)
+{
+    if (spread->n == 0) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    json_object_set_new(object, "median", number_value(spread->median));
+    json_object_set_new(object, "p95", number_value(spread->percentile_95));
+    json_object_set_new(object, "longest", number_value(spread->longest));
+    json_object_set_new(object, "sum", number_value(spread->sum));
+    return object;
+}
+
+static void set_figures(json_t *object, const struct figures *figures)
+{
+    json_object_set_new(object, "leases", number_value(figures->n_leases));
+    json_object_set_new(object, "refused", number_value(figures->n_refused));
+    json_object_set_new(object, "waited_ms", spread_value(&figures->waits));
+    json_object_set_new(object, "held_ms", spread_value(&figures->holds));
+    json_object_set_new(object, "unit_ms", optional_value(&figures->unit_time));
+}
+
+static json_t *part_value(const struct figures *figures, const struct optional *whole)
+{
+    uint64_t permille;
+    bool is_known = stats_permille(&figures->unit_time, whole, &permille);
+    return is_known ? json_real((double)permille / 1000) : json_null();
+}
+
+static json_t *user_value(
+    const struct stats_user *user, const char *part, const struct optional *whole)
+{
+    json_t *object = json_object();
+    set_user(object, "uid", "user", &user->user);
+    set_figures(object, &user->figures);
+    json_object_set_new(object, part, part_value(&user->figures, whole));
+    return object;
+}
+
+static json_t *users_value(
+    const struct stats_user users[], size_t n, const char *part, const struct optional *whole)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(array, user_value(&users[i], part, whole));
+    }
+    return array;
+}
+
+static json_t *resource_value(const struct stats_resource *resource)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "name", text_value(resource->name));
+    set_figures(object, &resource->figures);
+    json_object_set_new(object, "use", part_value(&resource->figures, &resource->capacity));
+    json_object_set_new(object, "users",
+        users_value(resource->users, resource->n_users, "use", &resource->capacity));
+    return object;
+}
+
+void stats_json_print(const struct stats *stats, struct text *out)
+{
+    json_begin();
+    json_t *resources = json_array(), *object = json_object();
+    for (size_t i = 0; i < stats->n_resources; i++) {
+        json_array_append_new(resources, resource_value(&stats->resources[i]));
+    }
+    json_object_set_new(object, "version", json_integer(1));
+    json_object_set_new(object, "from_at_ms", number_value(stats->from));
+    json_object_set_new(object, "to_at_ms", number_value(stats->to));
+    json_object_set_new(object, "resources", resources);
+    json_object_set_new(
+        object, "users", users_value(stats->users, stats->n_users, "share", &stats->unit_time));
+    json_finish(object, out);
+}

@@ -1,0 +1,251 @@
+#include "berthctl/past_table.h"
+
+#include "berthctl/grid.h"
+#include "berthctl/when.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum { LEASE_COLUMN = 9 };
+
+static const struct column fixed_columns[] = {
+    {.title = "ENDED"},
+    {.title = "RESOURCE", .min_width = 8},
+    {.title = "UNITS", .min_width = 5},
+    {.title = "USER", .min_width = 8},
+    {.title = "PID", .is_right = true},
+    {.title = "PROGRAM", .is_optional = true, .min_width = 8},
+    {.title = "WAITED", .is_right = true},
+    {.title = "HELD", .is_right = true},
+    {.title = "HOW", .min_width = 10},
+    [LEASE_COLUMN] = {.title = "LEASE"},
+    {.title = "HOLDER", .is_optional = true, .min_width = 8},
+};
+
+enum { N_FIXED_COLUMNS = sizeof fixed_columns / sizeof fixed_columns[0] };
+
+_Static_assert(N_FIXED_COLUMNS + N_SHOWN + 2 <= MAX_COLUMNS, "each attribute may have a column");
+
+/* Whether the attribute stands behind the fixed columns: the program has one of them. */
+static bool stands_behind(enum shown shown)
+{
+    return shown_rows[shown].title && shown != SHOWN_program;
+}
+
+static size_t fill_columns(struct column columns[MAX_COLUMNS])
+{
+    size_t n = N_FIXED_COLUMNS;
+    memcpy(columns, fixed_columns, sizeof fixed_columns);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (stands_behind(i)) {
+            columns[n++] =
+                (struct column){.title = shown_rows[i].title, .is_optional = true, .min_width = 12};
+        }
+    }
+    columns[n++] = (struct column){.title = "CGROUP", .is_optional = true, .min_width = 12};
+    columns[n++] = (struct column){.title = "ARGUMENTS", .is_optional = true, .min_width = 12};
+    return n;
+}
+
+/* ---- cells ---- */
+
+void text_add_user(struct text *text, const struct past_user *user)
+{
+    if (user->name) {
+        text_add_escaped(text, user->name);
+    } else {
+        text_add_number(text, user->uid.number);
+    }
+}
+
+/* "root (alice)": who, and as whom they logged in. */
+static void add_user(struct text *cell, const struct past_user *user, const struct past_user *login)
+{
+    text_add_user(cell, user);
+    if (login->uid.is_given && login->uid.number != user->uid.number) {
+        text_add(cell, " (");
+        text_add_user(cell, login);
+        text_add(cell, ")");
+    }
+}
+
+static void add_names(struct grid *grid, const struct past_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        text_add(&cell, i > 0 ? ", " : "");
+        text_add_escaped(&cell, lease->claims[i].name);
+    }
+    text_add(&cell, lease->has_more_claims ? ", ..." : "");
+    grid_add(grid, &cell);
+}
+
+static void add_units(struct grid *grid, const struct past_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct past_claim *claim = &lease->claims[i];
+        text_add(&cell, i > 0 ? "; " : "");
+        if (claim->wanted.is_given) {
+            text_add(&cell, "wanted ");
+            text_add_number(&cell, claim->wanted.number);
+        }
+        for (size_t j = 0; j < claim->units.n; j++) {
+            text_add(&cell, j > 0 ? "," : "");
+            text_add_escaped(&cell, claim->units.list[j]);
+        }
+        text_add(&cell, claim->units.is_cut ? ",..." : "");
+    }
+    grid_add(grid, &cell);
+}
+
+/* "exit 3" or "SIGTERM". False: that is not known. */
+static bool add_job_end(struct text *cell, const struct past_lease *lease)
+{
+    if (lease->exit.is_given) {
+        text_add(cell, "exit ");
+        text_add_number(cell, lease->exit.number);
+    } else if (lease->signal.is_given) {
+        uint64_t number = lease->signal.number;
+        const char *name = number < NSIG ? sigabbrev_np((int)number) : NULL;
+        text_add(cell, name ? "SIG" : "signal ");
+        if (name) {
+            text_add(cell, name);
+        } else {
+            text_add_number(cell, number);
+        }
+    }
+    return lease->exit.is_given || lease->signal.is_given;
+}
+
+/* The usual end is that of the job alone: "exit 0". */
+static void add_how(struct grid *grid, const struct past_lease *lease)
+{
+    struct text cell = TEXT_INIT;
+    bool is_usual = strcmp(lease->how, "released") == 0 && !lease->by.uid.is_given;
+    if (!is_usual || !add_job_end(&cell, lease)) {
+        text_add_escaped(&cell, lease->how);
+    }
+    if (lease->code) {
+        text_add(&cell, " (");
+        text_add_escaped(&cell, lease->code);
+        text_add(&cell, ")");
+    }
+    if (lease->by.uid.is_given) {
+        text_add(&cell, " by ");
+        add_user(&cell, &lease->by, &lease->by_login);
+    }
+    if (lease->why) {
+        text_add(&cell, ": ");
+        text_add_escaped(&cell, lease->why);
+    }
+    if (!is_usual && (lease->exit.is_given || lease->signal.is_given)) {
+        text_add(&cell, " (");
+        add_job_end(&cell, lease);
+        text_add(&cell, ")");
+    }
+    grid_add(grid, &cell);
+}
+
+static void add_age(struct grid *grid, bool is_given, uint64_t milliseconds)
+{
+    struct text cell = TEXT_INIT;
+    if (is_given) {
+        text_add_age(&cell, milliseconds);
+    } else {
+        text_add(&cell, "-");
+    }
+    grid_add(grid, &cell);
+}
+
+static void add_lease(struct grid *grid, const struct past *past, const struct past_lease *lease)
+{
+    struct text ended = TEXT_INIT, user = TEXT_INIT, pid = TEXT_INIT;
+    text_add_when(&ended, (int64_t)lease->ended, (int64_t)past->now);
+    grid_add(grid, &ended);
+    add_names(grid, lease);
+    add_units(grid, lease);
+    add_user(&user, &lease->user, &lease->login);
+    grid_add(grid, &user);
+    text_add(&pid, "");
+    if (lease->pid.is_given) {
+        text_add_number(&pid, lease->pid.number);
+    }
+    grid_add(grid, &pid);
+    grid_add_string(grid, lease->shown[SHOWN_program]);
+    add_age(grid, true, lease->waited);
+    add_age(grid, lease->held.is_given, lease->held.number);
+    add_how(grid, lease);
+    grid_add_string(grid, lease->id);
+    grid_add_string(grid, lease->holder);
+    for (enum shown i = 0; i < N_SHOWN; i++) {
+        if (stands_behind(i)) {
+            grid_add_string(grid, lease->shown[i]);
+        }
+    }
+    grid_add_string(grid, lease->cgroup);
+    grid_add_string(grid, lease->args);
+}
+
+/* ---- what is not there ---- */
+
+void past_add_note(const struct past *past, const struct past_style *style, struct text *out)
+{
+    bool knows_all =
+        style->since.is_given && past->since.is_given && past->since.number <= style->since.number;
+    uint64_t since = knows_all ? style->since.number : past->since.number;
+    if (!past->since.is_given) {
+        text_add(
+            out, "berthd remembers nothing: nothing has ended yet, or its file has history = 0\n");
+    } else if (past->n == 0) {
+        text_add_format(out, "nothing %shas ended since ", style->is_of_some ? "of that " : "");
+        text_add_when(out, (int64_t)since, (int64_t)past->now);
+        text_add(out, knows_all ? "\n" : "; berthd remembers nothing earlier\n");
+    } else if (style->since.is_given && !knows_all) {
+        text_add(out, "berthd remembers nothing that ended before ");
+        text_add_when(out, (int64_t)since, (int64_t)past->now);
+        text_add(out, "\n");
+    }
+}
+
+/* Of its lines, once each column is cut as far as it may be. */
+static size_t least_width(const struct grid *grid)
+{
+    enum { GAP = 2 };
+    size_t sum = 0;
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        size_t min = grid->columns[i].min_width, width = grid->widths[i];
+        sum += grid->used[i] ? GAP + (min > 0 && min < width ? min : width) : 0;
+    }
+    return sum - GAP;
+}
+
+/* A line that is broken by the terminal is hard to read: columns from LEASE on give way. */
+static void fit(struct grid *grid, size_t max)
+{
+    for (size_t i = grid->n_columns; i > LEASE_COLUMN && least_width(grid) > max; i--) {
+        grid->used[i - 1] = false;
+    }
+    grid_fit(grid, max);
+}
+
+void past_table_print(const struct past *past, const struct past_style *style, struct text *out)
+{
+    struct column columns[MAX_COLUMNS];
+    struct grid grid;
+    grid_init(&grid, columns, fill_columns(columns), 0);
+    for (size_t i = 0; i < past->n; i++) {
+        add_lease(&grid, past, &past->leases[i]);
+    }
+    if (style->width > 0) {
+        fit(&grid, style->width);
+    }
+    if (past->n > 0) {
+        grid_print_titles(&grid, out);
+    }
+    for (size_t i = 0; i < past->n; i++) {
+        grid_print_row(&grid, i, out);
+    }
+    past_add_note(past, style, out);
+    grid_deinit(&grid);
+}

@@ -1,0 +1,23 @@
+/* past_table.h - what `berthctl history` shows to people. Pure but for the time zone. */
+#ifndef BERTH_BERTHCTL_PAST_TABLE_H
+#define BERTH_BERTHCTL_PAST_TABLE_H
+
+#include "berthctl/past.h"
+#include "berthctl/printable.h"
+
+/* What was asked for, and how it is shown. */
+struct past_style {
+    size_t width; /* of the terminal; 0: cut nothing */
+    struct optional since; /* only what ended later; milliseconds since 1970 */
+    bool is_of_some; /* not of all resources, users and leases */
+};
+
+void past_table_print(const struct past *past, const struct past_style *style, struct text *out);
+
+/* Adds what berthd could not answer, or why nothing is shown: a line, or none. `what`: "leases". */
+void past_add_note(const struct past *past, const struct past_style *style, struct text *out);
+
+/* "alice", or the uid of a user without a name. */
+void text_add_user(struct text *text, const struct past_user *user);
+
+#endif

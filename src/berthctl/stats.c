@@ -1,0 +1,356 @@
+#include "berthctl/stats.h"
+
+#include "berthctl/printable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one lease had or wanted of one resource. */
+struct sample {
+    const char *name;
+    const struct past_user *user;
+    const struct past_lease *lease; /* NULL: it is still held */
+    bool is_first; /* of the lease's: a user's lease on several resources counts once */
+    struct words units;
+    uint64_t held; /* in the span */
+    struct optional unit_time;
+};
+
+struct samples {
+    struct sample *list;
+    size_t n, size;
+    struct past_user *holders; /* of what is still held */
+    size_t n_holders;
+};
+
+/* ---- samples ---- */
+
+static struct sample *add_sample(struct samples *samples)
+{
+    void *list = samples->list;
+    struct sample *sample = array_add(&list, &samples->n, &samples->size, sizeof *sample);
+    samples->list = list;
+    return sample;
+}
+
+static uint64_t held_in_span(const struct past_lease *lease, uint64_t from)
+{
+    uint64_t granted = past_granted(lease);
+    uint64_t begin = granted > from ? granted : from;
+    return lease->held.is_given && lease->ended > begin ? lease->ended - begin : 0;
+}
+
+static void add_past(struct samples *samples, const struct past *past, uint64_t from)
+{
+    for (size_t i = 0; i < past->n; i++) {
+        const struct past_lease *lease = &past->leases[i];
+        for (size_t j = 0; j < lease->n_claims; j++) {
+            *add_sample(samples) = (struct sample){
+                .name = lease->claims[j].name,
+                .user = &lease->user,
+                .lease = lease,
+                .is_first = j == 0,
+                .units = lease->claims[j].units,
+                .held = held_in_span(lease, from),
+            };
+        }
+    }
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* The ids of those that have ended, sorted. */
+static const char **ended_ids(const struct past *past)
+{
+    const char **ids = memory_resized(NULL, past->n + 1, sizeof ids[0]);
+    for (size_t i = 0; i < past->n; i++) {
+        ids[i] = past->leases[i].id;
+    }
+    qsort(ids, past->n, sizeof ids[0], compare_ids);
+    return ids;
+}
+
+static size_t n_holders(const struct status *status)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        n += status->resources[i].holders.n;
+    }
+    return n;
+}
+
+static void add_holder(struct samples *samples, const struct status_resource *resource,
+    const struct status_lease *holder, uint64_t span)
+{
+    struct past_user *user = &samples->holders[samples->n_holders++];
+    *user = (struct past_user){.uid = {true, holder->uid}, .name = holder->user};
+    *add_sample(samples) = (struct sample){
+        .name = resource->name,
+        .user = user,
+        .units = holder->units,
+        .held = holder->age < span ? holder->age : span,
+    };
+}
+
+static void add_running(struct samples *samples, const struct status *status,
+    const struct past *past, uint64_t span, const struct optional *uid)
+{
+    const char **ids = ended_ids(past);
+    samples->holders = memory_resized(NULL, n_holders(status) + 1, sizeof samples->holders[0]);
+    for (size_t i = 0; i < status->n_resources; i++) {
+        const struct status_resource *resource = &status->resources[i];
+        for (size_t j = 0; j < resource->holders.n; j++) {
+            const struct status_lease *holder = &resource->holders.list[j];
+            /* SESSION/LEASE is one of another host, whose history is not this one's. */
+            bool has_ended = bsearch(&holder->id, ids, past->n, sizeof ids[0], compare_ids);
+            if (!has_ended && !strchr(holder->id, '/') &&
+                (!uid->is_given || uid->number == holder->uid)) {
+                add_holder(samples, resource, holder, span);
+            }
+        }
+    }
+    free(ids);
+}
+
+/* ---- units ---- */
+
+/* What status says of a name. */
+struct definition {
+    bool is_known, is_pool;
+    struct optional limit; /* not given: it may have been another one in the span */
+};
+
+static const struct status_resource *find_resource(const struct status *status, const char *name)
+{
+    for (size_t i = 0; i < status->n_resources; i++) {
+        if (strcmp(status->resources[i].name, name) == 0) {
+            return &status->resources[i];
+        }
+    }
+    return NULL;
+}
+
+/* The template of an instance that nobody uses now: it is not listed. */
+static const struct status_template *find_template(const struct status *status, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    size_t n = slash ? (size_t)(slash - name) + 1 : 0;
+    for (size_t i = 0; n > 0 && i < status->n_templates; i++) {
+        const char *template = status->templates[i].name;
+        if (strncmp(template, name, n) == 0 && strcmp(template + n, "*") == 0) {
+            return &status->templates[i];
+        }
+    }
+    return NULL;
+}
+
+static struct definition find_definition(const struct status *status, const char *name)
+{
+    const struct status_resource *resource = find_resource(status, name);
+    const struct status_template *template = resource ? NULL : find_template(status, name);
+    struct definition definition = {.is_known = resource || template};
+    if (resource) {
+        bool is_as_ever = !resource->database && !resource->removed && resource->changed.n == 0;
+        definition.is_pool = status_is_pool(resource);
+        definition.limit = (struct optional){is_as_ever && resource->limit > 0, resource->limit};
+    } else if (template) {
+        definition.is_pool = strcmp(template->kind, "pool") == 0;
+        bool is_as_ever = !template->database && template->changed.n == 0;
+        definition.limit = (struct optional){is_as_ever && template->limit > 0, template->limit};
+    }
+    return definition;
+}
+
+/* False: that is not known. An item of a pool may look like a range. */
+static bool count_units(
+    const struct words *units, const struct definition *definition, uint64_t *np)
+{
+    *np = 0;
+    for (size_t i = 0; i < units->n; i++) {
+        uint64_t first, last;
+        bool is_range =
+            strchr(units->list[i], '-') && !(definition->is_known && definition->is_pool);
+        if (is_range && (!definition->is_known || !slots_parse(units->list[i], &first, &last))) {
+            return false;
+        }
+        *np += is_range ? last - first + 1 : 1;
+    }
+    return !units->is_cut;
+}
+
+static void measure(struct sample *sample, const struct definition *definition)
+{
+    uint64_t n;
+    bool is_known = count_units(&sample->units, definition, &n) &&
+        !(sample->lease && sample->lease->has_more_claims);
+    sample->unit_time = (struct optional){is_known, is_known ? n * sample->held : 0};
+}
+
+/* ---- groups ---- */
+
+static int compare_names(const struct sample *a, const struct sample *b)
+{
+    return strcmp(a->name, b->name);
+}
+
+static int compare_users(const struct sample *a, const struct sample *b)
+{
+    uint64_t left = a->user->uid.number, right = b->user->uid.number;
+    return (left > right) - (left < right);
+}
+
+static int by_name_and_user(const void *left, const void *right)
+{
+    int order = compare_names(left, right);
+    return order ? order : compare_users(left, right);
+}
+
+static int by_user(const void *left, const void *right)
+{
+    return compare_users(left, right);
+}
+
+/* How many samples at the start are of one group. */
+static size_t group(const struct sample samples[], size_t n,
+    int (*compare)(const struct sample *a, const struct sample *b))
+{
+    size_t end = 1;
+    while (end < n && compare(&samples[0], &samples[end]) == 0) {
+        end++;
+    }
+    return end;
+}
+
+static void count(struct figures *figures, const struct past_lease *lease, struct durations *waits,
+    struct durations *holds)
+{
+    durations_add(waits, lease->waited);
+    if (lease->held.is_given) {
+        figures->n_leases++;
+        durations_add(holds, lease->held.number);
+    } else {
+        figures->n_refused++;
+    }
+}
+
+/* `is_of_users`: each lease counts once. */
+static struct figures figures_of(const struct sample samples[], size_t n, bool is_of_users)
+{
+    struct figures figures = {.unit_time = {true, 0}};
+    struct durations waits = {0}, holds = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct sample *sample = &samples[i];
+        if (sample->lease && (sample->is_first || !is_of_users)) {
+            count(&figures, sample->lease, &waits, &holds);
+        }
+        figures.unit_time.is_given &= sample->unit_time.is_given;
+        figures.unit_time.number += sample->unit_time.number;
+    }
+    figures.waits = spread_of(&waits);
+    figures.holds = spread_of(&holds);
+    durations_deinit(&waits);
+    durations_deinit(&holds);
+    return figures;
+}
+
+static int by_waits(const void *left, const void *right)
+{
+    const struct stats_user *a = left, *b = right;
+    uint64_t x = a->figures.waits.sum, y = b->figures.waits.sum;
+    return x != y
+        ? (x < y) - (x > y)
+        : (a->user.uid.number > b->user.uid.number) - (a->user.uid.number < b->user.uid.number);
+}
+
+/* Of samples sorted by user. */
+static struct stats_user *users_of(
+    const struct sample samples[], size_t n, bool is_of_users, size_t *n_usersp)
+{
+    struct stats_user *users = NULL;
+    *n_usersp = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        end = i + group(&samples[i], n - i, compare_users);
+        users = memory_resized(users, *n_usersp + 1, sizeof users[0]);
+        users[(*n_usersp)++] = (struct stats_user){
+            .user = *samples[i].user, .figures = figures_of(&samples[i], end - i, is_of_users)};
+    }
+    if (users) {
+        qsort(users, *n_usersp, sizeof users[0], by_waits);
+    }
+    return users;
+}
+
+static void add_resource(
+    struct stats *stats, struct sample samples[], size_t n, const struct definition *definition)
+{
+    uint64_t span = stats->to - stats->from;
+    for (size_t i = 0; i < n; i++) {
+        measure(&samples[i], definition);
+    }
+    stats->resources =
+        memory_resized(stats->resources, stats->n_resources + 1, sizeof stats->resources[0]);
+    struct stats_resource *resource = &stats->resources[stats->n_resources++];
+    *resource = (struct stats_resource){
+        .name = samples[0].name,
+        .figures = figures_of(samples, n, false),
+        .capacity = {definition->limit.is_given && span > 0, definition->limit.number * span},
+    };
+    resource->users = users_of(samples, n, false, &resource->n_users);
+}
+
+static uint64_t begin_of_span(const struct past *past, const struct optional *since)
+{
+    uint64_t known = past->since.is_given ? past->since.number : past->now;
+    uint64_t from = since->is_given && since->number > known ? since->number : known;
+    return from < past->now ? from : past->now;
+}
+
+struct stats stats_of(const struct past *past, const struct status *status,
+    const struct optional *since, const struct optional *uid)
+{
+    struct stats stats = {
+        .from = begin_of_span(past, since), .to = past->now, .unit_time = {true, 0}};
+    struct samples samples = {0};
+    add_past(&samples, past, stats.from);
+    add_running(&samples, status, past, stats.to - stats.from, uid);
+    if (samples.n > 0) {
+        qsort(samples.list, samples.n, sizeof samples.list[0], by_name_and_user);
+    }
+    for (size_t i = 0, end; i < samples.n; i = end) {
+        end = i + group(&samples.list[i], samples.n - i, compare_names);
+        struct definition definition = find_definition(status, samples.list[i].name);
+        add_resource(&stats, &samples.list[i], end - i, &definition);
+    }
+    if (samples.n > 0) {
+        qsort(samples.list, samples.n, sizeof samples.list[0], by_user);
+        stats.unit_time = figures_of(samples.list, samples.n, true).unit_time;
+    }
+    stats.users = users_of(samples.list, samples.n, true, &stats.n_users);
+    free(samples.list);
+    free(samples.holders);
+    return stats;
+}
+
+void stats_deinit(struct stats *stats)
+{
+    for (size_t i = 0; i < stats->n_resources; i++) {
+        free(stats->resources[i].users);
+    }
+    free(stats->resources);
+    free(stats->users);
+    *stats = (struct stats){0};
+}
+
+bool stats_permille(
+    const struct optional *unit_time, const struct optional *whole, uint64_t *permillep)
+{
+    if (!unit_time->is_given || !whole->is_given || whole->number == 0 ||
+        unit_time->number > whole->number) { /* more than all: the limit was another one */
+        return false;
+    }
+    *permillep = (uint64_t)((double)unit_time->number / (double)whole->number * 1000 + 0.5);
+    return true;
+}

@@ -1,0 +1,59 @@
+/* stats.h - what `berthctl stats` says, computed from the answers to `history` and `status`. Pure.
+ *
+ * Durations are milliseconds. */
+#ifndef BERTH_BERTHCTL_STATS_H
+#define BERTH_BERTHCTL_STATS_H
+
+#include "berthctl/past.h"
+#include "berthctl/spread.h"
+#include "berthctl/status.h"
+
+/* Of leases and waits that have ended in the span. */
+struct figures {
+    size_t n_leases; /* that were granted */
+    size_t n_refused; /* waits that ended without a grant */
+    struct spread waits; /* of both */
+    struct spread holds; /* of the leases */
+    /* Times a unit was held in the span, also by leases that are still held; not given: for some it
+     * is not known how many units they had. */
+    struct optional unit_time;
+};
+
+/* Of one user, or of one user's leases on one resource. */
+struct stats_user {
+    struct past_user user;
+    struct figures figures;
+};
+
+struct stats_resource {
+    const char *name; /* the past's or the status' */
+    struct figures figures;
+    /* What unit_time would be if all units had been held all the time; not given: it is not known,
+     * as the limit may have been another one, or the resource is of fleet scope, and the history of
+     * this host alone. */
+    struct optional capacity;
+    struct stats_user *users;
+    size_t n_users;
+};
+
+struct stats {
+    uint64_t from, to; /* the span: milliseconds since 1970 */
+    struct stats_resource *resources; /* by name */
+    size_t n_resources;
+    struct stats_user *users; /* who waited longest in all first */
+    size_t n_users;
+    struct optional unit_time; /* of all users */
+};
+
+/* The span ends when the history was asked for, and begins at `since` (milliseconds since 1970), if
+ * berthd knows what has ended from then on. `uid`: of that user's leases alone. `status` was asked
+ * for before `past`: what has ended in between is in both. Both must outlive the stats. */
+struct stats stats_of(const struct past *past, const struct status *status,
+    const struct optional *since, const struct optional *uid);
+void stats_deinit(struct stats *stats);
+
+/* unit_time in thousandths of `whole`. False: not known. */
+bool stats_permille(
+    const struct optional *unit_time, const struct optional *whole, uint64_t *permillep);
+
+#endif

@@ -1,0 +1,203 @@
+"""berthctl history and stats: what they ask, what they make of the answers, also of a berthd that
+keeps no history or knows none."""
+
+import json
+import os
+import pwd
+import re
+import time
+
+import pytest
+
+from conftest import read_line
+from daemon_help import become, connect_as, held, needs_root, waits
+from fake_berthd import FakeBerthd
+from lines import DEADLINE
+from lost_help import sleeper
+from test_ctl import on_terminal, served
+
+NOW = 1795397400000  # 2026-11-23 01:30:00 UTC
+UTC = {"TZ": "UTC0", "LC_ALL": "C"}
+ANSWER = f"""ok now={NOW} since={NOW - 7200000}
+ended 3f9k units=gpus:gpu0 uid=0 how=released ended={NOW - 7200000} held=60000 waited=1200 pid=7 exit=3 program=train
+ended 3f9m units=etl=2 uid=4711 how=denied code=queue-full ended={NOW - 1000} waited=1000
+end
+"""
+STATUS = """ok draining=0 held=1 waiting=0
+resource gpus kind=pool scope=host limit=2 in_use=1 free=1 waiting=0
+holder 4a units=gpu1 token=1 pid=1 uid=0 age=7200000
+end
+"""
+
+
+# ---- what is asked
+
+@pytest.mark.parametrize("args, request_line", [
+    ([], "history"),
+    (["etl", "market/*"], "history etl market/*"),
+    (["--user", "root"], "history user=0"),
+    (["--user=4711"], "history user=4711"),
+    (["--lease", "3f9k", "etl"], "history etl lease=3f9k"),
+    (["--json", "a=b"], "history a%3Db"),
+])
+def test_requests(berthctl, fake, args, request_line):
+    line, status, _, err = served(berthctl, fake, "history", *args, answer=ANSWER)
+    assert (line, status, err) == (request_line, 0, "")
+
+
+@pytest.mark.parametrize("when, ago", [
+    ("90s", 90000), ("1h30m", 5400000), ("0", 0),
+    (lambda now: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now - 86400)), 86400000),
+    (lambda now: time.strftime("%H:%M:%S", time.gmtime(now - 3600)), 3600000),
+])
+def test_since(berthctl, fake, when, ago):
+    """As milliseconds before the request."""
+    begin = time.time()
+    word = when if isinstance(when, str) else when(begin)
+    line, status, _, _ = served(berthctl, fake, "history", "--since", word, answer=ANSWER, env=UTC)
+    asked = int(re.fullmatch(r"history since=(\d+)", line)[1])
+    assert status == 0 and ago <= asked <= ago + 2000 + (time.time() - begin) * 1000
+
+
+@pytest.mark.parametrize("args, hint", [
+    (["history", "--since", "soon"], "not a time like 1h, 03:00, yesterday or 2026-11-23: soon"),
+    (["history", "--until", "25:00"], "not a time like 1h, 03:00, yesterday or 2026-11-23: 25:00"),
+    (["history", "--since", "\x1b"], r"not a time like 1h, 03:00, yesterday or 2026-11-23: \x1b"),
+    (["history", "--user", "no\x1bbody"], r"no such user: no\x1bbody"),
+    (["stats", "--user", "-1"], "no such user: -1"),
+    (["stats", "--lease", "3f9k"], "usage: berthctl stats [NAME...] [OPTION]..."),
+    (["history", "--reason", "x"], "usage: berthctl history [NAME...] [OPTION]..."),
+    (["status", "--since", "1h"], "usage: berthctl status"),
+    (["histroy"], "no such command: histroy; did you mean history?"),
+    (["stat"], "no such command: stat"),
+])
+def test_wrong_usage(berthctl, fake, args, hint):
+    done = berthctl(*args)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith("berthctl: " + hint) and done.stderr.count("\n") == 1
+
+
+# ---- what is made of the answer
+
+def test_the_table(berthctl, fake):
+    _, status, out, err = served(berthctl, fake, "history", answer=ANSWER, env=UTC)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "ENDED                RESOURCE  UNITS     USER  PID  PROGRAM  WAITED   HELD  HOW                  LEASE",
+        "2026-11-22 23:30:00  gpus      gpu0      root    7  train        1s  1m00s  exit 3               3f9k",
+        "01:29:59             etl       wanted 2  4711                    1s      -  denied (queue-full)  3f9m",
+    ]
+
+
+def test_until(berthctl, fake):
+    """Only what was asked for before: 3f9m is not."""
+    _, _, out, _ = served(berthctl, fake, "history", "--until", "2026-11-23 01:29", answer=ANSWER, env=UTC)
+    assert [line.split()[-1] for line in out.splitlines()] == ["LEASE", "3f9k"]
+
+
+def test_on_a_terminal(berthctl, fake):
+    long = ANSWER.replace("program=train", "program=train reason=" + "x" * 200)
+    lines = on_terminal(berthctl, fake, "history", columns=130, answer=long)
+    assert max(map(len, lines)) <= 130 and len(lines) == 3
+
+
+def test_the_json(berthctl, fake):
+    _, status, out, err = served(berthctl, fake, "history", "--json", answer=ANSWER)
+    assert (status, err, out.count("\n")) == (0, "", 1)
+    answer = json.loads(out)
+    assert (answer["version"], answer["now_at_ms"], answer["since_at_ms"]) == (1, NOW, NOW - 7200000)
+    train, denied = answer["leases"]
+    assert (train["user"], train["exit"], train["program"], train["held_ms"]) == ("root", 3, "train", 60000)
+    assert (denied["user"], denied["held_ms"], denied["how"], denied["code"]) == (None, None, "denied", "queue-full")
+
+
+def both(berthctl, fake, *args, status=STATUS, history=ANSWER, **options):
+    """Runs stats: its requests, exit status, stdout and stderr."""
+    process = berthctl.start("stats", *args, text=True, **options)
+    peer = fake.accept()
+    lines = [peer.line()]
+    peer.send(status)
+    if not status.startswith("error") or "unknown " in status:
+        lines.append(peer.line())
+        peer.send(history)
+    peer.close()
+    out, err = process.communicate(timeout=DEADLINE)
+    return lines, process.returncode, out, err
+
+
+def test_stats(berthctl, fake):
+    lines, status, out, err = both(berthctl, fake, "gpus", "etl", "--user", "0", env=UTC)
+    assert (lines, status, err) == (["status gpus etl", "history gpus etl user=0"], 0, "")
+    assert out.splitlines() == [
+        "leases and waits that ended from 2026-11-22 23:30:00 to 01:30:00 (2h00m):"
+        " median, 95th percentile and longest",
+        "",
+        "RESOURCE  LEASES  REFUSED  WAITED  95%  LONGEST   HELD    95%  LONGEST      USE",
+        "etl            0        1      1s   1s       1s      -      -        -  unknown",
+        "gpus           1        0      1s   1s       1s  1m00s  1m00s    1m00s    50.0%",
+        "",
+        "USER  LEASES  REFUSED  WAITED  95%  LONGEST  IN ALL   HELD    95%  LONGEST   SHARE",
+        "root       1        0      1s   1s       1s      1s  1m00s  1m00s    1m00s  100.0%",
+        "4711       0        1      1s   1s       1s      1s      -      -        -    0.0%",
+    ]
+
+
+def test_stats_of_what_is_only_in_the_history(berthctl, fake):
+    lines, status, out, err = both(berthctl, fake, "gpus", status="error unknown no%20such%20resource\n")
+    assert (lines, status, err) == (["status gpus", "history gpus"], 0, "")
+    assert "unknown" in out and "50.0%" not in out
+
+
+def test_stats_as_json(berthctl, fake):
+    _, status, out, _ = both(berthctl, fake, "--json")
+    answer = json.loads(out)
+    etl, gpus = answer["resources"]
+    assert status == 0 and answer["version"] == 1
+    assert (gpus["leases"], gpus["use"], gpus["held_ms"]["p95"], gpus["unit_ms"]) == (1, 0.5, 60000, 7200000)
+    assert (etl["refused"], etl["use"], etl["held_ms"]) == (1, None, None)
+    assert [user["uid"] for user in answer["users"]] == [0, 4711]
+
+
+@pytest.mark.parametrize("answer, note", [
+    (f"ok now={NOW}\nend\n", "berthd remembers nothing: nothing has ended yet, or its file has history = 0"),
+    (f"ok now={NOW} since={NOW - 60000}\nend\n",
+     "nothing of that has ended since 01:29:00; berthd remembers nothing earlier"),
+])
+def test_nothing(berthctl, fake, answer, note):
+    for command in "history", "stats":
+        words = [command, "etl", "--since", "2026-11-01"]
+        run = served if command == "history" else lambda *words, answer, env: both(
+            *words[:2], *words[3:], history=answer, status="ok\nend\n", env=env)
+        assert run(berthctl, fake, *words, answer=answer, env=UTC)[1:] == (0, note + "\n", "")
+
+
+# ---- another berthd
+
+def test_an_older_berthd(berthctl, fake):
+    answer = "error unknown-command history\n"
+    for done in (served(berthctl, fake, "history", answer=answer), both(berthctl, fake, history=answer)):
+        assert done[1:] == (64, "", "berthctl: history: history (unknown-command); this berthd is older than berthctl\n")
+
+
+@pytest.mark.parametrize("answer", [
+    "ok now=x\nend\n", "ok\nended\nend\n", "ok\nended 1 units=a uid=0 how=x\nend\n",
+    "ok\nended 1 units=a:0 uid=0 how=%zz\nend\n"])
+def test_nonsense(berthctl, fake, answer):
+    for _, status, out, err in (served(berthctl, fake, "history", answer=answer),
+                                both(berthctl, fake, history=answer)):
+        assert (status, out) == (69, "")
+        assert err == f"berthctl: the server at {fake.path} does not speak this protocol\n"
+
+
+def test_a_refusal(berthctl, fake):
+    refusal = "error bad-value lease\n"
+    assert served(berthctl, fake, "history", "--lease", "!", answer=refusal)[1:] == (
+        64, "", "berthctl: history: lease (bad-value)\n")
+    assert both(berthctl, fake, status="error busy full\n")[1:] == (69, "", "berthctl: status: full (busy)\n")
+
+
+def test_a_long_answer(berthctl, fake):
+    lines = [f"ended {i} units=a:0 uid=0 how=released ended={NOW} held=1 waited=1 pid=1 exit=0" for i in range(1, 3001)]
+    answer = "\n".join([f"ok now={NOW} since={NOW}", *lines, "end", ""])
+    assert len(served(berthctl, fake, "history", answer=answer)[2].splitlines()) == 3001
+    assert "  3000  " in both(berthctl, fake, history=answer)[2]
