@@ -5,15 +5,13 @@ import json
 import os
 import pwd
 import re
+import subprocess
 import time
 
 import pytest
 
-from conftest import read_line
-from daemon_help import become, connect_as, held, needs_root, waits
-from fake_berthd import FakeBerthd
+from daemon_help import connect_as, held, needs_root, waits
 from lines import DEADLINE
-from lost_help import sleeper
 from test_ctl import on_terminal, served
 
 NOW = 1795397400000  # 2026-11-23 01:30:00 UTC
@@ -201,3 +199,114 @@ def test_a_long_answer(berthctl, fake):
     answer = "\n".join([f"ok now={NOW} since={NOW}", *lines, "end", ""])
     assert len(served(berthctl, fake, "history", answer=answer)[2].splitlines()) == 3001
     assert "  3000  " in both(berthctl, fake, history=answer)[2]
+
+
+# ---- with berthd
+
+CONFIG = """
+[semaphore etl]
+limit = 2
+[lock deploy]
+[lock nightly]
+[pool gpus]
+items = gpu0 gpu1
+[semaphore market/*]
+limit = 2
+"""
+ME = pwd.getpwuid(os.geteuid()).pw_name
+
+
+def ended(berthctl, *args, **options):
+    done = berthctl("history", "--json", *args, **options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)["leases"]
+
+
+def test_how_jobs_have_ended(berthd, berth, berthctl):
+    """Each by one command: how the job of a name ended is what its wrapper has said."""
+    berthd(CONFIG)
+    for name, command, status, how in (("nightly", "exit 0", 0, "exit 0"), ("etl", "exit 3", 3, "exit 3"),
+                                       ("gpus", "kill -9 $$", -9, "SIGKILL"), ("market/x", "exit 75", 75, "exit 75")):
+        assert berth("run", "--reason", "weekly load", name, "--", "sh", "-c", command).returncode == status
+        lines = berthctl("history", name, "--since", "1h").stdout.splitlines()
+        shown, = [line for line in lines if line.split()[1] == name]
+        assert f"  {how}  " in shown and ME in shown and "  sh  " in shown and "weekly load" in shown
+        lease, = ended(berthctl, name)
+        assert (lease["exit"], lease["signal"]) == ((status, None) if status >= 0 else (None, -status))
+        assert lease["asked_at_ms"] <= lease["granted_at_ms"] <= lease["ended_at_ms"]
+    assert [lease["resources"][0]["name"] for lease in ended(berthctl)] == ["nightly", "etl", "gpus", "market/x"]
+    assert len(ended(berthctl, "market/*")) == 1
+
+
+def test_a_wait_that_is_too_long(berthd, berth, berthctl):
+    """It is berthd that ends it."""
+    daemon = berthd(CONFIG)
+    held(daemon.client(), "acquire deploy")
+    assert berth("run", "-w", "300ms", "deploy", "--", "true").returncode == 75
+    lease, = ended(berthctl, "deploy")
+    assert (lease["how"], lease["held_ms"], lease["resources"][0]["wanted"]) == ("timeout", None, 1)
+    assert 0 < lease["waited_ms"] < 1000 * DEADLINE
+
+
+def test_taken_away(berthd, berth, berthctl):
+    daemon = berthd(CONFIG)
+    job = berth.start("run", "deploy", "--", "sh", "-c", "echo runs; exec sleep 1000", stdout=subprocess.PIPE)
+    assert job.stdout.readline() == b"runs\n"
+    assert berthctl("revoke", "deploy", "--all", "--reason", "disk full", "--wait").returncode == 0
+    assert job.wait(DEADLINE) == 124
+    assert f"  revoked by {ME}: disk full (SIGTERM)  " in berthctl("history").stdout
+    daemon.kill()
+    daemon.start()
+    assert f"  revoked by {ME}: disk full (SIGTERM)  " in berthctl("history").stdout
+
+
+def test_stats_of_berthd(berthd, berthctl):
+    daemon = berthd(CONFIG)
+    client, waiter = daemon.client(), daemon.client()
+    first = held(client, "acquire etl:2 gpus:1")
+    waiting = waits(waiter, "acquire etl:1")
+    assert client.request(f"release {first}") == "ok"
+    assert waiter.line().startswith(f"* granted {waiting}")
+    assert waiter.request(f"release {waiting}") == "ok"
+    held(client, "acquire gpus:1")  # is still held
+    answer = json.loads(berthctl("stats", "--json").stdout)
+    etl, gpus = answer["resources"]
+    leases = {lease["lease"]: lease for lease in ended(berthctl)}
+    holds = [leases[first]["held_ms"], leases[waiting]["held_ms"]]
+    assert (etl["name"], etl["leases"], etl["refused"]) == ("etl", 2, 0)
+    assert etl["held_ms"] == {"median": min(holds), "p95": max(holds), "longest": max(holds), "sum": sum(holds)}
+    assert etl["waited_ms"]["longest"] == leases[waiting]["waited_ms"]
+    assert gpus["leases"] == 1 and 0 <= gpus["use"] <= 1
+    (user,) = answer["users"]
+    assert (user["uid"], user["leases"], user["user"]) == (os.geteuid(), 2, ME)
+    assert user["share"] in (1, None)  # null: nothing was held for a whole millisecond
+
+
+def test_no_history(berthd, berth, berthctl):
+    berthd("history = 0\n[lock deploy]\n")
+    assert berth("run", "deploy", "--", "true").returncode == 0
+    for command in "history", "stats":
+        done = berthctl(command)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "berthd remembers nothing: nothing has ended yet, or its file has history = 0\n"
+
+
+SECRETS = ("theirprogram", "theirreason", "theiridentity", "theirtext")
+
+
+@needs_root
+def test_what_is_hidden(berthd, berthctl):
+    """show-commands, as in status: neither table nor JSON, of history or of stats."""
+    anna, bert = 60001, 60002
+    daemon = berthd("[semaphore shut]\nlimit = 9\nshow-commands = owner\n")
+    lease = held(connect_as(daemon, anna), "acquire shut program=theirprogram reason=theirreason holder=theiridentity")
+    assert daemon.client().request(f"drop {lease} reason=theirtext") == "ok"
+
+    def shown(uid, *words):
+        return berthctl(*words, preexec_fn=lambda: os.setuid(uid)).stdout
+
+    for words in (["history"], ["history", "--json"], ["history", "shut", "--user", str(anna)], ["history", "--lease", lease]):
+        assert not any(secret in shown(bert, *words) for secret in SECRETS) and lease in shown(bert, *words)
+        assert all(secret in shown(anna, *words) for secret in SECRETS)
+    for words in (["stats"], ["stats", "--json"]):
+        assert str(anna) in shown(bert, *words) and not any(secret in shown(bert, *words) for secret in SECRETS)

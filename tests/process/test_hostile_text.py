@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from conftest import read_line
-from daemon_help import connect_as, held, needs_root, waits
+from daemon_help import connect_as, held, needs_root, status, waits
 from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
 from fleet_ops_help import client_of, fleet, gets
 from hostile import MARK, NASTY, encoded, require_harmless, texts
@@ -120,6 +120,28 @@ def test_the_operator_s_table_and_json(berthd, berthctl, locale):
         for text, said in ((holder["reason"], REASON), (holder["holder"], HOLDER),
                            (holder["program"], PROGRAM), (resource["pause_reason"], REASON),
                            (item["reason"], REASON)):
+            assert text == (shown_in_json(said[name]) if name in said else None), name
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_what_has_ended(berthd, berthctl, locale):
+    """What a client has said of itself, and why an operator took its lease away."""
+    daemon = berthd(config("[lock r{}]"))
+    everything_held(daemon)
+    operator = daemon.client()
+    for i, name in enumerate(ALL):
+        (lease,) = status(operator, f"r{i}").holders(f"r{i}")
+        assert operator.request(f"drop {lease} reason={encoded(REASON[name])}") == "ok"
+    env = {"LC_ALL": locale}
+    shown = require_harmless(berthctl("history", env=env).stdout, unicode=locale != "C")
+    assert shown.count(f": {MARK}") == len(ALL) and len(shown.splitlines()) == 1 + len(ALL)
+    assert shown.count(MARK) == 2 * len(REASON) + len(HOLDER) + len(PROGRAM)
+    require_harmless(berthctl("stats", env=env).stdout)
+    ended = json.loads(require_harmless(berthctl("history", "--json", env=env).stdout, lines=1))["leases"]
+    assert len(ended) == len(ALL)
+    for name, lease in zip(ALL, ended):
+        for text, said in ((lease["reason"], REASON), (lease["holder"], HOLDER), (lease["program"], PROGRAM),
+                           (lease["why"], REASON)):
             assert text == (shown_in_json(said[name]) if name in said else None), name
 
 
@@ -242,7 +264,7 @@ def test_a_hostile_server_takes_the_lease(berth, fake):
 
 
 COMMANDS = [["status"], ["status", "--json"], ["version"], ["ping"], ["metrics"], ["reload"], ["drain", "--wait"],
-            ["pause", "r"], ["revoke", "1"]]
+            ["pause", "r"], ["revoke", "1"], ["history"], ["stats"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -282,6 +304,31 @@ def test_berthctl_shows_what_a_hostile_server_says(berthctl, fake, command, loca
         assert shown.count(MARK) > 20
         if "--json" in command:
             json.loads(shown)
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_berthctl_shows_a_hostile_history(berthctl, fake, locale):
+    for name in ALL:
+        text = encoded(PROGRAM.get(name, b"Qq"))
+        shown = {}
+        for command in ("history", "history --json", "stats", "stats --json"):
+            process = berthctl.start(*command.split(), env={"LC_ALL": locale})
+            peer, words = fake.asked()
+            if words == ["status"]:
+                peer.send(f"ok\nresource {text} kind=pool limit=1\nholder {text} units={text} uid=60001\nend\n")
+                assert peer.line() == "history"
+            peer.send(
+                f"ok now=1795397400000 since=1795397400000\n{text} {text}\n"
+                f"ended {text} units={text}:{text};{text}=1 uid=60001 how={text} code={text} database={text} by=60001"
+                f" holder={text} program={text} reason={text} why={text} cgroup={text} args={text}\nend\n")
+            out, err = process.communicate(timeout=30)
+            assert process.returncode == 0 and err == b"", err
+            shown[command] = require_harmless(out, unicode=locale != "C" and "--json" not in command)
+        assert shown["history"].count(MARK) == 12 and shown["history --json"].count(MARK) == 13
+        assert shown["stats"].count(MARK) == shown["stats --json"].count(MARK) >= 1
+        (lease,) = json.loads(shown["history --json"])["leases"]
+        assert lease["why"] == lease["args"] == lease["cgroup"] == shown_in_json(PROGRAM.get(name, b"Qq"))
+        json.loads(shown["stats --json"])
 
 
 @pytest.mark.parametrize("locale", LOCALES)
