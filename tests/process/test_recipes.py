@@ -233,6 +233,21 @@ def test_pause(shell, daemon):
 
 # ---- monitoring
 
+@needs("jq")
+def test_ended_well(shell, daemon):
+    def said():
+        code, out, err = shell.run(RECIPES["ended_well"])
+        assert (code, err) == (0, "")
+        return out
+
+    assert "remembers nothing" in said()
+    shell.run("berth run nightly -- true")
+    shell.run("berth run x -- false")
+    assert said() == ""
+    assert shell.run("berth run nightly -- sh -c 'exit 3'")[0] == 3
+    assert "  exit 3  " in said() and "  exit 0  " in said()
+
+
 @pytest.fixture
 def check(shell):
     shell.program("bin/check_berth", RECIPES["check_berth"])
