@@ -74,6 +74,8 @@ def test_arguments(shell, directory):
         "berth run a --tree b -- ls so": {"some.conf"},
         "berth acquire a -- chmo": set(),
         "berthd -c so": {"some.conf"},
+        "berthctl history --since ": {"today", "yesterday"},
+        "berthctl stats --since y": {"yesterday"},
     }.items():
         assert shell.offers(line) == offered, line
 
