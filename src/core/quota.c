@@ -19,6 +19,12 @@ static struct usage *usage_find(const struct resource *resource, uint32_t uid)
     return node ? container_of(node, struct usage, by_uid) : NULL;
 }
 
+uint32_t usage_units_of(const struct resource *resource, uint32_t uid)
+{
+    const struct usage *usage = usage_find(resource, uid);
+    return usage ? usage->units : 0;
+}
+
 void usage_add_claim(struct resource *resource, struct claim *claim)
 {
     uint32_t uid = claim->lease->uid;

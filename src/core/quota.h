@@ -47,6 +47,8 @@ struct lane {
 
 void usage_add_claim(struct resource *resource, struct claim *claim);
 void usage_remove_claim(struct claim *claim);
+/* How many units the user holds. */
+uint32_t usage_units_of(const struct resource *resource, uint32_t uid);
 
 /* Whether what its user holds, `n_gone` units not counted, leaves room for the claim. */
 bool claim_fits_quota(const struct claim *claim, uint32_t n_gone);

@@ -1,0 +1,31 @@
+/* foresee.h - what a request has before it: what an acquire would be answered, who is ahead of a
+ * waiter, when a unit has cooled down. Nothing here changes anything. */
+#ifndef BERTH_CORE_FORESEE_H
+#define BERTH_CORE_FORESEE_H
+
+#include "core/core.h"
+
+/* What core_acquire() would return for this ask now, and its *at_faultp: OUTCOME_OK (granted at
+ * once), OUTCOME_WAITING, OUTCOME_PENDING (fleet scope: a database decides) or a refusal. Only the
+ * wants of the ask count; it would wait. */
+enum outcome core_foresee(
+    struct core *core, uint32_t uid, const struct ask *ask, const char **at_faultp);
+
+/* Who waits for a resource of host scope ahead of a claim. */
+struct ahead {
+    uint32_t n_active; /* in line */
+    uint32_t n_aside; /* passed over at present */
+    struct claim *first; /* the first of those in line; NULL: none */
+};
+
+/* `claim` waits; NULL: a new request of priority 0, behind all others of its priority. */
+struct ahead resource_ahead(const struct resource *resource, const struct claim *claim);
+
+/* When the next of its units has cooled down; NEVER if none cools down, or if that is not found
+ * among the first 10 000 of all resources. */
+nanoseconds core_next_cooled(const struct core *core, const struct resource *resource);
+
+/* How many units of it the user holds. */
+uint32_t resource_held_by(const struct resource *resource, uint32_t uid);
+
+#endif
