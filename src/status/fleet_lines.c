@@ -69,17 +69,26 @@ static const char *take_pair(const char *list, struct pair *pair)
     return rest;
 }
 
-static void fill_reserved(struct resource_line *line, const char *reserved, bool is_pool)
+void fleet_for_each_reserved(const struct fleet_row *row,
+    void (*function)(void *context, const char *unit, const char *reason), void *context)
 {
     struct pair pair;
-    for (const char *rest = reserved; (rest = take_pair(rest, &pair));) {
-        if (!unit_is_valid(pair.unit, is_pool)) {
-            continue;
+    bool is_pool = fleet_is_pool(row);
+    for (const char *rest = fleet_field(row, RESOURCE_RESERVED); (rest = take_pair(rest, &pair));) {
+        bool has_reason = pair.reason && percent_decode(pair.reason) &&
+            strlen(pair.reason) <= REASON_BYTES;
+        if (unit_is_valid(pair.unit, is_pool)) {
+            function(context, pair.unit, has_reason ? pair.reason : NULL);
         }
-        unit_list_add(&line->reserved, pair.unit, UNITS_OF_RESOURCE_BYTES);
-        if (pair.reason && percent_decode(pair.reason) && strlen(pair.reason) <= REASON_BYTES) {
-            reserve_list_add(&line->reserve_reasons, pair.unit, pair.reason);
-        }
+    }
+}
+
+static void add_reserved(void *context, const char *unit, const char *reason)
+{
+    struct resource_line *line = context;
+    unit_list_add(&line->reserved, unit, UNITS_OF_RESOURCE_BYTES);
+    if (reason) {
+        reserve_list_add(&line->reserve_reasons, unit, reason);
     }
 }
 
@@ -113,13 +122,12 @@ static void fill_items(struct resource_line *line, const char *items)
     unit_list_add_all(&line->items, items, true, UNITS_OF_RESOURCE_BYTES);
 }
 
-void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
-    const struct fleet_resource *resource, const struct fleet_scene *scene)
+struct resource_line fleet_resource_line(char reason_room[static REASON_BYTES + 1],
+    const struct fleet_rows *rows, const struct fleet_resource *resource,
+    const struct fleet_scene *scene)
 {
     const struct fleet_row *row = &rows->rows[resource->row];
     const char *reason = fleet_field(row, RESOURCE_REASON);
-    char reason_room[REASON_BYTES + 1];
-    bool is_pool = fleet_is_pool(row);
     struct resource_line line = {
         .name = resource->name,
         .kind = {.word = fleet_field(row, RESOURCE_KIND), .database = scene->database},
@@ -128,10 +136,20 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
     };
     fill_figures(&line, row);
     fill_origin(&line, row, scene);
+    return line;
+}
+
+void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
+    const struct fleet_resource *resource, const struct fleet_scene *scene)
+{
+    const struct fleet_row *row = &rows->rows[resource->row];
+    char reason_room[REASON_BYTES + 1];
+    bool is_pool = fleet_is_pool(row);
+    struct resource_line line = fleet_resource_line(reason_room, rows, resource, scene);
     if (is_pool) {
         fill_items(&line, fleet_field(row, RESOURCE_ITEMS));
     }
-    fill_reserved(&line, fleet_field(row, RESOURCE_RESERVED), is_pool);
+    fleet_for_each_reserved(row, add_reserved, &line);
     resource_line_write(out, &line);
     resource_line_deinit(&line);
 }
@@ -218,13 +236,7 @@ static bool is_seen(const struct fleet_row *row, const char *info, const struct 
             definition_of(row, scene->core));
 }
 
-/* The texts of a lease, decoded. */
-struct row_terms {
-    struct terms terms;
-    char rooms[N_ATTRIBUTES][REASON_BYTES + 1];
-};
-
-static void fill_terms(struct row_terms *said, const struct fleet_row *row)
+static void fill_terms(struct fleet_lease_room *said, const struct fleet_row *row)
 {
     const char *holder = fleet_field(row, ROW_HOLDER), *info = fleet_field(row, ROW_INFO);
     terms_init(&said->terms);
@@ -247,24 +259,18 @@ static nanoseconds age_by_wall_clocks(const char *info, const struct fleet_scene
     return at > 0 ? scene->wall_now - (nanoseconds)at * NANOSECONDS_PER_SECOND : 0;
 }
 
-/* A lease's row; the line points into it. */
-struct row_lease {
-    const struct lease *own; /* NULL: another host's; only what that host has reported is known */
-    struct row_terms said;
-    char host[REASON_BYTES + 1];
-};
-
-static struct lease_line lease_line_of(struct row_lease *lease, const struct fleet_row *row,
+struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
     enum lease_field host, const struct fleet_scene *scene)
 {
     const char *key = fleet_field(row, ROW_KEY), *info = fleet_field(row, ROW_INFO);
     const struct lease *own = fleet_own_lease(row, scene);
     struct lease_line line = {0};
     uint64_t uid;
-    lease->own = own;
+    room->own = own;
     line.has_uid = fleet_number(row, ROW_UID, UINT32_MAX, &uid);
     line.uid = (uint32_t)uid;
-    line.host = bounded(lease->host, fleet_field(row, host), HOST_BYTES);
+    line.user = line.has_uid ? viewer_user_of(scene->viewer, line.uid) : NULL;
+    line.host = bounded(room->host, fleet_field(row, host), HOST_BYTES);
     if (own) {
         nanoseconds since = own->state == LEASE_HELD ? own->granted_at : own->asked_at;
         line.id = key + SESSION_ID_SIZE;
@@ -276,8 +282,8 @@ static struct lease_line lease_line_of(struct row_lease *lease, const struct fle
         line.pid = info_number(info, "pid", INT32_MAX);
     }
     if (is_seen(row, info, own, scene)) {
-        fill_terms(&lease->said, row);
-        line.details = &lease->said.terms;
+        fill_terms(room, row);
+        line.details = &room->terms;
     }
     return line;
 }
@@ -285,15 +291,15 @@ static struct lease_line lease_line_of(struct row_lease *lease, const struct fle
 static void describe_holder(
     struct text *out, const struct fleet_row *row, bool is_pool, const struct fleet_scene *scene)
 {
-    struct row_lease lease;
+    struct fleet_lease_room room;
     struct holder_line line = {
-        .lease = lease_line_of(&lease, row, HOLDER_HOST, scene),
+        .lease = fleet_lease_line(&room, row, HOLDER_HOST, scene),
         .token = number_of(row, HOLDER_TOKEN, INT64_MAX),
     };
     unit_list_add_all(
         &line.units, fleet_field(row, HOLDER_UNITS), is_pool, UNITS_OF_HOLDER_BYTES);
-    if (lease.own && lease.own->state == LEASE_HELD) {
-        host_fill_life(&line, lease.own, scene->now);
+    if (room.own && room.own->state == LEASE_HELD) {
+        host_fill_life(&line, room.own, scene->now);
     }
     holder_line_write(out, &line);
     holder_line_deinit(&line);
@@ -310,21 +316,20 @@ static void fill_blocker(struct waiter_line *line, const struct fleet_row *row)
     line->kept = number_of(row, WAITER_KEPT, FLEET_NUMBER_MAX);
 }
 
-static void describe_waiter(
-    struct text *out, const struct fleet_row *row, const struct fleet_scene *scene)
+struct waiter_line fleet_waiter_line(struct fleet_lease_room *room, const struct fleet_row *row,
+    const struct fleet_scene *scene)
 {
-    struct row_lease lease;
     int64_t priority = 0;
     signed_number_parse(fleet_field(row, ROW_PRIORITY), MAX_PRIORITY, &priority);
     struct waiter_line line = {
-        .lease = lease_line_of(&lease, row, WAITER_HOST, scene),
+        .lease = fleet_lease_line(room, row, WAITER_HOST, scene),
         .position = number_of(row, WAITER_POSITION, FLEET_NUMBER_MAX),
         .wants = number_of(row, ROW_COUNT, FLEET_NUMBER_MAX),
         .priority = (int)priority,
     };
-    line.lease.is_away = lease.own && lease_is_detached(lease.own);
+    line.lease.is_away = room->own && lease_is_detached(room->own);
     fill_blocker(&line, row);
-    waiter_line_write(out, &line);
+    return line;
 }
 
 enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows *rows,
@@ -335,7 +340,9 @@ enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows 
     if (kind == FLEET_HOLDER) {
         describe_holder(out, &rows->rows[row], is_pool, scene);
     } else if (kind == FLEET_WAITER) {
-        describe_waiter(out, &rows->rows[row], scene);
+        struct fleet_lease_room room;
+        const struct waiter_line line = fleet_waiter_line(&room, &rows->rows[row], scene);
+        waiter_line_write(out, &line);
     }
     return kind;
 }

@@ -4,7 +4,9 @@
 #define BERTH_STATUS_FLEET_LINES_H
 
 #include "base/text.h"
+#include "base/words.h"
 #include "status/fleet_rows.h"
+#include "status/status_lines.h"
 #include "status/viewer.h"
 
 /* Where, and to whom, the rows are shown. */
@@ -23,9 +25,31 @@ void fleet_describe_resource(struct text *out, const struct fleet_rows *rows,
 void fleet_describe_template(struct text *out, const struct fleet_rows *rows,
     const struct template *template, const struct fleet_scene *scene);
 
+/* The line for it, without its units. `room` is for what the line points to. */
+struct resource_line fleet_resource_line(char room[static REASON_BYTES + 1],
+    const struct fleet_rows *rows, const struct fleet_resource *resource,
+    const struct fleet_scene *scene);
+/* Its reserved units; `reason` may be NULL. */
+void fleet_for_each_reserved(const struct fleet_row *row,
+    void (*function)(void *context, const char *unit, const char *reason), void *context);
+
 /* The lease of a row, if it is this host's: it is shown with what only this host knows. NULL:
  * another host's. */
 const struct lease *fleet_own_lease(const struct fleet_row *row, const struct fleet_scene *scene);
+
+/* What the line for a lease points to. */
+struct fleet_lease_room {
+    const struct lease *own; /* NULL: another host's; only what that host has reported is known */
+    struct terms terms;
+    char rooms[N_ATTRIBUTES][REASON_BYTES + 1];
+    char host[REASON_BYTES + 1];
+};
+
+/* Whose lease it is: a part of either line. `host` is the field with the host. */
+struct lease_line fleet_lease_line(struct fleet_lease_room *room, const struct fleet_row *row,
+    enum lease_field host, const struct fleet_scene *scene);
+struct waiter_line fleet_waiter_line(struct fleet_lease_room *room, const struct fleet_row *row,
+    const struct fleet_scene *scene);
 
 /* Appends the line for row `row` of that resource; or nothing, and returns FLEET_NEITHER. */
 enum fleet_lease fleet_describe_lease(struct text *out, const struct fleet_rows *rows,

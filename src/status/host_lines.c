@@ -111,8 +111,8 @@ static void fill_units(struct resource_line *line, const struct resource *resour
     fill_reserve_reasons(&line->reserve_reasons, resource);
 }
 
-void host_describe_resource(
-    struct text *out, const struct resource *resource, const struct host_scene *scene)
+struct resource_line host_resource_line(
+    const struct resource *resource, const struct host_scene *scene)
 {
     struct resource_line line = {
         .name = resource->name,
@@ -129,6 +129,13 @@ void host_describe_resource(
         .changed = changed_word(resource),
     };
     fill_kept(&line, resource);
+    return line;
+}
+
+void host_describe_resource(
+    struct text *out, const struct resource *resource, const struct host_scene *scene)
+{
+    struct resource_line line = host_resource_line(resource, scene);
     fill_units(&line, resource);
     resource_line_write(out, &line);
     resource_line_deinit(&line);
@@ -151,17 +158,19 @@ void host_describe_template(
 
 /* ---- leases ---- */
 
-/* The lease's id goes into `id`. */
-static struct lease_line lease_line_of(char id[static LEASE_ID_SIZE], const struct lease *lease,
-    const struct viewer *viewer, nanoseconds age)
+struct lease_line host_lease_line(char id[static LEASE_ID_SIZE], const struct lease *lease,
+    const struct viewer *viewer, nanoseconds now)
 {
+    nanoseconds since = lease->state == LEASE_HELD ? lease->granted_at : lease->asked_at;
+
     lease_id_format(id, lease->id);
     return (struct lease_line){
         .id = id,
-        .age = line_milliseconds(age),
+        .age = line_milliseconds(now - since),
         .pid = (uint64_t)viewer->pid_of(lease),
         .has_uid = true,
         .uid = lease->uid,
+        .user = viewer_user_of(viewer, lease->uid),
         .is_away = lease_is_detached(lease),
         .details = viewer_sees(viewer, lease) ? &lease->terms : NULL,
     };
@@ -190,7 +199,7 @@ void host_describe_holder(struct text *out, const struct claim *claim, const str
     char id[LEASE_ID_SIZE];
     const struct lease *lease = claim->lease;
     struct holder_line line = {
-        .lease = lease_line_of(id, lease, viewer, now - lease->granted_at),
+        .lease = host_lease_line(id, lease, viewer, now),
         .token = claim->token,
     };
     units_write_claim(&line.units.text, claim, UNITS_OF_HOLDER_BYTES);
@@ -211,17 +220,23 @@ static void fill_blocker(struct waiter_line *line, const struct claim *claim)
     line->kept = claim_place(claim)->standing == STANDS_KEEPING ? claim->count : 0;
 }
 
+struct waiter_line host_waiter_line(char id[static LEASE_ID_SIZE], const struct claim *claim,
+    uint32_t position, const struct viewer *viewer, nanoseconds now)
+{
+    struct waiter_line line = {
+        .lease = host_lease_line(id, claim->lease, viewer, now),
+        .position = position,
+        .wants = claim->count,
+        .priority = claim->lease->terms.priority,
+    };
+    fill_blocker(&line, claim);
+    return line;
+}
+
 void host_describe_waiter(struct text *out, const struct claim *claim, uint32_t position,
     const struct viewer *viewer, nanoseconds now)
 {
     char id[LEASE_ID_SIZE];
-    const struct lease *lease = claim->lease;
-    struct waiter_line line = {
-        .lease = lease_line_of(id, lease, viewer, now - lease->asked_at),
-        .position = position,
-        .wants = claim->count,
-        .priority = lease->terms.priority,
-    };
-    fill_blocker(&line, claim);
+    const struct waiter_line line = host_waiter_line(id, claim, position, viewer, now);
     waiter_line_write(out, &line);
 }

@@ -56,6 +56,7 @@ struct lease_line {
     uint64_t pid;
     bool has_uid;
     uint32_t uid;
+    const char *user; /* the uid's name, for sentences: no line of `status` has it */
     const char *host;
     bool is_away; /* it has no connection */
     const struct terms *details; /* the texts: shown to whom viewer.h says, else NULL: hidden */

@@ -20,6 +20,11 @@ bool viewer_sees(const struct viewer *viewer, const struct lease *lease)
     return true;
 }
 
+const char *viewer_user_of(const struct viewer *viewer, uint32_t uid)
+{
+    return viewer->user_of ? viewer->user_of(viewer->context, uid) : NULL;
+}
+
 bool viewer_sees_remote(const struct viewer *viewer, uint32_t uid, uint64_t n_hiding,
     const struct definition *definition)
 {

@@ -16,12 +16,17 @@ struct viewer {
     bool (*may_see)(void *context, const struct rights *rights);
     /* The process that status shows for a lease of this host. */
     int32_t (*pid_of)(const struct lease *lease);
+    /* What the name service calls that user; NULL: not known. The function may be NULL. */
+    const char *(*user_of)(void *context, uint32_t uid);
 };
 
 /* A user sees everything about their own leases. Another's details show only if the viewer
  * may see what each of its resources hides (rights_see()): what one resource hides, another does
  * not show. */
 bool viewer_sees(const struct viewer *viewer, const struct lease *lease);
+
+/* The name of a user, whom everybody may know, as their uid; NULL: not known. */
+const char *viewer_user_of(const struct viewer *viewer, uint32_t uid);
 
 /* For a lease of another host, in the list of the resource with that definition (NULL: not known
  * here). `n_hiding` is how many of its resources hide it, as its own host says. */

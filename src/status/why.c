@@ -1,14 +1,16 @@
 #include "status/why.h"
 
+#include "base/utf8.h"
 #include "base/words.h"
 #include "status/answer_lines.h"
+#include "status/host_reasons.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* What the explanations are made of. */
 struct refusal {
-    const struct core *core;
+    struct core *core;
     const struct ask *ask;
     const struct want *want; /* the one at fault */
     const struct definition *first; /* of the first want */
@@ -19,40 +21,23 @@ struct refusal {
     nanoseconds now;
 };
 
-static uint64_t age_of(const struct refusal *refusal, const struct lease *lease)
-{
-    nanoseconds age = refusal->now - lease->granted_at;
-    return (uint64_t)(age > 0 ? age : 0) / NANOSECONDS_PER_MILLISECOND;
-}
-
+/* As in the line of a waiting berth, which begins with the name. */
 static size_t why_in_use(char *out, size_t size, const struct refusal *refusal)
 {
-    const struct resource *resource = refusal->resource;
-    const struct claim *holder = resource_first_holder(resource);
-    uint32_t reserved = resource->n_in_state[UNIT_RESERVED];
-    uint32_t cooling = resource->n_in_state[UNIT_COOLING];
-    int n = snprintf(out, size, "%u wanted, %u of %u held", refusal->want->count,
-        resource_in_use(resource), resource_limit(resource));
-    if (holder && (size_t)n < size) {
-        const struct lease *lease = holder->lease;
-        bool is_seen = viewer_sees(refusal->viewer, lease);
-        const char *identity = is_seen ? lease->terms.holder : NULL;
-        const char *program = is_seen ? lease->terms.program : NULL;
-        const char *reason = is_seen ? lease->terms.reason : NULL;
-        char age[32];
-        age_format(age, sizeof age, age_of(refusal, lease));
-        n += snprintf(out + n, size - (size_t)n, " by %s%spid %d (%s%suid %u%s%s) for %s%s",
-            identity ? identity : "", identity ? ", " : "", refusal->viewer->pid_of(lease),
-            program ? program : "", program ? ", " : "", lease->uid, reason ? ", " : "",
-            reason ? reason : "", age, claim_next_holder(holder) ? ", and others" : "");
+    const struct reasons_scene scene = {
+        .core = refusal->core, .viewer = refusal->viewer, .now = refusal->now};
+    struct text brief = TEXT_INIT;
+    uint32_t waiting = resource_waiting(refusal->resource);
+    host_reasons_brief(&brief, &scene, refusal->resource, refusal->want->count);
+    if (waiting > 0) {
+        text_add_format(&brief, "; %u waiting", waiting);
     }
-    if (reserved > 0 && (size_t)n < size) {
-        n += snprintf(out + n, size - (size_t)n, "; %u reserved", reserved);
-    }
-    if (cooling > 0 && (size_t)n < size) {
-        n += snprintf(out + n, size - (size_t)n, "; %u cooling down", cooling);
-    }
-    return (size_t)n;
+    size_t skip = strlen(refusal->want->name) + strlen(": ");
+    size_t n = brief.length > skip ? utf8_cut(brief.bytes + skip, size - 1) : 0;
+    memcpy(out, n > 0 ? brief.bytes + skip : "", n);
+    out[n] = '\0';
+    text_deinit(&brief);
+    return n;
 }
 
 static size_t why_impossible(char *out, size_t size, const struct refusal *refusal)

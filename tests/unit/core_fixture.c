@@ -291,8 +291,7 @@ const char *deadline(void)
 void world_begin(void)
 {
     struct core_options options = {.first_id = 100, .first_token = 1, .seed = 1};
-    world.core = core_new(&options);
-    world.now = beginning;
+    world = (struct world){.core = core_new(&options), .now = beginning};
 }
 
 static void require_idle(const struct resource *resource)

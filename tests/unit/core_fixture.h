@@ -32,6 +32,7 @@ const char *define_all(const char *const lines[]);
  * connections of one user. */
 const char *connect_client(const char *who);
 const char *client_gone(const char *who);
+uint32_t uid_of(const char *who);
 
 /* "s:2 g wait=5 priority=3 holder=x parent=A once=w"; without wait= for ever. Bound to the
  * connection, or by pid=7 (which was started at 70) or ttl=5; signal=2 kill-after=3 on-lost=term.

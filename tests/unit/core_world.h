@@ -56,7 +56,6 @@ const char *answer(enum outcome outcome, const char *at_fault);
 /* Connects it if necessary. */
 struct client *client(const char *who);
 struct named_client **find_client(const char *who);
-uint32_t uid_of(const char *who);
 /* NULL if there was none. */
 struct named_lease *named(const char *lease);
 struct named_lease *named_by_id(uint64_t id);

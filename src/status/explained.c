@@ -1,0 +1,443 @@
+#include "status/explained.h"
+
+#include "base/utf8.h"
+#include "base/words.h"
+#include "core/foresee.h"
+#include "core/units.h"
+#include "status/answer_lines.h"
+#include "status/fleet_reasons.h"
+#include "status/why.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { UNITS_BYTES = 200, MAX_FIRST_BYTES = 1300 };
+
+/* ---- the answer ---- */
+
+static void add_brief(struct text *out, const char *word, const struct text *text)
+{
+    char cut[MAX_BRIEF_BYTES + 1];
+    size_t n = utf8_cut(text->bytes ? text->bytes : "", MAX_BRIEF_BYTES);
+    snprintf(cut, sizeof cut, "%.*s", (int)n, text->bytes ? text->bytes : "");
+    text_add(out, word);
+    text_add(out, " ");
+    text_add_encoded(out, cut);
+    text_add(out, "\n");
+}
+
+static void add_sentence(struct text *out, const char *sentence)
+{
+    text_add(out, "because ");
+    text_add_encoded(out, sentence);
+    text_add(out, "\n");
+}
+
+/* What follows the first line. */
+static void end_answer(struct text *out, struct text *first, struct reasons *reasons)
+{
+    if (reasons->brief.length > 0) {
+        add_brief(out, "brief", &reasons->brief);
+    }
+    if (reasons->stops.length > 0) {
+        add_brief(out, "stops", &reasons->stops);
+    }
+    first->bytes[utf8_cut(first->bytes, MAX_FIRST_BYTES)] = '\0';
+    add_sentence(out, first->bytes);
+    text_add_bytes(out, reasons->lines.bytes, reasons->lines.length);
+    text_add(out, "end\n");
+    text_deinit(first);
+    reasons_deinit(reasons);
+}
+
+/* ---- what is explained ---- */
+
+/* An explanation in the making. */
+struct story {
+    struct reasons reasons;
+    const struct reasons_scene *scene;
+    const struct explained_fleet *fleet; /* NULL: host scope */
+    uint64_t position; /* the largest; 0: not known */
+    bool is_free; /* a new request would be granted at once */
+    const char *impossible; /* the resource that has fewer units than are wanted; or NULL */
+    uint64_t max; /* of .impossible */
+    uint32_t wanted; /* of .impossible */
+    const char *over_quota; /* the resource of which its user has as much as one may; or NULL */
+    const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
+};
+
+static void note_fleet(struct story *story, const struct fleet_said *said, const char *name)
+{
+    bool is_over = said->is_over_quota || (said->blocked && strcmp(said->blocked, "quota") == 0);
+    story->position = said->position > story->position ? said->position : story->position;
+    story->is_free &= said->is_free;
+    story->over_quota = is_over && !story->over_quota ? name : story->over_quota;
+    story->lacks = said->blocker && !is_over ? said->blocker : story->lacks;
+}
+
+/* False: the database has said nothing about it. */
+static bool add_as_fleet_says(
+    struct story *story, const char *name, uint32_t wants, const struct claim *claim)
+{
+    const struct explained_fleet *fleet = story->fleet;
+    const struct fleet_resource *resource =
+        fleet && fleet->rows ? fleet_rows_find(fleet->rows, name) : NULL;
+    if (!resource) {
+        return false;
+    }
+    const struct fleet_scene scene = {
+        .core = story->scene->core,
+        .viewer = story->scene->viewer,
+        .database = fleet->database,
+        .session = fleet->session,
+        .now = story->scene->now,
+        .wall_now = fleet->wall_now,
+    };
+    const struct fleet_said said = fleet_reasons_add(
+        &story->reasons, fleet->rows, resource, &scene, wants, claim ? claim->lease : NULL);
+    if (wants > said.max && !story->impossible) {
+        story->impossible = name;
+        story->max = said.max;
+        story->wanted = wants;
+    }
+    note_fleet(story, &said, name);
+    return true;
+}
+
+/* An instance that nobody uses is not made. */
+static void add_resource(struct story *story, const char *name,
+    const struct definition *definition, uint32_t wants, const struct claim *claim)
+{
+    const struct explained_fleet *fleet = story->fleet;
+    if (add_as_fleet_says(story, name, wants, claim)) {
+        return;
+    }
+    const struct host_scene host = {
+        .database = fleet ? fleet->database : NULL, .state = fleet ? fleet->state : NULL};
+    const struct resource *resource = core_find_resource(story->scene->core, name);
+    struct resource *idle = resource ? NULL : resource_new(name, definition);
+    host_reasons_add(&story->reasons, story->scene, resource ? resource : idle,
+        fleet ? &host : NULL, wants, claim);
+    if (idle) {
+        resource_free(idle);
+    }
+}
+
+/* What holds for all of this host, or of the database. */
+static void add_surroundings(struct story *story)
+{
+    char span[32], sentence[256];
+    struct core *core = story->scene->core;
+    if (core_is_draining(core)) {
+        reasons_stop(&story->reasons, "drain", "this host is being drained");
+    }
+    if (core_is_closed(core)) {
+        nanoseconds left = core_grace_until(core) - story->scene->now;
+        age_format(span, sizeof span, line_milliseconds(left) + 999);
+        snprintf(sentence, sizeof sentence,
+            "berthd has restarted, and grants only what was held before for another %s", span);
+        reasons_stop(&story->reasons, "grace", sentence);
+    }
+    if (story->fleet && story->fleet->grace_left > 0) {
+        age_format(span, sizeof span, line_milliseconds(story->fleet->grace_left) + 999);
+        snprintf(sentence, sizeof sentence,
+            "its database is new or has lost its data, and grants nothing for %s", span);
+        reasons_stop(&story->reasons, "grace", sentence);
+    }
+}
+
+/* ---- a request ---- */
+
+static void add_wanted(struct text *out, const struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        text_add(out, i > 0 ? " " : "");
+        text_add(out, ask->wants[i].name);
+        if (ask->wants[i].count != 1) {
+            text_add_format(out, ":%u", ask->wants[i].count);
+        }
+    }
+}
+
+static uint64_t place_of_new(struct core *core, const struct ask *ask)
+{
+    uint64_t place = 1;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct resource *resource = core_find_resource(core, ask->wants[i].name);
+        if (resource) {
+            const struct ahead ahead = resource_ahead(resource, NULL);
+            uint64_t there = (uint64_t)ahead.n_active + ahead.n_aside + 1;
+            place = there > place ? there : place;
+        }
+    }
+    return place;
+}
+
+static void add_own_quota(struct story *story, const struct want *want)
+{
+    const struct reasons_scene *scene = story->scene;
+    const struct resource *resource = core_find_resource(scene->core, want->name);
+    uint32_t max = want->definition->max_units_per_user;
+    uint32_t held = resource ? resource_held_by(resource, scene->viewer->uid) : 0;
+    if (!story->fleet && max != UNBOUNDED && (uint64_t)held + want->count > max) {
+        reasons_say(&story->reasons, "you hold %u unit%s of %s, and one user may have %u", held,
+            held == 1 ? "" : "s", want->name, max);
+        reasons_remark(&story->reasons, "you hold as many units as one user may");
+    }
+}
+
+/* What becomes of the request. */
+struct verdict {
+    enum outcome outcome;
+    const char *at_fault;
+};
+
+static void say_verdict(struct text *out, struct text *first, const struct story *story,
+    const struct ask *ask, const struct verdict *verdict)
+{
+    char why[1024];
+    text_add(first, "a request for ");
+    add_wanted(first, ask);
+    if (verdict->outcome == OUTCOME_OK) {
+        text_add(out, "ok is=free\n");
+        text_add(first, " would be granted at once");
+        return;
+    }
+    if (verdict->outcome == OUTCOME_WAITING) {
+        text_add(out, "ok is=busy");
+        text_add(first, " would wait");
+        if (story->position > 0) {
+            text_add_number_key(out, "position", story->position);
+            text_add_format(first, ", at place %llu in the queue",
+                (unsigned long long)story->position);
+        }
+        text_add(out, "\n");
+        return;
+    }
+    if (verdict->outcome == OUTCOME_FORBIDDEN) {
+        snprintf(why, sizeof why, "you may not use %s", verdict->at_fault);
+    } else if (story->impossible) {
+        snprintf(why, sizeof why, "%s: %u wanted, of at most %llu", story->impossible,
+            story->wanted, (unsigned long long)story->max);
+    } else {
+        why_refused(why, sizeof why, story->scene->core, ask, story->scene->viewer,
+            verdict->outcome, verdict->at_fault, story->scene->now);
+    }
+    text_add_format(out, "ok is=refused code=%s\n",
+        code_table[outcome_code(verdict->outcome)].word);
+    text_add(first, " would be refused: ");
+    text_add(first, why);
+}
+
+/* A database decides what the core leaves open. */
+static struct verdict find_verdict(
+    const struct story *story, const struct ask *ask, const char *forbidden)
+{
+    struct verdict verdict = {OUTCOME_FORBIDDEN, forbidden};
+    struct core *core = story->scene->core;
+    if (!forbidden) {
+        verdict.outcome =
+            core_foresee(core, story->scene->viewer->uid, ask, &verdict.at_fault);
+    }
+    if (verdict.outcome == OUTCOME_PENDING && story->impossible) {
+        verdict.outcome = OUTCOME_IMPOSSIBLE;
+    } else if (verdict.outcome == OUTCOME_PENDING) {
+        bool grants = story->fleet && !story->fleet->state && story->fleet->grace_left <= 0 &&
+            !core_is_draining(core) && !core_is_closed(core);
+        verdict.outcome = grants && story->is_free ? OUTCOME_OK : OUTCOME_WAITING;
+    }
+    return verdict;
+}
+
+void explained_ask(struct text *out, const struct reasons_scene *scene,
+    const struct explained_fleet *fleet, const struct ask *ask, const char *forbidden)
+{
+    struct story story = {
+        .reasons = REASONS_INIT, .scene = scene, .fleet = fleet, .is_free = true};
+    struct text first = TEXT_INIT;
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        const struct want *want = &ask->wants[i];
+        add_resource(&story, want->name, want->definition, want->count, NULL);
+    }
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        add_own_quota(&story, &ask->wants[i]);
+    }
+    if (story.over_quota) {
+        reasons_say(&story.reasons, "you hold as many units of %s as one user may",
+            story.over_quota);
+        reasons_remark(&story.reasons, "you hold as many units as one user may");
+    }
+    if (!fleet) {
+        story.position = place_of_new(scene->core, ask);
+    }
+    add_surroundings(&story);
+    const struct verdict verdict = find_verdict(&story, ask, forbidden);
+    say_verdict(out, &first, &story, ask, &verdict);
+    end_answer(out, &first, &story.reasons);
+}
+
+/* ---- a lease that waits ---- */
+
+static uint64_t place_of(const struct lease *lease)
+{
+    uint64_t place = 0;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        uint32_t there = claim_position(&lease->claims[i]);
+        place = there > place ? there : place;
+    }
+    return place;
+}
+
+static void note_host_blocker(struct story *story, struct lease *lease)
+{
+    const struct resource *resource;
+    enum wait_kind kind = lease_waits_for(lease, &resource);
+    if (kind == WAIT_QUOTA && resource) {
+        reasons_say(&story->reasons, "its user holds %u units of %s, and one user may have %u",
+            resource_held_by(resource, lease->uid), resource->name,
+            resource->definition->max_units_per_user);
+    }
+    if (kind == WAIT_QUOTA) {
+        reasons_remark(&story->reasons, "you hold as many units as one user may");
+    } else if (resource && lease->n_claims > 1) {
+        story->lacks = resource->name;
+    }
+}
+
+static void say_blocker(struct story *story, struct lease *lease)
+{
+    struct reasons *reasons = &story->reasons;
+    if (lease->database == 0) {
+        note_host_blocker(story, lease);
+    }
+    if (story->over_quota) {
+        reasons_say(reasons, "its user holds as many units of %s as one user may",
+            story->over_quota);
+        reasons_remark(reasons, "you hold as many units as one user may");
+    } else if (story->lacks && lease->n_claims > 1) {
+        reasons_say(reasons, "it lacks %s", story->lacks);
+        reasons_remark(reasons, "lacks %s", story->lacks);
+    }
+    if (lease_is_detached(lease)) {
+        reasons_say(reasons, "its client is not connected: nothing is granted to it meanwhile");
+    }
+}
+
+static void add_names(struct text *out, const struct lease *lease)
+{
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        text_add(out, i > 0 ? ", " : "");
+        text_add(out, lease->claims[i].resource->name);
+    }
+}
+
+/* "lease 34 of pid 812 (make, uid 1000) has waited for": the names follow. */
+static void begin_sentence(
+    struct text *sentence, const struct reasons_scene *scene, const struct lease *lease)
+{
+    char id[LEASE_ID_SIZE];
+    const struct lease_line line = host_lease_line(id, lease, scene->viewer, scene->now);
+    text_add_format(sentence, "lease %s of ", id);
+    party_write(sentence, &line);
+}
+
+static void add_span(struct text *out, nanoseconds span)
+{
+    char age[32];
+    age_format(age, sizeof age, line_milliseconds(span));
+    text_add(out, age);
+}
+
+static void begin_answer(
+    struct text *out, const char *is, const struct lease *lease, uint64_t position)
+{
+    text_add(out, "ok is=");
+    text_add(out, is);
+    text_add(out, " lease=");
+    answer_lease_id(out, lease);
+    if (position > 0) {
+        text_add_number_key(out, "position", position);
+    }
+    text_add(out, "\n");
+}
+
+static void explain_waiting(struct text *out, struct story *story, struct lease *lease)
+{
+    struct text first = TEXT_INIT;
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        const struct resource *resource = claim->resource;
+        add_resource(story, resource->name, resource->definition, claim->count, claim);
+    }
+    story->position = story->position > 0 ? story->position : place_of(lease);
+    begin_sentence(&first, story->scene, lease);
+    text_add(&first, " has waited for ");
+    add_names(&first, lease);
+    text_add(&first, " for ");
+    add_span(&first, story->scene->now - lease->asked_at);
+    if (story->position > 0) { /* else it is not known yet */
+        text_add_format(
+            &first, ": place %llu in the queue", (unsigned long long)story->position);
+        reasons_remark(&story->reasons, "place %llu in the queue",
+            (unsigned long long)story->position);
+    }
+    say_blocker(story, lease);
+    add_surroundings(story);
+    begin_answer(out, "waiting", lease, story->position);
+    end_answer(out, &first, &story->reasons);
+}
+
+/* ---- a lease that is held ---- */
+
+static void add_held(
+    struct text *out, const struct reasons_scene *scene, const struct lease *lease)
+{
+    begin_sentence(out, scene, lease);
+    for (size_t i = 0; i < lease->n_claims; i++) {
+        const struct claim *claim = &lease->claims[i];
+        struct text units = TEXT_INIT;
+        units_write_claim(&units, claim, UNITS_BYTES);
+        text_add_format(out, "%s%s%s of %s", i == 0 ? " has held " : ", ",
+            resource_is_pool(claim->resource) ? "" : claim->count == 1 ? "slot " : "slots ",
+            units.bytes, claim->resource->name);
+        text_deinit(&units);
+    }
+    text_add(out, " for ");
+    add_span(out, scene->now - lease->granted_at);
+}
+
+/* What ends it. */
+static void say_end(
+    struct reasons *reasons, const struct reasons_scene *scene, const struct lease *lease)
+{
+    static const char *const ends[] = {
+        [BOUND_CONNECTION] = "it ends when its client gives it back or disconnects",
+        [BOUND_PROCESS] = "it ends when its client gives it back or its process ends",
+        [BOUND_TIME] = "it ends when it is given back or its ttl has run out",
+    };
+    nanoseconds until = lease_own_until(lease);
+    char span[32];
+    if (lease->stopping != OUTCOME_OK) {
+        reasons_say(reasons, "its job is being stopped: %s",
+            code_table[outcome_code((enum outcome)lease->stopping)].meaning);
+        return;
+    }
+    age_format(span, sizeof span, line_milliseconds(until == NEVER ? 0 : until - scene->now));
+    reasons_say(reasons, "%s%s%s%s", ends[lease->binding], until == NEVER ? "" : ", and after ",
+        until == NEVER ? "" : span, until == NEVER ? "" : " at the latest");
+}
+
+void explained_lease(struct text *out, const struct reasons_scene *scene,
+    const struct explained_fleet *fleet, struct lease *lease)
+{
+    struct story story = {.reasons = REASONS_INIT, .scene = scene, .fleet = fleet};
+    struct text first = TEXT_INIT;
+    if (lease->state == LEASE_WAITING) {
+        explain_waiting(out, &story, lease);
+        return;
+    }
+    begin_answer(out, "held", lease, 0);
+    add_held(&first, scene, lease);
+    say_end(&story.reasons, scene, lease);
+    end_answer(out, &first, &story.reasons);
+}

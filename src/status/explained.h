@@ -1,0 +1,26 @@
+/* explained.h - the answer to `why`: what becomes of a request, or of a lease, and why. Pure. */
+#ifndef BERTH_STATUS_EXPLAINED_H
+#define BERTH_STATUS_EXPLAINED_H
+
+#include "status/fleet_rows.h"
+#include "status/host_reasons.h"
+
+/* What the database of the names, or of the lease, has said. */
+struct explained_fleet {
+    const char *database; /* its name */
+    const char *session; /* whose leases are this host's */
+    const struct fleet_rows *rows; /* NULL: it has said nothing */
+    const char *state; /* why, if it has said nothing */
+    nanoseconds grace_left; /* while it grants nothing new; or 0 */
+    nanoseconds wall_now; /* since 1970 */
+};
+
+/* The whole answer for a request of the viewer's, whose names have definitions. `forbidden` is one
+ * of them that the viewer may not use, or NULL. `fleet` is NULL in host scope. */
+void explained_ask(struct text *out, const struct reasons_scene *scene,
+    const struct explained_fleet *fleet, const struct ask *ask, const char *forbidden);
+/* The whole answer for a lease, which is waiting or held. */
+void explained_lease(struct text *out, const struct reasons_scene *scene,
+    const struct explained_fleet *fleet, struct lease *lease);
+
+#endif

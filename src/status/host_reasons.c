@@ -1,0 +1,106 @@
+#include "status/host_reasons.h"
+
+#include "core/foresee.h"
+
+#include <stdio.h>
+
+enum { MAX_UNITS_LOOKED_AT = 10000 };
+
+/* The first holder and its id. */
+struct first_holder {
+    struct lease_line line;
+    char id[LEASE_ID_SIZE];
+};
+
+static struct reasons_resource describe(struct first_holder *first,
+    const struct resource_line *line, const struct reasons_scene *scene,
+    const struct resource *resource, uint32_t wants)
+{
+    const struct claim *holder = resource_first_holder(resource);
+    nanoseconds cooled = core_next_cooled(scene->core, resource);
+    struct reasons_resource described = {
+        .line = line,
+        .wants = wants,
+        .reserved = resource->n_in_state[UNIT_RESERVED],
+        .cools_for = cooled == NEVER ? 0 : line_milliseconds(cooled - scene->now),
+        .n_holders = order_size(&resource->holders),
+    };
+    if (holder) {
+        first->line = host_lease_line(first->id, holder->lease, scene->viewer, scene->now);
+        described.first = &first->line;
+    }
+    return described;
+}
+
+void host_reasons_brief(struct text *brief, const struct reasons_scene *scene,
+    const struct resource *resource, uint32_t wants)
+{
+    struct first_holder first;
+    const struct resource_line line = host_resource_line(resource, NULL);
+    const struct reasons_resource described = describe(&first, &line, scene, resource, wants);
+    reasons_brief(brief, &described);
+}
+
+static void add_holders(struct reasons *reasons, const struct reasons_resource *described,
+    const struct reasons_scene *scene, const struct resource *resource)
+{
+    uint64_t n = 0;
+    const struct claim *claim = resource_first_holder(resource);
+    for (; claim && n < MAX_REASONS_HOLDERS; claim = claim_next_holder(claim), n++) {
+        char id[LEASE_ID_SIZE];
+        const struct lease_line line =
+            host_lease_line(id, claim->lease, scene->viewer, scene->now);
+        reasons_holder(reasons, described, &line, claim->count);
+    }
+    reasons_other_holders(reasons, described, described->n_holders - n);
+}
+
+static void add_reserved(struct reasons *reasons, const struct reasons_resource *described,
+    const struct resource *resource)
+{
+    uint32_t n_left = resource->n_reserved;
+    n_left = n_left < MAX_REASONS_RESERVED ? n_left : MAX_REASONS_RESERVED;
+    for (uint32_t i = 0; n_left > 0 && i < resource->n_units && i < MAX_UNITS_LOOKED_AT; i++) {
+        const struct unit *unit = resource->units[i];
+        char slot[16];
+        if (unit->state == UNIT_RESERVED) {
+            snprintf(slot, sizeof slot, "%u", unit->index);
+            reasons_reserved(reasons, described, unit->item ? unit->item : slot, unit->reason);
+            n_left--;
+        }
+    }
+}
+
+static void add_ahead(struct reasons *reasons, const struct reasons_resource *described,
+    const struct reasons_scene *scene, const struct resource *resource, const struct claim *claim)
+{
+    const struct ahead ahead = resource_ahead(resource, claim);
+    struct reasons_ahead said = {
+        .n = (uint64_t)ahead.n_active + ahead.n_aside, .n_aside = ahead.n_aside};
+    char id[LEASE_ID_SIZE];
+    struct waiter_line first;
+    if (ahead.first) {
+        first = host_waiter_line(id, ahead.first, 0, scene->viewer, scene->now);
+        said.first = &first;
+    }
+    reasons_ahead(reasons, described, &said);
+}
+
+void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene,
+    const struct resource *resource, const struct host_scene *host, uint32_t wants,
+    const struct claim *claim)
+{
+    struct first_holder first;
+    const struct resource_line line = host_resource_line(resource, host);
+    struct reasons_resource described = describe(&first, &line, scene, resource, wants);
+    bool is_fleet = resource_is_fleet(resource);
+    described.position = claim ? claim_position(claim)
+        : is_fleet             ? 0
+                               : (uint64_t)resource_waiting(resource) + 1;
+    reasons_resource(reasons, &described);
+    add_holders(reasons, &described, scene, resource);
+    add_reserved(reasons, &described, resource);
+    if (!is_fleet) {
+        add_ahead(reasons, &described, scene, resource, claim);
+    }
+}

@@ -1,0 +1,342 @@
+#include "status/reasons.h"
+
+#include "base/utf8.h"
+#include "base/words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { SENTENCE_BYTES = 1200 }; /* encoded, it can be three times as long */
+
+void reasons_deinit(struct reasons *reasons)
+{
+    text_deinit(&reasons->lines);
+    text_deinit(&reasons->brief);
+    text_deinit(&reasons->stops);
+}
+
+/* ---- sentences ---- */
+
+static void add_sentence(struct reasons *reasons, char *sentence)
+{
+    sentence[utf8_cut(sentence, SENTENCE_BYTES)] = '\0';
+    text_add(&reasons->lines, "because ");
+    text_add_encoded(&reasons->lines, sentence);
+    text_add(&reasons->lines, "\n");
+}
+
+void reasons_say(struct reasons *reasons, const char *format, ...)
+{
+    char sentence[SENTENCE_BYTES + 4];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    add_sentence(reasons, sentence);
+}
+
+void reasons_remark(struct reasons *reasons, const char *format, ...)
+{
+    char remark[SENTENCE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(remark, sizeof remark, format, arguments);
+    va_end(arguments);
+    text_add(&reasons->brief, "; ");
+    text_add(&reasons->brief, remark);
+}
+
+void reasons_stop(struct reasons *reasons, const char *stop, const char *sentence)
+{
+    reasons_say(reasons, "%s", sentence);
+    reasons_remark(reasons, "%s", sentence);
+    text_add(&reasons->stops, stop);
+    text_add(&reasons->stops, "; ");
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static unsigned long long number(uint64_t n)
+{
+    return n;
+}
+
+static void add_age(struct text *out, uint64_t milliseconds)
+{
+    char age[32];
+    age_format(age, sizeof age, milliseconds);
+    text_add(out, age);
+}
+
+/* ---- who ---- */
+
+void party_write(struct text *out, const struct lease_line *lease)
+{
+    const struct terms *details = lease->details;
+    if (details && details->holder) {
+        text_add(out, details->holder);
+        text_add(out, ", ");
+    }
+    text_add_format(out, "pid %llu", number(lease->pid));
+    if (lease->host) {
+        text_add(out, " on ");
+        text_add(out, lease->host);
+    }
+    text_add(out, " (");
+    if (details && details->program) {
+        text_add(out, details->program);
+        text_add(out, ", ");
+    }
+    if (lease->user) {
+        text_add(out, lease->user);
+    } else {
+        text_add_format(out, "uid %lu", (unsigned long)lease->uid);
+    }
+    if (details && details->reason) {
+        text_add(out, ": ");
+        text_add(out, details->reason);
+    }
+    text_add(out, ")");
+}
+
+/* ---- one line ---- */
+
+/* What precedes the next thing that is said about a resource. */
+static void separate(struct text *out, unsigned *np)
+{
+    text_add(out, (*np)++ == 0 ? ": " : ", ");
+}
+
+static void add_units(struct text *out, unsigned *np, uint64_t n, const char *what)
+{
+    if (n > 0) {
+        separate(out, np);
+        text_add_format(out, "%llu %s", number(n), what);
+    }
+}
+
+static void add_holders(struct text *out, const struct reasons_resource *resource)
+{
+    if (!resource->first) {
+        return;
+    }
+    text_add(out, " by ");
+    party_write(out, resource->first);
+    text_add(out, " for ");
+    add_age(out, resource->first->age);
+    if (resource->n_holders > 1) {
+        text_add_format(out, ", and %llu other%s", number(resource->n_holders - 1),
+            plural(resource->n_holders - 1));
+    }
+}
+
+static void add_use(struct text *out, const struct reasons_resource *resource)
+{
+    const struct resource_line *line = resource->line;
+    unsigned n = 0;
+    if (line->limit > 1 || resource->wants > 1) {
+        separate(out, &n);
+        text_add_format(out, "%llu of %llu held", number(line->in_use), number(line->limit));
+        add_holders(out, resource);
+    } else if (resource->first) {
+        separate(out, &n);
+        text_add(out, "held");
+        add_holders(out, resource);
+    }
+    add_units(out, &n, line->cooling, "cooling down");
+    add_units(out, &n, resource->reserved, "reserved");
+    if (resource->wants > 1) {
+        add_units(out, &n, resource->wants, "wanted");
+    }
+}
+
+/* Why the resource grants nothing to anybody; "" if it does. */
+static void add_state(struct text *out, const struct resource_line *line)
+{
+    if (line->is_paused) {
+        text_add(out, "paused");
+        text_add(out, line->pause_reason ? " (" : "");
+        text_add(out, line->pause_reason ? line->pause_reason : "");
+        text_add(out, line->pause_reason ? ")" : "");
+    } else if (line->limit == 0) {
+        text_add(out, "closed (its limit is 0)");
+    } else if (line->kind.database_state) {
+        text_add(out, "its database does not answer");
+    } else {
+        text_add(out, "");
+    }
+}
+
+void reasons_brief(struct text *brief, const struct reasons_resource *resource)
+{
+    const struct resource_line *line = resource->line;
+    struct text state = TEXT_INIT;
+    add_state(&state, line);
+    text_add(brief, brief->length > 0 ? "; " : "");
+    text_add(brief, line->name);
+    if (state.length > 0) {
+        text_add(brief, ": ");
+        text_add(brief, state.bytes);
+    } else {
+        add_use(brief, resource);
+    }
+    if (line->kept > 0 && line->keeper < resource->position) {
+        text_add_format(brief, " (%llu kept for #%llu)", number(line->kept), number(line->keeper));
+    }
+    text_deinit(&state);
+}
+
+static void add_stops(struct text *stops, const struct resource_line *line)
+{
+    struct text state = TEXT_INIT;
+    add_state(&state, line);
+    if (state.length > 0) {
+        text_add(stops, line->name);
+        text_add(stops, ": ");
+        text_add(stops, state.bytes);
+        text_add(stops, "; ");
+    }
+    text_deinit(&state);
+}
+
+/* ---- a sentence for each thing ---- */
+
+static void say_state(struct reasons *reasons, const struct resource_line *line)
+{
+    if (line->is_paused) {
+        reasons_say(reasons, "%s is paused%s%s", line->name, line->pause_reason ? ": " : "",
+            line->pause_reason ? line->pause_reason : "");
+    }
+    if (line->limit == 0) {
+        reasons_say(reasons, "%s is closed: its limit is 0", line->name);
+    }
+    if (line->kind.database_state) {
+        reasons_say(reasons,
+            "the database of %s does not answer: only what this host knows is shown", line->name);
+    }
+}
+
+static void say_use(struct reasons *reasons, const struct reasons_resource *resource)
+{
+    const struct resource_line *line = resource->line;
+    if (line->limit == 1 && line->in_use == 0) {
+        reasons_say(reasons, "nobody holds %s", line->name);
+    } else if (line->limit > 1 || line->in_use > line->limit) {
+        reasons_say(reasons, "%llu of %llu unit%s of %s %s held", number(line->in_use),
+            number(line->limit), plural(line->limit), line->name,
+            line->in_use == 1 ? "is" : "are");
+    }
+    if (resource->wants > line->limit && line->limit > 0) {
+        reasons_say(reasons, "%llu units of %s are wanted, and its limit is %llu at present",
+            number(resource->wants), line->name, number(line->limit));
+    }
+}
+
+static void say_cooling(struct reasons *reasons, const struct reasons_resource *resource)
+{
+    const struct resource_line *line = resource->line;
+    char until[64] = "", span[32];
+    if (line->cooling == 0) {
+        return;
+    }
+    if (resource->cools_for > 0) {
+        age_format(span, sizeof span, resource->cools_for + 999);
+        snprintf(until, sizeof until, "%s for another %s", line->cooling > 1 ? ", the next" : ",",
+            span);
+    }
+    reasons_say(reasons, "%llu unit%s of %s %s cooling down%s", number(line->cooling),
+        plural(line->cooling), line->name, line->cooling == 1 ? "is" : "are", until);
+}
+
+void reasons_resource(struct reasons *reasons, const struct reasons_resource *resource)
+{
+    const struct resource_line *line = resource->line;
+    reasons_brief(&reasons->brief, resource);
+    add_stops(&reasons->stops, line);
+    say_state(reasons, line);
+    say_use(reasons, resource);
+    say_cooling(reasons, resource);
+    if (line->kept > 0 && line->keeper < resource->position) {
+        reasons_say(reasons,
+            "%llu unit%s of %s %s kept for the request at place %llu, which lacks something else",
+            number(line->kept), plural(line->kept), line->name, line->kept == 1 ? "is" : "are",
+            number(line->keeper));
+    }
+}
+
+void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
+    const struct lease_line *holder, uint64_t n_units)
+{
+    struct text sentence = TEXT_INIT;
+    party_write(&sentence, holder);
+    text_add(&sentence, " has held ");
+    if (resource->line->limit > 1) {
+        text_add_format(&sentence, "%llu unit%s of ", number(n_units), plural(n_units));
+    }
+    text_add(&sentence, resource->line->name);
+    text_add(&sentence, " for ");
+    add_age(&sentence, holder->age);
+    add_sentence(reasons, sentence.bytes);
+    text_deinit(&sentence);
+}
+
+void reasons_other_holders(
+    struct reasons *reasons, const struct reasons_resource *resource, uint64_t n)
+{
+    if (n > 0) {
+        reasons_say(reasons, "%llu other%s %s units of %s, too", number(n), plural(n),
+            n == 1 ? "holds" : "hold", resource->line->name);
+    }
+}
+
+void reasons_reserved(struct reasons *reasons, const struct reasons_resource *resource,
+    const char *unit, const char *reason)
+{
+    bool is_slot = strcmp(resource->line->kind.word, "pool") != 0;
+    reasons_say(reasons, "%s%s of %s is reserved%s%s", is_slot ? "slot " : "", unit,
+        resource->line->name, reason ? ": " : "", reason ? reason : "");
+}
+
+/* Why the one who is first does not go. */
+static void add_blocker(struct text *out, const struct waiter_line *first)
+{
+    bool is_quota = first->blocked && strcmp(first->blocked, "quota") == 0;
+    if (first->wants > 1) {
+        text_add_format(out, ", and wants %llu units", number(first->wants));
+    }
+    if (is_quota) {
+        text_add(out, "; its user holds as many units as one user may");
+    } else if (first->blocked && first->blocker) {
+        text_add(out, "; it lacks ");
+        text_add(out, first->blocker);
+    }
+    text_add(out, first->lease.is_away ? "; its client is not connected" : "");
+}
+
+void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resource,
+    const struct reasons_ahead *ahead)
+{
+    struct text sentence = TEXT_INIT;
+    if (ahead->n == 0) {
+        return;
+    }
+    text_add_format(&sentence, "%llu request%s for %s %s ahead", number(ahead->n),
+        plural(ahead->n), resource->line->name, ahead->n == 1 ? "is" : "are");
+    if (ahead->n_aside > 0 && ahead->n > 1) {
+        text_add_format(&sentence, ", %llu of them passed over at present", number(ahead->n_aside));
+    } else if (ahead->n_aside > 0) {
+        text_add(&sentence, ", and passed over at present");
+    }
+    if (ahead->first) {
+        text_add(&sentence, ahead->n > 1 ? "; the next to go is " : ": ");
+        party_write(&sentence, &ahead->first->lease);
+        text_add(&sentence, ", which has waited for ");
+        add_age(&sentence, ahead->first->lease.age);
+        add_blocker(&sentence, ahead->first);
+    }
+    add_sentence(reasons, sentence.bytes);
+    text_deinit(&sentence);
+}

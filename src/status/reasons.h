@@ -1,0 +1,76 @@
+/* reasons.h - why a request waits, would wait or is refused, in words. Every explanation that
+ * people read comes from here: the answer to `why`, the line of a waiting berth, a refusal. Pure.
+ *
+ * There are two forms. `lines` has a sentence for each thing, and several holders. `brief` is one
+ * line, which names the holder of each resource who has held it for longest. */
+#ifndef BERTH_STATUS_REASONS_H
+#define BERTH_STATUS_REASONS_H
+
+#include "base/text.h"
+#include "status/status_lines.h"
+
+enum {
+    MAX_REASONS_HOLDERS = 8, /* named in `lines`, for each resource */
+    MAX_REASONS_RESERVED = 8,
+    MAX_BRIEF_BYTES = 1000, /* before encoding */
+};
+
+struct reasons {
+    struct text lines; /* "because SENTENCE\n" each, encoded */
+    struct text brief;
+    struct text stops; /* of .brief, what grants nothing to anybody: without anything that counts */
+};
+
+#define REASONS_INIT                                                                               \
+    {                                                                                              \
+        .lines = TEXT_INIT, .brief = TEXT_INIT, .stops = TEXT_INIT                                 \
+    }
+
+void reasons_deinit(struct reasons *reasons);
+
+/* Adds a sentence to `lines`. */
+void reasons_say(struct reasons *reasons, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Adds a remark to `brief`, behind the resources. */
+void reasons_remark(struct reasons *reasons, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same in all three: nothing is granted to anybody. `stop` is its word there. */
+void reasons_stop(struct reasons *reasons, const char *stop, const char *sentence);
+
+/* "job-7, pid 812 on ada (make, uid 1000: nightly)": whose lease it is. */
+void party_write(struct text *out, const struct lease_line *lease);
+
+/* One of the resources that a request is for. */
+struct reasons_resource {
+    const struct resource_line *line;
+    uint64_t wants;
+    uint64_t position; /* of the request there; 0: not known */
+    uint64_t reserved; /* units */
+    uint64_t cools_for; /* the next one that cools down; milliseconds, 0: not known */
+    uint64_t n_holders;
+    const struct lease_line *first; /* the holder for longest, as far as known; or NULL */
+};
+
+/* Adds the resource to `brief`. Every resource comes before the first remark. */
+void reasons_brief(struct text *brief, const struct reasons_resource *resource);
+/* Adds it to all three; its holders and waiters follow. */
+void reasons_resource(struct reasons *reasons, const struct reasons_resource *resource);
+void reasons_holder(struct reasons *reasons, const struct reasons_resource *resource,
+    const struct lease_line *holder, uint64_t n_units);
+/* Those who have not been named. */
+void reasons_other_holders(
+    struct reasons *reasons, const struct reasons_resource *resource, uint64_t n);
+void reasons_reserved(struct reasons *reasons, const struct reasons_resource *resource,
+    const char *unit, const char *reason);
+
+/* Who waits ahead. */
+struct reasons_ahead {
+    uint64_t n; /* all of them */
+    uint64_t n_aside; /* passed over at present; those of them that are known */
+    const struct waiter_line *first; /* of the others; or NULL */
+};
+
+void reasons_ahead(struct reasons *reasons, const struct reasons_resource *resource,
+    const struct reasons_ahead *ahead);
+
+#endif

@@ -1,0 +1,286 @@
+/* test_why.c - why a request waits, would wait or is refused, in words: a row for each reason. */
+#include "base/words.h"
+#include "core_fixture.h"
+#include "status/explained.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+WORLD_SUITE(why);
+
+enum { MAX_STEPS = 8, BEGINNING = 1000 /* seconds: the fixture's */ };
+
+/* ---- who asks ---- */
+
+static double now;
+
+static const char *user_of(void *context, uint32_t uid)
+{
+    static const char *const users[] = {"ann", "bob", "cid"};
+    (void)context;
+    for (size_t i = 0; i < sizeof users / sizeof users[0]; i++) {
+        if (uid_of(users[i]) == uid) {
+            return users[i];
+        }
+    }
+    return NULL;
+}
+
+static int32_t pid_of(const struct lease *lease)
+{
+    (void)lease;
+    return 9;
+}
+
+static bool administers(void *context, const struct rights *rights)
+{
+    (void)context;
+    (void)rights;
+    return false;
+}
+
+/* ---- the answer ---- */
+
+/* The texts of those lines of the answer that begin with `word`, one on each line. */
+static const char *texts_of(char *answer, const char *word)
+{
+    static char out[16384];
+    char *line;
+    out[0] = '\0';
+    while ((line = strsep(&answer, "\n")) && line[0]) {
+        char *text = word_cut(line);
+        if (strcmp(line, word) == 0 && text) {
+            cr_assert(percent_decode(text));
+            strcat(strcat(out, out[0] ? "\n" : ""), text);
+        }
+    }
+    return out;
+}
+
+/* Parses "s:2 g"; the names point into `copy`. */
+static void parse_wants(struct ask *ask, char *copy)
+{
+    char *word;
+    while ((word = strsep(&copy, " "))) {
+        char *colon = strchr(word, ':');
+        if (colon) {
+            *colon = '\0';
+        }
+        const struct definition *definition = core_find_definition(the_core(), word);
+        cr_assert_not_null(definition);
+        ask->wants[ask->n_wants++] =
+            (struct want){word, colon ? (uint32_t)atoi(colon + 1) : 1, definition};
+    }
+}
+
+/* What that user is told about a request for these names or, in capitals, about a lease. */
+static const char *told(const char *who, const char *what, const char *word)
+{
+    const struct viewer viewer = {
+        .uid = uid_of(who), .administers = administers, .pid_of = pid_of, .user_of = user_of};
+    const struct reasons_scene scene = {
+        .core = the_core(),
+        .viewer = &viewer,
+        .now = (nanoseconds)((BEGINNING + now) * NANOSECONDS_PER_SECOND),
+    };
+    struct text answer = TEXT_INIT;
+    if (what[0] >= 'A' && what[0] <= 'Z') {
+        explained_lease(&answer, &scene, NULL, lease_of(what));
+    } else {
+        char copy[256];
+        struct ask ask = {.wait = NEVER};
+        strcpy(copy, what);
+        parse_wants(&ask, copy);
+        explained_ask(&answer, &scene, NULL, &ask, NULL);
+    }
+    const char *texts = texts_of(answer.bytes, word);
+    text_deinit(&answer);
+    return texts;
+}
+
+/* ---- what happens before ---- */
+
+/* "ann A s:2" acquires; "tick 5"; "drain"; "-A" ends a lease; others are changes by operators. */
+static void happen(const char *step)
+{
+    char who[16], lease[16];
+    int n = 0;
+    if (strncmp(step, "tick ", 5) == 0) {
+        now = atof(step + 5);
+        tick(now);
+    } else if (strcmp(step, "drain") == 0) {
+        drain(true);
+    } else if (strncmp(step, "gone ", 5) == 0) {
+        client_gone(step + 5);
+    } else if (step[0] == '-') {
+        end_lease("ann", step + 1);
+    } else if (sscanf(step, "%15s %15s %n", who, lease, &n) == 2 && lease[0] >= 'A' &&
+        lease[0] <= 'Z') {
+        acquire(who, lease, step + n);
+    } else {
+        EXPECT(change(step), "ok");
+    }
+}
+
+/* ---- the reasons ---- */
+
+static const struct row {
+    const char *name;
+    const char *resources[4];
+    const char *steps[MAX_STEPS];
+    const char *who, *what;
+    const char *says;
+    const char *brief;
+} rows[] = {
+    {"free", {"semaphore s limit=2"}, {NULL}, "ann", "s:2",
+        "a request for s:2 would be granted at once\n"
+        "0 of 2 units of s are held",
+        "s: 0 of 2 held, 2 wanted"},
+    {"nobody", {"lock d"}, {NULL}, "ann", "d",
+        "a request for d would be granted at once\n"
+        "nobody holds d",
+        "d"},
+    {"held", {"lock d"}, {"bob A d holder=deploy-7", "tick 192"}, "ann", "d",
+        "a request for d would wait, at place 1 in the queue\n"
+        "deploy-7, pid 9 (bob) has held d for 3m12s",
+        "d: held by deploy-7, pid 9 (bob) for 3m12s"},
+    {"several hold", {"semaphore s limit=4"}, {"bob A s:3", "tick 60", "dan B s", "tick 65"}, "ann",
+        "s",
+        "a request for s would wait, at place 1 in the queue\n"
+        "4 of 4 units of s are held\n"
+        "pid 9 (bob) has held 3 units of s for 1m05s\n"
+        "pid 9 (uid 3896) has held 1 unit of s for 5s",
+        "s: 4 of 4 held by pid 9 (bob) for 1m05s, and 1 other"},
+    {"impossible", {"semaphore s limit=4"}, {NULL}, "ann", "s:5",
+        "a request for s:5 would be refused: s: 5 wanted, of at most 4\n"
+        "0 of 4 units of s are held\n"
+        "5 units of s are wanted, and its limit is 4 at present",
+        "s: 0 of 4 held, 5 wanted"},
+    {"ahead", {"lock d"}, {"bob A d", "bob B d", "tick 70", "cid C d", "tick 80"}, "ann", "d",
+        "a request for d would wait, at place 3 in the queue\n"
+        "pid 9 (bob) has held d for 1m20s\n"
+        "2 requests for d are ahead; the next to go is pid 9 (bob), which has waited for 1m20s",
+        "d: held by pid 9 (bob) for 1m20s"},
+    {"too few for the first", {"semaphore s limit=2"}, {"bob A s", "cid B s:2"}, "ann", "s",
+        "a request for s would wait, at place 2 in the queue\n"
+        "1 of 2 units of s is held\n"
+        "pid 9 (bob) has held 1 unit of s for 0s\n"
+        "1 request for s is ahead: pid 9 (cid), which has waited for 0s, and wants 2 units",
+        "s: 1 of 2 held by pid 9 (bob) for 0s"},
+    {"may pass the first", {"semaphore s limit=2 order=first-fit"}, {"bob A s", "cid B s:2"}, "ann",
+        "s",
+        "a request for s would be granted at once\n"
+        "1 of 2 units of s is held\n"
+        "pid 9 (bob) has held 1 unit of s for 0s\n"
+        "1 request for s is ahead: pid 9 (cid), which has waited for 0s, and wants 2 units",
+        "s: 1 of 2 held by pid 9 (bob) for 0s"},
+    {"kept for the first", {"semaphore s limit=2", "lock d"},
+        {"ann A d", "cid H s:2", "bob B s:2 d", "-A"}, "ann", "d",
+        "a request for d would wait, at place 2 in the queue\n"
+        "nobody holds d\n"
+        "1 unit of d is kept for the request at place 1, which lacks something else\n"
+        "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s",
+        "d (1 kept for #1)"},
+    {"ahead lacks another", {"lock d", "lock e"}, {"bob A e", "cid B d e", "bob C d"}, "ann", "d",
+        "a request for d would wait, at place 2 in the queue\n"
+        "pid 9 (bob) has held d for 0s\n"
+        "1 request for d is ahead, and passed over at present",
+        "d: held by pid 9 (bob) for 0s"},
+    {"waits", {"lock d"}, {"bob A d", "cid B d", "ann C d", "tick 9"}, "ann", "C",
+        "lease 36 of pid 9 (ann) has waited for d for 9s: place 2 in the queue\n"
+        "pid 9 (bob) has held d for 9s\n"
+        "1 request for d is ahead: pid 9 (cid), which has waited for 9s",
+        "d: held by pid 9 (bob) for 9s; place 2 in the queue"},
+    {"lacks one of two", {"lock d", "lock e"}, {"bob A e", "ann B d e"}, "ann", "B",
+        "lease 35 of pid 9 (ann) has waited for d, e for 0s: place 1 in the queue\n"
+        "nobody holds d\n"
+        "pid 9 (bob) has held e for 0s\n"
+        "it lacks e",
+        "d; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
+    {"holds", {"pool g items=a,b"}, {"bob A g:2 pid=7", "tick 61"}, "ann", "A",
+        "lease 34 of pid 9 (bob) has held a,b of g for 1m01s\n"
+        "it ends when its client gives it back or its process ends",
+        ""},
+    {"holds for a time", {"semaphore s limit=3"}, {"bob A s:2 ttl=300", "tick 60"}, "ann", "A",
+        "lease 34 of pid 9 (bob) has held slots 0-1 of s for 1m00s\n"
+        "it ends when it is given back or its ttl has run out, and after 4m00s at the latest",
+        ""},
+    {"paused", {"semaphore s limit=3"}, {"pause s disks", "ann B s"}, "ann", "B",
+        "lease 34 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
+        "s is paused: disks\n"
+        "0 of 3 units of s are held",
+        "s: paused (disks); place 1 in the queue"},
+    {"closed", {"semaphore s limit=0"}, {NULL}, "ann", "s",
+        "a request for s would wait, at place 1 in the queue\n"
+        "s is closed: its limit is 0",
+        "s: closed (its limit is 0)"},
+    {"limit lowered", {"semaphore s limit=3"}, {"limit s 1"}, "ann", "s:2",
+        "a request for s:2 would wait, at place 1 in the queue\n"
+        "nobody holds s\n"
+        "2 units of s are wanted, and its limit is 1 at present",
+        "s: 0 of 1 held, 2 wanted"},
+    {"cooling", {"pool g items=a,b cooldown=30"}, {"ann A g", "tick 5", "ann B g", "-A", "tick 7"},
+        "bob", "g:2",
+        "a request for g:2 would wait, at place 1 in the queue\n"
+        "1 of 2 units of g is held\n"
+        "1 unit of g is cooling down, for another 28s\n"
+        "pid 9 (ann) has held 1 unit of g for 2s",
+        "g: 1 of 2 held by pid 9 (ann) for 2s, 1 cooling down, 2 wanted"},
+    {"reserved", {"pool g items=a,b"}, {"reserve g a fan", "ann A g"}, "bob", "g",
+        "a request for g would wait, at place 1 in the queue\n"
+        "1 of 2 units of g is held\n"
+        "pid 9 (ann) has held 1 unit of g for 0s\n"
+        "a of g is reserved: fan",
+        "g: 1 of 2 held by pid 9 (ann) for 0s, 1 reserved"},
+    {"own quota", {"semaphore s limit=9 max-units-per-user=2"}, {"ann A s:2"}, "ann", "s",
+        "a request for s would wait, at place 1 in the queue\n"
+        "2 of 9 units of s are held\n"
+        "pid 9 (ann) has held 2 units of s for 0s\n"
+        "you hold 2 units of s, and one user may have 2",
+        "s: 2 of 9 held by pid 9 (ann) for 0s; you hold as many units as one user may"},
+    {"quota of a waiter", {"semaphore s limit=9 max-units-per-user=2"}, {"ann A s:2", "ann B s"},
+        "bob", "B",
+        "lease 35 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
+        "2 of 9 units of s are held\n"
+        "pid 9 (ann) has held 2 units of s for 0s\n"
+        "its user holds 2 units of s, and one user may have 2",
+        "s: 2 of 9 held by pid 9 (ann) for 0s; place 1 in the queue;"
+        " you hold as many units as one user may"},
+    {"queue full", {"lock d max-waiters=1"}, {"ann A d", "ann B d"}, "bob", "d",
+        "a request for d would be refused: d: the queue is full\n"
+        "pid 9 (ann) has held d for 0s\n"
+        "1 request for d is ahead: pid 9 (ann), which has waited for 0s",
+        "d: held by pid 9 (ann) for 0s"},
+    {"drained", {"lock d"}, {"drain"}, "ann", "d",
+        "a request for d would wait, at place 1 in the queue\n"
+        "nobody holds d\n"
+        "this host is being drained",
+        "d; this host is being drained"},
+    {"two scopes", {"lock d", "lock e database=1"}, {NULL}, "ann", "d e",
+        "a request for d e would be refused:"
+        " e: it is of the fleet, and d is of this host alone: ask for each by itself\n"
+        "nobody holds d\n"
+        "nobody holds e",
+        "d; e"},
+};
+
+Test(why, each_reason)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct row *row = &rows[i];
+        if (i > 0) {
+            world_end();
+            world_begin();
+        }
+        now = 0;
+        EXPECT(define_all(row->resources), "ok");
+        for (size_t k = 0; k < MAX_STEPS && row->steps[k]; k++) {
+            happen(row->steps[k]);
+        }
+        const char *said = told(row->who, row->what, "because");
+        cr_expect_str_eq(said, row->says, "%s:\n%s", row->name, said);
+        said = told(row->who, row->what, "brief");
+        cr_expect_str_eq(said, row->brief, "%s:\n%s", row->name, said);
+    }
+}
