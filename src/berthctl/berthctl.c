@@ -41,7 +41,7 @@ enum {
 struct line;
 /* Carries a command out in its own way. Returns the exit status. */
 typedef int run_function(struct call *call, const struct line *line);
-static run_function run_history, run_revoke, run_stats, run_status, run_wait;
+static run_function run_history, run_revoke, run_stats, run_status, run_wait, run_why;
 
 /* How many requests a command is. */
 enum requests {
@@ -65,6 +65,7 @@ static const struct command {
     {COMMAND_status, "[NAME...] [OPTION]...",
         OPTION_JSON | OPTION_BUSY | OPTION_USER | OPTION_SORT, show_nothing, .requests = WHOLE,
         .run = run_status},
+    {COMMAND_why, "NAME[=N]... | LEASE | PID", 0, show_why, .requests = WHOLE, .run = run_why},
     {COMMAND_history, "[NAME...] [OPTION]...",
         OPTION_SINCE | OPTION_UNTIL | OPTION_USER | OPTION_LEASE | OPTION_JSON, show_nothing,
         .requests = WHOLE, .run = run_history},
@@ -370,7 +371,8 @@ static int check(const struct command *command, const struct line *line, char **
     unsigned choice = line->options & OPTIONS_OF_CHOICE;
     bool is_too_much = n > row->max && (command->requests == WHOLE || choice != 0);
     int exit_status = 0;
-    if (n < row->min || is_too_much ||
+    bool is_too_few = n < row->min || (n == 0 && command->request == COMMAND_why);
+    if (is_too_few || is_too_much ||
         (line->options & ~command->options) || (command->required & ~line->options) ||
         (choice & (choice - 1)) != 0) { /* more than one of them */
         exit_status = usage(form.bytes, NULL);
@@ -484,6 +486,20 @@ static int run_history(struct call *call, const struct line *line)
 static int run_stats(struct call *call, const struct line *line)
 {
     return run_past(call, line, show_stats);
+}
+
+/* NAME=N is NAME:N on the wire, as = would make it a key. */
+static int run_why(struct call *call, const struct line *line)
+{
+    (void)line;
+    for (size_t i = 0; i < call->request.n_arguments; i++) {
+        char *equals = strchr(call->request.arguments[i], '=');
+        if (equals) {
+            *equals = ':';
+        }
+    }
+    char *answer = call_answer(call);
+    return answer ? show_why(call, answer) : call->exit_status;
 }
 
 static int run_one(const struct command *command, struct call *call)

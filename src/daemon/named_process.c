@@ -50,6 +50,17 @@ static enum process_check identify(struct conn *conn, pid_t pid, struct process 
     return check;
 }
 
+bool named_process_is_ours(struct call *call)
+{
+    enum conn_pids pids = conn_look_at_pids(call->conn);
+    if (pids == PIDS_NOT_KNOWN) {
+        answer_error_saying(call->out, CODE_NO_MEMORY, strerror(errno));
+    } else if (pids == PIDS_OTHERS) {
+        answer_error_saying(call->out, CODE_BAD_VALUE, "pid: of another PID namespace");
+    }
+    return pids == PIDS_OURS;
+}
+
 bool named_process_find(
     struct call *call, const char *pid, enum binding *bindingp, struct process *process)
 {

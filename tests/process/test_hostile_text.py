@@ -88,6 +88,24 @@ def test_a_refusal_names_the_holder(berthd, berth):
         assert MARK in require_harmless(err, lines=1)
 
 
+def test_an_explanation(berthd, berthctl):
+    """`why` quotes holders, those ahead, pauses and reservations."""
+    daemon = berthd(config("[semaphore r{}]\nlimit = 2"))
+    client = everything_held(daemon)
+    waiter = daemon.client()
+    for i, name in enumerate(ALL):
+        text = encoded(REASON[name])
+        assert client.request(f"reserve r{i} 1 reason={text}") == "ok"
+        waits(waiter, f"acquire r{i} program={encoded(PROGRAM.get(name, b'x'))} reason={text}")
+        for line in client.lines(f"why r{i}"):
+            assert len(line) < 4096 and "  " not in line
+            require_harmless(line + "\n")
+        said = require_harmless(berthctl("why", f"r{i}").stdout)
+        assert said.count(MARK) >= 3, name
+        assert client.request(f"pause r{i} reason={text}") == "ok"
+        assert MARK in require_harmless(berthctl("why", f"r{i}").stdout)
+
+
 def test_identities_and_reasons_of_one_s_own(berthd, berth):
     """Arguments may come from strangers as well: messages about refused ones quote them."""
     daemon = berthd(config("[lock r{}]"))

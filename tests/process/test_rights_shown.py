@@ -166,6 +166,19 @@ def test_refusals(berthd):
         assert secrets_in(answer) == {"theiridentity", "theirprogram", "theirreason"}
 
 
+def test_explanations(berthd):
+    """`why` names holders, those ahead, and the lease itself."""
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    lease = held(anna, f"acquire shut:2 {WORDS}")
+    waiting = waits(anna, f"acquire shut {WORDS}2")
+    for request in ("why shut", f"why lease={lease}", f"why lease={waiting}"):
+        hidden = answers_to(connect_as(daemon, BERT), request)
+        assert not secrets_in(hidden) and f"uid%20{ANNA}" in hidden, request
+        for who in (ANNA, CLEO, DORA, 0):
+            assert secrets_in(answers_to(connect_as(daemon, who), request)) == ALL, (request, who)
+
+
 def test_suggestions(berthd):
     """Of an unknown name, the nearest that the asker may use, or change; all may look at all."""
     daemon = berthd(f"""admin-users = {DORA}
@@ -235,11 +248,12 @@ def test_leases_of_other_hosts(redis_server, hosts):  # noqa: F811
     for host in (a, b):
         host.config.write_text(host.config.read_text().replace("[daemon]\n", f"[daemon]\nview-users = {EMIL}\n", 1))
         assert client_of(host).request("reload") == "ok"
-        for request in ("status", "status etl", "status plain", "status market/x"):
+        for request in ("status", "status etl", "status plain", "status market/x", "why etl", "why plain"):
             assert not secrets_in(answers_to(client_of(host, BERT), request)), request
             for who in (ANNA, EMIL, 0):
                 assert secrets_in(answers_to(client_of(host, who), request)) == ALL, request
-        assert secrets_in(answers_to(client_of(host, CLEO), "status etl")) == ALL
+        for request in ("status etl", "why etl"):
+            assert secrets_in(answers_to(client_of(host, CLEO), request)) == ALL
 
 
 @needs_redis

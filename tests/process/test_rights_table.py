@@ -45,6 +45,7 @@ TABLE = {
     "version": (["version"], EVERYBODY),
     "status": (["status", "status one", "status lease={waiting}"], EVERYBODY),
     "history": (["history", "history s since=1000 user=0", "history lease=1"], EVERYBODY),
+    "why": (["why s", "why one:1 p", "why lease={held}", "why lease={waiting}"], EVERYBODY),
     "metrics": (["metrics", "metrics from=1", "metrics database=x"], EVERYBODY),
     "acquire": (["acquire s wait=0", "acquire s:2 holder=x ttl=1ms wait=0"],
                 {OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, ROOT}),

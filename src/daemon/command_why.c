@@ -1,0 +1,341 @@
+/* command_why.c - `why`: explains what becomes of a request, or of a lease. */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "daemon/ask_words.h"
+#include "daemon/command_call.h"
+#include "daemon/conn.h"
+#include "daemon/fleet_sessions.h"
+#include "daemon/fleet_views.h"
+#include "daemon/named_process.h"
+#include "daemon/parked.h"
+#include "daemon/process.h"
+#include "daemon/server.h"
+#include "status/answer_lines.h"
+#include "status/database_line.h"
+#include "status/explained.h"
+
+#include <stdlib.h>
+
+/* The greatest age of what a database has said of a waiting lease: many wait in one queue. */
+#define OLD_ENOUGH NANOSECONDS_PER_SECOND
+
+/* ---- a process's lease ---- */
+
+enum { MAX_PARENTS = 64 };
+
+/* A process and its ancestors; and the lease of the nearest one. */
+struct search {
+    pid_t pids[MAX_PARENTS];
+    size_t n;
+    struct lease *found; /* or NULL */
+    size_t nearest; /* whose it is */
+};
+
+static void find_ancestors(struct search *search, pid_t pid)
+{
+    struct process_stat stat;
+    while (pid > 1 && search->n < MAX_PARENTS) {
+        search->pids[search->n++] = pid;
+        pid = process_look(pid, &stat, NULL) ? stat.parent : 0;
+    }
+}
+
+static bool belongs_to(const struct lease *lease, pid_t pid)
+{
+    bool has_client = !lease_is_detached(lease);
+    return lease->pid == pid ||
+        (lease->binding == BOUND_PROCESS &&
+            (lease->process.pid == pid || lease->wrapper.pid == pid)) ||
+        (has_client && container_of(lease->client, struct conn, client)->pid == pid);
+}
+
+/* Of several leases of one process, one that waits; else the newest. */
+static bool is_better(const struct search *search, const struct lease *lease, size_t i)
+{
+    const struct lease *found = search->found;
+    if (!found || i != search->nearest) {
+        return true;
+    }
+    return lease->state != found->state ? lease->state == LEASE_WAITING : lease->id > found->id;
+}
+
+static bool look_at_lease(struct lease *lease, void *context)
+{
+    struct search *search = context;
+    size_t end = search->found ? search->nearest + 1 : search->n;
+    for (size_t i = 0; i < end; i++) {
+        if (belongs_to(lease, search->pids[i])) {
+            if (is_better(search, lease, i)) {
+                search->found = lease;
+                search->nearest = i;
+            }
+            return true;
+        }
+    }
+    return true;
+}
+
+/* NULL after an answer. */
+static struct lease *lease_of_pid(struct call *call, const char *text)
+{
+    uint64_t pid;
+    struct search search = {.n = 0};
+    if (!number_parse(text, INT32_MAX, &pid) || pid == 0) {
+        call_refuse(call, CODE_BAD_VALUE, "pid");
+        return NULL;
+    }
+    if (!named_process_is_ours(call)) {
+        return NULL;
+    }
+    find_ancestors(&search, (pid_t)pid);
+    core_for_each_lease(call->server->core, look_at_lease, &search);
+    if (!search.found) {
+        answer_error_saying(call->out, CODE_UNKNOWN,
+            "pid: neither this process nor one of its ancestors has a lease or waits for one");
+    }
+    return search.found;
+}
+
+/* ---- the answer ---- */
+
+/* What is to be explained. While a database is asked, the request waits, and owns this; a lease may
+ * be over by then. */
+struct subject {
+    struct view_asker asker;
+    struct ask ask; /* of no names: a lease */
+    char *names[MAX_RESOURCES_PER_LEASE]; /* of the ask; owned */
+    uint64_t lease;
+    nanoseconds age; /* how old what the database has said may be */
+    uint8_t database; /* 0: host scope */
+};
+
+static void subject_free(struct conn *conn, void *state)
+{
+    struct subject *subject = state;
+    (void)conn;
+    views_leave(&subject->asker);
+    for (size_t i = 0; i < subject->ask.n_wants; i++) {
+        free(subject->names[i]);
+    }
+    free(subject);
+}
+
+static const char *forbidden_name(struct asker *asker, const struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        if (!asker_may(asker, rights_use, &ask->wants[i].definition->rights)) {
+            return ask->wants[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* A reload may have taken a name away meanwhile. */
+static bool find_definitions(struct core *core, struct ask *ask)
+{
+    for (size_t i = 0; i < ask->n_wants; i++) {
+        ask->wants[i].definition = core_find_definition(core, ask->wants[i].name);
+        if (!ask->wants[i].definition) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct explained_fleet fleet_of(
+    const struct server *server, uint8_t database, const struct view *view, nanoseconds now)
+{
+    struct session_view session;
+    fleet_look(server->fleet, database, &session);
+    bool has_rows = view && view->rows;
+    return (struct explained_fleet){
+        .database = fleet_name_of(&server->databases, database),
+        .session = fleet_session_id(server->fleet, database),
+        .rows = has_rows ? view->rows : NULL,
+        .state = has_rows ? NULL
+            : session.state == SESSION_UP ? "silent"
+                                          : database_state_word(session.state),
+        .grace_left = session.grace_until == NEVER ? 0 : session.grace_until - now,
+        .wall_now = clock_wall_now(),
+    };
+}
+
+/* `view` is what the database has said, or NULL. */
+static void explain(struct conn *conn, struct subject *subject, const struct view *view)
+{
+    struct server *server = conn->server;
+    struct text *out = conn_answers(conn);
+    struct asker asker;
+    struct explained_fleet fleet;
+    nanoseconds now = clock_now();
+    asker_init(&asker, conn_fd(conn), conn->client.uid, &server->admins);
+    const struct reasons_scene scene = {
+        .core = server->core, .viewer = &asker.viewer, .now = now};
+    struct lease *lease = core_find_lease(server->core, subject->lease);
+    bool is_fleet = subject->database != 0;
+    if (is_fleet) {
+        fleet = fleet_of(server, subject->database, view, now);
+    }
+    if (subject->ask.n_wants == 0 && lease) {
+        explained_lease(out, &scene, is_fleet ? &fleet : NULL, lease);
+    } else if (subject->ask.n_wants > 0 && find_definitions(server->core, &subject->ask)) {
+        explained_ask(out, &scene, is_fleet ? &fleet : NULL, &subject->ask,
+            forbidden_name(&asker, &subject->ask));
+    } else {
+        answer_error(out, CODE_UNKNOWN, NULL);
+    }
+    asker_deinit(&asker);
+}
+
+/* ---- asking a database ---- */
+
+static void on_view(struct conn *conn, struct view *view)
+{
+    explain(conn, parked_state(conn), view);
+    view_release(view);
+    parked_end(conn);
+}
+
+static void on_late(struct conn *conn)
+{
+    explain(conn, parked_state(conn), NULL);
+    parked_end(conn);
+}
+
+static size_t names_of(
+    const struct server *server, const struct subject *subject, const char *names[])
+{
+    const struct lease *lease = core_find_lease(server->core, subject->lease);
+    size_t n = subject->ask.n_wants > 0 ? subject->ask.n_wants : lease->n_claims;
+    for (size_t i = 0; i < n; i++) {
+        names[i] =
+            subject->ask.n_wants > 0 ? subject->names[i] : lease->claims[i].resource->name;
+    }
+    return n;
+}
+
+/* Takes the subject over. */
+static void begin(struct call *call, struct subject *subject)
+{
+    static const struct parked_ops ops = {.late = on_late, .free = subject_free};
+    struct conn *conn = call->conn;
+    struct session_view session;
+    struct view *view = NULL;
+    bool is_asked = subject->database != 0;
+    if (is_asked) {
+        fleet_look(call->server->fleet, subject->database, &session);
+        is_asked = session.state == SESSION_UP;
+    }
+    if (is_asked) {
+        const char *names[MAX_RESOURCES_PER_LEASE];
+        size_t n = names_of(call->server, subject, names);
+        subject->asker = (struct view_asker){.conn = conn, .done = on_view};
+        view = views_ask(
+            call->server->views, &subject->asker, subject->database, n, names, subject->age);
+    }
+    if (is_asked && !view) {
+        parked_begin(conn, &ops, subject);
+        return;
+    }
+    explain(conn, subject, view);
+    view_release(view);
+    subject_free(conn, subject);
+}
+
+/* ---- the request ---- */
+
+static void why_lease(struct call *call, const struct lease *lease)
+{
+    struct subject *subject = memory_new(sizeof *subject);
+    nanoseconds waits_for = call->now - lease->asked_at;
+    subject->lease = lease->id;
+    subject->age = waits_for < OLD_ENOUGH ? waits_for : OLD_ENOUGH;
+    subject->database = lease->state == LEASE_WAITING ? lease->database : 0;
+    begin(call, subject);
+}
+
+static void why_lease_id(struct call *call, const char *text)
+{
+    uint64_t id;
+    if (!lease_id_parse(text, &id)) {
+        call_refuse(call, CODE_BAD_VALUE, "lease");
+        return;
+    }
+    const struct lease *lease = core_find_lease(call->server->core, id);
+    if (lease) {
+        why_lease(call, lease);
+    } else {
+        call_refuse(call, CODE_UNKNOWN, "lease");
+    }
+}
+
+static void why_pid(struct call *call, const char *text)
+{
+    const struct lease *lease = lease_of_pid(call, text);
+    if (lease) {
+        why_lease(call, lease);
+    }
+}
+
+/* Several names are of one scope and database, or it is refused. */
+static void why_names(struct call *call)
+{
+    const struct request *request = call->request;
+    struct ask ask = {.wait = NEVER};
+    if (!ask_parse_wants(call, request->arguments, request->n_arguments, &ask, NULL)) {
+        return;
+    }
+    for (size_t i = 0; i < ask.n_wants; i++) {
+        struct want *want = &ask.wants[i];
+        want->definition = core_find_definition(call->server->core, want->name);
+        if (!want->definition) {
+            call_refuse_unknown(call, want->name, NULL);
+            return;
+        }
+    }
+    struct subject *subject = memory_new(sizeof *subject);
+    subject->database = ask.wants[0].definition->database;
+    subject->ask = ask;
+    for (size_t i = 0; i < ask.n_wants; i++) {
+        subject->names[i] = memory_string(ask.wants[i].name);
+        subject->ask.wants[i].name = subject->names[i];
+    }
+    begin(call, subject);
+}
+
+/* One word that is no resource may be a lease, or a process. False: it is neither. */
+static bool why_word(struct call *call, const char *word)
+{
+    uint64_t number;
+    if (core_find_definition(call->server->core, word)) {
+        return false;
+    }
+    const struct lease *lease =
+        lease_id_parse(word, &number) ? core_find_lease(call->server->core, number) : NULL;
+    if (lease) {
+        why_lease(call, lease);
+        return true;
+    }
+    bool is_pid = number_parse(word, INT32_MAX, &number) && number > 0;
+    if (is_pid) {
+        why_pid(call, word);
+    }
+    return is_pid;
+}
+
+void command_why(struct call *call)
+{
+    const struct request *request = call->request;
+    const char *lease = request->keys[KEY_INDEX_lease], *pid = request->keys[KEY_INDEX_pid];
+    size_t n = request->n_arguments;
+    if ((n > 0) + (lease != NULL) + (pid != NULL) != 1) {
+        call_refuse(call, CODE_MALFORMED, "either names, or lease, or pid");
+    } else if (lease) {
+        why_lease_id(call, lease);
+    } else if (pid) {
+        why_pid(call, pid);
+    } else if (n != 1 || !why_word(call, request->arguments[0])) {
+        why_names(call);
+    }
+}

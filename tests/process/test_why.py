@@ -1,0 +1,176 @@
+"""`why`, and `berthctl why`: what becomes of a request, a lease or a process, and why."""
+
+import os
+import subprocess
+import sys
+import urllib.parse
+
+import pytest
+
+from conftest import read_line
+from daemon_help import connect_as, held, keys, needs_root, refused, waits
+from fleet_help import clock, hosts, needs_redis, redis_server  # noqa: F401
+from fleet_ops_help import client_of, fleet, gets, queues
+
+ANNA, BERT = 60001, 60002
+CONFIG = f"""
+[semaphore db]
+limit = 2
+[lock deploy]
+[lock theirs]
+allow-users = {ANNA}
+admin-users = {ANNA}
+[semaphore market/*]
+limit = 1
+"""
+
+
+@pytest.fixture
+def daemon(berthd):
+    return berthd(CONFIG)
+
+
+def told(client, words):
+    """The keys of the first line; the sentences."""
+    first, *rest = client.lines(f"why {words}")
+    assert first.startswith("ok ") and rest.pop() == "end"
+    sentences = [urllib.parse.unquote(line.partition(" ")[2]) for line in rest if line.startswith("because ")]
+    return keys(first.split()), sentences
+
+
+def test_names(daemon):
+    client = daemon.client()
+    held(client, "acquire db holder=night%20job program=etl")
+    said, sentences = told(client, "db")
+    assert said == {"is": "free"} and sentences[0] == "a request for db would be granted at once"
+    waiting = waits(daemon.client(), "acquire db:2 program=late")
+    said, sentences = told(client, "db:2 deploy")
+    assert said == {"is": "busy", "position": "2"}
+    assert sentences[0] == "a request for db:2 deploy would wait, at place 2 in the queue"
+    assert sentences[1] == "1 of 2 units of db is held"
+    assert sentences[2].startswith("night job, pid ") and "(etl, " in sentences[2]
+    assert sentences[3].startswith("1 request for db is ahead: pid ") and "wants 2 units" in sentences[3]
+    assert sentences[4:] == ["nobody holds deploy"]
+    said, sentences = told(client, f"lease={waiting}")
+    assert said == {"is": "waiting", "lease": waiting, "position": "1"}
+    assert sentences[0].startswith(f"lease {waiting} of pid {os.getpid()} (late, ")
+
+
+def test_what_a_word_is(daemon):
+    """A resource, else a lease, else a process."""
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    assert told(client, "deploy")[0]["is"] == "busy"
+    assert told(client, lease)[0] == {"is": "held", "lease": lease}
+    assert told(client, str(os.getpid()))[0] == {"is": "held", "lease": lease}
+    assert client.request("why nothing").startswith("error unknown nothing:%20no%20such%20resource")
+    assert refused(client, "why nothing:2") == "unknown"
+    assert refused(client, "why deploy nothing") == "unknown"
+    assert refused(client, "why 1") == "unknown"  # a process without a lease
+    assert refused(client, "why lease=zzzz") == "unknown"
+    assert refused(client, "why lease=!") == refused(client, "why pid=x") == "bad-value"
+    assert refused(client, "why") == refused(client, f"why db lease={lease}") == "malformed"
+
+
+def test_nothing_is_made(daemon):
+    """Looking at an instance does not make it, and takes nothing."""
+    client = daemon.client()
+    for _ in range(3):
+        assert told(client, "market/x")[0] == {"is": "free"}
+        assert told(client, "market/x:2")[0] == {"is": "refused", "code": "impossible"}
+    (template,) = [line for line in client.lines("status") if line.startswith("template market/*")]
+    assert "instances=0" in template
+
+
+def test_a_process_and_its_descendants(daemon, berth, berthctl):
+    """The wrapper, its job, and what that has started."""
+    inner = ("import subprocess, sys; p = subprocess.Popen(['sleep', '60']); "
+             "print(p.pid, flush=True); p.wait()")
+    wrapper = berth.start("run", "deploy", "--", sys.executable, "-c", inner)
+    child = read_line(wrapper.stdout)
+    job = subprocess.run(["ps", "-o", "ppid=", "-p", child], capture_output=True, text=True).stdout.strip()
+    answers = {berthctl("why", str(pid)).stdout for pid in (wrapper.pid, job, child)}
+    (answer,) = answers
+    assert " has held slot 0 of deploy for " in answer
+    waiting = berth.start("run", "-q", "deploy", "--", "true")
+    other = daemon.client()
+    while not any("waiter" in line for line in other.lines("status deploy")):
+        pass
+    assert "has waited for deploy" in berthctl("why", str(waiting.pid)).stdout
+    wrapper.terminate()
+    assert waiting.wait(30) == 0
+
+
+def test_berthctl(daemon, berthctl):
+    held(daemon.client(), "acquire db:2 holder=one reason=night")
+    done = berthctl("why", "db=2")
+    first, *rest = done.stdout.splitlines()
+    assert first == "a request for db:2 would wait, at place 1 in the queue"
+    assert all(line.startswith("  ") for line in rest)
+    assert rest[1].startswith("  one, pid ") and ": night) has held 2 units of db for " in rest[1]
+    assert berthctl("why", "db:2").stdout.startswith(first)
+    assert berthctl("why").returncode == 64
+    done = berthctl("why", "nothing")
+    assert done.returncode == 78 and done.stderr.startswith("berthctl: why: nothing: no such resource")
+
+
+def test_many(berthd):
+    """Eight holders are named, and no more lines come than that needs."""
+    daemon = berthd("max-leases-per-user = 5000\nmax-waiters-per-user = 5000\n[semaphore db]\nlimit = 1000\n"
+                    "max-waiters = 2000\n")
+    client = daemon.client()
+    for _ in range(1000):
+        held(client, "acquire db")
+    for _ in range(1000):
+        waits(client, "acquire db")
+    said, sentences = told(client, "db")
+    assert said["position"] == "1001" and len(sentences) == 12
+    assert sentences[10] == "992 others hold units of db, too"
+    assert sentences[11].startswith("1000 requests for db are ahead; the next to go is pid ")
+
+
+@needs_root
+def test_what_one_may_not_use(daemon):
+    held(connect_as(daemon, ANNA), "acquire theirs")
+    said, sentences = told(connect_as(daemon, BERT), "theirs")
+    assert said == {"is": "refused", "code": "forbidden"}
+    assert sentences[0] == "a request for theirs would be refused: you may not use theirs"
+    assert told(connect_as(daemon, ANNA), "theirs")[0]["is"] == "busy"
+
+
+# ---- the fleet
+
+
+@needs_redis
+def test_a_fleet(redis_server, hosts):  # noqa: F811
+    a, b = fleet(redis_server, hosts)
+    one, two = client_of(a), client_of(b)
+    assert told(two, "etl:2")[0] == {"is": "free"}
+    gets(one, "acquire etl:2 holder=night program=load reason=import")
+    said, sentences = told(two, "etl")
+    assert said == {"is": "busy", "position": "1"}
+    assert sentences[1] == "2 of 2 units of etl are held"
+    assert sentences[2].startswith("night, pid ") and "(load, " in sentences[2]
+    assert ": import) has held 2 units of etl for " in sentences[2] and f" on {os.uname().nodename} " in sentences[2]
+    first, second = queues(one, "acquire etl program=ahead"), queues(two, "acquire etl")
+    said, sentences = told(two, f"lease={second}")
+    assert said == {"is": "waiting", "lease": second, "position": "2"}
+    assert "place 2 in the queue" in sentences[0]
+    assert sentences[-1].startswith("1 request for etl is ahead: pid ") and "(ahead, " in sentences[-1]
+    assert told(one, f"lease={first}")[0]["position"] == "1"
+    assert client_of(a).request("pause etl reason=disks") == "ok"
+    assert "etl is paused: disks" in told(two, "etl")[1]
+    assert told(two, "etl:9")[0] == {"is": "refused", "code": "impossible"}
+
+
+@needs_redis
+def test_a_database_that_is_away(redis_server, hosts):  # noqa: F811
+    a, = fleet(redis_server, hosts, 1)
+    client = client_of(a)
+    gets(client, "acquire etl")
+    redis_server.stop()
+    while True:
+        said, sentences = told(client, "etl")
+        if "the database of etl does not answer: only what this host knows is shown" in sentences:
+            break
+    assert said == {"is": "busy"} and "1 of 2 units of etl is held" in sentences
