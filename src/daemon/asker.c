@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "daemon/keeper.h"
+#include "daemon/user_names.h"
 
 #include <stdlib.h>
 
@@ -27,6 +28,19 @@ void asker_init(struct asker *asker, int fd, uint32_t uid, const struct daemon_a
         .credentials = {.uid = uid},
         .viewer = {.uid = uid, .context = asker, .may_see = may_see, .pid_of = keeper_pid},
     };
+}
+
+static const char *user_of(void *context, uint32_t uid)
+{
+    const struct asker *asker = context;
+    return user_names_find(asker->names, uid, asker->now);
+}
+
+void asker_names_users(struct asker *asker, struct user_names *names, nanoseconds now)
+{
+    asker->names = names;
+    asker->now = now;
+    asker->viewer.user_of = user_of;
 }
 
 void asker_deinit(struct asker *asker)

@@ -3,9 +3,12 @@
 #ifndef BERTH_DAEMON_ASKER_H
 #define BERTH_DAEMON_ASKER_H
 
+#include "base/time.h"
 #include "core/rights.h"
 #include "daemon/peer.h"
 #include "status/viewer.h"
+
+struct user_names;
 
 struct asker {
     int fd; /* the connection's */
@@ -14,6 +17,8 @@ struct asker {
     struct peer_groups groups;
     bool has_looked; /* for the groups */
     struct viewer viewer; /* the user as a viewer */
+    struct user_names *names; /* for the viewer; NULL: users are not named */
+    nanoseconds now; /* with .names */
     const struct rights *last; /* the rights last checked for the viewer, and the answer */
     bool last_answer;
 };
@@ -21,6 +26,8 @@ struct asker {
 /* `fd` is the connection's; -1: the connection is gone. */
 void asker_init(struct asker *asker, int fd, uint32_t uid, const struct daemon_admins *admins);
 void asker_deinit(struct asker *asker);
+/* From now on, the viewer is told the names of users, as far as they are known. */
+void asker_names_users(struct asker *asker, struct user_names *names, nanoseconds now);
 
 typedef bool rights_function(const struct credentials *credentials,
     const struct daemon_admins *admins, const struct rights *rights);

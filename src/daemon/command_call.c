@@ -32,6 +32,7 @@ struct log_process call_operator(const struct call *call)
 void call_init_asker(struct call *call, struct asker *asker)
 {
     asker_init(asker, conn_fd(call->conn), call->conn->client.uid, &call->server->admins);
+    asker_names_users(asker, call->server->user_names, call->now);
 }
 
 struct request_log *call_log(const struct call *call)

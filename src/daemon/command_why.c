@@ -11,6 +11,7 @@
 #include "daemon/parked.h"
 #include "daemon/process.h"
 #include "daemon/server.h"
+#include "daemon/user_names.h"
 #include "status/answer_lines.h"
 #include "status/database_line.h"
 #include "status/explained.h"
@@ -103,6 +104,8 @@ static struct lease *lease_of_pid(struct call *call, const char *text)
  * be over by then. */
 struct subject {
     struct view_asker asker;
+    struct names_waiter names_waiter;
+    struct view *view; /* what the database has said; or NULL */
     struct ask ask; /* of no names: a lease */
     char *names[MAX_RESOURCES_PER_LEASE]; /* of the ask; owned */
     uint64_t lease;
@@ -115,6 +118,8 @@ static void subject_free(struct conn *conn, void *state)
     struct subject *subject = state;
     (void)conn;
     views_leave(&subject->asker);
+    user_names_leave(&subject->names_waiter);
+    view_release(subject->view);
     for (size_t i = 0; i < subject->ask.n_wants; i++) {
         free(subject->names[i]);
     }
@@ -161,21 +166,20 @@ static struct explained_fleet fleet_of(
     };
 }
 
-/* `view` is what the database has said, or NULL. */
-static void explain(struct conn *conn, struct subject *subject, const struct view *view)
+static void explain(struct conn *conn, struct subject *subject, struct text *out)
 {
     struct server *server = conn->server;
-    struct text *out = conn_answers(conn);
     struct asker asker;
     struct explained_fleet fleet;
     nanoseconds now = clock_now();
     asker_init(&asker, conn_fd(conn), conn->client.uid, &server->admins);
+    asker_names_users(&asker, server->user_names, now);
     const struct reasons_scene scene = {
         .core = server->core, .viewer = &asker.viewer, .now = now};
     struct lease *lease = core_find_lease(server->core, subject->lease);
     bool is_fleet = subject->database != 0;
     if (is_fleet) {
-        fleet = fleet_of(server, subject->database, view, now);
+        fleet = fleet_of(server, subject->database, subject->view, now);
     }
     if (subject->ask.n_wants == 0 && lease) {
         explained_lease(out, &scene, is_fleet ? &fleet : NULL, lease);
@@ -188,18 +192,54 @@ static void explain(struct conn *conn, struct subject *subject, const struct vie
     asker_deinit(&asker);
 }
 
-/* ---- asking a database ---- */
+/* False: users whom it names are being looked up, and it will be made again. */
+static bool answer_if_named(struct conn *conn, struct subject *subject)
+{
+    struct text answer = TEXT_INIT;
+    explain(conn, subject, &answer);
+    bool is_whole = !user_names_are_coming(conn->server->user_names);
+    if (is_whole) {
+        text_add_bytes(conn_answers(conn), answer.bytes, answer.length);
+    }
+    text_deinit(&answer);
+    return is_whole;
+}
+
+/* ---- waiting for names, and for a database ---- */
+
+static void await_names(struct conn *conn, struct subject *subject);
+
+/* The request is parked. */
+static void on_names(struct conn *conn)
+{
+    struct subject *subject = parked_state(conn);
+    if (answer_if_named(conn, subject)) {
+        parked_end(conn);
+    } else {
+        await_names(conn, subject);
+    }
+}
+
+static void await_names(struct conn *conn, struct subject *subject)
+{
+    subject->names_waiter = (struct names_waiter){.conn = conn, .done = on_names};
+    user_names_await(conn->server->user_names, &subject->names_waiter);
+}
 
 static void on_view(struct conn *conn, struct view *view)
 {
-    explain(conn, parked_state(conn), view);
-    view_release(view);
-    parked_end(conn);
+    struct subject *subject = parked_state(conn);
+    subject->view = view;
+    on_names(conn);
 }
 
 static void on_late(struct conn *conn)
 {
-    explain(conn, parked_state(conn), NULL);
+    struct subject *subject = parked_state(conn);
+    if (subject->names_waiter.conn) {
+        user_names_are_late(conn->server->user_names);
+    }
+    explain(conn, subject, conn_answers(conn));
     parked_end(conn);
 }
 
@@ -221,7 +261,6 @@ static void begin(struct call *call, struct subject *subject)
     static const struct parked_ops ops = {.late = on_late, .free = subject_free};
     struct conn *conn = call->conn;
     struct session_view session;
-    struct view *view = NULL;
     bool is_asked = subject->database != 0;
     if (is_asked) {
         fleet_look(call->server->fleet, subject->database, &session);
@@ -231,16 +270,18 @@ static void begin(struct call *call, struct subject *subject)
         const char *names[MAX_RESOURCES_PER_LEASE];
         size_t n = names_of(call->server, subject, names);
         subject->asker = (struct view_asker){.conn = conn, .done = on_view};
-        view = views_ask(
+        subject->view = views_ask(
             call->server->views, &subject->asker, subject->database, n, names, subject->age);
     }
-    if (is_asked && !view) {
-        parked_begin(conn, &ops, subject);
+    bool is_awaited = is_asked && !subject->view;
+    if (!is_awaited && answer_if_named(conn, subject)) {
+        subject_free(conn, subject);
         return;
     }
-    explain(conn, subject, view);
-    view_release(view);
-    subject_free(conn, subject);
+    parked_begin(conn, &ops, subject);
+    if (!is_awaited) {
+        await_names(conn, subject);
+    }
 }
 
 /* ---- the request ---- */

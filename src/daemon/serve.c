@@ -233,6 +233,8 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
     };
     server->fleet = fleet_new(&options);
     views_init(&serving->views, server->fleet, &server->turn);
+    user_names_init(&serving->user_names, &server->loop, &server->turn);
+    server->user_names = &serving->user_names;
 }
 
 static void load_state(struct state *state, const char *socket_path)
@@ -489,6 +491,12 @@ void serve_deinit(struct serving *serving)
     }
     if (link_is_looking_up() || reload_is_reading(&serving->reload)) {
         end_at_once("name service");
+    }
+    if (server->user_names && user_names_is_looking(server->user_names)) {
+        end_at_once("name service");
+    }
+    if (server->user_names) {
+        user_names_deinit(server->user_names);
     }
     uv_walk(&server->loop, close_handle, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);

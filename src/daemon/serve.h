@@ -11,6 +11,7 @@
 #include "daemon/notify.h"
 #include "daemon/reload.h"
 #include "daemon/server.h"
+#include "daemon/user_names.h"
 #include "daemon/storing.h"
 
 enum { N_SERVING_SIGNALS = 3 };
@@ -24,6 +25,7 @@ struct serving {
     struct storing storing;
     struct fleet_journal fleet_journal;
     struct views views;
+    struct user_names user_names;
     struct accepting accepting;
     struct counting counting;
     struct history history;

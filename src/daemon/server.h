@@ -31,6 +31,7 @@ struct fleet_journal;
 struct history;
 struct reload;
 struct storing;
+struct user_names;
 struct views;
 
 LIST_HEAD(conn_list, conn);
@@ -65,6 +66,7 @@ struct server {
     struct fleet *fleet; /* and the sessions there */
     struct fleet_journal *fleet_journal;
     struct views *views;
+    struct user_names *user_names;
     struct reload *reload;
     struct idle_waits idle_waits;
     nanoseconds started_at;

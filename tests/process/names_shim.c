@@ -26,3 +26,11 @@ int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size
     wait_at_gate();
     return real(name, entry, buffer, size, found);
 }
+
+int getpwuid_r(uid_t uid, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
+{
+    int (*real)(uid_t, struct passwd *, char *, size_t, struct passwd **);
+    *(void **)&real = dlsym(RTLD_NEXT, "getpwuid_r");
+    wait_at_gate();
+    return real(uid, entry, buffer, size, found);
+}

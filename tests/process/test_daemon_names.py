@@ -1,11 +1,13 @@
 """A name service that gives no answer holds up only the reload that asks it."""
 
 import os
+import pwd
 import re
 import select
 import signal
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -149,3 +151,34 @@ def test_a_start_says_that_it_has_waited(daemon, gate):
     daemon.start()
     opener.join()
     assert re.search(r"reading the configuration took \d+\.\d s; names of users", daemon.log.read_text())
+
+
+def test_names_in_explanations(daemon, gate):
+    """`why` waits for the names of users, and nobody else does; it does not wait for ever."""
+    asker, client = daemon.client(), daemon.client()
+    name = pwd.getpwuid(os.getuid()).pw_name
+    lease = held(client, "acquire a")
+    gate.shut()
+    asker.send("why a\n")
+    at_gate = gate.wait_for_somebody()
+    assert client.request(f"release {lease}") == client.request("pause a") == client.request("resume a") == "ok"
+    lease = held(client, "acquire a")
+    gate.path.unlink()
+    os.close(at_gate)
+    answer = [asker.line()]
+    while answer[-1] != "end":
+        answer.append(asker.line())
+    assert f"({name})" in urllib.parse.unquote(" ".join(answer))
+
+
+def test_a_name_service_that_hangs(daemon, gate):
+    asker, client = daemon.client(), daemon.client()
+    held(client, "acquire a")
+    gate.shut()
+    spans = []
+    for _ in range(2):
+        began = time.monotonic()
+        assert f"uid%20{os.getuid()}" in " ".join(asker.lines("why a"))
+        spans.append(time.monotonic() - began)
+    assert spans[1] < spans[0] / 2  # it does not wait again for what has not come in time
+    gate.open()

@@ -1,6 +1,7 @@
 """`why`, and `berthctl why`: what becomes of a request, a lease or a process, and why."""
 
 import os
+import pwd
 import subprocess
 import sys
 import urllib.parse
@@ -54,6 +55,15 @@ def test_names(daemon):
     said, sentences = told(client, f"lease={waiting}")
     assert said == {"is": "waiting", "lease": waiting, "position": "1"}
     assert sentences[0].startswith(f"lease {waiting} of pid {os.getpid()} (late, ")
+
+
+def test_users_have_names(daemon):
+    client = daemon.client()
+    lease = held(client, "acquire deploy")
+    name = pwd.getpwuid(os.getuid()).pw_name
+    assert told(client, lease)[1][0].startswith(f"lease {lease} of pid {os.getpid()} ({name}) has held ")
+    assert urllib.parse.unquote(client.request("acquire deploy wait=0")).startswith(
+        f"error would-wait deploy: held by pid {os.getpid()} ({name}) for ")
 
 
 def test_what_a_word_is(daemon):
