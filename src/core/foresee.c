@@ -4,6 +4,8 @@
 #include "core/place.h"
 #include "core/quota.h"
 
+#include <string.h>
+
 enum { MAX_TIMERS_LOOKED_AT = 10000 };
 
 /* ---- places ---- */
@@ -165,6 +167,14 @@ nanoseconds core_next_cooled(const struct core *core, const struct resource *res
         }
     }
     return NEVER;
+}
+
+size_t core_recent_holds(struct core *core, const char *name, uint64_t holds[RECENT_HOLDS])
+{
+    const struct tally *tally = tallies_find(core, name);
+    size_t n = tally->n_recent < RECENT_HOLDS ? tally->n_recent : RECENT_HOLDS;
+    memcpy(holds, tally->recent, n * sizeof holds[0]);
+    return n;
 }
 
 uint32_t resource_held_by(const struct resource *resource, uint32_t uid)

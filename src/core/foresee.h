@@ -4,6 +4,7 @@
 #define BERTH_CORE_FORESEE_H
 
 #include "core/core.h"
+#include "core/tally.h"
 
 /* What core_acquire() would return for this ask now, and its *at_faultp: OUTCOME_OK (granted at
  * once), OUTCOME_WAITING, OUTCOME_PENDING (fleet scope: a database decides) or a refusal. Only the
@@ -24,6 +25,10 @@ struct ahead resource_ahead(const struct resource *resource, const struct claim 
 /* When the next of its units has cooled down; NEVER if none cools down, or if that is not found
  * among the first 10 000 of all resources. */
 nanoseconds core_next_cooled(const struct core *core, const struct resource *resource);
+
+/* For how long the latest leases on resources of that definition were held before they ended, in
+ * microseconds; in no order. Returns how many, at most RECENT_HOLDS. */
+size_t core_recent_holds(struct core *core, const char *name, uint64_t holds[RECENT_HOLDS]);
 
 /* How many units of it the user holds. */
 uint32_t resource_held_by(const struct resource *resource, uint32_t uid);

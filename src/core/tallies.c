@@ -165,8 +165,10 @@ static struct tally *find_room(struct tallies *tallies, struct room *room, size_
         room->idle++;
     }
     if (tallies->n >= max && room->idle < tallies->n) {
-        remove_name(tallies, tallies->list[room->idle]);
-        return tallies->list[room->idle];
+        struct tally *idle = tallies->list[room->idle];
+        remove_name(tallies, idle);
+        idle->n_recent = 0;
+        return idle;
     }
     add_chunk(tallies);
     return tallies->list[room->unused];

@@ -161,6 +161,7 @@ static void end_held(struct core *core, struct lease *lease, enum outcome why, n
         change_held(core, tally, -claim->count, until);
         if (why != OUTCOME_OK) {
             counts_end(&tally->slot->counts, why, held_for);
+            tally->recent[tally->n_recent++ % RECENT_HOLDS] = held_for;
         }
     }
     lease->is_listed = false;

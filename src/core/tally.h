@@ -13,6 +13,8 @@ struct resource;
 
 TAILQ_HEAD(claim_list, claim);
 
+enum { RECENT_HOLDS = 32 };
+
 struct tally {
     struct table_node by_name;
     char *name; /* of its slot, whose memory may become zero; NULL: unused; owned */
@@ -23,6 +25,8 @@ struct tally {
     uint32_t n_waiting; /* claims */
     uint32_t n_held; /* units */
     uint32_t n_resources; /* that have this tally */
+    uint32_t n_recent; /* held leases that have ended since the start */
+    uint64_t recent[RECENT_HOLDS]; /* for how long the latest were held, microseconds: a ring */
 };
 
 struct tallies {

@@ -63,6 +63,9 @@ struct story {
     uint64_t max; /* of .impossible */
     uint32_t wanted; /* of .impossible */
     const char *over_quota; /* the resource of which its user has as much as one may; or NULL */
+    bool is_quota_said; /* its user has as much as one may: has been said */
+    uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
+    char forecast[160]; /* that, in words */
     const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
 };
 
@@ -75,9 +78,19 @@ static void note_fleet(struct story *story, const struct fleet_said *said, const
     story->lacks = said->blocker && !is_over ? said->blocker : story->lacks;
 }
 
+/* The latest of all resources counts. */
+static void note_forecast(struct story *story, struct forecast *forecast, uint32_t wants)
+{
+    uint64_t start = forecast_start(forecast, wants);
+    if (story->forecast[0] == '\0' || start > story->start) {
+        story->start = start;
+        forecast_say(story->forecast, sizeof story->forecast, forecast, start);
+    }
+}
+
 /* False: the database has said nothing about it. */
-static bool add_as_fleet_says(
-    struct story *story, const char *name, uint32_t wants, const struct claim *claim)
+static bool add_as_fleet_says(struct story *story, const char *name, uint32_t wants,
+    const struct claim *claim, struct forecast *forecast)
 {
     const struct explained_fleet *fleet = story->fleet;
     const struct fleet_resource *resource =
@@ -94,7 +107,8 @@ static bool add_as_fleet_says(
         .wall_now = fleet->wall_now,
     };
     const struct fleet_said said = fleet_reasons_add(
-        &story->reasons, fleet->rows, resource, &scene, wants, claim ? claim->lease : NULL);
+        &story->reasons, fleet->rows, resource, &scene, wants,
+        claim ? claim->lease : NULL, forecast);
     if (wants > said.max && !story->impossible) {
         story->impossible = name;
         story->max = said.max;
@@ -109,7 +123,10 @@ static void add_resource(struct story *story, const char *name,
     const struct definition *definition, uint32_t wants, const struct claim *claim)
 {
     const struct explained_fleet *fleet = story->fleet;
-    if (add_as_fleet_says(story, name, wants, claim)) {
+    struct forecast forecast;
+    forecast_init(&forecast, story->scene->core, name, definition, 0);
+    if (add_as_fleet_says(story, name, wants, claim, &forecast)) {
+        note_forecast(story, &forecast, wants);
         return;
     }
     const struct host_scene host = {
@@ -117,9 +134,25 @@ static void add_resource(struct story *story, const char *name,
     const struct resource *resource = core_find_resource(story->scene->core, name);
     struct resource *idle = resource ? NULL : resource_new(name, definition);
     host_reasons_add(&story->reasons, story->scene, resource ? resource : idle,
-        fleet ? &host : NULL, wants, claim);
+        fleet ? &host : NULL, wants, claim, &forecast);
+    note_forecast(story, &forecast, wants);
     if (idle) {
         resource_free(idle);
+    }
+}
+
+/* Behind everything else: what keeps everybody, or this user, from going has no known end. */
+static void add_forecast(struct story *story, struct text *out)
+{
+    struct core *core = story->scene->core;
+    bool is_open = core_is_draining(core) || core_is_closed(core) || story->over_quota || story->is_quota_said ||
+        (story->fleet && (story->fleet->state || story->fleet->grace_left > 0));
+    if (is_open || story->start == UINT64_MAX) {
+        reasons_say(&story->reasons, "%s",
+            is_open ? "when it will start is unknown" : story->forecast);
+    } else {
+        text_add_number_key(out, "starts", story->start / 1000);
+        reasons_say(&story->reasons, "%s", story->forecast);
     }
 }
 
@@ -183,6 +216,7 @@ static void add_own_quota(struct story *story, const struct want *want)
         reasons_say(&story->reasons, "you hold %u unit%s of %s, and one user may have %u", held,
             held == 1 ? "" : "s", want->name, max);
         reasons_remark(&story->reasons, "you hold as many units as one user may");
+        story->is_quota_said = true;
     }
 }
 
@@ -192,7 +226,7 @@ struct verdict {
     const char *at_fault;
 };
 
-static void say_verdict(struct text *out, struct text *first, const struct story *story,
+static void say_verdict(struct text *out, struct text *first, struct story *story,
     const struct ask *ask, const struct verdict *verdict)
 {
     char why[1024];
@@ -211,6 +245,7 @@ static void say_verdict(struct text *out, struct text *first, const struct story
             text_add_format(first, ", at place %llu in the queue",
                 (unsigned long long)story->position);
         }
+        add_forecast(story, out);
         text_add(out, "\n");
         return;
     }
@@ -299,6 +334,7 @@ static void note_host_blocker(struct story *story, struct lease *lease)
     }
     if (kind == WAIT_QUOTA) {
         reasons_remark(&story->reasons, "you hold as many units as one user may");
+        story->is_quota_said = true;
     } else if (resource && lease->n_claims > 1) {
         story->lacks = resource->name;
     }
@@ -358,7 +394,6 @@ static void begin_answer(
     if (position > 0) {
         text_add_number_key(out, "position", position);
     }
-    text_add(out, "\n");
 }
 
 static void explain_waiting(struct text *out, struct story *story, struct lease *lease)
@@ -384,6 +419,8 @@ static void explain_waiting(struct text *out, struct story *story, struct lease 
     say_blocker(story, lease);
     add_surroundings(story);
     begin_answer(out, "waiting", lease, story->position);
+    add_forecast(story, out);
+    text_add(out, "\n");
     end_answer(out, &first, &story->reasons);
 }
 
@@ -437,6 +474,7 @@ void explained_lease(struct text *out, const struct reasons_scene *scene,
         return;
     }
     begin_answer(out, "held", lease, 0);
+    text_add(out, "\n");
     add_held(&first, scene, lease);
     say_end(&story.reasons, scene, lease);
     end_answer(out, &first, &story.reasons);

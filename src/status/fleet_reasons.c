@@ -144,6 +144,33 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
     reasons_ahead(reasons, described, &ahead);
 }
 
+/* ---- when it will start ---- */
+
+/* Ages are by the clocks of the hosts. `end` is the first row that is not ahead. */
+static void foresee(struct forecast *forecast, const struct resource_line *line,
+    const struct listing *listing, size_t end)
+{
+    const struct fleet_row *rows = listing->rows->rows;
+    forecast->free = line->free > line->kept ? line->free - line->kept : 0;
+    for (size_t i = listing->resource->row + 1;
+         i < listing->waiters && !forecast->is_cut; i++) {
+        struct fleet_lease_room room;
+        uint64_t n_units;
+        const struct lease_line holder =
+            fleet_lease_line(&room, &rows[i], HOLDER_HOST, listing->scene);
+        fleet_number(&rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n_units);
+        forecast_add_holder(forecast, holder.age * 1000, n_units);
+    }
+    for (size_t i = listing->waiters; i < end && !forecast->is_cut; i++) {
+        uint64_t n_units;
+        if (fleet_field(&rows[i], WAITER_BLOCKED)[0] == '\0') {
+            fleet_number(&rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n_units);
+            forecast_add_ahead(forecast, (uint32_t)n_units);
+        }
+    }
+    forecast->is_cut |= line->is_paused || line->limit == 0;
+}
+
 /* ---- all ---- */
 
 static struct fleet_said find_out(const struct listing *listing, const struct resource_line *line,
@@ -171,7 +198,7 @@ static struct fleet_said find_out(const struct listing *listing, const struct re
 
 struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene, uint32_t wants,
-    const struct lease *lease)
+    const struct lease *lease, struct forecast *forecast)
 {
     const struct listing listing = {rows, resource, scene, first_waiter(rows, resource)};
     char room[REASON_BYTES + 1];
@@ -200,5 +227,6 @@ struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_
     reserved = (struct reserved){.reasons = reasons, .described = &described};
     fleet_for_each_reserved(row, take_reserved, &reserved);
     add_ahead(reasons, &described, &listing, next_to_go(&listing, own));
+    foresee(forecast, &line, &listing, own);
     return said;
 }

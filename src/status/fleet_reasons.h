@@ -3,6 +3,7 @@
 #define BERTH_STATUS_FLEET_REASONS_H
 
 #include "status/fleet_lines.h"
+#include "status/forecast.h"
 #include "status/reasons.h"
 
 /* What the listing says of the request itself. */
@@ -14,9 +15,10 @@ struct fleet_said {
     const char *blocked, *blocker; /* of a waiting lease: as in its line; or NULL */
 };
 
-/* All about that resource. `lease` waits for it, as this host knows; NULL: a new request. */
+/* All about that resource. `lease` waits for it, as this host knows; NULL: a new request. The
+ * forecast, which has its holds already, gets who holds and who is ahead. */
 struct fleet_said fleet_reasons_add(struct reasons *reasons, const struct fleet_rows *rows,
     const struct fleet_resource *resource, const struct fleet_scene *scene, uint32_t wants,
-    const struct lease *lease);
+    const struct lease *lease, struct forecast *forecast);
 
 #endif

@@ -1,5 +1,6 @@
 #include "status/host_reasons.h"
 
+#include "base/memory.h"
 #include "core/foresee.h"
 
 #include <stdio.h>
@@ -86,9 +87,49 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
     reasons_ahead(reasons, described, &said);
 }
 
+/* ---- when it will start ---- */
+
+static uint64_t microseconds(nanoseconds span)
+{
+    return span > 0 ? (uint64_t)span / 1000 : 0;
+}
+
+/* Those who are passed over hold up nobody; what is kept is not free. */
+static void play_queue(
+    struct forecast *forecast, const struct resource *resource, const struct claim *claim)
+{
+    const struct order_node *own = claim ? &claim_place(claim)->node : NULL;
+    struct order_node *node = order_first(&resource->queue);
+    for (; node && !forecast->is_cut && (!own || order_node_is_before(node, own));
+         node = order_next(node)) {
+        const struct claim *ahead = container_of(node, struct place, node)->claim;
+        forecast_add_ahead(forecast, ahead->count);
+        forecast->is_cut |= ahead->lease->n_claims > 1; /* what else it lacks is another story */
+    }
+}
+
+static void foresee(struct forecast *forecast, const struct reasons_scene *scene,
+    const struct resource *resource, const struct claim *claim)
+{
+    uint32_t available = resource_available(resource), kept = resource_kept(resource);
+    nanoseconds cooled = core_next_cooled(scene->core, resource);
+    forecast_init(forecast, scene->core, resource->name, resource->definition,
+        available > kept ? available - kept : 0);
+    const struct claim *holder = resource_first_holder(resource);
+    for (; holder && !forecast->is_cut; holder = claim_next_holder(holder)) {
+        forecast_add_holder(
+            forecast, microseconds(scene->now - holder->lease->granted_at), holder->count);
+    }
+    if (cooled != NEVER) {
+        forecast_add_end(forecast, microseconds(cooled - scene->now), 1);
+    }
+    play_queue(forecast, resource, claim);
+    forecast->is_cut |= resource_is_blocked(resource) || resource_is_fleet(resource);
+}
+
 void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene,
     const struct resource *resource, const struct host_scene *host, uint32_t wants,
-    const struct claim *claim)
+    const struct claim *claim, struct forecast *forecast)
 {
     struct first_holder first;
     const struct resource_line line = host_resource_line(resource, host);
@@ -103,4 +144,5 @@ void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene
     if (!is_fleet) {
         add_ahead(reasons, &described, scene, resource, claim);
     }
+    foresee(forecast, scene, resource, claim);
 }

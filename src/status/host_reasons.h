@@ -3,6 +3,7 @@
 #define BERTH_STATUS_HOST_REASONS_H
 
 #include "core/core.h"
+#include "status/forecast.h"
 #include "status/host_lines.h"
 #include "status/reasons.h"
 #include "status/viewer.h"
@@ -17,9 +18,10 @@ struct reasons_scene {
 /* The resource in one line, for a request for that many units. */
 void host_reasons_brief(struct text *brief, const struct reasons_scene *scene,
     const struct resource *resource, uint32_t wants);
-/* All about it. `claim` waits for it; NULL: a new request. `host` is NULL in host scope. */
+/* All about it. `claim` waits for it; NULL: a new request. `host` is NULL in host scope. The
+ * forecast gets who holds and who is ahead. */
 void host_reasons_add(struct reasons *reasons, const struct reasons_scene *scene,
     const struct resource *resource, const struct host_scene *host, uint32_t wants,
-    const struct claim *claim);
+    const struct claim *claim, struct forecast *forecast);
 
 #endif

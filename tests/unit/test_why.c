@@ -143,14 +143,16 @@ static const struct row {
         "d"},
     {"held", {"lock d"}, {"bob A d holder=deploy-7", "tick 192"}, "ann", "d",
         "a request for d would wait, at place 1 in the queue\n"
-        "deploy-7, pid 9 (bob) has held d for 3m12s",
+        "deploy-7, pid 9 (bob) has held d for 3m12s\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "d: held by deploy-7, pid 9 (bob) for 3m12s"},
     {"several hold", {"semaphore s limit=4"}, {"bob A s:3", "tick 60", "dan B s", "tick 65"}, "ann",
         "s",
         "a request for s would wait, at place 1 in the queue\n"
         "4 of 4 units of s are held\n"
         "pid 9 (bob) has held 3 units of s for 1m05s\n"
-        "pid 9 (uid 3896) has held 1 unit of s for 5s",
+        "pid 9 (uid 3896) has held 1 unit of s for 5s\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "s: 4 of 4 held by pid 9 (bob) for 1m05s, and 1 other"},
     {"impossible", {"semaphore s limit=4"}, {NULL}, "ann", "s:5",
         "a request for s:5 would be refused: s: 5 wanted, of at most 4\n"
@@ -160,13 +162,15 @@ static const struct row {
     {"ahead", {"lock d"}, {"bob A d", "bob B d", "tick 70", "cid C d", "tick 80"}, "ann", "d",
         "a request for d would wait, at place 3 in the queue\n"
         "pid 9 (bob) has held d for 1m20s\n"
-        "2 requests for d are ahead; the next to go is pid 9 (bob), which has waited for 1m20s",
+        "2 requests for d are ahead; the next to go is pid 9 (bob), which has waited for 1m20s\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "d: held by pid 9 (bob) for 1m20s"},
     {"too few for the first", {"semaphore s limit=2"}, {"bob A s", "cid B s:2"}, "ann", "s",
         "a request for s would wait, at place 2 in the queue\n"
         "1 of 2 units of s is held\n"
         "pid 9 (bob) has held 1 unit of s for 0s\n"
-        "1 request for s is ahead: pid 9 (cid), which has waited for 0s, and wants 2 units",
+        "1 request for s is ahead: pid 9 (cid), which has waited for 0s, and wants 2 units\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "s: 1 of 2 held by pid 9 (bob) for 0s"},
     {"may pass the first", {"semaphore s limit=2 order=first-fit"}, {"bob A s", "cid B s:2"}, "ann",
         "s",
@@ -180,23 +184,27 @@ static const struct row {
         "a request for d would wait, at place 2 in the queue\n"
         "nobody holds d\n"
         "1 unit of d is kept for the request at place 1, which lacks something else\n"
-        "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s",
+        "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "d (1 kept for #1)"},
     {"ahead lacks another", {"lock d", "lock e"}, {"bob A e", "cid B d e", "bob C d"}, "ann", "d",
         "a request for d would wait, at place 2 in the queue\n"
         "pid 9 (bob) has held d for 0s\n"
-        "1 request for d is ahead, and passed over at present",
+        "1 request for d is ahead, and passed over at present\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "d: held by pid 9 (bob) for 0s"},
     {"waits", {"lock d"}, {"bob A d", "cid B d", "ann C d", "tick 9"}, "ann", "C",
         "lease 36 of pid 9 (ann) has waited for d for 9s: place 2 in the queue\n"
         "pid 9 (bob) has held d for 9s\n"
-        "1 request for d is ahead: pid 9 (cid), which has waited for 9s",
+        "1 request for d is ahead: pid 9 (cid), which has waited for 9s\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "d: held by pid 9 (bob) for 9s; place 2 in the queue"},
     {"lacks one of two", {"lock d", "lock e"}, {"bob A e", "ann B d e"}, "ann", "B",
         "lease 35 of pid 9 (ann) has waited for d, e for 0s: place 1 in the queue\n"
         "nobody holds d\n"
         "pid 9 (bob) has held e for 0s\n"
-        "it lacks e",
+        "it lacks e\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "d; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
     {"holds", {"pool g items=a,b"}, {"bob A g:2 pid=7", "tick 61"}, "ann", "A",
         "lease 34 of pid 9 (bob) has held a,b of g for 1m01s\n"
@@ -209,42 +217,49 @@ static const struct row {
     {"paused", {"semaphore s limit=3"}, {"pause s disks", "ann B s"}, "ann", "B",
         "lease 34 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
         "s is paused: disks\n"
-        "0 of 3 units of s are held",
+        "0 of 3 units of s are held\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "s: paused (disks); place 1 in the queue"},
     {"closed", {"semaphore s limit=0"}, {NULL}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
-        "s is closed: its limit is 0",
+        "s is closed: its limit is 0\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "s: closed (its limit is 0)"},
     {"limit lowered", {"semaphore s limit=3"}, {"limit s 1"}, "ann", "s:2",
         "a request for s:2 would wait, at place 1 in the queue\n"
         "nobody holds s\n"
-        "2 units of s are wanted, and its limit is 1 at present",
+        "2 units of s are wanted, and its limit is 1 at present\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "s: 0 of 1 held, 2 wanted"},
     {"cooling", {"pool g items=a,b cooldown=30"}, {"ann A g", "tick 5", "ann B g", "-A", "tick 7"},
         "bob", "g:2",
         "a request for g:2 would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
         "1 unit of g is cooling down, for another 28s\n"
-        "pid 9 (ann) has held 1 unit of g for 2s",
+        "pid 9 (ann) has held 1 unit of g for 2s\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "g: 1 of 2 held by pid 9 (ann) for 2s, 1 cooling down, 2 wanted"},
     {"reserved", {"pool g items=a,b"}, {"reserve g a fan", "ann A g"}, "bob", "g",
         "a request for g would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
         "pid 9 (ann) has held 1 unit of g for 0s\n"
-        "a of g is reserved: fan",
+        "a of g is reserved: fan\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
         "g: 1 of 2 held by pid 9 (ann) for 0s, 1 reserved"},
     {"own quota", {"semaphore s limit=9 max-units-per-user=2"}, {"ann A s:2"}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
         "2 of 9 units of s are held\n"
         "pid 9 (ann) has held 2 units of s for 0s\n"
-        "you hold 2 units of s, and one user may have 2",
+        "you hold 2 units of s, and one user may have 2\n"
+        "when it will start is unknown",
         "s: 2 of 9 held by pid 9 (ann) for 0s; you hold as many units as one user may"},
     {"quota of a waiter", {"semaphore s limit=9 max-units-per-user=2"}, {"ann A s:2", "ann B s"},
         "bob", "B",
         "lease 35 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
         "2 of 9 units of s are held\n"
         "pid 9 (ann) has held 2 units of s for 0s\n"
-        "its user holds 2 units of s, and one user may have 2",
+        "its user holds 2 units of s, and one user may have 2\n"
+        "when it will start is unknown",
         "s: 2 of 9 held by pid 9 (ann) for 0s; place 1 in the queue;"
         " you hold as many units as one user may"},
     {"queue full", {"lock d max-waiters=1"}, {"ann A d", "ann B d"}, "bob", "d",
@@ -255,7 +270,8 @@ static const struct row {
     {"drained", {"lock d"}, {"drain"}, "ann", "d",
         "a request for d would wait, at place 1 in the queue\n"
         "nobody holds d\n"
-        "this host is being drained",
+        "this host is being drained\n"
+        "when it will start is unknown",
         "d; this host is being drained"},
     {"two scopes", {"lock d", "lock e database=1"}, {NULL}, "ann", "d e",
         "a request for d e would be refused:"
@@ -283,4 +299,91 @@ Test(why, each_reason)
         said = told(row->who, row->what, "brief");
         cr_expect_str_eq(said, row->brief, "%s:\n%s", row->name, said);
     }
+}
+
+/* ---- when it will start ---- */
+
+/* Leases that were held for so many seconds have ended; then A is held by bob. */
+static void after_holds(const char *resource, const double holds[], size_t n)
+{
+    EXPECT(define_all((const char *const[]){resource, NULL}), "ok");
+    now = 0;
+    for (size_t i = 0; i < n; i++) {
+        char lease[16];
+        snprintf(lease, sizeof lease, "H%zu", i);
+        acquire("ann", lease, "s");
+        now += holds[i];
+        tick(now);
+        end_lease("ann", lease);
+    }
+    acquire("bob", "A", "s");
+}
+
+static const char *told_last(const char *who, const char *what)
+{
+    const char *said = told(who, what, "because"), *last = strrchr(said, '\n');
+    return last ? last + 1 : said;
+}
+
+static void pass(double seconds)
+{
+    now += seconds;
+    tick(now);
+}
+
+static const double minutes[] = {60, 60, 60, 60, 60, 600, 600};
+
+Test(why, when_it_starts)
+{
+    after_holds("semaphore s limit=1", minutes, 7);
+    EXPECT(told_last("ann", "s"), "it will probably start in about 1m");
+    pass(20);
+    EXPECT(told_last("ann", "s"), "it will probably start in about 40s");
+    pass(60); /* only the longest are left */
+    EXPECT(told_last("ann", "s"), "it will probably start in about 9m");
+    pass(600);
+    EXPECT(told_last("ann", "s"), "when it will start is unknown");
+}
+
+Test(why, when_it_starts_behind_others)
+{
+    after_holds("semaphore s limit=1", minutes, 5);
+    acquire("cid", "B", "s");
+    acquire("dan", "C", "s");
+    pass(30);
+    EXPECT(told_last("cid", "B"), "it will probably start in about 30s");
+    EXPECT(told_last("cid", "C"), "it will probably start in about 90s");
+    EXPECT(told_last("ann", "s"), "it will probably start in about 3m");
+}
+
+Test(why, max_hold_bounds_the_guess)
+{
+    after_holds("semaphore s limit=1 max-hold=50", minutes, 0);
+    pass(20);
+    EXPECT(told_last("ann", "s"), "it will probably start in about 30s");
+}
+
+Test(why, few_holds_are_no_ground_for_a_guess)
+{
+    after_holds("semaphore s limit=1", minutes, 4);
+    EXPECT(told_last("ann", "s"),
+        "when it will start is unknown: too few leases have ended since berthd has started");
+}
+
+Test(why, no_guess_beyond_what_is_known)
+{
+    after_holds("semaphore s limit=1", minutes, 5);
+    EXPECT(change("pause s"), "ok");
+    EXPECT(told_last("ann", "s"), "when it will start is unknown");
+    EXPECT(change("resume s"), "ok");
+    drain(true);
+    EXPECT(told_last("ann", "s"), "when it will start is unknown");
+}
+
+Test(why, cooling_counts)
+{
+    after_holds("semaphore s limit=1 cooldown=30", minutes, 0);
+    end_lease("bob", "A");
+    pass(10);
+    EXPECT(told_last("ann", "s"), "it will probably start in about 20s");
 }

@@ -1,0 +1,159 @@
+#include "status/forecast.h"
+
+#include "base/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* ---- how long somebody holds ---- */
+
+static int compare(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The next of 1/2, 1/4, 3/4, 1/8, 5/8, ... in parts of 2^16: the bits of 1, 2, 3, ... reversed. */
+static size_t next_part(struct forecast *forecast)
+{
+    uint32_t bits = ++forecast->n_drawn & 0xffff, part = 0;
+    for (int i = 0; i < 16; i++) {
+        part = part << 1 | (bits >> i & 1);
+    }
+    return part;
+}
+
+/* How much longer somebody holds who has held since `age` ago; UINT64_MAX: not known. */
+static uint64_t draw(struct forecast *forecast, uint64_t age)
+{
+    size_t first = 0, part = next_part(forecast);
+    uint64_t most = forecast->max_hold == UINT64_MAX ? UINT64_MAX
+        : forecast->max_hold > age                   ? forecast->max_hold - age
+                                                     : 0;
+    while (first < forecast->n_holds && forecast->holds[first] <= age) {
+        first++;
+    }
+    if (forecast->n_holds < FORECAST_MIN_HOLDS || first == forecast->n_holds) {
+        return most;
+    }
+    size_t n = forecast->n_holds - first;
+    uint64_t more = forecast->holds[first + (n * part >> 16)] - age;
+    return more < most ? more : most;
+}
+
+/* ---- who is there ---- */
+
+void forecast_init(struct forecast *forecast, struct core *core, const char *name,
+    const struct definition *definition, uint64_t free)
+{
+    *forecast = (struct forecast){
+        .max_hold = definition->max_hold == NEVER ? UINT64_MAX
+                                                  : (uint64_t)definition->max_hold / 1000,
+        .cooldown = (uint64_t)definition->cooldown / 1000,
+        .free = free,
+    };
+    forecast->n_holds = core_recent_holds(core, name, forecast->holds);
+    qsort(forecast->holds, forecast->n_holds, sizeof forecast->holds[0], compare);
+}
+
+void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t units)
+{
+    if (forecast->n_ends == 2 * FORECAST_MAX) {
+        forecast->is_cut = true;
+        return;
+    }
+    forecast->ends[forecast->n_ends].at = at;
+    forecast->ends[forecast->n_ends++].units = units;
+}
+
+void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t units)
+{
+    if (forecast->n_ends >= FORECAST_MAX) {
+        forecast->is_cut = true;
+        return;
+    }
+    forecast_add_end(forecast, sum(draw(forecast, age), forecast->cooldown), units);
+}
+
+void forecast_add_ahead(struct forecast *forecast, uint32_t units)
+{
+    if (forecast->n_ahead == FORECAST_MAX) {
+        forecast->is_cut = true;
+        return;
+    }
+    forecast->ahead[forecast->n_ahead++] = units;
+}
+
+/* ---- forward ---- */
+
+/* Lets time go on until the next units are free. Returns that time. */
+static uint64_t take_next_end(struct forecast *forecast)
+{
+    size_t next = 0;
+    for (size_t i = 1; i < forecast->n_ends; i++) {
+        next = forecast->ends[i].at < forecast->ends[next].at ? i : next;
+    }
+    if (forecast->n_ends == 0 || forecast->ends[next].at == UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    uint64_t at = forecast->ends[next].at;
+    forecast->free += forecast->ends[next].units;
+    forecast->ends[next] = forecast->ends[--forecast->n_ends];
+    return at;
+}
+
+/* When so many units can be had, from `now` on. */
+static uint64_t wait_for(struct forecast *forecast, uint64_t now, uint32_t units)
+{
+    while (now != UINT64_MAX && forecast->free < units) {
+        uint64_t at = take_next_end(forecast);
+        now = at > now ? at : now;
+    }
+    return now;
+}
+
+uint64_t forecast_start(struct forecast *forecast, uint32_t wants)
+{
+    uint64_t now = 0;
+    for (size_t i = 0; i < forecast->n_ahead && now != UINT64_MAX; i++) {
+        uint32_t units = forecast->ahead[i];
+        now = wait_for(forecast, now, units);
+        if (now != UINT64_MAX) {
+            forecast->free -= units;
+            uint64_t until = sum(now, sum(draw(forecast, 0), forecast->cooldown));
+            forecast_add_end(forecast, until, units);
+        }
+    }
+    return forecast->is_cut ? UINT64_MAX : wait_for(forecast, now, wants);
+}
+
+/* ---- in words ---- */
+
+/* A guess has no seconds of an hour. */
+static nanoseconds rounded(uint64_t microseconds)
+{
+    uint64_t seconds = microseconds / 1000000;
+    uint64_t step = seconds < 120 ? 5 : seconds < 7200 ? 60 : seconds < 172800 ? 3600 : 86400;
+    return (nanoseconds)((seconds + step - 1) / step * step) * NANOSECONDS_PER_SECOND;
+}
+
+void forecast_say(char *out, size_t size, const struct forecast *forecast, uint64_t start)
+{
+    char span[32];
+    if (start == UINT64_MAX) {
+        snprintf(out, size, "when it will start is unknown%s",
+            forecast->n_holds < FORECAST_MIN_HOLDS
+                ? ": too few leases have ended since berthd has started"
+                : "");
+    } else if (start < 1000000) {
+        snprintf(out, size, "it will probably start at any moment");
+    } else {
+        duration_format(span, sizeof span, rounded(start));
+        snprintf(out, size, "it will probably start in about %s", span);
+    }
+}

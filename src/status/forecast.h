@@ -1,0 +1,48 @@
+/* forecast.h - when a request will probably start, from how long the latest leases were held. Pure.
+ *
+ * The queue is played forward. Whoever holds a unit now holds it, in all, for as long as one of the
+ * latest leases that took longer than it has taken so far, and whoever is ahead as long as one of
+ * all of them: with the first the median, then the quartiles, then what is between, so that several
+ * holders do not all end at once. It is a guess, and none is made from fewer than FORECAST_MIN_HOLDS
+ * leases, or where somebody has held for longer than all of these. */
+#ifndef BERTH_STATUS_FORECAST_H
+#define BERTH_STATUS_FORECAST_H
+
+#include "core/foresee.h"
+
+enum { FORECAST_MIN_HOLDS = 5, FORECAST_MAX = 256 };
+
+/* Times are in microseconds. */
+struct forecast {
+    uint64_t holds[RECENT_HOLDS]; /* sorted by forecast_init() */
+    size_t n_holds;
+    uint64_t max_hold; /* UINT64_MAX: none */
+    uint64_t cooldown;
+    uint64_t free; /* units that can be granted now */
+    struct {
+        uint64_t at; /* when they are free again; UINT64_MAX: not known */
+        uint64_t units;
+    } ends[2 * FORECAST_MAX];
+    size_t n_ends;
+    uint32_t ahead[FORECAST_MAX]; /* units that each wants, in order */
+    size_t n_ahead;
+    uint32_t n_drawn; /* from .holds */
+    bool is_cut; /* there are more than fit in here */
+};
+
+/* The latest holds of that resource, and what its definition says. `free` as in the struct. */
+void forecast_init(struct forecast *forecast, struct core *core, const char *name,
+    const struct definition *definition, uint64_t free);
+/* Somebody has held so many units since `age` ago. */
+void forecast_add_holder(struct forecast *forecast, uint64_t age, uint64_t units);
+/* Units are free again at that time. */
+void forecast_add_end(struct forecast *forecast, uint64_t at, uint64_t units);
+/* Somebody is ahead; in order. */
+void forecast_add_ahead(struct forecast *forecast, uint32_t units);
+/* When so many units can be had, counted from now; UINT64_MAX: nobody can tell. Call it once. */
+uint64_t forecast_start(struct forecast *forecast, uint32_t wants);
+
+/* "about 4m", "at any moment"; or why it is not known. `start` is forecast_start()'s. */
+void forecast_say(char *out, size_t size, const struct forecast *forecast, uint64_t start);
+
+#endif
