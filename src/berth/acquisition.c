@@ -247,10 +247,10 @@ nanoseconds acquisition_deadline(const struct acquisition *acquisition)
 static void report(struct acquisition *acquisition, nanoseconds now)
 {
     struct request_line line;
-    if (!wait_report_step(&acquisition->wait_report, acquisition->lease, now)) {
+    if (!wait_report_step(&acquisition->wait_report, now)) {
         return;
     }
-    request_status(&line, acquisition->lease);
+    request_why(&line, acquisition->lease);
     connection_send(acquisition->connection, line.text, line.length);
 }
 

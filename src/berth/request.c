@@ -214,9 +214,9 @@ void request_release_lease(struct request_line *line, const char *lease, const s
     request_end(line);
 }
 
-void request_status(struct request_line *line, const char *lease)
+void request_why(struct request_line *line, const char *lease)
 {
-    request_begin(line, COMMAND_status);
+    request_begin(line, COMMAND_why);
     request_add(line, " lease=%s", lease);
     request_end(line);
 }

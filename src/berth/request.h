@@ -54,7 +54,7 @@ void request_cancel(struct request_line *line, const struct wish *wish);
  * because the connection ends and the job is gone. */
 void request_release_lease(
     struct request_line *line, const char *lease, const struct job_end *end);
-void request_status(struct request_line *line, const char *lease);
+void request_why(struct request_line *line, const char *lease);
 
 /* `berth release` and `berth renew` with their options. False if the line would be too long. */
 bool request_release(struct request_line *line, const struct options *options);

@@ -88,7 +88,7 @@ static void draw(struct wait_report *wait_report, nanoseconds now)
     wait_report->draw_at = now + NANOSECONDS_PER_SECOND - waited % NANOSECONDS_PER_SECOND;
 }
 
-bool wait_report_step(struct wait_report *wait_report, const char *lease, nanoseconds now)
+bool wait_report_step(struct wait_report *wait_report, nanoseconds now)
 {
     if (now >= wait_report->draw_at) {
         draw(wait_report, now);
@@ -98,7 +98,7 @@ bool wait_report_step(struct wait_report *wait_report, const char *lease, nanose
     }
     wait_report->ask_at = NEVER;
     wait_report->was_asked = true;
-    wait_message_begin(&wait_report->wait_message, lease);
+    wait_message_begin(&wait_report->wait_message);
     return true;
 }
 

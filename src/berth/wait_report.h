@@ -41,9 +41,8 @@ void wait_report_interrupted(struct wait_report *wait_report);
 
 /* NEVER: nothing to do. */
 nanoseconds wait_report_deadline(const struct wait_report *wait_report);
-/* True: send `status lease=LEASE` now; wait_report_take() reads the answer. `lease` must stay valid
- * until then. */
-bool wait_report_step(struct wait_report *wait_report, const char *lease, nanoseconds now);
+/* True: send `why lease=LEASE` now; wait_report_take() reads the answer. */
+bool wait_report_step(struct wait_report *wait_report, nanoseconds now);
 /* A line that is no event. */
 void wait_report_take(
     struct wait_report *wait_report, const struct answer *answer, nanoseconds now);

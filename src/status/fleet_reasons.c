@@ -12,12 +12,13 @@ struct listing {
     size_t waiters; /* the row of the first */
 };
 
+/* Behind the last resource's waiters may be rows of another kind. */
 static size_t first_waiter(const struct fleet_rows *rows, const struct fleet_resource *resource)
 {
     size_t low = resource->row + 1, high = resource->end;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        bool is_before = strcmp(fleet_field(&rows->rows[middle], ROW_WORD), "waiter") != 0;
+        bool is_before = strcmp(fleet_field(&rows->rows[middle], ROW_WORD), "holder") == 0;
         low = is_before ? middle + 1 : low;
         high = is_before ? high : middle;
     }

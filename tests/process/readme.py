@@ -27,7 +27,7 @@ POOL = "\n".join(re.search(r'"(\[pool \w+\])" and "(items = [^"]*)"', TEXT).grou
 def without_particulars(text):
     """Drops pids, users, ages and leases from what `berth` and `berthctl status` print; line breaks
     and column widths do not count."""
-    text = re.sub(r"pid \d+ \((\w+), uid \d+\) for \d+s", r"pid PID (\1, uid UID) for AGE", text)
+    text = re.sub(r"pid \d+ \((\w+), \w+\) for \d+s", r"pid PID (\1, USER) for AGE", text)
     text = re.sub(r"^( +(?:held +slot \d+|#\d+ +wants \d+)) +\d+s +\d+ +\w+ +(\w+) +\w+$", r"\1 AGE PID USER \2 LEASE",
                   text, flags=re.M)
     return text.split()

@@ -57,9 +57,9 @@ def test_a_place_in_the_queue(berth, fake):
     process = berth.start("run", "-v", "r", "--", "true")
     peer, _ = fake.pending("* waiting 1 position=3")
     assert read_line(process.stderr) == "berth: queued, place 3"
-    assert peer.line() == "status lease=1"
-    peer.send("ok draining=0 held=1 waiting=3\nresource r limit=4 in_use=4\n"
-              "waiter 1 position=2\nend\n")
+    assert peer.line() == "why lease=1"
+    peer.send("ok is=waiting lease=1 position=2\n"
+              "brief r:%204%20of%204%20held;%20place%202%20in%20the%20queue\nend\n")
     assert read_line(process.stderr) == (
         "berth: waiting for r: 4 of 4 held; place 2 in the queue")
     peer.send("* granted 1 slot=r,5,0\n")

@@ -275,7 +275,7 @@ def test_the_waiting_line_names_the_host(pair):
     gets(client_of(a), "acquire door program=etl")
     process = b.berth.start("run", "door", "--", "true")
     line = read_line(process.stderr)
-    assert re.fullmatch(r"berth: waiting for door: held by pid \d+ on \S+ \(etl, uid 0\) for \d+s; "
+    assert re.fullmatch(r"berth: waiting for door: held by pid \d+ on \S+ \(etl, root\) for \d+s; "
                         r"place 1 in the queue", line)
 
 

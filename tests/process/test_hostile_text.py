@@ -251,18 +251,16 @@ def test_the_other_commands_of_berth(berth, fake, command):
 
 
 def test_a_hostile_server_while_one_waits(berth, fake):
-    """A hostile server makes up even names, places, databases and hosts."""
+    """A hostile server makes up even places and whole lines."""
     waiting = []
     for name in ALL:
         text = encoded(PROGRAM.get(name, b"Qq"))
         process = berth.start("run", "-v", "r", "--", "true")
         waiting.append((process, fake.queue(f"waiting 1 position={text}"), text))
     for process, peer, text in waiting:
-        assert peer.line().startswith("status")  # after a second
-        peer.send(f"ok held={text} draining={text}\ndatabase {text} state={text} grace=1\n"
-                  f"resource {text} kind={text} database={text} limit=1 in_use=1 waiting=1\n"
-                  f"holder {text} pid=1 uid=1 age=1 holder={text} program={text} host={text}\n"
-                  f"waiter 1 position=1\nend\n")
+        assert peer.line() == "why lease=1"  # after a second
+        peer.send(f"ok is={text} lease={text} position={text}\nbrief {text} {text}\nstops {text}\n"
+                  f"because {text}\n{text}\nend\n")
         said = [require_harmless(read_line(process.stderr) + "\n", lines=1) for _ in range(2)]
         assert any(f"waiting for {MARK}" in line for line in said), said
         peer.send(f"* revoked 1 {text} {text}\n* lost 1 {text} {text}\n* denied 1 {text} {text}\n")

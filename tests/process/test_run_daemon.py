@@ -1,6 +1,7 @@
 """berth run and berthd together: every way not to get a lease, the queue, restarts."""
 
 import os
+import pwd
 import signal
 import subprocess
 
@@ -249,7 +250,7 @@ def test_a_waiter_sees_the_holder(berth, berthd):
     pid = read_line(process.stdout)
     second = wait_in_queue(berth, "deploy")
     line = read_line(second.stderr)
-    assert line.startswith(f"berth: waiting for deploy: held by pid {pid} (sh, uid {os.getuid()}) for ")
+    assert line.startswith(f"berth: waiting for deploy: held by pid {pid} (sh, {pwd.getpwuid(os.getuid()).pw_name}) for ")
     assert line.endswith("; place 1 in the queue")
     let_go(process)
     assert read_line(second.stdout).startswith("runs ")

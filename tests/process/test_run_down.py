@@ -280,8 +280,8 @@ def test_a_waiter_asks_again(berth, fake, directory, option):
     assert time.monotonic() - begun > 0.9  # a restart is not worth a message
     again = FakeBerthd(directory / "s")
     peer = again.queue("waiting 1 position=1")
-    assert peer.line() == "status lease=1"
-    peer.send("ok\nresource r limit=1\nwaiter 1 position=1\nend\n")
+    assert peer.line() == "why lease=1"
+    peer.send("ok is=waiting lease=1 position=1\nbrief r;%20place%201%20in%20the%20queue\nend\n")
     assert read_line(process.stderr) == "berth: waiting for r; place 1 in the queue"  # it is over
     peer.send("* granted 1 slot=r,1,0\n")
     out, err = process.communicate(timeout=DEADLINE)

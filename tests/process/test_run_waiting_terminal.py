@@ -38,8 +38,8 @@ def waits(shell, fake, how="start"):
     """A berth run that has told that it waits; returns its connection."""
     shell.start("run", "r", "--", "sh", "-c", "echo my turn", how=how)
     peer = fake.queue("waiting 1 position=2")
-    assert peer.line() == "status lease=1"
-    peer.send("ok\nresource r limit=1\nwaiter 1 position=2\nend\n")
+    assert peer.line() == "why lease=1"
+    peer.send("ok is=waiting lease=1 position=2\nbrief r;%20place%202%20in%20the%20queue\nend\n")
     assert re.fullmatch(TOLD, shown(shell, r"\n"))
     return peer
 
@@ -85,8 +85,8 @@ def test_a_command_that_is_not_there(shell, fake):
     """The job's process says so, and the wrapper has erased the line before."""
     shell.start("run", "r", "--", "nowhere/x")
     peer = fake.queue("waiting 1 position=2")
-    assert peer.line() == "status lease=1"
-    peer.send("ok\nresource r limit=1\nwaiter 1 position=2\nend\n")
+    assert peer.line() == "why lease=1"
+    peer.send("ok is=waiting lease=1 position=2\nbrief r;%20place%202%20in%20the%20queue\nend\n")
     shown(shell, LIVE)
     peer.send("* granted 1 slot=r,1,0\n")
     assert re.fullmatch(f"({LIVE})*{GONE}berth: got r after \\d+s\nberth: nowhere/x: .*\n",

@@ -83,7 +83,7 @@ Test(acquisition, a_queued_waiter_outlasts_silence)
 {
     struct stage *stage = queued(IF_DOWN_FAIL, NEVER);
     expect_step(stage, T + S, ACQUISITION_GOES_ON);
-    cr_expect_str_eq(stage_line(stage), "status lease=1");
+    cr_expect_str_eq(stage_line(stage), "why lease=1");
     expect_step(stage, T + 90000 * S, ACQUISITION_GOES_ON);
     cr_expect_eq(acquisition_deadline(&stage->acquisition), NEVER);
     stage_say(stage, "* waiting 1 position=2\n* granted 1 slot=r,5,0\n");
@@ -344,7 +344,7 @@ Test(acquisition, a_waiter_never_fails_by_a_database)
         struct stage *stage = queued(all[i], NEVER);
         nanoseconds now = T + 3600 * S;
         expect_step(stage, now, ACQUISITION_GOES_ON); /* who holds it */
-        cr_expect_str_eq(stage_line(stage), "status lease=1");
+        cr_expect_str_eq(stage_line(stage), "why lease=1");
         stage_say(stage, "* denied 1 down\n");
         expect_step(stage, now, ACQUISITION_GOES_ON);
         cr_expect_leq(acquisition_deadline(&stage->acquisition), now + S / 10);

@@ -30,25 +30,31 @@ static struct stage *queued(struct stage *stage, const char *answer)
     return stage;
 }
 
-static void answer(struct stage *stage, const char *keys, int position, nanoseconds now)
+/* `stop`: why nothing is granted at present, or "". */
+static void answer(struct stage *stage, const char *stop, int position, nanoseconds now)
 {
-    char text[256];
-    snprintf(
-        text, sizeof text, "ok\nresource r limit=1%s\nwaiter 1 position=%d\nend\n", keys, position);
+    char text[512], stops[128] = "";
+    if (stop[0]) {
+        snprintf(stops, sizeof stops, "stops %s\n", stop);
+    }
+    snprintf(text, sizeof text,
+        "ok is=waiting lease=1 position=%d\nbrief r%s%s;%%20place%%20%d%%20in%%20the%%20queue\n"
+        "%sbecause x\nend\n",
+        position, stop[0] ? ":%20" : "", stop, position, stops);
     stage_say(stage, text);
     cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
 }
 
 /* Lets berth ask when it wants to, and answers. Returns the time of both. */
-static nanoseconds told(struct stage *stage, const char *keys, int position)
+static nanoseconds told(struct stage *stage, const char *stop, int position)
 {
     nanoseconds now = acquisition_deadline(&stage->acquisition);
     cr_assert_neq(now, NEVER);
     cr_assert_eq(stage_step(stage, now - 1), ACQUISITION_GOES_ON);
     cr_assert_str_eq(stage_line(stage), "");
     cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
-    cr_assert_str_eq(stage_line(stage), "status lease=1");
-    answer(stage, keys, position, now);
+    cr_assert_str_eq(stage_line(stage), "why lease=1");
+    answer(stage, stop, position, now);
     return now;
 }
 
@@ -134,9 +140,9 @@ Test(wait_report, a_pause_that_begins_and_ends)
     struct stage *stage = queued(stage_open(), "waiting 1 position=1\n");
     told(stage, "", 1);
     expect_said(stage, "berth: waiting for r; place 1 in the queue\n");
-    told(stage, " paused=1 reason=new%20disks", 1);
+    told(stage, "paused%20(new%20disks)", 1);
     expect_said(stage, "berth: waiting for r: paused (new disks); place 1 in the queue\n");
-    told(stage, " paused=1 reason=new%20disks", 1);
+    told(stage, "paused%20(new%20disks)", 1);
     expect_said(stage, "");
     told(stage, "", 1);
     expect_said(stage, "berth: waiting for r; place 1 in the queue\n");
@@ -150,7 +156,10 @@ Test(wait_report, a_drain_that_begins)
     nanoseconds now = acquisition_deadline(&stage->acquisition);
     cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
     stage_line(stage);
-    stage_say(stage, "ok draining=1\nresource r limit=1\nwaiter 1 position=1\nend\n");
+    stage_say(stage,
+        "ok is=waiting lease=1 position=1\n"
+        "brief r;%20place%201%20in%20the%20queue;%20this%20host%20is%20being%20drained\n"
+        "stops drain;%20\nend\n");
     cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
     expect_said(stage, "berth: waiting for r; place 1 in the queue; this host is being drained\n");
 }
@@ -165,15 +174,14 @@ Test(wait_report, a_grace_is_told_once)
         cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
         stage_line(stage);
         snprintf(text, sizeof text,
-            "ok\ndatabase main grace=%d000\nresource r limit=1 database=main\n"
-            "waiter 1 position=1\nend\n",
+            "ok is=waiting lease=1 position=1\n"
+            "brief r;%%20place%%201%%20in%%20the%%20queue;%%20nothing%%20for%%20%ds\n"
+            "stops grace;%%20\nend\n",
             left);
         stage_say(stage, text);
         cr_assert_eq(stage_step(stage, now), ACQUISITION_GOES_ON);
         expect_said(stage,
-            left < 90 ? ""
-                      : "berth: waiting for r; place 1 in the queue; its database is new or has "
-                        "lost its data, and grants nothing for 90s\n");
+            left < 90 ? "" : "berth: waiting for r; place 1 in the queue; nothing for 90s\n");
     }
 }
 
@@ -181,7 +189,7 @@ Test(wait_report, a_refused_question_is_asked_again)
 {
     struct stage *stage = queued(stage_open(), "waiting 1 position=1\n");
     cr_assert_eq(stage_step(stage, T + S), ACQUISITION_GOES_ON);
-    cr_assert_str_eq(stage_line(stage), "status lease=1");
+    cr_assert_str_eq(stage_line(stage), "why lease=1");
     stage_say(stage, "error unknown x\n");
     cr_assert_eq(stage_step(stage, T + S), ACQUISITION_GOES_ON);
     expect_said(stage, "");
@@ -282,7 +290,7 @@ Test(wait_report, a_rewritten_line)
     }
     cr_expect_str_eq(stage_line(stage), "");
     stage_step(stage, T + 6 * S);
-    cr_expect_str_eq(stage_line(stage), "status lease=1");
+    cr_expect_str_eq(stage_line(stage), "why lease=1");
     answer(stage, "", 7, T + 6 * S);
     expect_shown("\rberth: waited 6s; place 9 in the queue\033[K"
                  "\rberth: waited 6s; place 7 in the queue\033[K");
@@ -296,7 +304,7 @@ Test(wait_report, a_pause_stays_on_the_terminal)
     told(stage, "", 9);
     expect_shown(FIRST "\rberth: waited 1s; place 9 in the queue\033[K");
     stage_step(stage, T + 6 * S);
-    answer(stage, " paused=1 reason=disks", 9, T + 6 * S);
+    answer(stage, "paused%20(disks)", 9, T + 6 * S);
     expect_shown("\rberth: waited 6s; place 9 in the queue\033[K" GONE
                  "berth: waiting for r: paused (disks); place 9 in the queue\n"
                  "\rberth: waited 6s; place 9 in the queue\033[K");
