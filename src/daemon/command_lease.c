@@ -1,5 +1,6 @@
 /* command_lease.c - requests about an existing lease: release, cancel, renew, bind, revoke,
  * drop. */
+#include "base/nearest.h"
 #include "base/words.h"
 #include "daemon/command_call.h"
 #include "daemon/conn.h"
@@ -94,6 +95,37 @@ static bool may_be_remote(const struct call *call)
     return definition && definition->database != 0;
 }
 
+enum { MAX_IDENTITIES_COMPARED = 1000 };
+
+/* No lease has that identity: suggests the nearest one that the user could have meant, and may
+ * see. */
+static void refuse_identity(
+    struct call *call, enum code code, const struct resource *resource, const char *holder)
+{
+    struct asker asker;
+    struct nearest nearest = NEAREST_INIT(holder);
+    const struct claim *claim = resource_first_holder(resource);
+    call_init_asker(call, &asker);
+    for (size_t i = 0; claim && i < MAX_IDENTITIES_COMPARED; i++) {
+        const struct lease *lease = claim->lease;
+        bool is_meant = lease->uid == asker.viewer.uid || resource->definition->identity_shared;
+        if (lease->terms.holder && is_meant && viewer_sees(&asker.viewer, lease)) {
+            nearest_try(&nearest, lease->terms.holder);
+        }
+        claim = claim_next_holder(claim);
+    }
+    asker_deinit(&asker);
+    if (nearest.best) {
+        char why[NAME_BYTES + HOLDER_BYTES + 64];
+        snprintf(why, sizeof why, "%s: %s; did you mean %s?", resource->name,
+            code_table[code].meaning, nearest.best);
+        answer_error_saying(call->out, code, why);
+        lease_log_refused(call_asker(call), call->request->command, code, resource->name);
+    } else {
+        call_refuse(call, code, code == CODE_LOST ? NULL : resource->name);
+    }
+}
+
 static void release_by_identity(struct call *call, struct resource *resource, const char *holder)
 {
     struct lease *lease = resource
@@ -102,7 +134,7 @@ static void release_by_identity(struct call *call, struct resource *resource, co
     if (!lease && may_be_remote(call)) {
         remote_release(call, holder, NULL);
     } else if (!lease && resource && resource_in_use(resource) > 0) {
-        call_refuse(call, CODE_NOT_HOLDER, resource->name);
+        refuse_identity(call, CODE_NOT_HOLDER, resource, holder);
     } else {
         end_lease(call, lease);
     }
@@ -239,6 +271,8 @@ static struct lease *find_by_identity(struct call *call, const char *holder)
         answer_error_saying(call->out, CODE_NOT_HOLDER,
             "no lease of this host has that identity; renew a lease on the host where it was "
             "acquired");
+    } else if (!lease && !answered && resource) {
+        refuse_identity(call, CODE_LOST, resource, holder);
     } else if (!lease && !answered) {
         call_refuse(call, CODE_LOST, NULL);
     }

@@ -1,10 +1,12 @@
 """acquire, release and cancel: every answer, and what other clients are told."""
 
+import os
 import re
 
 import pytest
 
-from daemon_help import event, held, is_quiet, lease_of, refused, status, waits
+from daemon_help import (
+    NOBODY, connect_as, event, held, is_quiet, lease_of, refused, status, waits)
 from lines import DEADLINE
 
 CONFIG = """
@@ -245,6 +247,21 @@ def test_release_by_identity(client):
     waits(client, "acquire a holder=me")
     assert client.request("release a holder=me") == "ok"
     assert status(client).waiting == 0
+
+
+def test_an_identity_that_nobody_has(daemon, client):
+    """The nearest of the user's own is named."""
+    held(client, "acquire b holder=nightly")
+    answer = client.request("release b holder=nightyl")
+    assert answer == "error not-holder b:%20held,%20but%20not%20by%20this%20identity;%20did%20you%20mean%20nightly?"
+    assert "mean" not in client.request("release b holder=other")
+    answer = client.request("renew b holder=nightyl")
+    assert answer == "error lost b:%20the%20lease%20is%20over;%20did%20you%20mean%20nightly?"
+    assert "mean" not in client.request("renew b holder=other")
+    if os.getuid() == 0:
+        assert refused(connect_as(daemon, NOBODY), "release b holder=nightyl") == "not-holder"
+        answer = connect_as(daemon, NOBODY).request("release b holder=nightyl")
+        assert "nightly" not in answer
 
 
 def test_release_by_item(client):
