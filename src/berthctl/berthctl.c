@@ -425,11 +425,9 @@ static int run_each(struct call *call, size_t n, show_function *show)
 /* A resource in place of a lease: says what to add. */
 static bool is_resource(struct call *call, char *word)
 {
-    call->is_silent = true;
     call->request = (struct ctl_request){
         .word = command_table[COMMAND_status].word, .arguments = &word, .n_arguments = 1};
     bool is_known = call_answer(call);
-    call->is_silent = false;
     if (is_known) {
         struct text escaped = TEXT_INIT;
         text_add_escaped(&escaped, word);
@@ -437,6 +435,23 @@ static bool is_resource(struct call *call, char *word)
         text_deinit(&escaped);
     }
     return is_known;
+}
+
+/* Of a word that was to be a lease. */
+static void explain_refusal(struct call *call, char *word, int *exit_statusp)
+{
+    struct text refusal = call->refusal;
+    bool is_no_lease = call->code == CODE_LOST || call->code == CODE_BAD_VALUE;
+    call->refusal = (struct text)TEXT_INIT;
+    if (is_no_lease && is_resource(call, word)) {
+        *exit_statusp = STATUS_USAGE;
+    } else {
+        if (is_no_lease) {
+            chosen_suggest(call, word, &refusal);
+        }
+        complain("%s", refusal.bytes);
+    }
+    text_deinit(&refusal);
 }
 
 static int run_revoke(struct call *call, const struct line *line)
@@ -447,11 +462,12 @@ static int run_revoke(struct call *call, const struct line *line)
     if (line->options & OPTIONS_OF_CHOICE) {
         return chosen_revoke(call, &line->choice, wait, until);
     }
+    call->is_silent = all.n_arguments == 1; /* there may be more to say */
     int exit_status = run_each(call, all.n_arguments, show_nothing);
-    bool is_no_lease = call->code == CODE_LOST || call->code == CODE_BAD_VALUE;
-    if (all.n_arguments == 1 && is_no_lease && is_resource(call, all.arguments[0])) {
-        return STATUS_USAGE;
+    if (call->is_silent && call->refusal.length > 0) {
+        explain_refusal(call, all.arguments[0], &exit_status);
     }
+    call->is_silent = false;
     return exit_status != 0 || !wait
         ? exit_status
         : chosen_wait_gone(call, all.arguments, all.n_arguments, until);

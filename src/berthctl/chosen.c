@@ -1,5 +1,6 @@
 #include "berthctl/chosen.h"
 
+#include "base/nearest.h"
 #include "base/words.h"
 #include "berthctl/show.h"
 #include "berthctl/users.h"
@@ -106,10 +107,11 @@ int chosen_wait_idle(struct call *call, nanoseconds until)
 {
     const struct ctl_request asked = call->request;
     bool has_said = false, goes_on = true;
-    while (goes_on) {
+    while (goes_on || (call->has_closed && call_again(call, until))) {
         struct status status = STATUS_INIT;
         goes_on = ask_status(call, asked.arguments, asked.n_arguments, &status) &&
             any_is_busy(&status);
+        call->awaits_berthd = true;
         if (goes_on && !has_said) {
             say_what_is_awaited(&status);
             has_said = true;
@@ -167,8 +169,12 @@ static bool wait_gone_here(struct call *call, const char *id, nanoseconds until)
 
 int chosen_wait_gone(struct call *call, char *const leases[], size_t n, nanoseconds until)
 {
+    call->awaits_berthd = true;
     for (size_t i = 0; i < n && call->exit_status == 0; i++) {
-        (strchr(leases[i], '/') ? wait_gone_elsewhere : wait_gone_here)(call, leases[i], until);
+        bool is_here = !strchr(leases[i], '/');
+        do {
+            (is_here ? wait_gone_here : wait_gone_elsewhere)(call, leases[i], until);
+        } while (call->has_closed && call_again(call, until));
     }
     return call->exit_status;
 }
@@ -241,18 +247,72 @@ static void revoke_of(struct revoking *revoking, const struct choice *choice,
     }
 }
 
-/* Nothing is held is what `--all` wants; whoever names somebody means one that is there. */
-static int found_none(const struct choice *choice, const char *name)
+static void try_holders(struct nearest *nearest, const struct status_leases *leases)
 {
-    struct text escaped = TEXT_INIT;
-    text_add_escaped(&escaped, name);
-    if (choice->all) {
-        printf("%s: nothing is held\n", escaped.bytes);
-    } else {
-        complain("revoke: %s: no such lease, or you may not see whose it is", escaped.bytes);
+    for (size_t i = 0; i < leases->n; i++) {
+        if (leases->list[i].holder) {
+            nearest_try(nearest, leases->list[i].holder);
+        }
     }
-    text_deinit(&escaped);
+}
+
+static void add_question(struct text *out, const char *meant)
+{
+    text_add(out, "; did you mean ");
+    text_add_escaped(out, meant);
+    text_add(out, "?");
+}
+
+/* Nothing is held is what `--all` wants; whoever names somebody means one that is there. */
+static int found_none(const struct choice *choice, const char *name, const struct status *status)
+{
+    struct nearest nearest = NEAREST_INIT(choice->holder ? choice->holder : "");
+    struct text said = TEXT_INIT;
+    for (size_t i = 0; i < status->n_resources; i++) {
+        try_holders(&nearest, &status->resources[i].holders);
+        try_holders(&nearest, &status->resources[i].waiters);
+    }
+    text_add_escaped(&said, name);
+    if (choice->all) {
+        printf("%s: nothing is held\n", said.bytes);
+    } else {
+        text_add(&said, ": no such lease, or you may not see whose it is");
+        if (choice->holder && nearest.best) {
+            add_question(&said, nearest.best);
+        }
+        complain("revoke: %s", said.bytes);
+    }
+    text_deinit(&said);
     return choice->all ? EXIT_SUCCESS : STATUS_LOST;
+}
+
+static void try_leases(
+    struct nearest *nearest, const struct status_leases *leases, uint64_t *newestp)
+{
+    for (size_t i = 0; i < leases->n; i++) {
+        uint64_t id;
+        nearest_try(nearest, leases->list[i].id);
+        if (lease_id_parse(leases->list[i].id, &id) && id > *newestp) {
+            *newestp = id;
+        }
+    }
+}
+
+void chosen_suggest(struct call *call, const char *word, struct text *out)
+{
+    struct nearest nearest = NEAREST_INIT(word);
+    struct status status = STATUS_INIT;
+    uint64_t id, newest = 0;
+    bool is_known = ask_status(call, NULL, 0, &status);
+    for (size_t i = 0; is_known && i < status.n_resources; i++) {
+        try_leases(&nearest, &status.resources[i].holders, &newest);
+        try_leases(&nearest, &status.resources[i].waiters, &newest);
+    }
+    bool may_have_been = strchr(word, '/') || (lease_id_parse(word, &id) && id <= newest);
+    if (nearest.best && !may_have_been) {
+        add_question(out, nearest.best);
+    }
+    status_deinit(&status);
 }
 
 int chosen_revoke(struct call *call, const struct choice *choice, bool wait, nanoseconds until)
@@ -273,7 +333,7 @@ int chosen_revoke(struct call *call, const struct choice *choice, bool wait, nan
     }
     call->exit_status = revoking.exit_status;
     if (revoking.n_chosen == 0) {
-        call->exit_status = found_none(choice, *name);
+        call->exit_status = found_none(choice, *name, &status);
     } else if (wait && call->exit_status == 0) {
         fflush(stdout);
         call->exit_status = chosen_wait_gone(call, revoking.ids, revoking.n, until);

@@ -17,6 +17,10 @@ struct choice {
  * `until`. Returns the exit status. */
 int chosen_revoke(struct call *call, const struct choice *choice, bool wait, nanoseconds until);
 
+/* Adds "; did you mean LEASE?" if one that status shows is near enough, and the word can have been
+ * none that is over by now: the next lease's word would be near to that. */
+void chosen_suggest(struct call *call, const char *word, struct text *out);
+
 /* Returns when these leases are over, or at `until`: the exit status. SESSION/LEASE is one of
  * another host. */
 int chosen_wait_gone(struct call *call, char *const leases[], size_t n, nanoseconds until);

@@ -15,6 +15,8 @@
 enum {
     PATIENCE_SECONDS = 5, /* for any answer */
     RETRY_MILLISECONDS = 20, /* while the daemon's queue of connections is full */
+    AWAY_SECONDS = 60, /* for a berthd that restarts */
+    LOOK_MILLISECONDS = 100, /* whether it is back */
 };
 
 void complain(const char *format, ...)
@@ -31,25 +33,75 @@ void complain(const char *format, ...)
 
 /* ---- connection ---- */
 
-static bool call_open(struct call *call)
+static void pause_milliseconds(int milliseconds)
+{
+    struct timespec pause = {.tv_nsec = milliseconds * NANOSECONDS_PER_MILLISECOND};
+    nanosleep(&pause, NULL);
+}
+
+static int call_try_open(struct call *call)
 {
     int error;
     while ((error = connection_open(&call->connection, &call->endpoint)) == EAGAIN &&
         clock_now() < call->deadline) {
-        struct timespec pause = {.tv_nsec = RETRY_MILLISECONDS * NANOSECONDS_PER_MILLISECOND};
-        nanosleep(&pause, NULL); /* poll() cannot wait until a full queue has room */
+        pause_milliseconds(RETRY_MILLISECONDS); /* poll() cannot wait until a full queue has room */
     }
-    if (error == 0) {
-        return true;
-    }
+    return error;
+}
+
+static void complain_of_connection(const struct call *call, int error)
+{
     char why[512];
     struct text escaped = TEXT_INIT;
     connection_explain(&call->endpoint, error, why, sizeof why);
     text_add_escaped(&escaped, why);
     complain("%s", escaped.bytes);
     text_deinit(&escaped);
+}
+
+static bool call_open(struct call *call)
+{
+    int error = call_try_open(call);
+    if (error != 0) {
+        call->exit_status = STATUS_DOWN;
+        call->has_closed = call->awaits_berthd;
+        if (!call->awaits_berthd) {
+            complain_of_connection(call, error);
+        }
+    }
+    return error == 0;
+}
+
+static void call_has_closed(struct call *call)
+{
+    call->has_closed = call->awaits_berthd;
+    if (!call->awaits_berthd) {
+        complain("berthd has closed the connection");
+    }
     call->exit_status = STATUS_DOWN;
-    return false;
+    connection_close(&call->connection);
+}
+
+bool call_again(struct call *call, nanoseconds until)
+{
+    nanoseconds now, limit = clock_now() + AWAY_SECONDS * NANOSECONDS_PER_SECOND;
+    int error;
+    call->has_closed = false;
+    complain("berthd has closed the connection: waiting until it is back");
+    do {
+        pause_milliseconds(LOOK_MILLISECONDS);
+        now = clock_now();
+        call->deadline = now;
+        error = call_try_open(call);
+    } while (error != 0 && now < until && now < limit);
+    if (error == 0) {
+        call->exit_status = EXIT_SUCCESS;
+    } else if (now >= until) {
+        call_timed_out(call);
+    } else {
+        complain_of_connection(call, error);
+    }
+    return error == 0;
 }
 
 int call_nonsense(const struct call *call)
@@ -74,10 +126,10 @@ char *call_line(struct call *call)
         break;
     }
     if (clock_now() < call->deadline) {
-        complain("berthd has closed the connection");
-    } else {
-        complain("berthd has not answered for %d seconds", PATIENCE_SECONDS);
+        call_has_closed(call);
+        return NULL;
     }
+    complain("berthd has not answered for %d seconds", PATIENCE_SECONDS);
     call->exit_status = STATUS_DOWN;
     connection_close(&call->connection);
     return NULL;
@@ -102,8 +154,7 @@ bool call_wait_event(struct call *call, const char *event, nanoseconds until)
     if (got == CONNECTION_GARBAGE) {
         call->exit_status = call_nonsense(call);
     } else if (clock_now() < until) {
-        complain("berthd has closed the connection");
-        call->exit_status = STATUS_DOWN;
+        call_has_closed(call);
     } else {
         call_timed_out(call);
     }
@@ -113,6 +164,7 @@ bool call_wait_event(struct call *call, const char *event, nanoseconds until)
 void call_end(struct call *call)
 {
     connection_close(&call->connection);
+    text_deinit(&call->refusal);
 }
 
 /* ---- answers ---- */
@@ -179,10 +231,15 @@ static void call_refused(struct call *call, const char *word, char *why)
     if (code == CODE_UNKNOWN_COMMAND) {
         text_add(&said, "; this berthd is older than berthctl");
     }
-    if (!call->is_silent && (code == CODE_NONE || code != call->unsaid)) {
-        complain("%s", said.bytes);
+    text_deinit(&call->refusal);
+    if (call->is_silent) {
+        call->refusal = said;
+    } else {
+        if (code == CODE_NONE || code != call->unsaid) {
+            complain("%s", said.bytes);
+        }
+        text_deinit(&said);
     }
-    text_deinit(&said);
     call->code = code;
     call->exit_status = code != CODE_NONE ? row->exit_status : STATUS_DOWN;
 }

@@ -4,6 +4,7 @@
 #define BERTH_BERTHCTL_CTL_CALL_H
 
 #include "berthctl/ctl_request.h"
+#include "base/text.h"
 #include "client/connection.h"
 #include "wire/protocol.h"
 
@@ -14,9 +15,12 @@ struct call {
     enum right right; /* who may make the request */
     nanoseconds deadline; /* for the current answer */
     bool is_one_of_several; /* the same request is sent for several leases */
-    bool is_silent; /* a refusal is only kept in .code */
+    bool is_silent; /* a refusal is only kept in .code and .refusal */
+    bool awaits_berthd; /* a connection that ends is no message but .has_closed */
+    bool has_closed; /* call_again() comes next */
     enum code unsaid; /* nor is a refusal with this code a message, unless it is CODE_NONE */
     enum code code; /* of the last refusal; CODE_NONE before */
+    struct text refusal; /* a message that was not written */
     int exit_status; /* once something has failed */
 };
 
@@ -33,6 +37,10 @@ char *call_line(struct call *call);
 /* Waits for that line, whatever comes before it. False after a message: `until` has passed, or the
  * connection has ended. */
 bool call_wait_event(struct call *call, const char *event, nanoseconds until);
+
+/* After .has_closed: waits until berthd is back, for a minute at most. False after a message: it is
+ * not, or `until` has passed. */
+bool call_again(struct call *call, nanoseconds until);
 
 /* What was waited for has not come in time: says so, and sets the exit status. */
 void call_timed_out(struct call *call);

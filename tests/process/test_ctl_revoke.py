@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from conftest import read_line
-from daemon_help import held, waits
+from daemon_help import held, status, waits
 from lines import DEADLINE
 from lost_help import asked_until
 
@@ -91,9 +91,26 @@ def test_nothing_is_held(daemon, berthctl):
 def test_a_resource_in_place_of_a_lease(daemon, berthctl):
     for word in ("deploy", "etl"):
         done = berthctl("revoke", word)
-        assert done.returncode == 64
-        assert done.stderr.splitlines()[-1] == (
-            f"berthctl: revoke: {word} is a resource: add --all, --holder ID or --pid PID")
+        assert (done.returncode, done.stderr) == (
+            64, f"berthctl: revoke: {word} is a resource: add --all, --holder ID or --pid PID\n")
+
+
+def test_did_you_mean(daemon, berthctl):
+    """Of leases and identities that the user may see. A lease that is over is none that was meant otherwise."""
+    client = daemon.client()
+    lease, over = held(client, "acquire etl holder=nightly"), held(client, "acquire etl")
+    assert client.request(f"release {over}") == "ok"
+    last = held(client, "acquire etl")
+    for word, said in ((last + "k", f"the lease is over (lost); did you mean {last}?"),
+                       (last + "~", f"not a lease (bad-value); did you mean {last}?"),
+                       (over, "the lease is over (lost)"), ("x" * 9 + "~", "not a lease (bad-value)")):
+        done = berthctl("revoke", word)
+        assert done.returncode in (1, 64) and done.stderr == f"berthctl: revoke: {said}\n", word
+    nobody = "etl: no such lease, or you may not see whose it is"
+    for holder, said in (("nightyl", nobody + "; did you mean nightly?"), ("other", nobody)):
+        done = berthctl("revoke", "etl", "--holder", holder)
+        assert (done.returncode, done.stderr) == (1, f"berthctl: revoke: {said}\n")
+    assert berthctl("status").stdout.count(lease)
 
 
 def test_several_leases(daemon, berthctl, leases):
@@ -147,6 +164,37 @@ def test_wait_no_longer_than_asked(daemon, berthctl):
     assert done.stderr.splitlines()[-1] == "berthctl: waited as long as asked (timeout)"
     assert berthctl("wait", "etl").returncode == 0
     assert berthctl("wait", "nix").returncode == 78
+
+
+def test_waiting_outlives_berthd(daemon, berth, berthctl):
+    """A restart of berthd is not an event for those who wait."""
+    stubborn = ["sh", "-c", "trap '' TERM; echo begun; read line"]
+    job = berth.start("run", "etl", "--kill-after", "10s", "--", *stubborn, stdin=subprocess.PIPE)
+    assert read_line(job.stdout) == "begun"
+    (lease,) = [row["lease"] for row in status(daemon.client()).resources["etl"]["holders"]]
+    waits_for_etl = berthctl.start("wait", "etl", text=True)
+    assert read_line(waits_for_etl.stderr) == "berthctl: waiting until 1 unit of etl has been given back"
+    revokes = berthctl.start("revoke", lease, "--wait", text=True)
+    asked_until(daemon, lambda now: now.resources["etl"]["holders"][0].get("stopping") == "revoked")
+    daemon.kill()
+    for process in waits_for_etl, revokes:
+        assert read_line(process.stderr) == "berthctl: berthd has closed the connection: waiting until it is back"
+    daemon.start()
+    job.stdin.close()
+    assert (waits_for_etl.wait(DEADLINE), revokes.wait(DEADLINE), job.wait(DEADLINE)) == (0, 0, 124)
+    assert status(daemon.client()).held == 0
+
+
+def test_wait_no_longer_than_asked_for_berthd(daemon, berthctl):
+    held(daemon.client(), "acquire etl ttl=60")
+    waiting = berthctl.start("wait", "etl", "--timeout", "1", text=True)
+    assert read_line(waiting.stderr) == "berthctl: waiting until 1 unit of etl has been given back"
+    daemon.kill()
+    assert waiting.wait(DEADLINE) == 75
+    assert waiting.stderr.read().splitlines() == [
+        "berthctl: berthd has closed the connection: waiting until it is back",
+        "berthctl: waited as long as asked (timeout)"]
+    assert berthctl("wait", "etl").returncode == 69
 
 
 def test_wait_for_a_fleet(berthctl, fake):
