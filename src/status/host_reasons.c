@@ -89,11 +89,6 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
 
 /* ---- when it will start ---- */
 
-static uint64_t microseconds(nanoseconds span)
-{
-    return span > 0 ? (uint64_t)span / 1000 : 0;
-}
-
 /* Those who are passed over hold up nobody; what is kept is not free. */
 static void play_queue(
     struct forecast *forecast, const struct resource *resource, const struct claim *claim)

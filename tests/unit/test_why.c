@@ -33,7 +33,7 @@ static int32_t pid_of(const struct lease *lease)
     return 9;
 }
 
-static bool administers(void *context, const struct rights *rights)
+static bool may_see(void *context, const struct rights *rights)
 {
     (void)context;
     (void)rights;
@@ -78,7 +78,7 @@ static void parse_wants(struct ask *ask, char *copy)
 static const char *told(const char *who, const char *what, const char *word)
 {
     const struct viewer viewer = {
-        .uid = uid_of(who), .administers = administers, .pid_of = pid_of, .user_of = user_of};
+        .uid = uid_of(who), .may_see = may_see, .pid_of = pid_of, .user_of = user_of};
     const struct reasons_scene scene = {
         .core = the_core(),
         .viewer = &viewer,

@@ -44,7 +44,7 @@ Test(tables, rights_are_the_documented_ones)
         const char *words;
         enum right right;
     } documented[] = {
-        {" hello history hosts metrics ping status version wait ", RIGHT_ANYONE},
+        {" hello history hosts metrics ping status version wait why ", RIGHT_ANYONE},
         {" acquire reclaim ", RIGHT_USE},
         {" release cancel bind renew revoke drop ", RIGHT_OWNER},
         {" limit add remove reserve pause resume reset ", RIGHT_RESOURCE_ADMIN},
@@ -190,6 +190,9 @@ Test(requests, the_documented_ones)
         "status",
         "status deploy gpus",
         "status lease=3k",
+        "why deploy gpus:2",
+        "why lease=3k",
+        "why pid=17",
         "wait",
         "wait deploy gpus",
         "wait lease=3k",
