@@ -248,6 +248,23 @@ static uint32_t check_claims(const struct tally *tally, bool is_held, uint32_t *
     return n;
 }
 
+static uint64_t sum_of(const uint64_t numbers[], size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += numbers[i];
+    }
+    return sum;
+}
+
+/* The time of each grant and of each end is counted. */
+static void check_counts(const struct counts *counts)
+{
+    REQUIRE(sum_of(counts->granted, N_GRANTED_HOW) ==
+        sum_of(counts->wait.buckets, METRIC_BUCKETS));
+    REQUIRE(sum_of(counts->ended, N_OUTCOMES) == sum_of(counts->hold.buckets, METRIC_BUCKETS));
+}
+
 /* Returns how many claims its lists have. */
 static size_t check_tally(const struct core *core, const struct tally *tally)
 {
@@ -261,6 +278,7 @@ static size_t check_tally(const struct core *core, const struct tally *tally)
     }
     REQUIRE(n_waiting == tally->n_waiting && held == tally->n_held);
     REQUIRE(n_resources == tally->n_resources);
+    check_counts(&slot->counts);
     REQUIRE(core->tallies.is_recovering || tally == &core->tallies.unnamed ||
         slot->spans[slot->current & 1].held == held);
     return n_waiting + n_holders;

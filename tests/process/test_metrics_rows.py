@@ -35,7 +35,8 @@ ROWS = {
     "fleet_up": "test_fleet_status.py",  # berthctl's own
 }
 OF_TIME = {"unit_seconds_total", "oldest_wait_seconds", "oldest_hold_seconds", "turn_seconds", "journal_bytes",
-           "uptime_seconds", "grace_seconds", "database_good_seconds", "database_renewal_seconds"}
+           "uptime_seconds", "grace_seconds", "database_good_seconds", "database_grace_seconds",
+           "database_renewal_seconds"}
 
 CONFIGURATION = """grace = 60s
 [lock deploy]
@@ -415,13 +416,16 @@ def test_of_a_fleet(redis_server, hosts):
             assert time.monotonic() < end, (found, wanted)
 
     require(etl=(3, 0, 3, 0), market=(0, 0, 0, 0))
-    lease = gets(one, "acquire etl:2")
+    own = Watcher(client_of(a))
+    with own.sees("requests_total acquire", "granted_total etl at-once", "wait_seconds etl", "held etl +2"):
+        lease = gets(one, "acquire etl:2")
     require(etl=(3, 2, 1, 0), market=(0, 0, 0, 0))
     gets(two, "acquire market/x market/y:2")
     require(etl=(3, 2, 1, 0), market=(4, 3, 1, 0))
     two.send("acquire etl:2\n")
     require(etl=(3, 2, 1, 1), market=(4, 3, 1, 0))
-    one.request(f"release {lease}")
+    with own.sees("requests_total release", "ended_total etl released", "hold_seconds etl", "held etl -2"):
+        one.request(f"release {lease}")
     require(etl=(3, 2, 1, 0), market=(4, 3, 1, 0))
     host, = hosts(RESOURCES, 1, redis_section(redis_server.url))
     require(hosts=3, etl=(3, 2, 1, 0), market=(4, 3, 1, 0))
