@@ -79,7 +79,7 @@ static void write_line(const struct ended_lease *ended)
     struct fields fields = {.n = 0};
     struct text units = TEXT_INIT;
     char what[NAME_BYTES + 32], held[16], waited[16];
-    const char *code;
+    const char *code, *how = ended_how(ended, &code);
     ended_units(&units, lease);
     fill(&fields, ended, units.bytes);
     const struct log_subject subject = subject_of(ended, &fields);
@@ -89,7 +89,7 @@ static void write_line(const struct ended_lease *ended)
         "%s %s (%s) of uid %u, pid %d is over (%s%s%s): %s%s%swaited for %s",
         lease->is_held ? "lease" : "request", subject.lease,
         log_subject_what(what, sizeof what, &subject), lease->uid, (int)lease->pid,
-        ended_how(ended, &code), code ? ", " : "", code ? code : "",
+        how, code ? ", " : "", code ? code : "",
         lease->is_held ? "held for " : "", lease->is_held ? held : "",
         lease->is_held ? ", " : "", waited);
     text_deinit(&units);
