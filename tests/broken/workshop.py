@@ -36,7 +36,8 @@ class Workshop:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def set_up(self, wants_package):
-        """Copies the present sources over those of an earlier run, and makes all programs."""
+        """Copies the present sources over those of an earlier run, without those that are gone by now, and makes all
+        programs."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=TOP, capture_output=True)
         names = listed.stdout.decode().split("\0")[:-1] or [
@@ -47,6 +48,9 @@ class Workshop:
                 there.parent.mkdir(parents=True, exist_ok=True)
                 there.unlink(missing_ok=True)
                 shutil.copy(here, there)
+        for path in [*(self.source / "src").rglob("*"), *(self.source / "tests").rglob("*")]:
+            if path.is_file() and not (TOP / path.relative_to(self.source)).exists():
+                path.unlink()  # tests read some directories whole
         self.must(["scripts/build", "build", *CONFIGURE], self.source)
         self.must([*MAKE, f"-j{os.cpu_count()}", "check-programs"], self.source)
         if wants_package:
