@@ -93,3 +93,10 @@ void seat_give_back(struct seats *seats, bool is_operators)
 {
     *(is_operators ? &seats->n_operators : &seats->n_conns) -= 1;
 }
+
+uint32_t seats_max_watches(const struct seats *seats)
+{
+    uint32_t max = seats->max_conns / 2;
+    uint32_t left = seats->n_conns < seats->max_conns ? seats->max_conns - seats->n_conns : 0;
+    return left < max ? left : max;
+}

@@ -44,6 +44,10 @@ bool seat_take(struct seats *seats, struct seat *seat, struct client *client,
     struct fair_member *member, int fd, const struct peer *peer);
 void seat_give_back(struct seats *seats, bool is_operators);
 
+/* How many watches there may be now. They share the descriptors with connections: a process without
+ * a watch is looked at from time to time. */
+uint32_t seats_max_watches(const struct seats *seats);
+
 /* Whether the request is allowed on a reserved place: requests that take or keep a lease are
  * not. */
 bool seat_is_for(bool is_operators, enum command_index command);

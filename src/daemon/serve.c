@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/activation.h"
-#include "daemon/carry_out.h"
 #include "daemon/client_events.h"
 #include "daemon/command.h"
 #include "daemon/conn.h"
 #include "daemon/fleet_sessions.h"
 #include "daemon/pool.h"
 #include "daemon/recovery.h"
+#include "daemon/serve_turn.h"
 #include "daemon/settings.h"
 #include "daemon/state_log.h"
 #include "journal/paths.h"
@@ -31,90 +31,7 @@
 
 enum { BACKLOG = 4096 };
 
-/* ---- a turn ---- */
-
-static void carry_out(struct turn *turn)
-{
-    effects_carry_out(container_of(turn, struct server, turn));
-}
-
-static void set_timer(struct serving *serving)
-{
-    const struct server *server = &serving->server;
-    nanoseconds deadline = core_next_deadline(server->core);
-    nanoseconds of_fleet = fleet_next_deadline(server->fleet);
-    deadline = of_fleet < deadline ? of_fleet : deadline;
-    if (deadline == serving->armed_for) {
-        return;
-    }
-    serving->armed_for = deadline;
-    struct itimerspec timer = {0}; /* disarmed */
-    if (deadline != NEVER) {
-        nanoseconds at = deadline > 0 ? deadline : 1;
-        timer.it_value.tv_sec = at / NANOSECONDS_PER_SECOND;
-        timer.it_value.tv_nsec = at % NANOSECONDS_PER_SECOND;
-    }
-    if (timerfd_settime(serving->deadline_fd, TFD_TIMER_ABSTIME, &timer, NULL) < 0) {
-        log_error("timerfd_settime: %s", strerror(errno));
-        abort();
-    }
-}
-
-/* Connections and watches share the descriptors: a process without a watch is looked at instead. */
-static uint32_t max_watches(const struct server *server)
-{
-    const struct seats *seats = &server->seats;
-    uint32_t max = seats->max_conns / 2;
-    uint32_t left = seats->n_conns < seats->max_conns ? seats->max_conns - seats->n_conns : 0;
-    return left < max ? left : max;
-}
-
-/* Whether there was one to flush. */
-static bool flush_all(struct server *server)
-{
-    struct conn *conn;
-    bool any = false;
-    while ((conn = STAILQ_FIRST(&server->dirty))) {
-        STAILQ_REMOVE_HEAD(&server->dirty, dirty_link);
-        conn->is_dirty = false;
-        conn_flush(conn);
-        any = true;
-    }
-    return any;
-}
-
-/* Flushing carries out waiting lines, which may ask a database, which may answer. */
-static void end_turn(struct turn *turn)
-{
-    struct serving *serving = container_of(turn, struct serving, server.turn);
-    struct server *server = &serving->server;
-    do {
-        fleet_end_turn(server->fleet);
-    } while (flush_all(server));
-    history_log_end_turn(&serving->history_log, server->conf->logs_leases);
-    storing_end_turn(&serving->storing);
-    server->jobs.watches.max = max_watches(server);
-    ledger_note_complete(&server->ledger);
-    set_timer(serving);
-    notify_end_turn(&serving->notify);
-}
-
 /* ---- callbacks ---- */
-
-static void on_deadline(uv_poll_t *poll, int status, int events)
-{
-    struct serving *serving = container_of(poll, struct serving, deadline_poll);
-    struct server *server = &serving->server;
-    uint64_t expirations;
-    (void)status, (void)events;
-    ssize_t n = read(serving->deadline_fd, &expirations, sizeof expirations);
-    (void)n; /* EAGAIN: it has been set again since */
-    serving->armed_for = NEVER - 1; /* whatever it was, it is over: set it again */
-    core_tick(server->core, clock_now(), &server->effects);
-    fleet_tick(server->fleet, clock_now());
-    server_carry_out(server);
-    server_end_turn(server);
-}
 
 /* From here on nothing is written down: the connections end, the leases do not. Nothing is granted
  * any more. */
@@ -333,7 +250,7 @@ static bool start_core(struct serving *serving)
     if (may_start) {
         core_counts_begin(server->core, clock_now());
     }
-    set_timer(serving); /* what is due need not wait for a connection */
+    serve_set_timer(serving); /* what is due need not wait for a connection */
     return may_start;
 }
 
@@ -349,7 +266,7 @@ static void begin_server(struct serving *serving)
 {
     struct server *server = &serving->server;
     *server = (struct server){
-        .turn = {.carry_out = carry_out, .end = end_turn},
+        .turn = {.carry_out = serve_carry_out, .end = serve_end_turn},
         .seats = {
             .fair_queue = &server->scheduler.fair_queue,
             .admins = &server->admins,
@@ -391,12 +308,12 @@ bool serve_init(struct serving *serving, struct conf *conf, const struct inherit
         uv_signal_init(&server->loop, &serving->signals[i]);
     }
     uv_poll_init(&server->loop, &serving->deadline_poll, serving->deadline_fd);
-    uv_poll_start(&serving->deadline_poll, UV_READABLE, on_deadline);
+    uv_poll_start(&serving->deadline_poll, UV_READABLE, serve_on_deadline);
     pool_start(&server->loop);
     storing_init(&serving->storing, &server->loop, &server->turn, &server->state, &server->numbers);
     settings_use(server, conf);
     group_signaller_init(&server->jobs.signaller, &server->loop);
-    watches_init(&server->jobs.watches, &server->loop, max_watches(server));
+    watches_init(&server->jobs.watches, &server->loop, seats_max_watches(&server->seats));
     start_signals(serving);
     notify_init(&serving->notify, &server->loop, &server->turn);
     if (!open_listener(server, inherited, path) || !start_core(serving) ||
