@@ -13,7 +13,7 @@ import tempfile
 
 from command import flags_of
 from processes import Server, Trouble
-from workloads import CONFIGURATION, WORKLOADS, Client
+from workloads import BY_HISTORY, CONFIGURATION, WORKLOADS, Client
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 RECORD = os.path.join(TOP, "bench", "instructions.txt")
@@ -39,13 +39,13 @@ def tools():
 class Counted:
     """A berthd under callgrind. A context."""
 
-    def __init__(self, build, directory):
+    def __init__(self, build, directory, history):
         self.socket = os.path.join(directory, "berth.sock")
         self.parts = os.path.join(directory, "part")
         self.connections = []  # open to the end, so that nothing else happens while we count
         configuration = os.path.join(directory, "berth.conf")
         with open(configuration, "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(socket=self.socket))
+            file.write(CONFIGURATION.format(socket=self.socket, history=history))
         self.server = Server(
             [
                 "valgrind",
@@ -96,16 +96,24 @@ class Counted:
         self.server.__exit__()
 
 
-def count_all(build, directory):
-    """Instructions by name of workload."""
-    with Counted(build, directory) as berthd:
-        times = [berthd.run(workload) for workload in WORKLOADS]
-        if len(glob.glob(berthd.parts + ".*")) != 2 * len(WORKLOADS):
+def count_some(build, directory, history, workloads):
+    """Instructions by name of workload, with one berthd."""
+    with Counted(build, directory, history) as berthd:
+        times = [berthd.run(workload) for workload in workloads]
+        if len(glob.glob(berthd.parts + ".*")) != 2 * len(workloads):
             raise Trouble("callgrind has not written a part for each ping")
         return {
             workload.__name__: berthd.count(2 * i + 2) // times[i]
-            for i, workload in enumerate(WORKLOADS)
+            for i, workload in enumerate(workloads)
         }
+
+
+def count_all(build):
+    counts = {}
+    for history, workloads in BY_HISTORY.items():
+        with tempfile.TemporaryDirectory(prefix="berth-instructions-") as directory:
+            counts |= count_some(build, directory, history, workloads)
+    return counts
 
 
 # ---- the record ----
@@ -181,8 +189,7 @@ def main(text):
         return 0
     try:
         may_count(arguments.build)
-        with tempfile.TemporaryDirectory(prefix="berth-instructions-") as directory:
-            counts = count_all(arguments.build, directory)
+        counts = count_all(arguments.build)
     except (Trouble, OSError, AssertionError) as trouble:
         print("bench/instructions: %s" % trouble)
         return 2
