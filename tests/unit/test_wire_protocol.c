@@ -340,6 +340,47 @@ Test(requests, malformed_at_any_place)
     }
 }
 
+/* All that a command takes, and one more of each. */
+Test(requests, longest_lines)
+{
+    for (size_t c = 0; c < N_COMMANDS; c++) {
+        const struct command_row *row = &command_table[c];
+        char line[1024], more[1100], last[32] = "";
+        size_t at = (size_t)snprintf(line, sizeof line, "%s", row->word);
+        for (int i = 0; i < row->max; i++) {
+            at += (size_t)snprintf(line + at, sizeof line - at, " a%d", i);
+        }
+        for (size_t key = 0; key < N_REQUEST_KEYS; key++) {
+            if (row->keys & UINT32_C(1) << key) {
+                snprintf(last, sizeof last, "%s=1", request_key_words[key]);
+                at += (size_t)snprintf(line + at, sizeof line - at, " %s", last);
+            }
+        }
+        cr_expect_str_eq(parsed(line), line);
+        snprintf(more, sizeof more, "%s more", line);
+        cr_expect_str_eq(parsed(more), "!malformed more");
+        if (last[0] != '\0') {
+            char expected[64];
+            snprintf(more, sizeof more, "%s %s", line, last);
+            snprintf(expected, sizeof expected, "!malformed %s", last);
+            cr_expect_str_eq(parsed(more), expected);
+        }
+    }
+}
+
+/* More words than are listed. */
+Test(requests, many_words)
+{
+    char line[LINE_BYTES] = "status";
+    size_t n = strlen(line);
+    for (; n + 2 < sizeof line; n += 2) {
+        memcpy(line + n, " a", 3);
+    }
+    cr_expect_str_eq(parsed(line), "!malformed a");
+    line[n - 1] = '\x7f';
+    cr_expect_str_eq(parsed(line), "!malformed -");
+}
+
 #define PARSED_BYTES(literal) parsed_bytes(literal, sizeof(literal) - 1)
 
 Test(requests, zero_bytes_are_malformed)
