@@ -10,9 +10,9 @@ import time
 
 import pytest
 
+from ctl_help import on_terminal, served
 from daemon_help import connect_as, held, needs_root, waits
 from lines import DEADLINE
-from test_ctl import on_terminal, served
 
 NOW = 1795397400000  # 2026-11-23 01:30:00 UTC
 UTC = {"TZ": "UTC0", "LC_ALL": "C"}
@@ -95,7 +95,7 @@ def test_until(berthctl, fake):
 
 def test_on_a_terminal(berthctl, fake):
     long = ANSWER.replace("program=train", "program=train reason=" + "x" * 200)
-    lines = on_terminal(berthctl, fake, "history", columns=130, answer=long)
+    lines = on_terminal(berthctl, "history", columns=130, fake=fake, answer=long)
     assert max(map(len, lines)) <= 130 and len(lines) == 3
 
 
