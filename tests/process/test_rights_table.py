@@ -146,16 +146,22 @@ show-commands = owner
 """
 SECRETS = "program=theirprogram reason=theirreason holder=theiridentity"
 WAITER = SECRETS.replace("identity", "second")
+ENDED = SECRETS.replace("identity", "third")
+TEXTS = {"theirprogram", "theirreason", "theiridentity", "theirsecond", "theirthird"}
 
 # Requests whose answers have the texts of leases, on `one` alone and on both.
 SHOWING = ["status", "status one", "status two", "status lease={held}", "status lease={waiting}",
-           "acquire one wait=0", "acquire one two wait=0"]
+           "acquire one wait=0", "acquire one two wait=0", "why one", "why one two", "why lease={held}",
+           "why lease={waiting}", "history", "history one", "history lease={ended}"]
+SHOW_ALWAYS = {"status", "status one", "status lease={held}", "status lease={waiting}", "why one",
+               "history", "history one", "history lease={ended}"}  # to who sees it
+LINES_TO_END = {"status", "why", "history"}
 SEES_ONE = {OWNER, RESOURCE_ADMIN, DAEMON_ADMIN, DENIED_ADMIN, VIEWER, MEMBER, ROOT}
 SEES_BOTH = {OWNER, DAEMON_ADMIN, VIEWER, MEMBER, ROOT}
 
 
 def whole_answer(client, line):
-    lines = client.lines(line) if line.startswith("status") else [client.request(line)]
+    lines = client.lines(line) if line.split()[0] in LINES_TO_END else [client.request(line)]
     return urllib.parse.unquote("\n".join(lines))
 
 
@@ -163,15 +169,19 @@ def whole_answer(client, line):
 def test_which_users_see(berthd, names, sees):
     daemon = berthd(HIDING)
     owner = connect_as(daemon, OWNER)
-    leases = {"held": held(owner, f"acquire {names} {SECRETS}"), "waiting": waits(owner, f"acquire {names} {WAITER}")}
+    leases = {"ended": held(owner, f"acquire {names} {ENDED}")}
+    assert owner.request(f"release {leases['ended']}") == "ok"
+    leases |= {"held": held(owner, f"acquire {names} {SECRETS}"), "waiting": waits(owner, f"acquire {names} {WAITER}")}
     for uid in sorted(EVERYBODY):
         seen = set()
         for line in SHOWING:
             answer = whole_answer(as_user(daemon, uid), line.format(**leases))
-            shown = {text for text in ("theirprogram", "theirreason", "theiridentity", "theirsecond") if text in answer}
+            shown = {text for text in TEXTS if text in answer}
+            if line in SHOW_ALWAYS and uid in sees:
+                assert shown, (uid, line, answer)
             assert not shown or uid in sees, (uid, line, answer)
             seen |= shown
-        assert len(seen) == (4 if uid in sees else 0), (uid, seen)
+        assert seen == (TEXTS if uid in sees else set()), (uid, seen)
 
 
 def test_a_user_s_own_daemon(directory, own_files):
