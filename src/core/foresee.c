@@ -112,6 +112,7 @@ static enum outcome foresee_name(
     }
     struct resource *made = resource_new(name, definition);
     made->is_instance = true;
+    made->template = registry_find_template(core, name);
     enum outcome outcome = foresee_of(core, made, uid, count);
     resource_free(made);
     return outcome;

@@ -133,6 +133,10 @@ static void add_resource(struct story *story, const char *name,
         .database = fleet ? fleet->database : NULL, .state = fleet ? fleet->state : NULL};
     const struct resource *resource = core_find_resource(story->scene->core, name);
     struct resource *idle = resource ? NULL : resource_new(name, definition);
+    if (idle) {
+        idle->is_instance = true;
+        idle->template = core_find_template(story->scene->core, definition->name);
+    }
     host_reasons_add(&story->reasons, story->scene, resource ? resource : idle,
         fleet ? &host : NULL, wants, claim, &forecast);
     note_forecast(story, &forecast, wants);
