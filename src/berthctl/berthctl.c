@@ -41,7 +41,7 @@ enum {
 struct line;
 /* Carries a command out in its own way. Returns the exit status. */
 typedef int run_function(struct call *call, const struct line *line);
-static run_function run_history, run_revoke, run_stats, run_status, run_wait, run_why;
+static run_function run_history, run_hosts, run_revoke, run_stats, run_status, run_wait, run_why;
 
 /* How many requests a command is. */
 enum requests {
@@ -73,7 +73,7 @@ static const struct command {
         show_nothing, .requests = WHOLE, .run = run_stats, .word = "stats",
         .help = "show how long leases waited and were held, and whose"},
     {COMMAND_metrics, "", 0, show_metrics, .requests = WHOLE},
-    {COMMAND_hosts, "", 0, show_hosts, .requests = WHOLE},
+    {COMMAND_hosts, "[--json]", OPTION_JSON, show_nothing, .requests = WHOLE, .run = run_hosts},
     {COMMAND_revoke, "LEASE... [OPTION]...",
         OPTION_REASON | OPTION_WAIT | OPTION_TIMEOUT | OPTIONS_OF_CHOICE, show_nothing,
         .requests = EACH, .run = run_revoke,
@@ -479,6 +479,11 @@ static int run_status(struct call *call, const struct line *line)
     choice.busy = line->options & OPTION_BUSY;
     choice.by_user = line->options & OPTION_USER;
     return show_status(call, &choice, line->options & OPTION_JSON);
+}
+
+static int run_hosts(struct call *call, const struct line *line)
+{
+    return show_hosts(call, line->options & OPTION_JSON);
 }
 
 static int run_wait(struct call *call, const struct line *line)

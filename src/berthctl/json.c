@@ -215,6 +215,15 @@ static json_t *database_value(const struct status_database *database)
     return object;
 }
 
+static json_t *databases_value(const struct status *status)
+{
+    json_t *databases = json_array();
+    for (size_t i = 0; i < status->n_databases; i++) {
+        json_array_append_new(databases, database_value(&status->databases[i]));
+    }
+    return databases;
+}
+
 /* ---- templates ---- */
 
 static json_t *template_value(const struct status_template *template)
@@ -244,16 +253,41 @@ void json_print(const struct status *status, struct text *out)
     for (size_t i = 0; i < status->n_templates; i++) {
         json_array_append_new(templates, template_value(&status->templates[i]));
     }
-    json_t *databases = json_array();
-    for (size_t i = 0; i < status->n_databases; i++) {
-        json_array_append_new(databases, database_value(&status->databases[i]));
-    }
     json_t *object = json_object();
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "draining", json_boolean(status->draining));
     json_object_set_new(object, "grace_ms", optional_value(&status->grace));
     json_object_set_new(object, "resources", resources);
     json_object_set_new(object, "templates", templates);
-    json_object_set_new(object, "databases", databases);
+    json_object_set_new(object, "databases", databases_value(status));
+    json_finish(object, out);
+}
+
+/* ---- hosts ---- */
+
+static json_t *host_value(const struct status_host *host)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "host", text_value(host->name));
+    json_object_set_new(object, "database", text_value(host->database));
+    json_object_set_new(object, "heard_ms", number_value(host->heard));
+    json_object_set_new(object, "held", number_value(host->held));
+    json_object_set_new(object, "waiting", number_value(host->waiting));
+    json_object_set_new(object, "version", text_value(host->version));
+    json_object_set_new(object, "session", text_value(host->session));
+    return object;
+}
+
+void json_print_hosts(const struct status *status, struct text *out)
+{
+    json_begin();
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < status->n_hosts; i++) {
+        json_array_append_new(hosts, host_value(&status->hosts[i]));
+    }
+    json_t *object = json_object();
+    json_object_set_new(object, "version", json_integer(1));
+    json_object_set_new(object, "hosts", hosts);
+    json_object_set_new(object, "databases", databases_value(status));
     json_finish(object, out);
 }

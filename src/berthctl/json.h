@@ -76,5 +76,12 @@
 #include "berthctl/status.h"
 
 void json_print(const struct status *status, struct text *out);
+/* `berthctl hosts --json`: {"version": 1, "hosts": [{
+ *      "host": "web1", "database": "default",
+ *      "heard_ms": 812, "held": 3, "waiting": 0,
+ *      "version": "0.1.0",         of its berthd; null: an older one, which does not say it
+ *      "session": "0123456789abcdef"}],
+ *    "databases": [...]}           as above */
+void json_print_hosts(const struct status *status, struct text *out);
 
 #endif

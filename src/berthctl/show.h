@@ -11,7 +11,7 @@ typedef int show_function(struct call *call, char *answer);
 
 show_function show_nothing, show_ok, show_version, show_added, show_drain, show_metrics;
 
-show_function show_hosts, show_why;
+show_function show_why;
 
 /* Writes the text to stdout, and frees it. Returns the exit status. */
 int show_print(struct text *text);
@@ -22,7 +22,9 @@ bool number_find(char *const words[], size_t n, const char *key, uint64_t *numbe
 /* Sends the call's request for status, and shows what is chosen of the answer. Returns the exit
  * status. */
 int show_status(struct call *call, const struct status_choice *choice, bool is_json);
-/* Reads the answer to `status` that begins with that line. False after a message. */
+/* Sends the call's request for hosts, and shows the answer. Returns the exit status. */
+int show_hosts(struct call *call, bool is_json);
+/* Reads the answer to `status` or `hosts` that begins with that line. False after a message. */
 bool show_read_status(struct call *call, const char *line, struct status *status);
 
 #endif

@@ -25,6 +25,10 @@
     {                                                                                              \
         key, type, offsetof(struct status_database, member)                                        \
     }
+#define HOST(key, type, member)                                                                    \
+    {                                                                                              \
+        key, type, offsetof(struct status_host, member)                                            \
+    }
 #define STATUS(key, type, member)                                                                  \
     {                                                                                              \
         key, type, offsetof(struct status, member)                                                 \
@@ -115,6 +119,16 @@ static const struct field database_fields[] = {
     DATABASE("incarnation", FIELD_NUMBER, incarnation),
     DATABASE("differing", FIELD_NUMBER, differing),
     DATABASE("calls", FIELD_NUMBER, calls),
+    {0},
+};
+
+static const struct field host_fields[] = {
+    HOST("session", FIELD_TEXT, session),
+    HOST("database", FIELD_TEXT, database),
+    HOST("heard", FIELD_NUMBER, heard),
+    HOST("held", FIELD_NUMBER, held),
+    HOST("waiting", FIELD_NUMBER, waiting),
+    HOST("version", FIELD_TEXT, version),
     {0},
 };
 
@@ -210,6 +224,20 @@ static bool database_take(struct status *status, char *line, char *const words[]
     return fields_take(database_fields, words + 2, n - 2, database) && database->state;
 }
 
+static bool host_take(struct status *status, char *line, char *const words[], size_t n)
+{
+    void *list = status->hosts;
+    struct status_host *host =
+        array_add(&list, &status->n_hosts, &status->hosts_size, sizeof *host);
+    status->hosts = list;
+    host->line = line;
+    if (n < 2 || !percent_decode(words[1])) {
+        return false;
+    }
+    host->name = words[1];
+    return fields_take(host_fields, words + 2, n - 2, host) && host->database && host->session;
+}
+
 static bool status_take_words(struct status *status, char *line, char *const words[], size_t n)
 {
     bool is_holder = strcmp(words[0], "holder") == 0;
@@ -221,6 +249,9 @@ static bool status_take_words(struct status *status, char *line, char *const wor
     }
     if (strcmp(words[0], "database") == 0) {
         return database_take(status, line, words, n);
+    }
+    if (strcmp(words[0], "host") == 0) {
+        return host_take(status, line, words, n);
     }
     if (is_holder || strcmp(words[0], "waiter") == 0) {
         if (status->n_resources == 0) {
@@ -297,6 +328,10 @@ void status_deinit(struct status *status)
     for (size_t i = 0; i < status->n_databases; i++) {
         free(status->databases[i].line);
     }
+    for (size_t i = 0; i < status->n_hosts; i++) {
+        free(status->hosts[i].line);
+    }
+    free(status->hosts);
     free(status->templates);
     free(status->databases);
     free(status->resources);

@@ -100,6 +100,16 @@ struct status_database {
     uint64_t incarnation, differing, calls;
 };
 
+/* One that a database has heard from; a line of the answer to `hosts`. */
+struct status_host {
+    char *line; /* all strings point into it */
+    const char *name, *session, *database;
+    const char *version; /* of its berthd; NULL: an older one */
+    uint64_t heard; /* milliseconds ago */
+    uint64_t held, waiting;
+};
+
+/* The answer to `status`; or to `hosts`, which has .hosts and .databases. */
 struct status {
     bool begun; /* the `ok` line has come */
     bool draining;
@@ -113,6 +123,8 @@ struct status {
     size_t n_templates, templates_size;
     struct status_database *databases;
     size_t n_databases, databases_size;
+    struct status_host *hosts;
+    size_t n_hosts, hosts_size;
 };
 
 #define STATUS_INIT                                                                                \

@@ -1,4 +1,5 @@
 #include "daemon/fleet_sessions.h"
+#include "config.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -379,6 +380,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .bounds = &script_bounds,
         .id = id,
         .host = host,
+        .version = PACKAGE_VERSION,
         .seed = seed,
         .wall_offset = wall_offset(),
     };

@@ -23,6 +23,7 @@ struct session_options {
     const struct database *settings; /* must outlive the session */
     const char *id; /* SESSION_ID_SIZE - 1 hex digits; copied */
     const char *host; /* copied */
+    const char *version; /* of berthd, shown to operators of all hosts; copied; or NULL */
     const struct script_bounds *bounds; /* must outlive the session */
     uint64_t seed; /* for jitter */
     nanoseconds

@@ -279,6 +279,7 @@ struct session {
     const struct database *settings;
     const struct script_bounds *bounds;
     char *host;
+    char *version; /* or NULL */
     char id[SESSION_ID_SIZE];
     uint64_t random;
     nanoseconds wall_offset;

@@ -32,6 +32,7 @@ struct session *session_new(const struct session_options *options)
     session->database = options->database;
     session->wall_offset = options->wall_offset;
     session->host = memory_string(options->host);
+    session->version = memory_string(options->version);
     memcpy(session->id, options->id, SESSION_ID_SIZE);
     session->random = hash_number(options->seed) | 1; /* xorshift must not be 0 */
     session->bounds = options->bounds;
@@ -59,6 +60,7 @@ struct session *session_free(struct session *session)
         free(session->hello.cursor);
         free(session->tenure.kept);
         free(session->host);
+        free(session->version);
         free(session);
     }
     return NULL;

@@ -11,7 +11,9 @@ enum session_field {
     SESSION_ID,
     SESSION_HOST,
     SESSION_LEFT,
-    N_SESSION_FIELDS
+    N_SESSION_FIELDS,
+    SESSION_INCARNATION = N_SESSION_FIELDS,
+    SESSION_VERSION /* may be missing or empty */
 };
 
 static bool is_session(const struct fleet_row *row)
@@ -74,6 +76,8 @@ size_t fleet_hosts_new(const struct fleet_rows *rows, struct fleet_host **hostsp
             struct fleet_host *host = &hosts[n++];
             host->session = fleet_field(row, SESSION_ID);
             host->name = fleet_field(row, SESSION_HOST);
+            const char *version = row->n > SESSION_VERSION ? fleet_field(row, SESSION_VERSION) : "";
+            host->version = version[0] != '\0' ? version : NULL;
             fleet_number(row, SESSION_LEFT, INT64_MAX, &host->left);
         }
     }
@@ -112,6 +116,10 @@ void fleet_hosts_write(
         text_add_number_key(out, "heard", ttl > host->left ? ttl - host->left : 0);
         text_add_number_key(out, "held", host->held);
         text_add_number_key(out, "waiting", host->waiting);
+        if (host->version) {
+            text_add(out, " version=");
+            add_bounded(out, host->version);
+        }
         text_add(out, "\n");
     }
     free(hosts);

@@ -345,16 +345,16 @@ class Member:
 
     # ---- hello
 
-    def begin(self, token=0, ticket=0, before=""):
+    def begin(self, token=0, ticket=0, before="", version=None):
         """The next incarnation; once more if the database knows a later one."""
         self.incarnation += 1
         reply = self.call("hello", "begin", self.ttl, self.lag, self.host, token, ticket,
-                          self.stored_ttl, before=before)
+                          self.stored_ttl, *([version] if version else []), before=before)
         if reply.word == "ok":
             incarnation, ttl, newest, is_new = reply.rest
             if int(incarnation) != self.incarnation:
                 self.incarnation = int(incarnation)
-                return self.begin(token, ticket)
+                return self.begin(token, ticket, version=version)
             self.stored_ttl, self.is_new = int(ttl), int(is_new) == 1
         return reply
 

@@ -1,5 +1,6 @@
 """What operators do to resources and leases of a whole fleet: from any host, seen on all."""
 
+import json
 import re
 import socket
 import time
@@ -348,8 +349,14 @@ def test_hosts(redis_server, hosts):
     assert sorted((host["held"], host["waiting"]) for host in found) == [("1", "0"), ("1", "1")]
     assert all(int(host["heard"]) < 6000 and host["database"] == "default" for host in found)
     title, *rows = b.berthctl("hosts").stdout.splitlines()
-    assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "SESSION"]
-    assert {row.split()[-1] for row in rows} == {host["session"] for host in found}
+    assert title.split() == ["HOST", "DATABASE", "HEARD", "HELD", "WAIT", "VERSION", "SESSION"]
+    version = keys(a.client().request("version").split())["version"]
+    assert {tuple(row.split()[-2:]) for row in rows} == {(version, host["session"]) for host in found}
+    answer = json.loads(b.berthctl("hosts", "--json").stdout)
+    assert (answer["version"], [row["name"] for row in answer["databases"]]) == (1, ["default"])
+    assert [(row["held"], row["waiting"], row["version"]) for row in sorted(
+        answer["hosts"], key=lambda row: row["waiting"])] == [(1, 0, version), (1, 1, version)]
+    assert {row["session"] for row in answer["hosts"]} == {host["session"] for host in found}
     redis_server.kill()
     asked_until(a, lambda now: now.databases["default"]["state"] == "down")
     assert "database default down: " in a.berthctl("hosts").stdout

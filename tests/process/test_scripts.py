@@ -1117,6 +1117,24 @@ def test_idle_instances_leave_nothing(world):
 # ---- snapshots
 
 
+def test_the_version_of_a_host(world):
+    """Each host's, as it said hello; a record that an older berthd has written has none."""
+    a, b = world.member(), world.member()
+    ok(a.begin(version="1.2~x y"))
+
+    def shown():
+        return {row[1]: (row[2], row[5]) for row in b.snapshot() if row[0] == "session"}
+    assert shown()[a.session] == ("host1", "1.2~x y") and shown()[b.session] == ("host2", "")
+    ok(a.renew())
+    assert shown()[a.session] == ("host1", "1.2~x y")
+    redis, key = world.database.client, world.database.key["session"]
+    record = redis.hget(key, a.session)
+    redis.hset(key, a.session, record.split(b"\t")[0] if isinstance(record, bytes) else record.split("\t")[0])
+    assert shown()[a.session] == ("host1", "")
+    ok(a.begin())
+    assert shown()[a.session] == ("host1", "")
+
+
 def test_snapshot(world):
     a, b = world.several(2, {"a": definition(limit=2, cooldown=9000), "p": definition("pool", 0, ("x", "y")),
                              "t/*": definition()})
@@ -1135,6 +1153,7 @@ def test_snapshot(world):
     assert ["waiter", "a", b.key("1"), str(second.ticket), "0", "4", "", "pid=6", "1", "1", "host2", "0", "", ""] in rows
     sessions = {row[1]: row[2:] for row in rows if row[0] == "session"}
     assert sessions[a.session][0] == "host1" and 0 < int(sessions[a.session][1]) <= T
+    assert sessions[a.session][3] == ""  # an older berthd: it does not say its version
     assert [row for row in b.snapshot("t/x") if row[0] == "resource"] == [
         ["resource", "t/x", *resources["t/x"]]]
     ok(a.release("1"))

@@ -71,6 +71,7 @@ local function begin()
     session.incarnation, session.sequence = INCARNATION, db.sequence
     session.from, session.to = FROM_LAYOUT, TO_LAYOUT
     session.epoch, session.listing, session.host = db.epoch, '1', ARGV[8]
+    session.version = ARGV[12] or '' -- an older berthd does not say it
     write_session(session)
     call('ZADD', SESSIONS, 'GT', db.clock + db.ttl, ME) -- no promise is ever shortened
     settle()

@@ -251,7 +251,8 @@ local function describe_sessions()
         local session = session_of(name)
         if session then
             local left = tonumber(call('ZSCORE', SESSIONS, name)) - db.clock
-            add({'session', name, session.host, floor(left), text_of(session.incarnation)})
+            add({'session', name, session.host, floor(left), text_of(session.incarnation),
+                session.version})
         end
     end
 end

@@ -7,11 +7,11 @@ local function session_of(name)
         local found = call('HMGET', SESSION, name, 'n:' .. name)
         local session = false
         if found[1] then
-            local sid, incarnation, epoch, listing, sequence, from, to, host =
-                match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (.*)$')
+            local sid, incarnation, epoch, listing, sequence, from, to, host, version =
+                match(found[1], '^(%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) ([^\t]*)\t?(.*)$')
             session = {name = name, sid = tonumber(sid), incarnation = tonumber(incarnation),
                 epoch = tonumber(epoch), listing = listing, sequence = tonumber(sequence),
-                from = tonumber(from), to = tonumber(to), host = host,
+                from = tonumber(from), to = tonumber(to), host = host, version = version,
                 n_events = tonumber(found[2] or 0)}
         end
         sessions[name] = session
@@ -20,9 +20,9 @@ local function session_of(name)
 end
 
 local function write_session(session)
-    call('HSET', SESSION, session.name, format('%d %.0f %d %s %.0f %d %d %s', session.sid,
+    call('HSET', SESSION, session.name, format('%d %.0f %d %s %.0f %d %d %s\t%s', session.sid,
         session.incarnation, session.epoch, session.listing, session.sequence, session.from,
-        session.to, session.host))
+        session.to, session.host, session.version))
 end
 
 -- An event is kept until acknowledged. It is also published, so that it arrives at once.
