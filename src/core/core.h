@@ -100,6 +100,13 @@ void core_take_back(struct core *core, struct lease *lease, enum outcome why, na
 /* Stops the job of a held lease, which is over when the job is gone (time_limit.c). Denies a
  * waiting one. */
 void core_revoke(struct core *core, struct lease *lease, nanoseconds now, struct effects *effects);
+/* Right after core_revoke(), core_withdraw() or core_drop(), which began with effect `from`: the
+ * words of whoever asked. The lease's client hears them, then and whenever it hears of the stop
+ * again; its record has them while the lease lives. NULL: none. */
+void core_give_reason(
+    struct lease *lease, size_t from, const char *reason, struct effects *effects);
+/* The words for the stop of a lease that is being revoked; or NULL. */
+const char *lease_stop_reason(const struct lease *lease);
 /* The same by the lease's own user: signals reach only what that user may signal. An operator's
  * revoke, max-hold and deadlines take over from there. */
 void core_withdraw(

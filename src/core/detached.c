@@ -47,9 +47,10 @@ void core_process_gone(
     /* A client that is stopping its job knows better when the rest of the process group is gone,
      * until its time is over. */
     if (!client || lease->is_killed) {
+        char *reason = client ? memory_string(lease_stop_reason(lease)) : NULL;
         core_unlink_lease(core, lease, OUTCOME_RELEASED, now, effects);
         if (client) {
-            effects_append(effects, EFFECT_LOST, lease, client, why);
+            effects_append_saying(effects, EFFECT_LOST, lease, client, why, reason);
         }
         core_settle(core, now, effects);
     }
@@ -107,7 +108,8 @@ static void lease_hand_to(struct lease *lease, struct client *client, struct eff
 {
     lease_move(lease, client);
     if (lease->state == LEASE_HELD && lease->stopping != OUTCOME_OK) {
-        effects_append(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping);
+        effects_append_saying(effects, EFFECT_STOP, lease, client, (enum outcome)lease->stopping,
+            memory_string(lease_stop_reason(lease)));
     }
 }
 

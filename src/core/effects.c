@@ -39,6 +39,13 @@ void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kin
     effects->n = n;
 }
 
+void effects_append_saying(struct effects *effects, enum effect_kind kind, struct lease *lease,
+    struct client *client, enum outcome why, char *reason)
+{
+    effects_append(effects, kind, lease, client, why);
+    effects->list[effects->n - 1].reason = reason;
+}
+
 void effects_give_reason(
     struct effects *effects, size_t from, const struct lease *lease, const char *reason)
 {

@@ -50,6 +50,9 @@ struct effects {
 void effects_deinit(struct effects *effects); /* asserts that effects_clear() was called */
 void effects_append(struct effects *effects, enum effect_kind kind, struct lease *lease,
     struct client *client, enum outcome why);
+/* The same with an operator's words, which it takes over; or NULL. */
+void effects_append_saying(struct effects *effects, enum effect_kind kind, struct lease *lease,
+    struct client *client, enum outcome why, char *reason);
 /* Takes out the effects of that kind on the lease from index `from` on: the caller reports them in
  * another way. */
 void effects_withdraw(struct effects *effects, size_t from, enum effect_kind kind,

@@ -82,6 +82,7 @@ struct term {
     struct lease *lease;
     struct order_node timer; /* in the core's term timers */
     nanoseconds hold_until; /* max-hold; NEVER if there is none */
+    char *reason; /* an operator's words, if the lease is being revoked; owned; or NULL */
 };
 
 /* A lease's place in the tenure of its database. */

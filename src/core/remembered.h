@@ -33,6 +33,7 @@ struct remembered {
     nanoseconds until; /* of the wait, or of the lease; NEVER if not limited */
     nanoseconds ttl; /* BOUND_TIME */
     enum outcome stopping; /* OUTCOME_OK, or why (fleet scope: also LOST, DEADLINE) */
+    const char *stop_reason; /* with .stopping: an operator's words; or NULL */
     uint64_t ticket; /* fleet scope; 0: none */
     uint8_t database; /* 0: host scope */
     bool wants_now; /* fleet scope, waiting: it does not want to wait, and had no answer yet */

@@ -7,14 +7,17 @@
 #include "core/internal.h"
 #include "core/timing.h"
 
+#include <stdlib.h>
+
 #define KILL_AGAIN NANOSECONDS_PER_SECOND
 
 static void lose(struct core *core, struct lease *lease, enum effect_kind kind, enum outcome why,
     nanoseconds now, struct effects *effects)
 {
     struct client *client = lease_real_client(lease);
+    char *reason = memory_string(lease_stop_reason(lease));
     core_unlink_lease(core, lease, why, now, effects);
-    effects_append(effects, kind, lease, client, why);
+    effects_append_saying(effects, kind, lease, client, why, reason);
 }
 
 static void ask_signal(struct lease *lease, int signal, struct effects *effects)
@@ -91,6 +94,7 @@ void stop_begin_again(struct core *core, struct lease *lease, const struct remem
     stop_begin(core, lease, remembered->stopping, now, effects);
     if (lease->state != LEASE_ENDED) {
         term_hold_from_grant(lease);
+        lease->term->reason = memory_string(remembered->stop_reason);
     }
     hurry(core, lease, remembered->until);
 }
@@ -138,6 +142,18 @@ void term_is_due(struct core *core, nanoseconds now, struct effects *effects)
 }
 
 /* ---- revoke, withdraw, drop ---- */
+
+void core_give_reason(
+    struct lease *lease, size_t from, const char *reason, struct effects *effects)
+{
+    bool is_revoked = lease->stopping == OUTCOME_REVOKED || lease->stopping == OUTCOME_WITHDRAWN;
+    effects_give_reason(effects, from, lease, reason);
+    if (reason && is_revoked && lease->state == LEASE_HELD) {
+        free(lease->term->reason);
+        lease->term->reason = memory_string(reason);
+        effects_change(effects, lease);
+    }
+}
 
 static void revoke(struct core *core, struct lease *lease, enum outcome why, nanoseconds now,
     struct effects *effects)

@@ -12,8 +12,16 @@ void term_end(struct core *core, struct lease *lease)
     if (lease->term && order_contains(&lease->term->timer)) {
         order_remove(&core->term_timers, &lease->term->timer);
     }
+    if (lease->term) {
+        free(lease->term->reason);
+    }
     free(lease->term);
     lease->term = NULL;
+}
+
+const char *lease_stop_reason(const struct lease *lease)
+{
+    return lease->term ? lease->term->reason : NULL;
 }
 
 static struct term *term_get(struct lease *lease)

@@ -368,9 +368,9 @@ void command_bind(struct call *call)
 
 /* ---- revoke, drop ---- */
 
-static void give_reason(struct call *call, size_t from, const struct lease *lease)
+static void give_reason(struct call *call, size_t from, struct lease *lease)
 {
-    effects_give_reason(&call->server->effects, from, lease, reason_of(call));
+    core_give_reason(lease, from, reason_of(call), &call->server->effects);
 }
 
 static void revoke_or_drop(

@@ -54,6 +54,7 @@ void remote_abandon(struct conn *conn)
 /* For a lease whose database is not known: one after the other is asked. */
 struct taking {
     char *word, *key;
+    char *reason; /* encoded */
     uint8_t database; /* the one being asked */
     uint8_t was_down; /* one that could not be asked; 0: none */
     char why[sizeof((struct session_result *)0)->detail]; /* the reason for .was_down */
@@ -65,6 +66,7 @@ static void taking_free(struct conn *conn, void *state)
     (void)conn;
     free(taking->word);
     free(taking->key);
+    free(taking->reason);
     free(taking);
 }
 
@@ -72,8 +74,8 @@ static void taking_done(void *context, struct session_result *result);
 
 static void taking_ask(struct conn *conn, const struct taking *taking)
 {
-    const char *const words[] = {taking->word, taking->key};
-    fleet_admin(conn->server->fleet, taking->database, conn, 2, words, taking_done);
+    const char *const words[] = {taking->word, taking->key, "", taking->reason};
+    fleet_admin(conn->server->fleet, taking->database, conn, 4, words, taking_done);
 }
 
 static void taking_done(void *context, struct session_result *result)
@@ -135,6 +137,16 @@ static void log_asked(const struct call *call, const char *word, const char *key
         log_subject_asker(who, &subject.asker), reason ? ": " : "", reason ? reason : "");
 }
 
+/* Owned by the caller; empty: none. */
+static char *encoded_reason(const struct request *request)
+{
+    const char *reason = request->keys[KEY_INDEX_reason];
+    struct text encoded = TEXT_INIT;
+    text_add(&encoded, "");
+    text_add_encoded(&encoded, reason ? reason : "");
+    return text_take(&encoded);
+}
+
 void remote_revoke_or_drop(struct call *call)
 {
     static const struct parked_ops ops = {
@@ -153,6 +165,7 @@ void remote_revoke_or_drop(struct call *call)
         struct taking *taking = memory_new(sizeof *taking);
         taking->word = memory_string(word);
         taking->key = memory_string(key);
+        taking->reason = encoded_reason(call->request);
         taking->database = 1;
         parked_begin(call->conn, &ops, taking);
         taking_ask(call->conn, taking);

@@ -318,6 +318,7 @@ static const char *const fleet_event_words[N_FLEET_EVENTS] = {
     [FLEET_REVOKE] = "revoke",
     [FLEET_DROP] = "drop",
     [FLEET_RELEASE] = "release",
+    [FLEET_REASON] = "reason",
 };
 
 /* Copies the next word of *textp to `word`, which has room for `size` bytes. */
@@ -333,17 +334,17 @@ static bool take_word(const char **textp, char *word, size_t size)
     return true;
 }
 
-/* "ID"; of a grant "ID TICKET CLAIMS" */
+/* "ID"; of a grant "ID TICKET CLAIMS", of a reason "ID TEXT" */
 static bool read_event_arguments(const char *text, struct fleet_event *event)
 {
     char word[24];
     if (!take_word(&text, word, sizeof word) || !lease_id_parse(word, &event->id)) {
         return false;
     }
-    if (event->kind != FLEET_GRANTED) {
-        return *text == '\0';
-    }
     event->text = text;
+    if (event->kind != FLEET_GRANTED) {
+        return event->kind == FLEET_REASON || *text == '\0';
+    }
     if (!take_word(&event->text, word, sizeof word)) {
         return false;
     }

@@ -57,12 +57,34 @@ bool renewal_next_call(struct session *session, nanoseconds now, struct session_
 
 /* ---- events ---- */
 
+static void take_reason(struct session_events *events, const struct fleet_event *event)
+{
+    free(events->reason);
+    events->reason = memory_string(event->text);
+    events->reason_for = event->id;
+    if (!percent_decode(events->reason) || strlen(events->reason) > REASON_BYTES) {
+        free(events->reason);
+        events->reason = NULL;
+    }
+}
+
+static void give_reason(
+    struct session_events *events, struct lease *lease, size_t from, struct effects *effects)
+{
+    if (events->reason && events->reason_for == lease->id) {
+        core_give_reason(lease, from, events->reason, effects);
+    }
+}
+
 static void take_of_lease(struct session *session, const struct fleet_event *event, nanoseconds now,
     struct effects *effects)
 {
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
-    if (event->kind == FLEET_GRANTED && entry) {
+    size_t from = effects->n;
+    if (event->kind == FLEET_REASON) {
+        take_reason(&session->events, event);
+    } else if (event->kind == FLEET_GRANTED && entry) {
         entry_granted(session, entry, event->ticket, event->text, now, effects);
     } else if (event->kind == FLEET_GRANTED) {
         entry_disown(session, event->id);
@@ -70,8 +92,10 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
         entry_lost(session, entry, now, effects);
     } else if (event->kind == FLEET_REVOKE && lease) {
         core_revoke(session->core, lease, now, effects);
+        give_reason(&session->events, lease, from, effects);
     } else if (event->kind == FLEET_DROP && lease) {
         core_drop(session->core, lease, now, effects);
+        give_reason(&session->events, lease, from, effects);
     } else if (event->kind == FLEET_RELEASE && lease) {
         core_end(session->core, lease, NULL, now, effects);
     }

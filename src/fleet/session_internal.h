@@ -205,6 +205,8 @@ struct session_events {
     uint64_t newest_at_begin; /* events up to this one came before the hello */
     uint64_t unsafe_tag;
     uint64_t renewed_tag; /* of the last renewal that brought all events */
+    uint64_t reason_for; /* the lease that .reason is about */
+    char *reason; /* of the event that comes next; or NULL */
 };
 
 struct session_hello {

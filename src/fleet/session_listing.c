@@ -43,7 +43,9 @@ static struct flight *begin(struct session *session)
     arguments_add_number(arguments, session->tenure.highest_token);
     arguments_add_number(arguments, session->tenure.highest_ticket);
     arguments_add_number(arguments, (uint64_t)(session->tenure.ttl / NANOSECONDS_PER_MILLISECOND));
-    arguments_add(arguments, session->version ? session->version : "");
+    if (session->version) {
+        arguments_add(arguments, session->version);
+    }
     entries_unlist(session);
     definitions_mark_unsent(session);
     news_begin(session);

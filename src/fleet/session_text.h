@@ -126,6 +126,7 @@ enum event_kind {
     FLEET_REVOKE,
     FLEET_DROP,
     FLEET_RELEASE,
+    FLEET_REASON, /* of the next revoke or drop of that lease */
     N_FLEET_EVENTS,
     FLEET_UNKNOWN, /* a newer berthd's: taken and ignored */
 };
@@ -134,7 +135,7 @@ struct fleet_event {
     enum event_kind kind;
     uint64_t id; /* the lease's */
     uint64_t ticket; /* GRANTED */
-    const char *text; /* GRANTED: the claims */
+    const char *text; /* GRANTED: the claims; REASON: an operator's words, encoded */
 };
 
 const char *fleet_event_read(const char *text, struct fleet_event *event);

@@ -52,6 +52,7 @@ static const struct record_row rows[] = {
     {HEAD("granted"), &form_time, MUST_HELD | ENVELOPE, AT(granted_at), 0, NEVER - 1, ALWAYS},
     {HEAD("until"), &form_until, MAY | ENVELOPE, INTO(until), 0, NEVER - 1, 0},
     {HEAD("stopping"), &form_stopping, MAY_HELD, NOWHERE, 0, 0, OUTCOME_OK},
+    {HEAD("because"), &form_because, MAY_HELD, INTO(stop_reason), 0, REASON_BYTES, 0},
     {HEAD("slot"), &form_slot, MAY_HELD | MANY | ENVELOPE, NOWHERE, 0, INT64_MAX, 0},
     {HEAD("item"), &form_item, MAY_HELD | MANY | ENVELOPE, NOWHERE, 0, INT64_MAX, 0},
     {HEAD("want"), &form_want, MUST_WAITING | MANY | ENVELOPE, NOWHERE, 1, MAX_LIMIT, 0},

@@ -122,6 +122,26 @@ def test_the_reason_reaches_the_job(berthd, berth, berthctl, status, verb, told)
                           daemon.log.read_text(), re.M)) == 2
 
 
+def test_the_reason_outlives_berthd(daemon, berth, berthctl, status):
+    """A job that is being stopped hears it again from the next berthd, which has it from the journal."""
+    stubborn = ["sh", "-c", "trap '' TERM; echo begun; read line"]
+    client = daemon.client()
+    job = subprocess.Popen(stubborn, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert read_line(job.stdout) == "begun"
+    lease = held(client, f"acquire deploy pid={job.pid}")
+    assert silently(berthctl("revoke", lease, "--reason", "disk full\n"))
+    assert client.line().endswith(":%20disk%20full%0A")
+    daemon.kill()
+    daemon.start()
+    assert status("deploy")["holders"][0]["stopping"] == "revoked"
+    client = daemon.client()
+    assert client.request(f"reclaim {lease} deploy pid={job.pid}").startswith("ok")
+    line = client.line()
+    assert line.startswith(f"* revoked {lease} revoked ") and line.endswith(":%20disk%20full%0A"), line
+    job.kill()
+    job.wait(DEADLINE)
+
+
 def logged_in_as(uid):
     with open("/proc/self/loginuid", "w", encoding="ascii") as file:
         file.write(str(uid))

@@ -228,6 +228,29 @@ def test_revoke_of_another_host(pair):
     assert refused(client_of(b), f"revoke {key}") == "lost"
 
 
+@pytest.mark.parametrize("verb, told", [
+    ("revoke", "revoked {} revoked"), ("drop", "lost {} dropped")], ids=["revoke", "drop"])
+def test_the_reason_reaches_another_host(pair, verb, told):
+    """Those who hold, and those who wait; and no later one."""
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire door")
+    waiting = queues(client, "acquire door")
+    keys_of_b = {key.split("/")[1]: key for key in (
+        one["lease"] for one in shown(b, "door")["holders"] + shown(b, "door")["waiters"])}
+    reason = "reason=disk%20full%0A%25"
+    does(client_of(b), f"{verb} {keys_of_b[waiting]} {reason}")
+    line = client.line()
+    assert line.startswith(f"* denied {waiting} ") and line.endswith(":%20disk%20full%0A%25"), line
+    does(client_of(b), f"{verb} {keys_of_b[lease]} {reason}")
+    line = client.line()
+    assert line.startswith(f"* {told.format(lease)} ") and line.endswith(":%20disk%20full%0A%25"), line
+    client.request(f"release {lease}")
+    lease = gets(client, "acquire etl")
+    does(client_of(b), f"{verb} {key_of(b)}")
+    assert "disk" not in client.line()
+
+
 def test_drop_of_another_host(pair):
     a, b = pair
     client = client_of(a)

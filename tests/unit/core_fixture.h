@@ -2,7 +2,8 @@
  *
  * There is one world in each test (Criterion runs each in its own process). Every operation answers
  * with a text that gives its outcome and its whole list of effects:
- *   "OUTCOME [RESOURCE]; LEASE granted UNITS; LEASE denied WHY; LEASE lost WHY; LEASE stop WHY;
+ *   "OUTCOME [RESOURCE]; LEASE granted UNITS; LEASE denied WHY; LEASE lost WHY; LEASE stop WHY (an
+ *    operator's words);
  *    LEASE watch; LEASE signal NUMBER; LEASE ask; LEASE give-back; LEASE place N; drained"
  * An effect whose client is not there ends in "unheard". Texts are good for a few further calls.
  * After each operation core_check() runs, the record that a journal would have from the changes
@@ -50,6 +51,7 @@ const char *bind_to(const char *who, const char *lease, uint32_t pid);
 /* pid 1 stands for the connection's own. */
 const char *bind_to_connection(const char *who, const char *lease);
 const char *revoke(const char *lease);
+const char *revoke_saying(const char *lease, const char *reason);
 const char *withdraw(const char *lease); /* by its own user */
 const char *drop(const char *lease);
 /* 0 keeps the length. */

@@ -60,6 +60,14 @@ const char *revoke(const char *lease)
     return answer(OUTCOME_OK, NULL);
 }
 
+const char *revoke_saying(const char *name, const char *reason)
+{
+    struct lease *lease = living(name);
+    core_revoke(world.core, lease, world.now, &world.effects);
+    core_give_reason(lease, 0, reason, &world.effects);
+    return answer(OUTCOME_OK, NULL);
+}
+
 const char *withdraw(const char *lease)
 {
     core_withdraw(world.core, living(lease), world.now, &world.effects);

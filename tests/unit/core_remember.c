@@ -54,6 +54,7 @@ struct remembered *remember(const struct lease *lease)
         .until = until(lease),
         .ttl = lease->ttl,
         .stopping = (enum outcome)lease->stopping,
+        .stop_reason = lease_stop_reason(lease) ? strdup(lease_stop_reason(lease)) : NULL,
         .ticket = lease->ticket,
         .database = lease->database,
         .wants_now = lease->wants_now,
@@ -80,6 +81,9 @@ struct remembered *forget(struct remembered *remembered)
         }
         free_const(claim->units);
         free_const(claim->name);
+    }
+    if (remembered) {
+        free_const(remembered->stop_reason);
     }
     free(remembered);
     return NULL;
@@ -121,6 +125,7 @@ const char *remembered_difference(const struct remembered *a, const struct remem
         {"until", a->until == b->until},
         {"ttl", a->ttl == b->ttl},
         {"stopping", a->stopping == b->stopping},
+        {"stop_reason", texts_are_same(a->stop_reason, b->stop_reason)},
         {"ticket", a->ticket == b->ticket && a->database == b->database},
         {"wants_now", a->wants_now == b->wants_now},
         {"claims", a->n_claims == b->n_claims},

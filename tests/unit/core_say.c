@@ -127,6 +127,9 @@ static void say_effect(struct text *text, const struct effect *effect)
     if (kinds[effect->kind].has_reason) {
         say(text, " %s", outcome_words[effect->why]);
     }
+    if (effect->reason) {
+        say(text, " (%s)", effect->reason);
+    }
     if (kinds[effect->kind].has_client && !effect->client) {
         cr_assert(effect->kind != EFFECT_GRANTED || lease->database != 0);
         say(text, " unheard");

@@ -32,6 +32,26 @@ Test(stop, kill_process_client)
     EXPECT(process_gone("A"), "ok; A lost revoked; B granted d=0");
 }
 
+/* Whoever revokes it says why: its client hears that at each step, and from the next berthd. */
+Test(stop, an_operators_words)
+{
+    one_holder("", "pid=7");
+    EXPECT(revoke_saying("A", "disk full"), "ok; A watch; A stop revoked (disk full)");
+    EXPECT(restart("lock d kill-after=3"), "A B; A watch; A signal 15");
+    EXPECT(reclaim("ann", "A"), "ok d=0; A stop revoked (disk full)");
+    EXPECT(tick(20), "ok; A signal 9");
+    EXPECT(process_gone("A"), "ok; A lost revoked (disk full)");
+}
+
+Test(stop, an_operators_words_at_the_end)
+{
+    one_holder("on-lost=term", "pid=7");
+    EXPECT(revoke_saying("B", "nobody waits"), "ok; B denied cancelled (nobody waits)");
+    EXPECT(revoke_saying("A", "disk full"), "ok; A watch; A stop revoked (disk full)");
+    EXPECT(revoke_saying("A", "no, full of mice"), "ok");
+    EXPECT(tick(20), "ok; A lost revoked (no, full of mice)");
+}
+
 Test(stop, kill_process_client_that_obeys)
 {
     one_holder("", "pid=7");

@@ -18,6 +18,9 @@ local function tell_owner(key, word)
     if not lease then
         return refused('unknown')
     end
+    if REASON ~= '' then -- an event of its own: an older berthd ignores it
+        emit(lease.session, format('reason %s %s', lease.id, REASON))
+    end
     emit(lease.session, word .. ' ' .. lease.id)
     settle()
     return answer('ok')

@@ -71,7 +71,7 @@ end
 
 local function add_to_sum(name)
     local resource = resource_of(name)
-    if resource.definition then
+    if resource.definition and not is_template(name) then
         local sum = sums[resource.definition_name] or {limit = 0, held = 0, free = 0, waiting = 0}
         sum.limit = sum.limit + limit_of(resource)
         sum.held = sum.held + n_taken(name) - n_cooling(resource)
