@@ -181,6 +181,7 @@ def test_thousands_of_requests_pipelined_and_read_late(daemon, bystander):
 def test_thousands_of_waiters_cancelled_at_once(berthd):
     """By another client, by their own, by an operator, and by the clock."""
     daemon = berthd("max-waiters-per-user = 10000\nmax-leases-per-user = 20000\n"
+        "history = 0\n" # it would grow to its size meanwhile
         "[lock a]\nmax-waiters = 10000\n[lock mine]\n")
     bystander = Bystander(daemon)
     holder, crowd, other = daemon.client(), daemon.client(), daemon.client()
