@@ -220,6 +220,12 @@ static const struct row {
         "0 of 3 units of s are held\n"
         "when it will start is unknown: too few leases have ended since berthd has started",
         "s: paused (disks); place 1 in the queue"},
+    {"paused with its template", {"semaphore t/* limit=2"}, {"pause t/* disks"}, "ann", "t/x",
+        "a request for t/x would wait, at place 1 in the queue\n"
+        "t/x is paused: disks\n"
+        "0 of 2 units of t/x are held\n"
+        "when it will start is unknown: too few leases have ended since berthd has started",
+        "t/x: paused (disks)"},
     {"closed", {"semaphore s limit=0"}, {NULL}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
         "s is closed: its limit is 0\n"
