@@ -42,13 +42,25 @@ static void find_ancestors(struct search *search, pid_t pid)
     }
 }
 
-static bool belongs_to(const struct lease *lease, pid_t pid)
+/* The processes by which a lease can be found; 0: none. */
+struct lease_pids {
+    pid_t own, job, wrapper, client;
+};
+
+static struct lease_pids pids_of(const struct lease *lease)
 {
-    bool has_client = !lease_is_detached(lease);
-    return lease->pid == pid ||
-        (lease->binding == BOUND_PROCESS &&
-            (lease->process.pid == pid || lease->wrapper.pid == pid)) ||
-        (has_client && container_of(lease->client, struct conn, client)->pid == pid);
+    bool is_bound = lease->binding == BOUND_PROCESS, has_client = !lease_is_detached(lease);
+    return (struct lease_pids){
+        .own = lease->pid,
+        .job = is_bound ? lease->process.pid : 0,
+        .wrapper = is_bound ? lease->wrapper.pid : 0,
+        .client = has_client ? container_of(lease->client, struct conn, client)->pid : 0,
+    };
+}
+
+static bool belongs_to(const struct lease_pids *pids, pid_t pid)
+{
+    return pids->own == pid || pids->job == pid || pids->wrapper == pid || pids->client == pid;
 }
 
 /* Of several leases of one process, one that waits; else the newest. */
@@ -64,9 +76,10 @@ static bool is_better(const struct search *search, const struct lease *lease, si
 static bool look_at_lease(struct lease *lease, void *context)
 {
     struct search *search = context;
+    const struct lease_pids pids = pids_of(lease);
     size_t end = search->found ? search->nearest + 1 : search->n;
     for (size_t i = 0; i < end; i++) {
-        if (belongs_to(lease, search->pids[i])) {
+        if (belongs_to(&pids, search->pids[i])) {
             if (is_better(search, lease, i)) {
                 search->found = lease;
                 search->nearest = i;
