@@ -17,6 +17,9 @@ max-waiters-per-user = 1000000
 max-leases-per-user = 1000000
 max-instances-per-user = 1000000
 max-requests-per-second-per-user = unbounded
+history = 32M
+[semaphore slots]
+limit = 1000
 [semaphore crowd]
 limit = %d
 max-waiters = 1000000
@@ -25,7 +28,8 @@ max-instances = 1000000
 """ % (MANY // 2) + "".join("[lock other-%d]\n" % i for i in range(200))
 
 AT_ONCE = 500  # requests on their way
-LOOKS = 20  # answers to each request
+ROUNDS, LOOKS = 5, 4  # each round has so many answers to the request
+PINGS = 200  # at least, in each round
 
 
 def read_answer(connection):
@@ -34,6 +38,19 @@ def read_answer(connection):
     while not (last.endswith(b"\nend\n") or first.startswith(b"error ") and last.endswith(b"\n")):
         last = (last + connection.recv(65536))[-65536:]
     return first
+
+
+def ask_at_once(connection, requests):
+    """Returns their answers."""
+    connection.sendall("".join(request + "\n" for request in requests).encode())
+    answers = b""
+    while answers.count(b"\n") < len(requests):
+        answers += connection.recv(65536)
+    answers = answers.decode().splitlines()
+    for answer in answers:
+        if not answer.startswith(("ok", "waiting ")):
+            raise Trouble("a request is refused: %s" % answer)
+    return answers
 
 
 def look(connection, request):
@@ -58,19 +75,17 @@ class LookBench(Bench):
         self.measured = {}
 
     def fill(self, connection):
-        requests = ["acquire crowd\n"] * MANY + ["acquire market/%d\n" % (i // 2) for i in range(MANY)]
+        for _ in range(0, MANY, AT_ONCE):
+            answers = ask_at_once(connection, ["acquire slots program=job reason=nightly"] * AT_ONCE)
+            ask_at_once(connection, ["release " + answer.split()[1] for answer in answers])
+        requests = ["acquire crowd"] * MANY + ["acquire market/%d" % (i // 2) for i in range(MANY)]
         for i in range(0, len(requests), AT_ONCE):
-            connection.sendall("".join(requests[i : i + AT_ONCE]).encode())
-            answers = b""
-            while answers.count(b"\n") < AT_ONCE:
-                answers += connection.recv(65536)
-            if answers.count(b"ok ") + answers.count(b"waiting ") != AT_ONCE:
-                raise Trouble("a request is refused: %s" % answers[:200])
+            ask_at_once(connection, requests[i : i + AT_ONCE])
 
     @contextlib.contextmanager
     def looker(self, request):
         """A process on the second CPU that asks LOOKS times, then ends; the block gets a function that
-        says whether it is still at it. None: it asks nothing, and ends after as many pings."""
+        says whether it is still at it. None: it asks nothing."""
         cpus = sorted(os.sched_getaffinity(0))
         process = os.fork()
         if process == 0:
@@ -101,33 +116,36 @@ class LookBench(Bench):
             raise Trouble("%s: no answer" % request)
 
     def delays(self, request):
-        """(how long berthd has worked, how long it was by the clock) until each ping was answered, in
-        nanoseconds, while somebody makes the request; and how many answers there were. The work is
-        berthd's time on a processor, so that other programs on the machine do not count."""
-        samples = []
+        """Round by round: (how long berthd has worked, how long it was by the clock) until each ping was
+        answered, in nanoseconds, while somebody makes the request. The work is berthd's time on a
+        processor, so that other programs on the machine do not count."""
         with self.berthd(pinned=True) as server, self.connect(self.socket) as crowd:
             self.fill(crowd)
-            mine = os.sched_getaffinity(0)
             with self.connect(self.socket) as connection, open(
                 "/proc/%d/task/%d/schedstat" % ((server.process.pid,) * 2), "rb", buffering=0
             ) as schedule:
+                return [self.round(request, connection, schedule) for _ in range(ROUNDS)]
 
-                def worked():
-                    return int(os.pread(schedule.fileno(), 64, 0).split()[0])
+    def round(self, request, connection, schedule):
+        samples = []
+        mine = os.sched_getaffinity(0)
 
-                def ping():
-                    before, start = worked(), time.monotonic_ns()
-                    connection.sendall(b"ping\n")
-                    connection.recv(64)
-                    end = time.monotonic_ns()
-                    samples.append((worked() - before, end - start))
+        def worked():
+            return int(os.pread(schedule.fileno(), 64, 0).split()[0])
 
-                with self.looker(request) as is_at_it:
-                    # berthd's processor: whenever this runs, berthd does not, and its time is exact.
-                    os.sched_setaffinity(0, {min(mine)})
-                    try:
-                        while is_at_it() or len(samples) < 1000:
-                            ping()
-                    finally:
-                        os.sched_setaffinity(0, mine)
-        return samples, LOOKS
+        def ping():
+            before, start = worked(), time.monotonic_ns()
+            connection.sendall(b"ping\n")
+            connection.recv(64)
+            end = time.monotonic_ns()
+            samples.append((worked() - before, end - start))
+
+        with self.looker(request) as is_at_it:
+            # berthd's processor: whenever this runs, berthd does not, and its time is exact.
+            os.sched_setaffinity(0, {min(mine)})
+            try:
+                while is_at_it() or len(samples) < PINGS:
+                    ping()
+            finally:
+                os.sched_setaffinity(0, mine)
+        return samples
