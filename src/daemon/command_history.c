@@ -17,7 +17,7 @@
 
 enum {
     MAX_LOOKED_AT = 512, /* entries of one piece, whatever becomes of them */
-    MAX_READ = 64, /* of these, those taken apart */
+    MAX_READ = 16, /* of these, those taken apart: each costs as much as six lines of status */
 };
 
 struct history_answer {
