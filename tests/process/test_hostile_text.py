@@ -68,6 +68,20 @@ def test_status_lines(berthd):
         require_harmless(line + "\n")
 
 
+def test_history_lines_and_their_log(berthd):
+    daemon = berthd("log = leases\n" + config("[lock r{}]"))
+    client = everything_held(daemon)
+    client.close()
+    other = daemon.client()
+    while len(lines := other.lines("history")) < len(ALL) + 2:
+        assert lines[-1] == "end"
+    for line in lines:
+        assert len(line) < 4096 and "  " not in line
+        require_harmless(line + "\n")
+    daemon.stop()
+    require_harmless(daemon.log.read_text())
+
+
 def test_the_waiting_line_names_the_holder(berthd, berth):
     daemon = berthd(config("[lock r{}]"))
     client = everything_held(daemon)
