@@ -95,6 +95,7 @@ def test_all_instances_of_a_template(redis_server, pair):
     assert denied(a, "acquire market/free") == "paused"
     does(b, "resume market/free")
     does(b, "limit market/own 1")
+    keeps(b, "default market/own ")
     a.stop()
     forgets_all(redis_server, b)
     assert denied(b, "acquire market/new") == "paused"
