@@ -82,6 +82,7 @@ def test_all_instances_of_a_template(redis_server, pair):
     for request in ("limit market/* 3", "pause market/* reason=move"):
         does(a, request)
     keeps(b, "default market/* ")
+    assert status(client_of(b), "market/x").resources["market/x"]["limit"] == "3"
     assert event(client)[:2] == ("granted", waiting)  # of the higher limit, before the pause
     assert denied(a, "acquire market/x") == denied(b, "acquire market/new") == "paused"
     now = status(client_of(b))
