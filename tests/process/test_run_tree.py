@@ -182,12 +182,12 @@ def test_children_from_before_are_strangers(berth, fake, directory):
     """Children of the program that executed berth: neither waited for nor stopped."""
     script = ("sleep 1000 & echo $! >stranger; exec " + berth.path +
               " run --tree r -- sh -c 'setsid sh -c \"echo $$ >pid; exec sleep 1000\" & "
-              "while [ ! -s pid ]; do sleep .01; done; echo ready; exit 6'")
+              "while [ ! -s pid ]; do sleep .01; done; echo $$; exit 6'")
     berth.path, path = "/bin/sh", berth.path
     process = berth.start("-c", script)
     berth.path = path
     peer = fake.grant()
-    assert read_line(process.stdout) == "ready"
+    wait_for_main([f"pid={read_line(process.stdout)}"])
     stranger = pid_in(directory / "stranger")
     try:
         peer.send("* revoked 1 revoked\n")
