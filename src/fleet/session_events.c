@@ -73,6 +73,8 @@ static void give_reason(
 {
     if (events->reason && events->reason_for == lease->id) {
         core_give_reason(lease, from, events->reason, effects);
+        free(events->reason);
+        events->reason = NULL;
     }
 }
 
