@@ -66,8 +66,14 @@ void ledger_give_back(struct ledger *ledger, uint32_t record)
 static void write_down(struct ledger *ledger, struct lease *lease)
 {
     struct text *line = &ledger->line;
+    const char *database = fleet_name_of(ledger->databases, lease->database);
     line->length = 0;
-    record_write(line, lease, fleet_name_of(ledger->databases, lease->database));
+    record_write(line, lease, database);
+    if (lease_stop_reason(lease) && lease->record != RECORD_NONE &&
+        line->length > journal_room(&ledger->journal, lease->record)) {
+        line->length = 0;
+        record_write_brief(line, lease, database);
+    }
     lease->is_unwritten = lease->record == RECORD_NONE ||
         !journal_write(&ledger->journal, lease->record, line->bytes, line->length);
     if (lease->is_unwritten) {

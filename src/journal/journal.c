@@ -195,11 +195,16 @@ static bool write_extent(struct journal *journal, uint32_t slot, const struct ex
     return file_write_extent(journal->fd, slot, extent);
 }
 
+size_t journal_room(const struct journal *journal, uint32_t slot)
+{
+    return class_size(slot_class(journal, slot)) - sizeof(struct extent_header);
+}
+
 bool journal_write(struct journal *journal, uint32_t slot, const void *bytes, size_t length)
 {
     assert(slot_is_in_use(journal, slot) && length > 0);
     struct extent_header *extent = (struct extent_header *)(void *)journal->buffer;
-    if (length > class_size(slot_class(journal, slot)) - sizeof *extent) {
+    if (length > journal_room(journal, slot)) {
         errno = EMSGSIZE;
         report(journal, TROUBLE_TOO_LONG, length);
         return false;

@@ -94,6 +94,8 @@ bool journal_can_be_made(struct journal *journal);
 /* Returns an empty slot with room for a record of that size, whatever else fills the disk. 0
  * (errno; reported) if there is no space. */
 uint32_t journal_reserve(struct journal *journal, size_t max_bytes);
+/* How long a record of that slot may be, in bytes. */
+size_t journal_room(const struct journal *journal, uint32_t slot);
 /* Replaces what the slot held. `length` > 0. False (errno; reported): the record is too long for
  * the slot (EMSGSIZE, nothing has changed), or the file system failed, and the slot now holds the
  * old record, the new one, or damage. */

@@ -78,9 +78,10 @@ static unsigned may_be_in(bool is_held)
 
 /* ---- written ---- */
 
-void record_write(struct text *out, const struct lease *lease, const char *database)
+static void write_rows(const struct writing *writing)
 {
-    const struct writing writing = {.out = out, .lease = lease, .database = database};
+    struct text *out = writing->out;
+    const struct lease *lease = writing->lease;
     bool is_held = lease->state == LEASE_HELD;
     unsigned may = may_be_in(is_held);
     if (lease->is_opaque) {
@@ -90,10 +91,21 @@ void record_write(struct text *out, const struct lease *lease, const char *datab
     text_add(out, state_words[is_held]);
     for (size_t i = 0; i < N_ROWS; i++) {
         if ((rows[i].presence & may) && rows[i].form->write) {
-            rows[i].form->write(&writing, &rows[i]);
+            rows[i].form->write(writing, &rows[i]);
         }
     }
     text_add(out, lease->kept ? lease->kept : "");
+}
+
+void record_write(struct text *out, const struct lease *lease, const char *database)
+{
+    write_rows(&(struct writing){.out = out, .lease = lease, .database = database});
+}
+
+void record_write_brief(struct text *out, const struct lease *lease, const char *database)
+{
+    write_rows(
+        &(struct writing){.out = out, .lease = lease, .database = database, .is_brief = true});
 }
 
 void record_add_rest(struct text *record, nanoseconds ended_at)

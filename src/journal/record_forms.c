@@ -294,9 +294,12 @@ static bool read_stopping(struct remembered *remembered, const struct record_row
 
 const struct record_form form_stopping = {write_stopping, write_longest_stopping, read_stopping};
 
+/* An operator may give a reason long after room was kept for the record. */
 static void write_because(const struct writing *writing, const struct record_row *row)
 {
-    put_text(writing->out, row, lease_stop_reason(writing->lease));
+    if (!writing->is_brief) {
+        put_text(writing->out, row, lease_stop_reason(writing->lease));
+    }
 }
 
 const struct record_form form_because = {write_because, NULL, read_text};

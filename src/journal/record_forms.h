@@ -11,6 +11,7 @@ struct writing {
     struct text *out;
     const struct lease *lease;
     const char *database; /* its name; NULL: host scope */
+    bool is_brief; /* without what no room was kept for */
 };
 
 /* A record being read. */

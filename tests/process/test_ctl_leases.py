@@ -142,6 +142,23 @@ def test_the_reason_outlives_berthd(daemon, berth, berthctl, status):
     job.wait(DEADLINE)
 
 
+def test_a_reason_without_room_costs_no_revoke(daemon, berth, berthctl, status):
+    """The journal has room for what was known at the grant: a long reason is left out, not the stop."""
+    client = daemon.client()
+    job = subprocess.Popen(["sh", "-c", "trap '' TERM; echo begun; read line"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert read_line(job.stdout) == "begun"
+    lease = held(client, f"acquire deploy pid={job.pid}")
+    assert silently(berthctl("revoke", lease, "--reason", 256 * "\n"))
+    assert client.line().endswith(256 * "%0A")
+    daemon.kill()
+    daemon.start()
+    assert status("deploy")["holders"][0]["stopping"] == "revoked"
+    assert "cannot be written" not in daemon.log.read_text()
+    job.kill()
+    job.wait(DEADLINE)
+
+
 def logged_in_as(uid):
     with open("/proc/self/loginuid", "w", encoding="ascii") as file:
         file.write(str(uid))
