@@ -18,6 +18,7 @@ static struct resource *make_remains(
         .max_units_per_user = UNBOUNDED,
         .max_hold = NEVER,
         .on_lost = ON_LOST_KILL,
+        .shows_to_owner_only = true, /* its section may have hidden what nobody knows now */
     };
     struct resource *resource = registry_add(core, claim->name, &definition);
     resource->is_defined = false;

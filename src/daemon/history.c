@@ -159,13 +159,14 @@ void history_lives(struct history *history, uint64_t lease)
     }
 }
 
+/* A resource that is in the file no more may have hidden it. */
 static uint16_t hiding(struct core *core, const struct remembered *remembered)
 {
     uint16_t bits = 0;
     for (size_t i = 0; i < remembered->n_claims; i++) {
         const struct definition *definition =
             core_find_definition(core, remembered->claims[i].name);
-        bits |= (uint16_t)((definition && definition->shows_to_owner_only) << i);
+        bits |= (uint16_t)((!definition || definition->shows_to_owner_only) << i);
     }
     return bits;
 }

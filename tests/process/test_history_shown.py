@@ -80,6 +80,25 @@ def test_a_resource_that_is_gone_shows_to_the_daemons_admins(berthd):
     assert secrets_in(answers_to(connect_as(daemon, DORA), "history t/*")) == ALL
 
 
+def test_a_resource_that_goes_before_a_restart_hides(berthd):
+    """The next berthd cannot know what the section hid, of a holder and of a waiter."""
+    daemon = berthd(CONFIG)
+    anna = connect_as(daemon, ANNA)
+    lease = held(anna, f"acquire shut:2 {WORDS}")
+    waits(anna, f"acquire shut {WORDS}2")
+    daemon.kill()
+    kept, _, rest = CONFIG.partition("[semaphore shut]")
+    daemon.configure(kept + rest[rest.index("\n["):])
+    daemon.start()
+    again = connect_as(daemon, ANNA)
+    assert again.request(f"reclaim {lease} shut:2 {WORDS}").startswith("ok")
+    bert, dora = connect_as(daemon, BERT), connect_as(daemon, DORA)
+    for _ in range(2):
+        assert secrets_in(answers_to(bert, "status", "history", "history s*")) == set()
+        assert secrets_in(answers_to(dora, "status", "history s*")) == ALL
+        again.request(f"release {lease}")
+
+
 def test_what_ended_while_there_was_no_berthd_is_hidden(berthd):
     daemon = berthd(CONFIG)
     lease = held(connect_as(daemon, ANNA), f"acquire shut ttl=1ms {WORDS}")
