@@ -65,7 +65,7 @@ struct story {
     const char *over_quota; /* the resource of which its user has as much as one may; or NULL */
     bool is_quota_said; /* its user has as much as one may: has been said */
     uint64_t start; /* when it will start, microseconds from now; UINT64_MAX: not known */
-    char forecast[160]; /* that, in words */
+    char forecast[NAME_BYTES + 128]; /* that, in words */
     const char *lacks; /* the resource that a waiting lease lacks, if it wants several; or NULL */
 };
 
@@ -78,11 +78,13 @@ static void note_fleet(struct story *story, const struct fleet_said *said, const
     story->lacks = said->blocker && !is_over ? said->blocker : story->lacks;
 }
 
-/* The latest of all resources counts. */
+/* The latest of all resources counts; an obstacle says more than that nothing is known. */
 static void note_forecast(struct story *story, struct forecast *forecast, uint32_t wants)
 {
     uint64_t start = forecast_start(forecast, wants);
-    if (story->forecast[0] == '\0' || start > story->start) {
+    bool is_later = start > story->start ||
+        (start == story->start && forecast->obstacle != FORECAST_NO_OBSTACLE);
+    if (story->forecast[0] == '\0' || is_later) {
         story->start = start;
         forecast_say(story->forecast, sizeof story->forecast, forecast, start);
     }

@@ -167,9 +167,13 @@ static void foresee(struct forecast *forecast, const struct resource_line *line,
         if (fleet_field(&rows[i], WAITER_BLOCKED)[0] == '\0') {
             fleet_number(&rows[i], ROW_COUNT, FLEET_NUMBER_MAX, &n_units);
             forecast_add_ahead(forecast, (uint32_t)n_units);
+        } else if (is_waiter(listing, i)) {
+            forecast->obstacle = FORECAST_PASSED_OVER;
         }
     }
-    forecast->is_cut |= line->is_paused || line->limit == 0;
+    forecast->obstacle = line->is_paused ? FORECAST_PAUSED
+        : line->limit == 0               ? FORECAST_CLOSED
+                                         : forecast->obstacle;
 }
 
 /* ---- all ---- */

@@ -39,7 +39,7 @@ static uint64_t draw(struct forecast *forecast, uint64_t age)
         first++;
     }
     if (forecast->n_holds < FORECAST_MIN_HOLDS || first == forecast->n_holds) {
-        return most;
+        return UINT64_MAX; /* max-hold alone says what is possible, and not what is probable */
     }
     size_t n = forecast->n_holds - first;
     uint64_t more = forecast->holds[first + (n * part >> 16)] - age;
@@ -52,6 +52,7 @@ void forecast_init(struct forecast *forecast, struct core *core, const char *nam
     const struct definition *definition, uint64_t free)
 {
     *forecast = (struct forecast){
+        .name = name,
         .max_hold = definition->max_hold == NEVER ? UINT64_MAX
                                                   : (uint64_t)definition->max_hold / 1000,
         .cooldown = (uint64_t)definition->cooldown / 1000,
@@ -129,10 +130,20 @@ uint64_t forecast_start(struct forecast *forecast, uint32_t wants)
             forecast_add_end(forecast, until, units);
         }
     }
-    return forecast->is_cut ? UINT64_MAX : wait_for(forecast, now, wants);
+    bool is_open = forecast->is_cut || forecast->obstacle != FORECAST_NO_OBSTACLE;
+    return is_open ? UINT64_MAX : wait_for(forecast, now, wants);
 }
 
 /* ---- in words ---- */
+
+/* The resource's name is between the two. */
+static const struct {
+    const char *before, *behind;
+} obstacles[] = {
+    [FORECAST_PAUSED] = {"", " is paused"},
+    [FORECAST_CLOSED] = {"", " is closed"},
+    [FORECAST_PASSED_OVER] = {"requests for ", " that are passed over at present may go first"},
+};
 
 /* A guess has no seconds of an hour. */
 static nanoseconds rounded(uint64_t microseconds)
@@ -145,10 +156,14 @@ static nanoseconds rounded(uint64_t microseconds)
 void forecast_say(char *out, size_t size, const struct forecast *forecast, uint64_t start)
 {
     char span[32];
-    if (start == UINT64_MAX) {
+    if (start == UINT64_MAX && forecast->obstacle != FORECAST_NO_OBSTACLE) {
+        snprintf(out, size, "when it will start is unknown: %s%s%s",
+            obstacles[forecast->obstacle].before, forecast->name,
+            obstacles[forecast->obstacle].behind);
+    } else if (start == UINT64_MAX) {
         snprintf(out, size, "when it will start is unknown%s",
-            forecast->n_holds < FORECAST_MIN_HOLDS
-                ? ": too few leases have ended since berthd has started"
+            forecast->n_holds < FORECAST_MIN_HOLDS && !forecast->is_cut
+                ? ": too few leases have ended since berthd started"
                 : "");
     } else if (start < 1000000) {
         snprintf(out, size, "it will probably start at any moment");

@@ -1,10 +1,11 @@
 /* forecast.h - when a request will probably start, from how long the latest leases were held. Pure.
  *
- * The queue is played forward. Whoever holds a unit now holds it, in all, for as long as one of the
- * latest leases that took longer than it has taken so far, and whoever is ahead as long as one of
- * all of them: with the first the median, then the quartiles, then what is between, so that several
- * holders do not all end at once. It is a guess, and none is made from fewer than FORECAST_MIN_HOLDS
- * leases, or where somebody has held for longer than all of these. */
+ * The queue is played forward. Whoever holds a unit now holds it, in all, for as long as one of
+ * the latest leases that took longer than it has taken so far, and whoever is ahead as long as
+ * one of all of them: with the first the median, then the quartiles, then what is between, so
+ * that several holders do not all end at once, but for max-hold at most. It is a guess, and none
+ * is made from fewer than FORECAST_MIN_HOLDS leases, where somebody has held for longer than all
+ * of these, or where there is an obstacle whose end nobody knows. */
 #ifndef BERTH_STATUS_FORECAST_H
 #define BERTH_STATUS_FORECAST_H
 
@@ -12,8 +13,18 @@
 
 enum { FORECAST_MIN_HOLDS = 5, FORECAST_MAX = 256 };
 
+/* What keeps requests from going until nobody knows when. */
+enum forecast_obstacle {
+    FORECAST_NO_OBSTACLE,
+    FORECAST_PASSED_OVER, /* some of those ahead, for their quota or for another resource */
+    FORECAST_CLOSED,
+    FORECAST_PAUSED,
+};
+
 /* Times are in microseconds. */
 struct forecast {
+    const char *name; /* of the resource; not owned */
+    enum forecast_obstacle obstacle;
     uint64_t holds[RECENT_HOLDS]; /* sorted by forecast_init() */
     size_t n_holds;
     uint64_t max_hold; /* UINT64_MAX: none */
@@ -30,7 +41,8 @@ struct forecast {
     bool is_cut; /* there are more than fit in here */
 };
 
-/* The latest holds of that resource, and what its definition says. `free` as in the struct. */
+/* The latest holds of that resource, and what its definition says. `free` as in the struct. It
+ * keeps `name`. */
 void forecast_init(struct forecast *forecast, struct core *core, const char *name,
     const struct definition *definition, uint64_t free);
 /* Somebody has held so many units since `age` ago. */

@@ -77,7 +77,9 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
 {
     const struct ahead ahead = resource_ahead(resource, claim);
     struct reasons_ahead said = {
-        .n = (uint64_t)ahead.n_active + ahead.n_aside, .n_aside = ahead.n_aside};
+        .n = (uint64_t)ahead.n_active + ahead.n_aside,
+        .n_aside = resource_is_blocked(resource) ? 0 : ahead.n_aside, /* else nobody goes */
+    };
     char id[LEASE_ID_SIZE];
     struct waiter_line first;
     if (ahead.first) {
@@ -89,7 +91,7 @@ static void add_ahead(struct reasons *reasons, const struct reasons_resource *de
 
 /* ---- when it will start ---- */
 
-/* Those who are passed over hold up nobody; what is kept is not free. */
+/* What is kept is not free. */
 static void play_queue(
     struct forecast *forecast, const struct resource *resource, const struct claim *claim)
 {
@@ -101,6 +103,15 @@ static void play_queue(
         forecast_add_ahead(forecast, ahead->count);
         forecast->is_cut |= ahead->lease->n_claims > 1; /* what else it lacks is another story */
     }
+}
+
+static enum forecast_obstacle obstacle_of(
+    const struct resource *resource, const struct claim *claim)
+{
+    return resource_is_paused(resource)               ? FORECAST_PAUSED
+        : resource_limit(resource) == 0               ? FORECAST_CLOSED
+        : resource_ahead(resource, claim).n_aside > 0 ? FORECAST_PASSED_OVER
+                                                      : FORECAST_NO_OBSTACLE;
 }
 
 static void foresee(struct forecast *forecast, const struct reasons_scene *scene,
@@ -119,6 +130,7 @@ static void foresee(struct forecast *forecast, const struct reasons_scene *scene
         forecast_add_end(forecast, microseconds(cooled - scene->now), 1);
     }
     play_queue(forecast, resource, claim);
+    forecast->obstacle = obstacle_of(resource, claim);
     forecast->is_cut |= resource_is_blocked(resource) || resource_is_fleet(resource);
 }
 

@@ -25,7 +25,7 @@ admin-users = {ANNA}
 limit = 1
 """
 
-UNKNOWN = "when it will start is unknown: too few leases have ended since berthd has started"
+UNKNOWN = "when it will start is unknown: too few leases have ended since berthd started"
 
 
 @pytest.fixture
@@ -171,7 +171,9 @@ def test_a_fleet(redis_server, hosts):  # noqa: F811
     assert sentences[-2].startswith("1 request for etl is ahead: pid ") and "(ahead, " in sentences[-2]
     assert told(one, f"lease={first}")[0]["position"] == "1"
     assert client_of(a).request("pause etl reason=disks") == "ok"
-    assert "etl is paused: disks" in told(two, "etl")[1]
+    paused = told(two, "etl")[1]
+    assert "etl is paused: disks" in paused
+    assert paused[-1] == "when it will start is unknown: etl is paused"
     assert told(two, "etl:9")[0] == {"is": "refused", "code": "impossible"}
 
 
@@ -190,6 +192,9 @@ def test_when_it_starts_in_a_fleet(redis_server, hosts):  # noqa: F811
     assert told(two, "gpus")[1][-1] == UNKNOWN
     said, sentences = told(two, "etl")
     assert sentences[-1] in ("it will probably start at any moment", "when it will start is unknown")
+    queues(one, "acquire etl gpus")
+    assert told(two, "gpus")[1][-1] == (
+        "when it will start is unknown: requests for gpus that are passed over at present may go first")
 
 
 @needs_redis

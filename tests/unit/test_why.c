@@ -144,7 +144,7 @@ static const struct row {
     {"held", {"lock d"}, {"bob A d holder=deploy-7", "tick 192"}, "ann", "d",
         "a request for d would wait, at place 1 in the queue\n"
         "deploy-7, pid 9 (bob) has held d for 3m12s\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "d: held by deploy-7, pid 9 (bob) for 3m12s"},
     {"several hold", {"semaphore s limit=4"}, {"bob A s:3", "tick 60", "dan B s", "tick 65"}, "ann",
         "s",
@@ -152,7 +152,7 @@ static const struct row {
         "4 of 4 units of s are held\n"
         "pid 9 (bob) has held 3 units of s for 1m05s\n"
         "pid 9 (uid 3896) has held 1 unit of s for 5s\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "s: 4 of 4 held by pid 9 (bob) for 1m05s, and 1 other"},
     {"impossible", {"semaphore s limit=4"}, {NULL}, "ann", "s:5",
         "a request for s:5 would be refused: s: 5 wanted, of at most 4\n"
@@ -163,14 +163,14 @@ static const struct row {
         "a request for d would wait, at place 3 in the queue\n"
         "pid 9 (bob) has held d for 1m20s\n"
         "2 requests for d are ahead; the next to go is pid 9 (bob), which has waited for 1m20s\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "d: held by pid 9 (bob) for 1m20s"},
     {"too few for the first", {"semaphore s limit=2"}, {"bob A s", "cid B s:2"}, "ann", "s",
         "a request for s would wait, at place 2 in the queue\n"
         "1 of 2 units of s is held\n"
         "pid 9 (bob) has held 1 unit of s for 0s\n"
         "1 request for s is ahead: pid 9 (cid), which has waited for 0s, and wants 2 units\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "s: 1 of 2 held by pid 9 (bob) for 0s"},
     {"may pass the first", {"semaphore s limit=2 order=first-fit"}, {"bob A s", "cid B s:2"}, "ann",
         "s",
@@ -185,26 +185,27 @@ static const struct row {
         "nobody holds d\n"
         "1 unit of d is kept for the request at place 1, which lacks something else\n"
         "1 request for d is ahead: pid 9 (bob), which has waited for 0s; it lacks s\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "d (1 kept for #1)"},
     {"ahead lacks another", {"lock d", "lock e"}, {"bob A e", "cid B d e", "bob C d"}, "ann", "d",
         "a request for d would wait, at place 2 in the queue\n"
         "pid 9 (bob) has held d for 0s\n"
         "1 request for d is ahead, and passed over at present\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown:"
+        " requests for d that are passed over at present may go first",
         "d: held by pid 9 (bob) for 0s"},
     {"waits", {"lock d"}, {"bob A d", "cid B d", "ann C d", "tick 9"}, "ann", "C",
         "lease 36 of pid 9 (ann) has waited for d for 9s: place 2 in the queue\n"
         "pid 9 (bob) has held d for 9s\n"
         "1 request for d is ahead: pid 9 (cid), which has waited for 9s\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "d: held by pid 9 (bob) for 9s; place 2 in the queue"},
     {"lacks one of two", {"lock d", "lock e"}, {"bob A e", "ann B d e"}, "ann", "B",
         "lease 35 of pid 9 (ann) has waited for d, e for 0s: place 1 in the queue\n"
         "nobody holds d\n"
         "pid 9 (bob) has held e for 0s\n"
         "it lacks e\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "d; e: held by pid 9 (bob) for 0s; place 1 in the queue; lacks e"},
     {"holds", {"pool g items=a,b"}, {"bob A g:2 pid=7", "tick 61"}, "ann", "A",
         "lease 34 of pid 9 (bob) has held a,b of g for 1m01s\n"
@@ -218,24 +219,38 @@ static const struct row {
         "lease 34 of pid 9 (ann) has waited for s for 0s: place 1 in the queue\n"
         "s is paused: disks\n"
         "0 of 3 units of s are held\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: s is paused",
         "s: paused (disks); place 1 in the queue"},
     {"paused with its template", {"semaphore t/* limit=2"}, {"pause t/* disks"}, "ann", "t/x",
         "a request for t/x would wait, at place 1 in the queue\n"
         "t/x is paused: disks\n"
         "0 of 2 units of t/x are held\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: t/x is paused",
         "t/x: paused (disks)"},
     {"closed", {"semaphore s limit=0"}, {NULL}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
         "s is closed: its limit is 0\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: s is closed",
         "s: closed (its limit is 0)"},
+    {"ahead in a pause", {"semaphore s limit=3"}, {"pause s disks", "bob B s", "cid C s"}, "ann", "s",
+        "a request for s would wait, at place 3 in the queue\n"
+        "s is paused: disks\n"
+        "0 of 3 units of s are held\n"
+        "2 requests for s are ahead\n"
+        "when it will start is unknown: s is paused",
+        "s: paused (disks)"},
+    {"one of two is paused", {"lock d", "lock e"}, {"pause e", "bob B d"}, "ann", "d e",
+        "a request for d e would wait, at place 1 in the queue\n"
+        "pid 9 (bob) has held d for 0s\n"
+        "e is paused\n"
+        "nobody holds e\n"
+        "when it will start is unknown: e is paused",
+        "d: held by pid 9 (bob) for 0s; e: paused"},
     {"limit lowered", {"semaphore s limit=3"}, {"limit s 1"}, "ann", "s:2",
         "a request for s:2 would wait, at place 1 in the queue\n"
         "nobody holds s\n"
         "2 units of s are wanted, and its limit is 1 at present\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "s: 0 of 1 held, 2 wanted"},
     {"cooling", {"pool g items=a,b cooldown=30"}, {"ann A g", "tick 5", "ann B g", "-A", "tick 7"},
         "bob", "g:2",
@@ -243,14 +258,14 @@ static const struct row {
         "1 of 2 units of g is held\n"
         "1 unit of g is cooling down, for another 28s\n"
         "pid 9 (ann) has held 1 unit of g for 2s\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "g: 1 of 2 held by pid 9 (ann) for 2s, 1 cooling down, 2 wanted"},
     {"reserved", {"pool g items=a,b"}, {"reserve g a fan", "ann A g"}, "bob", "g",
         "a request for g would wait, at place 1 in the queue\n"
         "1 of 2 units of g is held\n"
         "pid 9 (ann) has held 1 unit of g for 0s\n"
         "a of g is reserved: fan\n"
-        "when it will start is unknown: too few leases have ended since berthd has started",
+        "when it will start is unknown: too few leases have ended since berthd started",
         "g: 1 of 2 held by pid 9 (ann) for 0s, 1 reserved"},
     {"own quota", {"semaphore s limit=9 max-units-per-user=2"}, {"ann A s:2"}, "ann", "s",
         "a request for s would wait, at place 1 in the queue\n"
@@ -364,7 +379,7 @@ Test(why, when_it_starts_behind_others)
 
 Test(why, max_hold_bounds_the_guess)
 {
-    after_holds("semaphore s limit=1 max-hold=50", minutes, 0);
+    after_holds("semaphore s limit=1 max-hold=50", minutes, 5);
     pass(20);
     EXPECT(told_last("ann", "s"), "it will probably start in about 30s");
 }
@@ -373,14 +388,34 @@ Test(why, few_holds_are_no_ground_for_a_guess)
 {
     after_holds("semaphore s limit=1", minutes, 4);
     EXPECT(told_last("ann", "s"),
-        "when it will start is unknown: too few leases have ended since berthd has started");
+        "when it will start is unknown: too few leases have ended since berthd started");
+}
+
+Test(why, what_is_possible_at_most_is_not_probable)
+{
+    after_holds("semaphore s limit=1 max-hold=30", minutes, 0);
+    acquire("cid", "B", "s");
+    EXPECT(told_last("ann", "s"),
+        "when it will start is unknown: too few leases have ended since berthd started");
+}
+
+Test(why, no_guess_beyond_those_who_are_passed_over)
+{
+    after_holds("semaphore s limit=3 max-units-per-user=2", minutes, 5);
+    acquire("bob", "B", "s");
+    acquire("ann", "C", "s");
+    acquire("bob", "D", "s");
+    EXPECT(told_last("cid", "s"),
+        "when it will start is unknown: requests for s that are passed over at present may go first");
+    end_lease("bob", "D");
+    EXPECT(told_last("cid", "s"), "it will probably start in about 1m");
 }
 
 Test(why, no_guess_beyond_what_is_known)
 {
     after_holds("semaphore s limit=1", minutes, 5);
     EXPECT(change("pause s"), "ok");
-    EXPECT(told_last("ann", "s"), "when it will start is unknown");
+    EXPECT(told_last("ann", "s"), "when it will start is unknown: s is paused");
     EXPECT(change("resume s"), "ok");
     drain(true);
     EXPECT(told_last("ann", "s"), "when it will start is unknown");
