@@ -7,6 +7,8 @@
 #include "daemon/deadlines.h"
 #include "daemon/fleet_journal.h"
 #include "daemon/fleet_names.h"
+#include "daemon/history.h"
+#include "daemon/lease_log.h"
 #include "daemon/session_name.h"
 #include "daemon/turn.h"
 #include "log/log.h"
@@ -106,6 +108,17 @@ static void on_message(void *context, const char *text, size_t length)
     session_message(
         member->session, text, length, clock_now(), member->fleet->with.effects);
     end_turn(member);
+}
+
+/* An operator at another host, whose log says who. */
+static void on_taken(
+    void *context, const struct lease *lease, bool is_drop, const char *reason)
+{
+    const struct member *member = context;
+    const struct fleet_options *with = &member->fleet->with;
+    lease_log_taken_afar(with->databases, lease, is_drop ? COMMAND_drop : COMMAND_revoke,
+        is_drop ? "dropped" : "revoked", reason);
+    history_taken(with->history, lease->id, NULL, reason);
 }
 
 /* Logged once, not at each try. */
@@ -385,6 +398,7 @@ static void member_init(struct member *member, struct fleet *fleet, uint8_t data
         .wall_offset = wall_offset(),
     };
     member->session = session_new(&options);
+    session_on_taken(member->session, on_taken, member);
     fleet_journal_begin(with->journal, database, member->session);
 }
 

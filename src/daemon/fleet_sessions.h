@@ -13,6 +13,7 @@
 struct fleet;
 struct fleet_journal;
 struct fleet_names;
+struct history;
 struct turn;
 
 /* All of it must outlive the fleet. */
@@ -23,6 +24,7 @@ struct fleet_options {
     struct effects *effects; /* the core's */
     const struct fleet_names *databases;
     struct fleet_journal *journal;
+    struct history *history;
     const char *boot_id, *socket_path; /* each session's name is made from these */
 };
 

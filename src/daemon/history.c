@@ -116,11 +116,12 @@ void history_taken(
     const struct history_entry entry = {
         .kind = HISTORY_TAKEN,
         .lease = lease,
-        .by = {true, by->uid},
-        .by_login = {by->has_login, by->login},
+        .by = by ? (struct history_user){true, by->uid} : (struct history_user){false},
+        .by_login = by ? (struct history_user){by->has_login, by->login}
+                       : (struct history_user){false},
         .why = reason,
     };
-    if (history->ring.head) {
+    if (history->ring.head && (by || reason)) {
         add(history, &entry);
         add_taker(history, &entry);
     }
@@ -130,7 +131,7 @@ void history_taken(
 
 static void learn(struct history *history, const struct history_entry *entry)
 {
-    if (entry->kind == HISTORY_TAKEN && entry->by.is_known) {
+    if (entry->kind == HISTORY_TAKEN && (entry->by.is_known || entry->why)) {
         add_taker(history, entry);
     } else {
         taker_free(history, find_taker(history, entry->lease));

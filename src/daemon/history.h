@@ -47,7 +47,8 @@ void history_ready(struct history *history, struct core *core);
 
 /* ---- afterwards ---- */
 
-/* Somebody takes the lease away, now or soon. `reason` or NULL. */
+/* Somebody takes the lease away, now or soon. `by` is NULL if it is not known who; `reason` or
+ * NULL. */
 void history_taken(
     struct history *history, uint64_t lease, const struct log_process *by, const char *reason);
 /* The lease has ended; `record` is its last record, which will be erased after that. */

@@ -119,18 +119,33 @@ void lease_log_signal(
     }
 }
 
+/* `who` in words. */
+static void log_taken(const struct log_subject *subject, const struct lease *lease,
+    enum command_index command, const char *who, const char *reason)
+{
+    char what[WHAT_SIZE];
+    bool is_own = subject->asker.uid == lease->uid && lease->uid != 0; /* not an operator */
+    (is_own ? log_provoked_on : log_message_on)(LOG_LEVEL_INFO, subject,
+        "%s %s (%s, %s by pid %d of uid %u): asked by %s%s%s", command_table[command].word,
+        subject->lease, log_subject_what(what, sizeof what, subject),
+        lease->state == LEASE_HELD ? "held" : "wanted", (int)lease->pid, lease->uid, who,
+        reason ? ": " : "", reason ? reason : "");
+}
+
 void lease_log_taken(const struct fleet_names *databases, const struct lease *lease,
     struct log_process asker, enum command_index command, const char *event, const char *reason)
 {
-    char what[WHAT_SIZE], who[LOG_ASKER_SIZE];
+    char who[LOG_ASKER_SIZE];
     struct log_subject subject = subject_of(event, databases, lease);
     subject.asker = asker;
-    bool is_own = subject.asker.uid == lease->uid && lease->uid != 0; /* not an operator */
-    (is_own ? log_provoked_on : log_message_on)(LOG_LEVEL_INFO, &subject,
-        "%s %s (%s, %s by pid %d of uid %u): asked by %s%s%s", command_table[command].word,
-        subject.lease, log_subject_what(what, sizeof what, &subject),
-        lease->state == LEASE_HELD ? "held" : "wanted", (int)lease->pid, lease->uid,
-        log_subject_asker(who, &asker), reason ? ": " : "", reason ? reason : "");
+    log_taken(&subject, lease, command, log_subject_asker(who, &asker), reason);
+}
+
+void lease_log_taken_afar(const struct fleet_names *databases, const struct lease *lease,
+    enum command_index command, const char *event, const char *reason)
+{
+    const struct log_subject subject = subject_of(event, databases, lease);
+    log_taken(&subject, lease, command, "an operator at another host", reason);
 }
 
 void lease_log_not_taken_over(const struct remembered *remembered, const char *why)

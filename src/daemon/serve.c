@@ -137,6 +137,7 @@ static void begin_fleet(struct serving *serving, const char *socket_path)
         .effects = &server->effects,
         .databases = &server->databases,
         .journal = &serving->fleet_journal,
+        .history = &serving->history,
         .boot_id = server->state.boot_id,
         .socket_path = socket_path,
     };

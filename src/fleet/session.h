@@ -118,6 +118,12 @@ bool session_changes_changed(const struct session *session);
 void session_write_changes(struct session *session, struct text *out);
 void session_restore_changes(struct session *session, const char *text, size_t length);
 
+/* Whoever is told of it before an operator at another host takes away a lease of this one; `reason`
+ * or NULL. */
+typedef void session_taken(
+    void *context, const struct lease *lease, bool is_drop, const char *reason);
+void session_on_taken(struct session *session, session_taken *taken, void *context);
+
 /* Where it is counted how often the session comes up, and the times of its renewals; NULL: nowhere.
  * Must outlive the session. */
 void session_count(

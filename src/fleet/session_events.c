@@ -68,11 +68,18 @@ static void take_reason(struct session_events *events, const struct fleet_event 
     }
 }
 
-static void give_reason(
-    struct session_events *events, struct lease *lease, size_t from, struct effects *effects)
+static void take_away(struct session *session, struct lease *lease, bool is_drop, nanoseconds now,
+    struct effects *effects)
 {
-    if (events->reason && events->reason_for == lease->id) {
-        core_give_reason(lease, from, events->reason, effects);
+    struct session_events *events = &session->events;
+    const char *reason = events->reason_for == lease->id ? events->reason : NULL;
+    size_t from = effects->n;
+    if (events->taken) {
+        events->taken(events->taken_context, lease, is_drop, reason);
+    }
+    (is_drop ? core_drop : core_revoke)(session->core, lease, now, effects);
+    core_give_reason(lease, from, reason, effects);
+    if (reason) {
         free(events->reason);
         events->reason = NULL;
     }
@@ -83,7 +90,6 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
 {
     struct entry *entry = entry_find(session, event->id);
     struct lease *lease = entry ? entry->lease : NULL;
-    size_t from = effects->n;
     if (event->kind == FLEET_REASON) {
         take_reason(&session->events, event);
     } else if (event->kind == FLEET_GRANTED && entry) {
@@ -92,12 +98,8 @@ static void take_of_lease(struct session *session, const struct fleet_event *eve
         entry_disown(session, event->id);
     } else if (event->kind == FLEET_LOST && entry) {
         entry_lost(session, entry, now, effects);
-    } else if (event->kind == FLEET_REVOKE && lease) {
-        core_revoke(session->core, lease, now, effects);
-        give_reason(&session->events, lease, from, effects);
-    } else if (event->kind == FLEET_DROP && lease) {
-        core_drop(session->core, lease, now, effects);
-        give_reason(&session->events, lease, from, effects);
+    } else if ((event->kind == FLEET_REVOKE || event->kind == FLEET_DROP) && lease) {
+        take_away(session, lease, event->kind == FLEET_DROP, now, effects);
     } else if (event->kind == FLEET_RELEASE && lease) {
         core_end(session->core, lease, NULL, now, effects);
     }
@@ -239,6 +241,12 @@ const char *renewal_is_answered(struct session *session, struct flight *call,
         entries_renewed(session, call->tag);
     }
     return wrong;
+}
+
+void session_on_taken(struct session *session, session_taken *taken, void *context)
+{
+    session->events.taken = taken;
+    session->events.taken_context = context;
 }
 
 void session_count(

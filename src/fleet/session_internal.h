@@ -207,6 +207,8 @@ struct session_events {
     uint64_t renewed_tag; /* of the last renewal that brought all events */
     uint64_t reason_for; /* the lease that .reason is about */
     char *reason; /* of the event that comes next; or NULL */
+    session_taken *taken; /* or NULL */
+    void *taken_context;
 };
 
 struct session_hello {

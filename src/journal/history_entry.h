@@ -8,8 +8,8 @@
 
 enum history_kind {
     HISTORY_ENDED,
-    HISTORY_TAKEN, /* its end follows; only .lease, .by and .why are set; without .by: nobody
-                      takes it away any more */
+    HISTORY_TAKEN, /* its end follows; only .lease, .by and .why are set; without .by and
+                      .why: nobody takes it away any more */
 };
 
 /* A user, perhaps. */

@@ -1,6 +1,7 @@
 """What operators do to resources and leases of a whole fleet: from any host, seen on all."""
 
 import json
+import os
 import re
 import socket
 import time
@@ -10,6 +11,7 @@ import pytest
 from daemon_help import code, event, is_quiet, keys, refused, status
 from fleet_help import clock, hosts, needs_redis, redis_section, redis_server  # noqa: F401
 from fleet_ops_help import RESOURCES, client_of, fleet, gets, queues, up
+from history_help import last
 from lines import DEADLINE
 from lost_help import asked_until
 
@@ -249,6 +251,19 @@ def test_the_reason_reaches_another_host(pair, verb, told):
     lease = gets(client, "acquire etl")
     does(client_of(b), f"{verb} {key_of(b)}")
     assert "disk" not in client.line()
+
+
+@pytest.mark.parametrize("verb, how", [("revoke", "revoked"), ("drop", "dropped")], ids=["revoke", "drop"])
+def test_the_history_and_the_log_have_the_reason_from_another_host(pair, verb, how):
+    a, b = pair
+    client = client_of(a)
+    lease = gets(client, "acquire door")
+    does(client_of(b), f"{verb} {key_of(b, 'door')} reason=disk%20full")
+    assert client.line().split(" ")[2] == lease
+    client.request(f"release {lease}")
+    last(client).has(how=how, why="disk full", by=None)
+    said = rf" by pid {os.getpid()} of uid {os.geteuid()}\): asked by an operator at another host: disk full"
+    assert re.search(rf"{verb} {lease} \(door, held{said}$", a.log.read_text(), re.M)
 
 
 def test_drop_of_another_host(pair):
