@@ -3,6 +3,7 @@
 #include "status/answer_lines.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The database's place without a password: "unix:/PATH", "HOST:PORT", "MASTER by sentinel
  * HOST:PORT". At most `size` bytes. */
@@ -22,6 +23,15 @@ static void database_place(char *out, size_t size, const struct database *databa
             url->n_hosts > 1 ? ", ..." : "");
         break;
     }
+}
+
+/* A link's trouble begins with the address that it has tried: not said again behind that place. */
+static const char *without_place(const char *trouble, const char *place)
+{
+    const char *address = strncmp(place, "unix:", 5) == 0 ? place + 5 : place;
+    size_t n = strlen(address);
+    bool is_same = strncmp(trouble, address, n) == 0 && strncmp(trouble + n, ": ", 2) == 0;
+    return is_same ? trouble + n + 2 : trouble;
 }
 
 /* What follows "the database `NAME` (PLACE)". */
@@ -52,5 +62,5 @@ void fleet_why_of(char *out, size_t size, const struct database *database, const
     bool has_trouble = sayings[why].has_trouble && trouble && trouble[0] != '\0';
     database_place(place, sizeof place, database);
     snprintf(out + at, size - at, "the database `%s` (%s) %s%s%s", database->name, place,
-        sayings[why].text, has_trouble ? ": " : "", has_trouble ? trouble : "");
+        sayings[why].text, has_trouble ? ": " : "", has_trouble ? without_place(trouble, place) : "");
 }

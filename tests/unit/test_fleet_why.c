@@ -35,6 +35,8 @@ Test(fleet_why, where_it_is)
     const struct redis_url two = {.scheme = REDIS_SENTINEL, .n_hosts = 2, .master = (char[]){"m"}};
     EXPECT(
         said(&local, "", NULL, OUTCOME_LOST), "the database `big` (unix:/run/r) has given it up");
+    EXPECT(said(&local, "/run/r: refused", NULL, OUTCOME_DOWN),
+        "the database `big` (unix:/run/r) cannot be reached: refused");
     EXPECT(said(&far, "", NULL, OUTCOME_LOST), "the database `big` (ada:6379) has given it up");
     EXPECT(said(&one, "", NULL, OUTCOME_LOST),
         "the database `big` (m by sentinel ada:6379) has given it up");
@@ -48,6 +50,10 @@ Test(fleet_why, what_is_wrong)
     EXPECT(said(&url, "refused", "gpus", OUTCOME_DOWN),
         "gpus: the database `big` (ada:6379) cannot be reached: refused");
     EXPECT(said(&url, "", NULL, OUTCOME_DOWN), "the database `big` (ada:6379) cannot be reached");
+    EXPECT(said(&url, "ada:6379: refused", NULL, OUTCOME_DOWN),
+        "the database `big` (ada:6379) cannot be reached: refused");
+    EXPECT(said(&url, "ada:63790: refused", NULL, OUTCOME_DOWN),
+        "the database `big` (ada:6379) cannot be reached: ada:63790: refused");
     EXPECT(said(&url, "no answer", NULL, OUTCOME_DEADLINE),
         "the database `big` (ada:6379) could not be reached in time: no answer");
     EXPECT(said(&url, "no answer", "gpus", OUTCOME_WOULD_WAIT), "gpus: not free now");
